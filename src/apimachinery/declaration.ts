@@ -1,0 +1,131 @@
+// What the API server knows about a kind, as data: its schema, its verbs, its columns and its strategy.
+import type { FieldError } from './field-error.ts';
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
+export type JsonObject = { [key: string]: Json | undefined };
+
+/** One field of a type, in the form of `src/api/schema/types.json`. */
+export interface FieldSchema {
+  readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+  readonly format?: string;
+  /** Full name of another type: `io.k8s.api.core.v1.PodSpec`. */
+  readonly ref?: string;
+  readonly items?: FieldSchema;
+  /** Value schema of a map. */
+  readonly values?: FieldSchema;
+  readonly enum?: readonly string[];
+  readonly default?: Json;
+  readonly listType?: 'atomic' | 'map' | 'set';
+  readonly listMapKeys?: readonly string[];
+  readonly mapType?: 'atomic' | 'granular';
+  readonly patchStrategy?: string;
+  readonly patchMergeKey?: string;
+  /** Protobuf field number, type and label. */
+  readonly proto?: readonly [number, string, 'optional' | 'repeated' | 'map' | 'required'];
+}
+
+export interface TypeSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly fields?: Readonly<Record<string, FieldSchema>>;
+  readonly required?: readonly string[];
+  readonly mapType?: 'atomic' | 'granular';
+  readonly protoMessage?: string;
+  readonly oneOf?: readonly { readonly type: string }[];
+  readonly gvk?: readonly GroupVersionKind[];
+  readonly unions?: readonly unknown[];
+}
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** Looks up types by full name; the root of every schema walk. */
+export interface SchemaSource {
+  type(fullName: string): TypeSchema | undefined;
+}
+
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly priority: number;
+  readonly description?: string;
+}
+
+/** What a strategy is told of the request. */
+export interface StrategyContext {
+  /** Now, RFC 3339 in seconds, as `metadata.creationTimestamp` holds it. */
+  readonly now: string;
+  readonly namespace: string;
+  /** '' for the main resource, else `status`, `scale`, `resize` … */
+  readonly subresource: string;
+}
+
+/** The rules of one kind (upstream: rest create/update/delete strategies). Everything is optional and pure. */
+export interface Strategy {
+  /** Fields beyond the schema's static defaults. Idempotent; runs on every decode, as upstream's defaulting. */
+  applyDefaults?(object: JsonObject): void;
+  prepareForCreate?(object: JsonObject, context: StrategyContext): void;
+  prepareForUpdate?(object: JsonObject, old: JsonObject, context: StrategyContext): void;
+  validate?(object: JsonObject): readonly FieldError[];
+  validateUpdate?(object: JsonObject, old: JsonObject, context: StrategyContext): readonly FieldError[];
+  /** Texts of `Warning:` headers. */
+  warnings?(object: JsonObject, old: JsonObject | undefined): readonly string[];
+  /** True when a PUT to a missing name creates it (Lease, Endpoints, Event …). */
+  readonly allowCreateOnUpdate?: boolean;
+  /** False when an update must carry a resourceVersion. Default true. */
+  readonly allowUnconditionalUpdate?: boolean;
+  /** Pods: seconds of grace when DELETE names none; undefined means immediate deletion. */
+  gracePeriodSeconds?(object: JsonObject, requested: number | undefined): number | undefined;
+  /** Default of `propagationPolicy` when the request names none. Default 'background'. */
+  readonly defaultGarbageCollection?: 'orphan' | 'background';
+}
+
+export interface SubresourceDeclaration {
+  readonly name: string;
+  readonly kind: GroupVersionKind;
+  readonly verbs: readonly string[];
+}
+
+/** Everything about one served resource of one version. */
+export interface ResourceDeclaration {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly resource: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  /** Full type name, the key in the schema: `io.k8s.api.core.v1.Pod`. */
+  readonly type: string;
+  readonly columns: readonly ColumnDefinition[];
+  readonly subresources: readonly SubresourceDeclaration[];
+  readonly strategy: Strategy;
+  /** True when `status` is reset on create and only written by the status subresource. */
+  readonly hasStatus: boolean;
+  /** True when metadata.generation counts changes of spec. */
+  readonly hasGeneration: boolean;
+  /** Where the bytes are kept when several versions share one store (events, HPA): the storage group/version. */
+  readonly storage: { readonly group: string; readonly version: string; readonly resource: string };
+  /** Cells of one table row, in the order of `columns`; `now` in ms since the epoch. */
+  row(object: JsonObject, now: number): Json[];
+  /** Values that field selectors may name, beyond metadata.name and metadata.namespace. */
+  selectableFields(object: JsonObject): Readonly<Record<string, string>>;
+  /** Names that field selectors may use (used to refuse others with upstream's message). */
+  readonly selectableFieldNames: readonly string[];
+}
+
+/** All kinds of one server. CRDs are added and removed at run time. */
+export interface Scheme extends SchemaSource {
+  resources(): readonly ResourceDeclaration[];
+  resource(group: string, version: string, resource: string): ResourceDeclaration | undefined;
+  kind(gvk: GroupVersionKind): ResourceDeclaration | undefined;
+  /** Full type name of any known kind, served or not (DeleteOptions, Scale, Status …). */
+  typeOf(gvk: GroupVersionKind): string | undefined;
+}

@@ -1,0 +1,73 @@
+// One violated rule of one field, as in `status.details.causes`.
+
+export type FieldErrorType =
+  | 'FieldValueRequired'
+  | 'FieldValueInvalid'
+  | 'FieldValueNotSupported'
+  | 'FieldValueForbidden'
+  | 'FieldValueDuplicate'
+  | 'FieldValueNotFound'
+  | 'FieldValueTooLong'
+  | 'FieldValueTooMany'
+  | 'FieldValueTypeInvalid'
+  | 'InternalError';
+
+export interface FieldError {
+  readonly type: FieldErrorType;
+  /** `spec.containers[0].name`. */
+  readonly field: string;
+  /** What upstream prints before the detail: `Invalid value: "x"`. Made by the constructors in this file. */
+  readonly message: string;
+}
+
+/** As Go's `%#v`-like rendering in upstream's field.Error: strings quoted, objects as JSON. */
+function show(value: unknown): string {
+  return value === undefined ? 'null' : JSON.stringify(value);
+}
+
+const error = (type: FieldErrorType, field: string, message: string): FieldError => ({
+  type,
+  field,
+  message,
+});
+
+export const required = (field: string, detail = ''): FieldError =>
+  error('FieldValueRequired', field, detail === '' ? 'Required value' : `Required value: ${detail}`);
+
+export const invalid = (field: string, value: unknown, detail: string): FieldError =>
+  error('FieldValueInvalid', field, `Invalid value: ${show(value)}: ${detail}`);
+
+export const forbidden = (field: string, detail: string): FieldError =>
+  error('FieldValueForbidden', field, `Forbidden: ${detail}`);
+
+export const duplicate = (field: string, value: unknown): FieldError =>
+  error('FieldValueDuplicate', field, `Duplicate value: ${show(value)}`);
+
+export const notFound = (field: string, value: unknown): FieldError =>
+  error('FieldValueNotFound', field, `Not found: ${show(value)}`);
+
+export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError =>
+  error(
+    'FieldValueNotSupported',
+    field,
+    `Unsupported value: ${show(value)}${
+      supported.length > 0
+        ? `: supported values: ${[...supported]
+            .sort()
+            .map((v) => JSON.stringify(v))
+            .join(', ')}`
+        : ''
+    }`,
+  );
+
+export const tooLong = (field: string, maxBytes: number): FieldError =>
+  error('FieldValueTooLong', field, `Too long: may not be more than ${maxBytes} bytes`);
+
+export const tooMany = (field: string, actual: number, max: number): FieldError =>
+  error('FieldValueTooMany', field, `Too many: ${actual}: must have at most ${max} items`);
+
+export const typeInvalid = (field: string, value: unknown, detail: string): FieldError =>
+  error('FieldValueTypeInvalid', field, `Invalid value: ${show(value)}: ${detail}`);
+
+/** `spec.x: Required value`, the form in messages. */
+export const fieldErrorText = (e: FieldError): string => `${e.field}: ${e.message}`;

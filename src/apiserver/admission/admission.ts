@@ -1,0 +1,28 @@
+// Admission: plugins that may change or refuse a write, after authorization and before it is stored.
+import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import type { UserInfo } from '../authentication/authenticator.ts';
+
+export interface AdmissionRequest {
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+  readonly declaration: ResourceDeclaration;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** The object to be written; mutating plugins change it in place. Absent on DELETE. */
+  object: JsonObject | undefined;
+  readonly oldObject: JsonObject | undefined;
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  readonly options: JsonObject;
+  /** Adds a `Warning:` header. */
+  warn(text: string): void;
+}
+
+/** A plugin refuses by throwing StatusError. `admit` runs for all plugins before any `validate`. */
+export interface AdmissionPlugin {
+  /** Upstream's registered name: NamespaceLifecycle. */
+  readonly name: string;
+  readonly operations: readonly AdmissionRequest['operation'][];
+  admit?(request: AdmissionRequest): Promise<void> | void;
+  validate?(request: AdmissionRequest): Promise<void> | void;
+}

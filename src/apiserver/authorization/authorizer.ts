@@ -1,0 +1,26 @@
+// May this user do this?
+import type { UserInfo } from '../authentication/authenticator.ts';
+
+export interface AuthorizationAttributes {
+  readonly user: UserInfo;
+  /** get list watch create update patch delete deletecollection, or the HTTP method in lower case for paths. */
+  readonly verb: string;
+  readonly isResource: boolean;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Path of a non-resource request. */
+  readonly path: string;
+}
+
+export interface AuthorizationDecision {
+  readonly decision: 'allow' | 'deny' | 'no-opinion';
+  readonly reason: string;
+}
+
+export interface Authorizer {
+  authorize(attributes: AuthorizationAttributes): AuthorizationDecision | Promise<AuthorizationDecision>;
+}

@@ -1,0 +1,17 @@
+// Time as a port: the real one lives in component-base/system-clock, a fake one in base/testing.
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Milliseconds of a clock that never goes back. */
+  monotonic(): number;
+  /** Resolves after `ms`, or rejects with the signal's reason. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `run` once after `ms`; the result cancels. */
+  timer(ms: number, run: () => void): () => void;
+}
+
+/** RFC 3339 with seconds, as metav1.Time is written. */
+export const rfc3339 = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+/** RFC 3339 with microseconds, as metav1.MicroTime is written. */
+export const rfc3339Micro = (ms: number): string => `${new Date(ms).toISOString().slice(0, 23)}000Z`;

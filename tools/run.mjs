@@ -1,0 +1,7 @@
+// Runs a TypeScript file of this repository on the pinned Node, whatever Node started us.
+import { spawnSync } from 'node:child_process';
+import { pinnedNode } from '../bin/pinned-node.mjs';
+
+const { status, signal } = spawnSync(pinnedNode(), process.argv.slice(2), { stdio: 'inherit' });
+if (signal) process.kill(process.pid, signal);
+process.exit(status ?? 1);

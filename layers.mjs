@@ -147,6 +147,7 @@ export const packages = {
   yaml: 'base',
   'ipaddr.js': 'base',
   esbuild: 'cmd',
+  fflate: 'cmd',
 };
 /** Folders whose files must not import one another: [folder, the files]. */
 export const flat = [

@@ -1,0 +1,86 @@
+// npm run check: format, lint, types, import rules, generated files, unit and repository tests; under a minute.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { globSync } from 'node:fs';
+import { runFiles } from './test-run.ts';
+
+interface Step {
+  readonly name: string;
+  /** Shown when the step fails. */
+  readonly repair: string;
+  run(): Promise<{ ok: boolean; output: string }>;
+}
+
+async function command(args: readonly string[]): Promise<{ ok: boolean; output: string }> {
+  const child = spawn(args[0]!, args.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  child.stdout.on('data', (data: Buffer) => {
+    output += data.toString();
+  });
+  child.stderr.on('data', (data: Buffer) => {
+    output += data.toString();
+  });
+  const [code] = await once(child, 'close');
+  return { ok: code === 0, output };
+}
+
+const bin = (name: string): string => `node_modules/.bin/${name}`;
+const steps: readonly Step[] = [
+  {
+    name: 'format and lint',
+    repair: 'npm run fix',
+    run: () => command([bin('biome'), 'check', '--error-on-warnings', '.']),
+  },
+  { name: 'types', repair: 'see above', run: () => command(['node_modules/ts7/bin/tsc', '-p', '.']) },
+  {
+    name: 'import rules',
+    repair: 'layers.mjs says which folder may import which',
+    run: async () => {
+      const result = await command([
+        process.execPath,
+        'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
+        '--config',
+        '.dependency-cruiser.mjs',
+        'src',
+        'test',
+        'tools',
+        'bench',
+        'examples',
+      ]);
+      // Without TypeScript 6 it reads no module and passes: a check that cannot fail is none.
+      const modules = Number(/\((\d+) modules/.exec(result.output)?.[1] ?? 0);
+      return modules > 100 || !result.ok
+        ? result
+        : { ok: false, output: `${result.output}\nonly ${modules} modules were read` };
+    },
+  },
+  {
+    name: 'generated files are fresh',
+    repair: 'npm run gen',
+    run: () => command([process.execPath, 'tools/gen/all.ts', '--check']),
+  },
+];
+
+let failed = false;
+const started = performance.now();
+for (const step of steps) {
+  const from = performance.now();
+  const { ok, output } = await step.run();
+  console.log(`${ok ? 'ok  ' : 'FAIL'}  ${step.name} (${((performance.now() - from) / 1000).toFixed(1)} s)`);
+  if (!ok) {
+    failed = true;
+    console.log(`${output}\n      repair: ${step.repair}`);
+  }
+}
+const files = ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/repo/**/*.test.ts']
+  .flatMap((pattern) => globSync(pattern))
+  .sort();
+const from = performance.now();
+const totals = await runFiles({ files, concurrency: 2, timeoutMs: 60_000, verbose: false });
+console.log(
+  `${totals.failed === 0 ? 'ok  ' : 'FAIL'}  unit and repository tests: ${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped (${((performance.now() - from) / 1000).toFixed(1)} s)`,
+);
+console.log(
+  `\n${failed || totals.failed > 0 ? 'not ok' : 'ok'} in ${((performance.now() - started) / 1000).toFixed(1)} s`,
+);
+process.exit(failed || totals.failed > 0 ? 1 : 0);

@@ -1,0 +1,96 @@
+// Runs test files with node:test in child processes and adds up the results.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { relative } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface Totals {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+interface Line {
+  event: 'pass' | 'fail' | 'skip' | 'stderr';
+  name: string;
+  file?: string;
+  ms?: number;
+  reason?: string;
+  error?: string;
+  text?: string;
+  fileLevel?: boolean;
+}
+
+export interface RunFiles {
+  readonly files: readonly string[];
+  readonly concurrency: number;
+  /** Command line put before node: the namespace box of e2e tests. */
+  readonly prefix?: readonly string[];
+  readonly timeoutMs: number;
+  readonly namePatterns?: readonly string[];
+  readonly verbose: boolean;
+}
+
+export async function runFiles(options: RunFiles): Promise<Totals> {
+  const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
+  if (options.files.length === 0) return totals;
+  const reporter = new URL('./test-reporter.mjs', import.meta.url).href;
+  const args = [
+    ...(options.prefix ?? []),
+    process.execPath,
+    '--test',
+    `--test-reporter=${reporter}`,
+    '--test-reporter-destination=stdout',
+    `--test-concurrency=${options.concurrency}`,
+    `--test-timeout=${options.timeoutMs}`,
+    ...(options.namePatterns ?? []).map((pattern) => `--test-name-pattern=${pattern}`),
+    ...options.files,
+  ];
+  const child = spawn(args[0]!, args.slice(1), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_ENV: 'test' },
+  });
+  const stderr = new Map<string, string>();
+  let events = 0;
+  for await (const text of createInterface({ input: child.stdout })) {
+    let line: Line;
+    try {
+      line = JSON.parse(text);
+    } catch {
+      console.log(text);
+      continue;
+    }
+    const file = line.file ? relative(process.cwd(), line.file) : '';
+    if (line.event === 'stderr') {
+      stderr.set(file, `${stderr.get(file) ?? ''}${line.text ?? ''}`.slice(-20_000));
+      continue;
+    }
+    events++;
+    if (line.event === 'pass') {
+      totals.passed++;
+      if (options.verbose) console.log(`ok    ${file}  ${line.name} (${line.ms} ms)`);
+    } else if (line.event === 'skip') {
+      totals.skipped++;
+      console.log(`skip  ${file}  ${line.name}${line.reason ? `: ${line.reason}` : ''}`);
+    } else {
+      totals.failed++;
+      console.log(`FAIL  ${file}  ${line.name}\n${indent(line.error ?? '')}`);
+      const said = stderr.get(file);
+      if (said) console.log(indent(`stderr of ${file}:\n${said.slice(-4000)}`));
+    }
+  }
+  const [code] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode];
+  if (code !== 0 && totals.failed === 0) {
+    totals.failed++;
+    console.log(
+      `FAIL  ${options.files.map((f) => relative(process.cwd(), f)).join(' ')}: the runner ended with code ${code} after ${events} results`,
+    );
+  }
+  return totals;
+}
+
+const indent = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `      ${line}`)
+    .join('\n');

@@ -1,6 +1,6 @@
 // A request and its answer as values: the same for HTTP/2, HTTP/1.1 and the in-process client.
 import type { Duplex } from 'node:stream';
-import type { UserInfo } from './authentication/authenticator.ts';
+import type { UserInfo } from './authentication/user-info.ts';
 
 export interface ApiRequest {
   readonly method: string;

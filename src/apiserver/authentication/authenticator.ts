@@ -1,12 +1,8 @@
 // Who sends a request.
 import type { ApiRequest } from '../http.ts';
+import type { UserInfo } from './user-info.ts';
 
-export interface UserInfo {
-  readonly name: string;
-  readonly uid?: string;
-  readonly groups: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
+export type { UserInfo } from './user-info.ts';
 
 /** undefined: this authenticator has no opinion. Throws StatusError 401 for credentials that are wrong. */
 export interface Authenticator {

@@ -1,0 +1,140 @@
+// A gRPC client over a unix socket: unary calls and server streams, with deadlines, bounds and errors that carry a code.
+import {
+  type ClientReadableStream,
+  credentials,
+  Client as GrpcJsClient,
+  Metadata,
+  status,
+} from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
+
+/** A call that failed; `code` is the gRPC status by name: `NotFound`, `DeadlineExceeded` … */
+export class GrpcError extends Error {
+  readonly code: string;
+  readonly method: string;
+  constructor(method: string, code: string, message: string) {
+    super(message);
+    this.name = 'GrpcError';
+    this.code = code;
+    this.method = method;
+  }
+}
+
+export const isGrpcError = (error: unknown, code?: string): error is GrpcError =>
+  error instanceof GrpcError && (code === undefined || error.code === code);
+
+export interface GrpcMethod<Request, Response> {
+  /** `/runtime.v1.RuntimeService/Version`. */
+  readonly path: string;
+  encode(request: Request): Buffer;
+  decode(bytes: Buffer): Response;
+}
+
+export interface GrpcClient {
+  unary<Q, R>(
+    method: GrpcMethod<Q, R>,
+    request: Q,
+    options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+  ): Promise<R>;
+  serverStream<Q, R>(method: GrpcMethod<Q, R>, request: Q, signal: AbortSignal): AsyncIterable<R>;
+  /** Resolves once the server accepts connections, or throws after `timeoutMs`. */
+  ready(timeoutMs: number): Promise<void>;
+  close(): void;
+}
+
+/** `DEADLINE_EXCEEDED` -> `DeadlineExceeded`, as Go prints codes. */
+const codeName = (code: number): string =>
+  (status[code] ?? 'UNKNOWN')
+    .toLowerCase()
+    .split('_')
+    .map((w) => w[0]!.toUpperCase() + w.slice(1))
+    .join('')
+    .replace('Ok', 'OK');
+
+interface ServiceFailure {
+  readonly code?: unknown;
+  readonly details?: unknown;
+  readonly message?: unknown;
+}
+
+function failureOf(path: string, error: unknown): GrpcError {
+  const e = error as ServiceFailure;
+  const code = typeof e.code === 'number' ? codeName(e.code) : 'Unknown';
+  const text = typeof e.details === 'string' && e.details !== '' ? e.details : String(e.message ?? error);
+  return new GrpcError(path, code, text);
+}
+
+/** `address`: `unix:///run/x.sock`. Answers above `maxMessageBytes` (default 16 MiB) fail with ResourceExhausted. */
+export function createGrpcClient(
+  clock: Pick<Clock, 'now'>,
+  address: string,
+  options: { readonly maxMessageBytes?: number } = {},
+): GrpcClient {
+  const client = new GrpcJsClient(address, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': options.maxMessageBytes ?? 16 << 20,
+    'grpc.max_send_message_length': options.maxMessageBytes ?? 16 << 20,
+    'grpc.enable_http_proxy': 0,
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.min_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 1000,
+    // A unix socket has no host name; containerd refuses an escaped path as :authority.
+    'grpc.default_authority': 'localhost',
+  });
+  return {
+    unary: (method, request, { timeoutMs, signal }) =>
+      new Promise((resolve, reject) => {
+        signal?.throwIfAborted();
+        const call = client.makeUnaryRequest(
+          method.path,
+          (value) => method.encode(value),
+          (bytes) => method.decode(bytes),
+          request,
+          new Metadata({ waitForReady: false }),
+          { deadline: clock.now() + timeoutMs },
+          (error, value) => {
+            signal?.removeEventListener('abort', cancel);
+            if (error) reject(signal?.aborted ? signal.reason : failureOf(method.path, error));
+            else resolve(value!);
+          },
+        );
+        const cancel = (): void => call.cancel();
+        signal?.addEventListener('abort', cancel, { once: true });
+      }),
+    serverStream: (method, request, signal) => readStream(client, method, request, signal),
+    ready: (timeoutMs) =>
+      new Promise((resolve, reject) =>
+        client.waitForReady(clock.now() + timeoutMs, (error) =>
+          error ? reject(new GrpcError('', 'Unavailable', `${address}: ${error.message}`)) : resolve(),
+        ),
+      ),
+    close: () => client.close(),
+  };
+}
+
+async function* readStream<Q, R>(
+  client: GrpcJsClient,
+  method: GrpcMethod<Q, R>,
+  request: Q,
+  signal: AbortSignal,
+): AsyncIterable<R> {
+  signal.throwIfAborted();
+  const stream: ClientReadableStream<R> = client.makeServerStreamRequest(
+    method.path,
+    (value: Q) => method.encode(value),
+    (bytes: Buffer) => method.decode(bytes),
+    request,
+    new Metadata(),
+    {},
+  );
+  const cancel = (): void => stream.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    for await (const message of stream) yield message as R;
+  } catch (error) {
+    if (signal.aborted) return;
+    throw failureOf(method.path, error);
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    stream.cancel();
+  }
+}

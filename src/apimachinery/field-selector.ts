@@ -1,0 +1,90 @@
+// Field selectors: `metadata.name=x,status.phase!=Running`, with upstream's escapes and errors.
+
+export interface FieldRequirement {
+  readonly field: string;
+  readonly operator: '=' | '!=';
+  readonly value: string;
+}
+
+export interface FieldSelector {
+  readonly requirements: readonly FieldRequirement[];
+}
+
+/** Throws Error with upstream's message. */
+export function parseFieldSelector(text: string): FieldSelector {
+  const requirements: FieldRequirement[] = [];
+  for (const term of splitTerms(text).sort()) {
+    if (term === '') continue;
+    const parts = splitTerm(term);
+    if (parts === undefined) throw new Error(`invalid selector: '${text}'; can't understand '${term}'`);
+    requirements.push({ ...parts, value: unescapeFieldValue(parts.value) });
+  }
+  return { requirements };
+}
+
+function splitTerms(text: string): string[] {
+  if (text === '') return [];
+  const terms: string[] = [];
+  let start = 0;
+  let escaped = false;
+  for (let i = 0; i < text.length; i++) {
+    if (escaped) escaped = false;
+    else if (text[i] === '\\') escaped = true;
+    else if (text[i] === ',') {
+      terms.push(text.slice(start, i));
+      start = i + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms;
+}
+
+function splitTerm(term: string): FieldRequirement | undefined {
+  for (let i = 0; i < term.length; i++) {
+    const field = term.slice(0, i);
+    if (term.startsWith('!=', i)) return { field, operator: '!=', value: term.slice(i + 2) };
+    if (term.startsWith('==', i)) return { field, operator: '=', value: term.slice(i + 2) };
+    if (term[i] === '=') return { field, operator: '=', value: term.slice(i + 1) };
+  }
+  return undefined;
+}
+
+function unescapeFieldValue(text: string): string {
+  if (!/[\\,=]/.test(text)) return text;
+  let value = '';
+  for (let i = 0; i < text.length; i++) {
+    const ch = text[i]!;
+    if (ch === '\\') {
+      const next = text[++i];
+      if (next !== '\\' && next !== ',' && next !== '=')
+        throw new Error(`invalid field selector: invalid escape sequence: \\${next ?? ''}`);
+      value += next;
+    } else if (ch === ',' || ch === '=') {
+      throw new Error(`invalid field selector: unescaped character in value: ${ch}`);
+    } else {
+      value += ch;
+    }
+  }
+  return value;
+}
+
+export const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, '\\$&');
+
+/** A field that is missing counts as empty, as upstream. */
+export function matchesFieldSelector(
+  selector: FieldSelector,
+  fields: Readonly<Record<string, string | undefined>>,
+): boolean {
+  for (const { field, operator, value } of selector.requirements) {
+    const actual = (Object.hasOwn(fields, field) ? fields[field] : undefined) ?? '';
+    if ((actual === value) !== (operator === '=')) return false;
+  }
+  return true;
+}
+
+/** The value that `field` must equal, when the selector says so. */
+export const exactFieldValue = (selector: FieldSelector, field: string): string | undefined =>
+  selector.requirements.find((r) => r.field === field && r.operator === '=')?.value;
+
+export const fieldSelectorText = (selector: FieldSelector): string =>
+  selector.requirements.map((r) => `${r.field}${r.operator}${escapeFieldValue(r.value)}`).join(',');

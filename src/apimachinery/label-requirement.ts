@@ -1,0 +1,76 @@
+// One requirement of a label selector: a key, an operator and its values.
+import type { Labels } from './labels.ts';
+import { labelValueErrors, qualifiedNameErrors } from './labels.ts';
+
+export type Operator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt';
+
+export interface Requirement {
+  readonly key: string;
+  readonly operator: Operator;
+  /** Sorted, each once. */
+  readonly values: readonly string[];
+}
+
+/** Upstream's labels.NewRequirement: throws Error when key, operator and values do not fit. */
+export function newRequirement(key: string, operator: Operator, given: readonly string[]): Requirement {
+  const values = [...new Set(given)].sort();
+  const errors: string[] = [];
+  const add = (path: string, value: unknown, why: string): void => {
+    errors.push(`${path}: Invalid value: ${JSON.stringify(value)}: ${why}`);
+  };
+  const keyErrors = qualifiedNameErrors(key);
+  if (keyErrors.length > 0) add('key', key, keyErrors.join('; '));
+  checkCount(operator, values, add);
+  values.forEach((value, i) => {
+    if ((operator === 'gt' || operator === 'lt') && !isInt64(value))
+      add(`values[${i}]`, value, "for 'Gt', 'Lt' operators, the value must be an integer");
+    const valueErrors = labelValueErrors(value);
+    if (valueErrors.length > 0) add(`values[${i}][${key}]`, value, valueErrors.join('; '));
+  });
+  if (errors.length > 0) throw new Error(errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);
+  return { key, operator, values };
+}
+
+function checkCount(
+  operator: Operator,
+  values: readonly string[],
+  add: (path: string, value: unknown, why: string) => void,
+): void {
+  if (operator === 'in' || operator === 'notin') {
+    if (values.length === 0) add('values', values, "for 'in', 'notin' operators, values set can't be empty");
+  } else if (operator === 'exists' || operator === '!') {
+    if (values.length !== 0) add('values', values, 'values set must be empty for exists and does not exist');
+  } else if (operator === 'gt' || operator === 'lt') {
+    if (values.length !== 1) add('values', values, "for 'Gt', 'Lt' operators, exactly one value is required");
+  } else if (values.length !== 1) {
+    add('values', values, 'exact-match compatibility requires one single value');
+  }
+}
+
+const isInt64 = (text: string): boolean => {
+  if (!/^[+-]?[0-9]{1,19}$/.test(text)) return false;
+  const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
+  return value >= -(2n ** 63n) && value < 2n ** 63n;
+};
+
+export function matchesRequirement(requirement: Requirement, labels: Labels): boolean {
+  const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
+  switch (requirement.operator) {
+    case '=':
+    case '==':
+      return value === requirement.values[0];
+    case 'in':
+      return value !== undefined && requirement.values.includes(value);
+    case '!=':
+    case 'notin':
+      return value === undefined || !requirement.values.includes(value);
+    case 'exists':
+      return value !== undefined;
+    case '!':
+      return value === undefined;
+    case 'gt':
+      return value !== undefined && isInt64(value) && BigInt(value) > BigInt(requirement.values[0]!);
+    case 'lt':
+      return value !== undefined && isInt64(value) && BigInt(value) < BigInt(requirement.values[0]!);
+  }
+}

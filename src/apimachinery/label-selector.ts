@@ -1,0 +1,106 @@
+// Label selectors: the query text `a=b,c in (d,e),!f` and the LabelSelector object, as one list of requirements.
+import type { Operator, Requirement } from './label-requirement.ts';
+import { matchesRequirement, newRequirement } from './label-requirement.ts';
+import { parseRequirements } from './label-selector-parser.ts';
+import type { Labels } from './labels.ts';
+
+/** All requirements must hold; none means everything. `nothing` matches no object. */
+export interface Selector {
+  readonly requirements: readonly Requirement[];
+  readonly nothing?: true;
+}
+
+/** `metav1.LabelSelector`. */
+export interface LabelSelectorObject {
+  readonly matchLabels?: Readonly<Record<string, string>> | undefined;
+  readonly matchExpressions?:
+    | readonly {
+        readonly key: string;
+        readonly operator: string;
+        readonly values?: readonly string[] | undefined;
+      }[]
+    | undefined;
+}
+
+export const everything: Selector = { requirements: [] };
+export const nothing: Selector = { requirements: [], nothing: true };
+
+/** Parses the query text. Throws Error with upstream's message. */
+export function parseLabelSelector(text: string): Selector {
+  const requirements = parseRequirements(text);
+  return requirements.length === 0 ? everything : { requirements: requirements.sort(byKey) };
+}
+
+const byKey = (a: Requirement, b: Requirement): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+
+const objectOperators: Readonly<Record<string, Operator>> = Object.assign(Object.create(null), {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!',
+});
+
+/** A LabelSelector object as requirements: undefined selects nothing, `{}` everything. Throws Error. */
+export function selectorFrom(object: LabelSelectorObject | null | undefined): Selector {
+  if (object === undefined || object === null) return nothing;
+  const requirements: Requirement[] = [];
+  for (const [key, value] of Object.entries(object.matchLabels ?? {}))
+    requirements.push(newRequirement(key, '=', [value]));
+  for (const expression of object.matchExpressions ?? []) {
+    const operator = objectOperators[expression.operator];
+    if (operator === undefined)
+      throw new Error(`${JSON.stringify(expression.operator)} is not a valid label selector operator`);
+    requirements.push(newRequirement(expression.key, operator, expression.values ?? []));
+  }
+  return requirements.length === 0 ? everything : { requirements: requirements.sort(byKey) };
+}
+
+/** A plain map (Service.spec.selector, nodeSelector): every pair must be there; no validation, as upstream. */
+export const selectorFromSet = (labels: Readonly<Record<string, string>> | undefined): Selector => ({
+  requirements: Object.entries(labels ?? {})
+    .map(([key, value]): Requirement => ({ key, operator: '=', values: [value] }))
+    .sort(byKey),
+});
+
+export function matchesSelector(selector: Selector, labels: Labels | undefined): boolean {
+  if (selector.nothing) return false;
+  const present = labels ?? {};
+  for (const requirement of selector.requirements)
+    if (!matchesRequirement(requirement, present)) return false;
+  return true;
+}
+
+export const isEverything = (selector: Selector): boolean =>
+  !selector.nothing && selector.requirements.length === 0;
+
+function formatRequirement({ key, operator, values }: Requirement): string {
+  switch (operator) {
+    case '!':
+      return `!${key}`;
+    case 'exists':
+      return key;
+    case 'in':
+    case 'notin':
+      return `${key} ${operator} (${values.join(',')})`;
+    case 'gt':
+      return `${key}>${values[0]}`;
+    case 'lt':
+      return `${key}<${values[0]}`;
+    default:
+      return `${key}${operator}${values[0] ?? ''}`;
+  }
+}
+
+/** The query text of a selector. */
+export const selectorText = (selector: Selector): string =>
+  selector.requirements.map(formatRequirement).join(',');
+
+/** What tables and `kubectl describe` print of a LabelSelector object: `<none>` when it is empty. */
+export function formatLabelSelector(object: LabelSelectorObject | null | undefined): string {
+  try {
+    const text = selectorText(selectorFrom(object));
+    return text === '' ? '<none>' : text;
+  } catch {
+    return '<error>';
+  }
+}

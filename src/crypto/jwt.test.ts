@@ -1,0 +1,67 @@
+// Tokens verify with the right key only, and every way of weakening one is refused.
+import assert from 'node:assert/strict';
+import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { test } from 'node:test';
+import { jwks, keyId, signJwt, unverifiedClaims, verificationKey, verifyJwt } from './jwt.ts';
+import { generatePrivateKey, publicKeyToPem } from './keys.ts';
+
+const key = generatePrivateKey();
+const keys = [verificationKey(key)];
+const now = 1_800_000_000_000;
+const claims = { iss: 'https://kubernetes.default.svc', sub: 'x', exp: now / 1000 + 60, nbf: now / 1000 };
+const token = signJwt(key, claims);
+const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+test('a signed token gives its claims back, by ES256 and RS256', () => {
+  assert.deepEqual(verifyJwt(token, keys, now), { claims });
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  assert.deepEqual(verifyJwt(signJwt(rsa, claims), [verificationKey(rsa)], now), { claims });
+});
+
+const refused = (text: string, at = now): string => {
+  const result = verifyJwt(text, keys, at);
+  return 'refused' in result ? result.refused : 'accepted';
+};
+
+test('an unsigned token is refused, whatever it calls its algorithm', () => {
+  for (const alg of ['none', 'None', 'HS256', '', undefined]) {
+    const text = `${part({ alg, kid: keyId(key) })}.${part(claims)}.`;
+    assert.notEqual(refused(text), 'accepted');
+    assert.notEqual(refused(`${text}AAAA`), 'accepted');
+  }
+});
+
+test('the public key is no secret: a token keyed with it by HMAC is refused', () => {
+  const input = `${part({ alg: 'HS256', kid: keyId(key) })}.${part(claims)}`;
+  const mac = createHmac('sha256', publicKeyToPem(key)).update(input).digest('base64url');
+  assert.equal(refused(`${input}.${mac}`), 'no key fits the algorithm and key id of the token');
+});
+
+test('a token of another key, or changed after signing, is refused', () => {
+  const [head, , mac] = token.split('.');
+  assert.equal(refused(`${head}.${part({ ...claims, sub: 'y' })}.${mac}`), 'the signature is wrong');
+  assert.equal(
+    refused(signJwt(generatePrivateKey(), claims)),
+    'no key fits the algorithm and key id of the token',
+  );
+});
+
+test('expired tokens, tokens of the future and tokens without an end are refused', () => {
+  assert.equal(refused(token, now + 61_000), 'the token has expired');
+  assert.equal(refused(token, now - 1000), 'the token is not valid yet');
+  assert.equal(refused(signJwt(key, { ...claims, exp: undefined })), 'the token has expired');
+  assert.equal(refused(signJwt(key, { ...claims, exp: '9999999999' })), 'the token has expired');
+});
+
+test('garbage is refused without an exception', () => {
+  for (const text of ['', '.', '..', 'a.b.c', 'a.b.c.d', `${token}.x`, '\0', 'ü.ü.ü', 'A'.repeat(1 << 20)]) {
+    assert.notEqual(refused(text), 'accepted');
+    assert.doesNotThrow(() => unverifiedClaims(text));
+  }
+});
+
+test('the key set names each public key and holds no private part', () => {
+  const text = JSON.stringify(jwks(keys));
+  assert.match(text, new RegExp(`"kid":"${keyId(key)}","alg":"ES256"`));
+  assert.doesNotMatch(text, /"d":/);
+});

@@ -1,0 +1,109 @@
+// JSON Web Tokens of service accounts: ES256 and RS256, checked strictly; `none` and unknown algorithms are refused.
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+
+export type JwtClaims = Readonly<Record<string, unknown>>;
+
+export interface VerificationKey {
+  readonly kid: string;
+  readonly alg: 'ES256' | 'RS256';
+  readonly publicKey: KeyObject;
+}
+
+const maxTokenBytes = 64 * 1024;
+const base64url = /^[A-Za-z0-9_-]+$/;
+
+// createPublicKey refuses a key that is public already.
+const publicHalf = (key: KeyObject): KeyObject => (key.type === 'public' ? key : createPublicKey(key));
+
+/** As upstream: the unpadded URL-safe base64 of the SHA-256 of the public key's DER. */
+export function keyId(key: KeyObject): string {
+  const spki = publicHalf(key).export({ type: 'spki', format: 'der' });
+  return createHash('sha256').update(spki).digest('base64url');
+}
+
+const algorithmOf = (key: KeyObject): 'ES256' | 'RS256' => {
+  if (key.asymmetricKeyType === 'ec') return 'ES256';
+  if (key.asymmetricKeyType === 'rsa') return 'RS256';
+  throw new Error(`a ${key.asymmetricKeyType} key cannot sign service account tokens`);
+};
+
+/** The public half of a key, with the names under which tokens refer to it. */
+export function verificationKey(key: KeyObject): VerificationKey {
+  const publicKey = publicHalf(key);
+  return { kid: keyId(publicKey), alg: algorithmOf(publicKey), publicKey };
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+export function signJwt(privateKey: KeyObject, claims: JwtClaims): string {
+  const input = `${encode({ alg: algorithmOf(privateKey), kid: keyId(privateKey) })}.${encode(claims)}`;
+  const signature = sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+  return `${input}.${signature.toString('base64url')}`;
+}
+
+function decodePart(part: string): Record<string, unknown> | undefined {
+  if (!base64url.test(part)) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The claims as written, unverified: for choosing whose token it is. undefined when it is no JWT. */
+export function unverifiedClaims(token: string): JwtClaims | undefined {
+  if (token.length > maxTokenBytes) return undefined;
+  const parts = token.split('.');
+  return parts.length === 3 ? decodePart(parts[1]!) : undefined;
+}
+
+/** The claims when the signature of one of `keys` fits; a reason otherwise. Dates are checked with `nowMs`. */
+export function verifyJwt(
+  token: string,
+  keys: readonly VerificationKey[],
+  nowMs: number,
+): { readonly claims: JwtClaims } | { readonly refused: string } {
+  if (token.length > maxTokenBytes) return { refused: 'the token is too long' };
+  const [head, body, mac, rest] = token.split('.');
+  if (head === undefined || body === undefined || mac === undefined || rest !== undefined) {
+    return { refused: 'the token is no JWT' };
+  }
+  const header = decodePart(head);
+  const claims = decodePart(body);
+  if (header === undefined || claims === undefined || !base64url.test(mac)) {
+    return { refused: 'the token is no JWT' };
+  }
+  if (header.crit !== undefined) return { refused: 'critical headers are not supported' };
+  const key = keys.find((k) => k.kid === header.kid && k.alg === header.alg);
+  if (key === undefined) return { refused: 'no key fits the algorithm and key id of the token' };
+  const good = verify(
+    'sha256',
+    Buffer.from(`${head}.${body}`),
+    { key: key.publicKey, dsaEncoding: 'ieee-p1363' },
+    Buffer.from(mac, 'base64url'),
+  );
+  if (!good) return { refused: 'the signature is wrong' };
+  const seconds = nowMs / 1000;
+  const { exp, nbf } = claims;
+  if (typeof exp !== 'number' || exp <= seconds) return { refused: 'the token has expired' };
+  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > seconds)) {
+    return { refused: 'the token is not valid yet' };
+  }
+  return { claims };
+}
+
+/** RFC 7517 key set, as `/openid/v1/jwks` serves it. */
+export function jwks(keys: readonly VerificationKey[]): { readonly keys: readonly object[] } {
+  return {
+    keys: keys.map((key) => ({
+      use: 'sig',
+      kty: key.publicKey.asymmetricKeyType === 'rsa' ? 'RSA' : 'EC',
+      kid: key.kid,
+      alg: key.alg,
+      ...key.publicKey.export({ format: 'jwk' }),
+    })),
+  };
+}

@@ -1,0 +1,19 @@
+// Private keys: ECDSA P-256, made fast and kept as PKCS#8 PEM.
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+
+export type { KeyObject } from 'node:crypto';
+
+/** A new ECDSA P-256 private key. */
+export const generatePrivateKey = (): KeyObject =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+
+export const privateKeyToPem = (key: KeyObject): string =>
+  key.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+export const publicKeyToPem = (key: KeyObject): string =>
+  createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString();
+
+/** Reads PKCS#8, PKCS#1 and SEC 1 PEM. Throws Error for anything else. */
+export const privateKeyFromPem = (pem: string): KeyObject => createPrivateKey(pem);
+
+export const publicKeyFromPem = (pem: string): KeyObject => createPublicKey(pem);

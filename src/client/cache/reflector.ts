@@ -1,0 +1,119 @@
+// Keeps a sink in step with one resource of the server: list, then watch from there, for as long as it takes.
+import { isStatusError } from '../../apimachinery/errors.ts';
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import type { Client } from '../client.ts';
+import { watchError } from '../create-client.ts';
+import { Backoff, reflectorBackoff } from './backoff.ts';
+
+export interface ReflectorSink<T> {
+  /** The whole truth as of a list. */
+  replace(objects: readonly T[]): void;
+  set(object: T): void;
+  remove(object: T): void;
+}
+
+export interface ReflectorDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export interface ReflectorScope {
+  readonly namespace?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly labelSelector?: string | undefined;
+}
+
+/** A server that keeps more history in memory than this gives pages, which are put together before they are shown. */
+const pageSize = 5000;
+const watchSecondsMin = 300;
+
+const isExpired = (error: unknown): boolean =>
+  isStatusError(error, 'Expired') || isStatusError(error, 'Gone');
+
+function scopeOptions(scope: ReflectorScope) {
+  return {
+    ...(scope.namespace ? { namespace: scope.namespace } : {}),
+    ...(scope.fieldSelector ? { fieldSelector: scope.fieldSelector } : {}),
+    ...(scope.labelSelector ? { labelSelector: scope.labelSelector } : {}),
+  };
+}
+
+/** Runs until `signal` is aborted; failures are logged and tried again. */
+export async function reflect<T>(
+  deps: ReflectorDeps,
+  resource: ResourceRef<T>,
+  scope: ReflectorScope,
+  sink: ReflectorSink<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock, random, log } = deps;
+  const backoff = new Backoff(clock, random, reflectorBackoff);
+  let revision: string | undefined;
+
+  async function listAll(): Promise<void> {
+    const items: T[] = [];
+    let next: string | undefined;
+    let listed = '';
+    do {
+      const page = await client.list(resource, {
+        ...scopeOptions(scope),
+        limit: pageSize,
+        ...(next === undefined ? {} : { continue: next }),
+      });
+      for (const item of page.items) items.push(item);
+      listed = page.metadata.resourceVersion;
+      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+    } while (next !== undefined && !signal.aborted);
+    if (signal.aborted) return;
+    sink.replace(items);
+    revision = listed;
+  }
+
+  /** Returns how many events came: a watch that ends at once with none is a failing one. */
+  async function watchOn(from: string): Promise<number> {
+    let seen = 0;
+    const events = client.watch(resource, {
+      ...scopeOptions(scope),
+      resourceVersion: from,
+      allowWatchBookmarks: true,
+      // Spread, so that not all watches of a process are renewed in one moment.
+      timeoutSeconds: watchSecondsMin + random.uint(watchSecondsMin),
+      signal,
+    });
+    for await (const event of events) {
+      if (event.type === 'ERROR') throw watchError(event);
+      seen += 1;
+      if (event.type === 'DELETED') sink.remove(event.object);
+      else if (event.type !== 'BOOKMARK') sink.set(event.object);
+      revision = (event.object as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
+    }
+    return seen;
+  }
+
+  while (!signal.aborted) {
+    try {
+      if (revision === undefined) await listAll();
+      const startedAt = clock.monotonic();
+      if (signal.aborted || revision === undefined) return;
+      const seen = await watchOn(revision);
+      if (seen === 0 && clock.monotonic() - startedAt < 1000 && !signal.aborted)
+        await clock.sleep(backoff.delayMs(), signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      const context = { error, resource: resource.resource, resourceVersion: revision };
+      // History is gone: the list is read again, and the store is told the difference.
+      if (isExpired(error)) revision = undefined;
+      log.debug(context, 'list or watch failed, trying again');
+      try {
+        await clock.sleep(backoff.delayMs(), signal);
+      } catch {
+        return;
+      }
+    }
+  }
+}

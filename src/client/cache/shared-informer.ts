@@ -1,0 +1,113 @@
+// One reflector and one store for any number of handlers.
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import type { Informer, InformerHandler, Lister } from './informer.ts';
+import { metaOf, ObjectStore, objectKey } from './object-store.ts';
+import type { ReflectorSink } from './reflector.ts';
+
+export type Freeze = (object: unknown) => void;
+
+/** Costs more than the parse; for tests, where a controller that writes into the cache must fail. */
+export function deepFreeze(object: unknown): void {
+  if (typeof object !== 'object' || object === null || Object.isFrozen(object)) return;
+  Object.freeze(object);
+  for (const value of Object.values(object)) deepFreeze(value);
+}
+
+export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
+  readonly resource: ResourceRef<T>;
+  readonly #store = new ObjectStore<T>();
+  readonly #handlers = new Set<InformerHandler<T>>();
+  readonly #log: Logger;
+  readonly #freeze: Freeze | undefined;
+  readonly #synced: Promise<void>;
+  #isSynced = false;
+  #resolveSynced: () => void = () => {};
+
+  constructor(resource: ResourceRef<T>, log: Logger, freeze: Freeze | undefined) {
+    this.resource = resource;
+    this.#log = log;
+    this.#freeze = freeze;
+    this.#synced = new Promise((resolve) => {
+      this.#resolveSynced = resolve;
+    });
+  }
+
+  get lister(): Lister<T> {
+    return this.#store;
+  }
+  hasSynced(): boolean {
+    return this.#isSynced;
+  }
+  synced(signal?: AbortSignal): Promise<void> {
+    if (this.#isSynced || signal === undefined) return this.#synced;
+    return new Promise((resolve, reject) => {
+      const stop = (): void => reject(signal.reason);
+      if (signal.aborted) return stop();
+      signal.addEventListener('abort', stop, { once: true });
+      void this.#synced.then(() => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      });
+    });
+  }
+
+  addHandler(handler: InformerHandler<T>): () => void {
+    this.#handlers.add(handler);
+    for (const object of this.#store.list()) this.#call(() => handler.added?.(object));
+    return () => this.#handlers.delete(handler);
+  }
+  addIndex(name: string, values: (object: T) => readonly string[]): void {
+    this.#store.addIndex(name, values);
+  }
+
+  replace(objects: readonly T[]): void {
+    const gone = new Set(this.#store.keys());
+    for (const object of objects) {
+      gone.delete(objectKey(object));
+      this.set(object);
+    }
+    for (const key of gone) this.#remove(key, undefined);
+    if (!this.#isSynced) {
+      this.#isSynced = true;
+      this.#resolveSynced();
+    }
+  }
+
+  set(object: T): void {
+    this.#freeze?.(object);
+    const key = objectKey(object);
+    const before = this.#store.byKey(key);
+    if (before !== undefined) {
+      const [was, is] = [metaOf(before), metaOf(object)];
+      // A list read again, or a watch that starts a little early, repeats what is known.
+      if (was.resourceVersion === is.resourceVersion && was.uid === is.uid) return;
+      // Deleted and made again while nobody looked: two objects, not an update of one.
+      if (was.uid !== is.uid) this.#remove(key, undefined);
+    }
+    const old = this.#store.set(key, object);
+    for (const handler of this.#handlers)
+      this.#call(() => (old === undefined ? handler.added?.(object) : handler.updated?.(old, object)));
+  }
+
+  remove(object: T): void {
+    this.#freeze?.(object);
+    this.#remove(objectKey(object), object);
+  }
+
+  #remove(key: string, last: T | undefined): void {
+    const old = this.#store.delete(key);
+    if (old === undefined) return;
+    const object = last ?? old;
+    for (const handler of this.#handlers) this.#call(() => handler.deleted?.(object));
+  }
+
+  /** One component's bug must not make the others deaf. */
+  #call(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#log.error({ error, resource: this.resource.resource }, 'informer handler failed');
+    }
+  }
+}

@@ -1,0 +1,118 @@
+// Requests that the client makes, and the errors it throws, over a recording transport.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deployments, nodes, pods } from '../api/generated/resources.ts';
+import { isStatusError, StatusError } from '../apimachinery/errors.ts';
+import { createClient } from './create-client.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+
+function answering(status: number, body: string): { transport: Transport; sent: TransportRequest[] } {
+  const sent: TransportRequest[] = [];
+  const transport: Transport = {
+    async request(request) {
+      sent.push(request);
+      return {
+        status,
+        headers: {},
+        body: (async function* () {
+          yield Buffer.from(body);
+        })(),
+      };
+    },
+    async close() {},
+  };
+  return { transport, sent };
+}
+const line = (r: TransportRequest): string => `${r.method} ${r.path}${r.body ? ` ${r.body.toString()}` : ''}`;
+
+describe('createClient', () => {
+  it('builds the paths of the API', async () => {
+    const { transport, sent } = answering(200, '{}');
+    const client = createClient(transport);
+    const key = { name: 'a', namespace: 'n' };
+    await client.get(pods, key);
+    await client.get(nodes, { name: 'x' });
+    await client.list(pods, { labelSelector: 'a in (b,c)', limit: 5 });
+    await client.create(pods, { metadata: { generateName: 'p-', namespace: 'n' }, spec: { containers: [] } });
+    await client.update(
+      deployments,
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: key, spec: {} as never },
+      { subresource: 'status' },
+    );
+    await client.patch(
+      deployments,
+      key,
+      { type: 'apply', body: {}, fieldManager: 'me', force: true },
+      { dryRun: true },
+    );
+    await client.delete(pods, key, { gracePeriodSeconds: 0, preconditions: { uid: 'u' } });
+    await client.createSubresource(pods, key, 'binding', { target: { name: 'x' } });
+    assert.deepEqual(sent.map(line), [
+      'GET /api/v1/namespaces/n/pods/a',
+      'GET /api/v1/nodes/x',
+      'GET /api/v1/pods?labelSelector=a%20in%20(b%2Cc)&limit=5',
+      'POST /api/v1/namespaces/n/pods {"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"p-","namespace":"n"},"spec":{"containers":[]}}',
+      'PUT /apis/apps/v1/namespaces/n/deployments/a/status {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","namespace":"n"},"spec":{}}',
+      'PATCH /apis/apps/v1/namespaces/n/deployments/a?fieldManager=me&dryRun=All&force=true {}',
+      'DELETE /api/v1/namespaces/n/pods/a {"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"preconditions":{"uid":"u"}}',
+      'POST /api/v1/namespaces/n/pods/a/binding {"target":{"name":"x"}}',
+    ]);
+  });
+
+  it('lets no name leave its place in the path', async () => {
+    const client = createClient(answering(200, '{}').transport);
+    for (const name of ['', '.', '..', 'a/b', '%2e%2e'])
+      await assert.rejects(
+        async () => client.get(pods, { name, namespace: 'n' }),
+        /can not be a path segment/,
+      );
+  });
+
+  it('throws the Status that the server sent', async () => {
+    const status = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      reason: 'NotFound',
+      code: 404,
+      message: 'pods "a" not found',
+    };
+    const client = createClient(answering(404, JSON.stringify(status)).transport);
+    await assert.rejects(
+      client.get(pods, { name: 'a', namespace: 'n' }),
+      (e: unknown) => isStatusError(e, 'NotFound') && e.message === 'pods "a" not found',
+    );
+  });
+
+  it('says what client-go says when the answer is no Status', async () => {
+    const client = createClient(answering(503, '<html>').transport);
+    await assert.rejects(client.list(pods), {
+      message: 'the server is currently unable to handle the request',
+    });
+  });
+
+  it('throws from a watch that is refused', async () => {
+    const client = createClient(
+      answering(410, '{"kind":"Status","reason":"Expired","code":410,"message":"too old"}').transport,
+    );
+    await assert.rejects(
+      async () => {
+        for await (const _ of client.watch(pods)) assert.fail('no event');
+      },
+      (e: unknown) => isStatusError(e, 'Expired'),
+    );
+  });
+});
+
+describe('retryOnConflict', () => {
+  it('tries five times, then throws the conflict', async () => {
+    let tries = 0;
+    const conflict = (): never => {
+      tries++;
+      throw new StatusError(409, 'Conflict', 'no');
+    };
+    await assert.rejects(retryOnConflict(async () => conflict()));
+    assert.equal(tries, 5);
+  });
+});

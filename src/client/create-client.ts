@@ -1,0 +1,181 @@
+// The client over any transport.
+import { isStatusError, statusErrorFrom } from '../apimachinery/errors.ts';
+import { apiVersionOf, type ResourceRef } from '../apimachinery/resource-ref.ts';
+import type {
+  Client,
+  Creatable,
+  DeleteOptions,
+  ListOptions,
+  ObjectKey,
+  ObjectList,
+  Patch,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from './client.ts';
+import { resourcePath, withQuery } from './resource-path.ts';
+import { responseError } from './response-error.ts';
+import { readAll, type Transport, type TransportResponse } from './transport.ts';
+import { watchEvents } from './watch-stream.ts';
+
+export interface ClientOptions {
+  /** `porthole/deployment-controller`: what audit and managedFields show. */
+  readonly userAgent?: string;
+  /** Until a response's headers. Default 60 s, as the server's own limit. */
+  readonly requestTimeoutMs?: number;
+}
+
+const maxBodyBytes = 1 << 30;
+const patchMediaTypes = {
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  json: 'application/json-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+interface HasMetadata {
+  readonly metadata?: { readonly name?: string; readonly namespace?: string };
+}
+
+const metadataOf = (object: unknown): { readonly name?: string; readonly namespace?: string } =>
+  (object as HasMetadata).metadata ?? {};
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+const writeQuery = (options: WriteOptions | undefined) => ({
+  fieldManager: options?.fieldManager,
+  dryRun: options?.dryRun === true ? 'All' : undefined,
+});
+const listQuery = (options: ListOptions | undefined) => ({
+  labelSelector: options?.labelSelector,
+  fieldSelector: options?.fieldSelector,
+  limit: options?.limit,
+  continue: options?.continue,
+  resourceVersion: options?.resourceVersion,
+});
+/** What makes an object self-describing; servers accept it without, other readers do not. */
+function withKind(resource: ResourceRef, object: object): object {
+  return 'kind' in object && 'apiVersion' in object
+    ? object
+    : { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
+}
+function deleteBody(options: DeleteOptions | undefined): Buffer | undefined {
+  if (options === undefined) return undefined;
+  const { gracePeriodSeconds, propagationPolicy, preconditions } = options;
+  return Buffer.from(
+    JSON.stringify({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      gracePeriodSeconds,
+      propagationPolicy,
+      preconditions,
+    }),
+  );
+}
+
+interface Send {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: Buffer | undefined;
+  readonly contentType?: string | undefined;
+  readonly accept?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export function createClient(transport: Transport, options: ClientOptions = {}): Client {
+  const timeoutMs = options.requestTimeoutMs ?? 60_000;
+  const userAgent = options.userAgent ?? 'porthole';
+
+  async function open(send: Send): Promise<TransportResponse> {
+    const headers: Record<string, string> = {
+      accept: send.accept ?? 'application/json',
+      'user-agent': userAgent,
+    };
+    if (send.body !== undefined) {
+      headers['content-type'] = send.contentType ?? 'application/json';
+      headers['content-length'] = String(send.body.length);
+    }
+    const { method, path, body, signal } = send;
+    const response = await transport.request({ method, path, headers, body, signal, timeoutMs });
+    if (!isSuccess(response.status))
+      throw responseError(response.status, await readAll(response.body, 1 << 20));
+    return response;
+  }
+  async function call<R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> {
+    const response = await open({ method, path, body, contentType });
+    const bytes = await readAll(response.body, maxBodyBytes);
+    return JSON.parse(bytes.toString('utf8')) as R;
+  }
+  const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+  return {
+    get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: { readonly subresource?: string }) =>
+      call<T>('GET', resourcePath(resource, { ...key, subresource: o?.subresource })),
+    list: <T>(resource: ResourceRef<T>, o?: ListOptions) =>
+      call<ObjectList<T>>(
+        'GET',
+        withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o)),
+      ),
+    create: <T>(resource: ResourceRef<T>, object: Creatable<T>, o?: WriteOptions) => {
+      const { name, namespace } = metadataOf(object);
+      const path = resourcePath(resource, {
+        namespace,
+        name: o?.subresource === undefined ? undefined : name,
+        subresource: o?.subresource,
+      });
+      return call<T>('POST', withQuery(path, writeQuery(o)), json(withKind(resource, object)));
+    },
+    update: <T>(resource: ResourceRef<T>, object: T, o?: WriteOptions) => {
+      const { name = '', namespace } = metadataOf(object);
+      const path = resourcePath(resource, { namespace, name, subresource: o?.subresource });
+      return call<T>('PUT', withQuery(path, writeQuery(o)), json(withKind(resource, object as object)));
+    },
+    patch: <T>(resource: ResourceRef<T>, key: ObjectKey, patch: Patch, o?: WriteOptions) => {
+      const query =
+        patch.type === 'apply'
+          ? { ...writeQuery(o), fieldManager: patch.fieldManager, force: patch.force }
+          : writeQuery(o);
+      const path = withQuery(resourcePath(resource, { ...key, subresource: o?.subresource }), query);
+      return call<T>('PATCH', path, json(patch.body), patchMediaTypes[patch.type]);
+    },
+    delete: async <T>(resource: ResourceRef<T>, key: ObjectKey, o?: DeleteOptions) => {
+      await call('DELETE', resourcePath(resource, key), deleteBody(o));
+    },
+    deleteCollection: async <T>(resource: ResourceRef<T>, o: ListOptions & DeleteOptions) => {
+      const path = resourcePath(resource, { namespace: o.namespace });
+      await call('DELETE', withQuery(path, listQuery(o)), deleteBody(o));
+    },
+    createSubresource: <T>(resource: ResourceRef<T>, key: ObjectKey, subresource: string, body: unknown) =>
+      call<unknown>('POST', resourcePath(resource, { ...key, subresource }), json(body)),
+    async *watch<T>(resource: ResourceRef<T>, o?: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
+      // Leaving the loop must end the request, whether or not the caller gave a signal.
+      const ended = new AbortController();
+      const signal = o?.signal === undefined ? ended.signal : AbortSignal.any([o.signal, ended.signal]);
+      const query = {
+        watch: true,
+        ...listQuery(o),
+        allowWatchBookmarks: o?.allowWatchBookmarks,
+        timeoutSeconds: o?.timeoutSeconds,
+      };
+      const path = withQuery(resourcePath(resource, { namespace: o?.namespace }), query);
+      try {
+        const response = await open({ method: 'GET', path, signal });
+        yield* watchEvents<T>(response.body);
+      } catch (error) {
+        if (o?.signal?.aborted === true && !isStatusError(error)) return;
+        throw error;
+      } finally {
+        ended.abort();
+      }
+    },
+    async raw(request) {
+      const body =
+        request.body === undefined || Buffer.isBuffer(request.body) ? request.body : json(request.body);
+      const { method, path, contentType, accept, signal } = request;
+      const response = await open({ method, path, body, contentType, accept, signal });
+      return { status: response.status, body: await readAll(response.body, maxBodyBytes) };
+    },
+  };
+}
+
+/** The error that an ERROR event of a watch carries. */
+export const watchError = (event: Extract<WatchEvent<unknown>, { type: 'ERROR' }>): Error =>
+  statusErrorFrom(event.object);

@@ -1,0 +1,42 @@
+// The transport to a server over TLS and HTTP/2, with the client's credentials.
+import type { Clock } from '../base/clock.ts';
+import { createHttp2Client } from '../wire/http2-client.ts';
+import type { Transport } from './transport.ts';
+
+export interface HttpTransportOptions {
+  /** `https://host:port`, with an optional path prefix. */
+  readonly server: string;
+  /** PEM. */
+  readonly ca?: Buffer | undefined;
+  readonly cert?: Buffer | undefined;
+  readonly key?: Buffer | undefined;
+  /** A bearer token, or where to read a fresh one: projected tokens are rotated on disk. */
+  readonly token?: string | (() => Promise<string>) | undefined;
+  readonly insecureSkipTlsVerify?: boolean | undefined;
+  readonly tlsServerName?: string | undefined;
+  readonly pingIntervalMs?: number | undefined;
+}
+
+export function httpTransport(clock: Clock, options: HttpTransportOptions): Transport {
+  const url = new URL(options.server);
+  const prefix = url.pathname.replace(/\/+$/, '');
+  const http2 = createHttp2Client(clock, {
+    origin: url.origin,
+    ca: options.ca,
+    cert: options.cert,
+    key: options.key,
+    insecureSkipTlsVerify: options.insecureSkipTlsVerify,
+    serverName: options.tlsServerName,
+    pingIntervalMs: options.pingIntervalMs,
+  });
+  const { token } = options;
+  return {
+    async request(request) {
+      const bearer = typeof token === 'function' ? await token() : token;
+      const headers =
+        bearer === undefined ? request.headers : { ...request.headers, authorization: `Bearer ${bearer}` };
+      return http2.request({ ...request, path: prefix + request.path, headers });
+    },
+    close: () => http2.close(),
+  };
+}

@@ -1,0 +1,216 @@
+// A small HTTP/2 client of one server: one session, made anew when it dies, many streams.
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import type { Clock } from '../base/clock.ts';
+
+export interface Http2ClientOptions {
+  /** `https://10.0.0.1:6443`. */
+  readonly origin: string;
+  readonly ca?: Buffer | undefined;
+  readonly cert?: Buffer | undefined;
+  readonly key?: Buffer | undefined;
+  readonly insecureSkipTlsVerify?: boolean | undefined;
+  /** Name in the server's certificate, when it is not the host of the origin. */
+  readonly serverName?: string | undefined;
+  /** A silent session is probed after this long, and closed when the answer stays out as long. Default 15 s. */
+  readonly pingIntervalMs?: number | undefined;
+  /** Default 10 s. */
+  readonly connectTimeoutMs?: number | undefined;
+}
+
+export interface Http2Request {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface Http2Response {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: AsyncIterable<Buffer>;
+}
+
+export interface Http2Client {
+  request(request: Http2Request): Promise<Http2Response>;
+  close(): Promise<void>;
+}
+
+/** The exchange failed below HTTP: nobody listens, the certificate is wrong, the connection broke, time ran out. */
+export class ConnectionError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ConnectionError';
+    this.code = code;
+  }
+}
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : 'ECONNECTION';
+const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** node ends a stream of a broken session with an error or with a bare close; either way the reader is told. */
+async function* bodyOf(
+  stream: ClientHttp2Stream,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer, void> {
+  try {
+    for await (const chunk of stream) yield chunk as Buffer;
+    if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && signal?.aborted !== true)
+      throw new ConnectionError('ESTREAM', `stream was reset by the server with code ${stream.rstCode}`);
+  } catch (cause) {
+    if (signal?.aborted === true) return;
+    if (cause instanceof ConnectionError) throw cause;
+    throw new ConnectionError(codeOf(cause), `reading the response: ${textOf(cause)}`, { cause });
+  } finally {
+    if (!stream.destroyed) stream.close(constants.NGHTTP2_CANCEL);
+  }
+}
+
+export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Http2Client {
+  let current: Promise<ClientHttp2Session> | undefined;
+  let closed = false;
+
+  function keepAlive(session: ClientHttp2Session): void {
+    const intervalMs = options.pingIntervalMs ?? 15_000;
+    let cancel = (): void => {};
+    const arm = (): void => {
+      cancel = clock.timer(intervalMs, () => {
+        if (session.destroyed) return;
+        let answered = false;
+        session.ping(() => {
+          answered = true;
+        });
+        cancel = clock.timer(intervalMs, () => {
+          if (answered) arm();
+          else session.destroy(new ConnectionError('ETIMEDOUT', `no answer to a ping for ${intervalMs} ms`));
+        });
+      });
+    };
+    arm();
+    session.once('close', () => cancel());
+  }
+
+  function open(): Promise<ClientHttp2Session> {
+    return new Promise((resolve, reject) => {
+      const session = connect(options.origin, {
+        ...(options.ca ? { ca: options.ca } : {}),
+        ...(options.cert ? { cert: options.cert } : {}),
+        ...(options.key ? { key: options.key } : {}),
+        ...(options.serverName ? { servername: options.serverName } : {}),
+        rejectUnauthorized: options.insecureSkipTlsVerify !== true,
+        settings: { enablePush: false, initialWindowSize: 1 << 20 },
+      });
+      const timeoutMs = options.connectTimeoutMs ?? 10_000;
+      const stop = clock.timer(timeoutMs, () =>
+        session.destroy(new ConnectionError('ETIMEDOUT', `no connection within ${timeoutMs} ms`)),
+      );
+      session.once('connect', () => {
+        stop();
+        // Node's own limit would end the session of a busy agent: its streams are long-lived watches.
+        session.setLocalWindowSize(8 << 20);
+        keepAlive(session);
+        resolve(session);
+      });
+      const forget = (): void => {
+        stop();
+        if (current === opened) current = undefined;
+      };
+      session.on('error', (cause) => {
+        forget();
+        reject(
+          new ConnectionError(codeOf(cause), `connecting to ${options.origin}: ${textOf(cause)}`, { cause }),
+        );
+      });
+      session.once('goaway', forget);
+      session.once('close', () => {
+        forget();
+        reject(new ConnectionError('ECONNRESET', `connecting to ${options.origin}: closed by the server`));
+      });
+    });
+  }
+
+  let opened: Promise<ClientHttp2Session> | undefined;
+  function session(): Promise<ClientHttp2Session> {
+    if (closed) return Promise.reject(new ConnectionError('ECLOSED', 'the client is closed'));
+    if (current === undefined) {
+      opened = open();
+      current = opened;
+      opened.catch(() => {});
+    }
+    return current;
+  }
+
+  function exchange(to: ClientHttp2Session, request: Http2Request): Promise<Http2Response> {
+    return new Promise((resolve, reject) => {
+      const { signal } = request;
+      const stream = to.request(
+        { ':method': request.method, ':path': request.path, ...request.headers },
+        { endStream: request.body === undefined || request.body.length === 0 },
+      );
+      const onAbort = (): void => stream.close(constants.NGHTTP2_CANCEL);
+      const stop =
+        request.timeoutMs !== undefined && request.timeoutMs > 0
+          ? clock.timer(request.timeoutMs, () => {
+              fail(new ConnectionError('ETIMEDOUT', `no answer within ${request.timeoutMs} ms`));
+              stream.close(constants.NGHTTP2_CANCEL);
+            })
+          : (): void => {};
+      const fail = (cause: unknown): void => {
+        stop();
+        if (signal?.aborted === true) reject(signal.reason);
+        else
+          reject(
+            new ConnectionError(
+              codeOf(cause),
+              `${request.method} ${options.origin}${request.path}: ${textOf(cause)}`,
+              {
+                cause,
+              },
+            ),
+          );
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      stream.once('error', fail);
+      stream.once('close', () => {
+        signal?.removeEventListener('abort', onAbort);
+        fail(new ConnectionError('ECONNRESET', 'the stream was closed before an answer'));
+      });
+      stream.once('response', (headers) => {
+        stop();
+        const plain: Record<string, string | readonly string[] | undefined> = {};
+        for (const [name, value] of Object.entries(headers))
+          if (!name.startsWith(':')) plain[name] = typeof value === 'number' ? String(value) : value;
+        resolve({ status: Number(headers[':status']), headers: plain, body: bodyOf(stream, signal) });
+      });
+      if (request.body !== undefined && request.body.length > 0) stream.end(request.body);
+    });
+  }
+
+  return {
+    async request(request) {
+      request.signal?.throwIfAborted();
+      let to = await session();
+      if (to.closed || to.destroyed) {
+        current = undefined;
+        to = await session();
+      }
+      request.signal?.throwIfAborted();
+      return exchange(to, request);
+    },
+    async close() {
+      closed = true;
+      const open = current;
+      current = undefined;
+      if (open === undefined) return;
+      const last = await open.catch(() => undefined);
+      if (last === undefined || last.destroyed) return;
+      await new Promise<void>((resolve) => {
+        last.once('close', () => resolve());
+        last.destroy();
+      });
+    },
+  };
+}

@@ -1,0 +1,159 @@
+// Control groups by the cgroup file system, version 1 and 2.
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { CgroupLimits, Cgroups } from '../cgroups.ts';
+
+const v1Controllers = [
+  'cpu',
+  'cpuacct',
+  'cpuset',
+  'memory',
+  'pids',
+  'blkio',
+  'devices',
+  'freezer',
+  'hugetlb',
+];
+
+/** 2..262144 -> 1..10000, upstream's (and runc's) conversion. */
+export const weightOfShares = (shares: number): number =>
+  shares === 0 ? 0 : 1 + Math.trunc(((Math.min(Math.max(shares, 2), 262144) - 2) * 9999) / 262142);
+
+async function put(path: string, value: string | number): Promise<void> {
+  await writeFile(path, String(value));
+}
+
+async function putIfThere(path: string, value: string | number): Promise<void> {
+  if (existsSync(path)) await put(path, value);
+}
+
+/** A group that still has processes says EBUSY; they are killed and the removal tried again, a bounded number of times. */
+async function removeTree(path: string): Promise<void> {
+  if (!existsSync(path)) return;
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) await removeTree(join(path, entry.name));
+  }
+  for (let attempt = 0; attempt < 20; attempt++) {
+    try {
+      await rmdir(path);
+      return;
+    } catch (error) {
+      const code = (error as { code?: string }).code;
+      if (code === 'ENOENT') return;
+      if (code !== 'EBUSY') throw error;
+      const pids = (await readFile(join(path, 'cgroup.procs'), 'utf8')).split('\n').filter((p) => p !== '');
+      for (const pid of pids) {
+        try {
+          process.kill(Number(pid), 'SIGKILL');
+        } catch (killError) {
+          if ((killError as { code?: string }).code !== 'ESRCH') throw killError;
+        }
+      }
+    }
+  }
+}
+
+async function limitV1(root: string, name: string, limits: CgroupLimits): Promise<void> {
+  const at = (controller: string, file: string): string => join(root, controller, name, file);
+  if (limits.cpuShares !== undefined) await putIfThere(at('cpu', 'cpu.shares'), limits.cpuShares);
+  if (limits.cpuPeriodUs !== undefined) await putIfThere(at('cpu', 'cpu.cfs_period_us'), limits.cpuPeriodUs);
+  if (limits.cpuQuotaUs !== undefined) await putIfThere(at('cpu', 'cpu.cfs_quota_us'), limits.cpuQuotaUs);
+  if (limits.memoryLimitBytes !== undefined) {
+    await putIfThere(at('memory', 'memory.limit_in_bytes'), limits.memoryLimitBytes);
+  }
+  if (limits.pidsLimit !== undefined) await putIfThere(at('pids', 'pids.max'), limits.pidsLimit);
+}
+
+async function limitV2(path: string, limits: CgroupLimits): Promise<void> {
+  if (limits.cpuShares !== undefined) {
+    await putIfThere(join(path, 'cpu.weight'), weightOfShares(limits.cpuShares));
+  }
+  if (limits.cpuQuotaUs !== undefined) {
+    const quota = limits.cpuQuotaUs < 0 ? 'max' : limits.cpuQuotaUs;
+    await putIfThere(join(path, 'cpu.max'), `${quota} ${limits.cpuPeriodUs ?? 100_000}`);
+  }
+  if (limits.memoryLimitBytes !== undefined) {
+    await putIfThere(join(path, 'memory.max'), limits.memoryLimitBytes);
+  }
+  if (limits.pidsLimit !== undefined) await putIfThere(join(path, 'pids.max'), limits.pidsLimit);
+}
+
+/** On v2 a controller must be handed down from each ancestor. */
+async function enableV2(root: string, name: string): Promise<void> {
+  const parts = name.split('/').filter((p) => p !== '');
+  for (let depth = 0; depth < parts.length; depth++) {
+    const parent = join(root, ...parts.slice(0, depth));
+    await mkdir(join(parent, parts[depth]!), { recursive: true });
+    const available = (await readFile(join(parent, 'cgroup.controllers'), 'utf8')).trim().split(' ');
+    for (const controller of ['cpu', 'cpuset', 'memory', 'pids', 'io'].filter((c) => available.includes(c))) {
+      try {
+        await put(join(parent, 'cgroup.subtree_control'), `+${controller}`);
+      } catch (error) {
+        // A parent with processes of its own (a container's root) can't hand down; the limit is then not set.
+        if ((error as { code?: string }).code !== 'EBUSY') throw error;
+      }
+    }
+  }
+}
+
+/** runc refuses a child of a cpuset without cpus (v1). */
+async function inheritCpuset(root: string, name: string): Promise<void> {
+  const base = join(root, 'cpuset');
+  if (!existsSync(base)) return;
+  const parts = name.split('/').filter((p) => p !== '');
+  for (let depth = 1; depth <= parts.length; depth++) {
+    const path = join(base, ...parts.slice(0, depth));
+    for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+      if ((await readFile(join(path, file), 'utf8')).trim() !== '') continue;
+      await put(join(path, file), (await readFile(join(dirname(path), file), 'utf8')).trim());
+    }
+  }
+}
+
+function counterOf(text: string, name: string): number | undefined {
+  const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(text);
+  return found ? Number(found[1]) : undefined;
+}
+
+/** `root`: where the file system is mounted; default /sys/fs/cgroup. */
+export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
+  const version = existsSync(join(root, 'cgroup.controllers')) ? 2 : 1;
+  const controllers = (): string[] => v1Controllers.filter((c) => existsSync(join(root, c, 'cgroup.procs')));
+  return {
+    version,
+    ensure: async (name, limits) => {
+      if (version === 2) {
+        await enableV2(root, name);
+        await limitV2(join(root, name), limits);
+        return;
+      }
+      for (const controller of controllers()) await mkdir(join(root, controller, name), { recursive: true });
+      await inheritCpuset(root, name);
+      await limitV1(root, name, limits);
+    },
+    remove: async (name) => {
+      if (name.split('/').filter((p) => p !== '').length === 0)
+        throw new Error('refusing to remove the root cgroup');
+      if (version === 2) await removeTree(join(root, name));
+      // systemd and other named hierarchies too: runc joins containers to all that are mounted.
+      else {
+        for (const entry of readdirSync(root, { withFileTypes: true })) {
+          if (entry.isDirectory()) await removeTree(join(root, entry.name, name));
+        }
+      }
+    },
+    children: async (name) => {
+      const path = version === 2 ? join(root, name) : join(root, 'memory', name);
+      if (!existsSync(path)) return [];
+      return readdirSync(path, { withFileTypes: true })
+        .filter((e) => e.isDirectory())
+        .map((e) => e.name);
+    },
+    oomKills: async (name) => {
+      const path =
+        version === 2 ? join(root, name, 'memory.events') : join(root, 'memory', name, 'memory.oom_control');
+      return existsSync(path) ? counterOf(await readFile(path, 'utf8'), 'oom_kill') : undefined;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { weightOfShares } from './cgroups-linux.ts';
+import { linuxFiles } from './files-linux.ts';
+import { parseMountInfo } from './mounts-linux.ts';
+import { busyNs, memoryField } from './stats-linux.ts';
+
+test('mountinfo is parsed with optional fields and octal escapes', () => {
+  const text =
+    '36 35 98:0 /mnt1 /a\\040b rw,noatime master:1 shared:2 - tmpfs tmpfs rw,size=1k\nbroken line\n';
+  assert.deepEqual(parseMountInfo(text), [
+    { target: '/a b', options: ['rw', 'noatime'], type: 'tmpfs', source: 'tmpfs' },
+  ]);
+});
+
+test('shares become the weight that runc computes', () => {
+  assert.deepEqual([2, 1024, 262144].map(weightOfShares), [1, 39, 10000]);
+});
+
+test('meminfo and stat give bytes and nanoseconds', () => {
+  assert.equal(memoryField('MemTotal:       24 kB\nMemAvailable:    8 kB\n', 'MemAvailable'), 8192);
+  assert.equal(busyNs('cpu  10 0 5 100 7 0 0 0 0 0\n'), 150_000_000);
+});
+
+test('a file is read with a bound, written with its mode whatever the umask, and removed without following links', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'files-'));
+  try {
+    const file = join(folder, 'a');
+    await linuxFiles.write(file, 'hello', { mode: 0o666 });
+    assert.equal((await linuxFiles.lstat(file))!.mode, 0o666);
+    await assert.rejects(linuxFiles.read(file, { maxBytes: 4 }), /larger than 4 bytes/);
+    await assert.rejects(linuxFiles.write(file, 'x', { exclusive: true }));
+    assert.equal(await linuxFiles.readIfThere(join(folder, 'none')), undefined);
+    await linuxFiles.makeDirectory(join(folder, 'd'), 0o777);
+    assert.equal((await linuxFiles.stat(join(folder, 'd')))!.mode, 0o777);
+    await linuxFiles.symlink(file, join(folder, 'd', 'link'));
+    await linuxFiles.remove(join(folder, 'd'));
+    assert.equal((await linuxFiles.read(file)).toString(), 'hello');
+    await using open = await linuxFiles.open(file);
+    assert.equal((await open.readAt(1, 100)).toString(), 'ello');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,91 @@
+// Writes a response body to a socket or stream at the speed at which the client reads it.
+import { pipeline, Readable, type Writable } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
+import type { PullBody } from './http-message.ts';
+
+/** Bytes handed to the socket in one write. */
+const chunkBytes = 256 * 1024;
+/** A pull body is asked for this much at most, so that one watcher never holds more. */
+const pullBytes = 64 * 1024;
+/** As upstream: smaller answers are not worth the processor time. */
+export const gzipFromBytes: number = 128 * 1024;
+
+export const sizeOf = (body: readonly Buffer[]): number => {
+  let size = 0;
+  for (const part of body) size += part.length;
+  return size;
+};
+
+/** Joins many small buffers into few large ones, lazily: a list of 10,000 pods is never held twice. */
+export function* coalesced(parts: readonly Buffer[]): Generator<Buffer> {
+  let first = 0;
+  let size = 0;
+  for (let i = 0; i < parts.length; i++) {
+    size += parts[i]!.length;
+    if (size >= chunkBytes || i === parts.length - 1) {
+      yield first === i ? parts[i]! : Buffer.concat(parts.slice(first, i + 1), size);
+      first = i + 1;
+      size = 0;
+    }
+  }
+}
+
+export function writeParts(out: Writable, parts: readonly Buffer[]): void {
+  const chunks = coalesced(parts);
+  const next = (): void => {
+    for (;;) {
+      if (out.destroyed) return;
+      const { value, done } = chunks.next();
+      if (done) {
+        out.end();
+        return;
+      }
+      if (!out.write(value)) {
+        out.once('drain', next);
+        return;
+      }
+    }
+  };
+  next();
+}
+
+export function writeGzip(out: Writable, parts: readonly Buffer[]): void {
+  const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: chunkBytes });
+  pipeline(Readable.from(coalesced(parts)), gzip, out, () => {});
+}
+
+/** Streams a pull body; `onEnd` runs once, when the body ended or the client left. */
+export function writePull(out: Writable, body: PullBody, onEnd: () => void): () => void {
+  let over = false;
+  const finish = (): void => {
+    if (over) return;
+    over = true;
+    body.close();
+    onEnd();
+  };
+  const pump = (): void => {
+    for (;;) {
+      if (over) return;
+      if (out.destroyed) return finish();
+      const bytes = body.pull(pullBytes);
+      if (bytes === undefined) return body.onReady(pump);
+      if (bytes === null) {
+        finish();
+        out.end();
+        return;
+      }
+      if (!out.write(bytes)) {
+        out.once('drain', pump);
+        return;
+      }
+    }
+  };
+  out.once('close', finish);
+  out.once('error', finish);
+  pump();
+  return () => {
+    if (over) return;
+    finish();
+    out.end();
+  };
+}

@@ -1,0 +1,262 @@
+// The server's front door: HTTP/2 and HTTP/1.1 (with upgrades) on one TLS port.
+import { createServer as createHttp1Server, type ServerResponse } from 'node:http';
+import {
+  createServer as createHttp2Server,
+  constants,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { Http1Request, refuseUpgrade, respondHttp1 } from './http1-request.ts';
+import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
+import type { HttpRequest, HttpResponse } from './http-message.ts';
+
+export interface ServerTls {
+  readonly key: string | Buffer;
+  readonly cert: string | Buffer;
+  /** CAs that vouch for client certificates. */
+  readonly clientCa?: string | Buffer | readonly (string | Buffer)[] | undefined;
+}
+
+export interface HttpServerOptions {
+  readonly handler: (request: HttpRequest) => Promise<HttpResponse>;
+  /** undefined: plain HTTP/1.1, for a loopback port in tests. */
+  readonly tls: ServerTls | undefined;
+  /** Failures that no client sees. */
+  readonly onError?: (error: unknown, where: string) => void;
+}
+
+export interface HttpServer {
+  listen(port: number, host: string): Promise<{ readonly port: number; readonly host: string }>;
+  /** New certificates for new connections. */
+  setTls(tls: ServerTls): void;
+  /** Stops accepting, ends streams, lets requests finish within `graceMs`, then cuts. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** As Go's server in kube-apiserver: 32 s for the head of a request, 1 MiB of headers is ours at 64 KiB. */
+const limits = {
+  headersTimeoutMs: 32_000,
+  requestTimeoutMs: 90_000,
+  handshakeTimeoutMs: 10_000,
+  maxHeaderBytes: 64 * 1024,
+  maxHeaderPairs: 256,
+  maxConcurrentStreams: 250,
+  windowBytes: 1024 * 1024,
+  /** Streams a client may reset at once, and a second after that (CVE-2023-44487). */
+  resetBurst: 1000,
+  resetRate: 100,
+} as const;
+
+const broken: HttpResponse = {
+  status: 500,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body: Buffer.from('This request caused apiserver to panic. Look in the logs for details.\n'),
+};
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const onError = options.onError ?? (() => {});
+  const streams = new Set<() => void>();
+  const sessions = new Set<ServerHttp2Session>();
+  const sockets = new Set<Socket>();
+  const upgraded = new Set<object>();
+  let active = 0;
+  let idle: (() => void) | undefined;
+  let closing = false;
+  const started = (): void => void active++;
+  const finished = (): void => {
+    active--;
+    if (active === 0) idle?.();
+  };
+  const onPull = (end: () => void): (() => void) => {
+    if (closing) queueMicrotask(end);
+    streams.add(end);
+    return () => void streams.delete(end);
+  };
+  const answer = async (request: HttpRequest): Promise<HttpResponse> => {
+    try {
+      return await options.handler(request);
+    } catch (error) {
+      onError(error, 'handler');
+      return broken;
+    }
+  };
+
+  const http1 = createHttp1Server({
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: 90_000,
+    maxHeaderSize: limits.maxHeaderBytes,
+    noDelay: true,
+  });
+  http1.maxRequestsPerSocket = 0;
+  http1.on('request', (message, out: ServerResponse) => {
+    const request = new Http1Request(message, out);
+    started();
+    out.once('close', finished);
+    out.on('error', () => {});
+    if (closing) out.setHeader('connection', 'close');
+    void answer(request).then((response) => {
+      try {
+        respondHttp1(out, request, response, onPull);
+      } catch (error) {
+        onError(error, 'respond');
+        out.destroy();
+      }
+    });
+  });
+  http1.on('upgrade', (message, socket, head) => {
+    const request = new Http1Request(message, undefined, { socket, head });
+    socket.on('error', () => {});
+    upgraded.add(socket);
+    socket.once('close', () => void upgraded.delete(socket));
+    void answer(request).then((response) => {
+      if (response.hijacked !== true) refuseUpgrade(socket, response);
+    });
+  });
+  http1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const status =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? '431 Request Header Fields Too Large'
+        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? '408 Request Timeout'
+          : '400 Bad Request';
+    socket.end(
+      `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`,
+    );
+  });
+  // Node starts its check of slow clients when the server listens; this one is fed by the TLS server.
+  http1.emit('listening');
+
+  const http2 = createHttp2Server({
+    settings: {
+      maxConcurrentStreams: limits.maxConcurrentStreams,
+      initialWindowSize: limits.windowBytes,
+      maxHeaderListSize: limits.maxHeaderBytes,
+    },
+    maxHeaderListPairs: limits.maxHeaderPairs,
+    maxSessionInvalidFrames: 100,
+    maxSessionRejectedStreams: 100,
+    streamResetBurst: limits.resetBurst,
+    streamResetRate: limits.resetRate,
+  } as Parameters<typeof createHttp2Server>[0] & object);
+  let pendingSocket: TLSSocket | undefined;
+  http2.on('session', (session) => {
+    if (pendingSocket) sessionSockets.set(session, pendingSocket);
+    pendingSocket = undefined;
+    sessions.add(session);
+    session.once('close', () => void sessions.delete(session));
+    session.on('error', () => {});
+    session.on('frameError', () => {});
+    try {
+      session.setLocalWindowSize(4 * limits.windowBytes);
+    } catch (error) {
+      onError(error, 'session');
+    }
+  });
+  http2.on('sessionError', () => {});
+  http2.on('stream', (anyStream, headers) => {
+    const stream = anyStream as ServerHttp2Stream;
+    stream.on('error', () => {});
+    if (headers[':method'] === 'CONNECT') {
+      stream.respond({ ':status': 501 }, { endStream: true });
+      return;
+    }
+    const request = new Http2Request(stream, headers);
+    started();
+    stream.once('close', finished);
+    void answer(request).then((response) => {
+      try {
+        respondHttp2(stream, request, response, onPull);
+      } catch (error) {
+        onError(error, 'respond');
+        if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      }
+    });
+  });
+
+  const track = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.once('close', () => void sockets.delete(socket));
+    socket.on('error', () => {});
+  };
+  const listener =
+    options.tls === undefined
+      ? createTcpServer((socket) => {
+          track(socket);
+          http1.emit('connection', socket);
+        })
+      : createTlsServer(
+          {
+            ...tlsContext(options.tls),
+            ALPNProtocols: ['h2', 'http/1.1'],
+            requestCert: true,
+            rejectUnauthorized: false,
+            minVersion: 'TLSv1.2',
+            handshakeTimeout: limits.handshakeTimeoutMs,
+          },
+          (socket: TLSSocket) => {
+            track(socket);
+            socket.setNoDelay(true);
+            if (socket.alpnProtocol === 'h2') {
+              pendingSocket = socket;
+              http2.emit('connection', socket);
+            } else http1.emit('connection', socket);
+          },
+        );
+  listener.on('tlsClientError', () => {});
+  listener.on('error', (error) => onError(error, 'listener'));
+
+  return {
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        listener.once('error', reject);
+        listener.listen(port, host, () => {
+          listener.off('error', reject);
+          const address = listener.address() as AddressInfo;
+          resolve({ port: address.port, host: address.address });
+        });
+      }),
+    setTls: (tls) => {
+      if ('setSecureContext' in listener) (listener as TlsServer).setSecureContext(tlsContext(tls));
+    },
+    async close(graceMs = 10_000) {
+      closing = true;
+      listener.close();
+      for (const end of [...streams]) end();
+      for (const session of sessions) session.close();
+      http1.closeIdleConnections();
+      if (active > 0) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, graceMs);
+          idle = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      for (const session of [...sessions]) session.destroy();
+      for (const socket of [...sockets]) socket.destroy();
+      http1.close();
+      http2.close();
+    },
+  };
+}
+
+function tlsContext(tls: ServerTls): {
+  key: string | Buffer;
+  cert: string | Buffer;
+  ca?: (string | Buffer)[];
+} {
+  const ca = tls.clientCa;
+  return {
+    key: tls.key,
+    cert: tls.cert,
+    ...(ca === undefined ? {} : { ca: (Array.isArray(ca) ? [...ca] : [ca]) as (string | Buffer)[] }),
+  };
+}

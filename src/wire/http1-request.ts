@@ -1,0 +1,127 @@
+// HTTP/1.1 requests and upgrades as requests and answers.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { gzipFromBytes, sizeOf, writeGzip, writeParts, writePull } from './body-writer.ts';
+import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
+import { isPullBody } from './http-message.ts';
+import { wantsGzip } from './http2-request.ts';
+import { peerIdentity } from './peer-certificate.ts';
+import { readBody } from './read-body.ts';
+
+export class Http1Request implements HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: HttpHeaders;
+  readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined;
+  readonly #message: IncomingMessage;
+  readonly #response: ServerResponse | undefined;
+  #signal: AbortSignal | undefined;
+  constructor(
+    message: IncomingMessage,
+    response: ServerResponse | undefined,
+    upgrade?: { readonly socket: Duplex; readonly head: Buffer },
+  ) {
+    this.method = message.method ?? 'GET';
+    this.url = message.url ?? '/';
+    this.headers = message.headers as HttpHeaders;
+    this.upgrade = upgrade;
+    this.#message = message;
+    this.#response = response;
+  }
+  readBody(limit: number): Promise<Buffer> {
+    return readBody(this.#message, limit, this.#message.headers['content-length']);
+  }
+  get signal(): AbortSignal {
+    if (this.#signal) return this.#signal;
+    const controller = new AbortController();
+    const gone = this.#response ?? this.#message.socket;
+    gone.once('close', () => controller.abort());
+    if (this.#message.socket.destroyed) controller.abort();
+    this.#signal = controller.signal;
+    return this.#signal;
+  }
+  get remoteAddress(): string {
+    return this.#message.socket.remoteAddress ?? '';
+  }
+  get clientCertificate(): ClientCertificate | undefined {
+    return peerIdentity(this.#message.socket).certificate;
+  }
+  get clientCertificateError(): string | undefined {
+    return peerIdentity(this.#message.socket).error;
+  }
+}
+
+type OutgoingHeaders = Record<string, string | string[] | number>;
+
+export function respondHttp1(
+  out: ServerResponse,
+  request: HttpRequest,
+  response: HttpResponse,
+  onPull: (end: () => void) => () => void,
+): void {
+  const body = response.body;
+  if (out.destroyed || out.headersSent) {
+    if (isPullBody(body)) body.close();
+    return;
+  }
+  const headers = { ...response.headers } as OutgoingHeaders;
+  if (isPullBody(body)) {
+    out.writeHead(response.status, headers);
+    if (request.method === 'HEAD') {
+      body.close();
+      out.end();
+      return;
+    }
+    out.flushHeaders();
+    let release = (): void => {};
+    const end = writePull(out, body, () => release());
+    release = onPull(end);
+    return;
+  }
+  const parts = body === undefined ? [] : Buffer.isBuffer(body) ? [body] : body;
+  const size = sizeOf(parts);
+  if (size >= gzipFromBytes && request.method !== 'HEAD' && wantsGzip(request, response)) {
+    headers['content-encoding'] = 'gzip';
+    headers['vary'] = 'Accept-Encoding';
+    out.writeHead(response.status, headers);
+    writeGzip(out, parts);
+    return;
+  }
+  if (response.status !== 204 && response.status !== 304) headers['content-length'] = size;
+  out.writeHead(response.status, headers);
+  if (request.method === 'HEAD') out.end();
+  else if (parts.length <= 1) out.end(parts[0]);
+  else writeParts(out, parts);
+}
+
+/** Answers an upgrade request that the handler did not take over. */
+export function refuseUpgrade(socket: Duplex, response: HttpResponse): void {
+  if (socket.destroyed) return;
+  const body = response.body;
+  const bytes =
+    body === undefined || isPullBody(body)
+      ? Buffer.alloc(0)
+      : Buffer.isBuffer(body)
+        ? body
+        : Buffer.concat(body);
+  if (isPullBody(body)) body.close();
+  const lines = [`HTTP/1.1 ${response.status} ${reasonOf(response.status)}`];
+  for (const [name, value] of Object.entries(response.headers))
+    for (const one of Array.isArray(value) ? value : [value]) lines.push(`${name}: ${String(one)}`);
+  lines.push(`content-length: ${bytes.length}`, 'connection: close', '', '');
+  socket.end(Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), bytes]));
+}
+
+const reasons: Readonly<Record<number, string>> = {
+  200: 'OK',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+};
+const reasonOf = (status: number): string => reasons[status] ?? 'Status';

@@ -1,0 +1,87 @@
+// A node with what its pods take of it: the scheduler's unit of thought. Numbers are milli-CPU and bytes.
+import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
+import { type HostPort, hostPortsOf } from './host-ports.ts';
+import { addResources, emptyResources, nonZeroRequestOf, requestOf, resourcesFrom, type Resources, subtractResources } from './resources.ts';
+
+export interface PodInfo {
+  readonly pod: Pod;
+  readonly request: Resources;
+  readonly nonZero: { readonly milliCpu: number; readonly memory: number };
+  readonly ports: readonly HostPort[];
+  readonly hasAffinity: boolean;
+  readonly hasRequiredAntiAffinity: boolean;
+}
+
+export function podInfoOf(pod: Pod): PodInfo {
+  const request = requestOf(pod);
+  const affinity = pod.spec.affinity;
+  return {
+    pod,
+    request,
+    nonZero: nonZeroRequestOf(pod),
+    ports: hostPortsOf(pod),
+    hasAffinity: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
+    hasRequiredAntiAffinity: (affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0,
+  };
+}
+
+export class NodeInfo {
+  readonly name: string;
+  node: Node;
+  allocatable: Resources;
+  readonly requested: Resources = emptyResources();
+  readonly nonZeroRequested: { milliCpu: number; memory: number } = { milliCpu: 0, memory: 0 };
+  usedPorts: readonly HostPort[] = [];
+  /** By uid. */
+  readonly pods: Map<string, PodInfo> = new Map();
+  podsWithAffinity = 0;
+  podsWithRequiredAntiAffinity = 0;
+  /** Image name to size in bytes. */
+  images: ReadonlyMap<string, number> = new Map();
+
+  constructor(node: Node) {
+    this.name = node.metadata.name;
+    this.node = node;
+    this.allocatable = emptyResources();
+    this.setNode(node);
+  }
+
+  setNode(node: Node): void {
+    this.node = node;
+    this.allocatable = resourcesFrom(node.status?.allocatable ?? {});
+    this.images = new Map(
+      (node.status?.images ?? []).flatMap((image) => (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const)),
+    );
+  }
+
+  addPod(info: PodInfo): void {
+    const uid = info.pod.metadata.uid ?? '';
+    if (this.pods.has(uid)) this.removePod(uid);
+    this.pods.set(uid, info);
+    addResources(this.requested, info.request);
+    this.nonZeroRequested.milliCpu += info.nonZero.milliCpu;
+    this.nonZeroRequested.memory += info.nonZero.memory;
+    if (info.ports.length > 0) this.usedPorts = [...this.usedPorts, ...info.ports];
+    if (info.hasAffinity) this.podsWithAffinity++;
+    if (info.hasRequiredAntiAffinity) this.podsWithRequiredAntiAffinity++;
+  }
+
+  removePod(uid: string): void {
+    const info = this.pods.get(uid);
+    if (!info) return;
+    this.pods.delete(uid);
+    subtractResources(this.requested, info.request);
+    this.nonZeroRequested.milliCpu -= info.nonZero.milliCpu;
+    this.nonZeroRequested.memory -= info.nonZero.memory;
+    if (info.ports.length > 0) this.usedPorts = [...this.pods.values()].flatMap((one) => one.ports);
+    if (info.hasAffinity) this.podsWithAffinity--;
+    if (info.hasRequiredAntiAffinity) this.podsWithRequiredAntiAffinity--;
+  }
+
+  /** A copy that a what-if (preemption) may change. */
+  clone(): NodeInfo {
+    const copy = new NodeInfo(this.node);
+    for (const info of this.pods.values()) copy.addPod(info);
+    return copy;
+  }
+}

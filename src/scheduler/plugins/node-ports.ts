@@ -1,0 +1,25 @@
+// NodePorts: two pods of one node can't have the same host port.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { stateKey } from '../framework/cycle-state.ts';
+import { hostPortsOf, portsConflict, type HostPort } from '../framework/host-ports.ts';
+import type { Plugin } from '../framework/plugin.ts';
+import { skip, unschedulable } from '../framework/status.ts';
+
+const key = stateKey<readonly HostPort[]>('NodePorts');
+
+export const nodePorts: Plugin = {
+  name: 'NodePorts',
+  requeueOn: ['NodeAdd', 'AssignedPodDelete'],
+  preFilter: (state, pod: Pod) => {
+    const ports = hostPortsOf(pod);
+    if (ports.length === 0) return { status: skip };
+    state.write(key, ports);
+    return undefined;
+  },
+  filter: (state, _pod, node) => {
+    const wanted = state.read(key) ?? [];
+    return wanted.some((port) => node.usedPorts.some((used) => portsConflict(port, used)))
+      ? unschedulable("node(s) didn't have free ports for the requested pod ports")
+      : undefined;
+  },
+};

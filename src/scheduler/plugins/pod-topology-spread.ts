@@ -1,0 +1,110 @@
+// PodTopologySpread: keeps matching pods evenly spread over the domains of a topology key.
+import type { Pod, TopologySpreadConstraint } from '../../api/generated/types/core-v1.ts';
+import { matchesSelector, type Selector, selectorFrom } from '../../apimachinery/label-selector.ts';
+import { matchesRequiredNodeAffinity } from '../../component-helpers/node-affinity.ts';
+import { findUntoleratedTaint } from '../../component-helpers/taints.ts';
+import { stateKey } from '../framework/cycle-state.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
+import { skip, unresolvable, unschedulable } from '../framework/status.ts';
+
+interface Constraint {
+  readonly key: string;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  readonly selector: Selector;
+  readonly selfMatches: boolean;
+  readonly honourAffinity: boolean;
+  readonly honourTaints: boolean;
+  /** Pods that match, by domain. */
+  readonly counts: Map<string, number>;
+}
+const hardKey = stateKey<readonly Constraint[]>('PodTopologySpread/filter');
+const softKey = stateKey<readonly Constraint[]>('PodTopologySpread/score');
+
+function constraintOf(pod: Pod, constraint: TopologySpreadConstraint): Constraint {
+  const base = selectorFrom(constraint.labelSelector);
+  const extra = (constraint.matchLabelKeys ?? []).flatMap((key) => {
+    const value = pod.metadata.labels?.[key];
+    return value === undefined ? [] : [{ key, operator: 'In', values: [value] }];
+  });
+  const selector = extra.length === 0 ? base : selectorFrom({ ...constraint.labelSelector, matchExpressions: [...(constraint.labelSelector?.matchExpressions ?? []), ...extra] });
+  return {
+    key: constraint.topologyKey,
+    maxSkew: constraint.maxSkew,
+    minDomains: constraint.minDomains ?? 1,
+    selector,
+    selfMatches: matchesSelector(selector, pod.metadata.labels),
+    honourAffinity: constraint.nodeAffinityPolicy !== 'Ignore',
+    honourTaints: constraint.nodeTaintsPolicy === 'Honor',
+    counts: new Map(),
+  };
+}
+
+function counts(pod: Pod, constraint: Constraint, node: NodeInfo): boolean {
+  if (constraint.honourAffinity && !matchesRequiredNodeAffinity(pod, node.node)) return false;
+  if (!constraint.honourTaints) return true;
+  const hard = (node.node.spec.taints ?? []).filter((taint) => taint.effect !== 'PreferNoSchedule');
+  return findUntoleratedTaint(hard, pod.spec.tolerations ?? []) === undefined;
+}
+
+function fill(pod: Pod, constraints: readonly Constraint[], nodes: readonly NodeInfo[]): void {
+  for (const node of nodes) {
+    const labels = node.node.metadata.labels ?? {};
+    // A node without all the keys is in no domain.
+    if (constraints.some((constraint) => labels[constraint.key] === undefined)) continue;
+    for (const constraint of constraints) {
+      if (!counts(pod, constraint, node)) continue;
+      const domain = labels[constraint.key]!;
+      let matching = 0;
+      for (const { pod: other } of node.pods.values()) {
+        if (other.metadata.namespace !== pod.metadata.namespace || other.metadata.deletionTimestamp) continue;
+        if (matchesSelector(constraint.selector, other.metadata.labels)) matching++;
+      }
+      constraint.counts.set(domain, (constraint.counts.get(domain) ?? 0) + matching);
+    }
+  }
+}
+
+const constraintsOf = (pod: Pod, action: string): Constraint[] =>
+  (pod.spec.topologySpreadConstraints ?? []).filter((c) => c.whenUnsatisfiable === action).map((c) => constraintOf(pod, c));
+
+export const podTopologySpread: Plugin = {
+  name: 'PodTopologySpread',
+  requeueOn: ['NodeAdd', 'NodeLabelUpdate', 'NodeTaintUpdate', 'AssignedPodAdd', 'AssignedPodDelete', 'UnscheduledPodUpdate'],
+  preFilter: (state, pod, snapshot) => {
+    const constraints = constraintsOf(pod, 'DoNotSchedule');
+    if (constraints.length === 0) return { status: skip };
+    fill(pod, constraints, snapshot.nodes);
+    state.write(hardKey, constraints);
+    return undefined;
+  },
+  filter: (state, _pod, node) => {
+    for (const constraint of state.read(hardKey) ?? []) {
+      const domain = node.node.metadata.labels?.[constraint.key];
+      if (domain === undefined) return unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
+      const least = constraint.counts.size < constraint.minDomains ? 0 : Math.min(...constraint.counts.values());
+      const here = (constraint.counts.get(domain) ?? 0) + (constraint.selfMatches ? 1 : 0);
+      if (here - least > constraint.maxSkew) return unschedulable("node(s) didn't match pod topology spread constraints");
+    }
+    return undefined;
+  },
+  preScore: (state, pod, nodes) => {
+    const constraints = constraintsOf(pod, 'ScheduleAnyway');
+    if (constraints.length === 0) return skip;
+    fill(pod, constraints, nodes);
+    state.write(softKey, constraints);
+    return undefined;
+  },
+  score: (state, _pod, node) =>
+    (state.read(softKey) ?? []).reduce((sum, constraint) => {
+      const domain = node.node.metadata.labels?.[constraint.key];
+      // Keys with many domains weigh more, as upstream: log(domains + 2).
+      return domain === undefined ? sum : sum + (constraint.counts.get(domain) ?? 0) * Math.log(constraint.counts.size + 2) + constraint.maxSkew - 1;
+    }, 0),
+  normalizeScores: (_state, _pod, scores) => {
+    const most = Math.max(...scores.map((s) => s.score));
+    const least = Math.min(...scores.map((s) => s.score));
+    for (const s of scores) s.score = most === 0 ? maxNodeScore : Math.trunc((maxNodeScore * (most + least - s.score)) / most);
+  },
+};

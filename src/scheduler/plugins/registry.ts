@@ -1,0 +1,34 @@
+// The default profile: every plugin in upstream's order with its score weight.
+import type { Client } from '../../client/client.ts';
+import type { WeightedPlugin } from '../framework/plugin.ts';
+import { defaultBinder } from './default-binder.ts';
+import { imageLocality } from './image-locality.ts';
+import { interPodAffinity } from './inter-pod-affinity.ts';
+import { nodeAffinity } from './node-affinity.ts';
+import { nodeName } from './node-name.ts';
+import { nodePorts } from './node-ports.ts';
+import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts';
+import { nodeResourcesFit } from './node-resources-fit.ts';
+import { nodeUnschedulable } from './node-unschedulable.ts';
+import { podTopologySpread } from './pod-topology-spread.ts';
+import { prioritySort } from './priority-sort.ts';
+import { schedulingGates } from './scheduling-gates.ts';
+import { taintToleration } from './taint-toleration.ts';
+
+export function defaultPlugins(client: Client): readonly WeightedPlugin[] {
+  return [
+    { plugin: schedulingGates, weight: 0 },
+    { plugin: prioritySort, weight: 0 },
+    { plugin: nodeUnschedulable, weight: 0 },
+    { plugin: nodeName, weight: 0 },
+    { plugin: taintToleration, weight: 3 },
+    { plugin: nodeAffinity, weight: 2 },
+    { plugin: nodePorts, weight: 0 },
+    { plugin: nodeResourcesFit, weight: 1 },
+    { plugin: podTopologySpread, weight: 2 },
+    { plugin: interPodAffinity, weight: 2 },
+    { plugin: nodeResourcesBalancedAllocation, weight: 1 },
+    { plugin: imageLocality, weight: 1 },
+    { plugin: defaultBinder(client), weight: 0 },
+  ];
+}

@@ -1,0 +1,178 @@
+// Pods that wait for a node: ready to try, backing off, or unschedulable until something changes.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Heap } from '../../base/heap.ts';
+import type { ClusterEvent, Plugin, QueuedPod } from '../framework/plugin.ts';
+
+const initialBackoffMs = 1_000;
+const maxBackoffMs = 10_000;
+/** A pod is tried again after this even when nothing told us to (upstream: 5 minutes). */
+const flushUnschedulableAfterMs = 300_000;
+
+interface Waiting {
+  readonly queued: QueuedPod;
+  readonly since: number;
+}
+
+export interface SchedulingQueueOptions {
+  readonly clock: Clock;
+  readonly less: (a: QueuedPod, b: QueuedPod) => boolean;
+  readonly preEnqueue: readonly Plugin[];
+  /** Which plugins' refusals an event may cure. */
+  readonly requeueOn: ReadonlyMap<string, readonly ClusterEvent[]>;
+  /** Called when `pop` has something. */
+  readonly onReady: () => void;
+}
+
+export const podKey = (pod: Pod): string => `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
+
+export class SchedulingQueue {
+  readonly #options: SchedulingQueueOptions;
+  readonly #active: Heap<QueuedPod>;
+  readonly #inActive = new Map<string, QueuedPod>();
+  readonly #backoff = new Map<string, { readonly queued: QueuedPod; readonly cancel: () => void }>();
+  readonly #unschedulable = new Map<string, Waiting>();
+  /** Being tried now: events that come meanwhile are remembered. */
+  readonly #inFlight = new Map<string, ClusterEvent[]>();
+
+  constructor(options: SchedulingQueueOptions) {
+    this.#options = options;
+    this.#active = new Heap(options.less);
+  }
+
+  get size(): number {
+    return this.#inActive.size + this.#backoff.size + this.#unschedulable.size;
+  }
+
+  /** Counts for the metric scheduler_pending_pods. */
+  counts(): { readonly active: number; readonly backoff: number; readonly unschedulable: number } {
+    return { active: this.#inActive.size, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size };
+  }
+
+  add(pod: Pod): void {
+    const now = this.#options.clock.now();
+    this.#enqueue({ pod, key: podKey(pod), priority: pod.spec.priority ?? 0, addedAt: now, attempts: 0, refusedBy: new Set() });
+  }
+
+  /** The pod's spec or labels changed. */
+  update(pod: Pod): void {
+    const key = podKey(pod);
+    const known = this.#inActive.get(key) ?? this.#backoff.get(key)?.queued ?? this.#unschedulable.get(key)?.queued;
+    if (!known) {
+      if (!this.#inFlight.has(key)) this.add(pod);
+      else this.#inFlight.get(key)?.push('UnscheduledPodUpdate');
+      return;
+    }
+    const queued: QueuedPod = { ...known, pod, priority: pod.spec.priority ?? 0 };
+    const waiting = this.#unschedulable.get(key);
+    if (this.#inActive.has(key)) {
+      this.#inActive.set(key, queued);
+      this.#active.push(queued);
+    } else if (waiting) {
+      this.#unschedulable.delete(key);
+      this.#enqueue(queued);
+    } else {
+      const backoff = this.#backoff.get(key);
+      if (backoff) this.#backoff.set(key, { ...backoff, queued });
+    }
+  }
+
+  remove(pod: Pod): void {
+    const key = podKey(pod);
+    this.#inActive.delete(key);
+    this.#backoff.get(key)?.cancel();
+    this.#backoff.delete(key);
+    this.#unschedulable.delete(key);
+    this.#inFlight.delete(key);
+  }
+
+  /** The next pod to try, or undefined. */
+  pop(): QueuedPod | undefined {
+    for (;;) {
+      const next = this.#active.pop();
+      if (!next) return undefined;
+      // Entries that were replaced or removed meanwhile are left in the heap and passed over here.
+      if (this.#inActive.get(next.key) !== next) continue;
+      this.#inActive.delete(next.key);
+      this.#inFlight.set(next.key, []);
+      return { ...next, attempts: next.attempts + 1 };
+    }
+  }
+
+  /** The try is over: bound, or gone. */
+  done(key: string): void {
+    this.#inFlight.delete(key);
+  }
+
+  /** The try failed; `pod` waits for an event that may help, or for its back-off. */
+  addUnschedulable(queued: QueuedPod, refusedBy: ReadonlySet<string>): void {
+    const events = this.#inFlight.get(queued.key) ?? [];
+    this.#inFlight.delete(queued.key);
+    const next: QueuedPod = { ...queued, refusedBy };
+    if (refusedBy.size === 0 || events.some((event) => this.#mayHelp(next, event))) {
+      this.#backOff(next);
+      return;
+    }
+    this.#unschedulable.set(queued.key, { queued: next, since: this.#options.clock.now() });
+  }
+
+  /** Something changed in the cluster: pods that it may help get another try. */
+  moveAllOn(event: ClusterEvent): void {
+    for (const events of this.#inFlight.values()) events.push(event);
+    for (const [key, waiting] of this.#unschedulable) {
+      if (!this.#mayHelp(waiting.queued, event)) continue;
+      this.#unschedulable.delete(key);
+      const waitedMs = this.#options.clock.now() - waiting.since;
+      if (waitedMs >= this.#backoffMs(waiting.queued)) this.#enqueue(waiting.queued);
+      else this.#backOff(waiting.queued, this.#backoffMs(waiting.queued) - waitedMs);
+    }
+  }
+
+  /** Pods that waited too long are tried without a reason; called now and then. */
+  flush(): void {
+    const now = this.#options.clock.now();
+    for (const [key, waiting] of this.#unschedulable) {
+      if (now - waiting.since < flushUnschedulableAfterMs) continue;
+      this.#unschedulable.delete(key);
+      this.#enqueue(waiting.queued);
+    }
+  }
+
+  close(): void {
+    for (const { cancel } of this.#backoff.values()) cancel();
+    this.#backoff.clear();
+  }
+
+  #mayHelp(queued: QueuedPod, event: ClusterEvent): boolean {
+    if (event === 'ForceActivate') return true;
+    for (const plugin of queued.refusedBy) {
+      const events = this.#options.requeueOn.get(plugin);
+      if (!events || events.includes(event)) return true;
+    }
+    return false;
+  }
+
+  #backoffMs(queued: QueuedPod): number {
+    return Math.min(maxBackoffMs, initialBackoffMs * 2 ** Math.max(0, queued.attempts - 1));
+  }
+
+  #backOff(queued: QueuedPod, ms = this.#backoffMs(queued)): void {
+    const cancel = this.#options.clock.timer(ms, () => {
+      const waiting = this.#backoff.get(queued.key);
+      this.#backoff.delete(queued.key);
+      if (waiting) this.#enqueue(waiting.queued);
+    });
+    this.#backoff.set(queued.key, { queued, cancel });
+  }
+
+  #enqueue(queued: QueuedPod): void {
+    for (const plugin of this.#options.preEnqueue) {
+      if (plugin.preEnqueue?.(queued.pod) === undefined) continue;
+      this.#unschedulable.set(queued.key, { queued: { ...queued, refusedBy: new Set([plugin.name]) }, since: this.#options.clock.now() });
+      return;
+    }
+    this.#inActive.set(queued.key, queued);
+    this.#active.push(queued);
+    this.#options.onReady();
+  }
+}

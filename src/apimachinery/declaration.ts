@@ -1,46 +1,9 @@
 // What the API server knows about a kind, as data: its schema, its verbs, its columns and its strategy.
 import type { FieldError } from './field-error.ts';
+import type { GroupVersionKind, Json, JsonObject, TypeSchema } from './json.ts';
+import type { PlanSource } from './plan.ts';
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
-export type JsonObject = { [key: string]: Json | undefined };
-
-/** One field of a type, in the form of `src/api/schema/types.json`. */
-export interface FieldSchema {
-  readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
-  readonly format?: string;
-  /** Full name of another type: `io.k8s.api.core.v1.PodSpec`. */
-  readonly ref?: string;
-  readonly items?: FieldSchema;
-  /** Value schema of a map. */
-  readonly values?: FieldSchema;
-  readonly enum?: readonly string[];
-  readonly default?: Json;
-  readonly listType?: 'atomic' | 'map' | 'set';
-  readonly listMapKeys?: readonly string[];
-  readonly mapType?: 'atomic' | 'granular';
-  readonly patchStrategy?: string;
-  readonly patchMergeKey?: string;
-  /** Protobuf field number, type and label. */
-  readonly proto?: readonly [number, string, 'optional' | 'repeated' | 'map' | 'required'];
-}
-
-export interface TypeSchema {
-  readonly type?: string;
-  readonly format?: string;
-  readonly fields?: Readonly<Record<string, FieldSchema>>;
-  readonly required?: readonly string[];
-  readonly mapType?: 'atomic' | 'granular';
-  readonly protoMessage?: string;
-  readonly oneOf?: readonly { readonly type: string }[];
-  readonly gvk?: readonly GroupVersionKind[];
-  readonly unions?: readonly unknown[];
-}
-
-export interface GroupVersionKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-}
+export type { FieldSchema, GroupVersionKind, Json, JsonObject, TypeSchema } from './json.ts';
 
 /** Looks up types by full name; the root of every schema walk. */
 export interface SchemaSource {
@@ -107,12 +70,19 @@ export interface ResourceDeclaration {
   readonly columns: readonly ColumnDefinition[];
   readonly subresources: readonly SubresourceDeclaration[];
   readonly strategy: Strategy;
+  /** True for reviews, bindings and the like: created for their answer and never stored. */
+  readonly virtual: boolean;
   /** True when `status` is reset on create and only written by the status subresource. */
   readonly hasStatus: boolean;
   /** True when metadata.generation counts changes of spec. */
   readonly hasGeneration: boolean;
   /** Where the bytes are kept when several versions share one store (events, HPA): the storage group/version. */
   readonly storage: { readonly group: string; readonly version: string; readonly resource: string };
+  /** Present when the stored version is another: turns objects into the stored form and back. Pure; may reuse parts. */
+  readonly conversion?: {
+    toStorage(object: JsonObject): JsonObject;
+    fromStorage(object: JsonObject): JsonObject;
+  };
   /** Cells of one table row, in the order of `columns`; `now` in ms since the epoch. */
   row(object: JsonObject, now: number): Json[];
   /** Values that field selectors may name, beyond metadata.name and metadata.namespace. */
@@ -128,4 +98,6 @@ export interface Scheme extends SchemaSource {
   kind(gvk: GroupVersionKind): ResourceDeclaration | undefined;
   /** Full type name of any known kind, served or not (DeleteOptions, Scale, Status …). */
   typeOf(gvk: GroupVersionKind): string | undefined;
+  /** The compiled type of any full name; what decoding and protobuf walk. */
+  readonly plans: PlanSource;
 }

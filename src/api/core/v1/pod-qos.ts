@@ -1,0 +1,33 @@
+// The quality-of-service class of a pod, as upstream's ComputePodQOS.
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { obj, objs, spec } from '../../../apimachinery/json-access.ts';
+import { tryParseQuantity } from '../../../apimachinery/quantity.ts';
+
+export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+const counted = ['cpu', 'memory'];
+const amount = (resources: JsonObject, list: string, name: string): bigint => {
+  const value = obj(resources[list])[name];
+  return tryParseQuantity(value)?.nano ?? 0n;
+};
+
+/** Guaranteed: every container has limits for cpu and memory and equal requests. BestEffort: none has any. */
+export function podQosClass(pod: JsonObject): QosClass {
+  const own = obj(spec(pod)['resources']);
+  const holders =
+    Object.keys(obj(own['requests'])).length + Object.keys(obj(own['limits'])).length > 0
+      ? [own]
+      : [...objs(spec(pod)['containers']), ...objs(spec(pod)['initContainers'])].map((c) =>
+          obj(c['resources']),
+        );
+  let any = false;
+  let guaranteed = holders.length > 0;
+  for (const resources of holders)
+    for (const name of counted) {
+      const request = amount(resources, 'requests', name);
+      const limit = amount(resources, 'limits', name);
+      if (request > 0n || limit > 0n) any = true;
+      if (limit === 0n || (request !== 0n && request !== limit)) guaranteed = false;
+    }
+  return !any ? 'BestEffort' : guaranteed ? 'Guaranteed' : 'Burstable';
+}

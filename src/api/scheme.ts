@@ -1,0 +1,103 @@
+// The kinds of the built-in API: data of the schema joined with what each group's files add.
+import type {
+  ColumnDefinition,
+  GroupVersionKind,
+  ResourceDeclaration,
+  Scheme,
+  TypeSchema,
+} from '../apimachinery/declaration.ts';
+import { ageOf } from '../apimachinery/human-duration.ts';
+import { meta } from '../apimachinery/json-access.ts';
+import type { KindBehaviour } from '../apimachinery/kind-behaviour.ts';
+import { createPlans } from '../apimachinery/schema-plan.ts';
+import { behaviours } from './registry.ts';
+import data from './schema/resources.json' with { type: 'json' };
+import { schemaSource, typeOfKind } from './schema-source.ts';
+
+interface ResourceData {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly responseKind: GroupVersionKind;
+  readonly scope: string;
+  readonly singularResource: string;
+  readonly verbs: readonly string[];
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly columns?: readonly ColumnDefinition[];
+  readonly subresources: readonly {
+    readonly subresource: string;
+    readonly responseKind: GroupVersionKind;
+    readonly verbs: readonly string[];
+  }[];
+}
+
+const nameAndAge: readonly ColumnDefinition[] = [
+  { name: 'Name', type: 'string', format: 'name', priority: 0 },
+  { name: 'Age', type: 'string', priority: 0 },
+];
+const kindOf = (own: ResourceData, gvk: GroupVersionKind): GroupVersionKind =>
+  gvk.group === '' && gvk.version === '' ? { group: own.group, version: own.version, kind: gvk.kind } : gvk;
+
+function declare(resource: ResourceData, behaviour: KindBehaviour): ResourceDeclaration {
+  const { group, version } = resource;
+  const kind = resource.responseKind.kind;
+  const type = typeOfKind({ group, version, kind });
+  if (!type) throw new Error(`no type for ${group}/${version}, Kind=${kind}`);
+  const schema: TypeSchema | undefined = schemaSource.type(type);
+  const hasStatus =
+    schema?.fields?.['status'] !== undefined && resource.subresources.some((s) => s.subresource === 'status');
+  const own = behaviour.selectableFields;
+  const names = own ? Object.keys(own({})) : [];
+  return {
+    group,
+    version,
+    kind,
+    listKind: `${kind}List`,
+    resource: resource.resource,
+    singular: resource.singularResource,
+    shortNames: resource.shortNames ?? [],
+    categories: resource.categories ?? [],
+    namespaced: resource.scope === 'Namespaced',
+    verbs: resource.verbs,
+    type,
+    columns: resource.columns?.length ? resource.columns : nameAndAge,
+    subresources: resource.subresources.map((s) => ({
+      name: s.subresource,
+      kind: kindOf(resource, s.responseKind),
+      verbs: s.verbs,
+    })),
+    strategy: behaviour.strategy ?? {},
+    virtual: behaviour.virtual ?? false,
+    hasStatus,
+    hasGeneration: behaviour.hasGeneration ?? false,
+    storage: behaviour.storage ?? { group, version, resource: resource.resource },
+    ...(behaviour.conversion ? { conversion: behaviour.conversion } : {}),
+    row:
+      behaviour.row ??
+      ((object, now) => [meta(object)['name'] ?? '', ageOf(meta(object)['creationTimestamp'], now)]),
+    selectableFields: own ?? (() => ({})),
+    selectableFieldNames: [
+      'metadata.name',
+      ...(resource.scope === 'Namespaced' ? ['metadata.namespace'] : []),
+      ...names,
+    ],
+  };
+}
+
+/** All built-in kinds. Made once a server; CRDs are put beside it by whoever serves them. */
+export function createScheme(): Scheme {
+  const all = (data as unknown as readonly ResourceData[]).map((r) =>
+    declare(r, behaviours[`${r.group}/${r.version}`]?.[r.resource] ?? {}),
+  );
+  const byResource = new Map(all.map((d) => [`${d.group}/${d.version}/${d.resource}`, d]));
+  const byKind = new Map(all.map((d) => [`${d.group}/${d.version}/${d.kind}`, d]));
+  return {
+    type: (fullName) => schemaSource.type(fullName),
+    resources: () => all,
+    resource: (group, version, resource) => byResource.get(`${group}/${version}/${resource}`),
+    kind: (gvk) => byKind.get(`${gvk.group}/${gvk.version}/${gvk.kind}`),
+    typeOf: typeOfKind,
+    plans: createPlans(schemaSource),
+  };
+}

@@ -1,0 +1,67 @@
+// From a parsed body to a typed object: unknown and duplicate fields are refused, reported or ignored as the request asks.
+import type { JsonObject, ResourceDeclaration, Scheme } from './declaration.ts';
+import { badRequest } from './errors.ts';
+import { decodeObject } from './schema-decode.ts';
+import { DecodeError } from './schema-errors.ts';
+
+/** `?fieldValidation=`: the API server's default is Warn. */
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+export const fieldValidations: readonly string[] = ['Ignore', 'Strict', 'Warn'];
+
+export interface DecodedObject {
+  readonly object: JsonObject;
+  /** Texts for `Warning:` headers, with Warn. */
+  readonly warnings: readonly string[];
+}
+
+/** What the schema walk needs of a kind. */
+export interface TypedKind {
+  readonly version: string;
+  readonly kind: string;
+  readonly type: string;
+}
+
+/**
+ * Reads `object` in place as `kind`: types checked, unknown fields and nulls dropped, the schema's defaults set.
+ * Throws a 400 with upstream's text.
+ */
+export function decodeAs(
+  scheme: Scheme,
+  kind: TypedKind,
+  object: JsonObject,
+  options: { readonly fieldValidation?: FieldValidation; readonly duplicateFields?: readonly string[] } = {},
+): DecodedObject {
+  const mode = options.fieldValidation ?? 'Ignore';
+  let unknownFields: readonly string[];
+  try {
+    unknownFields = decodeObject(scheme.plans, kind.type, object).unknownFields;
+  } catch (error) {
+    if (error instanceof DecodeError) throw cannotBeHandled(kind, error.message);
+    throw error;
+  }
+  if (mode === 'Ignore') return { object, warnings: [] };
+  const problems = [
+    ...unknownFields.map((f) => `unknown field ${JSON.stringify(f)}`),
+    ...(options.duplicateFields ?? []).map((f) => `duplicate field ${JSON.stringify(f)}`),
+  ];
+  if (mode === 'Strict' && problems.length > 0)
+    throw cannotBeHandled(kind, `strict decoding error: ${problems.join(', ')}`);
+  return { object, warnings: problems };
+}
+
+const cannotBeHandled = (kind: TypedKind, why: string): ReturnType<typeof badRequest> =>
+  badRequest(
+    `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${why}`,
+  );
+
+/** `decodeAs` and then the kind's own defaults: what every object goes through before it is validated or stored. */
+export function decodeResource(
+  scheme: Scheme,
+  declaration: ResourceDeclaration,
+  object: JsonObject,
+  options: { readonly fieldValidation?: FieldValidation; readonly duplicateFields?: readonly string[] } = {},
+): DecodedObject {
+  const decoded = decodeAs(scheme, declaration, object, options);
+  declaration.strategy.applyDefaults?.(object);
+  return decoded;
+}

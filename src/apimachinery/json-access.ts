@@ -1,0 +1,78 @@
+// Reads values out of untyped JSON: each function answers an empty value where the shape is another.
+import type { Json, JsonObject } from './declaration.ts';
+
+const emptyObject: JsonObject = Object.freeze({});
+const emptyList: Json[] = [];
+Object.freeze(emptyList);
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The object, or an empty frozen one. */
+export const obj = (value: Json | undefined): JsonObject => (isObject(value) ? value : emptyObject);
+/** The list, or an empty frozen one. */
+export const arr = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : emptyList);
+/** The objects of a list. */
+export const objs = (value: Json | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isObject) : [];
+/** The strings of a list. */
+export const strs = (value: Json | undefined): string[] =>
+  Array.isArray(value) ? value.filter((v) => typeof v === 'string') : [];
+export const str = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+export const num = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
+export const bool = (value: Json | undefined): boolean => value === true;
+
+export const meta = (object: JsonObject): JsonObject => obj(object['metadata']);
+export const spec = (object: JsonObject): JsonObject => obj(object['spec']);
+export const status = (object: JsonObject): JsonObject => obj(object['status']);
+export const nameOf = (object: JsonObject): string => str(meta(object)['name']);
+export const namespaceOf = (object: JsonObject): string => str(meta(object)['namespace']);
+
+/** The object at `key`, made when missing. Keys come from code, never from input. */
+export function ensure(object: JsonObject, key: string): JsonObject {
+  const found = object[key];
+  if (isObject(found)) return found;
+  const made: JsonObject = {};
+  object[key] = made;
+  return made;
+}
+
+/** Sets `key` when it is absent or null. */
+export function setDefault(object: JsonObject, key: string, value: Json): void {
+  if (object[key] === undefined || object[key] === null) object[key] = value;
+}
+
+/** Deep equality of JSON; absent, null and undefined members are the same. */
+export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null);
+  if (typeof a !== 'object' || typeof b !== 'object') return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((v, i) => jsonEqual(v, b[i]));
+  }
+  for (const key of Object.keys(a))
+    if (!jsonEqual(a[key], Object.hasOwn(b, key) ? b[key] : undefined)) return false;
+  for (const key of Object.keys(b))
+    if (!Object.hasOwn(a, key) && b[key] !== undefined && b[key] !== null) return false;
+  return true;
+}
+
+/** As upstream's apiequality.Semantic: also empty lists and maps equal absent ones. */
+export function semanticEqual(a: Json | undefined, b: Json | undefined): boolean {
+  const empty = (v: Json | undefined): boolean =>
+    v === undefined || v === null || (typeof v === 'object' && Object.keys(v).length === 0);
+  if (empty(a) && empty(b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null)
+    return (a ?? null) === (b ?? null);
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((v, i) => semanticEqual(v, b[i]));
+  }
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)]))
+    if (
+      !semanticEqual(Object.hasOwn(a, key) ? a[key] : undefined, Object.hasOwn(b, key) ? b[key] : undefined)
+    )
+      return false;
+  return true;
+}

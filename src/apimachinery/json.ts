@@ -1,0 +1,42 @@
+// JSON values, and the schema data that describes them: the form of `src/api/schema/types.json`.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
+export type JsonObject = { [key: string]: Json | undefined };
+
+/** One field of a type, in the form of `src/api/schema/types.json`. */
+export interface FieldSchema {
+  readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+  readonly format?: string;
+  /** Full name of another type: `io.k8s.api.core.v1.PodSpec`. */
+  readonly ref?: string;
+  readonly items?: FieldSchema;
+  /** Value schema of a map. */
+  readonly values?: FieldSchema;
+  readonly enum?: readonly string[];
+  readonly default?: Json;
+  readonly listType?: 'atomic' | 'map' | 'set';
+  readonly listMapKeys?: readonly string[];
+  readonly mapType?: 'atomic' | 'granular';
+  readonly patchStrategy?: string;
+  readonly patchMergeKey?: string;
+  /** Protobuf field number, type and label. */
+  readonly proto?: readonly [number, string, 'optional' | 'repeated' | 'map' | 'required'];
+}
+
+export interface TypeSchema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly fields?: Readonly<Record<string, FieldSchema>>;
+  readonly required?: readonly string[];
+  readonly mapType?: 'atomic' | 'granular';
+  readonly protoMessage?: string;
+  readonly oneOf?: readonly { readonly type: string }[];
+  readonly gvk?: readonly GroupVersionKind[];
+  readonly unions?: readonly unknown[];
+}
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}

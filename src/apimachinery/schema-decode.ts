@@ -1,0 +1,242 @@
+// Reads a JSON value as a type of the schema, in place: types are checked, nulls and unknown fields dropped, static defaults set.
+import type { Json, JsonObject } from './declaration.ts';
+import { canonicalMicroTime, canonicalQuantity, canonicalTime } from './canonical-scalars.ts';
+import { cannotUnmarshal, DecodeError, goValueName } from './schema-errors.ts';
+import type { PlanNode, PlanSource, ScalarType, StructPlan } from './plan.ts';
+import { goTypeName } from './schema-plan.ts';
+
+export interface DecodeResult {
+  /** Paths of the fields that the type does not have, `spec.containers[0].foo`, in the order they came. */
+  readonly unknownFields: readonly string[];
+}
+
+interface Walk {
+  /** Keys from the root, as Go's errors join them (no indices). */
+  readonly path: string[];
+  struct: string;
+  readonly unknown: string[];
+  /** Path with indices, for unknown fields. */
+  readonly place: string[];
+}
+
+const maxUnknownFields = 100;
+
+/**
+ * Decodes `object` as `type` in place. Throws DecodeError with Go's text when a value has another type.
+ * Static defaults of the schema are set unless `defaults` is false.
+ */
+export function decodeObject(
+  plans: PlanSource,
+  type: string,
+  object: JsonObject,
+  options: { readonly defaults?: boolean } = {},
+): DecodeResult {
+  const plan = plans.plan(type);
+  if (!plan || plan.kind !== 'struct') return { unknownFields: [] };
+  const walk: Walk = { path: [], struct: '', unknown: [], place: [] };
+  decodeStruct(plan, object, walk, options.defaults !== false);
+  return { unknownFields: walk.unknown };
+}
+
+function decodeStruct(plan: StructPlan, object: JsonObject, walk: Walk, defaults: boolean): void {
+  const outer = walk.struct;
+  walk.struct = plan.goName;
+  for (const key of Object.keys(object)) {
+    const field = plan.fields.get(key);
+    if (!field) {
+      if (walk.unknown.length < maxUnknownFields) walk.unknown.push(placeOf(walk, key));
+      delete object[key];
+      continue;
+    }
+    const value = object[key];
+    if (value === null || value === undefined) {
+      if (field.node.kind !== 'special' || field.node.special !== 'json') delete object[key];
+      continue;
+    }
+    walk.path.push(key);
+    walk.place.push(walk.place.length === 0 ? key : `.${key}`);
+    const node = field.node;
+    if (node.kind === 'struct') {
+      if (typeof value !== 'object' || Array.isArray(value)) throw mismatch(node, value, walk);
+      decodeStruct(node, value, walk, defaults);
+    } else {
+      const next = decodeValue(node, value, walk, defaults);
+      if (next === undefined || (!field.required && isEmptyCollection(node, next))) delete object[key];
+      else if (next !== value) object[key] = next;
+    }
+    walk.path.pop();
+    walk.place.pop();
+  }
+  walk.struct = outer;
+  if (defaults) setDefaults(plan, object);
+}
+
+/** Go drops empty lists and maps that are `omitempty`; the ones it keeps are required. */
+const isEmptyCollection = (node: PlanNode, value: Json): boolean =>
+  (node.kind === 'array' && Array.isArray(value) && value.length === 0) ||
+  (node.kind === 'map' && typeof value === 'object' && value !== null && isEmpty(value as JsonObject));
+function isEmpty(object: JsonObject): boolean {
+  for (const _ in object) return false;
+  return true;
+}
+
+function setDefaults(plan: StructPlan, object: JsonObject): void {
+  for (const [name, value, node] of plan.defaults) {
+    if (object[name] !== undefined) continue;
+    if (typeof value === 'object' && value !== null) {
+      const made = (Array.isArray(value) ? [...value] : { ...value }) as JsonObject;
+      object[name] = made;
+      if (node.kind === 'struct') setDefaults(node, made);
+    } else object[name] = value;
+  }
+}
+
+function decodeValue(node: PlanNode, value: Json, walk: Walk, defaults: boolean): Json | undefined {
+  switch (node.kind) {
+    case 'scalar':
+      return decodeScalar(node.scalar, value, walk, node);
+    case 'struct': {
+      if (value === null || typeof value !== 'object' || Array.isArray(value))
+        throw mismatch(node, value, walk);
+      decodeStruct(node, value, walk, defaults);
+      return value;
+    }
+    case 'array':
+      return decodeArray(node.items, value, walk, defaults, node);
+    case 'map': {
+      if (value === null || typeof value !== 'object' || Array.isArray(value))
+        throw mismatch(node, value, walk);
+      for (const key of Object.keys(value)) {
+        const item = value[key];
+        walk.path.push(key);
+        walk.place.push(`.${key}`);
+        const next =
+          item === null || item === undefined
+            ? zeroOf(node.values)
+            : decodeValue(node.values, item, walk, defaults);
+        walk.path.pop();
+        walk.place.pop();
+        if (next !== item)
+          Object.defineProperty(value, key, {
+            value: next,
+            enumerable: true,
+            writable: true,
+            configurable: true,
+          });
+      }
+      return value;
+    }
+    case 'bytes':
+      if (typeof value !== 'string') throw mismatch(node, value, walk);
+      checkBase64(value);
+      return value;
+    case 'special':
+      return decodeSpecial(node, value, walk);
+    default:
+      return value;
+  }
+}
+
+function decodeArray(items: PlanNode, value: Json, walk: Walk, defaults: boolean, node: PlanNode): Json {
+  if (!Array.isArray(value)) throw mismatch(node, value, walk);
+  const at = walk.place.length;
+  for (let i = 0; i < value.length; i++) {
+    const item = value[i]!;
+    walk.place.push(`[${i}]`);
+    if (item === null) value[i] = zeroOf(items);
+    else {
+      const next = decodeValue(items, item, walk, defaults);
+      if (next !== item) value[i] = next ?? null;
+    }
+    if (items.kind === 'struct' && item === null && defaults) setDefaults(items, value[i] as JsonObject);
+    walk.place.length = at;
+  }
+  return value;
+}
+
+/** What Go's decoder leaves for null inside a list or map. */
+function zeroOf(node: PlanNode): Json {
+  switch (node.kind) {
+    case 'scalar':
+      return node.scalar === 'string' ? '' : node.scalar === 'bool' ? false : 0;
+    case 'struct':
+      return {};
+    case 'array':
+      return [];
+    case 'map':
+      return {};
+    case 'bytes':
+      return '';
+    case 'special':
+      return node.special === 'quantity' ? '0' : node.special === 'intOrString' ? 0 : null;
+    default:
+      return null;
+  }
+}
+
+function decodeScalar(scalar: ScalarType, value: Json, walk: Walk, node: PlanNode): Json {
+  switch (scalar) {
+    case 'string':
+      if (typeof value !== 'string') throw mismatch(node, value, walk);
+      return value;
+    case 'bool':
+      if (typeof value !== 'boolean') throw mismatch(node, value, walk);
+      return value;
+    case 'float64':
+      if (typeof value !== 'number') throw mismatch(node, value, walk);
+      return value;
+    default: {
+      if (typeof value !== 'number') throw mismatch(node, value, walk);
+      const fits =
+        scalar === 'int32' ? value >= -2147483648 && value <= 2147483647 : Number.isSafeInteger(value);
+      if (!Number.isInteger(value) || !fits)
+        throw cannotUnmarshal(goValueName(value, true), walk.struct, walk.path, scalar);
+      return value;
+    }
+  }
+}
+
+function decodeSpecial(node: PlanNode & { kind: 'special' }, value: Json, walk: Walk): Json | undefined {
+  switch (node.special) {
+    case 'quantity':
+      return canonicalQuantity(value);
+    case 'time':
+      if (typeof value !== 'string') throw cannotUnmarshal(goValueName(value), '', [], 'string');
+      return canonicalTime(value);
+    case 'microTime':
+      if (typeof value !== 'string') throw cannotUnmarshal(goValueName(value), '', [], 'string');
+      return canonicalMicroTime(value);
+    case 'intOrString':
+      if (typeof value === 'string') return value;
+      if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 2147483647) return value;
+      throw new DecodeError(
+        typeof value === 'number'
+          ? `json: cannot unmarshal number ${value} into Go value of type int32`
+          : `json: cannot unmarshal ${goValueName(value)} into Go value of type int32`,
+      );
+    case 'fieldsV1':
+    case 'rawExtension':
+    case 'json':
+      return value;
+    default:
+      return value;
+  }
+}
+
+function mismatch(node: PlanNode, value: Json, walk: Walk): DecodeError {
+  return cannotUnmarshal(goValueName(value), walk.struct, walk.path, goTypeName(node));
+}
+
+function placeOf(walk: Walk, key: string): string {
+  return walk.place.length === 0 ? key : `${walk.place.join('')}.${key}`;
+}
+
+const base64Text = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** Go's base64.StdEncoding ignores line ends and refuses everything else. */
+function checkBase64(text: string): void {
+  const clean = text.includes('\n') || text.includes('\r') ? text.replaceAll(/[\r\n]/g, '') : text;
+  if (base64Text.test(clean)) return;
+  const bad = clean.search(/[^A-Za-z0-9+/]/);
+  const at = bad < 0 ? clean.length - (clean.length % 4) : bad;
+  throw new DecodeError(`illegal base64 data at input byte ${at}`);
+}

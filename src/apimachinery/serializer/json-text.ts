@@ -1,0 +1,219 @@
+// Parses JSON as the API server must: duplicate keys are seen, huge whole numbers are not rounded silently, depth is bounded.
+import type { Json } from '../declaration.ts';
+import { DecodeError } from '../schema-errors.ts';
+
+export interface ParsedJson {
+  readonly value: Json;
+  /** Paths of keys that came twice; the last one counts. */
+  readonly duplicateFields: readonly string[];
+}
+
+/** Deeper than any kind, and than any stack of ours could bear. */
+export const maxJsonDepth = 500;
+
+export function parseJsonText(text: string): ParsedJson {
+  const scan = scanStructure(text);
+  if (scan.depth > maxJsonDepth) throw new DecodeError('exceeded max depth');
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    throw new DecodeError(syntaxError(text));
+  }
+  if (scan.longNumber) refuseRoundedNumbers(text);
+  const twice = scan.members !== countMembers(value);
+  return { value, duplicateFields: twice ? duplicatePaths(text) : [] };
+}
+
+/** One pass over the text: members (colons outside strings), depth, and whether a number is too long for a double. */
+function scanStructure(text: string): { members: number; depth: number; longNumber: boolean } {
+  let members = 0;
+  let depth = 0;
+  let deepest = 0;
+  let digits = 0;
+  let longNumber = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === 34) {
+      i = endOfString(text, i);
+      digits = 0;
+    } else if (c >= 48 && c <= 57) {
+      if (++digits > 15) longNumber = true;
+    } else {
+      digits = 0;
+      if (c === 58) members++;
+      else if (c === 123 || c === 91) {
+        if (++depth > deepest) deepest = depth;
+      } else if (c === 125 || c === 93) depth--;
+    }
+  }
+  return { members, depth: deepest, longNumber };
+}
+
+/** Index of the closing quote of the string that opens at `open`. */
+function endOfString(text: string, open: number): number {
+  let at = text.indexOf('"', open + 1);
+  while (at > 0) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === 92) slashes++;
+    if (slashes % 2 === 0) return at;
+    at = text.indexOf('"', at + 1);
+  }
+  return text.length;
+}
+
+function countMembers(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) for (const item of value) count += countMembers(item);
+  else for (const key in value) count += 1 + countMembers(value[key]!);
+  return count;
+}
+
+/** Whole numbers beyond 2^53 can't be kept exactly: better refused than changed. */
+function refuseRoundedNumbers(text: string): void {
+  const withoutStrings = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""');
+  for (const [number] of withoutStrings.matchAll(/-?\d{16,}(?![\d.eE])/g))
+    if (!Number.isSafeInteger(Number(number)))
+      throw new DecodeError(`json: cannot unmarshal number ${number} into Go value of type int64`);
+}
+
+/** The slow way, for texts that are known to hold a duplicate: a reader of keys only. */
+function duplicatePaths(text: string): string[] {
+  const found: string[] = [];
+  let at = 0;
+  const space = (): void => {
+    while (at < text.length && text.charCodeAt(at) <= 32) at++;
+  };
+  const string = (): string => {
+    const end = endOfString(text, at);
+    const raw = text.slice(at, end + 1);
+    at = end + 1;
+    return JSON.parse(raw) as string;
+  };
+  const value = (path: string): void => {
+    space();
+    const c = text[at];
+    if (c === '{') members(path);
+    else if (c === '[') items(path);
+    else if (c === '"') at = endOfString(text, at) + 1;
+    else while (at < text.length && !',]}'.includes(text[at]!)) at++;
+    space();
+  };
+  const members = (path: string): void => {
+    const seen = new Set<string>();
+    at++;
+    for (space(); text[at] !== '}'; space()) {
+      const key = string();
+      const here = path === '' ? key : `${path}.${key}`;
+      if (seen.has(key) && !found.includes(here)) found.push(here);
+      seen.add(key);
+      space();
+      at++;
+      value(here);
+      if (text[at] === ',') at++;
+    }
+    at++;
+  };
+  const items = (path: string): void => {
+    at++;
+    space();
+    for (let i = 0; text[at] !== ']'; i++) {
+      value(`${path}[${i}]`);
+      if (text[at] === ',') at++;
+    }
+    at++;
+  };
+  value('');
+  return found;
+}
+
+const show = (c: string): string =>
+  c === "'" ? "'\\''" : c === '"' ? "'\"'" : `'${JSON.stringify(c).slice(1, -1)}'`;
+
+/** Go's words for what is wrong with a JSON text. */
+export function syntaxError(text: string): string {
+  let at = 0;
+  const space = (): void => {
+    while (at < text.length && ' \t\r\n'.includes(text[at]!)) at++;
+  };
+  const bad = (context: string): string =>
+    at >= text.length ? 'unexpected end of JSON input' : `invalid character ${show(text[at]!)} ${context}`;
+  const literal = (word: string): string | undefined => {
+    for (let i = 0; i < word.length; i++, at++)
+      if (text[at] !== word[i]) return bad(`in literal ${word} (expecting ${show(word[i]!)})`);
+    return undefined;
+  };
+  const string = (): string | undefined => {
+    for (at++; at < text.length; at++) {
+      const c = text[at]!;
+      if (c === '"') {
+        at++;
+        return undefined;
+      }
+      if (c < ' ') return bad('in string literal');
+      if (c === '\\') {
+        at++;
+        if (text[at] === 'u') {
+          for (let i = 0; i < 4; i++) {
+            at++;
+            if (!/[0-9a-fA-F]/.test(text[at] ?? '')) return bad('in \\u hexadecimal character escape');
+          }
+        } else if (!'"\\/bfnrt'.includes(text[at] ?? '\0')) return bad('in string escape code');
+      }
+    }
+    return 'unexpected end of JSON input';
+  };
+  const number = (): string | undefined => {
+    const match = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+    match.lastIndex = at;
+    const found = match.exec(text);
+    if (found) at += found[0].length;
+    else at++;
+    return found ? undefined : bad('in numeric literal');
+  };
+  const value = (): string | undefined => {
+    space();
+    const c = text[at];
+    if (c === '{' || c === '[') return collection(c);
+    if (c === '"') return string();
+    if (c === 't') return literal('true');
+    if (c === 'f') return literal('false');
+    if (c === 'n') return literal('null');
+    if (c !== undefined && /[-0-9]/.test(c)) return number();
+    return bad('looking for beginning of value');
+  };
+  const collection = (open: string): string | undefined => {
+    const close = open === '{' ? '}' : ']';
+    at++;
+    space();
+    if (text[at] === close) {
+      at++;
+      return undefined;
+    }
+    for (;;) {
+      if (open === '{') {
+        space();
+        if (text[at] !== '"') return bad('looking for beginning of object key string');
+        const error = string();
+        if (error) return error;
+        space();
+        if (text[at] !== ':') return bad('after object key');
+        at++;
+      }
+      const error = value();
+      if (error) return error;
+      space();
+      if (text[at] === close) {
+        at++;
+        return undefined;
+      }
+      if (text[at] !== ',') return bad(open === '{' ? 'after object key:value pair' : 'after array element');
+      at++;
+    }
+  };
+  const error = value();
+  if (error) return error;
+  space();
+  return bad('after top-level value');
+}

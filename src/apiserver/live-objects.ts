@@ -1,0 +1,17 @@
+// Reads of current objects for authentication, authorization and admission: synchronous, from the server's own caches.
+import type { ResourceRef } from '../apimachinery/resource-ref.ts';
+
+export interface LiveObjects {
+  /** Never to be modified: the same object is handed to everybody. */
+  get<T>(resource: ResourceRef<T>, name: string, namespace?: string): T | undefined;
+  /** All objects of a namespace, or of all; `field` narrows by a selectable field. Never to be modified. */
+  list<T>(
+    resource: ResourceRef<T>,
+    options?: {
+      readonly namespace?: string;
+      readonly field?: { readonly name: string; readonly value: string };
+    },
+  ): readonly T[];
+  /** Differs from an earlier answer when an object of the resource was written since. */
+  version(resource: ResourceRef): number;
+}

@@ -1,0 +1,59 @@
+// The RBAC authorizer: rules compiled once for each user and namespace, forgotten when an RBAC object changes.
+import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
+import type { AuthorizationDecision, Authorizer } from '../../apiserver/authorization/authorizer.ts';
+import { type CompiledRules, compileRules } from './rbac/compiled-rules.ts';
+import type { ResolvedRules, RuleResolver } from './rbac/rule-resolver.ts';
+
+interface Compiled {
+  readonly rules: CompiledRules;
+  readonly errors: readonly string[];
+}
+
+/** Users and namespaces whose rules are kept; past it all are forgotten and compiled anew. */
+const maxCompiled = 4096;
+
+const aggregate = (errors: readonly string[]): string =>
+  errors.length === 1 ? errors[0]! : `[${[...new Set(errors)].join(', ')}]`;
+
+export function createRbacAuthorizer(resolver: RuleResolver): Authorizer {
+  let version = Number.NaN;
+  const compiled = new Map<string, Compiled>();
+  const compiledFor = (key: string, resolve: () => ResolvedRules): Compiled => {
+    const known = compiled.get(key);
+    if (known !== undefined) return known;
+    const { rules, errors } = resolve();
+    const made = { rules: compileRules(rules), errors };
+    if (compiled.size >= maxCompiled) compiled.clear();
+    compiled.set(key, made);
+    return made;
+  };
+  const keyOf = (user: UserInfo): string => `${user.name}\n${user.groups.join('\n')}`;
+
+  return {
+    authorize(attributes): AuthorizationDecision {
+      const now = resolver.version();
+      if (now !== version) {
+        compiled.clear();
+        version = now;
+      }
+      const { user, namespace } = attributes;
+      const key = keyOf(user);
+      const cluster = compiledFor(key, () => resolver.clusterRulesFor(user));
+      const source = cluster.rules.allowedBy(attributes);
+      if (source !== undefined) return { decision: 'allow', reason: `RBAC: allowed by ${source}` };
+      let errors = cluster.errors;
+      if (namespace !== '') {
+        // A name cannot hold a NUL, so the two parts of the key never run together.
+        const local = compiledFor(`${namespace}\0${key}`, () => resolver.namespaceRulesFor(user, namespace));
+        const localSource = local.rules.allowedBy(attributes);
+        if (localSource !== undefined)
+          return { decision: 'allow', reason: `RBAC: allowed by ${localSource}` };
+        errors = [...errors, ...local.errors];
+      }
+      return {
+        decision: 'no-opinion',
+        reason: errors.length === 0 ? '' : `RBAC: ${aggregate(errors)}`,
+      };
+    },
+  };
+}

@@ -1,0 +1,117 @@
+// Nobody grants what they do not hold: the check of roles and bindings when they are written.
+import type { PolicyRule, RoleRef } from '../../../api/generated/types/rbac-v1.ts';
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { forbidden, internalError } from '../../../apimachinery/errors.ts';
+import { notFound } from '../../../apimachinery/errors.ts';
+import type { AdmissionPlugin, AdmissionRequest } from '../../../apiserver/admission/admission.ts';
+import type { UserInfo } from '../../../apiserver/authentication/user-info.ts';
+import type { Authorizer } from '../../../apiserver/authorization/authorizer.ts';
+import { compactRules, quotedList, ruleText, uncoveredRules } from './policy-rules.ts';
+import type { RuleResolver } from './rule-resolver.ts';
+
+const group = 'rbac.authorization.k8s.io';
+const fullAuthority: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+/** The refusal's text, or undefined when the user holds all of `rules`. */
+export function escalationRefusal(
+  resolver: RuleResolver,
+  user: UserInfo,
+  namespace: string,
+  rules: readonly PolicyRule[],
+): string | undefined {
+  const held = resolver.rulesFor(user, namespace);
+  const missing = uncoveredRules(
+    held.rules.map((applied) => applied.rule),
+    rules,
+  );
+  if (missing.length === 0) return undefined;
+  const texts = [...new Set(compactRules(missing).map(ruleText))].sort();
+  const errors = held.errors.length === 0 ? '' : `; resolution errors: [${held.errors.join(' ')}]`;
+  return `user ${JSON.stringify(user.name)} (groups=${quotedList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${texts.join('\n')}${errors}`;
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+
+export function createEscalationCheck(deps: {
+  readonly resolver: RuleResolver;
+  readonly authorizer: Authorizer;
+}): AdmissionPlugin {
+  const may = async (
+    request: AdmissionRequest,
+    verb: string,
+    target: { resource: string; name: string; namespace: string },
+  ): Promise<boolean> => {
+    const { decision } = await deps.authorizer.authorize({
+      user: request.user,
+      verb,
+      isResource: true,
+      group,
+      version: 'v1',
+      resource: target.resource,
+      subresource: '',
+      namespace: target.namespace,
+      name: target.name,
+      path: '',
+    });
+    return decision === 'allow';
+  };
+  const refuse = (request: AdmissionRequest, why: string): never => {
+    throw forbidden(request.declaration, request.name, why);
+  };
+
+  const checkRole = async (request: AdmissionRequest, object: JsonObject): Promise<void> => {
+    const { resource } = request.declaration;
+    const old = request.oldObject;
+    if (
+      old !== undefined &&
+      same(old.rules, object.rules) &&
+      same(old.aggregationRule, object.aggregationRule)
+    ) {
+      return;
+    }
+    if (await may(request, 'escalate', { resource, name: request.name, namespace: request.namespace }))
+      return;
+    const aggregated = object.aggregationRule !== undefined || old?.aggregationRule !== undefined;
+    if (aggregated && !same(old?.aggregationRule, object.aggregationRule)) {
+      if (escalationRefusal(deps.resolver, request.user, request.namespace, fullAuthority) !== undefined) {
+        refuse(request, 'must have cluster-admin privileges to use an aggregationRule');
+      }
+    }
+    const rules = (object.rules ?? []) as unknown as readonly PolicyRule[];
+    const why = escalationRefusal(deps.resolver, request.user, request.namespace, rules);
+    if (why !== undefined) refuse(request, why);
+  };
+
+  const checkBinding = async (request: AdmissionRequest, object: JsonObject): Promise<void> => {
+    const old = request.oldObject;
+    if (old !== undefined && same(old.roleRef, object.roleRef) && same(old.subjects, object.subjects)) return;
+    const roleRef = object.roleRef as unknown as RoleRef;
+    const resource = roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
+    const target = { resource, name: roleRef.name, namespace: request.namespace };
+    if (await may(request, 'bind', target)) return;
+    const rules = deps.resolver.rulesOfRole(roleRef, request.namespace);
+    if (typeof rules === 'string') {
+      throw rules.endsWith(' not found')
+        ? notFound({ group, resource: resource.slice(0, -1) }, roleRef.name)
+        : internalError(rules);
+    }
+    const why = escalationRefusal(deps.resolver, request.user, request.namespace, rules);
+    if (why !== undefined) refuse(request, why);
+  };
+
+  return {
+    name: 'RBACEscalationCheck',
+    operations: ['CREATE', 'UPDATE'],
+    async validate(request) {
+      const { declaration, object } = request;
+      if (declaration.group !== group || object === undefined) return;
+      if (request.user.groups.includes('system:masters')) return;
+      if (declaration.resource === 'roles' || declaration.resource === 'clusterroles') {
+        await checkRole(request, object);
+      } else await checkBinding(request, object);
+    },
+  };
+}

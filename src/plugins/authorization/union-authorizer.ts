@@ -1,0 +1,17 @@
+// Asks authorizers in order: the first that allows or denies decides.
+import type { AuthorizationDecision, Authorizer } from '../../apiserver/authorization/authorizer.ts';
+
+export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
+  return {
+    async authorize(attributes): Promise<AuthorizationDecision> {
+      const reasons: string[] = [];
+      for (const authorizer of authorizers) {
+        const answer = authorizer.authorize(attributes);
+        const decision = answer instanceof Promise ? await answer : answer;
+        if (decision.decision !== 'no-opinion') return decision;
+        if (decision.reason !== '') reasons.push(decision.reason);
+      }
+      return { decision: 'no-opinion', reason: reasons.join('\n') };
+    },
+  };
+}

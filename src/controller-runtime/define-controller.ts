@@ -1,0 +1,126 @@
+// A controller as data: what it is for, what it owns, reads and writes, and how it reconciles one key.
+import type { LabelSelector } from '../api/generated/types/meta-v1.ts';
+import type { ResourceRef } from '../apimachinery/resource-ref.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import type { InformerFactory, Lister } from '../client/cache/informer.ts';
+import type { Client, ObjectKey } from '../client/client.ts';
+import type { EventRecorder } from '../client/event-recorder.ts';
+import type { Logger } from '../component-base/logger.ts';
+import type { Expectations } from './expectations.ts';
+
+export type AnyResource = ResourceRef<unknown>;
+
+export interface ControllerContext {
+  /** The informer's view of a declared resource; refuses others. */
+  read<T>(resource: ResourceRef<T>): Lister<T>;
+  /** Live reads of anything; writes of declared resources only. */
+  readonly write: Client;
+  readonly events: EventRecorder;
+  readonly expectations: Expectations;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** `namespace/name`, or the name. */
+  enqueue(key: string): void;
+  enqueueAfter(key: string, delayMs: number): void;
+}
+
+export interface Result {
+  readonly requeueAfterMs?: number | undefined;
+}
+
+/** Maps changes of another resource to keys of the controller's own. */
+export interface Watch {
+  readonly resource: AnyResource;
+  /** `old` is set on updates. */
+  keys(
+    object: unknown,
+    change: { readonly type: 'added' | 'updated' | 'deleted'; readonly old: unknown },
+    context: ControllerContext,
+  ): readonly string[];
+}
+
+export interface ControllerDefinition<T> {
+  /** Canonical name of upstream's kube-controller-manager: `replicaset-controller`. */
+  readonly name: string;
+  /** Its service account in kube-system, whose RBAC role it acts under: `replicaset-controller`. */
+  readonly serviceAccount: string;
+  readonly for: ResourceRef<T>;
+  /** Resources whose controller reference may name an object of `for`; their changes enqueue the owner. */
+  readonly owns?: readonly AnyResource[];
+  /** Set when orphans of `owns` that the selector matches are to be adopted; their changes enqueue the matching owners. */
+  readonly selectorOf?: (owner: T) => LabelSelector | undefined;
+  readonly reads?: readonly AnyResource[];
+  readonly writes: readonly AnyResource[];
+  readonly watches?: readonly Watch[];
+  /** Indexes that reconcile needs on what it reads. */
+  readonly indexes?: readonly {
+    readonly resource: AnyResource;
+    readonly name: string;
+    values(object: unknown): readonly string[];
+  }[];
+  /** Default 5, as upstream's --concurrent-*-syncs. */
+  readonly concurrency?: number;
+  /** All keys are added again after this long; for what changes with time and not by an event. */
+  readonly resyncMs?: number;
+  /** Called once, after the informers have synced; the result is called at the end. */
+  start?(context: ControllerContext): (() => void) | undefined;
+  reconcile(key: ObjectKey, context: ControllerContext): Promise<Result | undefined>;
+}
+
+/** A controller whose work is not one key of one resource at a time (garbage collection). */
+export interface LoopDefinition {
+  readonly name: string;
+  readonly serviceAccount: string;
+  readonly reads: readonly AnyResource[];
+  readonly writes: readonly AnyResource[] | 'any';
+  /** Runs until the signal is aborted. */
+  run(context: ControllerContext, informers: InformerFactory): Promise<void>;
+}
+
+export type Controller =
+  | {
+      readonly type: 'keyed';
+      readonly name: string;
+      readonly definition: ControllerDefinition<unknown>;
+    }
+  | { readonly type: 'loop'; readonly name: string; readonly definition: LoopDefinition };
+
+export function defineController<T>(definition: ControllerDefinition<T>): Controller {
+  return {
+    type: 'keyed',
+    name: definition.name,
+    definition: definition as unknown as ControllerDefinition<unknown>,
+  };
+}
+
+export function defineLoop(definition: LoopDefinition): Controller {
+  return { type: 'loop', name: definition.name, definition };
+}
+
+/** A typed `Watch`. */
+export function watching<W>(
+  resource: ResourceRef<W>,
+  keys: (
+    object: W,
+    change: { readonly type: 'added' | 'updated' | 'deleted'; readonly old: W | undefined },
+    context: ControllerContext,
+  ) => readonly string[],
+): Watch {
+  return { resource: resource as AnyResource, keys: keys as Watch['keys'] };
+}
+
+/** A typed index. */
+export function index<W>(
+  resource: ResourceRef<W>,
+  name: string,
+  values: (object: W) => readonly string[],
+): { readonly resource: AnyResource; readonly name: string; values(object: unknown): readonly string[] } {
+  return {
+    resource: resource as AnyResource,
+    name,
+    values: values as (object: unknown) => readonly string[],
+  };
+}

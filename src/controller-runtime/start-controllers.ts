@@ -1,0 +1,186 @@
+// Runs a list of controllers over shared informers until a signal ends them.
+import { isStatusError } from '../apimachinery/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import type { InformerFactory } from '../client/cache/informer.ts';
+import { objectKey } from '../client/cache/object-store.ts';
+import type { Client, ObjectKey } from '../client/client.ts';
+import { createEventRecorder } from '../client/event-recorder.ts';
+import type { Logger } from '../component-base/logger.ts';
+import { declaredReads, declaredWrites } from './declared-access.ts';
+import type {
+  Controller,
+  ControllerContext,
+  ControllerDefinition,
+  LoopDefinition,
+} from './define-controller.ts';
+import { Expectations } from './expectations.ts';
+import { addIndexes, resourcesRead, wireEvents } from './wire-events.ts';
+import { WorkQueue } from './work-queue.ts';
+
+export interface ControllerMetrics {
+  reconciled(controller: string, seconds: number, outcome: 'success' | 'requeue' | 'error'): void;
+  queueDepth(controller: string, depth: number): void;
+}
+
+export interface ControllerRuntime {
+  /** A client that acts as the service account `kube-system/<name>`. */
+  clientFor(serviceAccount: string): Client;
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly metrics?: ControllerMetrics;
+}
+
+export interface RunningControllers {
+  /** All informers hold a first list and all controllers work. */
+  readonly ready: Promise<void>;
+  /** Resolves after the signal, when nothing runs any more. */
+  readonly done: Promise<void>;
+}
+
+export function keyOfText(text: string): ObjectKey {
+  const cut = text.indexOf('/');
+  return cut < 0 ? { name: text } : { namespace: text.slice(0, cut), name: text.slice(cut + 1) };
+}
+
+interface Queue {
+  add(key: string): void;
+  addAfter(key: string, delayMs: number): void;
+}
+const noQueue: Queue = { add() {}, addAfter() {} };
+
+function contextOf(
+  runtime: ControllerRuntime,
+  definition: Pick<LoopDefinition, 'name' | 'serviceAccount' | 'writes'>,
+  reads: Parameters<typeof declaredReads>[1],
+  queue: Queue,
+): ControllerContext {
+  const { clock, random, signal } = runtime;
+  const { name, serviceAccount, writes } = definition;
+  const log = runtime.log.child({ controller: name });
+  const client = runtime.clientFor(serviceAccount);
+  return {
+    read: declaredReads(name, reads, runtime.informers),
+    write: writes === 'any' ? client : declaredWrites(name, writes, client),
+    events: createEventRecorder({ client, clock, log }, { component: name }),
+    expectations: new Expectations(clock),
+    clock,
+    random,
+    log,
+    signal,
+    enqueue: (key) => queue.add(key),
+    enqueueAfter: (key, delayMs) => queue.addAfter(key, delayMs),
+  };
+}
+
+/** Ends one controller: resolves when it does nothing any more. */
+type Stop = () => Promise<void>;
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** A lost race, or an object that went away meanwhile, is a reason to look again and none to complain. */
+const isExpected = (error: unknown): boolean =>
+  isStatusError(error, 'Conflict') || isStatusError(error, 'NotFound');
+
+async function runKeyed(
+  definition: ControllerDefinition<unknown>,
+  runtime: ControllerRuntime,
+): Promise<void> {
+  const { clock, informers, signal, metrics } = runtime;
+  const queue = new WorkQueue({
+    clock,
+    concurrency: definition.concurrency ?? 5,
+    async process(key) {
+      const startedAt = clock.monotonic();
+      const finish = (outcome: 'success' | 'requeue' | 'error'): void => {
+        metrics?.reconciled(definition.name, (clock.monotonic() - startedAt) / 1000, outcome);
+        metrics?.queueDepth(definition.name, queue.depth);
+      };
+      try {
+        const result = await definition.reconcile(keyOfText(key), context);
+        queue.forget(key);
+        if (result?.requeueAfterMs !== undefined) queue.addAfter(key, result.requeueAfterMs);
+        finish(result?.requeueAfterMs === undefined ? 'success' : 'requeue');
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isExpected(error)) context.log.debug({ error, key }, 'reconcile is tried again');
+        else
+          context.log.warn({ error, key, failures: queue.failuresOf(key) }, 'reconcile failed, trying again');
+        queue.addRateLimited(key);
+        finish('error');
+      }
+    },
+  });
+  const reads = resourcesRead(definition);
+  const context = contextOf(runtime, definition, reads, queue);
+  await Promise.all(reads.map((resource) => informers.informer(resource).synced(signal)));
+  const end = definition.start?.(context);
+  const removes = wireEvents(definition, informers, context);
+  let cancelResync = (): void => {};
+  const resync = (): void => {
+    if (definition.resyncMs === undefined) return;
+    cancelResync = clock.timer(definition.resyncMs, () => {
+      for (const object of context.read(definition.for).list()) queue.add(objectKey(object));
+      resync();
+    });
+  };
+  resync();
+  void aborted(signal).then(() => {
+    cancelResync();
+    for (const remove of removes) remove();
+  });
+  return async () => {
+    await queue.stop();
+    end?.();
+    await context.events.flush();
+  };
+}
+
+async function runLoop(definition: LoopDefinition, runtime: ControllerRuntime): Promise<Stop> {
+  const { informers, signal } = runtime;
+  const context = contextOf(runtime, definition, definition.reads, noQueue);
+  await Promise.all(definition.reads.map((resource) => informers.informer(resource).synced(signal)));
+  const ended = definition.run(context, informers).catch((error: unknown) => {
+    if (!signal.aborted) context.log.error({ error }, 'controller ended');
+  });
+  return async () => {
+    await ended;
+    await context.events.flush();
+  };
+}
+
+export function startControllers(
+  list: readonly Controller[],
+  runtime: ControllerRuntime,
+): RunningControllers {
+  const { informers, signal, log } = runtime;
+  for (const controller of list) {
+    if (controller.type === 'keyed') {
+      for (const resource of resourcesRead(controller.definition)) informers.informer(resource);
+      addIndexes(controller.definition, informers);
+    } else for (const resource of controller.definition.reads) informers.informer(resource);
+  }
+  informers.start();
+  const starting = list.map((controller) =>
+    controller.type === 'keyed'
+      ? runKeyed(controller.definition, runtime)
+      : runLoop(controller.definition, runtime),
+  );
+  const ready = Promise.all(starting).then(() => {});
+  const done = (async () => {
+    await ready.catch((error: unknown) => {
+      if (!signal.aborted) log.error({ error }, 'controllers did not start');
+    });
+    await aborted(signal);
+    const begun = await Promise.allSettled(starting);
+    await Promise.all(begun.map((stop) => (stop.status === 'fulfilled' ? stop.value() : undefined)));
+  })();
+  return { ready, done };
+}

@@ -1,0 +1,110 @@
+// Keys to work on: each once however often it was added, never twice at a time, failures later and later.
+import type { Clock } from '../base/clock.ts';
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  /** How many keys are worked on at a time. */
+  readonly concurrency: number;
+  /** Must not throw. */
+  process(key: string): Promise<void>;
+  /** client-go's item exponential limiter: 5 ms to 1000 s. */
+  readonly baseDelayMs?: number;
+  readonly maxDelayMs?: number;
+}
+
+interface Delayed {
+  readonly at: number;
+  readonly cancel: () => void;
+}
+
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #ready: Set<string> = new Set();
+  readonly #processing: Set<string> = new Set();
+  readonly #dirty: Set<string> = new Set();
+  readonly #delayed: Map<string, Delayed> = new Map();
+  readonly #failures: Map<string, number> = new Map();
+  #stopped = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Keys that wait to be worked on now. */
+  get depth(): number {
+    return this.#ready.size + this.#dirty.size;
+  }
+
+  add(key: string): void {
+    if (this.#stopped) return;
+    if (this.#processing.has(key)) {
+      this.#dirty.add(key);
+      return;
+    }
+    this.#ready.add(key);
+    this.#pump();
+  }
+
+  /** The earliest of several wins. */
+  addAfter(key: string, delayMs: number): void {
+    if (this.#stopped) return;
+    if (delayMs <= 0) {
+      this.add(key);
+      return;
+    }
+    const at = this.#options.clock.monotonic() + delayMs;
+    const waiting = this.#delayed.get(key);
+    if (waiting !== undefined && waiting.at <= at) return;
+    waiting?.cancel();
+    const cancel = this.#options.clock.timer(delayMs, () => {
+      this.#delayed.delete(key);
+      this.add(key);
+    });
+    this.#delayed.set(key, { at, cancel });
+  }
+
+  /** Adds the key after a delay that doubles with each failure since `forget`. */
+  addRateLimited(key: string): void {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const { baseDelayMs = 5, maxDelayMs = 1_000_000 } = this.#options;
+    this.addAfter(key, Math.min(baseDelayMs * 2 ** failures, maxDelayMs));
+  }
+
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+  failuresOf(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /** Takes nothing more and resolves when what is being worked on is done. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    this.#ready.clear();
+    this.#dirty.clear();
+    if (this.#processing.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  #pump(): void {
+    for (const key of this.#ready) {
+      if (this.#processing.size >= this.#options.concurrency) return;
+      this.#ready.delete(key);
+      this.#processing.add(key);
+      void this.#work(key);
+    }
+  }
+
+  async #work(key: string): Promise<void> {
+    // Not inside the caller's stack: an informer hands out an event to all before anyone acts on it.
+    await Promise.resolve();
+    if (!this.#stopped) await this.#options.process(key);
+    this.#processing.delete(key);
+    if (this.#dirty.delete(key) && !this.#stopped) this.#ready.add(key);
+    if (this.#stopped && this.#processing.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    this.#pump();
+  }
+}

@@ -1,0 +1,193 @@
+// Makes and removes the network of a one-machine cluster: a bridge, and a namespace with a cable for each node.
+import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import type { Files } from '../os/files.ts';
+import type { LinkInfo, Links } from '../os/links.ts';
+import type { NetworkNamespaces } from '../os/netns.ts';
+import type { PacketFilter } from '../os/packet-filter.ts';
+import type { Sysctl } from '../os/sysctl.ts';
+import {
+  bridgeName,
+  checkFabricName,
+  fabricTable,
+  type FabricPlan,
+  forwardingSettings,
+  hostChanges,
+  nodeChanges,
+  nodeNetns,
+  planFabric,
+  portName,
+  renderFabricTable,
+} from './fabric-plan.ts';
+import { freeSubnet } from './subnet.ts';
+
+/** The ports of one network namespace. */
+export interface NamespacePorts {
+  readonly links: Links;
+  readonly sysctl: Sysctl;
+}
+
+export interface FabricPorts extends NamespacePorts {
+  readonly packetFilter: PacketFilter;
+  readonly namespaces: NetworkNamespaces;
+  readonly files: Files;
+  /** The ports of the namespace at `path`. */
+  inside(path: string): NamespacePorts;
+}
+
+export interface FabricOptions {
+  readonly clusterName: string;
+  readonly nodes: readonly { readonly name: string }[];
+  /** Where the /24 of the fabric is taken from. Default 172.30.0.0/16. */
+  readonly pool?: string;
+  /** Prefixes to keep clear of besides those of the machine: pod and service CIDRs. */
+  readonly avoid?: readonly string[];
+}
+
+export interface Fabric {
+  readonly bridge: string;
+  readonly subnet: string;
+  /** The machine's address on the fabric: API server and DNS listen here. */
+  readonly gateway: string;
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly netns: string;
+    /** For `nsenter --net=`. */
+    readonly netnsPath: string;
+    readonly address: string;
+  }[];
+}
+
+const subnetLength = 24;
+
+function subnetOf(bridge: LinkInfo | undefined): string | undefined {
+  const cidr = parseIpv4Cidr(bridge?.addresses[0] ?? '');
+  return cidr?.bits === subnetLength ? `${formatIpv4(cidr.base)}/${subnetLength}` : undefined;
+}
+
+async function chooseSubnet(
+  ports: FabricPorts,
+  options: FabricOptions,
+  links: readonly LinkInfo[],
+): Promise<string> {
+  const bridge = bridgeName(options.clusterName);
+  const present = subnetOf(links.find((link) => link.name === bridge));
+  if (present !== undefined) return present;
+  const pool = options.pool ?? '172.30.0.0/16';
+  const used = [
+    ...links.flatMap((link) => link.addresses),
+    ...(await ports.links.routes()).map((route) => route.to),
+    ...(options.avoid ?? []),
+  ];
+  const subnet = freeSubnet(pool, subnetLength, used);
+  if (subnet === undefined) throw new Error(`no free /${subnetLength} is left in ${pool}`);
+  return subnet;
+}
+
+/** What `ip_forward` was before the first cluster came, as its table remembers it. */
+async function forwardingBefore(ports: FabricPorts, clusterName: string): Promise<string> {
+  const text = await ports.packetFilter.table(`ip ${fabricTable(clusterName)}`);
+  const remembered = /comment "ip_forward was ([01])"/.exec(text ?? '')?.[1];
+  return remembered ?? (await ports.sysctl.get('net/ipv4/ip_forward')) ?? '0';
+}
+
+async function linksInside(
+  ports: FabricPorts,
+  clusterName: string,
+  names: readonly string[],
+): Promise<Map<string, readonly LinkInfo[]>> {
+  const there = new Set(await ports.namespaces.list());
+  const found = await Promise.all(
+    names.map(async (name): Promise<[string, readonly LinkInfo[]]> => {
+      const netns = nodeNetns(clusterName, name);
+      if (!there.has(netns)) return [name, []];
+      return [name, await ports.inside(ports.namespaces.path(netns)).links.links()];
+    }),
+  );
+  return new Map(found);
+}
+
+async function applyPlan(
+  ports: FabricPorts,
+  plan: FabricPlan,
+  links: readonly LinkInfo[],
+  inside: Map<string, readonly LinkInfo[]>,
+): Promise<void> {
+  const ports0 = new Set(links.map((link) => link.name));
+  const whole = plan.nodes.filter(
+    (node) => ports0.has(node.port) && inside.get(node.name)?.some((link) => link.name === 'eth0'),
+  );
+  const before = await forwardingBefore(ports, plan.clusterName);
+  await ports.namespaces.create(plan.nodes.map((node) => node.netns));
+  await ports.links.apply(hostChanges(plan, links, new Set(whole.map((node) => node.name))));
+  await Promise.all([
+    ports.packetFilter.apply(renderFabricTable(plan, before)),
+    ports.sysctl.set({ 'net/ipv4/ip_forward': '1', [`net/ipv4/conf/${plan.bridge}/send_redirects`]: '0' }),
+    ...plan.nodes.map(async (node) => {
+      const own = ports.inside(ports.namespaces.path(node.netns));
+      await Promise.all([
+        own.sysctl.set(forwardingSettings),
+        own.links.apply(nodeChanges(plan, node, inside.get(node.name) ?? [])),
+      ]);
+    }),
+  ]);
+}
+
+/** Idempotent: what is there already is kept, what is half there is completed. */
+export async function createFabric(ports: FabricPorts, options: FabricOptions): Promise<Fabric> {
+  checkFabricName('cluster name', options.clusterName);
+  for (const node of options.nodes) checkFabricName('node name', node.name);
+  const nodeNames = [...new Set(options.nodes.map((node) => node.name))];
+  const [links, inside] = await Promise.all([
+    ports.links.links(),
+    linksInside(ports, options.clusterName, nodeNames),
+  ]);
+  const addresses = new Map<string, string>();
+  for (const [name, found] of inside) {
+    const address = found.find((link) => link.name === 'eth0')?.addresses[0];
+    if (address !== undefined) addresses.set(name, address.slice(0, address.indexOf('/')));
+  }
+  const subnet = await chooseSubnet(ports, options, links);
+  const plan = planFabric({ clusterName: options.clusterName, nodeNames, subnet, addresses });
+  await applyPlan(ports, plan, links, inside);
+  return {
+    bridge: plan.bridge,
+    subnet,
+    gateway: plan.gateway,
+    nodes: plan.nodes.map((node) => ({
+      name: node.name,
+      netns: node.netns,
+      netnsPath: ports.namespaces.path(node.netns),
+      address: node.address,
+    })),
+  };
+}
+
+/** Leaves nothing of the cluster's network; what is gone already is fine. Names are exact: cluster `a` never touches `a-b`. */
+export async function destroyFabric(
+  ports: FabricPorts,
+  options: { readonly clusterName: string; readonly nodes: readonly { readonly name: string }[] },
+): Promise<void> {
+  const { clusterName } = options;
+  checkFabricName('cluster name', clusterName);
+  const bridge = bridgeName(clusterName);
+  const names = options.nodes.map((node) => node.name);
+  const before = await forwardingBefore(ports, clusterName);
+  const tables = await ports.packetFilter.tables();
+  const table = `ip ${fabricTable(clusterName)}`;
+  const links = (await ports.links.links()).map((link) => link.name);
+  const doomed = [...names.map((name) => portName(clusterName, name)), bridge].filter((name) =>
+    links.includes(name),
+  );
+  // a namespace can outlive its name while a process is in it: its cable must not
+  await ports.links.apply(
+    doomed.map((name) => ({ do: 'deleteLink', name })),
+    { keepGoing: true },
+  );
+  const namespaces = names.map((name) => nodeNetns(clusterName, name));
+  await ports.namespaces.delete(namespaces);
+  for (const name of namespaces) await ports.files.remove(`/etc/netns/${name}`);
+  if (tables.includes(table)) await ports.packetFilter.apply(`delete table ${table}`);
+  const others = tables.some((name) => name.startsWith('ip porthole-') && name !== table);
+  if (before === '0' && tables.includes(table) && !others)
+    await ports.sysctl.set({ 'net/ipv4/ip_forward': '0' });
+}

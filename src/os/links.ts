@@ -1,0 +1,89 @@
+// Network interfaces, addresses, routes and neighbours of one network namespace, as a port.
+
+export interface RouteChange {
+  /** A prefix, an address, or `default`. */
+  readonly to: string;
+  readonly via?: string;
+  readonly dev?: string;
+  /** The next hop need not be in a connected subnet. */
+  readonly onlink?: boolean;
+  readonly scope?: 'link';
+  readonly source?: string;
+  /** Marks the owner of a route, so that stale ones can be found. */
+  readonly protocol?: number;
+}
+
+export type LinkChange =
+  | { readonly do: 'addBridge'; readonly name: string; readonly mac?: string }
+  | {
+      readonly do: 'addVeth';
+      readonly name: string;
+      readonly mac?: string;
+      readonly mtu?: number;
+      readonly peer: {
+        readonly name: string;
+        /** Path or name of the namespace it is placed in. */
+        readonly netns?: string;
+        readonly mac?: string;
+        readonly mtu?: number;
+      };
+    }
+  | { readonly do: 'deleteLink'; readonly name: string }
+  | {
+      readonly do: 'setLink';
+      readonly name: string;
+      readonly up?: boolean;
+      readonly master?: string;
+      readonly mac?: string;
+      readonly mtu?: number;
+    }
+  | {
+      readonly do: 'replaceAddress';
+      readonly name: string;
+      /** With prefix length. */
+      readonly address: string;
+      /** The kernel adds no route to the prefix. */
+      readonly noPrefixRoute?: boolean;
+    }
+  | { readonly do: 'deleteAddress'; readonly name: string; readonly address: string }
+  | ({ readonly do: 'replaceRoute' } & RouteChange)
+  | ({ readonly do: 'deleteRoute' } & RouteChange)
+  | { readonly do: 'replaceNeighbour'; readonly address: string; readonly mac: string; readonly dev: string };
+
+export interface LinkInfo {
+  readonly name: string;
+  readonly index: number;
+  readonly mac: string;
+  readonly mtu: number;
+  readonly up: boolean;
+  readonly master?: string;
+  /** IPv4 with prefix length. */
+  readonly addresses: readonly string[];
+}
+
+export interface RouteInfo {
+  readonly to: string;
+  readonly via?: string;
+  readonly dev?: string;
+  readonly protocol: string;
+}
+
+export class LinksError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'LinksError';
+  }
+}
+
+export interface Links {
+  /**
+   * Applies in order and throws LinksError at the first that fails; what came before it stays.
+   * `keepGoing` applies all it can and reports nothing: for taking down what may be half there.
+   */
+  apply(changes: readonly LinkChange[], options?: { readonly keepGoing?: boolean }): Promise<void>;
+  links(): Promise<readonly LinkInfo[]>;
+  /** IPv4 routes of the main table. */
+  routes(options?: { readonly protocol?: number }): Promise<readonly RouteInfo[]>;
+  /** Calls back on each change of links, addresses or routes until the signal aborts. */
+  watch(changed: () => void, signal: AbortSignal): void;
+}

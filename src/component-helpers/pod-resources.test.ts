@@ -1,0 +1,46 @@
+// Effective requests, QoS classes and matching of nodes follow upstream's examples.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, Pod } from '../api/generated/types/core-v1.ts';
+import { matchesRequiredNodeAffinity } from './node-affinity.ts';
+import { qosOf } from './pod-qos.ts';
+import { podLimits, podRequests } from './pod-resources.ts';
+import { toleratesTaint } from './taints.ts';
+
+const c = (cpu: string, more: Partial<Container> = {}): Container => ({
+  name: 'c',
+  resources: { requests: { cpu } },
+  ...more,
+});
+const pod = (spec: Partial<Pod['spec']>): Pod => ({
+  metadata: { name: 'p' },
+  spec: { containers: [], ...spec },
+});
+
+test('requests are the larger of the containers with sidecars and the greediest init container', () => {
+  assert.deepEqual(podRequests(pod({ containers: [c('1'), c('500m')] })), { cpu: '1500m' });
+  assert.deepEqual(podRequests(pod({ containers: [c('1')], initContainers: [c('3')] })), { cpu: '3' });
+  const sidecar = c('1', { restartPolicy: 'Always' });
+  assert.deepEqual(podRequests(pod({ containers: [c('1')], initContainers: [sidecar, c('3')] })), {
+    cpu: '4',
+  });
+  assert.deepEqual(podRequests(pod({ containers: [c('1')], overhead: { cpu: '250m' } })), { cpu: '1250m' });
+  assert.deepEqual(podLimits(pod({ containers: [c('1')], overhead: { cpu: '250m' } })), {});
+});
+
+test('a pod is Guaranteed only when every container has equal requests and limits', () => {
+  const both = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1000m', memory: '1024Mi' } };
+  assert.equal(qosOf(pod({ containers: [{ name: 'a', resources: both }] })), 'Guaranteed');
+  assert.equal(qosOf(pod({ containers: [{ name: 'a', resources: both }, c('1')] })), 'Burstable');
+  assert.equal(qosOf(pod({ containers: [{ name: 'a' }] })), 'BestEffort');
+});
+
+test('tolerations and node affinity match as upstream', () => {
+  const taint = { key: 'os', value: 'windows', effect: 'NoSchedule' };
+  assert.ok(toleratesTaint({ operator: 'Exists' }, taint));
+  assert.ok(toleratesTaint({ key: 'os', value: 'windows' }, taint));
+  assert.ok(!toleratesTaint({ key: 'os', value: 'linux' }, taint));
+  const node = { metadata: { name: 'n1', labels: { os: 'windows' } } };
+  assert.ok(matchesRequiredNodeAffinity(pod({ nodeSelector: { os: 'windows' } }), node));
+  assert.ok(!matchesRequiredNodeAffinity(pod({ nodeSelector: { constructor: 'x' } }), node));
+});

@@ -1,0 +1,81 @@
+// What a pod asks for: its effective requests and limits, as upstream's resource helpers add them up.
+import type { Container, Pod, ResourceRequirements } from '../api/generated/types/core-v1.ts';
+import type { Quantity } from '../apimachinery/quantity.ts';
+import { addQuantities, compareQuantities, formatQuantity, parseQuantity } from '../apimachinery/quantity.ts';
+
+/** Exact amounts by resource name. */
+export type ResourceAmounts = Map<string, Quantity>;
+type List = 'requests' | 'limits';
+
+export interface PodResourceOptions {
+  /** Leaves out spec.overhead. */
+  readonly excludeOverhead?: boolean;
+  /** Takes a container's resources from elsewhere than its spec (in-place resize: status). */
+  readonly containerResources?: (container: Container) => ResourceRequirements | undefined;
+}
+
+function amountsOf(resources: ResourceRequirements | undefined, list: List): ResourceAmounts {
+  const found: ResourceAmounts = new Map();
+  for (const [name, value] of Object.entries(resources?.[list] ?? {})) found.set(name, parseQuantity(value));
+  return found;
+}
+export function addAmounts(into: ResourceAmounts, more: ResourceAmounts): void {
+  for (const [name, value] of more) {
+    const old = into.get(name);
+    into.set(name, old ? addQuantities(old, value) : value);
+  }
+}
+function maxAmounts(into: ResourceAmounts, other: ResourceAmounts): void {
+  for (const [name, value] of other) {
+    const old = into.get(name);
+    if (!old || compareQuantities(value, old) > 0) into.set(name, value);
+  }
+}
+
+/**
+ * Containers are summed with the sidecars; an init container needs itself and the sidecars started before it;
+ * the larger of the two counts. Pod-level resources and overhead come on top.
+ */
+function aggregate(pod: Pod, list: List, options: PodResourceOptions): ResourceAmounts {
+  const of = (c: Container): ResourceAmounts =>
+    amountsOf(options.containerResources ? options.containerResources(c) : c.resources, list);
+  const total: ResourceAmounts = new Map();
+  for (const container of pod.spec.containers ?? []) addAmounts(total, of(container));
+  const sidecars: ResourceAmounts = new Map();
+  const initPeak: ResourceAmounts = new Map();
+  for (const container of pod.spec.initContainers ?? []) {
+    const own = of(container);
+    if (container.restartPolicy === 'Always') {
+      addAmounts(total, own);
+      addAmounts(sidecars, own);
+      maxAmounts(initPeak, sidecars);
+    } else {
+      addAmounts(own, sidecars);
+      maxAmounts(initPeak, own);
+    }
+  }
+  maxAmounts(total, initPeak);
+  // Pod-level resources replace the sum for the names they give.
+  for (const [name, value] of amountsOf(pod.spec.resources, list)) total.set(name, value);
+  if (!options.excludeOverhead)
+    for (const [name, value] of Object.entries(pod.spec.overhead ?? {})) {
+      const old = total.get(name);
+      // Overhead raises only limits that exist.
+      if (list === 'requests' || old)
+        total.set(name, old ? addQuantities(old, parseQuantity(value)) : parseQuantity(value));
+    }
+  return total;
+}
+
+export const podRequestAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
+  aggregate(pod, 'requests', options);
+export const podLimitAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
+  aggregate(pod, 'limits', options);
+
+/** Amounts as a ResourceList of canonical texts. */
+export const resourceListOf = (amounts: ResourceAmounts): Record<string, string> =>
+  Object.fromEntries([...amounts].map(([name, value]) => [name, formatQuantity(value)]));
+export const podRequests = (pod: Pod, options: PodResourceOptions = {}): Record<string, string> =>
+  resourceListOf(podRequestAmounts(pod, options));
+export const podLimits = (pod: Pod, options: PodResourceOptions = {}): Record<string, string> =>
+  resourceListOf(podLimitAmounts(pod, options));

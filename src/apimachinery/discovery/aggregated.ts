@@ -1,0 +1,49 @@
+// Aggregated discovery (apidiscovery.k8s.io v2 and v2beta1): all groups in one answer, what kubectl asks first.
+import type { JsonObject, ResourceDeclaration } from '../declaration.ts';
+import { servedGroups } from './groups.ts';
+
+export type AggregatedVersion = 'v2' | 'v2beta1';
+
+/** Media type parameters that ask for it. */
+export const aggregatedMediaType = (version: AggregatedVersion): string =>
+  `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+
+/** `/api` (core group only) or `/apis` (all others). */
+export const aggregatedDiscovery = (
+  resources: readonly ResourceDeclaration[],
+  root: 'api' | 'apis',
+  version: AggregatedVersion,
+): JsonObject => ({
+  kind: 'APIGroupDiscoveryList',
+  apiVersion: `apidiscovery.k8s.io/${version}`,
+  metadata: {},
+  items: servedGroups(resources)
+    .filter((g) => (g.group === '') === (root === 'api'))
+    .map((g) => ({
+      metadata: { ...(g.group === '' ? {} : { name: g.group }), creationTimestamp: null },
+      versions: g.versions.map((v) => ({
+        version: v.version,
+        resources: v.resources.map(resourceOf),
+        freshness: 'Current',
+      })),
+    })),
+});
+
+const resourceOf = (r: ResourceDeclaration): JsonObject => ({
+  resource: r.resource,
+  responseKind: { group: r.group, version: r.version, kind: r.kind },
+  scope: r.namespaced ? 'Namespaced' : 'Cluster',
+  singularResource: r.singular,
+  verbs: [...r.verbs],
+  ...(r.shortNames.length > 0 ? { shortNames: [...r.shortNames] } : {}),
+  ...(r.categories.length > 0 ? { categories: [...r.categories] } : {}),
+  ...(r.subresources.length > 0
+    ? {
+        subresources: r.subresources.map((s) => ({
+          subresource: s.name,
+          responseKind: { group: s.kind.group, version: s.kind.version, kind: s.kind.kind },
+          verbs: [...s.verbs],
+        })),
+      }
+    : {}),
+});

@@ -1,0 +1,94 @@
+// The discovery documents of old clients: /api, /apis, /apis/<group>, /api/v1, /apis/<group>/<version>.
+import type { JsonObject, ResourceDeclaration } from '../declaration.ts';
+import type { ServedGroup } from './groups.ts';
+import { servedGroups } from './groups.ts';
+
+const groupVersion = (group: string, version: string): string =>
+  group === '' ? version : `${group}/${version}`;
+
+/** `/api`. `serverAddress` is host:port as clients reach it. */
+export const apiVersions = (serverAddress: string): JsonObject => ({
+  kind: 'APIVersions',
+  versions: ['v1'],
+  serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
+});
+
+const groupOf = (g: ServedGroup): JsonObject => {
+  const versions = g.versions.map((v) => ({
+    groupVersion: groupVersion(g.group, v.version),
+    version: v.version,
+  }));
+  return { name: g.group, versions, preferredVersion: versions[0]! };
+};
+
+/** `/apis`. The core group is not in it. */
+export const apiGroupList = (resources: readonly ResourceDeclaration[]): JsonObject => ({
+  kind: 'APIGroupList',
+  apiVersion: 'v1',
+  groups: servedGroups(resources)
+    .filter((g) => g.group !== '')
+    .map(groupOf),
+});
+
+/** `/apis/<group>`; undefined when the group is not served. */
+export function apiGroup(resources: readonly ResourceDeclaration[], group: string): JsonObject | undefined {
+  const found = servedGroups(resources).find((g) => g.group === group && group !== '');
+  return found ? { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(found) } : undefined;
+}
+
+/** `/api/v1` and `/apis/<group>/<version>`; undefined when nothing is served there. */
+export function apiResourceList(
+  resources: readonly ResourceDeclaration[],
+  group: string,
+  version: string,
+): JsonObject | undefined {
+  const served = servedGroups(resources)
+    .find((g) => g.group === group)
+    ?.versions.find((v) => v.version === version);
+  if (!served) return undefined;
+  return {
+    kind: 'APIResourceList',
+    ...(group === '' ? {} : { apiVersion: 'v1' }),
+    groupVersion: groupVersion(group, version),
+    resources: served.resources.flatMap(entriesOf),
+  };
+}
+
+function entriesOf(r: ResourceDeclaration): JsonObject[] {
+  const main: JsonObject = {
+    name: r.resource,
+    singularName: r.singular,
+    namespaced: r.namespaced,
+    kind: r.kind,
+    verbs: [...r.verbs],
+    ...(r.shortNames.length > 0 ? { shortNames: [...r.shortNames] } : {}),
+    ...(r.categories.length > 0 ? { categories: [...r.categories] } : {}),
+    ...(r.verbs.includes('get') && !r.virtual ? { storageVersionHash: storageVersionHash(r) } : {}),
+  };
+  return [
+    main,
+    ...r.subresources.map((s) => ({
+      name: `${r.resource}/${s.name}`,
+      singularName: '',
+      namespaced: r.namespaced,
+      ...(s.kind.group === r.group && s.kind.version === r.version
+        ? {}
+        : { group: s.kind.group, version: s.kind.version }),
+      kind: s.kind.kind,
+      verbs: [...s.verbs],
+    })),
+  ];
+}
+
+/** Opaque to clients; equal as long as the stored form is the same. */
+export function storageVersionHash(r: ResourceDeclaration): string {
+  const text = `${r.storage.group}/${r.storage.version}/${r.kind}`;
+  let high = 0x811c9dc5;
+  let low = 0x01000193;
+  for (let i = 0; i < text.length; i++) {
+    high = Math.imul(high ^ text.charCodeAt(i), 0x01000193) >>> 0;
+    low = Math.imul(low ^ text.charCodeAt(text.length - 1 - i), 0x85ebca6b) >>> 0;
+  }
+  const bytes = [high >>> 24, high >>> 16, high >>> 8, high, low >>> 24, low >>> 16, low >>> 8, low];
+  return btoa(String.fromCharCode(...bytes.map((b) => b & 255)));
+}

@@ -92,7 +92,7 @@ const isExpected = (error: unknown): boolean =>
 async function runKeyed(
   definition: ControllerDefinition<unknown>,
   runtime: ControllerRuntime,
-): Promise<void> {
+): Promise<Stop> {
   const { clock, informers, signal, metrics } = runtime;
   const queue = new WorkQueue({
     clock,

@@ -1,0 +1,184 @@
+// A containerd of our own: started detached so that it outlives the agent, adopted when it already runs, stopped and swept.
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import type { Host } from '../../os/host.ts';
+import { runOrThrow } from '../../os/processes.ts';
+import { createGrpcClient } from '../../wire/grpc-client.ts';
+import { type ContainerdOptions, containerdConfig } from './containerd-config.ts';
+import { processesWithArgument, type RunningProcess, startTimeOf } from './process-table.ts';
+
+export interface ContainerdPaths {
+  /** Holds config.toml, containerd.pid and containerd.log. */
+  readonly dir: string;
+}
+
+export interface ContainerdDeps {
+  readonly host: Pick<Host, 'files' | 'processes' | 'mounts'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface EnsureContainerdOptions extends ContainerdOptions, ContainerdPaths {
+  /** Default `containerd`, looked up in PATH. */
+  readonly containerdBinary?: string;
+  /** Default 30,000. */
+  readonly startTimeoutMs?: number;
+}
+
+export interface RunningContainerd {
+  readonly pid: number;
+  readonly adopted: boolean;
+  readonly version: string;
+}
+
+const pidFile = (paths: ContainerdPaths): string => `${paths.dir}/containerd.pid`;
+
+/** The pid file holds pid and start time, so that a reused pid is never mistaken for containerd. */
+async function runningPid(deps: ContainerdDeps, paths: ContainerdPaths): Promise<number | undefined> {
+  const text = (await deps.host.files.readIfThere(pidFile(paths)))?.toString() ?? '';
+  const [pid, startTime] = text.trim().split(' ');
+  if (!pid || !startTime || !/^\d+$/.test(pid)) return undefined;
+  return (await startTimeOf(deps.host.files, Number(pid))) === startTime ? Number(pid) : undefined;
+}
+
+async function waitForSocket(deps: ContainerdDeps, address: string, timeoutMs: number): Promise<void> {
+  const client = createGrpcClient(deps.clock, `unix://${address}`);
+  try {
+    await client.ready(timeoutMs);
+  } finally {
+    client.close();
+  }
+}
+
+async function versionOf(deps: ContainerdDeps, binary: string): Promise<string> {
+  const text = await runOrThrow(deps.host.processes, binary, ['--version']);
+  return /\s(v?\d+\.\d+\.\d+\S*)/.exec(text)?.[1] ?? text.trim();
+}
+
+/** Starts containerd, or adopts the one that runs with these paths. Returns when its socket answers. */
+export async function ensureContainerd(
+  deps: ContainerdDeps,
+  options: EnsureContainerdOptions,
+): Promise<RunningContainerd> {
+  const { files, processes } = deps.host;
+  const binary = options.containerdBinary ?? 'containerd';
+  const version = await versionOf(deps, binary);
+  const timeoutMs = options.startTimeoutMs ?? 30_000;
+  await files.makeDirectory(options.dir, 0o700);
+  const config = containerdConfig(options, version);
+  const configFile = `${options.dir}/config.toml`;
+  const running = await runningPid(deps, options);
+  const unchanged = (await files.readIfThere(configFile))?.toString() === config;
+  if (running !== undefined && unchanged) {
+    await waitForSocket(deps, options.address, timeoutMs);
+    return { pid: running, adopted: true, version };
+  }
+  // A changed configuration needs a new process; the containers live on under their shims.
+  if (running !== undefined) await stopContainerd(deps, options);
+  await files.write(configFile, config, { mode: 0o600 });
+  await files.makeDirectory(options.cniConfDir, 0o755);
+  await files.remove(options.address);
+  const logFile = `${options.dir}/containerd.log`;
+  const child = processes.spawn(binary, ['--config', configFile], { detached: { logFile } });
+  const died = child.exited.then(async (code) => {
+    const said = (await files.readIfThere(logFile))?.toString().slice(-2000) ?? '';
+    throw new Error(`containerd ended with exit code ${code} before it was ready: ${said}`);
+  });
+  died.catch(() => undefined); // after it is ready its end is noticed by failing calls
+  await Promise.race([waitForSocket(deps, options.address, timeoutMs), died]);
+  const startTime = await startTimeOf(files, child.pid);
+  await files.write(pidFile(options), `${child.pid} ${startTime}\n`, { mode: 0o600 });
+  deps.log.info({ pid: child.pid, version, address: options.address }, 'started containerd');
+  return { pid: child.pid, adopted: false, version };
+}
+
+async function kill(deps: ContainerdDeps, pid: number, signal: 'TERM' | 'KILL'): Promise<void> {
+  await deps.host.processes.run('kill', [`-${signal}`, '--', String(pid)]); // gone already is fine
+}
+
+async function waitGone(deps: ContainerdDeps, pid: number, startTime: string, ms: number): Promise<boolean> {
+  const until = deps.clock.monotonic() + ms;
+  while ((await startTimeOf(deps.host.files, pid)) === startTime) {
+    if (deps.clock.monotonic() > until) return false;
+    await deps.clock.sleep(20);
+  }
+  return true;
+}
+
+async function end(deps: ContainerdDeps, pid: number): Promise<void> {
+  const startTime = await startTimeOf(deps.host.files, pid);
+  if (startTime === undefined) return;
+  await kill(deps, pid, 'TERM');
+  if (await waitGone(deps, pid, startTime, 5000)) return;
+  await kill(deps, pid, 'KILL');
+  await waitGone(deps, pid, startTime, 5000);
+}
+
+/** Ends the daemon; containers live on under their shims. */
+export async function stopContainerd(deps: ContainerdDeps, paths: ContainerdPaths): Promise<void> {
+  const pid = await runningPid(deps, paths);
+  if (pid !== undefined) await end(deps, pid);
+  await deps.host.files.remove(pidFile(paths));
+}
+
+async function killTree(deps: ContainerdDeps, all: readonly RunningProcess[], pid: number): Promise<void> {
+  await kill(deps, pid, 'KILL');
+  for (const child of all.filter((p) => p.parent === pid)) await killTree(deps, all, child.pid);
+}
+
+/** Sockets of shims lie in a folder that all containerds of a machine share; each bundle names its own. */
+async function removeShimSockets(deps: ContainerdDeps, state: string): Promise<void> {
+  const { files } = deps.host;
+  const tasks = `${state}/io.containerd.runtime.v2.task/k8s.io`;
+  for (const id of await files.list(tasks)) {
+    const address = (await files.readIfThere(`${tasks}/${id}/address`))?.toString().trim() ?? '';
+    const path = /^unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)$/.exec(address)?.[1];
+    if (path !== undefined) await files.remove(path);
+  }
+}
+
+/**
+ * Takes everything of this containerd away: daemon, shims, containers, mounts, namespaces, state.
+ * Images stay unless `images` is true. Also works when the daemon is dead.
+ */
+export async function removeContainerd(
+  deps: ContainerdDeps,
+  options: Pick<ContainerdOptions, 'root' | 'state' | 'address'> &
+    ContainerdPaths & { readonly images?: boolean },
+): Promise<void> {
+  await stopContainerd(deps, options);
+  const all = await processesWithArgument(deps.host.files, undefined);
+  const shims = all.filter((p) => p.args[0]?.includes('containerd-shim') && p.args.includes(options.address));
+  for (const shim of shims) await killTree(deps, all, shim.pid);
+  await removeShimSockets(deps, options.state);
+  await deps.host.mounts.unmountAllBelow(options.state);
+  await deps.host.mounts.unmountAllBelow(options.root);
+  await deps.host.files.remove(options.state);
+  await deps.host.files.remove(options.address);
+  await deps.host.files.remove(`${options.address}.ttrpc`);
+  if (options.images) await deps.host.files.remove(options.root);
+}
+
+/** Loads an image archive (OCI or docker save) into containerd's store, unpacked for `platform`. */
+export async function importImageArchive(
+  deps: Pick<ContainerdDeps, 'host'>,
+  options: { readonly address: string; readonly archive: string; readonly platform: string },
+): Promise<readonly string[]> {
+  const text = await runOrThrow(
+    deps.host.processes,
+    'ctr',
+    [
+      '--address',
+      options.address,
+      '--namespace',
+      'k8s.io',
+      'images',
+      'import',
+      '--platform',
+      options.platform,
+      options.archive,
+    ],
+    { timeoutMs: 600_000 },
+  );
+  return [...text.matchAll(/^unpacking (\S+)/gm)].map((m) => m[1]!);
+}

@@ -56,7 +56,7 @@ test('parseQuantity refuses what upstream refuses, with its text', () => {
     (t) => t !== '1Gi ',
   ))
     assert.throws(() => parseQuantity(bad), { message: quantityFormatError }, bad);
-  for (const bad of ['1mm', '1e', '1iK', '1Zi', '1e99999999999'])
+  for (const bad of ['1mm', '1e', '1iK', '1e99999999999'])
     assert.throws(() => parseQuantity(bad), { message: "unable to parse quantity's suffix" }, bad);
 });
 

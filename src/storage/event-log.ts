@@ -1,0 +1,124 @@
+// The recent past of a store: events in order, handed to watchers from any revision that is still kept.
+import type { Clock } from '../base/clock.ts';
+import type { Key, Revision, StorageEvent } from './storage.ts';
+import { CompactedError } from './storage.ts';
+
+export interface HistoryLimits {
+  /** Events younger than this are kept. */
+  readonly freshMs: number;
+  /** Older ones are kept up to this number. */
+  readonly minEvents: number;
+  /** Never more than this, fresh or not. */
+  readonly maxEvents: number;
+}
+
+/** As upstream's watch cache: 75 s, 102,400 events. */
+export const defaultHistoryLimits: HistoryLimits = { freshMs: 75_000, minEvents: 1_000, maxEvents: 102_400 };
+
+interface Watcher {
+  readonly prefix: Key;
+  readonly onEvents: (events: readonly StorageEvent[]) => void;
+  seen: Revision;
+}
+
+export class EventLog {
+  readonly #clock: Clock;
+  readonly #limits: HistoryLimits;
+  #events: StorageEvent[] = [];
+  #times: number[] = [];
+  /** Index of the oldest kept event: the arrays are shifted only now and then. */
+  #start = 0;
+  #floor: Revision;
+  readonly #watchers = new Set<Watcher>();
+  readonly #queue: (readonly StorageEvent[])[] = [];
+  #delivering = false;
+
+  constructor(clock: Clock, limits: HistoryLimits, floor: Revision, history: readonly StorageEvent[] = []) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#floor = floor;
+    const now = clock.monotonic();
+    for (const event of history) {
+      this.#events.push(event);
+      this.#times.push(now);
+    }
+  }
+
+  /** Events up to and including this one are forgotten. */
+  floor(): Revision {
+    return this.#floor;
+  }
+
+  /** One commit's events. A watcher that writes while it is called gets that write's events afterwards, in order. */
+  publish(events: readonly StorageEvent[]): void {
+    const now = this.#clock.monotonic();
+    for (const event of events) {
+      this.#events.push(event);
+      this.#times.push(now);
+    }
+    this.#trim(now);
+    this.#queue.push(events);
+    if (this.#delivering) return;
+    this.#delivering = true;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift())
+        for (const watcher of [...this.#watchers]) deliver(watcher, next);
+    } finally {
+      this.#delivering = false;
+    }
+  }
+
+  watch(prefix: Key, from: Revision, onEvents: Watcher['onEvents']): () => void {
+    if (from < this.#floor) throw new CompactedError(from, this.#floor);
+    const watcher: Watcher = { prefix, onEvents, seen: from };
+    const past = this.#events.slice(firstAfter(this.#events, this.#start, from));
+    this.#watchers.add(watcher);
+    if (past.length > 0) deliver(watcher, past);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  compact(upTo: Revision): void {
+    if (upTo <= this.#floor) return;
+    this.#start = firstAfter(this.#events, this.#start, upTo);
+    this.#floor = upTo;
+    this.#shift();
+  }
+
+  #trim(now: number): void {
+    const { freshMs, minEvents, maxEvents } = this.#limits;
+    const before = this.#start;
+    while (
+      this.#events.length - this.#start > maxEvents ||
+      (this.#events.length - this.#start > minEvents && this.#times[this.#start]! < now - freshMs)
+    )
+      this.#floor = this.#events[this.#start++]!.revision;
+    if (this.#start !== before) this.#shift();
+  }
+
+  #shift(): void {
+    if (this.#start < 1_024 || this.#start * 2 < this.#events.length) return;
+    this.#events = this.#events.slice(this.#start);
+    this.#times = this.#times.slice(this.#start);
+    this.#start = 0;
+  }
+}
+
+/** `seen` keeps each event to once: a watch that starts inside a delivery has read the log already. */
+function deliver(watcher: Watcher, events: readonly StorageEvent[]): void {
+  const mine = events.filter((e) => e.revision > watcher.seen && e.key.startsWith(watcher.prefix));
+  const last = events.at(-1);
+  if (last !== undefined && last.revision > watcher.seen) watcher.seen = last.revision;
+  if (mine.length > 0) watcher.onEvents(mine);
+}
+
+/** Index of the first event with revision > `revision`, by halving. */
+function firstAfter(events: readonly StorageEvent[], start: number, revision: Revision): number {
+  let low = start;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (events[middle]!.revision <= revision) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,101 @@
+// The driver of tests and of servers that keep nothing: a map, with the same contract as the durable ones.
+import type { Clock } from '../../base/clock.ts';
+import type { HistoryLimits } from '../event-log.ts';
+import { defaultHistoryLimits, EventLog } from '../event-log.ts';
+import { stamp } from '../stamp.ts';
+import type {
+  Draft,
+  Entry,
+  Key,
+  KeyExists,
+  ListResult,
+  Revision,
+  RevisionConflict,
+  Storage,
+  Written,
+} from '../storage.ts';
+
+/** Begins at 1, as etcd does: revision 0 means "any" in the API. */
+const firstRevision = 1;
+
+export class MemoryStorage implements Storage {
+  readonly #entries = new Map<Key, Entry>();
+  readonly #log: EventLog;
+  #revision: Revision = firstRevision;
+  #closed = false;
+
+  constructor(clock: Clock, limits: HistoryLimits = defaultHistoryLimits) {
+    this.#log = new EventLog(clock, limits, firstRevision);
+  }
+
+  async get(key: Key): Promise<Entry | undefined> {
+    return this.#entries.get(key);
+  }
+
+  async list(prefix: Key): Promise<ListResult> {
+    return { entries: entriesUnder(this.#entries, prefix), revision: this.#revision };
+  }
+
+  async create(key: Key, draft: Draft): Promise<Written | KeyExists> {
+    this.#assertOpen();
+    const current = this.#entries.get(key);
+    if (current !== undefined) return { ok: false, reason: 'exists', current };
+    return this.#put(key, draft, undefined);
+  }
+
+  async update(key: Key, draft: Draft, expected: Revision): Promise<Written | RevisionConflict> {
+    this.#assertOpen();
+    const current = this.#entries.get(key);
+    if (current?.revision !== expected) return { ok: false, reason: 'conflict', current };
+    return this.#put(key, draft, current);
+  }
+
+  async delete(key: Key, last: Draft, expected: Revision): Promise<Written | RevisionConflict> {
+    this.#assertOpen();
+    const current = this.#entries.get(key);
+    if (current?.revision !== expected) return { ok: false, reason: 'conflict', current };
+    const revision = ++this.#revision;
+    const entry: Entry = { key, value: stamp(last, revision), revision };
+    this.#entries.delete(key);
+    this.#log.publish([{ type: 'delete', key, value: entry.value, revision }]);
+    return { ok: true, entry };
+  }
+
+  #put(key: Key, draft: Draft, previous: Entry | undefined): Written {
+    const revision = ++this.#revision;
+    const entry: Entry = { key, value: stamp(draft, revision), revision };
+    this.#entries.set(key, entry);
+    const created = previous === undefined;
+    this.#log.publish([
+      { type: 'put', key, value: entry.value, revision, created, previous: previous?.value },
+    ]);
+    return { ok: true, entry };
+  }
+
+  watch(prefix: Key, from: Revision, onEvents: Parameters<Storage['watch']>[2]): () => void {
+    return this.#log.watch(prefix, from, onEvents);
+  }
+
+  async compact(upTo: Revision): Promise<void> {
+    this.#log.compact(Math.min(upTo, this.#revision));
+  }
+
+  currentRevision(): Revision {
+    return this.#revision;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new Error('the store is closed');
+  }
+}
+
+/** By key, in the order of code units, which is the order of bytes for the names that Kubernetes allows. */
+export function entriesUnder(entries: ReadonlyMap<Key, Entry>, prefix: Key): Entry[] {
+  const found: Entry[] = [];
+  for (const entry of entries.values()) if (entry.key.startsWith(prefix)) found.push(entry);
+  return found.sort((a, b) => (a.key < b.key ? -1 : 1));
+}

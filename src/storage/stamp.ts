@@ -1,0 +1,41 @@
+// Writes a revision into an encoded object: what every driver does when it commits a draft.
+import type { Draft, Revision } from './storage.ts';
+
+/** The complete JSON of a draft, in memory of its own so that nothing else is kept alive with it. */
+export function stamp(draft: Draft, revision: Revision): Buffer {
+  const { bytes, revisionAt } = draft;
+  if (revisionAt < 0) {
+    const copy = Buffer.allocUnsafeSlow(bytes.length);
+    copy.set(bytes);
+    return copy;
+  }
+  const digits = String(revision);
+  const value = Buffer.allocUnsafeSlow(bytes.length + digits.length);
+  value.set(bytes.subarray(0, revisionAt), 0);
+  value.write(digits, revisionAt, 'latin1');
+  value.set(bytes.subarray(revisionAt), revisionAt + digits.length);
+  return value;
+}
+
+/** True when `value` is what `stamp` makes of `draft` and `revision`. */
+export function isStampOf(value: Buffer, draft: Draft, revision: Revision): boolean {
+  const { bytes, revisionAt } = draft;
+  if (revisionAt < 0) return value.equals(bytes);
+  const tail = revisionAt + String(revision).length;
+  if (value.length !== bytes.length + tail - revisionAt) return false;
+  return (
+    value.compare(bytes, 0, revisionAt, 0, revisionAt) === 0 &&
+    value.compare(bytes, revisionAt, bytes.length, tail, value.length) === 0
+  );
+}
+
+const marker = Buffer.from('"resourceVersion":"');
+
+/** The revision that is written in an encoded object; 0 when there is none. */
+export function stampedRevision(value: Buffer): Revision {
+  const at = value.indexOf(marker);
+  if (at < 0) return 0;
+  const start = at + marker.length;
+  const revision = Number(value.toString('latin1', start, value.indexOf(0x22, start)));
+  return Number.isSafeInteger(revision) ? revision : 0;
+}

@@ -1,0 +1,171 @@
+// All caches over one store: one list and one watch of the whole registry feed them.
+import type { Clock } from '../../base/clock.ts';
+import { StatusError } from '../../apimachinery/errors.ts';
+import { stampedRevision } from '../stamp.ts';
+import type { Entry, Key, Revision, Storage, StorageEvent } from '../storage.ts';
+import { CompactedError } from '../storage.ts';
+import type { CacheContext } from './memory-resource-cache.ts';
+import { MemoryResourceCache } from './memory-resource-cache.ts';
+import type { CacheSource, IndexRecord, ResourceCache } from './resource-cache.ts';
+
+export interface ClosableCacheSource extends CacheSource {
+  /** Ends the watch; the storage stays open. */
+  close(): void;
+}
+
+const root: Key = '/registry/';
+/** As upstream's watch cache: how long a read waits for a revision that is not here yet. */
+const waitForFreshMs = 3_000;
+
+interface Waiter {
+  readonly revision: Revision;
+  readonly resolve: () => void;
+}
+
+export async function createCacheSource(storage: Storage, clock: Clock): Promise<ClosableCacheSource> {
+  const { entries, revision } = await storage.list(root);
+  const source = new StorageCacheSource(storage, clock, revision);
+  source.start(entries);
+  return source;
+}
+
+class StorageCacheSource implements ClosableCacheSource, CacheContext {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly #caches = new Map<Key, MemoryResourceCache>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #loaded: Revision;
+  /** Where the history begins that the caches were given. */
+  #floor: Revision;
+  #seen: Revision;
+  #stop: () => void = () => {};
+
+  constructor(storage: Storage, clock: Clock, loaded: Revision) {
+    this.storage = storage;
+    this.clock = clock;
+    this.#loaded = loaded;
+    this.#floor = loaded;
+    this.#seen = loaded;
+  }
+
+  start(entries: readonly Entry[]): void {
+    const history: StorageEvent[] = [];
+    const live: StorageEvent[] = [];
+    let started = false;
+    const onEvents = (events: readonly StorageEvent[]): void => {
+      if (started) return this.#apply(events);
+      for (const event of events) (event.revision <= this.#loaded ? history : live).push(event);
+    };
+    // From as far back as the store remembers, so that watches survive a restart of the server.
+    try {
+      this.#floor = 0;
+      this.#stop = this.storage.watch(root, 0, onEvents);
+    } catch (error) {
+      if (!(error instanceof CompactedError)) throw error;
+      this.#floor = Math.min(error.compactedTo, this.#loaded);
+      this.#stop = this.storage.watch(root, error.compactedTo, onEvents);
+    }
+    started = true;
+    for (const entry of entries) this.#cacheOf(entry.key).load(entry);
+    this.#remember(history);
+    this.#apply(live);
+  }
+
+  #remember(history: readonly StorageEvent[]): void {
+    const last = new Map<Key, Entry>();
+    for (const event of history) {
+      const known = last.get(event.key);
+      const before = event.type === 'put' ? event.previous : undefined;
+      const previous =
+        known ?? (before && { key: event.key, value: before, revision: stampedRevision(before) });
+      this.#cacheOf(event.key).remember(
+        event,
+        event.type === 'put' && event.created ? undefined : (previous ?? event),
+      );
+      if (event.type === 'put') last.set(event.key, event);
+      else last.delete(event.key);
+    }
+  }
+
+  #apply(events: readonly StorageEvent[]): void {
+    const touched = new Set<MemoryResourceCache>();
+    for (const event of events) {
+      const cache = this.#cacheOf(event.key);
+      cache.apply(event);
+      touched.add(cache);
+      this.#seen = event.revision;
+    }
+    for (const waiter of this.#waiters)
+      if (waiter.revision <= this.#seen) {
+        this.#waiters.delete(waiter);
+        waiter.resolve();
+      }
+    for (const cache of touched) cache.wake();
+  }
+
+  cache(
+    resource: { readonly group: string; readonly resource: string },
+    indexOf: (object: unknown) => IndexRecord,
+  ): ResourceCache {
+    const group = resource.group === '' ? 'core' : resource.group;
+    const cache = this.#cacheAt(`${root}${group}/${resource.resource}/`);
+    cache.useIndex(indexOf);
+    return cache;
+  }
+
+  /** `/registry/<group>/<resource>/`, the first part of a key. */
+  #cacheOf(key: Key): MemoryResourceCache {
+    const group = key.indexOf('/', root.length);
+    const resource = group < 0 ? -1 : key.indexOf('/', group + 1);
+    return this.#cacheAt(resource < 0 ? root : key.slice(0, resource + 1));
+  }
+
+  #cacheAt(prefix: Key): MemoryResourceCache {
+    let cache = this.#caches.get(prefix);
+    if (cache === undefined) {
+      cache = new MemoryResourceCache(this, prefix, this.#floor);
+      this.#caches.set(prefix, cache);
+    }
+    return cache;
+  }
+
+  seen(): Revision {
+    return this.#seen;
+  }
+
+  waitFor(revision: Revision): Promise<void> {
+    if (revision <= this.#seen) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        revision,
+        resolve: () => {
+          cancel();
+          resolve();
+        },
+      };
+      const cancel = this.clock.timer(waitForFreshMs, () => {
+        this.#waiters.delete(waiter);
+        reject(tooLargeResourceVersion(revision, this.#seen));
+      });
+      this.#waiters.add(waiter);
+    });
+  }
+
+  close(): void {
+    this.#stop();
+    this.#waiters.clear();
+  }
+}
+
+/** Upstream's NewTooLargeResourceVersionError. */
+function tooLargeResourceVersion(asked: Revision, current: Revision): StatusError {
+  return new StatusError(
+    504,
+    'Timeout',
+    `Timeout: Too large resource version: ${asked}, current: ${current}`,
+    {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+  );
+}

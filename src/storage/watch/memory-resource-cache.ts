@@ -1,0 +1,319 @@
+// One resource's objects in memory, in key order, with the events that let a list look back.
+import type { Clock } from '../../base/clock.ts';
+import { SortedMap } from '../../base/sorted-map.ts';
+import { isStampOf } from '../stamp.ts';
+import type {
+  Draft,
+  Entry,
+  Key,
+  KeyExists,
+  Revision,
+  RevisionConflict,
+  Storage,
+  StorageEvent,
+  Written,
+} from '../storage.ts';
+import type { IndexOf } from './cached-object.ts';
+import { LazyCachedObject } from './cached-object.ts';
+import { EventRing } from './event-ring.ts';
+import type {
+  CachedObject,
+  CacheList,
+  CacheListOptions,
+  IndexRecord,
+  ResourceCache,
+  WatchCursor,
+} from './resource-cache.ts';
+import { RingCursor } from './watch-cursor.ts';
+
+/** What all caches of one store share. */
+export interface CacheContext {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  /** Revision up to which the events of the store have been applied. */
+  seen(): Revision;
+  waitFor(revision: Revision): Promise<void>;
+}
+
+interface PendingWrite {
+  readonly draft: Draft;
+  readonly index: IndexRecord;
+}
+
+const endOfPrefix = (prefix: Key): Key => `${prefix.slice(0, -1)}0`; // '0' follows '/'
+
+export class MemoryResourceCache implements ResourceCache {
+  readonly #context: CacheContext;
+  readonly #prefix: Key;
+  readonly #objects = new SortedMap<CachedObject>();
+  /** The same objects by key: a get costs one hash. */
+  readonly #byKey = new Map<Key, CachedObject>();
+  readonly #inverted = new Map<string, Map<string, Map<Key, CachedObject>>>();
+  readonly #ring: EventRing;
+  readonly #cursors = new Set<RingCursor>();
+  readonly #pending = new Map<Key, PendingWrite[]>();
+  #indexOf: IndexOf | undefined;
+  readonly #indexer = (): IndexOf => {
+    if (this.#indexOf === undefined) throw new Error(`no index of ${this.#prefix}`);
+    return this.#indexOf;
+  };
+
+  constructor(context: CacheContext, prefix: Key, floor: Revision) {
+    this.#context = context;
+    this.#prefix = prefix;
+    this.#ring = new EventRing(context.clock, floor);
+  }
+
+  useIndex(indexOf: IndexOf): void {
+    this.#indexOf ??= indexOf;
+  }
+
+  // -- what the source feeds --
+
+  load(entry: Entry): void {
+    this.#place(new LazyCachedObject(entry, this.#indexer));
+  }
+
+  /** An event of before the start: it can be watched and undone, but the state has it already. */
+  remember(event: StorageEvent, previous: Entry | undefined): void {
+    const object = new LazyCachedObject(event, this.#indexer);
+    this.#ring.push({
+      type: event.type === 'delete' ? 'DELETED' : event.created ? 'ADDED' : 'MODIFIED',
+      object,
+      previous: previous && new LazyCachedObject(previous, this.#indexer),
+      revision: event.revision,
+      frames: new Map(),
+    });
+  }
+
+  apply(event: StorageEvent): void {
+    const previous = this.#byKey.get(event.key);
+    const object = new LazyCachedObject(event, this.#indexer, this.#takeIndex(event));
+    if (event.type === 'delete') this.#remove(event.key);
+    else this.#place(object);
+    this.#ring.push({
+      type: event.type === 'delete' ? 'DELETED' : event.created ? 'ADDED' : 'MODIFIED',
+      object,
+      previous,
+      revision: event.revision,
+      frames: new Map(),
+    });
+  }
+
+  wake(): void {
+    for (const cursor of [...this.#cursors]) cursor.wake();
+  }
+
+  #place(object: CachedObject): void {
+    const old = this.#byKey.get(object.key);
+    this.#byKey.set(object.key, object);
+    this.#objects.set(object.key, object);
+    for (const [field, byValue] of this.#inverted) {
+      if (old !== undefined) removeFrom(byValue, field, old);
+      addTo(byValue, field, object);
+    }
+  }
+
+  #remove(key: Key): void {
+    const old = this.#byKey.get(key);
+    if (old === undefined) return;
+    this.#byKey.delete(key);
+    this.#objects.delete(key);
+    for (const [field, byValue] of this.#inverted) removeFrom(byValue, field, old);
+  }
+
+  // -- reads --
+
+  keyOf(namespace: string, name: string): Key {
+    return namespace === '' ? `${this.#prefix}${name}` : `${this.#prefix}${namespace}/${name}`;
+  }
+
+  get(namespace: string, name: string): CachedObject | undefined {
+    return this.#byKey.get(this.keyOf(namespace, name));
+  }
+
+  count(): number {
+    return this.#byKey.size;
+  }
+
+  currentRevision(): Revision {
+    return this.#context.seen();
+  }
+
+  waitFor(revision: Revision): Promise<void> {
+    return this.#context.waitFor(revision);
+  }
+
+  list(options: CacheListOptions): CacheList {
+    const now = this.currentRevision();
+    const revision = options.after?.revision ?? options.exactRevision ?? now;
+    const prefix = options.namespace === '' ? this.#prefix : `${this.#prefix}${options.namespace}/`;
+    const start = options.after === undefined ? prefix : `${options.after.key}\0`;
+    const collected = new Page(options);
+    if (revision < now)
+      this.#walkPast(revision, start < prefix ? prefix : start, endOfPrefix(prefix), collected);
+    else if (options.exactField !== undefined)
+      this.#walkInverted(options.exactField, start, prefix, collected);
+    else {
+      const end = endOfPrefix(prefix);
+      this.#objects.walk(
+        start < prefix ? prefix : start,
+        (key, object) => key < end && collected.add(object),
+      );
+    }
+    return collected.result(revision);
+  }
+
+  #walkInverted(
+    field: { readonly name: string; readonly value: string },
+    start: Key,
+    prefix: Key,
+    page: Page,
+  ): void {
+    let byValue = this.#inverted.get(field.name);
+    if (byValue === undefined) {
+      byValue = new Map();
+      for (const object of this.#byKey.values()) addTo(byValue, field.name, object);
+      this.#inverted.set(field.name, byValue);
+    }
+    const found = [...(byValue.get(field.value)?.values() ?? [])]
+      .filter((object) => object.key >= start && object.key.startsWith(prefix))
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
+    for (const object of found) if (!page.add(object)) return;
+  }
+
+  /** The state of an earlier revision: today's with the ring's events undone. */
+  #walkPast(revision: Revision, start: Key, end: Key, page: Page): void {
+    const from = this.#ring.after(revision);
+    const undone = new Map<Key, CachedObject | undefined>();
+    for (let sequence = this.#ring.next - 1; sequence >= from; sequence--) {
+      const { object, previous } = this.#ring.at(sequence);
+      if (object.key >= start && object.key < end) undone.set(object.key, previous);
+    }
+    const extra = [...undone.entries()]
+      .filter((e): e is [Key, CachedObject] => e[1] !== undefined)
+      .sort((a, b) => (a[0] < b[0] ? -1 : 1))
+      .map((e) => e[1]);
+    let next = 0;
+    let more = true;
+    this.#objects.walk(start, (key, object) => {
+      if (key >= end) return false;
+      while (more && next < extra.length && extra[next]!.key < key) more = page.add(extra[next++]!);
+      if (more && !undone.has(key)) more = page.add(object);
+      return more;
+    });
+    while (more && next < extra.length) more = page.add(extra[next++]!);
+  }
+
+  watch(from: Revision, namespace: string): WatchCursor {
+    const prefix = namespace === '' ? this.#prefix : `${this.#prefix}${namespace}/`;
+    const cursor = new RingCursor(
+      this.#ring,
+      from,
+      prefix,
+      () => this.currentRevision(),
+      (c) => this.#cursors.delete(c),
+    );
+    this.#cursors.add(cursor);
+    return cursor;
+  }
+
+  // -- writes --
+
+  create(namespace: string, name: string, draft: Draft, object: unknown): Promise<Written | KeyExists> {
+    const key = this.keyOf(namespace, name);
+    return this.#writing(key, draft, object, () => this.#context.storage.create(key, draft));
+  }
+
+  update(
+    namespace: string,
+    name: string,
+    draft: Draft,
+    object: unknown,
+    expected: Revision,
+  ): Promise<Written | RevisionConflict> {
+    const key = this.keyOf(namespace, name);
+    return this.#writing(key, draft, object, () => this.#context.storage.update(key, draft, expected));
+  }
+
+  delete(
+    namespace: string,
+    name: string,
+    last: Draft,
+    object: unknown,
+    expected: Revision,
+  ): Promise<Written | RevisionConflict> {
+    const key = this.keyOf(namespace, name);
+    return this.#writing(key, last, object, () => this.#context.storage.delete(key, last, expected));
+  }
+
+  async #writing<T>(key: Key, draft: Draft, object: unknown, write: () => Promise<T>): Promise<T> {
+    const pending: PendingWrite = { draft, index: this.#indexer()(object) };
+    const list = this.#pending.get(key);
+    if (list === undefined) this.#pending.set(key, [pending]);
+    else list.push(pending);
+    try {
+      return await write();
+    } finally {
+      const left = this.#pending.get(key)?.filter((p) => p !== pending) ?? [];
+      if (left.length === 0) this.#pending.delete(key);
+      else this.#pending.set(key, left);
+    }
+  }
+
+  /** An event whose bytes are those of a draft of ours has that draft's index: no need to parse it. */
+  #takeIndex(event: StorageEvent): IndexRecord | undefined {
+    return this.#pending.get(event.key)?.find((p) => isStampOf(event.value, p.draft, event.revision))?.index;
+  }
+}
+
+function addTo(byValue: Map<string, Map<Key, CachedObject>>, field: string, object: CachedObject): void {
+  const value = object.index.fields[field] ?? '';
+  let objects = byValue.get(value);
+  if (objects === undefined) byValue.set(value, (objects = new Map()));
+  objects.set(object.key, object);
+}
+
+function removeFrom(byValue: Map<string, Map<Key, CachedObject>>, field: string, object: CachedObject): void {
+  const value = object.index.fields[field] ?? '';
+  const objects = byValue.get(value);
+  objects?.delete(object.key);
+  if (objects?.size === 0) byValue.delete(value);
+}
+
+/** Collects a page of a list and knows when it is full. */
+class Page {
+  readonly #items: CachedObject[] = [];
+  readonly #limit: number;
+  readonly #matches: CacheListOptions['matches'];
+  #exact: CacheListOptions['exactField'];
+  #more = false;
+  #remaining = 0;
+
+  constructor(options: CacheListOptions) {
+    this.#limit = options.limit;
+    this.#matches = options.matches;
+    this.#exact = options.exactField;
+  }
+
+  /** False when nothing more is wanted. */
+  add(object: CachedObject): boolean {
+    if (this.#exact !== undefined && (object.index.fields[this.#exact.name] ?? '') !== this.#exact.value)
+      return true;
+    if (this.#matches !== undefined && !this.#matches(object.index)) return true;
+    if (this.#limit > 0 && this.#items.length === this.#limit) {
+      this.#more = true;
+      this.#remaining++;
+      // Upstream tells how many remain only when no selector has to be tried on each.
+      return this.#matches === undefined && this.#exact === undefined;
+    }
+    this.#items.push(object);
+    return true;
+  }
+
+  result(revision: Revision): CacheList {
+    if (!this.#more) return { items: this.#items, revision };
+    const remaining = this.#matches === undefined && this.#exact === undefined ? this.#remaining : undefined;
+    return { items: this.#items, revision, next: { key: this.#items.at(-1)!.key, revision, remaining } };
+  }
+}

@@ -100,7 +100,7 @@ export function hostsThatFit(imageOsVersion: string, isolation: WindowsIsolation
 function fits(hostBuild: number, imageOsVersion: string, isolation: WindowsIsolation): boolean {
   if (imageOsVersion === '' || isolation === 'host-process') return true;
   const image = parseOsVersion(imageOsVersion);
-  if (!image || image.major !== 10 || image.minor !== 0) return false;
+  if (image?.major !== 10 || image.minor !== 0) return false;
   const { oldest, newest } = acceptedBuilds(hostBuild, isolation);
   return oldest <= image.build && image.build <= newest;
 }

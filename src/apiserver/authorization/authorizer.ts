@@ -14,6 +14,8 @@ export interface AuthorizationAttributes {
   readonly name: string;
   /** Path of a non-resource request. */
   readonly path: string;
+  /** Exact values that a list, watch or deletecollection asks for in its fieldSelector. */
+  readonly fields?: Readonly<Record<string, string>>;
 }
 
 export interface AuthorizationDecision {

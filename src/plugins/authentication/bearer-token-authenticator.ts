@@ -1,0 +1,28 @@
+// Reads `Authorization: Bearer` and asks the token authenticators in order; a token that nobody accepts is refused.
+import { unauthorized } from '../../apimachinery/errors.ts';
+import type { Authenticator } from '../../apiserver/authentication/authenticator.ts';
+import type { TokenAuthenticator } from '../../apiserver/authentication/token-authenticator.ts';
+
+/** The token, or undefined when the header carries none. */
+function bearerToken(header: string | readonly string[] | undefined): string | undefined {
+  const text = typeof header === 'string' ? header : header?.[0];
+  const match = /^bearer +([^\s]+) *$/i.exec(text ?? '');
+  return match?.[1];
+}
+
+export function createBearerTokenAuthenticator(
+  tokens: readonly TokenAuthenticator[],
+  apiAudiences: readonly string[],
+): Authenticator {
+  return {
+    async authenticate(request) {
+      const token = bearerToken(request.headers.authorization);
+      if (token === undefined) return undefined;
+      for (const authenticator of tokens) {
+        const verdict = await authenticator.authenticateToken(token, apiAudiences);
+        if (verdict !== undefined && 'user' in verdict) return verdict.user;
+      }
+      throw unauthorized();
+    },
+  };
+}

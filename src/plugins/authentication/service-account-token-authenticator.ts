@@ -1,0 +1,156 @@
+// Bound service account tokens: signature, issuer and audience, then whether what they are bound to still exists.
+import { nodes, pods, secrets, serviceaccounts } from '../../api/generated/resources.ts';
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
+import type { LiveObjects } from '../../apiserver/live-objects.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type JwtClaims, unverifiedClaims, type VerificationKey, verifyJwt } from '../../crypto/jwt.ts';
+
+export interface ServiceAccountTokenDeps {
+  readonly live: LiveObjects;
+  readonly clock: Clock;
+  readonly issuer: string;
+  readonly keys: readonly VerificationKey[];
+}
+
+/** Verified signatures are remembered, since checking one costs more than all the rest of a request. */
+const maxRemembered = 4096;
+/** As upstream: how long a deleted pod's token still works, so that the pod can end in peace. */
+const deletionLeewayMs = 60_000;
+
+interface Bound {
+  readonly name: string;
+  readonly uid: string;
+}
+
+interface Identity {
+  readonly namespace: string;
+  readonly serviceaccount: Bound;
+  readonly pod?: Bound;
+  readonly secret?: Bound;
+  readonly node?: Bound;
+  readonly audiences: readonly string[];
+  readonly id: string;
+  readonly expiresAtMs: number;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function boundOf(value: unknown): Bound | undefined {
+  if (!isRecord(value)) return undefined;
+  const { name, uid } = value;
+  return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined;
+}
+
+function identityOf(claims: JwtClaims): Identity | string {
+  const own = claims['kubernetes.io'];
+  if (!isRecord(own) || typeof own.namespace !== 'string') return 'service account namespace is missing';
+  const serviceaccount = boundOf(own.serviceaccount);
+  if (serviceaccount === undefined) return 'service account is missing';
+  if (claims.sub !== `system:serviceaccount:${own.namespace}:${serviceaccount.name}`) {
+    return 'the subject is not the service account';
+  }
+  const audience = claims.aud;
+  const audiences = typeof audience === 'string' ? [audience] : Array.isArray(audience) ? audience : [];
+  const bound: { pod?: Bound; secret?: Bound; node?: Bound } = {};
+  for (const kind of ['pod', 'secret', 'node'] as const) {
+    if (own[kind] === undefined) continue;
+    const object = boundOf(own[kind]);
+    if (object === undefined) return `the bound ${kind} has no name or uid`;
+    bound[kind] = object;
+  }
+  return {
+    namespace: own.namespace,
+    serviceaccount,
+    ...bound,
+    audiences: audiences.filter((a): a is string => typeof a === 'string'),
+    id: typeof claims.jti === 'string' ? claims.jti : '',
+    expiresAtMs: Number(claims.exp) * 1000,
+  };
+}
+
+interface Meta {
+  readonly metadata?:
+    | { readonly uid?: string | undefined; readonly deletionTimestamp?: string | undefined }
+    | undefined;
+}
+
+export function createServiceAccountTokenAuthenticator(deps: ServiceAccountTokenDeps): TokenAuthenticator {
+  const { live, clock } = deps;
+  const remembered = new Map<string, Identity>();
+
+  const verified = (token: string): Identity | string => {
+    const known = remembered.get(token);
+    if (known !== undefined) {
+      return known.expiresAtMs > clock.now() ? known : 'service account token has expired';
+    }
+    const result = verifyJwt(token, deps.keys, clock.now());
+    if ('refused' in result) return result.refused;
+    const identity = identityOf(result.claims);
+    if (typeof identity === 'string') return identity;
+    if (remembered.size >= maxRemembered) remembered.clear();
+    remembered.set(token, identity);
+    return identity;
+  };
+
+  const isGone = (resource: ResourceRef<Meta>, bound: Bound, namespace?: string): boolean => {
+    const object = live.get(resource, bound.name, namespace);
+    if (object?.metadata?.uid !== bound.uid) return true;
+    const deletion = object.metadata.deletionTimestamp;
+    return deletion !== undefined && Date.parse(deletion) + deletionLeewayMs < clock.now();
+  };
+
+  const liveness = (identity: Identity): string | undefined => {
+    const { namespace } = identity;
+    if (isGone(serviceaccounts, identity.serviceaccount, namespace)) {
+      return 'service account token has been invalidated';
+    }
+    if (identity.secret !== undefined && isGone(secrets, identity.secret, namespace)) {
+      return 'service account token has been invalidated';
+    }
+    if (identity.pod !== undefined && isGone(pods, identity.pod, namespace)) {
+      return 'service account token has been invalidated';
+    }
+    // As upstream: the node of a pod's token is information only; a token bound to the node itself needs it.
+    if (identity.node !== undefined && identity.pod === undefined && isGone(nodes, identity.node)) {
+      return 'service account token has been invalidated';
+    }
+    return undefined;
+  };
+
+  const userOf = (identity: Identity): Extract<TokenVerdict, { user: unknown }>['user'] => {
+    const extra: Record<string, string[]> = {};
+    const say = (key: string, value: string | undefined): void => {
+      if (value !== undefined && value !== '') extra[`authentication.kubernetes.io/${key}`] = [value];
+    };
+    say('credential-id', identity.id === '' ? undefined : `JTI=${identity.id}`);
+    say('node-name', identity.node?.name);
+    say('node-uid', identity.node?.uid);
+    say('pod-name', identity.pod?.name);
+    say('pod-uid', identity.pod?.uid);
+    const { namespace, serviceaccount } = identity;
+    return {
+      name: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
+      uid: serviceaccount.uid,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+      extra,
+    };
+  };
+
+  return {
+    authenticateToken(token, audiences) {
+      if (!remembered.has(token) && unverifiedClaims(token)?.iss !== deps.issuer) return undefined;
+      const identity = verified(token);
+      if (typeof identity === 'string') return { refused: identity };
+      const shared = identity.audiences.filter((audience) => audiences.includes(audience));
+      if (shared.length === 0) {
+        return {
+          refused: `token audiences ${JSON.stringify(identity.audiences)} is invalid for the target audiences ${JSON.stringify(audiences)}`,
+        };
+      }
+      const gone = liveness(identity);
+      return gone === undefined ? { user: userOf(identity), audiences: shared } : { refused: gone };
+    },
+  };
+}

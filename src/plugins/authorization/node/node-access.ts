@@ -1,0 +1,145 @@
+// What a node's pods make it need: the secrets, config maps, claims and volumes that its own pods name.
+import {
+  persistentvolumeclaims,
+  persistentvolumes,
+  pods,
+  volumeattachments,
+} from '../../../api/generated/resources.ts';
+import type { Pod } from '../../../api/generated/types/core-v1.ts';
+import type { LiveObjects } from '../../../apiserver/live-objects.ts';
+
+export type NodeNeed =
+  | 'secrets'
+  | 'configmaps'
+  | 'persistentvolumeclaims'
+  | 'persistentvolumes'
+  | 'serviceaccounts'
+  | 'resourceclaims'
+  | 'volumeattachments';
+
+const envSources = (pod: Pod): { secrets: string[]; configmaps: string[] } => {
+  const found = { secrets: [] as string[], configmaps: [] as string[] };
+  const spec = pod.spec;
+  const containers = [
+    ...(spec?.initContainers ?? []),
+    ...(spec?.containers ?? []),
+    ...(spec?.ephemeralContainers ?? []),
+  ];
+  for (const container of containers) {
+    for (const from of container.envFrom ?? []) {
+      if (from.secretRef?.name !== undefined) found.secrets.push(from.secretRef.name);
+      if (from.configMapRef?.name !== undefined) found.configmaps.push(from.configMapRef.name);
+    }
+    for (const { valueFrom } of container.env ?? []) {
+      if (valueFrom?.secretKeyRef?.name !== undefined) found.secrets.push(valueFrom.secretKeyRef.name);
+      if (valueFrom?.configMapKeyRef?.name !== undefined) {
+        found.configmaps.push(valueFrom.configMapKeyRef.name);
+      }
+    }
+  }
+  return found;
+};
+
+const secretRefsOf = (source: object | undefined): string[] =>
+  Object.entries(source ?? {}).flatMap(([key, value]) =>
+    /secretref$/i.test(key) && typeof value === 'object' && value !== null && 'name' in value
+      ? [String(value.name)]
+      : key === 'secretName' && typeof value === 'string'
+        ? [value]
+        : [],
+  );
+
+function volumeSources(pod: Pod): { secrets: string[]; configmaps: string[]; claims: string[] } {
+  const found = { secrets: [] as string[], configmaps: [] as string[], claims: [] as string[] };
+  for (const volume of pod.spec?.volumes ?? []) {
+    if (volume.configMap?.name !== undefined) found.configmaps.push(volume.configMap.name);
+    if (volume.persistentVolumeClaim !== undefined) found.claims.push(volume.persistentVolumeClaim.claimName);
+    if (volume.ephemeral !== undefined) found.claims.push(`${pod.metadata?.name}-${volume.name}`);
+    for (const source of volume.projected?.sources ?? []) {
+      if (source.secret?.name !== undefined) found.secrets.push(source.secret.name);
+      if (source.configMap?.name !== undefined) found.configmaps.push(source.configMap.name);
+    }
+    for (const [kind, source] of Object.entries(volume)) {
+      if (kind !== 'projected' && typeof source === 'object' && source !== null) {
+        found.secrets.push(...secretRefsOf(source));
+      }
+    }
+  }
+  return found;
+}
+
+const claimsOf = (pod: Pod): string[] =>
+  (pod.spec?.resourceClaims ?? []).flatMap((claim) => {
+    const status = pod.status?.resourceClaimStatuses?.find((s) => s.name === claim.name);
+    return [claim.resourceClaimName, status?.resourceClaimName].filter((n): n is string => n !== undefined);
+  });
+
+export interface NodeAccess {
+  /** True when a pod of the node, or a volume of such a pod, names the object. */
+  needs(node: string, what: NodeNeed, name: string, namespace: string): boolean;
+  /** True when the pod is bound to the node. */
+  isBound(node: string, pod: string, namespace: string): boolean;
+}
+
+export function createNodeAccess(live: LiveObjects): NodeAccess {
+  const podsOf = (node: string): readonly Pod[] =>
+    live.list(pods, { field: { name: 'spec.nodeName', value: node } });
+
+  const volumeNames = (node: string): { claim: string; namespace: string; volume: string }[] =>
+    podsOf(node).flatMap((pod) => {
+      const namespace = pod.metadata?.namespace ?? '';
+      return volumeSources(pod).claims.flatMap((claim) => {
+        const volume = live.get(persistentvolumeclaims, claim, namespace)?.spec?.volumeName;
+        return volume === undefined ? [] : [{ claim, namespace, volume }];
+      });
+    });
+
+  const secretOfVolume = (node: string, name: string, namespace: string): boolean =>
+    volumeNames(node).some((held) => {
+      const spec = live.get(persistentvolumes, held.volume)?.spec;
+      return Object.values(spec ?? {}).some((source) => {
+        if (typeof source !== 'object' || source === null) return false;
+        return Object.entries(source).some(
+          ([key, ref]) =>
+            /secretref$/i.test(key) &&
+            typeof ref === 'object' &&
+            ref !== null &&
+            'name' in ref &&
+            ref.name === name &&
+            (('namespace' in ref ? ref.namespace : undefined) ?? held.namespace) === namespace,
+        );
+      });
+    });
+
+  const podNeeds = (pod: Pod, what: NodeNeed, name: string): boolean => {
+    switch (what) {
+      case 'secrets':
+        return (
+          (pod.spec?.imagePullSecrets ?? []).some((ref) => ref.name === name) ||
+          envSources(pod).secrets.includes(name) ||
+          volumeSources(pod).secrets.includes(name)
+        );
+      case 'configmaps':
+        return envSources(pod).configmaps.includes(name) || volumeSources(pod).configmaps.includes(name);
+      case 'persistentvolumeclaims':
+        return volumeSources(pod).claims.includes(name);
+      case 'serviceaccounts':
+        return pod.spec?.serviceAccountName === name;
+      case 'resourceclaims':
+        return claimsOf(pod).includes(name);
+      default:
+        return false;
+    }
+  };
+
+  return {
+    isBound: (node, pod, namespace) => live.get(pods, pod, namespace)?.spec?.nodeName === node,
+    needs(node, what, name, namespace) {
+      if (what === 'persistentvolumes') return volumeNames(node).some((held) => held.volume === name);
+      if (what === 'volumeattachments') return live.get(volumeattachments, name)?.spec.nodeName === node;
+      const own = podsOf(node).filter((pod) => pod.metadata?.namespace === namespace);
+      if (own.some((pod) => podNeeds(pod, what, name))) return true;
+      return what === 'secrets' && secretOfVolume(node, name, namespace);
+    },
+  };
+}

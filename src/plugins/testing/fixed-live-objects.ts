@@ -1,0 +1,54 @@
+// Live objects out of a list, for unit tests of plugins.
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import type { LiveObjects } from '../../apiserver/live-objects.ts';
+
+interface AnyObject {
+  readonly metadata?: { readonly name?: string; readonly namespace?: string };
+  readonly [key: string]: unknown;
+}
+
+export interface FixedLiveObjects extends LiveObjects {
+  put<T>(resource: ResourceRef<T>, object: T): void;
+  remove(resource: ResourceRef, name: string, namespace?: string): void;
+}
+
+const valueAt = (object: unknown, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (value, key) =>
+        typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined,
+      object,
+    );
+
+export function fixedLiveObjects(): FixedLiveObjects {
+  const objects = new Map<string, AnyObject>();
+  let version = 0;
+  const prefix = (resource: ResourceRef): string => `${resource.group}/${resource.resource}/`;
+  const key = (resource: ResourceRef, name: string, namespace = ''): string =>
+    `${prefix(resource)}${namespace}/${name}`;
+  return {
+    put(resource, object) {
+      const { metadata } = object as AnyObject;
+      objects.set(key(resource, metadata?.name ?? '', metadata?.namespace), object as AnyObject);
+      version++;
+    },
+    remove(resource, name, namespace) {
+      objects.delete(key(resource, name, namespace));
+      version++;
+    },
+    get: <T>(resource: ResourceRef<T>, name: string, namespace?: string): T | undefined =>
+      objects.get(key(resource, name, namespace)) as T | undefined,
+    list: <T>(
+      resource: ResourceRef<T>,
+      options: { namespace?: string; field?: { name: string; value: string } } = {},
+    ): readonly T[] =>
+      [...objects]
+        .filter(([k]) => k.startsWith(prefix(resource)))
+        .map(([, object]) => object)
+        .filter((o) => options.namespace === undefined || o.metadata?.namespace === options.namespace)
+        .filter((o) => options.field === undefined || valueAt(o, options.field.name) === options.field.value)
+        .map((o) => o as T),
+    version: () => version,
+  };
+}

@@ -1,7 +1,7 @@
 // The scheduler's picture of the cluster: nodes, their pods, and pods that it has placed but not yet seen bound.
 import type { Node, Pod } from '../api/generated/types/core-v1.ts';
 import { NodeInfo, podInfoOf } from './framework/node-info.ts';
-import { snapshotOf, type Snapshot } from './framework/snapshot.ts';
+import { type Snapshot, snapshotOf } from './framework/snapshot.ts';
 
 export class SchedulerCache {
   readonly #nodes = new Map<string, NodeInfo>();
@@ -29,7 +29,8 @@ export class SchedulerCache {
     const info = this.#nodes.get(name);
     if (!info) return;
     this.#nodes.delete(name);
-    if (info.pods.size > 0) this.#homeless.set(name, new Map([...info.pods].map(([uid, one]) => [uid, one.pod])));
+    if (info.pods.size > 0)
+      this.#homeless.set(name, new Map([...info.pods].map(([uid, one]) => [uid, one.pod])));
     this.#snapshot = undefined;
   }
 

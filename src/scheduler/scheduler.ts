@@ -1,12 +1,13 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
-import type { Node, Pod } from '../api/generated/types/core-v1.ts';
+
 import { nodes, pods } from '../api/generated/resources.ts';
+import type { Node, Pod } from '../api/generated/types/core-v1.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
-import { isStatusError } from '../apimachinery/errors.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import type { Client } from '../client/client.ts';
-import type { EventRecorder } from '../client/event-recorder.ts';
+import { type EventRecorder, referenceTo } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
 import { SchedulerCache } from './cache.ts';
 import { fitErrorMessage } from './fit-error.ts';
@@ -56,7 +57,10 @@ export function nodeEvents(old: Node, node: Node): ClusterEvent[] {
 /** Starts scheduling; the informers must be started by the caller. */
 export function startScheduler(options: SchedulerOptions): Scheduler {
   const { client, clock, log } = options;
-  const weighted = [...defaultPlugins(client), ...(options.extraPlugins ?? []).map((plugin) => ({ plugin, weight: 1 }))];
+  const weighted = [
+    ...defaultPlugins(client),
+    ...(options.extraPlugins ?? []).map((plugin) => ({ plugin, weight: 1 })),
+  ];
   const framework = new Framework(weighted);
   const cache = new SchedulerCache();
   let stopped = false;
@@ -67,7 +71,11 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
     clock,
     less: framework.plugins.find((plugin) => plugin.less)!.less!,
     preEnqueue: framework.plugins.filter((plugin) => plugin.preEnqueue),
-    requeueOn: new Map(framework.plugins.flatMap((plugin) => (plugin.requeueOn ? [[plugin.name, plugin.requeueOn] as const] : []))),
+    requeueOn: new Map(
+      framework.plugins.flatMap((plugin) =>
+        plugin.requeueOn ? [[plugin.name, plugin.requeueOn] as const] : [],
+      ),
+    ),
     onReady: () => wake(),
   });
 
@@ -123,7 +131,12 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
     if (stopped) return;
     if (!status) {
       queue.done(queued.key);
-      options.events.event(pod, 'Normal', 'Scheduled', `Successfully assigned ${queued.key} to ${node}`, { action: 'Binding' });
+      options.events.event(
+        referenceTo(pods, pod),
+        'Normal',
+        'Scheduled',
+        `Successfully assigned ${queued.key} to ${node}`,
+      );
       return;
     }
     framework.runUnreserve(state, pod, node);
@@ -132,31 +145,65 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
     fail(queued, status.reasons.join(', '), new Set());
   }
 
-  async function handleUnschedulable(queued: QueuedPod, statuses: ReadonlyMap<string, Status>, state: CycleState, refused: Status | undefined, total: number): Promise<void> {
+  async function handleUnschedulable(
+    queued: QueuedPod,
+    statuses: ReadonlyMap<string, Status>,
+    state: CycleState,
+    refused: Status | undefined,
+    total: number,
+  ): Promise<void> {
     const after = await framework.runPostFilter(state, queued.pod, cache.snapshot(), statuses);
-    const plugins = new Set([...statuses.values(), ...(refused ? [refused] : [])].flatMap((status) => (status.plugin ? [status.plugin] : [])));
+    const plugins = new Set(
+      [...statuses.values(), ...(refused ? [refused] : [])].flatMap((status) =>
+        status.plugin ? [status.plugin] : [],
+      ),
+    );
     fail(queued, fitErrorMessage(total, statuses, refused, after?.message), plugins, after?.nominatedNode);
   }
 
-  function fail(queued: QueuedPod, message: string, refusedBy: ReadonlySet<string>, nominatedNode?: string): void {
+  function fail(
+    queued: QueuedPod,
+    message: string,
+    refusedBy: ReadonlySet<string>,
+    nominatedNode?: string,
+  ): void {
     if (stopped) return;
     queue.addUnschedulable(queued, refusedBy);
-    options.events.event(queued.pod, 'Warning', 'FailedScheduling', message, { action: 'Scheduling' });
+    options.events.event(referenceTo(pods, queued.pod), 'Warning', 'FailedScheduling', message);
     void recordCondition(queued.pod, message, nominatedNode).catch((error: unknown) => {
-      if (!isStatusError(error, 'NotFound') && !stopped) log.warn({ pod: queued.key, error }, 'could not write PodScheduled=False');
+      if (!isStatusError(error, 'NotFound') && !stopped)
+        log.warn({ pod: queued.key, error }, 'could not write PodScheduled=False');
     });
   }
 
-  async function recordCondition(pod: Pod, message: string, nominatedNode: string | undefined): Promise<void> {
+  async function recordCondition(
+    pod: Pod,
+    message: string,
+    nominatedNode: string | undefined,
+  ): Promise<void> {
     const known = pod.status?.conditions?.find((condition) => condition.type === 'PodScheduled');
     if (known?.status === 'False' && known.message === message && nominatedNode === undefined) return;
     const condition = {
-      type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message,
+      type: 'PodScheduled',
+      status: 'False',
+      reason: 'Unschedulable',
+      message,
       lastProbeTime: null,
-      lastTransitionTime: known?.status === 'False' && known.lastTransitionTime ? known.lastTransitionTime : rfc3339(clock.now()),
+      lastTransitionTime:
+        known?.status === 'False' && known.lastTransitionTime
+          ? known.lastTransitionTime
+          : rfc3339(clock.now()),
     };
-    const status = { conditions: [condition], ...(nominatedNode === undefined ? {} : { nominatedNodeName: nominatedNode }) };
-    await client.patch(pods, pod.metadata, { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status } }, { subresource: 'status' });
+    const status = {
+      conditions: [condition],
+      ...(nominatedNode === undefined ? {} : { nominatedNodeName: nominatedNode }),
+    };
+    await client.patch(
+      pods,
+      pod.metadata,
+      { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status } },
+      { subresource: 'status' },
+    );
   }
 
   const removeNodes = options.informers.informer(nodes).addHandler({

@@ -20,7 +20,13 @@ export function feasibleNodesToFind(total: number): number {
 
 export type CycleResult =
   | { readonly fits: true; readonly node: string; readonly state: CycleState; readonly evaluated: number }
-  | { readonly fits: false; readonly statuses: ReadonlyMap<string, Status>; readonly state: CycleState; readonly refused?: Status; readonly total: number };
+  | {
+      readonly fits: false;
+      readonly statuses: ReadonlyMap<string, Status>;
+      readonly state: CycleState;
+      readonly refused?: Status;
+      readonly total: number;
+    };
 
 export interface CycleOptions {
   readonly framework: Framework;
@@ -29,12 +35,24 @@ export interface CycleOptions {
   readonly startAt: number;
 }
 
-export function schedulePod(pod: Pod, snapshot: Snapshot, options: CycleOptions): CycleResult & { readonly nextStart: number } {
+export function schedulePod(
+  pod: Pod,
+  snapshot: Snapshot,
+  options: CycleOptions,
+): CycleResult & { readonly nextStart: number } {
   const { framework, random } = options;
   const state = new CycleState();
   const total = snapshot.nodes.length;
   const pre = framework.runPreFilter(state, pod, snapshot);
-  if (pre.refused) return { fits: false, statuses: new Map(), state, refused: pre.refused, total, nextStart: options.startAt };
+  if (pre.refused)
+    return {
+      fits: false,
+      statuses: new Map(),
+      state,
+      refused: pre.refused,
+      total,
+      nextStart: options.startAt,
+    };
 
   const statuses = new Map<string, Status>();
   const feasible: NodeInfo[] = [];
@@ -43,7 +61,11 @@ export function schedulePod(pod: Pod, snapshot: Snapshot, options: CycleOptions)
   for (; looked < total && feasible.length < enough; looked++) {
     const node = snapshot.nodes[(options.startAt + looked) % total]!;
     if (pre.nodeNames && !pre.nodeNames.has(node.name)) {
-      statuses.set(node.name, { code: 'UnschedulableAndUnresolvable', reasons: ["node(s) didn't satisfy plugin(s) [NodeAffinity]"], plugin: 'NodeAffinity' });
+      statuses.set(node.name, {
+        code: 'UnschedulableAndUnresolvable',
+        reasons: ["node(s) didn't satisfy plugin(s) [NodeAffinity]"],
+        plugin: 'NodeAffinity',
+      });
       continue;
     }
     const status = framework.runFilter(state, pod, node);
@@ -52,8 +74,15 @@ export function schedulePod(pod: Pod, snapshot: Snapshot, options: CycleOptions)
   }
   const nextStart = total === 0 ? 0 : (options.startAt + looked) % total;
   if (feasible.length === 0) return { fits: false, statuses, state, total, nextStart };
-  if (feasible.length === 1) return { fits: true, node: feasible[0]!.name, state, evaluated: looked, nextStart };
-  return { fits: true, node: pick(framework.runScore(state, pod, feasible), random), state, evaluated: looked, nextStart };
+  if (feasible.length === 1)
+    return { fits: true, node: feasible[0]!.name, state, evaluated: looked, nextStart };
+  return {
+    fits: true,
+    node: pick(framework.runScore(state, pod, feasible), random),
+    state,
+    evaluated: looked,
+    nextStart,
+  };
 }
 
 /** The best score; among equals one by chance (reservoir sampling, as upstream's selectHost). */

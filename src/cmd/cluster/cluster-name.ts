@@ -5,7 +5,9 @@ const pattern = /^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$/;
 /** Returns the name; throws an Error that says what a name may be. */
 export function parseClusterName(name: string): string {
   if (!pattern.test(name)) {
-    throw new Error(`cluster name ${JSON.stringify(name)}: use at most 20 lower-case letters, digits and '-', starting and ending with a letter or digit`);
+    throw new Error(
+      `cluster name ${JSON.stringify(name)}: use at most 20 lower-case letters, digits and '-', starting and ending with a letter or digit`,
+    );
   }
   return name;
 }

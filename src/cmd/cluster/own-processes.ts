@@ -46,5 +46,6 @@ export async function endProcesses(records: readonly ProcessRecord[], graceMs: n
   const killedUntil = performance.now() + 5_000;
   while (alive().length > 0 && performance.now() < killedUntil) await delay(10);
   const left = alive();
-  if (left.length > 0) throw new Error(`still running after SIGKILL: ${left.map((r) => `${r.role} (pid ${r.pid})`).join(', ')}`);
+  if (left.length > 0)
+    throw new Error(`still running after SIGKILL: ${left.map((r) => `${r.role} (pid ${r.pid})`).join(', ')}`);
 }

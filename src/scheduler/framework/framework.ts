@@ -1,6 +1,6 @@
 // Runs the plugins of one profile, extension point by extension point.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
-import { CycleState } from './cycle-state.ts';
+import type { CycleState } from './cycle-state.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { NodeScore, Plugin, PostFilterResult, WeightedPlugin } from './plugin.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -49,7 +49,9 @@ export class Framework {
       if (result.status) return { refused: { ...result.status, plugin: plugin.name } };
       if (!result.nodeNames) continue;
       const before = nodeNames;
-      nodeNames = before ? new Set([...result.nodeNames].filter((name) => before.has(name))) : result.nodeNames;
+      nodeNames = before
+        ? new Set([...result.nodeNames].filter((name) => before.has(name)))
+        : result.nodeNames;
     }
     return nodeNames ? { nodeNames } : {};
   }
@@ -64,7 +66,12 @@ export class Framework {
     return undefined;
   }
 
-  async runPostFilter(state: CycleState, pod: Pod, snapshot: Snapshot, statuses: ReadonlyMap<string, Status>): Promise<PostFilterResult | undefined> {
+  async runPostFilter(
+    state: CycleState,
+    pod: Pod,
+    snapshot: Snapshot,
+    statuses: ReadonlyMap<string, Status>,
+  ): Promise<PostFilterResult | undefined> {
     let last: PostFilterResult | undefined;
     for (const plugin of this.#postFilter) {
       last = await plugin.postFilter(state, pod, snapshot, statuses);
@@ -81,7 +88,10 @@ export class Framework {
     const totals: NodeScore[] = nodes.map((node) => ({ node: node.name, score: 0 }));
     for (const plugin of this.#score) {
       if (state.skippedScores.has(plugin.name)) continue;
-      const scores: NodeScore[] = nodes.map((node) => ({ node: node.name, score: plugin.score(state, pod, node) }));
+      const scores: NodeScore[] = nodes.map((node) => ({
+        node: node.name,
+        score: plugin.score(state, pod, node),
+      }));
       plugin.normalizeScores?.(state, pod, scores);
       const weight = this.#weights.get(plugin.name) ?? 1;
       for (let i = 0; i < scores.length; i++) totals[i]!.score += scores[i]!.score * weight;

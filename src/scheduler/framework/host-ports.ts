@@ -10,7 +10,9 @@ export interface HostPort {
 const everywhere = new Set(['', '0.0.0.0', '::']);
 
 export function hostPortsOf(pod: Pod): HostPort[] {
-  const sidecars = (pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  const sidecars = (pod.spec.initContainers ?? []).filter(
+    (container) => container.restartPolicy === 'Always',
+  );
   return [...pod.spec.containers, ...sidecars].flatMap((container) =>
     (container.ports ?? [])
       .filter((port) => (port.hostPort ?? 0) > 0)
@@ -19,4 +21,6 @@ export function hostPortsOf(pod: Pod): HostPort[] {
 }
 
 export const portsConflict = (a: HostPort, b: HostPort): boolean =>
-  a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || everywhere.has(a.ip) || everywhere.has(b.ip));
+  a.port === b.port &&
+  a.protocol === b.protocol &&
+  (a.ip === b.ip || everywhere.has(a.ip) || everywhere.has(b.ip));

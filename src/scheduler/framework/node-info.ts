@@ -1,7 +1,15 @@
 // A node with what its pods take of it: the scheduler's unit of thought. Numbers are milli-CPU and bytes.
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
 import { type HostPort, hostPortsOf } from './host-ports.ts';
-import { addResources, emptyResources, nonZeroRequestOf, requestOf, resourcesFrom, type Resources, subtractResources } from './resources.ts';
+import {
+  addResources,
+  emptyResources,
+  nonZeroRequestOf,
+  type Resources,
+  requestOf,
+  resourcesFrom,
+  subtractResources,
+} from './resources.ts';
 
 export interface PodInfo {
   readonly pod: Pod;
@@ -21,7 +29,8 @@ export function podInfoOf(pod: Pod): PodInfo {
     nonZero: nonZeroRequestOf(pod),
     ports: hostPortsOf(pod),
     hasAffinity: affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined,
-    hasRequiredAntiAffinity: (affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0,
+    hasRequiredAntiAffinity:
+      (affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).length > 0,
   };
 }
 
@@ -50,7 +59,9 @@ export class NodeInfo {
     this.node = node;
     this.allocatable = resourcesFrom(node.status?.allocatable ?? {});
     this.images = new Map(
-      (node.status?.images ?? []).flatMap((image) => (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const)),
+      (node.status?.images ?? []).flatMap((image) =>
+        (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const),
+      ),
     );
   }
 

@@ -9,8 +9,15 @@ export const maxNodeScore = 100;
 
 /** A change in the cluster that may make a pod schedulable (upstream: ClusterEvent). */
 export type ClusterEvent =
-  | 'NodeAdd' | 'NodeAllocatableUpdate' | 'NodeLabelUpdate' | 'NodeTaintUpdate' | 'NodeUnschedulableUpdate'
-  | 'AssignedPodAdd' | 'AssignedPodDelete' | 'UnscheduledPodUpdate' | 'ForceActivate';
+  | 'NodeAdd'
+  | 'NodeAllocatableUpdate'
+  | 'NodeLabelUpdate'
+  | 'NodeTaintUpdate'
+  | 'NodeUnschedulableUpdate'
+  | 'AssignedPodAdd'
+  | 'AssignedPodDelete'
+  | 'UnscheduledPodUpdate'
+  | 'ForceActivate';
 
 export interface PreFilterResult {
   /** When set, only these nodes are looked at. */
@@ -34,7 +41,12 @@ export interface Plugin {
   preFilter?(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterResult | undefined;
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Result;
   /** After no node passed: may make room (preemption). Returns the node nominated. */
-  postFilter?(state: CycleState, pod: Pod, snapshot: Snapshot, statuses: ReadonlyMap<string, Status>): Promise<PostFilterResult> | PostFilterResult;
+  postFilter?(
+    state: CycleState,
+    pod: Pod,
+    snapshot: Snapshot,
+    statuses: ReadonlyMap<string, Status>,
+  ): Promise<PostFilterResult> | PostFilterResult;
   preScore?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): Result;
   score?(state: CycleState, pod: Pod, node: NodeInfo): number;
   /** Brings the plugin's raw scores to 0…100, in place. */

@@ -16,7 +16,13 @@ export interface Resources {
 const defaultMilliCpu = 100;
 const defaultMemory = 200 * 1024 * 1024;
 
-export const emptyResources = (): Resources => ({ milliCpu: 0, memory: 0, ephemeralStorage: 0, pods: 0, scalars: new Map() });
+export const emptyResources = (): Resources => ({
+  milliCpu: 0,
+  memory: 0,
+  ephemeralStorage: 0,
+  pods: 0,
+  scalars: new Map(),
+});
 
 export function resourcesFrom(list: Readonly<Record<string, string | number>>): Resources {
   const out = emptyResources();

@@ -19,6 +19,9 @@ export interface Status {
 export type Result = Status | undefined;
 
 export const unschedulable = (...reasons: string[]): Status => ({ code: 'Unschedulable', reasons });
-export const unresolvable = (...reasons: string[]): Status => ({ code: 'UnschedulableAndUnresolvable', reasons });
+export const unresolvable = (...reasons: string[]): Status => ({
+  code: 'UnschedulableAndUnresolvable',
+  reasons,
+});
 export const failure = (reason: string): Status => ({ code: 'Error', reasons: [reason] });
 export const skip: Status = { code: 'Skip', reasons: [] };

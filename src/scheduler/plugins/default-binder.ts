@@ -10,7 +10,8 @@ export function defaultBinder(client: Client): Plugin {
     bind: async (_state, pod, node) => {
       const { name, namespace, uid } = pod.metadata;
       const binding = {
-        apiVersion: 'v1', kind: 'Binding',
+        apiVersion: 'v1',
+        kind: 'Binding',
         metadata: { name, namespace, uid },
         target: { apiVersion: 'v1', kind: 'Node', name: node },
       };

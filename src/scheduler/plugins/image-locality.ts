@@ -23,8 +23,14 @@ function normalizedImageName(name: string): string {
 export const imageLocality: Plugin = {
   name: 'ImageLocality',
   preScore: (state, pod, nodes) => {
-    const images = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((c) => normalizedImageName(c.image ?? ''));
-    const share = new Map(images.map((image) => [image, nodes.filter((node) => node.images.has(image)).length / nodes.length] as const));
+    const images = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((c) =>
+      normalizedImageName(c.image ?? ''),
+    );
+    const share = new Map(
+      images.map(
+        (image) => [image, nodes.filter((node) => node.images.has(image)).length / nodes.length] as const,
+      ),
+    );
     if ([...share.values()].every((part) => part === 0)) return skip;
     state.write(key, { images, share });
     return undefined;
@@ -32,8 +38,12 @@ export const imageLocality: Plugin = {
   score: (state, pod, node) => {
     const spread = state.read(key);
     if (!spread) return 0;
-    const sum = spread.images.reduce((bytes, image) => bytes + Math.trunc((node.images.get(image) ?? 0) * (spread.share.get(image) ?? 0)), 0);
-    const maxThreshold = maxContainerThreshold * ((pod.spec.initContainers ?? []).length + pod.spec.containers.length);
+    const sum = spread.images.reduce(
+      (bytes, image) => bytes + Math.trunc((node.images.get(image) ?? 0) * (spread.share.get(image) ?? 0)),
+      0,
+    );
+    const maxThreshold =
+      maxContainerThreshold * ((pod.spec.initContainers ?? []).length + pod.spec.containers.length);
     const clamped = Math.min(maxThreshold, Math.max(minThreshold, sum));
     return Math.trunc((maxNodeScore * (clamped - minThreshold)) / (maxThreshold - minThreshold));
   },

@@ -1,6 +1,9 @@
 // NodeAffinity: nodeSelector and required node affinity filter; preferred terms score.
 import type { Pod, PreferredSchedulingTerm } from '../../api/generated/types/core-v1.ts';
-import { matchesNodeSelectorTerm, matchesRequiredNodeAffinity } from '../../component-helpers/node-affinity.ts';
+import {
+  matchesNodeSelectorTerm,
+  matchesRequiredNodeAffinity,
+} from '../../component-helpers/node-affinity.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
@@ -9,11 +12,14 @@ const key = stateKey<readonly PreferredSchedulingTerm[]>('NodeAffinity');
 
 /** Names pinned by metadata.name terms, when every term pins one: DaemonSet pods are looked up, not searched for. */
 function pinnedNames(pod: Pod): Set<string> | undefined {
-  const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const terms =
+    pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
   if (!terms || terms.length === 0) return undefined;
   const names = new Set<string>();
   for (const term of terms) {
-    const pin = (term.matchFields ?? []).find((field) => field.key === 'metadata.name' && field.operator === 'In');
+    const pin = (term.matchFields ?? []).find(
+      (field) => field.key === 'metadata.name' && field.operator === 'In',
+    );
     if (!pin) return undefined;
     for (const name of pin.values ?? []) names.add(name);
   }
@@ -30,7 +36,9 @@ export const nodeAffinity: Plugin = {
     return nodeNames ? { nodeNames } : undefined;
   },
   filter: (_state, pod, node) =>
-    matchesRequiredNodeAffinity(pod, node.node) ? undefined : unresolvable("node(s) didn't match Pod's node affinity/selector"),
+    matchesRequiredNodeAffinity(pod, node.node)
+      ? undefined
+      : unresolvable("node(s) didn't match Pod's node affinity/selector"),
   preScore: (state, pod) => {
     const preferred = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
     if (preferred.length === 0) return skip;
@@ -38,7 +46,10 @@ export const nodeAffinity: Plugin = {
     return undefined;
   },
   score: (state, _pod, node) =>
-    (state.read(key) ?? []).reduce((sum, term) => sum + (matchesNodeSelectorTerm(term.preference, node.node) ? term.weight : 0), 0),
+    (state.read(key) ?? []).reduce(
+      (sum, term) => sum + (matchesNodeSelectorTerm(term.preference, node.node) ? term.weight : 0),
+      0,
+    ),
   normalizeScores: (_state, _pod, scores) => {
     const most = Math.max(0, ...scores.map((s) => s.score));
     if (most > 0) for (const s of scores) s.score = Math.trunc((maxNodeScore * s.score) / most);

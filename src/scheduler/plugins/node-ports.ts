@@ -1,7 +1,7 @@
 // NodePorts: two pods of one node can't have the same host port.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { hostPortsOf, portsConflict, type HostPort } from '../framework/host-ports.ts';
+import { type HostPort, hostPortsOf, portsConflict } from '../framework/host-ports.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { skip, unschedulable } from '../framework/status.ts';
 

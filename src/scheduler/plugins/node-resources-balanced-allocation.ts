@@ -1,11 +1,12 @@
 // NodeResourcesBalancedAllocation: prefers nodes whose cpu and memory fill up evenly.
 import { stateKey } from '../framework/cycle-state.ts';
 import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
-import { requestOf, type Resources } from '../framework/resources.ts';
+import { type Resources, requestOf } from '../framework/resources.ts';
 import { skip } from '../framework/status.ts';
 
 const key = stateKey<Resources>('NodeResourcesBalancedAllocation');
-const fraction = (used: number, capacity: number): number => (capacity <= 0 ? 1 : Math.min(1, used / capacity));
+const fraction = (used: number, capacity: number): number =>
+  capacity <= 0 ? 1 : Math.min(1, used / capacity);
 
 export const nodeResourcesBalancedAllocation: Plugin = {
   name: 'NodeResourcesBalancedAllocation',

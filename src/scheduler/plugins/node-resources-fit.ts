@@ -2,7 +2,7 @@
 import { stateKey } from '../framework/cycle-state.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
-import { nonZeroRequestOf, requestOf, type Resources } from '../framework/resources.ts';
+import { nonZeroRequestOf, type Resources, requestOf } from '../framework/resources.ts';
 import { unresolvable, unschedulable } from '../framework/status.ts';
 
 interface Wanted {
@@ -12,7 +12,10 @@ interface Wanted {
 const key = stateKey<Wanted>('NodeResourcesFit');
 
 /** Names of resources that are short, in upstream's order; `never` when the node could not hold it even empty. */
-export function insufficientResources(request: Resources, node: NodeInfo): { readonly reasons: string[]; readonly never: boolean } {
+export function insufficientResources(
+  request: Resources,
+  node: NodeInfo,
+): { readonly reasons: string[]; readonly never: boolean } {
   const reasons: string[] = [];
   let never = false;
   const check = (name: string, wanted: number, has: number, used: number): void => {
@@ -23,9 +26,19 @@ export function insufficientResources(request: Resources, node: NodeInfo): { rea
   if (node.pods.size + 1 > node.allocatable.pods) reasons.push('Too many pods');
   check('Insufficient cpu', request.milliCpu, node.allocatable.milliCpu, node.requested.milliCpu);
   check('Insufficient memory', request.memory, node.allocatable.memory, node.requested.memory);
-  check('Insufficient ephemeral-storage', request.ephemeralStorage, node.allocatable.ephemeralStorage, node.requested.ephemeralStorage);
+  check(
+    'Insufficient ephemeral-storage',
+    request.ephemeralStorage,
+    node.allocatable.ephemeralStorage,
+    node.requested.ephemeralStorage,
+  );
   for (const [name, amount] of request.scalars) {
-    check(`Insufficient ${name}`, amount, node.allocatable.scalars.get(name) ?? 0, node.requested.scalars.get(name) ?? 0);
+    check(
+      `Insufficient ${name}`,
+      amount,
+      node.allocatable.scalars.get(name) ?? 0,
+      node.requested.scalars.get(name) ?? 0,
+    );
   }
   return { reasons, never };
 }

@@ -28,7 +28,13 @@ function constraintOf(pod: Pod, constraint: TopologySpreadConstraint): Constrain
     const value = pod.metadata.labels?.[key];
     return value === undefined ? [] : [{ key, operator: 'In', values: [value] }];
   });
-  const selector = extra.length === 0 ? base : selectorFrom({ ...constraint.labelSelector, matchExpressions: [...(constraint.labelSelector?.matchExpressions ?? []), ...extra] });
+  const selector =
+    extra.length === 0
+      ? base
+      : selectorFrom({
+          ...constraint.labelSelector,
+          matchExpressions: [...(constraint.labelSelector?.matchExpressions ?? []), ...extra],
+        });
   return {
     key: constraint.topologyKey,
     maxSkew: constraint.maxSkew,
@@ -67,11 +73,20 @@ function fill(pod: Pod, constraints: readonly Constraint[], nodes: readonly Node
 }
 
 const constraintsOf = (pod: Pod, action: string): Constraint[] =>
-  (pod.spec.topologySpreadConstraints ?? []).filter((c) => c.whenUnsatisfiable === action).map((c) => constraintOf(pod, c));
+  (pod.spec.topologySpreadConstraints ?? [])
+    .filter((c) => c.whenUnsatisfiable === action)
+    .map((c) => constraintOf(pod, c));
 
 export const podTopologySpread: Plugin = {
   name: 'PodTopologySpread',
-  requeueOn: ['NodeAdd', 'NodeLabelUpdate', 'NodeTaintUpdate', 'AssignedPodAdd', 'AssignedPodDelete', 'UnscheduledPodUpdate'],
+  requeueOn: [
+    'NodeAdd',
+    'NodeLabelUpdate',
+    'NodeTaintUpdate',
+    'AssignedPodAdd',
+    'AssignedPodDelete',
+    'UnscheduledPodUpdate',
+  ],
   preFilter: (state, pod, snapshot) => {
     const constraints = constraintsOf(pod, 'DoNotSchedule');
     if (constraints.length === 0) return { status: skip };
@@ -82,10 +97,13 @@ export const podTopologySpread: Plugin = {
   filter: (state, _pod, node) => {
     for (const constraint of state.read(hardKey) ?? []) {
       const domain = node.node.metadata.labels?.[constraint.key];
-      if (domain === undefined) return unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
-      const least = constraint.counts.size < constraint.minDomains ? 0 : Math.min(...constraint.counts.values());
+      if (domain === undefined)
+        return unresolvable("node(s) didn't match pod topology spread constraints (missing required label)");
+      const least =
+        constraint.counts.size < constraint.minDomains ? 0 : Math.min(...constraint.counts.values());
       const here = (constraint.counts.get(domain) ?? 0) + (constraint.selfMatches ? 1 : 0);
-      if (here - least > constraint.maxSkew) return unschedulable("node(s) didn't match pod topology spread constraints");
+      if (here - least > constraint.maxSkew)
+        return unschedulable("node(s) didn't match pod topology spread constraints");
     }
     return undefined;
   },
@@ -100,11 +118,17 @@ export const podTopologySpread: Plugin = {
     (state.read(softKey) ?? []).reduce((sum, constraint) => {
       const domain = node.node.metadata.labels?.[constraint.key];
       // Keys with many domains weigh more, as upstream: log(domains + 2).
-      return domain === undefined ? sum : sum + (constraint.counts.get(domain) ?? 0) * Math.log(constraint.counts.size + 2) + constraint.maxSkew - 1;
+      return domain === undefined
+        ? sum
+        : sum +
+            (constraint.counts.get(domain) ?? 0) * Math.log(constraint.counts.size + 2) +
+            constraint.maxSkew -
+            1;
     }, 0),
   normalizeScores: (_state, _pod, scores) => {
     const most = Math.max(...scores.map((s) => s.score));
     const least = Math.min(...scores.map((s) => s.score));
-    for (const s of scores) s.score = most === 0 ? maxNodeScore : Math.trunc((maxNodeScore * (most + least - s.score)) / most);
+    for (const s of scores)
+      s.score = most === 0 ? maxNodeScore : Math.trunc((maxNodeScore * (most + least - s.score)) / most);
   },
 };

@@ -12,8 +12,13 @@ export const taintToleration: Plugin = {
   name: 'TaintToleration',
   requeueOn: ['NodeAdd', 'NodeTaintUpdate', 'UnscheduledPodUpdate'],
   filter: (_state, pod, node) => {
-    const taint = findUntoleratedTaint((node.node.spec.taints ?? []).filter(hard), pod.spec.tolerations ?? []);
-    return taint ? unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`) : undefined;
+    const taint = findUntoleratedTaint(
+      (node.node.spec.taints ?? []).filter(hard),
+      pod.spec.tolerations ?? [],
+    );
+    return taint
+      ? unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`)
+      : undefined;
   },
   preScore: (state, pod, nodes) => {
     if (nodes.every((node) => (node.node.spec.taints ?? []).every(hard))) return skip;
@@ -26,10 +31,12 @@ export const taintToleration: Plugin = {
   score: (state, _pod, node) => {
     const tolerations = state.read(key) ?? [];
     const soft = (node.node.spec.taints ?? []).filter((taint) => taint.effect === 'PreferNoSchedule');
-    return soft.filter((taint) => !tolerations.some((toleration) => toleratesTaint(toleration, taint))).length;
+    return soft.filter((taint) => !tolerations.some((toleration) => toleratesTaint(toleration, taint)))
+      .length;
   },
   normalizeScores: (_state, _pod, scores) => {
     const most = Math.max(0, ...scores.map((s) => s.score));
-    for (const s of scores) s.score = most === 0 ? maxNodeScore : maxNodeScore - Math.floor((maxNodeScore * s.score) / most);
+    for (const s of scores)
+      s.score = most === 0 ? maxNodeScore : maxNodeScore - Math.floor((maxNodeScore * s.score) / most);
   },
 };

@@ -46,18 +46,30 @@ export class SchedulingQueue {
 
   /** Counts for the metric scheduler_pending_pods. */
   counts(): { readonly active: number; readonly backoff: number; readonly unschedulable: number } {
-    return { active: this.#inActive.size, backoff: this.#backoff.size, unschedulable: this.#unschedulable.size };
+    return {
+      active: this.#inActive.size,
+      backoff: this.#backoff.size,
+      unschedulable: this.#unschedulable.size,
+    };
   }
 
   add(pod: Pod): void {
     const now = this.#options.clock.now();
-    this.#enqueue({ pod, key: podKey(pod), priority: pod.spec.priority ?? 0, addedAt: now, attempts: 0, refusedBy: new Set() });
+    this.#enqueue({
+      pod,
+      key: podKey(pod),
+      priority: pod.spec.priority ?? 0,
+      addedAt: now,
+      attempts: 0,
+      refusedBy: new Set(),
+    });
   }
 
   /** The pod's spec or labels changed. */
   update(pod: Pod): void {
     const key = podKey(pod);
-    const known = this.#inActive.get(key) ?? this.#backoff.get(key)?.queued ?? this.#unschedulable.get(key)?.queued;
+    const known =
+      this.#inActive.get(key) ?? this.#backoff.get(key)?.queued ?? this.#unschedulable.get(key)?.queued;
     if (!known) {
       if (!this.#inFlight.has(key)) this.add(pod);
       else this.#inFlight.get(key)?.push('UnscheduledPodUpdate');
@@ -168,7 +180,10 @@ export class SchedulingQueue {
   #enqueue(queued: QueuedPod): void {
     for (const plugin of this.#options.preEnqueue) {
       if (plugin.preEnqueue?.(queued.pod) === undefined) continue;
-      this.#unschedulable.set(queued.key, { queued: { ...queued, refusedBy: new Set([plugin.name]) }, since: this.#options.clock.now() });
+      this.#unschedulable.set(queued.key, {
+        queued: { ...queued, refusedBy: new Set([plugin.name]) },
+        since: this.#options.clock.now(),
+      });
       return;
     }
     this.#inActive.set(queued.key, queued);

@@ -1,0 +1,61 @@
+// porthole up: a whole cluster on this machine.
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { up } from '../cluster/up.ts';
+import { createProgress } from '../progress.ts';
+import { portholeCache, portholeHome } from '../setup/locations.ts';
+
+function count(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0 || number > 50)
+    throw new InvalidArgumentError('a whole number from 0 to 50.');
+  return number;
+}
+
+export function upCommand(): Command {
+  return new Command('up')
+    .description('bring a cluster up on this machine; returns when all nodes are Ready')
+    .option('--name <name>', 'name of the cluster', 'default')
+    .option('--linux <n>', 'number of Linux nodes', count, 1)
+    .option('--windows <n>', 'number of emulated Windows nodes', count, 1)
+    .addOption(
+      new Option('--windows-build <build>', 'build that the Windows nodes report and programs see')
+        .choices(['17763', '20348', '25398', '26100'])
+        .default('20348'),
+    )
+    .addOption(
+      new Option('--topology <name>', 'how pod networks reach each other')
+        .choices(['host-gateway'])
+        .default('host-gateway'),
+    )
+    .addOption(
+      new Option('--runtime <name>', 'containerd runs containers; simulated pods only pretend')
+        .choices(['auto', 'containerd', 'simulated'])
+        .default('auto'),
+    )
+    .action(
+      async (flags: {
+        name: string;
+        linux: number;
+        windows: number;
+        windowsBuild: string;
+        topology: string;
+        runtime: 'auto' | 'containerd' | 'simulated';
+      }) => {
+        const progress = createProgress(process.stderr, () => performance.now());
+        const started = performance.now();
+        const cluster = await up(
+          {
+            ...flags,
+            windowsBuild: Number(flags.windowsBuild),
+            home: portholeHome(),
+            cache: portholeCache(),
+          },
+          progress,
+        );
+        progress.say(
+          `cluster ${flags.name} is up after ${((performance.now() - started) / 1000).toFixed(1)} s: ${cluster.server}`,
+        );
+        console.log(`export KUBECONFIG=${cluster.kubeconfig}`);
+      },
+    );
+}

@@ -1,0 +1,21 @@
+// Where the package lies: the folder of package.json, native/ and examples/, from the bundle as from the sources.
+import { fileURLToPath } from 'node:url';
+
+declare const PORTHOLE_BUNDLED: boolean | undefined;
+
+/** True in the bundle that the launcher runs. */
+export const isBundled = (): boolean => typeof PORTHOLE_BUNDLED !== 'undefined' && PORTHOLE_BUNDLED;
+
+/** Ends with a slash. */
+export function packageRoot(): string {
+  // dist/porthole.mjs, or src/cmd/setup/package-root.ts.
+  return fileURLToPath(new URL(isBundled() ? '../' : '../../../', import.meta.url));
+}
+
+/** A program that is bundled as a file of its own beside the main one. */
+export function entryFile(bundled: string, source: string): string {
+  return `${packageRoot()}${isBundled() ? `dist/${bundled}.mjs` : source}`;
+}
+
+/** Arguments for the pinned Node that run this command line again, in another process. */
+export const selfArguments = (): string[] => [entryFile('porthole', 'src/cmd/main.ts')];

@@ -5,6 +5,8 @@ export interface RouteChange {
   readonly to: string;
   readonly via?: string;
   readonly dev?: string;
+  /** Packets are refused instead of sent on; without `via` and `dev`. */
+  readonly unreachable?: boolean;
   /** The next hop need not be in a connected subnet. */
   readonly onlink?: boolean;
   readonly scope?: 'link';
@@ -65,6 +67,7 @@ export interface RouteInfo {
   readonly to: string;
   readonly via?: string;
   readonly dev?: string;
+  readonly unreachable: boolean;
   readonly protocol: string;
 }
 

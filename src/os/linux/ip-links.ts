@@ -18,6 +18,7 @@ interface IpAddress {
 }
 interface IpRoute {
   readonly dst: string;
+  readonly type?: string;
   readonly gateway?: string;
   readonly dev?: string;
   readonly protocol: string;
@@ -67,6 +68,7 @@ async function routes(
     to: route.dst,
     ...(route.gateway === undefined ? {} : { via: route.gateway }),
     ...(route.dev === undefined ? {} : { dev: route.dev }),
+    unreachable: route.type === 'unreachable',
     // with a filter, ip leaves the protocol out of the answer
     protocol: route.protocol ?? String(options.protocol),
   }));

@@ -26,6 +26,7 @@ function linkOptions(link: { readonly mac?: string; readonly mtu?: number }): st
 
 function route(change: RouteChange): string {
   return [
+    change.unreachable ? 'unreachable' : '',
     change.to === 'default' ? 'default' : address(change.to),
     change.via === undefined ? '' : `via ${address(change.via)}`,
     change.dev === undefined ? '' : `dev ${dev(change.dev)}`,

@@ -1,0 +1,116 @@
+// The agent's side of CNI: serves the plugin on a unix socket and installs the binary and the configuration.
+import type { Logger } from '../../component-base/logger.ts';
+import type { Files } from '../../os/files.ts';
+import { linuxLinks } from '../../os/linux/ip-links.ts';
+import { processesInNetns } from '../../os/linux/netns-linux.ts';
+import type { PacketFilter } from '../../os/packet-filter.ts';
+import type { Processes } from '../../os/processes.ts';
+import { serveUnixExchanges, type UnixExchangeServer } from '../../wire/unix-exchange.ts';
+import { createAttachmentStore } from './attachments.ts';
+import { cniErrorJson } from './cni-error.ts';
+import { type CniPlugin, createCniPlugin } from './cni-plugin.ts';
+import { parseCniRequest, splitQuestion } from './cni-request.ts';
+
+const maxQuestionBytes = 4 << 20;
+const idleTimeoutMs = 30_000;
+
+/** First byte: 0 or 1, the plugin's exit code; then its stdout. */
+export async function answerCni(plugin: CniPlugin, question: Buffer, log: Logger): Promise<Buffer> {
+  let version = '1.0.0';
+  try {
+    const { env, stdin } = splitQuestion(question);
+    const request = parseCniRequest(env, stdin);
+    version = request.version;
+    const text = await plugin.handle(request);
+    log.debug({ command: request.command, containerID: request.containerID }, 'CNI request');
+    return Buffer.from(`0${text}`);
+  } catch (error) {
+    log.warn({ error }, 'CNI request failed');
+    return Buffer.from(`1${cniErrorJson(error, version)}`);
+  }
+}
+
+export interface CniDaemonOptions {
+  readonly processes: Processes;
+  readonly files: Files;
+  readonly packetFilter: PacketFilter;
+  readonly log: Logger;
+  /** Records and the socket `cni.sock` are kept here. */
+  readonly dataDir: string;
+  /** Of the node: a Windows node's pods are shown the network that HNS would make. */
+  readonly os: 'linux' | 'windows';
+  /** Default 1500. */
+  readonly mtu?: number;
+}
+
+export interface CniDaemon {
+  readonly plugin: CniPlugin;
+  readonly socketPath: string;
+  close(): Promise<void>;
+}
+
+export async function startCniDaemon(options: CniDaemonOptions): Promise<CniDaemon> {
+  const { processes, files, dataDir, log } = options;
+  const plugin = createCniPlugin(
+    {
+      links: linuxLinks(processes),
+      packetFilter: options.packetFilter,
+      store: createAttachmentStore(files, `${dataDir}/attachments`),
+      log,
+      linksInside: async (path) =>
+        (await files.stat(path)) === undefined ? undefined : linuxLinks(processesInNetns(processes, path)),
+    },
+    {
+      shape: options.os === 'windows' ? 'l2bridge' : 'routed',
+      ...(options.mtu === undefined ? {} : { mtu: options.mtu }),
+    },
+  );
+  await plugin.start();
+  const socketPath = `${dataDir}/cni.sock`;
+  await files.remove(socketPath);
+  const server: UnixExchangeServer = await serveUnixExchanges({
+    path: socketPath,
+    maxQuestionBytes,
+    idleTimeoutMs,
+    answer: (question) => answerCni(plugin, question, log),
+  });
+  await files.changeMode(socketPath, 0o600);
+  return { plugin, socketPath, close: () => server.close() };
+}
+
+export const conflistName = '10-porthole.conflist';
+
+export function renderConflist(): string {
+  const plugin = { type: 'porthole', capabilities: { portMappings: true } };
+  return `${JSON.stringify({ cniVersion: '1.0.0', name: 'porthole', plugins: [plugin] }, undefined, 2)}\n`;
+}
+
+async function replaceFile(
+  files: Files,
+  path: string,
+  data: string | Uint8Array,
+  mode: number,
+): Promise<void> {
+  await files.write(`${path}.new`, data, { mode });
+  await files.rename(`${path}.new`, path);
+}
+
+/**
+ * Puts the compiled client into containerd's `bin_dir` as `porthole` and as `loopback` (containerd before 2.0 runs
+ * that for each sandbox), the way to the daemon's socket beside it, and the configuration into `conf_dir`. The
+ * configuration comes last: with it containerd reports NetworkReady.
+ */
+export async function installCni(
+  files: Files,
+  options: { client: string; binDir: string; confDir: string; socketPath: string },
+): Promise<void> {
+  const { client, binDir, confDir, socketPath } = options;
+  await files.makeDirectory(binDir, 0o755);
+  await files.makeDirectory(confDir, 0o755);
+  const program = await files.read(client);
+  await replaceFile(files, `${binDir}/porthole`, program, 0o755);
+  await replaceFile(files, `${binDir}/loopback`, program, 0o755);
+  await files.remove(`${binDir}/porthole.sock`);
+  await files.symlink(socketPath, `${binDir}/porthole.sock`);
+  await replaceFile(files, `${confDir}/${conflistName}`, renderConflist(), 0o644);
+}

@@ -1,0 +1,95 @@
+// The cable between node and pod as changes of links: pure. Pods are routed: no bridge, no ARP between pods.
+import { formatIpv4, type Ipv4Cidr, parseIpv4 } from '../../base/ipv4.ts';
+import type { LinkChange } from '../../os/links.ts';
+import { podInterfaceName } from '../interface-name.ts';
+import { portholeRouteProtocol } from '../network-plan.ts';
+import type { CniResult } from './cni-result.ts';
+
+export interface PodCable {
+  readonly podIP: string;
+  readonly ifname: string;
+  readonly netns: string;
+  readonly mtu: number;
+  /** A Windows node's pod sees what HNS gives it in an L2Bridge network: the subnet's mask, .2 as its gateway. */
+  readonly shape: 'routed' | 'l2bridge';
+  readonly podCIDR: Ipv4Cidr;
+}
+
+/** Every pod's gateway has this hardware address, whatever its node end is. */
+const gatewayMac = 'ee:ee:ee:ee:ee:ee';
+const linkLocalGateway = '169.254.1.1';
+
+const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
+const bytesOf = (address: string): readonly number[] => address.split('.').map(Number);
+
+export function podMac(podIP: string, shape: PodCable['shape']): string {
+  const [a, b, c, d] = bytesOf(podIP).map(hex);
+  // 00-15-5D is Hyper-V's range, from which HNS takes the addresses of endpoints
+  return shape === 'l2bridge' ? `00:15:5d:${b}:${c}:${d}` : `0a:58:${a}:${b}:${c}:${d}`;
+}
+
+/** win-bridge and flannel: the second address of the subnet belongs to the host's endpoint, the pods' next hop. */
+export const l2bridgeGateway = (cidr: Ipv4Cidr): string => formatIpv4(cidr.base + 2);
+
+const gatewayOf = (cable: PodCable): string =>
+  cable.shape === 'l2bridge' ? l2bridgeGateway(cable.podCIDR) : linkLocalGateway;
+
+const addressOf = (cable: PodCable): string =>
+  cable.shape === 'l2bridge' ? `${cable.podIP}/${cable.podCIDR.bits}` : `${cable.podIP}/32`;
+
+export function nodeSideChanges(cable: PodCable): LinkChange[] {
+  const name = podInterfaceName(cable.podIP);
+  const mac = podMac(cable.podIP, cable.shape);
+  return [
+    {
+      do: 'addVeth',
+      name,
+      mac: gatewayMac,
+      mtu: cable.mtu,
+      peer: { name: cable.ifname, netns: cable.netns, mac, mtu: cable.mtu },
+    },
+    { do: 'setLink', name, up: true },
+    { do: 'replaceRoute', to: cable.podIP, dev: name, scope: 'link', protocol: portholeRouteProtocol },
+  ];
+}
+
+export function podSideChanges(cable: PodCable): LinkChange[] {
+  const gateway = gatewayOf(cable);
+  const dev = cable.ifname;
+  const subnet: LinkChange[] =
+    cable.shape === 'l2bridge'
+      ? [
+          {
+            do: 'replaceRoute',
+            to: `${formatIpv4(cable.podCIDR.base)}/${cable.podCIDR.bits}`,
+            via: gateway,
+            dev,
+          },
+        ]
+      : [];
+  return [
+    { do: 'setLink', name: 'lo', up: true },
+    { do: 'setLink', name: dev, up: true },
+    { do: 'replaceAddress', name: dev, address: addressOf(cable), noPrefixRoute: true },
+    { do: 'replaceRoute', to: gateway, dev, scope: 'link' },
+    { do: 'replaceNeighbour', address: gateway, mac: gatewayMac, dev },
+    { do: 'replaceRoute', to: 'default', via: gateway, dev },
+    ...subnet,
+  ];
+}
+
+export function resultOf(cable: PodCable): CniResult {
+  return {
+    interfaces: [
+      { name: podInterfaceName(cable.podIP), mac: gatewayMac },
+      { name: cable.ifname, mac: podMac(cable.podIP, cable.shape), sandbox: cable.netns },
+    ],
+    ips: [{ index: 1, address: addressOf(cable), gateway: gatewayOf(cable) }],
+    routes: [{ dst: '0.0.0.0/0' }],
+  };
+}
+
+/** How many of a CIDR's first addresses are not for pods. */
+export const reservedAddresses = (shape: PodCable['shape']): number => (shape === 'l2bridge' ? 3 : 2);
+
+export const isIpv4 = (text: string): boolean => parseIpv4(text) !== undefined;

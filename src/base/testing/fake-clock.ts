@@ -10,7 +10,7 @@ export class FakeClock implements Clock {
   #now: number;
   readonly #timers = new Set<Timer>();
 
-  constructor(start = Date.UTC(2026, 0, 1)) {
+  constructor(start: number = Date.UTC(2026, 0, 1)) {
     this.#now = start;
   }
 

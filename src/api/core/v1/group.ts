@@ -1,7 +1,34 @@
-// The kinds of the core group that add something to their data.
+// The kinds of the core group.
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import { endpoints } from './endpoints.ts';
+import { event } from './event.ts';
+import { limitRange } from './limitrange.ts';
+import { namespace } from './namespace.ts';
+import { node } from './node.ts';
 import { pod } from './pod.ts';
+import { replicationController } from './replicationcontroller.ts';
+import { resourceQuota } from './resourcequota.ts';
+import { secret } from './secret.ts';
+import { service } from './service.ts';
+import { binding, componentStatus, configMap, podTemplate, serviceAccount } from './small-kinds.ts';
+import { persistentVolume, persistentVolumeClaim } from './volume-claims.ts';
 
 export const coreV1: GroupBehaviours = {
+  bindings: binding,
+  componentstatuses: componentStatus,
+  configmaps: configMap,
+  endpoints,
+  events: event,
+  limitranges: limitRange,
+  namespaces: namespace,
+  nodes: node,
+  persistentvolumeclaims: persistentVolumeClaim,
+  persistentvolumes: persistentVolume,
   pods: pod,
+  podtemplates: podTemplate,
+  replicationcontrollers: replicationController,
+  resourcequotas: resourceQuota,
+  secrets: secret,
+  serviceaccounts: serviceAccount,
+  services: service,
 };

@@ -1,0 +1,34 @@
+// The kind CustomResourceDefinition.
+import { ensure, objs, obj, setDefault, str } from '../../../apimachinery/json-access.ts';
+import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import { createdCell, nameCell } from '../../meta/row-cells.ts';
+
+export const apiextensionsV1: GroupBehaviours = {
+  customresourcedefinitions: {
+    hasGeneration: true,
+    row: (o) => [nameCell(o), createdCell(o)],
+    strategy: {
+      applyDefaults(o) {
+        const s = ensure(o, 'spec');
+        const names = ensure(s, 'names');
+        if (str(names['singular']) === '') names['singular'] = str(names['kind']).toLowerCase();
+        if (str(names['listKind']) === '' && str(names['kind']) !== '')
+          names['listKind'] = `${str(names['kind'])}List`;
+        const conversion = ensure(s, 'conversion');
+        if (str(conversion['strategy']) === '') conversion['strategy'] = 'None';
+        if (s['preserveUnknownFields'] === false) delete s['preserveUnknownFields'];
+        const service = obj(obj(obj(conversion['webhook'])['clientConfig'])['service']);
+        if (Object.keys(service).length > 0) setDefault(service, 'port', 443);
+      },
+      prepareForCreate(o) {
+        // What the server itself answers for until the naming controller has looked.
+        const stored = objs(obj(o['spec'])['versions']).find((v) => v['storage'] === true);
+        o['status'] = {
+          conditions: [],
+          acceptedNames: { plural: '', kind: '' },
+          storedVersions: stored ? [str(stored['name'])] : [],
+        };
+      },
+    },
+  },
+};

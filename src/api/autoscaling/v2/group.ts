@@ -1,0 +1,5 @@
+// autoscaling/v2.
+import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import { horizontalPodAutoscaler } from './horizontalpodautoscaler.ts';
+
+export const autoscalingV2: GroupBehaviours = { horizontalpodautoscalers: horizontalPodAutoscaler };

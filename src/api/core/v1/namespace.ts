@@ -1,0 +1,46 @@
+// The kind Namespace: finalized by the API, labelled with its own name.
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import {
+  ensure,
+  meta,
+  nameOf,
+  setDefault,
+  spec,
+  status,
+  str,
+  strs,
+} from '../../../apimachinery/json-access.ts';
+import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { ageCell, nameCell } from '../../meta/row-cells.ts';
+
+const nameLabel = 'kubernetes.io/metadata.name';
+/** The finalizer that keeps a namespace until it is empty. */
+export const kubernetesFinalizer = 'kubernetes';
+
+function applyDefaults(namespace: JsonObject): void {
+  // A generated name is not known yet.
+  if (nameOf(namespace) !== '') ensure(meta(namespace), 'labels')[nameLabel] = nameOf(namespace);
+  setDefault(ensure(namespace, 'status'), 'phase', 'Active');
+}
+
+function prepareForCreate(namespace: JsonObject): void {
+  namespace['status'] = { phase: 'Active' };
+  const finalizers = strs(spec(namespace)['finalizers']);
+  if (!finalizers.includes(kubernetesFinalizer))
+    ensure(namespace, 'spec')['finalizers'] = [...finalizers, kubernetesFinalizer];
+}
+
+/** Finalizers of the spec change only by the finalize subresource. */
+function prepareForUpdate(
+  namespace: JsonObject,
+  old: JsonObject,
+  context: { readonly subresource: string },
+): void {
+  if (context.subresource === '') namespace['spec'] = old['spec'] ?? {};
+}
+
+export const namespace: KindBehaviour = {
+  row: (o, now) => [nameCell(o), str(status(o)['phase']), ageCell(o, now)],
+  selectableFields: (o) => ({ 'status.phase': str(status(o)['phase']) }),
+  strategy: { applyDefaults, prepareForCreate, prepareForUpdate },
+};

@@ -1,0 +1,42 @@
+// The kinds of rbac.authorization.k8s.io/v1.
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { obj, objs, str } from '../../../apimachinery/json-access.ts';
+import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { ageCell, createdCell, nameCell } from '../../meta/row-cells.ts';
+
+export const rbacGroup = 'rbac.authorization.k8s.io';
+
+const role: KindBehaviour = { row: (o) => [nameCell(o), createdCell(o)] };
+
+const subjects = (binding: JsonObject, kind: string): string =>
+  objs(binding['subjects'])
+    .filter((s) => s['kind'] === kind)
+    .map((s) => (kind === 'ServiceAccount' ? `${str(s['namespace'])}/${str(s['name'])}` : str(s['name'])))
+    .join(', ');
+
+function bindingDefaults(binding: JsonObject): void {
+  const ref = obj(binding['roleRef']);
+  if (str(ref['apiGroup']) === '' && binding['roleRef'] !== undefined) ref['apiGroup'] = rbacGroup;
+  for (const subject of objs(binding['subjects']))
+    if (str(subject['apiGroup']) === '' && (subject['kind'] === 'User' || subject['kind'] === 'Group'))
+      subject['apiGroup'] = rbacGroup;
+}
+
+const roleBinding: KindBehaviour = {
+  row: (o, now) => [
+    nameCell(o),
+    `${str(obj(o['roleRef'])['kind'])}/${str(obj(o['roleRef'])['name'])}`,
+    ageCell(o, now),
+    subjects(o, 'User'),
+    subjects(o, 'Group'),
+    subjects(o, 'ServiceAccount'),
+  ],
+  strategy: { applyDefaults: bindingDefaults },
+};
+
+export const rbacV1: GroupBehaviours = {
+  clusterrolebindings: roleBinding,
+  clusterroles: role,
+  rolebindings: roleBinding,
+  roles: role,
+};

@@ -23,7 +23,7 @@ import { claim } from './workload/claim.ts';
 import { withCondition, withoutCondition } from './workload/conditions.ts';
 import { deletionOrder } from './workload/deletion-order.ts';
 import { changePods, podFromTemplate } from './workload/pod-control.ts';
-import { semanticEqual } from './workload/semantic-equal.ts';
+import { sameStatus } from './workload/semantic-equal.ts';
 
 /** Upstream's BurstReplicas: at most so many pods are created or deleted before the world is looked at again. */
 const burstReplicas = 500;
@@ -61,9 +61,6 @@ export function replicaSetStatus(rs: ReplicaSet, observed: ReplicaSetObservation
     ...(conditions.length === 0 ? {} : { conditions }),
   };
 }
-
-const withoutZeros = (status: ReplicaSetStatus): object =>
-  Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0));
 
 /** How many related pods are on each node: of two equal pods the one with more company goes first. */
 function nodeRanks(context: ControllerContext, rs: ReplicaSet): (pod: Pod) => number {
@@ -144,7 +141,7 @@ export const replicaSetController: Controller = defineController({
       failure:
         failure === undefined ? undefined : failure instanceof Error ? failure.message : String(failure),
     });
-    if (!semanticEqual(withoutZeros(status), withoutZeros(rs.status ?? { replicas: 0 })))
+    if (!sameStatus(status, rs.status))
       await context.write.update(replicasets, { ...rs, status }, { subresource: 'status' });
     if (failure !== undefined) throw failure;
     return { requeueAfterMs: msUntilNextAvailable(active, rs.spec?.minReadySeconds ?? 0, now) };

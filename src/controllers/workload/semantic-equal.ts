@@ -18,3 +18,10 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
     if (!semanticEqual(left[key], right[key])) return false;
   return true;
 }
+
+const withoutZeros = (status: object): object =>
+  Object.fromEntries(Object.entries(status).filter(([, value]) => value !== 0));
+
+/** Equality of statuses: a count of zero may be left out of what is stored. */
+export const sameStatus = (a: object, b: object | undefined): boolean =>
+  semanticEqual(withoutZeros(a), withoutZeros(b ?? {}));

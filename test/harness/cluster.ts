@@ -1,0 +1,65 @@
+// A whole cluster for an e2e test, made as a user makes it: by the launcher's `up`, in the test's box, in a scratch folder.
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { type Kubectl, kubectlFor } from './kubectl.ts';
+import { scratchDirectory } from './scratch.ts';
+
+export interface TestCluster {
+  readonly name: string;
+  readonly home: string;
+  readonly kubeconfig: string;
+  readonly kubectl: Kubectl;
+  readonly oldKubectl: Kubectl;
+  /** Runs `bin/porthole` with the cluster's home. */
+  porthole(args: readonly string[], options?: { readonly timeoutMs?: number }): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
+  down(): Promise<void>;
+}
+
+export interface TestClusterOptions {
+  readonly name?: string;
+  readonly linux?: number;
+  readonly windows?: number;
+  readonly windowsBuild?: number;
+  readonly runtime?: 'containerd' | 'simulated';
+}
+
+const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
+
+export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
+  const scratch = scratchDirectory('e2e');
+  const name = options.name ?? 'e2e';
+  const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
+  const porthole: TestCluster['porthole'] = async (args, runOptions = {}) => {
+    const result = await linuxProcesses.run(process.execPath, [launcher, ...args], { env, timeoutMs: runOptions.timeoutMs ?? 120_000 });
+    return { code: result.code, stdout: result.stdout.toString(), stderr: result.stderr.toString() };
+  };
+  const must = async (args: readonly string[], timeoutMs: number): Promise<void> => {
+    const { code, stdout, stderr } = await porthole(args, { timeoutMs });
+    if (code !== 0) throw new Error(`porthole ${args.join(' ')}: exit code ${code}\n${stdout}${stderr}`);
+  };
+  try {
+    await must(
+      ['up', '--name', name, '--linux', String(options.linux ?? 1), '--windows', String(options.windows ?? 0),
+        '--windows-build', String(options.windowsBuild ?? 20348), '--runtime', options.runtime ?? 'containerd'],
+      600_000,
+    );
+  } catch (error) {
+    scratch.remove();
+    throw error;
+  }
+  const kubeconfig = join(scratch.path, 'clusters', name, 'kubeconfig');
+  return {
+    name,
+    home: scratch.path,
+    kubeconfig,
+    kubectl: await kubectlFor(kubeconfig),
+    oldKubectl: await kubectlFor(kubeconfig, '1.20'),
+    porthole,
+    down: async () => {
+      await must(['down', '--name', name], 120_000);
+      scratch.remove();
+    },
+  };
+}

@@ -1,0 +1,21 @@
+// Waits for a state, never for an event: tries again until the assertion holds.
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface EventuallyOptions {
+  /** Default 30,000. */
+  readonly timeoutMs?: number;
+  readonly everyMs?: number;
+}
+
+/** Returns what `attempt` returns once it no longer throws; throws its last error after the time. */
+export async function eventually<T>(attempt: () => Promise<T> | T, options: EventuallyOptions = {}): Promise<T> {
+  const until = performance.now() + (options.timeoutMs ?? 30_000);
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await delay(options.everyMs ?? 100);
+    }
+  }
+}

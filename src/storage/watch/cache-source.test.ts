@@ -135,7 +135,11 @@ test('a cache made over a store with history resumes watches from before its sta
 
 test('waitFor resolves when the revision comes and rejects with 504 when it does not', async () => {
   let fire: (() => void) | undefined;
-  const clock = { ...systemClock, timer: (_ms: number, run: () => void) => ((fire = run), () => {}) };
+  const timer = (_ms: number, run: () => void): (() => void) => {
+    fire = run;
+    return () => {};
+  };
+  const clock = { ...systemClock, timer };
   const source = await createCacheSource(new MemoryStorage(systemClock), clock);
   const cache = source.cache(pods, indexOf);
   const coming = cache.waitFor(cache.currentRevision() + 1);

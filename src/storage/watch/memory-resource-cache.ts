@@ -148,18 +148,16 @@ export class MemoryResourceCache implements ResourceCache {
     const now = this.currentRevision();
     const revision = options.after?.revision ?? options.exactRevision ?? now;
     const prefix = options.namespace === '' ? this.#prefix : `${this.#prefix}${options.namespace}/`;
-    const start = options.after === undefined ? prefix : `${options.after.key}\0`;
+    const after = options.after === undefined ? prefix : `${options.after.key}\0`;
+    // A token of another namespace must not reach outside this one.
+    const start = after > prefix ? after : prefix;
     const collected = new Page(options);
-    if (revision < now)
-      this.#walkPast(revision, start < prefix ? prefix : start, endOfPrefix(prefix), collected);
+    if (revision < now) this.#walkPast(revision, start, endOfPrefix(prefix), collected);
     else if (options.exactField !== undefined)
       this.#walkInverted(options.exactField, start, prefix, collected);
     else {
       const end = endOfPrefix(prefix);
-      this.#objects.walk(
-        start < prefix ? prefix : start,
-        (key, object) => key < end && collected.add(object),
-      );
+      this.#objects.walk(start, (key, object) => key < end && collected.add(object));
     }
     return collected.result(revision);
   }

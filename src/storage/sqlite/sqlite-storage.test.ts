@@ -1,0 +1,177 @@
+// The SQLite driver: the contract, kills, locks, damage and failing writes.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Storage } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
+import { draftOf, storageConformance, written } from '../testing/storage-conformance.ts';
+import { openSqliteStorage } from './sqlite-storage.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'sqlite-storage-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+const newDirectory = (): string => join(root, `store-${count++}`);
+const directories = new WeakMap<Storage, string>();
+async function open(directory = newDirectory()): Promise<Storage> {
+  const storage = await openSqliteStorage({ directory });
+  directories.set(storage, directory);
+  return storage;
+}
+
+storageConformance({
+  name: 'SqliteStorage',
+  open: () => open(),
+  reopen: async (storage) => {
+    await storage.close();
+    return open(directories.get(storage));
+  },
+});
+
+test('SqliteStorage keeps its files to its owner', async () => {
+  const directory = newDirectory();
+  const storage = await open(directory);
+  await storage.create('/registry/a', draftOf('secret'));
+  assert.equal(statSync(directory).mode & 0o777, 0o700);
+  for (const file of readdirSync(directory))
+    assert.equal(statSync(join(directory, file)).mode & 0o077, 0, file);
+  await storage.close();
+});
+
+test('a second opening of one directory is refused while the first is open', async () => {
+  const directory = newDirectory();
+  const storage = await open(directory);
+  await assert.rejects(open(directory), (error: StorageError) => {
+    assert.equal(error.code, 'Locked');
+    assert.equal(error.message, `the store in ${directory} is in use by another process`);
+    return true;
+  });
+  await storage.create('/registry/a', draftOf('1'));
+  await storage.close();
+  await (await open(directory)).close();
+});
+
+test('after kill -9 every acknowledged write is there and every other is absent or whole', async () => {
+  const directory = newDirectory();
+  let lastRevision = 0;
+  for (let round = 0; round < 4; round++) {
+    const acked = await runAndKill(directory, String(round), 300 + round * 150);
+    const storage = await open(directory);
+    const { entries, revision } = await storage.list('/registry/');
+    const present = new Map(entries.map((e) => [e.key, e]));
+    assert.ok(revision > lastRevision);
+    lastRevision = revision;
+    for (const entry of entries)
+      assert.equal(JSON.parse(entry.value.toString()).metadata.resourceVersion, String(entry.revision));
+    for (const [key, { revision: at, text }] of acked) {
+      const entry = present.get(key);
+      const shown = entry && (JSON.parse(entry.value.toString()).data as string);
+      // A later write may have become durable without being told.
+      if (entry !== undefined && entry.revision > at) continue;
+      if (text === '-') assert.equal(entry, undefined);
+      else if (entry === undefined) assert.fail(`${key} ${text} was acknowledged at ${at} and is gone`);
+      else assert.equal(shown, text);
+    }
+    await storage.close();
+  }
+});
+
+async function runAndKill(
+  directory: string,
+  round: string,
+  lines: number,
+): Promise<Map<string, { revision: number; text: string }>> {
+  const script = new URL('../testing/crash-writer.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [script, directory, round], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  await new Promise<void>((resolve) => {
+    let seen = 0;
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      seen += chunk.toString().split('\n').length - 1;
+      if (seen >= lines) child.kill('SIGKILL');
+    });
+    child.on('close', () => resolve());
+  });
+  const acked = new Map<string, { revision: number; text: string }>();
+  for (const line of output.split('\n').slice(0, -1)) {
+    const [key, revision, text] = line.split(' ');
+    acked.set(key!, { revision: Number(revision), text: text! });
+  }
+  assert.ok(acked.size > 0);
+  return acked;
+}
+
+async function filled(): Promise<string> {
+  const directory = newDirectory();
+  const storage = await open(directory);
+  for (let i = 0; i < 200; i++) await storage.create(`/registry/a/${i}`, draftOf('x'.repeat(2_000)));
+  await storage.close();
+  return directory;
+}
+const refused = (error: StorageError): boolean =>
+  error instanceof StorageError && error.code === 'Corrupt' && /is damaged/.test(error.message);
+
+test('a damaged, cut, emptied or foreign file is refused with a clear error', async () => {
+  const flipped = await filled();
+  const path = join(flipped, 'state.db');
+  const bytes = readFileSync(path);
+  const at = bytes.lastIndexOf('xxxxxxxxxx');
+  bytes[at] = 'y'.charCodeAt(0);
+  writeFileSync(path, bytes);
+  await assert.rejects(open(flipped), refused);
+
+  const cut = await filled();
+  truncateSync(join(cut, 'state.db'), bytes.length >> 1);
+  await assert.rejects(open(cut), refused);
+
+  const emptied = await filled();
+  truncateSync(join(emptied, 'state.db'), 0);
+  await assert.rejects(open(emptied), refused);
+
+  const foreign = await filled();
+  writeFileSync(
+    join(foreign, 'state.db'),
+    'this is not a database, but it is long enough to look at '.repeat(100),
+  );
+  await assert.rejects(open(foreign), refused);
+});
+
+test('compaction deletes superseded values from the file and keeps the state', async () => {
+  const directory = newDirectory();
+  let storage = await open(directory);
+  let entry = written(await storage.create('/registry/a', draftOf('0'.repeat(1_000))));
+  for (let i = 0; i < 300; i++)
+    entry = written(await storage.update('/registry/a', draftOf(String(i)), entry.revision));
+  await storage.compact(entry.revision);
+  await storage.close();
+  storage = await open(directory);
+  assert.deepEqual((await storage.list('/registry/')).entries, [entry]);
+  assert.throws(() => storage.watch('/registry/', entry.revision - 1, () => {}));
+  await storage.close();
+});
+
+test('values up to megabytes and thousands of concurrent writes survive a reopening', async () => {
+  const directory = newDirectory();
+  let storage = await open(directory);
+  const big = 'é'.repeat(1_500_000);
+  await Promise.all([
+    storage.create('/registry/big', draftOf(big)),
+    ...Array.from({ length: 3_000 }, (_, i) => storage.create(`/registry/small/${i}`, draftOf(String(i)))),
+  ]);
+  await storage.close();
+  storage = await open(directory);
+  assert.equal((await storage.list('/registry/small/')).entries.length, 3_000);
+  assert.equal(JSON.parse((await storage.get('/registry/big'))!.value.toString()).data, big);
+  await storage.close();
+});

@@ -1,0 +1,293 @@
+// The embedded driver: state in memory, every write in SQLite before anyone sees it, many writes in one sync.
+import type { Clock } from '../../base/clock.ts';
+import { systemClock } from '../../component-base/system-clock.ts';
+import type { HistoryLimits } from '../event-log.ts';
+import { defaultHistoryLimits, EventLog } from '../event-log.ts';
+import { entriesUnder } from '../memory/memory-storage.ts';
+import { stamp } from '../stamp.ts';
+import type {
+  Draft,
+  Entry,
+  Key,
+  KeyExists,
+  ListResult,
+  Revision,
+  RevisionConflict,
+  Storage,
+  StorageEvent,
+  Written,
+} from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
+import type { Loaded } from './writer-thread.ts';
+import { WriterThread } from './writer-thread.ts';
+
+export interface SqliteStorageOptions {
+  /** Made when missing, mode 0700. One server at a time. */
+  readonly directory: string;
+  /** Script of the writer thread. Default: the source file beside this one; a bundle names its own. */
+  readonly workerUrl?: URL | undefined;
+  readonly clock?: Clock | undefined;
+  readonly history?: HistoryLimits | undefined;
+}
+
+/** Throws StorageError: Locked, Corrupt, Unsupported, WriteFailed. */
+export async function openSqliteStorage(options: SqliteStorageOptions): Promise<Storage> {
+  const workerUrl = options.workerUrl ?? new URL('./sqlite-writer.ts', import.meta.url);
+  const writer = new WriterThread(workerUrl, { directory: options.directory });
+  try {
+    return new SqliteStorage(writer, await writer.load(), options);
+  } catch (error) {
+    await writer.stopped();
+    throw error;
+  }
+}
+
+/** A write that is decided but not yet durable, or an answer that rests on such a write. */
+interface Pending {
+  readonly write?: Write;
+  readonly settle: () => void;
+  readonly fail: (error: Error) => void;
+}
+
+interface Write {
+  readonly event: StorageEvent;
+  readonly entry: Entry;
+  /** Revision of the state before, 0 when there was none. */
+  readonly previous: Revision;
+}
+
+interface Decided {
+  readonly revision: Revision;
+  /** undefined: deleted. */
+  readonly state: Entry | undefined;
+}
+
+/** One sync takes no more than this; the rest waits for the next. */
+const maxBatchBytes = 16 << 20;
+/** Compaction reaches the file in steps of this many revisions. */
+const compactionStep = 2_000;
+
+class SqliteStorage implements Storage {
+  readonly #writer: WriterThread;
+  readonly #entries = new Map<Key, Entry>();
+  readonly #log: EventLog;
+  /** Newest decided state of keys whose write is under way. */
+  readonly #newest = new Map<Key, Decided>();
+  /** Last revision given out, and last one that is durable. */
+  #head: Revision;
+  #durable: Revision;
+  #fileFloor: Revision;
+  #gathering: Pending[] = [];
+  #scheduled = false;
+  #syncing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(writer: WriterThread, loaded: Loaded, options: SqliteStorageOptions) {
+    this.#writer = writer;
+    this.#head = loaded.revision;
+    this.#durable = loaded.revision;
+    this.#fileFloor = loaded.floor;
+    for (const row of loaded.rows)
+      this.#entries.set(row.key, { key: row.key, value: asBuffer(row.value), revision: row.revision });
+    this.#log = new EventLog(
+      options.clock ?? systemClock,
+      options.history ?? defaultHistoryLimits,
+      loaded.floor,
+      this.#historyOf(loaded),
+    );
+  }
+
+  /** Values that are the present state are shared with it, not held twice. */
+  #historyOf(loaded: Loaded): StorageEvent[] {
+    const values = new Map<Revision, Buffer>();
+    for (const entry of this.#entries.values()) values.set(entry.revision, entry.value);
+    return loaded.history.map(({ key, revision, put, previous, value: bytes }): StorageEvent => {
+      const value = values.get(revision) ?? asBuffer(bytes);
+      values.set(revision, value);
+      return put
+        ? { type: 'put', key, value, revision, created: previous === 0, previous: values.get(previous) }
+        : { type: 'delete', key, value, revision };
+    });
+  }
+
+  async get(key: Key): Promise<Entry | undefined> {
+    return this.#entries.get(key);
+  }
+
+  async list(prefix: Key): Promise<ListResult> {
+    return { entries: entriesUnder(this.#entries, prefix), revision: this.#durable };
+  }
+
+  create(key: Key, draft: Draft): Promise<Written | KeyExists> {
+    const current = this.#newestOf(key);
+    if (current !== undefined) return this.#refuse<KeyExists>({ ok: false, reason: 'exists', current });
+    return this.#put(key, draft, undefined);
+  }
+
+  update(key: Key, draft: Draft, expected: Revision): Promise<Written | RevisionConflict> {
+    const current = this.#newestOf(key);
+    if (current?.revision !== expected)
+      return this.#refuse<RevisionConflict>({ ok: false, reason: 'conflict', current });
+    return this.#put(key, draft, current);
+  }
+
+  delete(key: Key, last: Draft, expected: Revision): Promise<Written | RevisionConflict> {
+    const current = this.#newestOf(key);
+    if (current?.revision !== expected)
+      return this.#refuse<RevisionConflict>({ ok: false, reason: 'conflict', current });
+    const revision = ++this.#head;
+    const entry: Entry = { key, value: stamp(last, revision), revision };
+    return this.#write({ type: 'delete', key, value: entry.value, revision }, entry, undefined, expected);
+  }
+
+  #put(key: Key, draft: Draft, previous: Entry | undefined): Promise<Written> {
+    const revision = ++this.#head;
+    const entry: Entry = { key, value: stamp(draft, revision), revision };
+    const created = previous === undefined;
+    return this.#write(
+      { type: 'put', key, value: entry.value, revision, created, previous: previous?.value },
+      entry,
+      entry,
+      previous?.revision ?? 0,
+    );
+  }
+
+  #newestOf(key: Key): Entry | undefined {
+    const decided = this.#newest.get(key);
+    return decided === undefined ? this.#entries.get(key) : decided.state;
+  }
+
+  #write(event: StorageEvent, entry: Entry, state: Entry | undefined, previous: Revision): Promise<Written> {
+    if (this.#closed) return Promise.reject(new StorageError('Closed', 'the store is closed'));
+    this.#newest.set(event.key, { revision: event.revision, state });
+    return new Promise((resolve, reject) => {
+      this.#gather({
+        write: { event, entry, previous },
+        settle: () => resolve({ ok: true, entry }),
+        fail: reject,
+      });
+    });
+  }
+
+  /** A refusal shows another's write: it must wait until that one is durable. */
+  #refuse<T>(answer: T & { readonly current: Entry | undefined }): Promise<T> {
+    if (this.#newest.size === 0) return Promise.resolve(answer);
+    return new Promise((resolve, reject) => {
+      this.#gather({ settle: () => resolve(answer), fail: reject });
+    });
+  }
+
+  /** Idle: commit at the end of this turn. A sync is under way: gather until it is done. */
+  #gather(pending: Pending): void {
+    this.#gathering.push(pending);
+    if (this.#scheduled || this.#syncing !== undefined) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#syncing ??= this.#sync();
+    });
+  }
+
+  async #sync(): Promise<void> {
+    while (this.#gathering.length > 0) {
+      const batch = this.#takeBatch();
+      const writes = batch.flatMap((p) => p.write ?? []);
+      try {
+        if (writes.length > 0) await this.#commit(writes);
+      } catch (error) {
+        this.#giveUp(batch, error as Error);
+        continue;
+      }
+      for (const write of writes) this.#apply(write);
+      if (writes.length > 0) this.#log.publish(writes.map((w) => w.event));
+      for (const pending of batch) pending.settle();
+      this.#forgetHistory();
+    }
+    this.#syncing = undefined;
+  }
+
+  #takeBatch(): Pending[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.#gathering.length && bytes < maxBatchBytes)
+      bytes += this.#gathering[count++]!.write?.event.value.length ?? 0;
+    return this.#gathering.splice(0, count);
+  }
+
+  #commit(writes: readonly Write[]): Promise<void> {
+    const count = writes.length;
+    const lengths = new Uint32Array(count);
+    const puts = new Uint8Array(count);
+    const revisions = new Float64Array(count);
+    const previous = new Float64Array(count);
+    const keys: Key[] = [];
+    let total = 0;
+    writes.forEach(({ event, previous: before }, i) => {
+      keys.push(event.key);
+      puts[i] = event.type === 'put' ? 1 : 0;
+      revisions[i] = event.revision;
+      previous[i] = before;
+      lengths[i] = event.value.length;
+      total += event.value.length;
+    });
+    const values = new Uint8Array(total);
+    let at = 0;
+    for (const { event } of writes) {
+      values.set(event.value, at);
+      at += event.value.length;
+    }
+    return this.#writer.request({ type: 'batch', keys, puts, revisions, previous, lengths, values }, [
+      values.buffer,
+    ]);
+  }
+
+  #apply({ event, entry }: Write): void {
+    if (event.type === 'put') this.#entries.set(event.key, entry);
+    else this.#entries.delete(event.key);
+    if (this.#newest.get(event.key)?.revision === event.revision) this.#newest.delete(event.key);
+    this.#durable = event.revision;
+  }
+
+  /** Whatever was decided after a write that failed rests on it, and fails with it. Its revisions are not used again. */
+  #giveUp(batch: readonly Pending[], error: Error): void {
+    const failed = [...batch, ...this.#gathering];
+    this.#gathering = [];
+    this.#newest.clear();
+    for (const pending of failed) pending.fail(error);
+  }
+
+  watch(prefix: Key, from: Revision, onEvents: Parameters<Storage['watch']>[2]): () => void {
+    return this.#log.watch(prefix, from, onEvents);
+  }
+
+  async compact(upTo: Revision): Promise<void> {
+    const floor = Math.min(upTo, this.#durable);
+    this.#log.compact(floor);
+    this.#fileFloor = Math.max(this.#fileFloor, floor);
+    await this.#writer.request({ type: 'compact', upTo: floor });
+  }
+
+  #forgetHistory(): void {
+    const floor = this.#log.floor();
+    if (floor - this.#fileFloor < compactionStep) return;
+    this.#fileFloor = floor;
+    // A compaction that fails is made up for by the next one.
+    this.#writer.request({ type: 'compact', upTo: floor }).catch(() => {});
+  }
+
+  currentRevision(): Revision {
+    return this.#durable;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#gathering.length > 0 && this.#syncing === undefined) this.#syncing = this.#sync();
+    await this.#syncing;
+    await this.#writer.request({ type: 'close' });
+    await this.#writer.stopped();
+  }
+}
+
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);

@@ -1,0 +1,78 @@
+// The main thread's end of the writer: starts it, loads what it read, and turns its answers into promises.
+import { Worker } from 'node:worker_threads';
+import type { StorageErrorCode } from '../storage-error.ts';
+import { StorageError } from '../storage-error.ts';
+import type { FromWriter, HistoryRow, LoadedRow, ToWriter, WriterOptions } from './writer-protocol.ts';
+import { openingId } from './writer-protocol.ts';
+
+export interface Loaded {
+  readonly rows: readonly LoadedRow[];
+  readonly history: readonly HistoryRow[];
+  readonly revision: number;
+  readonly floor: number;
+}
+
+interface Pending {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+type Unnumbered<T> = T extends { readonly id: number } ? Omit<T, 'id'> : never;
+
+export class WriterThread {
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  #nextId = openingId + 1;
+  #dead: Error | undefined;
+
+  constructor(workerUrl: URL, options: WriterOptions) {
+    this.#worker = new Worker(workerUrl, { workerData: options, name: 'sqlite-writer' });
+  }
+
+  /** Resolves with everything that the file holds. */
+  load(): Promise<Loaded> {
+    return new Promise((resolve, reject) => {
+      const rows: LoadedRow[] = [];
+      const history: HistoryRow[] = [];
+      this.#pending.set(openingId, { resolve: () => {}, reject });
+      this.#worker.on('message', (message: FromWriter) => {
+        if (message.type === 'rows') for (const row of message.rows) rows.push(row);
+        else if (message.type === 'history') for (const row of message.rows) history.push(row);
+        else if (message.type === 'ready') {
+          this.#pending.delete(openingId);
+          resolve({ rows, history, revision: message.revision, floor: message.floor });
+        } else this.#answer(message);
+      });
+      this.#worker.on('error', (error) => this.#end(error));
+      this.#worker.on('exit', () => this.#end(new Error('the writer thread has ended')));
+    });
+  }
+
+  request(message: Unnumbered<ToWriter>, transfer: ArrayBuffer[] = []): Promise<void> {
+    if (this.#dead !== undefined) return Promise.reject(this.#dead);
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      this.#worker.postMessage({ ...message, id }, transfer);
+    });
+  }
+
+  /** Resolves when the thread is gone. */
+  async stopped(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #answer(message: Extract<FromWriter, { type: 'done' | 'failed' }>): void {
+    const pending = this.#pending.get(message.id);
+    this.#pending.delete(message.id);
+    if (message.type === 'done') pending?.resolve();
+    else pending?.reject(new StorageError(message.code as StorageErrorCode, message.message));
+  }
+
+  #end(cause: unknown): void {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    this.#dead ??= new StorageError('WriteFailed', `the store cannot write: ${text}`, cause);
+    for (const pending of this.#pending.values()) pending.reject(this.#dead);
+    this.#pending.clear();
+  }
+}

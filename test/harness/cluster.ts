@@ -13,7 +13,10 @@ export interface TestCluster {
   readonly kubectl: Kubectl;
   readonly oldKubectl: Kubectl;
   /** Runs `bin/porthole` with the cluster's home. */
-  porthole(args: readonly string[], options?: { readonly timeoutMs?: number }): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
+  porthole(
+    args: readonly string[],
+    options?: { readonly timeoutMs?: number },
+  ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
   down(): Promise<void>;
 }
 
@@ -32,7 +35,10 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
   const name = options.name ?? 'e2e';
   const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
   const porthole: TestCluster['porthole'] = async (args, runOptions = {}) => {
-    const result = await linuxProcesses.run(process.execPath, [launcher, ...args], { env, timeoutMs: runOptions.timeoutMs ?? 120_000 });
+    const result = await linuxProcesses.run(process.execPath, [launcher, ...args], {
+      env,
+      timeoutMs: runOptions.timeoutMs ?? 120_000,
+    });
     return { code: result.code, stdout: result.stdout.toString(), stderr: result.stderr.toString() };
   };
   const must = async (args: readonly string[], timeoutMs: number): Promise<void> => {
@@ -41,8 +47,19 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
   };
   try {
     await must(
-      ['up', '--name', name, '--linux', String(options.linux ?? 1), '--windows', String(options.windows ?? 0),
-        '--windows-build', String(options.windowsBuild ?? 20348), '--runtime', options.runtime ?? 'containerd'],
+      [
+        'up',
+        '--name',
+        name,
+        '--linux',
+        String(options.linux ?? 1),
+        '--windows',
+        String(options.windows ?? 0),
+        '--windows-build',
+        String(options.windowsBuild ?? 20348),
+        '--runtime',
+        options.runtime ?? 'containerd',
+      ],
       600_000,
     );
   } catch (error) {

@@ -8,7 +8,10 @@ export interface EventuallyOptions {
 }
 
 /** Returns what `attempt` returns once it no longer throws; throws its last error after the time. */
-export async function eventually<T>(attempt: () => Promise<T> | T, options: EventuallyOptions = {}): Promise<T> {
+export async function eventually<T>(
+  attempt: () => Promise<T> | T,
+  options: EventuallyOptions = {},
+): Promise<T> {
   const until = performance.now() + (options.timeoutMs ?? 30_000);
   for (;;) {
     try {

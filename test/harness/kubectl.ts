@@ -1,6 +1,7 @@
 // The real kubectl, as a user runs it.
-import { portholeCache } from '../../src/cmd/setup/locations.ts';
+
 import { ensureKubectl, ensureOldKubectl } from '../../src/cmd/setup/kubectl.ts';
+import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 
 export interface KubectlResult {
@@ -30,7 +31,10 @@ const quiet = (): void => undefined;
 
 /** `version` 1.36 speaks WebSocket, 1.20 SPDY. */
 export async function kubectlFor(kubeconfig: string, version: '1.36' | '1.20' = '1.36'): Promise<Kubectl> {
-  const path = version === '1.36' ? (await ensureKubectl(linuxProcesses, portholeCache(), quiet)).kubectl : await ensureOldKubectl(linuxProcesses, portholeCache(), quiet);
+  const path =
+    version === '1.36'
+      ? (await ensureKubectl(linuxProcesses, portholeCache(), quiet)).kubectl
+      : await ensureOldKubectl(linuxProcesses, portholeCache(), quiet);
   const env = { KUBECONFIG: kubeconfig, HOME: '/nonexistent' };
   const run: Kubectl['run'] = async (args, options = {}) => {
     const { code, stdout, stderr } = await linuxProcesses.run(path, args, { env, ...options });
@@ -42,7 +46,10 @@ export async function kubectlFor(kubeconfig: string, version: '1.36' | '1.20' = 
     return stdout;
   };
   return {
-    path, env, run, ok,
+    path,
+    env,
+    run,
+    ok,
     json: async <T>(args: readonly string[]) => JSON.parse(await ok([...args, '-o', 'json'])) as T,
     apply: (manifest) => ok(['apply', '-f', '-'], { input: manifest }),
   };

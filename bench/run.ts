@@ -1,0 +1,61 @@
+// npm run bench -- [--json] [names]: runs benchmarks and prints value, floor, ratio and aim.
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { tableText } from '../src/cmd/print-table.ts';
+import { box } from '../test/harness/box.ts';
+import type { Bench, Measurement } from './bench.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, inside: { type: 'boolean', default: false } },
+});
+const files = globSync(new URL('./*.bench.ts', import.meta.url).pathname).sort();
+const nameOf = (file: string): string => basename(file, '.bench.ts');
+const unknown = positionals.filter((name) => !files.some((file) => nameOf(file) === name));
+if (unknown.length > 0) {
+  console.error(`no benchmark ${unknown.join(', ')}; there are: ${files.map(nameOf).join(', ')}`);
+  process.exit(1);
+}
+
+const number = (value: number): string =>
+  value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+
+function verdict(m: Measurement): string {
+  if (!m.aim) return '';
+  const met = m.aim.better === 'higher' ? m.value >= m.aim.value : m.value <= m.aim.value;
+  return `${m.aim.better === 'higher' ? '≥' : '≤'} ${number(m.aim.value)}${met ? '' : '  missed'}`;
+}
+
+for (const file of files) {
+  if (positionals.length > 0 && !positionals.includes(nameOf(file))) continue;
+  const { bench } = (await import(file)) as { bench: Bench };
+  if (bench.needsBox && !values.inside) {
+    const [program, ...args] = [
+      ...box(),
+      process.execPath,
+      import.meta.filename,
+      '--inside',
+      ...(values.json ? ['--json'] : []),
+      nameOf(file),
+    ];
+    spawnSync(program!, args, { stdio: 'inherit' });
+    continue;
+  }
+  const measurements = await bench.run();
+  if (values.json) {
+    for (const m of measurements) console.log(JSON.stringify({ bench: bench.name, ...m }));
+    continue;
+  }
+  console.log(`\n${bench.name}: ${bench.question}`);
+  const rows = measurements.map((m) => [
+    m.what,
+    `${number(m.value)} ${m.unit}`,
+    m.floor ? `${number(m.floor.value)} ${m.unit} (${m.floor.what})` : '',
+    m.floor ? `${(m.value / m.floor.value).toFixed(2)}×` : '',
+    verdict(m),
+  ]);
+  console.log(tableText(['WHAT', 'VALUE', 'FLOOR', 'RATIO', 'AIM'], rows));
+}
+process.exit(0);

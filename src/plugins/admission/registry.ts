@@ -1,0 +1,52 @@
+// All admission plugins, in the order in which upstream's server runs them.
+import type { AdmissionPlugin } from '../../apiserver/admission/admission.ts';
+import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
+import type { LiveObjects } from '../../apiserver/live-objects.ts';
+import type { Random } from '../../base/random.ts';
+import {
+  createCertificateApproval,
+  createCertificateSigning,
+  createCertificateSubjectRestriction,
+} from './certificates.ts';
+import { createDefaultIngressClass } from './default-ingress-class.ts';
+import { createDefaultStorageClass } from './default-storage-class.ts';
+import { createDefaultTolerationSeconds } from './default-toleration-seconds.ts';
+import { createLimitRanger } from './limit-ranger.ts';
+import { createNamespaceLifecycle } from './namespace-lifecycle.ts';
+import { createNodeRestriction } from './node-restriction.ts';
+import { createPriority } from './priority.ts';
+import { createRuntimeClass } from './runtime-class.ts';
+import { createServiceAccountAdmission } from './service-account.ts';
+import { createStorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
+import { createTaintNodesByCondition } from './taint-nodes-by-condition.ts';
+
+export interface AdmissionDependencies {
+  readonly live: LiveObjects;
+  readonly random: Random;
+  readonly authorizer: Authorizer;
+}
+
+/** `disabled` names plugins that are left out. */
+export function admissionPlugins(
+  deps: AdmissionDependencies,
+  disabled: readonly string[] = [],
+): AdmissionPlugin[] {
+  const { live, random, authorizer } = deps;
+  const recommendedOrder: AdmissionPlugin[] = [
+    createNamespaceLifecycle(live),
+    createLimitRanger(live),
+    createServiceAccountAdmission({ live, random }),
+    createNodeRestriction(live),
+    createTaintNodesByCondition(),
+    createPriority(live),
+    createDefaultTolerationSeconds(),
+    createDefaultStorageClass(live),
+    createStorageObjectInUseProtection(),
+    createRuntimeClass(live),
+    createCertificateApproval(authorizer),
+    createCertificateSigning(authorizer),
+    createCertificateSubjectRestriction(),
+    createDefaultIngressClass(live),
+  ];
+  return recommendedOrder.filter((plugin) => !disabled.includes(plugin.name));
+}

@@ -158,6 +158,6 @@ export const flat = [
   ['plugins/authorization', '[^/]+[.]ts$'],
   ['network/topologies', '(?!registry)[^/]+[.]ts$'],
   ['kubelet/volumes/plugins', '(?!registry)[^/]+[.]ts$'],
-  ['apiserver/filters', '(?!filter-order)[^/]+[.]ts$'],
+  ['apiserver/filters', '(?!filter-order|filter[.])[^/]+[.]ts$'],
   ['cmd/commands', '[^/]+[.]ts$'],
 ];

@@ -1,0 +1,33 @@
+// docs/FEATURES.md says only what a test shows: each row that works names test files that exist.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+interface Row {
+  readonly id: string;
+  readonly state: string;
+  readonly shown: string;
+}
+
+const rows: Row[] = readFileSync('docs/FEATURES.md', 'utf8')
+  .split('\n')
+  .filter((line) => /^\| (\d+|P\d+) \|/.test(line))
+  .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+  .map(([, id, , state, shown]) => ({ id: id!, state: state!, shown: shown! }));
+
+test('all 92 capabilities of the founding documents have a row, once', () => {
+  const ids = rows.map((row) => row.id).filter((id) => /^\d+$/.test(id));
+  assert.deepEqual(ids, Array.from({ length: 92 }, (_, i) => String(i + 1)));
+});
+
+test('a row works, works in part, or does not yet', () => {
+  for (const row of rows) assert.match(row.state, /^(works|partial|not yet|history)$/, `row ${row.id}`);
+});
+
+test('each row that works names tests that exist', () => {
+  for (const row of rows.filter((one) => one.state === 'works')) {
+    const files = [...row.shown.matchAll(/`([^`]+\.(?:test|e2e)\.ts)`/g)].map((match) => match[1]!);
+    assert.ok(files.length > 0, `row ${row.id} works, but names no test`);
+    for (const file of files) assert.ok(existsSync(file), `row ${row.id} names ${file}, which does not exist`);
+  }
+});

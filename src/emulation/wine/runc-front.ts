@@ -1,0 +1,78 @@
+// The program that containerd's shim calls instead of runc: a small POSIX script that hands most calls on at once. Pure text.
+
+export interface FrontOptions {
+  readonly runc: string;
+  readonly node: string;
+  /** The bundled handler-main. */
+  readonly handlerMain: string;
+  readonly configFile: string;
+  readonly stateDir: string;
+}
+
+/** One word for the shell, whatever is in it. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/**
+ * `create` and `exec` are rewritten by Node first. `kill TERM` becomes CTRL_SHUTDOWN_EVENT, as Windows ends a container.
+ * Every other call, and every container that is not a Windows program's (a pod's sandbox), is runc's alone.
+ */
+export function runcFront(options: FrontOptions): string {
+  return `#!/bin/sh
+# Runs Windows containers under Wine: stands between containerd's shim and runc.
+runc=${quoted(options.runc)}
+node=${quoted(options.node)}
+main=${quoted(options.handlerMain)}
+config=${quoted(options.configFile)}
+state=${quoted(options.stateDir)}
+
+command= log= root= subject= last= before= want=
+for argument do
+  case $want in
+    log) log=$argument; want=; continue ;;
+    root) root=$argument; want=; continue ;;
+    skip) want=; continue ;;
+    subject) subject=$argument; want=; last=$argument; continue ;;
+  esac
+  if [ -z "$command" ]; then
+    case $argument in
+      --log) want=log ;;
+      --root) want=root ;;
+      --log-format|--criu|--rootless) want=skip ;;
+      -*) ;;
+      *) command=$argument ;;
+    esac
+    continue
+  fi
+  case $command:$argument in
+    create:--bundle|create:-b|exec:--process|exec:-p) want=subject ;;
+  esac
+  before=$last
+  last=$argument
+done
+
+case $command in
+  create)
+    grep -qF '"io.kubernetes.cri.container-type":"container"' "$subject/config.json" || exec "$runc" "$@"
+    "$node" "$main" "$config" create "$subject" "$last" "$log" || exit 1
+    ;;
+  exec)
+    case $last in */*) exec "$runc" "$@" ;; esac
+    [ -e "$state/containers/$last" ] && [ -n "$subject" ] || exec "$runc" "$@"
+    "$node" "$main" "$config" exec "$subject" "$last" "$log" || exit 1
+    ;;
+  kill)
+    case $last in 15|TERM|SIGTERM) ;; *) exec "$runc" "$@" ;; esac
+    case $before in */*) exec "$runc" "$@" ;; esac
+    [ -e "$state/containers/$before" ] || exec "$runc" "$@"
+    "$runc" \${root:+--root "$root"} exec --cwd / --user 0:0 \\
+      --env PATH=/usr/bin --env HOME=/root --env WINEPREFIX=/wp --env WINEDEBUG=-all \\
+      --env WINESERVER=/usr/lib/wine/wineserver64 --env WINELOADER=/usr/lib/wine/wine64 \\
+      "$before" /usr/lib/wine/wine64 '\\\\?\\unix\\.porthole\\ctrl.exe' 6 </dev/null >/dev/null 2>&1 && exit 0
+    ;;
+  delete)
+    case $last in */*) ;; *) rm -f "$state/containers/$last" ;; esac
+    ;;
+esac
+exec "$runc" "$@"
+`;
+}

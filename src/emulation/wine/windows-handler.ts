@@ -1,0 +1,82 @@
+// Sets up a node's runtime handler for Windows containers: everything it needs is installed, its front is a file.
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { installPrefixTemplate } from './prefix-template.ts';
+import { runcFront } from './runc-front.ts';
+import { type InstallOptions, installWineRuntime } from './runtime-tree.ts';
+import { buildWindowsPrograms } from './windows-programs.ts';
+import type { HandlerConfig } from './wine-bundle.ts';
+
+export interface WindowsHandlerOptions extends InstallOptions {
+  /** The Windows build that the node is: 17763, 20348, 25398 or 26100. */
+  readonly build: number;
+  /** Own folder of this node's handler; removed with the node. */
+  readonly stateDir: string;
+  /** The project's native/ folder with the C sources. */
+  readonly nativeDir: string;
+  /** The Node program and the bundled handler-main that it runs. */
+  readonly node: string;
+  readonly handlerMain: string;
+  /** Default `runc`; an absolute path saves a search for each call. */
+  readonly runc?: string;
+}
+
+export interface WindowsHandler {
+  /** BinaryName for containerd's runc options. */
+  readonly binary: string;
+  /** Full exit codes are in `exit-codes` below it. */
+  readonly stateDir: string;
+  readonly wineVersion: string;
+  readonly build: number;
+}
+
+/** What takes long and is shared by all nodes and clusters of the machine: call it early, show its progress. */
+export async function prepareWindowsEmulation(
+  options: InstallOptions & Pick<WindowsHandlerOptions, 'build' | 'nativeDir' | 'runc'>,
+): Promise<Omit<HandlerConfig, 'stateDir' | 'runc'> & { readonly wineVersion: string }> {
+  const { processes, cacheDir, nativeDir, build, onProgress } = options;
+  const runtime = await installWineRuntime(options);
+  const programs = await buildWindowsPrograms(processes, cacheDir, nativeDir);
+  const runc = options.runc === undefined ? {} : { runc: options.runc };
+  const template = await installPrefixTemplate({
+    processes,
+    cacheDir,
+    runtime,
+    programs,
+    build,
+    onProgress,
+    ...runc,
+  });
+  return {
+    runtimeRoot: runtime.root,
+    programsDir: programs.runtimeDir,
+    prefix: template.prefix,
+    hideWindows: template.hideWindows,
+    hideSystem: template.hideSystem,
+    wineVersion: runtime.wineVersion,
+  };
+}
+
+export async function installWindowsHandler(options: WindowsHandlerOptions): Promise<WindowsHandler> {
+  const { wineVersion, ...prepared } = await prepareWindowsEmulation(options);
+  const { stateDir, build } = options;
+  const runc = options.runc ?? 'runc';
+  await mkdir(join(stateDir, 'containers'), { recursive: true });
+  await mkdir(join(stateDir, 'exit-codes'), { recursive: true });
+  const config: HandlerConfig = { ...prepared, stateDir, runc };
+  const configFile = join(stateDir, 'handler.json');
+  await writeFile(configFile, JSON.stringify(config));
+  const binary = join(stateDir, 'runc-windows');
+  const front = runcFront({
+    runc,
+    node: options.node,
+    handlerMain: options.handlerMain,
+    configFile,
+    stateDir,
+  });
+  // Written beside and renamed: a shim may be starting it at this moment.
+  await writeFile(`${binary}.new`, front);
+  await chmod(`${binary}.new`, 0o755);
+  await rename(`${binary}.new`, binary);
+  return { binary, stateDir, wineVersion, build };
+}

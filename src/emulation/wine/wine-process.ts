@@ -1,0 +1,113 @@
+// How a Windows program's process is started under Wine: arguments, environment, user, working directory. Pure.
+import type { OciCapabilities, OciProcess } from './oci-spec.ts';
+
+export const driveC = '/wp/drive_c';
+const wine = '/usr/lib/wine/wine64';
+const pinit = '\\\\?\\unix\\.porthole\\pinit.exe';
+const exitCodePath = '\\\\?\\unix\\run\\porthole\\exit-code';
+
+/** Set for Wine itself; the first process takes them away again before the program starts. */
+const wineEnvironment: readonly string[] = [
+  'PATH=/usr/bin',
+  'HOME=/root',
+  'LANG=C.UTF-8',
+  'WINEPREFIX=/wp',
+  'WINEDEBUG=-all',
+  'WINESERVER=/usr/lib/wine/wineserver64',
+  `WINELOADER=${wine}`,
+];
+
+/** The pod's variables go under a prefix: Wine keeps PATH, HOME, TEMP and more for itself. */
+export function wineEnv(env: readonly string[], user: string): readonly string[] {
+  const program = env.filter((entry) => {
+    const [name = '', value = ''] = splitOnce(entry, '=');
+    if (name === '' || name === 'TERM') return false;
+    // containerd gives every container a Linux PATH.
+    return !(name.toUpperCase() === 'PATH' && value.startsWith('/'));
+  });
+  return [...wineEnvironment, `USER=${user}`, ...program.map((entry) => `PORTHOLE_ENV_${entry}`)];
+}
+
+function splitOnce(text: string, separator: string): readonly string[] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+/** What Windows gives a container's users, as far as Linux has a word for it. */
+const allowedCapabilities: Readonly<Record<'administrator' | 'user', readonly string[]>> = {
+  administrator: [
+    'CAP_CHOWN',
+    'CAP_DAC_OVERRIDE',
+    'CAP_FOWNER',
+    'CAP_FSETID',
+    'CAP_KILL',
+    'CAP_NET_BIND_SERVICE',
+    'CAP_NET_RAW',
+  ],
+  user: ['CAP_NET_BIND_SERVICE', 'CAP_NET_RAW'],
+};
+
+export function limitCapabilities(given: OciCapabilities | undefined, user: string): OciCapabilities {
+  const allowed = allowedCapabilities[user === 'ContainerUser' ? 'user' : 'administrator'];
+  const keep = (names: readonly string[] | undefined): readonly string[] =>
+    (names ?? []).filter((name) => allowed.includes(name));
+  return {
+    bounding: keep(given?.bounding),
+    effective: keep(given?.effective),
+    permitted: keep(given?.permitted),
+    inheritable: [],
+    ambient: [],
+  };
+}
+
+/** Accounts that exist in a Windows container, by lower-case name. */
+const accounts: Readonly<Record<string, string>> = {
+  containeradministrator: 'ContainerAdministrator',
+  containeruser: 'ContainerUser',
+  'nt authority\\system': 'SYSTEM',
+  'nt authority\\local service': 'LOCAL SERVICE',
+  'nt authority\\localservice': 'LOCAL SERVICE',
+  'nt authority\\network service': 'NETWORK SERVICE',
+  'nt authority\\networkservice': 'NETWORK SERVICE',
+  'user manager\\containeradministrator': 'ContainerAdministrator',
+  'user manager\\containeruser': 'ContainerUser',
+};
+
+/** The account for a user name, or Windows' error for one that does not exist. */
+export function accountOf(userName: string | undefined): string {
+  if (userName === undefined || userName === '') return 'ContainerAdministrator';
+  const name = userName.toLowerCase();
+  const account = Object.hasOwn(accounts, name) ? accounts[name] : undefined;
+  if (account !== undefined) return account;
+  throw new Error(
+    `hcs::System::CreateProcess: The user name or password is incorrect. (0x52e): user ${JSON.stringify(userName)}`,
+  );
+}
+
+export interface WineProcessOptions {
+  readonly user: string;
+  /** The working directory as a path of the Linux container. */
+  readonly cwd: string;
+  /** The container's own process reaps children and reports its full exit code; one of `exec` does neither. */
+  readonly first: boolean;
+}
+
+export function wineProcess<Process extends OciProcess>(
+  process: Process,
+  options: WineProcessOptions,
+): Process {
+  const args = process.args ?? [];
+  if (args.length === 0) throw new Error('the container has no command');
+  const start = [wine, pinit, ...args];
+  const env = [...wineEnv(process.env ?? [], options.user)];
+  if (options.first) env.push(`PORTHOLE_EXIT=${exitCodePath}`);
+  return {
+    ...process,
+    user: { uid: 0, gid: 0 },
+    args: options.first ? ['/usr/bin/catatonit', '--', ...start] : start,
+    env,
+    cwd: options.cwd,
+    capabilities: limitCapabilities(process.capabilities, options.user),
+    noNewPrivileges: true,
+  };
+}

@@ -53,7 +53,8 @@ export interface ControllerDefinition<T> {
   /** Set when orphans of `owns` that the selector matches are to be adopted; their changes enqueue the matching owners. */
   readonly selectorOf?: (owner: T) => LabelSelector | undefined;
   readonly reads?: readonly AnyResource[];
-  readonly writes: readonly AnyResource[];
+  /** 'any' for those that act on whatever the server serves. */
+  readonly writes: readonly AnyResource[] | 'any';
   readonly watches?: readonly Watch[];
   /** Indexes that reconcile needs on what it reads. */
   readonly indexes?: readonly {

@@ -15,7 +15,7 @@ export const namespaceController: Controller = defineController({
   name: 'namespace-controller',
   serviceAccount: 'namespace-controller',
   for: namespaces,
-  writes: [namespaces],
+  writes: 'any',
   concurrency: 10,
   watches: [
     watching(pods, ({ metadata }, { type }, context) => {

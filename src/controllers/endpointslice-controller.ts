@@ -1,0 +1,76 @@
+// Endpoint slices of services with a selector: what proxies and DNS read.
+import { endpointslices, nodes, pods, services } from '../api/generated/resources.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
+import { keyOf, objectKey } from '../client/cache/object-store.ts';
+import {
+  type Controller,
+  defineController,
+  index,
+  watching,
+} from '../controller-runtime/define-controller.ts';
+import { desiredSlices, managedBy, managedByLabel, serviceNameLabel } from './endpoints/desired-slices.ts';
+import { isManaged, selectedPods, servicesOf } from './endpoints/service-pods.ts';
+
+const byService = 'endpointsliceService';
+const zoneLabel = 'topology.kubernetes.io/zone';
+
+export const endpointSliceController: Controller = defineController({
+  name: 'endpointslice-controller',
+  serviceAccount: 'endpointslice-controller',
+  for: services,
+  owns: [endpointslices],
+  reads: [nodes],
+  writes: [endpointslices],
+  indexes: [
+    index(endpointslices, byService, ({ metadata }) => {
+      const { [serviceNameLabel]: service, [managedByLabel]: manager } = metadata.labels ?? {};
+      return service !== undefined && manager === managedBy ? [keyOf(service, metadata.namespace)] : [];
+    }),
+  ],
+  watches: [watching(pods, (pod, { old }, context) => servicesOf(pod, old, context))],
+  async reconcile({ name, namespace }, context) {
+    const key = keyOf(name, namespace);
+    const service = context.read(services).get(name, namespace);
+    // The slices of a service that is gone go by garbage collection.
+    if (service === undefined) context.expectations.forget(key);
+    if (service === undefined || service.metadata.deletionTimestamp !== undefined || !isManaged(service))
+      return undefined;
+    if (!context.expectations.satisfied(key)) return undefined;
+    const existing = context
+      .read(endpointslices)
+      .byIndex(byService, key)
+      .filter((slice) => slice.metadata.deletionTimestamp === undefined);
+    const zoneOf = (node: string): string | undefined =>
+      context.read(nodes).get(node)?.metadata.labels?.[zoneLabel];
+    const { create, update, remove } = desiredSlices(
+      service,
+      selectedPods(context, service),
+      existing,
+      zoneOf,
+    );
+    for (const slice of create) {
+      context.expectations.expectCreations(objectKey(service), 1);
+      try {
+        await context.write.create(endpointslices, slice);
+      } catch (error) {
+        context.expectations.creationObserved(key);
+        if (isStatusError(error, 'Forbidden') && service.metadata.namespace !== undefined) {
+          const causes = error.status.details?.causes ?? [];
+          if (causes.some((cause) => cause.reason === 'NamespaceTerminating')) return undefined;
+        }
+        throw error;
+      }
+    }
+    for (const slice of update) await context.write.update(endpointslices, slice);
+    for (const { metadata } of remove) {
+      context.expectations.expectDeletions(key, [metadata.uid ?? '']);
+      try {
+        await context.write.delete(endpointslices, { name: metadata.name, namespace });
+      } catch (error) {
+        context.expectations.deletionObserved(key, metadata.uid ?? '');
+        if (!isStatusError(error, 'NotFound')) throw error;
+      }
+    }
+    return undefined;
+  },
+});

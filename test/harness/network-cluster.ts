@@ -185,7 +185,7 @@ export async function startNetworkCluster(
     nodeInformer,
     folder,
     cni,
-    addPod: async (name, node, runtimeConfig = {}) => {
+    addPod: async (name: string, node: TestNode, runtimeConfig: object = {}) => {
       await ports.namespaces.create([`pod-${name}`]);
       const { code, stdout } = await cni(node, environment('ADD', name), { ...configuration, runtimeConfig });
       assert.equal(code, 0, stdout);
@@ -222,4 +222,34 @@ export async function pings(from: Processes, address: string): Promise<boolean> 
 
 export async function textOf(from: Processes, command: string, ...args: string[]): Promise<string> {
   return (await runOrThrow(from, command, args)).trim();
+}
+
+const probe = fileURLToPath(new URL('./net-probe.mjs', import.meta.url));
+
+/** A server in the namespace that answers `name <client's address>`; returns how to end it. */
+export async function serveProbe(
+  inside: Processes,
+  name: string,
+  tcpPort: number,
+  udpPort = tcpPort,
+): Promise<() => void> {
+  const child = inside.spawn(process.execPath, [probe, 'serve', name, String(tcpPort), String(udpPort)]);
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.once('data', () => resolve());
+    void child.exited.then((code) => reject(new Error(`${name}: server ended with code ${code}`)));
+  });
+  return () => child.kill('SIGKILL');
+}
+
+/** Answers or error codes, one for each new connection. */
+export async function ask(
+  from: Processes,
+  protocol: 'tcp' | 'udp',
+  host: string,
+  port: number,
+  options: { readonly count?: number; readonly localPort?: number } = {},
+): Promise<string[]> {
+  const local = options.localPort === undefined ? [] : [String(options.localPort)];
+  const args = [probe, protocol, host, String(port), String(options.count ?? 1), ...local];
+  return JSON.parse(await runOrThrow(from, process.execPath, args)) as string[];
 }

@@ -1,0 +1,193 @@
+// kube-proxy: watches Services and EndpointSlices and keeps this node's packet filter in step.
+import { endpointslices, services as servicesResource } from '../api/generated/resources.ts';
+import type { Service } from '../api/generated/types/core-v1.ts';
+import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Informer, InformerFactory } from '../client/cache/informer.ts';
+import type { Logger } from '../component-base/logger.ts';
+import type { FlowSelector, PacketFilter } from '../os/packet-filter.ts';
+import { createNftablesBackend, type NftablesBackend } from './backends/nftables/nftables.ts';
+import { staleFlows } from './conntrack-cleanup.ts';
+import { desiredRules } from './desired-rules.ts';
+import type { NodeView } from './endpoint-selection.ts';
+import type { ServiceRules } from './rule-set.ts';
+
+export interface ProxyOptions {
+  readonly informers: Pick<InformerFactory, 'informer'>;
+  readonly nodeName: string;
+  /** The node's label topology.kubernetes.io/zone. */
+  readonly zone?: string;
+  /** Traffic from here to a ClusterIP keeps its source address. */
+  readonly clusterCIDR: string;
+  readonly packetFilter: PacketFilter;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Changes within this time become one transaction. Default 10. */
+  readonly batchMs?: number;
+  /** The whole table is written anew this often, in case something else changed it. Default 3,600,000. */
+  readonly resyncMs?: number;
+}
+
+export interface Proxy {
+  /** Resolves after the first whole table was written. */
+  ready(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const retryMs = 1000;
+const serviceOf = (slice: EndpointSlice): string | undefined => {
+  const name = slice.metadata.labels?.['kubernetes.io/service-name'];
+  return name === undefined || name === '' ? undefined : `${slice.metadata.namespace}/${name}`;
+};
+const keyOf = (service: Service): string => `${service.metadata.namespace}/${service.metadata.name}`;
+
+class Proxier implements Proxy {
+  readonly #options: ProxyOptions;
+  readonly #node: NodeView;
+  readonly #backend: NftablesBackend;
+  readonly #services: Informer<Service>;
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #slicesOf = new Map<string, Map<string, EndpointSlice>>();
+  readonly #rules = new Map<string, ServiceRules>();
+  readonly #dirty = new Set<string>();
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #stopped = new AbortController();
+  readonly #removeHandlers: (() => void)[];
+  #cancelTimer: (() => void) | undefined;
+  #cancelResync: (() => void) | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+    this.#node = { name: options.nodeName, zone: options.zone };
+    this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR);
+    this.#services = options.informers.informer(servicesResource);
+    this.#slices = options.informers.informer(endpointslices);
+    this.#removeHandlers = [
+      this.#services.addHandler({
+        added: (service) => this.#touch(keyOf(service)),
+        updated: (_, service) => this.#touch(keyOf(service)),
+        deleted: (service) => this.#touch(keyOf(service)),
+      }),
+      this.#slices.addHandler({
+        added: (slice) => this.#putSlice(slice),
+        updated: (old, slice) => {
+          if (serviceOf(old) !== serviceOf(slice)) this.#removeSlice(old);
+          this.#putSlice(slice);
+        },
+        deleted: (slice) => this.#removeSlice(slice),
+      }),
+    ];
+    this.#running = this.#first();
+  }
+
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    for (const remove of this.#removeHandlers) remove();
+    this.#cancelTimer?.();
+    this.#cancelResync?.();
+    await this.#running;
+  }
+
+  #putSlice(slice: EndpointSlice): void {
+    const service = serviceOf(slice);
+    if (service === undefined) return;
+    const slices = this.#slicesOf.get(service) ?? new Map<string, EndpointSlice>();
+    this.#slicesOf.set(service, slices.set(slice.metadata.name ?? '', slice));
+    this.#touch(service);
+  }
+
+  #removeSlice(slice: EndpointSlice): void {
+    const service = serviceOf(slice);
+    if (service === undefined) return;
+    const slices = this.#slicesOf.get(service);
+    slices?.delete(slice.metadata.name ?? '');
+    if (slices?.size === 0) this.#slicesOf.delete(service);
+    this.#touch(service);
+  }
+
+  #touch(service: string): void {
+    this.#dirty.add(service);
+    this.#schedule(this.#options.batchMs ?? 10);
+  }
+
+  #schedule(ms: number): void {
+    if (this.#stopped.signal.aborted || this.#running !== undefined || this.#cancelTimer !== undefined)
+      return;
+    this.#cancelTimer = this.#options.clock.timer(ms, () => {
+      this.#cancelTimer = undefined;
+      this.#running = this.#run();
+    });
+  }
+
+  /** A partial table would refuse connections that should work: wait for both lists. */
+  async #first(): Promise<void> {
+    const { signal } = this.#stopped;
+    try {
+      await Promise.all([this.#services.synced(signal), this.#slices.synced(signal)]);
+    } catch (error) {
+      if (!signal.aborted) this.#options.log.error({ error }, 'services could not be listed');
+    }
+    if (!signal.aborted) await this.#run();
+    this.#running = undefined;
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#options;
+    let delay = this.#options.batchMs ?? 10;
+    const flows = this.#recompute();
+    try {
+      if (await this.#backend.sync()) this.#scheduleResync();
+      this.#ready.resolve();
+      await this.#forget(flows);
+    } catch (error) {
+      this.#backend.invalidate();
+      delay = retryMs;
+      log.error({ error }, 'service rules could not be written; trying again');
+    }
+    this.#running = undefined;
+    if (this.#dirty.size > 0 || delay === retryMs) this.#schedule(delay);
+  }
+
+  #recompute(): FlowSelector[] {
+    const flows: FlowSelector[] = [];
+    const touched = [...this.#dirty];
+    this.#dirty.clear();
+    for (const key of touched) {
+      const slash = key.indexOf('/');
+      const service = this.#services.lister.get(key.slice(slash + 1), key.slice(0, slash));
+      const slices = [...(this.#slicesOf.get(key)?.values() ?? [])];
+      const now = service === undefined ? undefined : desiredRules(service, slices, this.#node);
+      flows.push(...staleFlows(this.#rules.get(key), now));
+      if (now === undefined) this.#rules.delete(key);
+      else this.#rules.set(key, now);
+      this.#backend.set(key, now);
+    }
+    return flows;
+  }
+
+  async #forget(flows: readonly FlowSelector[]): Promise<void> {
+    if (flows.length === 0) return;
+    try {
+      await this.#options.packetFilter.forgetFlows(flows);
+    } catch (error) {
+      this.#options.log.warn({ error }, 'UDP flows to endpoints that are gone could not be ended');
+    }
+  }
+
+  #scheduleResync(): void {
+    this.#cancelResync?.();
+    this.#cancelResync = this.#options.clock.timer(this.#options.resyncMs ?? 3_600_000, () => {
+      this.#backend.invalidate();
+      this.#schedule(0);
+    });
+  }
+}
+
+export function startProxy(options: ProxyOptions): Proxy {
+  return new Proxier(options);
+}

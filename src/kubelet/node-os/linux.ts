@@ -1,0 +1,121 @@
+// A Linux node.
+import type { Pod, Taint } from '../../api/generated/types/core-v1.ts';
+import type { LinuxContainerResources } from '../../rpc-api/generated/cri-v1.ts';
+import { podText } from '../pod-format.ts';
+import * as qos from '../resources/qos.ts';
+import type { ContainerSettingsInput, NodeInfoStrings, NodeOs } from './node-os.ts';
+import * as security from './security-context.ts';
+
+export interface LinuxNodeOptions {
+  readonly osImage: string;
+  readonly kernelVersion: string;
+  /** Default amd64. */
+  readonly architecture?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly taints?: readonly Taint[];
+}
+
+export function linuxResources(input: ContainerSettingsInput): LinuxContainerResources {
+  const { resources } = input.container;
+  const limit = qos.milliCpuOf(resources?.limits);
+  const memory = qos.memoryOf(resources?.limits);
+  return {
+    cpuShares: qos.cpuShares(qos.effectiveMilliCpu(resources)),
+    ...(limit > 0 ? { cpuPeriod: qos.cpuPeriodUs, cpuQuota: qos.cpuQuotaUs(limit) } : {}),
+    ...(memory > 0 ? { memoryLimitInBytes: memory } : {}),
+    oomScoreAdj: qos.oomScoreAdjust(input.pod, input.container, input.nodeMemoryBytes),
+  };
+}
+
+function notLinux(pod: Pod): { reason: string; message: string } | undefined {
+  if (pod.spec.os !== undefined && pod.spec.os.name !== 'linux') {
+    return {
+      reason: 'PodOSNotSupported',
+      message: "Failed to admit pod as the OS field doesn't match node OS",
+    };
+  }
+  const label = pod.metadata.labels?.['kubernetes.io/os'];
+  if (label !== undefined && label !== 'linux') {
+    return {
+      reason: 'PodOSSelectorNodeLabelDoesNotMatch',
+      message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    };
+  }
+  return undefined;
+}
+
+export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
+  const architecture = options.architecture ?? 'amd64';
+  const nodeInfo: NodeInfoStrings = {
+    operatingSystem: 'linux',
+    architecture,
+    osImage: options.osImage,
+    kernelVersion: options.kernelVersion,
+  };
+  return {
+    name: 'linux',
+    nodeInfo,
+    labels: {
+      'kubernetes.io/os': 'linux',
+      'kubernetes.io/arch': architecture,
+      'beta.kubernetes.io/os': 'linux',
+      'beta.kubernetes.io/arch': architecture,
+      ...options.labels,
+    },
+    annotations: {},
+    taints: options.taints ?? [],
+    admit: notLinux,
+    runtimeHandler: (_pod, classHandler) => classHandler,
+    hostNetwork: (pod) => pod.spec.hostNetwork === true,
+    sandboxSettings: (pod, cgroupParent) => ({
+      linux: {
+        cgroupParent,
+        securityContext: security.sandboxSecurityContext(pod),
+        sysctls: Object.fromEntries(
+          (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [
+            name.replaceAll('/', '.'),
+            value,
+          ]),
+        ),
+      },
+    }),
+    containerSettings: (input) => ({
+      linux: {
+        resources: linuxResources(input),
+        securityContext: security.containerSecurityContext(
+          input.pod,
+          input.container,
+          input.imageUser,
+          input.targetId,
+        ),
+      },
+    }),
+    breaksNonRoot: (pod, container, user) => {
+      if (!security.effectiveRunAsNonRoot(pod, container)) return undefined;
+      const where = `(pod: "${podText(pod)}", container: ${container.name})`;
+      const chosen = security.effectiveUser(pod, container);
+      if (chosen !== undefined) {
+        return chosen === 0 ? `container's runAsUser breaks non-root policy ${where}` : undefined;
+      }
+      if (user.uid !== undefined ? user.uid === 0 : user.name === '') {
+        return `container has runAsNonRoot and image will run as root ${where}`;
+      }
+      return user.uid === undefined
+        ? `container has runAsNonRoot and image has non-numeric user (${user.name}), cannot verify user is non-root ${where}`
+        : undefined;
+    },
+    containerPath: (path) => {
+      if (path.includes('\0')) throw new Error('a mount path must not contain a NUL');
+      return path.startsWith('/') ? path : `/${path}`;
+    },
+    imageMismatch: (_pod, image) =>
+      image.os === '' || image.os === 'linux'
+        ? undefined
+        : `image operating system "${image.os}" cannot be used on this platform: operating system is not supported`,
+    terminatedReason: (reason) => reason,
+    hostsFile: '/etc/hosts',
+    hasFileModes: true,
+    hasMemoryVolumes: true,
+    hasPodCgroups: true,
+  };
+}

@@ -1,0 +1,70 @@
+// What differs between a Linux and a Windows node, as a port: admission, handlers, paths, security and resources.
+import type { Pod, Taint } from '../../api/generated/types/core-v1.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
+import type { AnyContainer } from '../pod-format.ts';
+
+export interface NodeInfoStrings {
+  readonly operatingSystem: 'linux' | 'windows';
+  readonly architecture: string;
+  readonly osImage: string;
+  readonly kernelVersion: string;
+}
+
+export interface Rejection {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The image's own user, as the runtime tells it. */
+export interface ImageUser {
+  readonly uid: number | undefined;
+  readonly name: string;
+}
+
+/** What an image's configuration blob says of where it runs. */
+export interface ImagePlatformFacts {
+  readonly os: string;
+  readonly architecture: string;
+  readonly osVersion: string;
+}
+
+export interface ContainerSettingsInput {
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly imageUser: ImageUser;
+  readonly nodeMemoryBytes: number;
+  readonly nodeCpuCount: number;
+  /** Container id of an ephemeral container's target. */
+  readonly targetId?: string | undefined;
+}
+
+export interface NodeOs {
+  readonly name: 'linux' | 'windows';
+  readonly nodeInfo: NodeInfoStrings;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  /** Undefined: the pod may run on a node of this system. */
+  admit(pod: Pod): Rejection | undefined;
+  /** `classHandler`: of the pod's RuntimeClass, '' without one. */
+  runtimeHandler(pod: Pod, classHandler: string): string;
+  /** Whether the pod lives in the node's network. */
+  hostNetwork(pod: Pod): boolean;
+  sandboxSettings(pod: Pod, cgroupParent: string): Partial<PodSandboxConfig>;
+  containerSettings(input: ContainerSettingsInput): Partial<ContainerConfig>;
+  /** The text of a refusal of runAsNonRoot. */
+  breaksNonRoot(pod: Pod, container: AnyContainer, user: ImageUser): string | undefined;
+  /** A mount path as the runtime wants it; throws Error when it can't be one. */
+  containerPath(path: string): string;
+  /** Why an image can't run here; undefined when it can. */
+  imageMismatch(pod: Pod, image: ImagePlatformFacts, handler: string): string | undefined;
+  /** The reason that a terminated container shows. */
+  terminatedReason(reason: string, exitCode: number): string;
+  readonly hostsFile: string;
+  /** False: defaultMode, mode, fsGroup and ownership have no effect. */
+  readonly hasFileModes: boolean;
+  /** False: volumes in memory are folders on disk. */
+  readonly hasMemoryVolumes: boolean;
+  /** False: pods get no cgroup parent with limits of their own. */
+  readonly hasPodCgroups: boolean;
+}

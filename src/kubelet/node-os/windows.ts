@@ -1,0 +1,219 @@
+// A Windows node: a real one, or one that is emulated on Linux and says so everywhere.
+import type { Pod, Taint, WindowsSecurityContextOptions } from '../../api/generated/types/core-v1.ts';
+import {
+  emulatedNodeLabel,
+  hostProcessAnnotation,
+  runAsUserNameAnnotation,
+  windowsRuntimeHandlers,
+} from '../../component-helpers/emulated-windows.ts';
+import { matchWindowsImage, windowsBuildLabel } from '../../component-helpers/windows-image-match.ts';
+import type {
+  LinuxContainerResources,
+  WindowsContainerResources,
+  WindowsContainerSecurityContext,
+} from '../../rpc-api/generated/cri-v1.ts';
+import { type AnyContainer, podText } from '../pod-format.ts';
+import * as qos from '../resources/qos.ts';
+import type { ContainerSettingsInput, ImageUser, NodeOs, Rejection } from './node-os.ts';
+import { windowsContainerPath } from './windows-path.ts';
+
+export interface WindowsNodeOptions {
+  readonly build: number;
+  /** `Windows Server 2022 Datacenter`; an emulated node's gets a mark. */
+  readonly osImage: string;
+  /** `10.0.20348.4405`. */
+  readonly kernelVersion: string;
+  /** Programs run by Wine on Linux. */
+  readonly emulated: boolean;
+  /** What the emulation runs on, shown in the annotation. */
+  readonly emulatedOn?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Default: `os=windows:NoSchedule`. */
+  readonly taints?: readonly Taint[];
+}
+
+export const windowsTaint: Taint = { key: 'os', value: 'windows', effect: 'NoSchedule' };
+const rootUserName = 'ContainerAdministrator';
+
+/** Container overrides pod; the two GMSA fields override together. */
+export function windowsOptions(pod: Pod, container: AnyContainer): WindowsSecurityContextOptions {
+  const shared = pod.spec.securityContext?.windowsOptions ?? {};
+  const own = container.securityContext?.windowsOptions ?? {};
+  const gmsa =
+    own.gmsaCredentialSpec !== undefined || own.gmsaCredentialSpecName !== undefined ? own : shared;
+  return {
+    gmsaCredentialSpec: gmsa.gmsaCredentialSpec,
+    gmsaCredentialSpecName: gmsa.gmsaCredentialSpecName,
+    runAsUserName: own.runAsUserName ?? shared.runAsUserName,
+    hostProcess: own.hostProcess ?? shared.hostProcess,
+  };
+}
+
+export const isHostProcessPod = (pod: Pod): boolean =>
+  pod.spec.containers.some((c) => windowsOptions(pod, c).hostProcess === true);
+
+function admit(pod: Pod): Rejection | undefined {
+  if (pod.spec.os !== undefined && pod.spec.os.name !== 'windows') {
+    return {
+      reason: 'PodOSNotSupported',
+      message: "Failed to admit pod as the OS field doesn't match node OS",
+    };
+  }
+  const label = pod.metadata.labels?.['kubernetes.io/os'];
+  if (label !== undefined && label !== 'windows') {
+    return {
+      reason: 'PodOSSelectorNodeLabelDoesNotMatch',
+      message: "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+    };
+  }
+  return undefined;
+}
+
+/** Only limits count; requests are for the scheduler. */
+export function windowsResources(input: ContainerSettingsInput): WindowsContainerResources {
+  const limits = input.container.resources?.limits;
+  const milli = qos.milliCpuOf(limits);
+  const memory = qos.memoryOf(limits);
+  const maximum = Math.min(Math.max(Math.trunc((10 * milli) / Math.max(input.nodeCpuCount, 1)), 1), 10_000);
+  return {
+    ...(milli > 0 ? { cpuMaximum: maximum } : {}),
+    ...(memory > 0 ? { memoryLimitInBytes: memory } : {}),
+  };
+}
+
+/** The same limits as a cgroup. Every container weighs the same, as on Windows without CpuShares. */
+function emulatedResources(input: ContainerSettingsInput): LinuxContainerResources {
+  const { cpuMaximum = 0, memoryLimitInBytes = 0 } = windowsResources(input);
+  const milli = (cpuMaximum * input.nodeCpuCount) / 10;
+  return {
+    cpuShares: 1024,
+    ...(milli > 0 ? { cpuPeriod: qos.cpuPeriodUs, cpuQuota: qos.cpuQuotaUs(milli) } : {}),
+    ...(memoryLimitInBytes > 0 ? { memoryLimitInBytes } : {}),
+    oomScoreAdj: 0,
+  };
+}
+
+function securityOf(input: ContainerSettingsInput): WindowsContainerSecurityContext {
+  const options = windowsOptions(input.pod, input.container);
+  const user = options.runAsUserName ?? input.imageUser.name;
+  return {
+    ...(user === '' ? {} : { runAsUsername: user }),
+    ...(options.gmsaCredentialSpec === undefined ? {} : { credentialSpec: options.gmsaCredentialSpec }),
+    hostProcess: options.hostProcess === true,
+  };
+}
+
+function emulatedSettings(input: ContainerSettingsInput): object {
+  return {
+    linux: {
+      resources: emulatedResources(input),
+      // A Windows user name means nothing to Linux: the handler gives the program its user.
+      securityContext: {
+        runAsUser: { value: 0 },
+        namespaceOptions: { network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
+        seccomp: { profileType: 'Unconfined' },
+      },
+    },
+  };
+}
+
+function breaksNonRoot(pod: Pod, container: AnyContainer, user: ImageUser): string | undefined {
+  const wanted = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot ?? false;
+  if (!wanted) return undefined;
+  const where = `(pod: "${podText(pod)}", container: ${container.name})`;
+  const own = windowsOptions(pod, container).runAsUserName;
+  const isRoot = (name: string): boolean => name.toLowerCase() === rootUserName.toLowerCase();
+  const why = `which will be regarded as root identity and will break non-root policy ${where}`;
+  if (own !== undefined) return isRoot(own) ? `container's runAsUserName (${own}) ${why}` : undefined;
+  return isRoot(user.name) ? `image's runAsUserName (${user.name}) ${why}` : undefined;
+}
+
+function isolationOf(pod: Pod, handler: string): 'process' | 'hyperv' | 'host-process' {
+  if (isHostProcessPod(pod)) return 'host-process';
+  return handler === windowsRuntimeHandlers.hyperv ? 'hyperv' : 'process';
+}
+
+export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
+  const { build, emulated } = options;
+  return {
+    name: 'windows',
+    nodeInfo: {
+      operatingSystem: 'windows',
+      architecture: 'amd64',
+      osImage: emulated ? `${options.osImage} (emulated by Porthole)` : options.osImage,
+      kernelVersion: options.kernelVersion,
+    },
+    labels: {
+      'kubernetes.io/os': 'windows',
+      'kubernetes.io/arch': 'amd64',
+      'beta.kubernetes.io/os': 'windows',
+      'beta.kubernetes.io/arch': 'amd64',
+      'node.kubernetes.io/windows-build': windowsBuildLabel(build),
+      ...(emulated ? { [emulatedNodeLabel]: 'true' } : {}),
+      ...options.labels,
+    },
+    annotations: emulated ? { 'porthole.dev/emulated-on': options.emulatedOn ?? 'linux, wine' } : {},
+    taints: options.taints ?? [windowsTaint],
+    admit,
+    runtimeHandler: (_pod, classHandler) =>
+      classHandler === '' ? windowsRuntimeHandlers.process : classHandler,
+    // Windows knows no shared network except for HostProcess containers.
+    hostNetwork: (pod) => pod.spec.hostNetwork === true && isHostProcessPod(pod),
+    sandboxSettings: (pod, cgroupParent) => ({
+      windows: {
+        securityContext: {
+          hostProcess: isHostProcessPod(pod),
+          ...(pod.spec.securityContext?.windowsOptions?.runAsUserName === undefined
+            ? {}
+            : { runAsUsername: pod.spec.securityContext.windowsOptions.runAsUserName }),
+        },
+      },
+      ...(emulated
+        ? {
+            linux: {
+              cgroupParent,
+              securityContext: {
+                namespaceOptions: {
+                  network: pod.spec.hostNetwork === true && isHostProcessPod(pod) ? 'NODE' : 'POD',
+                  pid: 'CONTAINER',
+                  ipc: 'POD',
+                },
+                seccomp: { profileType: 'Unconfined' },
+              },
+            },
+          }
+        : {}),
+    }),
+    containerSettings: (input) => {
+      const securityContext = securityOf(input);
+      const user = securityContext.runAsUsername ?? '';
+      return {
+        windows: { resources: windowsResources(input), securityContext },
+        ...(emulated ? emulatedSettings(input) : {}),
+        ...(emulated
+          ? {
+              annotations: {
+                ...(user === '' ? {} : { [runAsUserNameAnnotation]: user }),
+                ...(securityContext.hostProcess ? { [hostProcessAnnotation]: 'true' } : {}),
+              },
+            }
+          : {}),
+      };
+    },
+    breaksNonRoot,
+    containerPath: windowsContainerPath,
+    imageMismatch: (pod, image, handler) => {
+      if (image.os !== '' && image.os !== 'windows') {
+        return `image operating system "${image.os}" cannot be used on this platform: operating system is not supported`;
+      }
+      const match = matchWindowsImage(build, image.osVersion, isolationOf(pod, handler));
+      return match.fits ? undefined : match.reason;
+    },
+    // There is no OOM killer on Windows: a program that gets no memory fails by itself.
+    terminatedReason: (reason) => (reason === 'OOMKilled' ? 'Error' : reason),
+    hostsFile: 'C:\\Windows\\System32\\drivers\\etc\\hosts',
+    hasFileModes: false,
+    hasMemoryVolumes: false,
+    hasPodCgroups: false,
+  };
+}

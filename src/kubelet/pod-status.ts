@@ -1,0 +1,223 @@
+// The status of a pod as the API shows it, from what is observed. Pure.
+import type {
+  ContainerState,
+  ContainerStateTerminated,
+  ContainerStatus,
+  Pod,
+  PodStatus,
+} from '../api/generated/types/core-v1.ts';
+import { rfc3339 } from '../base/clock.ts';
+import { type ObservedContainer, type ObservedPod, readySandbox } from './observed-pod.ts';
+import { type AnyContainer, isHostNetwork, isSidecar } from './pod-format.ts';
+import { type PodPhase, podConditions, podPhase } from './pod-phase.ts';
+import { qosClass } from './resources/qos.ts';
+import { restartsAfter } from './sync-pod.ts';
+
+export interface StatusInput {
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+  /** Why a container does not run although it should: `CrashLoopBackOff` … */
+  readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
+  readonly terminationMessage: (container: ObservedContainer) => string | undefined;
+  readonly readiness: (containerId: string) => boolean | undefined;
+  readonly startup: (containerId: string) => boolean | undefined;
+  readonly terminal: boolean;
+  readonly nodeIPs: readonly string[];
+  readonly runtimeName: string;
+  readonly startTimeMs: number;
+  readonly nowMs: number;
+  /** Set when the kubelet ended the pod itself: admission, deadline, eviction. */
+  readonly verdict?: { readonly reason: string; readonly message: string } | undefined;
+}
+
+function terminatedState(input: StatusInput, c: ObservedContainer): ContainerStateTerminated {
+  const message = input.terminationMessage(c) ?? c.message;
+  return {
+    containerID: `${input.runtimeName}://${c.id}`,
+    exitCode: c.exitCode,
+    reason: c.reason || (c.exitCode === 0 ? 'Completed' : 'Error'),
+    ...(message === '' ? {} : { message }),
+    ...(c.startedAtMs > 0 ? { startedAt: rfc3339(c.startedAtMs) } : {}),
+    ...(c.finishedAtMs > 0 ? { finishedAt: rfc3339(c.finishedAtMs) } : {}),
+  };
+}
+
+function stateOf(input: StatusInput, c: ObservedContainer): ContainerState {
+  switch (c.state) {
+    case 'running':
+      return { running: { startedAt: rfc3339(c.startedAtMs) } };
+    case 'exited':
+      return { terminated: terminatedState(input, c) };
+    case 'created':
+      return { waiting: {} };
+    case 'unknown':
+      return {
+        terminated: {
+          exitCode: 137,
+          reason: 'ContainerStatusUnknown',
+          message: 'The container could not be located when the pod was terminated',
+          containerID: `${input.runtimeName}://${c.id}`,
+        },
+      };
+  }
+}
+
+type Kind = 'init' | 'container' | 'ephemeral';
+
+function currentState(
+  input: StatusInput,
+  container: AnyContainer,
+  latest: ObservedContainer | undefined,
+  defaultReason: string,
+): { readonly state: ContainerState; readonly replaced: boolean } {
+  const waiting = input.waiting.get(container.name);
+  if (!latest) return { state: { waiting: waiting ?? { reason: defaultReason } }, replaced: false };
+  if (
+    latest.state === 'exited' &&
+    waiting &&
+    !input.terminal &&
+    restartsAfter(input.pod, container, latest.exitCode)
+  ) {
+    return { state: { waiting }, replaced: true };
+  }
+  if (latest.state === 'created' && waiting) return { state: { waiting }, replaced: false };
+  return { state: stateOf(input, latest), replaced: false };
+}
+
+function isReady(
+  input: StatusInput,
+  kind: Kind,
+  container: AnyContainer,
+  latest: ObservedContainer,
+): boolean {
+  const long = kind === 'container' || (kind === 'init' && container.restartPolicy === 'Always');
+  if (kind === 'init' && !long) return latest.state === 'exited' && latest.exitCode === 0;
+  if (!long || latest.state !== 'running') return false;
+  if (container.startupProbe && input.startup(latest.id) !== true) return false;
+  return container.readinessProbe ? input.readiness(latest.id) === true : true;
+}
+
+function isStarted(
+  input: StatusInput,
+  container: AnyContainer,
+  latest: ObservedContainer | undefined,
+): boolean {
+  if (latest?.state !== 'running') return false;
+  return container.startupProbe ? input.startup(latest.id) === true : true;
+}
+
+const volumeMountStatuses = (container: AnyContainer): Partial<ContainerStatus> => {
+  const mounts = container.volumeMounts ?? [];
+  if (mounts.length === 0) return {};
+  return {
+    volumeMounts: mounts.map((m) => ({
+      name: m.name,
+      mountPath: m.mountPath,
+      ...(m.readOnly ? { readOnly: true, recursiveReadOnly: 'Disabled' } : {}),
+    })),
+  };
+};
+
+function containerStatus(
+  input: StatusInput,
+  kind: Kind,
+  container: AnyContainer,
+  defaultReason: string,
+): ContainerStatus {
+  const all = input.observed.containers.filter((c) => c.name === container.name);
+  const [latest, previous] = all;
+  const { state, replaced } = currentState(input, container, latest, defaultReason);
+  const last = replaced ? latest : previous;
+  return {
+    name: container.name,
+    state,
+    lastState: last && last.state !== 'running' ? stateOf(input, last) : {},
+    ready: latest ? isReady(input, kind, container, latest) : false,
+    restartCount: latest?.restartCount ?? 0,
+    image: latest?.image || (container.image ?? ''),
+    imageID: latest?.imageId ?? '',
+    ...(latest ? { containerID: `${input.runtimeName}://${latest.id}` } : {}),
+    started: isStarted(input, container, latest),
+    ...(latest && container.resources && Object.keys(container.resources).length > 0
+      ? {
+          resources: container.resources,
+          ...(container.resources.requests ? { allocatedResources: container.resources.requests } : {}),
+        }
+      : {}),
+    ...volumeMountStatuses(container),
+  };
+}
+
+function allStatuses(input: StatusInput): {
+  init: ContainerStatus[];
+  containers: ContainerStatus[];
+  ephemeral: ContainerStatus[];
+} {
+  const { pod } = input;
+  const inits = pod.spec.initContainers ?? [];
+  const initDone = (statuses: readonly ContainerStatus[]): boolean =>
+    statuses.every((s) => {
+      const container = inits.find((c) => c.name === s.name)!;
+      return isSidecar(container) ? s.started === true : s.ready;
+    });
+  const init = inits.map((c) => containerStatus(input, 'init', c, 'PodInitializing'));
+  const waitingReason = inits.length > 0 && !initDone(init) ? 'PodInitializing' : 'ContainerCreating';
+  return {
+    init,
+    containers: pod.spec.containers.map((c) => containerStatus(input, 'container', c, waitingReason)),
+    ephemeral: (pod.spec.ephemeralContainers ?? []).map((c) =>
+      containerStatus(input, 'ephemeral', c, 'ContainerCreating'),
+    ),
+  };
+}
+
+function addresses(input: StatusInput): Partial<PodStatus> {
+  const own = readySandbox(input.observed)?.ips ?? [];
+  const before = input.terminal ? (input.pod.status?.podIPs ?? []).map((p) => p.ip) : [];
+  const ips = isHostNetwork(input.pod)
+    ? input.observed.sandboxes.length > 0
+      ? input.nodeIPs
+      : []
+    : own.length > 0
+      ? own
+      : before;
+  return {
+    ...(input.nodeIPs.length > 0
+      ? { hostIP: input.nodeIPs[0], hostIPs: input.nodeIPs.map((ip) => ({ ip })) }
+      : {}),
+    ...(ips.length > 0 ? { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) } : {}),
+  };
+}
+
+export function podStatusFrom(input: StatusInput): PodStatus {
+  const { pod, verdict } = input;
+  const { init, containers, ephemeral } = allStatuses(input);
+  const phaseInput = { pod, init, containers, terminal: input.terminal };
+  const current = pod.status?.phase;
+  // A terminal phase is never left.
+  const settled: PodPhase | undefined =
+    current === 'Succeeded' ? 'Succeeded' : current === 'Failed' ? 'Failed' : undefined;
+  const phase: PodPhase = settled ?? (verdict ? 'Failed' : podPhase(phaseInput));
+  const { generation } = pod.metadata;
+  const reason =
+    verdict ??
+    (settled && pod.status?.reason
+      ? { reason: pod.status.reason, message: pod.status.message ?? '' }
+      : undefined);
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    phase,
+    ...(reason ? { reason: reason.reason, message: reason.message } : {}),
+    conditions: podConditions(
+      { ...phaseInput, hasSandbox: readySandbox(input.observed) !== undefined, now: rfc3339(input.nowMs) },
+      phase,
+      pod.status,
+    ),
+    ...addresses(input),
+    startTime: pod.status?.startTime ?? rfc3339(input.startTimeMs),
+    ...(init.length > 0 ? { initContainerStatuses: init } : {}),
+    containerStatuses: containers,
+    ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeral } : {}),
+    qosClass: pod.status?.qosClass ?? qosClass(pod),
+  };
+}

@@ -1,0 +1,93 @@
+// The files of a pod that are no volumes: log folders, hosts file, termination messages.
+import type { Pod } from '../api/generated/types/core-v1.ts';
+import type { Files } from '../os/files.ts';
+import type { Mounts } from '../os/mounts.ts';
+import { podNamespace, podUid } from './pod-format.ts';
+
+export interface KubeletPaths {
+  /** Pods' folders lie below: upstream's /var/lib/kubelet. */
+  readonly root: string;
+  /** Upstream's /var/log/pods. */
+  readonly logs: string;
+}
+
+export interface PodStorage {
+  podDir(uid: string): string;
+  logDirectory(pod: Pod): string;
+  prepare(pod: Pod): Promise<void>;
+  /** Host path of the file. */
+  writeHosts(pod: Pod, text: string): Promise<string>;
+  nodeHosts(): Promise<string>;
+  /** An empty file for one run of a container; its host path. */
+  createTerminationLog(uid: string, container: string, attempt: number): Promise<string>;
+  readTerminationLog(uid: string, container: string, attempt: number): Promise<string | undefined>;
+  prepareContainerLog(pod: Pod, container: string): Promise<void>;
+  readLogTail(path: string, maxBytes: number): Promise<Buffer | undefined>;
+  /** Everything of the pod; mounts that are left are taken down first. */
+  remove(uid: string): Promise<void>;
+  removeLogs(pod: Pod): Promise<void>;
+  /** Uids of pods that have folders. */
+  pods(): Promise<readonly string[]>;
+}
+
+/** Upstream: MaxContainerTerminationMessageLength. */
+export const maxTerminationMessageBytes = 4096;
+
+const isUid = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text);
+
+export function createPodStorage(
+  host: { readonly files: Files; readonly mounts: Mounts },
+  paths: KubeletPaths,
+): PodStorage {
+  const { files } = host;
+  const podDir = (uid: string): string => {
+    if (!isUid(uid)) throw new Error(`${JSON.stringify(uid)} is not a pod's uid`);
+    return `${paths.root}/pods/${uid}`;
+  };
+  const terminationLog = (uid: string, container: string, attempt: number): string =>
+    `${podDir(uid)}/containers/${container}/${attempt}`;
+  const logDirectory = (pod: Pod): string =>
+    `${paths.logs}/${podNamespace(pod)}_${pod.metadata.name}_${podUid(pod)}`;
+  return {
+    podDir,
+    logDirectory,
+    prepare: async (pod) => {
+      await files.makeDirectory(podDir(podUid(pod)), 0o750);
+      await files.makeDirectory(`${podDir(podUid(pod))}/volumes`, 0o750);
+      await files.makeDirectory(logDirectory(pod), 0o755);
+    },
+    writeHosts: async (pod, text) => {
+      const path = `${podDir(podUid(pod))}/etc-hosts`;
+      await files.write(path, text, { mode: 0o644 });
+      return path;
+    },
+    nodeHosts: async () => (await files.readIfThere('/etc/hosts'))?.toString() ?? '',
+    createTerminationLog: async (uid, container, attempt) => {
+      const path = terminationLog(uid, container, attempt);
+      await files.makeDirectory(path.slice(0, path.lastIndexOf('/')), 0o755);
+      // World-writable, as upstream: the program may run as anybody.
+      await files.write(path, '', { mode: 0o666 });
+      return path;
+    },
+    readTerminationLog: async (uid, container, attempt) => {
+      const path = terminationLog(uid, container, attempt);
+      // The container may have put a link or a pipe in its place.
+      if ((await files.lstat(path))?.kind !== 'file') return undefined;
+      await using file = await files.open(path);
+      return (await file.readAt(0, maxTerminationMessageBytes)).toString('utf8');
+    },
+    prepareContainerLog: (pod, container) => files.makeDirectory(`${logDirectory(pod)}/${container}`, 0o755),
+    readLogTail: async (path, maxBytes) => {
+      const info = await files.stat(path);
+      if (info?.kind !== 'file') return undefined;
+      await using file = await files.open(path);
+      return await file.readAt(Math.max(info.sizeBytes - maxBytes, 0), maxBytes);
+    },
+    remove: async (uid) => {
+      await host.mounts.unmountAllBelow(podDir(uid));
+      await files.remove(podDir(uid));
+    },
+    removeLogs: (pod) => files.remove(logDirectory(pod)),
+    pods: async () => (await files.list(`${paths.root}/pods`)).filter(isUid),
+  };
+}

@@ -1,0 +1,154 @@
+// Makes sure that a container's image is on the node, by its pull policy, with back-off.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { ImageService } from '../../rpc-api/cri.ts';
+import type { AuthConfig, Image, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
+import { type AnyContainer, failureText } from '../pod-format.ts';
+import { parseImageReference } from './image-reference.ts';
+import { RestartBackoff } from './restart-backoff.ts';
+
+/** A container that can't start; `reason` is shown in its status, `retryMs` when to try again. */
+export class StartError extends Error {
+  readonly reason: string;
+  readonly retryMs: number;
+  constructor(reason: string, message: string, retryMs: number) {
+    super(message);
+    this.name = 'StartError';
+    this.reason = reason;
+    this.retryMs = retryMs;
+  }
+}
+
+export interface ImagePullerDeps {
+  readonly images: ImageService;
+  readonly clock: Clock;
+  readonly event: (
+    pod: Pod,
+    event: { type: 'Normal' | 'Warning'; reason: string; message: string; container: string },
+  ) => void;
+  /** Credentials of the pod's imagePullSecrets for an image. */
+  readonly credentials: (pod: Pod, image: string) => Promise<readonly AuthConfig[]>;
+}
+
+export interface ImagePuller {
+  /** The image's entry; throws StartError. */
+  ensure(pod: Pod, container: AnyContainer, sandboxConfig: PodSandboxConfig): Promise<Image>;
+}
+
+const pullPolicyOf = (container: AnyContainer, tag: string): string =>
+  container.imagePullPolicy ?? (tag === 'latest' ? 'Always' : 'IfNotPresent');
+
+/** As Go prints: `1.234s`, `12ms`. */
+const goDuration = (ms: number): string =>
+  ms < 1000 ? `${Math.round(ms)}ms` : `${Number((ms / 1000).toFixed(3))}s`;
+
+export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
+  const backoff = new RestartBackoff();
+  const failures = new Map<string, { atMs: number; message: string }>();
+  const underWay = new Map<string, Promise<string>>();
+
+  async function pullOnce(pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<string> {
+    const credentials = await deps.credentials(pod, image);
+    const tries = credentials.length === 0 ? [undefined] : credentials;
+    let failure: unknown;
+    for (const auth of tries) {
+      try {
+        return await deps.images.pullImage({ image }, auth, sandboxConfig);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Two containers that want one image share one pull. */
+  function pull(pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<string> {
+    const known = underWay.get(image);
+    if (known) return known;
+    const work = pullOnce(pod, image, sandboxConfig).finally(() => underWay.delete(image));
+    underWay.set(image, work);
+    return work;
+  }
+
+  async function pullOrBackOff(
+    pod: Pod,
+    container: AnyContainer,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<Image> {
+    const image = container.image ?? '';
+    const key = `${pod.metadata.uid}_${image}`;
+    const say = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
+      deps.event(pod, { type, reason, message, container: container.name });
+    const last = failures.get(key);
+    const remaining = last ? backoff.remainingMs(key, last.atMs, deps.clock.now()) : 0;
+    if (last && remaining > 0) {
+      const message = `Back-off pulling image "${image}"`;
+      say('Normal', 'BackOff', message);
+      say('Warning', 'Failed', 'Error: ImagePullBackOff');
+      throw new StartError('ImagePullBackOff', `${message}: ErrImagePull: ${last.message}`, remaining);
+    }
+    say('Normal', 'Pulling', `Pulling image "${image}"`);
+    const began = deps.clock.monotonic();
+    try {
+      const ref = await pull(pod, image, sandboxConfig);
+      const there = await deps.images.imageStatus({ image: ref });
+      if (!there) throw new Error(`image ${ref} is not there after it was pulled`);
+      failures.delete(key);
+      backoff.reset(key);
+      const took = goDuration(deps.clock.monotonic() - began);
+      say(
+        'Normal',
+        'Pulled',
+        `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${there.size ?? 0} bytes.`,
+      );
+      return there;
+    } catch (error) {
+      const now = deps.clock.now();
+      const message = failureText(error);
+      say('Warning', 'Failed', `Failed to pull image "${image}": ${message}`);
+      say('Warning', 'Failed', 'Error: ErrImagePull');
+      backoff.next(key, last?.atMs ?? now, now);
+      failures.set(key, { atMs: now, message });
+      // The next look, a moment later, shows the back-off, as upstream's next sync does.
+      throw new StartError('ErrImagePull', message, Math.min(backoff.delayMs(key), 5000));
+    }
+  }
+
+  return {
+    ensure: async (pod, container, sandboxConfig) => {
+      const image = container.image ?? '';
+      const say = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
+        deps.event(pod, { type, reason, message, container: container.name });
+      const reference = parseImageReference(image);
+      if (!reference && !/^(sha256:)?[0-9a-f]{64}$/.test(image)) {
+        const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
+        say('Warning', 'InspectFailed', message);
+        say('Warning', 'Failed', 'Error: InvalidImageName');
+        throw new StartError('InvalidImageName', message, 60_000);
+      }
+      const policy = pullPolicyOf(container, reference?.tag ?? '');
+      if (policy === 'Always') return pullOrBackOff(pod, container, sandboxConfig);
+      let there: Image | undefined;
+      try {
+        there = await deps.images.imageStatus({ image });
+      } catch (error) {
+        const message = `Failed to inspect image "${image}": ${failureText(error)}`;
+        say('Warning', 'InspectFailed', message);
+        throw new StartError('ImageInspectError', message, 10_000);
+      }
+      if (there) {
+        say(
+          'Normal',
+          'Pulled',
+          `Container image "${image}" already present on machine and can be accessed by the pod`,
+        );
+        return there;
+      }
+      if (policy !== 'Never') return pullOrBackOff(pod, container, sandboxConfig);
+      const message = `Container image "${image}" is not present with pull policy of Never`;
+      say('Warning', 'ErrImageNeverPull', message);
+      say('Warning', 'Failed', 'Error: ErrImageNeverPull');
+      throw new StartError('ErrImageNeverPull', message, 60_000);
+    },
+  };
+}

@@ -1,0 +1,110 @@
+// Ends containers: preStop within the grace period, then the runtime's stop; sidecars last.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { type KubeletContext, podEvent } from '../kubelet-context.ts';
+import {
+  type ObservedContainer,
+  type ObservedPod,
+  readySandbox,
+  runningContainers,
+} from '../observed-pod.ts';
+import { failureText, findContainer, isSidecar } from '../pod-format.ts';
+import { isGrpcError } from '../../wire/grpc-client.ts';
+import { gracePeriodSeconds } from './container-config.ts';
+import { runHook } from './lifecycle-hooks.ts';
+
+export interface KillInput {
+  readonly pod: Pod;
+  readonly container: ObservedContainer;
+  readonly message?: string;
+  /** Default: the pod's. */
+  readonly graceSeconds?: number | undefined;
+  readonly podIP: string;
+}
+
+/** A program always gets a moment to end by itself. */
+const minimumGraceSeconds = 1;
+
+/** What the API server granted to a deletion, else the pod's own. */
+export const podGraceSeconds = (pod: Pod): number =>
+  pod.metadata.deletionGracePeriodSeconds ?? gracePeriodSeconds(pod);
+
+/** Seconds the hook took. */
+async function preStop(ctx: KubeletContext, input: KillInput, graceSeconds: number): Promise<number> {
+  const { pod, container } = input;
+  const spec = findContainer(pod, container.name);
+  const handler = spec?.lifecycle?.preStop;
+  if (!spec || !handler || graceSeconds <= 0) return 0;
+  const began = ctx.clock.monotonic();
+  const tooLate = new AbortController();
+  const deadline = ctx.clock.sleep(graceSeconds * 1000, tooLate.signal).then(
+    () => 'late' as const,
+    () => 'done' as const,
+  );
+  const hook = runHook(
+    { runtime: ctx.cri.runtime, clock: ctx.clock },
+    { pod, container: spec, containerId: container.id, podIP: input.podIP, handler, signal: tooLate.signal },
+  );
+  try {
+    await Promise.race([hook, deadline]);
+  } catch (error) {
+    ctx.log.warn({ error: failureText(error), container: container.name }, 'preStop failed');
+    podEvent(ctx, pod, {
+      type: 'Warning',
+      reason: 'FailedPreStopHook',
+      message: 'PreStopHook failed',
+      container: container.name,
+    });
+  } finally {
+    tooLate.abort();
+    hook.catch(() => undefined); // its failure after the deadline changes nothing
+  }
+  return (ctx.clock.monotonic() - began) / 1000;
+}
+
+export async function killContainer(ctx: KubeletContext, input: KillInput): Promise<void> {
+  const { pod, container } = input;
+  const grace = input.graceSeconds ?? podGraceSeconds(pod);
+  podEvent(ctx, pod, {
+    type: 'Normal',
+    reason: 'Killing',
+    message: input.message ?? `Stopping container ${container.name}`,
+    container: container.name,
+  });
+  const used = await preStop(ctx, input, grace);
+  const left = Math.max(Math.round(grace - used), minimumGraceSeconds);
+  try {
+    await ctx.cri.runtime.stopContainer(container.id, left);
+  } catch (error) {
+    if (!isGrpcError(error, 'NotFound')) throw error;
+  }
+}
+
+/** All containers of a pod; the sidecars after the others, last one first. */
+export async function killContainers(
+  ctx: KubeletContext,
+  pod: Pod,
+  observed: ObservedPod,
+  graceSeconds: () => number,
+): Promise<void> {
+  const podIP = readySandbox(observed)?.ips[0] ?? '';
+  const began = ctx.clock.monotonic();
+  const left = (): number => graceSeconds() - (ctx.clock.monotonic() - began) / 1000;
+  const sidecarNames = (pod.spec.initContainers ?? []).filter(isSidecar).map((c) => c.name);
+  const running = runningContainers(observed);
+  const kill = (container: ObservedContainer): Promise<void> =>
+    killContainer(ctx, { pod, container, graceSeconds: Math.max(left(), 0), podIP });
+  await Promise.all(running.filter((c) => !sidecarNames.includes(c.name)).map(kill));
+  for (const name of sidecarNames.reverse()) {
+    for (const container of running.filter((c) => c.name === name)) await kill(container);
+  }
+}
+
+export async function stopSandboxes(ctx: KubeletContext, observed: ObservedPod): Promise<void> {
+  for (const sandbox of observed.sandboxes) {
+    try {
+      await ctx.cri.runtime.stopPodSandbox(sandbox.id);
+    } catch (error) {
+      if (!isGrpcError(error, 'NotFound')) throw error;
+    }
+  }
+}

@@ -1,0 +1,158 @@
+// Starts one container of a pod: image, environment, mounts, create, start, postStart; with upstream's events and reasons.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Image, Mount, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
+import { type KubeletContext, podEvent } from '../kubelet-context.ts';
+import { type ObservedPod, latestOf, readySandbox } from '../observed-pod.ts';
+import { type AnyContainer, failureText, podUid } from '../pod-format.ts';
+import type { MountedVolumes } from '../volumes/volume-manager.ts';
+import { containerConfig, imageUserOf } from './container-config.ts';
+import { containerEnvironment, type Environment } from './env-vars.ts';
+import { hostsFile } from './hosts-file.ts';
+import { StartError } from './image-puller.ts';
+import { runHook } from './lifecycle-hooks.ts';
+
+export interface StartInput {
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly observed: ObservedPod;
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  readonly podIPs: readonly string[];
+  readonly volumes: MountedVolumes;
+  readonly handler: string;
+}
+
+/** Upstream tries again with the next sync after 10 s and more. */
+const retryMs = 10_000;
+
+async function environmentOf(ctx: KubeletContext, input: StartInput): Promise<Environment> {
+  const { pod, container } = input;
+  return containerEnvironment({
+    pod,
+    container,
+    services: ctx.services.list(),
+    objects: ctx.objects,
+    fields: { podIPs: input.podIPs, nodeIPs: ctx.nodeIPs, allocatable: ctx.allocatable },
+    skipped: (message) =>
+      podEvent(ctx, pod, {
+        type: 'Warning',
+        reason: 'InvalidEnvironmentVariableNames',
+        message,
+        container: container.name,
+      }),
+  });
+}
+
+async function systemMounts(ctx: KubeletContext, input: StartInput, attempt: number): Promise<Mount[]> {
+  const { pod, container } = input;
+  const mounts: Mount[] = [];
+  const taken = new Set((container.volumeMounts ?? []).map((m) => m.mountPath));
+  if (!taken.has('/etc/hosts') && !taken.has(ctx.nodeOs.hostsFile)) {
+    const nodeHosts = ctx.nodeOs.hostNetwork(pod) ? await ctx.storage.nodeHosts() : undefined;
+    const text = hostsFile(pod, { podIPs: input.podIPs, clusterDomain: ctx.dns.domain, nodeHosts });
+    const hostPath = await ctx.storage.writeHosts(pod, text);
+    mounts.push({ containerPath: ctx.nodeOs.hostsFile, hostPath, readonly: false });
+  }
+  const path = container.terminationMessagePath ?? '/dev/termination-log';
+  if (path !== '') {
+    const hostPath = await ctx.storage.createTerminationLog(podUid(pod), container.name, attempt);
+    mounts.push({ containerPath: ctx.nodeOs.containerPath(path), hostPath, readonly: false });
+  }
+  return mounts;
+}
+
+async function checkImage(ctx: KubeletContext, input: StartInput, image: Image): Promise<void> {
+  const { pod, container } = input;
+  const platform = await ctx.imagePlatform(image.id ?? '');
+  const mismatch = platform && ctx.nodeOs.imageMismatch(pod, platform, input.handler);
+  if (mismatch) throw new StartError('CreateContainerError', mismatch, 60_000);
+  const refused = ctx.nodeOs.breaksNonRoot(pod, container, imageUserOf(image));
+  if (refused) throw new StartError('CreateContainerConfigError', refused, retryMs);
+}
+
+async function withReason<T>(reason: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw new StartError(reason, failureText(error), retryMs);
+  }
+}
+
+async function create(ctx: KubeletContext, input: StartInput, attempt: number): Promise<string> {
+  const { pod, container } = input;
+  const image = await ctx.images.ensure(pod, container, input.sandboxConfig);
+  await checkImage(ctx, input, image);
+  const config = await withReason('CreateContainerConfigError', async () => {
+    const environment = await environmentOf(ctx, input);
+    const mounts = [
+      ...(await input.volumes.mountsOf(container, environment)),
+      ...(await systemMounts(ctx, input, attempt)),
+    ];
+    const target = 'targetContainerName' in container ? (container.targetContainerName ?? '') : '';
+    return containerConfig({
+      pod,
+      container,
+      attempt,
+      image,
+      environment,
+      mounts,
+      nodeOs: ctx.nodeOs,
+      nodeMemoryBytes: ctx.machine.memoryBytes,
+      nodeCpuCount: ctx.machine.cpuCount,
+      targetId: target === '' ? undefined : latestOf(input.observed, target)?.id,
+    });
+  });
+  await ctx.storage.prepareContainerLog(pod, container.name);
+  return withReason('CreateContainerError', () =>
+    ctx.cri.runtime.createContainer(input.sandboxId, config, input.sandboxConfig),
+  );
+}
+
+async function postStart(ctx: KubeletContext, input: StartInput, containerId: string): Promise<void> {
+  const { pod, container } = input;
+  const handler = container.lifecycle?.postStart;
+  if (!handler) return;
+  try {
+    const podIP = input.podIPs[0] ?? '';
+    await runHook(
+      { runtime: ctx.cri.runtime, clock: ctx.clock },
+      { pod, container, containerId, podIP, handler },
+    );
+  } catch (error) {
+    const say = { type: 'Warning', reason: 'FailedPostStartHook', message: 'PostStartHook failed' } as const;
+    podEvent(ctx, pod, { ...say, container: container.name });
+    podEvent(ctx, pod, {
+      type: 'Normal',
+      reason: 'Killing',
+      message: 'FailedPostStartHook',
+      container: container.name,
+    });
+    await ctx.cri.runtime.stopContainer(containerId, pod.spec.terminationGracePeriodSeconds ?? 30);
+    throw new StartError('PostStartHookError', failureText(error), 1000);
+  }
+}
+
+/** Throws StartError; its reason is for the container's status. */
+export async function startContainer(ctx: KubeletContext, input: StartInput): Promise<void> {
+  const { pod, container, observed } = input;
+  const latest = latestOf(observed, container.name);
+  const attempt = latest === undefined ? 0 : latest.restartCount + 1;
+  const say = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
+    podEvent(ctx, pod, { type, reason, message, container: container.name });
+  try {
+    const id = await create(ctx, input, attempt);
+    say('Normal', 'Created', 'Container created');
+    await withReason('RunContainerError', () => ctx.cri.runtime.startContainer(id));
+    say('Normal', 'Started', 'Container started');
+    await postStart(ctx, input, id);
+  } catch (error) {
+    if (error instanceof StartError && /^(Create|Run)Container/.test(error.reason)) {
+      say('Warning', 'Failed', `Error: ${error.message}`);
+    }
+    throw error;
+  }
+}
+
+export const podIPsOf = (ctx: KubeletContext, pod: Pod, observed: ObservedPod): readonly string[] =>
+  ctx.nodeOs.hostNetwork(pod) ? ctx.nodeIPs : (readySandbox(observed)?.ips ?? []);

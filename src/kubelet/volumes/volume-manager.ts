@@ -1,0 +1,34 @@
+// The volumes of pods on this node, as the rest of the kubelet sees them.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Mount } from '../../rpc-api/generated/cri-v1.ts';
+import type { AnyContainer } from '../pod-format.ts';
+
+/** A volume that can't be set up; the container waits and it is tried again. */
+export class VolumeError extends Error {
+  readonly volume: string;
+  constructor(volume: string, message: string) {
+    super(message);
+    this.name = 'VolumeError';
+    this.volume = volume;
+  }
+}
+
+export interface MountedVolumes {
+  /** Mounts of one container; throws Error when a path can't be mounted. */
+  mountsOf(container: AnyContainer, environment: ReadonlyMap<string, string>): Promise<readonly Mount[]>;
+}
+
+export interface VolumeManager {
+  /** Sets up what is missing and refreshes what changed; may be called again at any time. Throws VolumeError. */
+  setUp(pod: Pod, podIPs: readonly string[]): Promise<MountedVolumes>;
+  tearDown(pod: Pod): Promise<void>;
+  /** When the volumes need a refresh by themselves (tokens), milliseconds from now. */
+  refreshInMs(pod: Pod): number | undefined;
+}
+
+/** For simulated nodes: nothing is mounted. */
+export const noVolumes: VolumeManager = {
+  setUp: async () => ({ mountsOf: async () => [] }),
+  tearDown: async () => undefined,
+  refreshInMs: () => undefined,
+};

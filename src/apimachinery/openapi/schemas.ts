@@ -1,0 +1,81 @@
+// Types of the schema as OpenAPI definitions, in the dialects of v2 and v3.
+import type { FieldSchema, JsonObject, SchemaSource, TypeSchema } from '../declaration.ts';
+
+export type Dialect = 'v2' | 'v3';
+
+const refPrefix: Readonly<Record<Dialect, string>> = { v2: '#/definitions/', v3: '#/components/schemas/' };
+export const refTo = (type: string, dialect: Dialect): JsonObject => ({ $ref: refPrefix[dialect] + type });
+
+/** Description of a field when nothing better is known: OpenAPI demands one here and there. */
+const extensions = (field: FieldSchema): JsonObject => ({
+  ...(field.listType ? { 'x-kubernetes-list-type': field.listType } : {}),
+  ...(field.listMapKeys ? { 'x-kubernetes-list-map-keys': [...field.listMapKeys] } : {}),
+  ...(field.mapType ? { 'x-kubernetes-map-type': field.mapType } : {}),
+  ...(field.patchStrategy ? { 'x-kubernetes-patch-strategy': field.patchStrategy } : {}),
+  ...(field.patchMergeKey ? { 'x-kubernetes-patch-merge-key': field.patchMergeKey } : {}),
+});
+
+function fieldSchema(field: FieldSchema, dialect: Dialect): JsonObject {
+  const more = extensions(field);
+  if (field.ref) {
+    const ref = refTo(field.ref, dialect);
+    if (dialect === 'v2') return { ...ref, ...more };
+    // In v3 nothing may stand beside $ref.
+    return field.default === undefined && Object.keys(more).length === 0
+      ? ref
+      : { allOf: [ref], ...(field.default === undefined ? {} : { default: field.default }), ...more };
+  }
+  return {
+    ...(field.type ? { type: field.type } : {}),
+    ...(field.format ? { format: field.format } : {}),
+    ...(field.enum ? { enum: [...field.enum] } : {}),
+    ...(field.items ? { items: fieldSchema(field.items, dialect) } : {}),
+    ...(field.values ? { additionalProperties: fieldSchema(field.values, dialect) } : {}),
+    ...(dialect === 'v3' && field.default !== undefined ? { default: field.default } : {}),
+    ...more,
+  };
+}
+
+export function typeDefinition(type: TypeSchema, dialect: Dialect): JsonObject {
+  const properties: JsonObject = {};
+  for (const [name, field] of Object.entries(type.fields ?? {}))
+    properties[name] = fieldSchema(field, dialect);
+  const oneOf = dialect === 'v3' && type.oneOf ? { oneOf: type.oneOf.map((o) => ({ ...o })) } : {};
+  return {
+    ...(type.type && Object.keys(oneOf).length === 0 ? { type: type.type } : {}),
+    ...(type.format ? { format: type.format } : {}),
+    ...oneOf,
+    ...(type.fields ? { properties } : {}),
+    ...(type.required ? { required: [...type.required] } : {}),
+    ...(type.mapType ? { 'x-kubernetes-map-type': type.mapType } : {}),
+    ...(type.gvk ? { 'x-kubernetes-group-version-kind': type.gvk.map((g) => ({ ...g })) } : {}),
+  };
+}
+
+function refsOf(field: FieldSchema, found: string[]): void {
+  if (field.ref) found.push(field.ref);
+  if (field.items) refsOf(field.items, found);
+  if (field.values) refsOf(field.values, found);
+}
+
+/** The definitions of these types and of all that they refer to, sorted by name. */
+export function definitionsOf(
+  source: SchemaSource,
+  roots: Iterable<string>,
+  dialect: Dialect,
+  own: (type: string) => JsonObject | undefined = () => undefined,
+): JsonObject {
+  const seen = new Map<string, JsonObject>();
+  const queue = [...roots];
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+    if (seen.has(name)) continue;
+    const given = own(name);
+    const type = source.type(name);
+    if (given) seen.set(name, given);
+    else if (type) {
+      seen.set(name, typeDefinition(type, dialect));
+      for (const field of Object.values(type.fields ?? {})) refsOf(field, queue);
+    }
+  }
+  return Object.fromEntries([...seen].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,10 +1,10 @@
 // Services on real nftables: every kind of address and policy, seen with real packets from pods, nodes and outside.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
 import { endpointslices, services } from '../../src/api/generated/resources.ts';
 import type { Service, ServiceSpec } from '../../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../src/api/generated/types/discovery-v1.ts';
+import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
 import type { Informer } from '../../src/client/cache/informer.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';

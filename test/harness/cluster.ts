@@ -1,6 +1,7 @@
 // A whole cluster for an e2e test, made as a user makes it: by the launcher's `up`, in the test's box, in a scratch folder.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';
@@ -17,6 +18,8 @@ export interface TestCluster {
     args: readonly string[],
     options?: { readonly timeoutMs?: number },
   ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
+  /** SIGKILL to one process (`server`, `agent linux-1`), then `up` again, which starts what is not running. */
+  crashAndRepair(role: string): Promise<void>;
   down(): Promise<void>;
 }
 
@@ -45,23 +48,21 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     const { code, stdout, stderr } = await porthole(args, { timeoutMs });
     if (code !== 0) throw new Error(`porthole ${args.join(' ')}: exit code ${code}\n${stdout}${stderr}`);
   };
+  const up = [
+    'up',
+    '--name',
+    name,
+    '--linux',
+    String(options.linux ?? 1),
+    '--windows',
+    String(options.windows ?? 0),
+    '--windows-build',
+    String(options.windowsBuild ?? 20348),
+    '--runtime',
+    options.runtime ?? 'containerd',
+  ];
   try {
-    await must(
-      [
-        'up',
-        '--name',
-        name,
-        '--linux',
-        String(options.linux ?? 1),
-        '--windows',
-        String(options.windows ?? 0),
-        '--windows-build',
-        String(options.windowsBuild ?? 20348),
-        '--runtime',
-        options.runtime ?? 'containerd',
-      ],
-      600_000,
-    );
+    await must(up, 600_000);
   } catch (error) {
     scratch.remove();
     throw error;
@@ -74,6 +75,13 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     kubectl: await kubectlFor(kubeconfig),
     oldKubectl: await kubectlFor(kubeconfig, '1.20'),
     porthole,
+    crashAndRepair: async (role) => {
+      const state = readClusterState(clusterPaths(scratch.path, name));
+      const record = state?.processes.find((process) => process.role === role);
+      if (!record) throw new Error(`no process ${role} in ${JSON.stringify(state?.processes)}`);
+      process.kill(record.pid, 'SIGKILL');
+      await must(up, 120_000);
+    },
     down: async () => {
       await must(['down', '--name', name], 120_000);
       scratch.remove();

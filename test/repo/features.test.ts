@@ -17,7 +17,10 @@ const rows: Row[] = readFileSync('docs/FEATURES.md', 'utf8')
 
 test('all 92 capabilities of the founding documents have a row, once', () => {
   const ids = rows.map((row) => row.id).filter((id) => /^\d+$/.test(id));
-  assert.deepEqual(ids, Array.from({ length: 92 }, (_, i) => String(i + 1)));
+  assert.deepEqual(
+    ids,
+    Array.from({ length: 92 }, (_, i) => String(i + 1)),
+  );
 });
 
 test('a row works, works in part, or does not yet', () => {
@@ -28,6 +31,7 @@ test('each row that works names tests that exist', () => {
   for (const row of rows.filter((one) => one.state === 'works')) {
     const files = [...row.shown.matchAll(/`([^`]+\.(?:test|e2e)\.ts)`/g)].map((match) => match[1]!);
     assert.ok(files.length > 0, `row ${row.id} works, but names no test`);
-    for (const file of files) assert.ok(existsSync(file), `row ${row.id} names ${file}, which does not exist`);
+    for (const file of files)
+      assert.ok(existsSync(file), `row ${row.id} names ${file}, which does not exist`);
   }
 });

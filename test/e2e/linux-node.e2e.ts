@@ -1,0 +1,569 @@
+// A Linux node as a user sees it: real containers through containerd and runc, driven by the real kubectl 1.36 and 1.20.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import type { Kubectl } from '../harness/kubectl.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+const image = 'porthole.local/sample/busybox:1';
+
+interface PodView {
+  readonly metadata: { readonly uid: string };
+  readonly status: {
+    readonly phase: string;
+    readonly podIP?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly {
+      readonly restartCount: number;
+      readonly containerID?: string;
+      readonly ready: boolean;
+      readonly state?: {
+        readonly waiting?: { readonly reason: string; readonly message?: string };
+        readonly terminated?: {
+          readonly reason: string;
+          readonly exitCode: number;
+          readonly message?: string;
+        };
+      };
+      readonly lastState?: {
+        readonly terminated?: {
+          readonly reason: string;
+          readonly exitCode: number;
+          readonly message?: string;
+        };
+      };
+    }[];
+  };
+}
+
+let cluster: TestCluster;
+let kubectl: Kubectl;
+before(async () => {
+  cluster = await startTestCluster({ linux: 1, windows: 0 });
+  kubectl = cluster.kubectl;
+  const loaded = await cluster.porthole(['image', 'build-samples', '--name', cluster.name], {
+    timeoutMs: 300_000,
+  });
+  assert.equal(loaded.code, 0, loaded.stderr);
+});
+after(() => cluster?.down());
+
+const pod = (name: string, container: object, spec: object = {}): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: name } },
+    spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image, ...container }], ...spec },
+  });
+const view = (name: string): Promise<PodView> => kubectl.json<PodView>(['get', 'pod', name]);
+const ready = (name: string): Promise<string> =>
+  kubectl.ok(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s']);
+const phase = (name: string, wanted: string): Promise<PodView> =>
+  eventually(async () => {
+    const seen = await view(name);
+    assert.equal(seen.status.phase, wanted);
+    return seen;
+  });
+const forever = { command: ['sh', '-c', 'trap "exit 0" TERM; while true; do sleep 1 & wait $!; done'] };
+
+describe('a Linux node', () => {
+  test('is Ready, with its addresses, capacity and pod CIDR', async () => {
+    const [node] = (
+      await kubectl.json<{
+        items: {
+          spec: { podCIDR: string };
+          status: {
+            nodeInfo: Record<string, string>;
+            allocatable: Record<string, string>;
+            conditions: { type: string; status: string }[];
+          };
+        }[];
+      }>(['get', 'nodes'])
+    ).items;
+    assert.match(node!.spec.podCIDR, /^10\.\d+\.\d+\.0\/24$/);
+    assert.equal(node!.status.nodeInfo['operatingSystem'], 'linux');
+    assert.match(node!.status.nodeInfo['containerRuntimeVersion']!, /^containerd:\/\//);
+    assert.equal(node!.status.conditions.find((condition) => condition.type === 'Ready')?.status, 'True');
+    assert.equal(node!.status.allocatable['pods'], '110');
+  });
+});
+
+for (const version of ['1.36', '1.20'] as const) {
+  describe(`kubectl ${version}`, () => {
+    const tool = (): Kubectl => (version === '1.36' ? cluster.kubectl : cluster.oldKubectl);
+    const name = `talk-${version.replace('.', '-')}`;
+    before(async () => {
+      await kubectl.apply(
+        pod(name, {
+          command: [
+            'sh',
+            '-c',
+            'echo one; echo two >&2; echo three; mkdir /www; echo hello > /www/index.html; exec httpd -f -p 8080 -h /www',
+          ],
+        }),
+      );
+      await ready(name);
+    });
+
+    test('logs: all, --tail, --since, --timestamps', async () => {
+      await eventually(async () => assert.equal(await tool().ok(['logs', name]), 'one\ntwo\nthree\n'));
+      assert.equal(await tool().ok(['logs', name, '--tail=1']), 'three\n');
+      assert.equal(await tool().ok(['logs', name, '--since=1h', '-c', 'main']), 'one\ntwo\nthree\n');
+      assert.match(
+        await tool().ok(['logs', name, '--tail=1', '--timestamps']),
+        /^\d{4}-\d\d-\d\dT[\d:.]+Z three\n$/,
+      );
+    });
+
+    test('exec gives output, errors and the exit code', async () => {
+      const result = await tool().run(['exec', name, '--', 'sh', '-c', 'echo out; echo err >&2; exit 7']);
+      assert.deepEqual([result.code, result.stdout], [7, 'out\n']);
+      assert.match(result.stderr, /err\n.*exit code 7/s);
+    });
+
+    test('exec -i passes standard input to its end', async () => {
+      const text = `${'x'.repeat(100_000)}\n`;
+      assert.equal(
+        (await tool().ok(['exec', '-i', name, '--', 'wc', '-c'], { input: text })).trim(),
+        String(text.length),
+      );
+    });
+
+    test('exec -it is a terminal', async () => {
+      const script = 'tty; stty size; exit 3\n';
+      const { stdout } = await linuxProcesses.run(
+        'socat',
+        ['-t', '20', '-', `EXEC:"${tool().path} exec -it ${name} -- sh",pty,setsid,ctty,raw,echo=0,stderr`],
+        { env: tool().env, input: script, timeoutMs: 30_000 },
+      );
+      assert.match(stdout.toString(), /\/dev\/(pts\/\d+|console)/);
+    });
+
+    test('cp copies a file there and back', async () => {
+      const scratch = scratchDirectory('cp');
+      try {
+        writeFileSync(join(scratch.path, 'there'), 'content\n');
+        await tool().ok(['cp', join(scratch.path, 'there'), `${name}:/tmp/file`]);
+        await tool().ok(['cp', `${name}:/tmp/file`, join(scratch.path, 'back')]);
+        assert.equal(readFileSync(join(scratch.path, 'back'), 'utf8'), 'content\n');
+      } finally {
+        scratch.remove();
+      }
+    });
+
+    test('port-forward carries requests', async () => {
+      const child = linuxProcesses.spawn(tool().path, ['port-forward', name, ':8080'], { env: tool().env });
+      try {
+        const line = await new Promise<string>((resolve, reject) => {
+          child.stdout!.once('data', (data: Buffer) => resolve(data.toString()));
+          child.stderr!.once('data', (data: Buffer) => reject(new Error(data.toString())));
+        });
+        const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+        for (let i = 0; i < 3; i++)
+          assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), 'hello\n');
+      } finally {
+        child.kill('SIGINT');
+        await child.exited;
+      }
+    });
+
+    test('attach shows what the process prints', async () => {
+      const own = `${name}-attach`;
+      await kubectl.apply(
+        pod(
+          own,
+          { command: ['sh', '-c', 'read line; echo "got $line"; sleep 0.2'], stdin: true, stdinOnce: true },
+          { restartPolicy: 'Never' },
+        ),
+      );
+      await ready(own);
+      const { stdout } = await tool().run(['attach', '-i', own], { input: 'ping\n', timeoutMs: 30_000 });
+      assert.match(stdout, /got ping/);
+      await phase(own, 'Succeeded');
+    });
+  });
+}
+
+describe('a pod', () => {
+  test('follows its logs until it ends, and keeps those of the container before', async () => {
+    await kubectl.apply(
+      pod(
+        'counts',
+        {
+          command: [
+            'sh',
+            '-c',
+            'for i in 1 2 3; do echo $i; sleep 0.1; done; [ -e /state/again ] && sleep 600; touch /state/again',
+          ],
+          volumeMounts: [{ name: 'state', mountPath: '/state' }],
+        },
+        { volumes: [{ name: 'state', emptyDir: {} }] },
+      ),
+    );
+    await eventually(async () =>
+      assert.equal((await view('counts')).status.containerStatuses?.[0]?.restartCount, 1),
+    );
+    assert.equal(await kubectl.ok(['logs', 'counts', '--previous']), '1\n2\n3\n');
+    await kubectl.apply(
+      pod(
+        'follows',
+        { command: ['sh', '-c', 'for i in 1 2 3; do echo $i; sleep 0.2; done'] },
+        { restartPolicy: 'Never' },
+      ),
+    );
+    await eventually(async () => assert.match(await kubectl.ok(['logs', 'follows']), /1/));
+    assert.equal(await kubectl.ok(['logs', '-f', 'follows']), '1\n2\n3\n');
+  });
+
+  test('has its environment from everywhere', async () => {
+    await kubectl.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'List',
+        items: [
+          {
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { name: 'settings' },
+            data: { COLOUR: 'green', SIZE: 'XL' },
+          },
+          {
+            apiVersion: 'v1',
+            kind: 'Secret',
+            metadata: { name: 'hidden' },
+            stringData: { PASSWORD: 'pässword' },
+          },
+        ],
+      }),
+    );
+    await kubectl.apply(
+      pod(
+        'env',
+        {
+          command: ['sh', '-c', 'env; echo "args: $0 $1"', '$(COMBINED)', '$(MISSING)'],
+          envFrom: [{ configMapRef: { name: 'settings' }, prefix: 'CM_' }],
+          env: [
+            { name: 'PLAIN', value: 'a value' },
+            { name: 'COMBINED', value: '$(PLAIN)!' },
+            { name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'hidden', key: 'PASSWORD' } } },
+            { name: 'MY_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+            { name: 'MY_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+            {
+              name: 'MY_LIMIT',
+              valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } },
+            },
+          ],
+          resources: { limits: { memory: '64Mi', cpu: '200m' } },
+        },
+        { restartPolicy: 'Never' },
+      ),
+    );
+    const seen = await phase('env', 'Succeeded');
+    const log = await kubectl.ok(['logs', 'env']);
+    for (const line of [
+      'CM_COLOUR=green',
+      'CM_SIZE=XL',
+      'PLAIN=a value',
+      'COMBINED=a value!',
+      'PASSWORD=pässword',
+      'MY_NAME=env',
+      `MY_IP=${seen.status.podIP}`,
+      'MY_LIMIT=64',
+      'KUBERNETES_SERVICE_PORT=443',
+    ]) {
+      assert.ok(log.split('\n').includes(line), `${line} in\n${log}`);
+    }
+    assert.match(log, /args: a value! \$\(MISSING\)/);
+  });
+
+  test('sees volumes of every kind, and a changed ConfigMap without a restart', async () => {
+    await kubectl.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'files' },
+        data: { 'a.txt': 'before' },
+      }),
+    );
+    await kubectl.apply(
+      pod(
+        'volumes',
+        {
+          ...forever,
+          volumeMounts: [
+            { name: 'config', mountPath: '/config' },
+            { name: 'all', mountPath: '/all' },
+            { name: 'scratch', mountPath: '/scratch' },
+            { name: 'config', mountPath: '/one/a.txt', subPath: 'a.txt' },
+            { name: 'memory', mountPath: '/memory' },
+          ],
+        },
+        {
+          volumes: [
+            { name: 'config', configMap: { name: 'files', defaultMode: 0o440 } },
+            { name: 'scratch', emptyDir: {} },
+            { name: 'memory', emptyDir: { medium: 'Memory' } },
+            {
+              name: 'all',
+              projected: {
+                sources: [
+                  { configMap: { name: 'files', items: [{ key: 'a.txt', path: 'nested/b.txt' }] } },
+                  {
+                    downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] },
+                  },
+                  { serviceAccountToken: { path: 'token', audience: 'somebody', expirationSeconds: 3600 } },
+                ],
+              },
+            },
+          ],
+        },
+      ),
+    );
+    await ready('volumes');
+    const read = (path: string): Promise<string> => kubectl.ok(['exec', 'volumes', '--', 'cat', path]);
+    assert.equal(await read('/config/a.txt'), 'before');
+    assert.equal(await read('/one/a.txt'), 'before');
+    assert.equal(await read('/all/nested/b.txt'), 'before');
+    assert.equal((await read('/all/labels')).trim(), 'app="volumes"');
+    assert.equal((await read('/all/token')).split('.').length, 3);
+    assert.match(
+      await kubectl.ok(['exec', 'volumes', '--', 'stat', '-L', '-c', '%a', '/config/a.txt']),
+      /440/,
+    );
+    assert.match(await kubectl.ok(['exec', 'volumes', '--', 'mount']), /tmpfs on \/memory/);
+    await kubectl.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'files' },
+        data: { 'a.txt': 'after' },
+      }),
+    );
+    await eventually(async () => assert.equal(await read('/config/a.txt'), 'after'), { timeoutMs: 90_000 });
+    assert.equal((await view('volumes')).status.containerStatuses?.[0]?.restartCount, 0);
+  });
+
+  test('talks to the API with its own token', async () => {
+    await kubectl.apply(
+      pod(
+        'token',
+        {
+          command: [
+            'sh',
+            '-c',
+            'cd /var/run/secrets/kubernetes.io/serviceaccount; cat namespace; ls ca.crt token',
+          ],
+        },
+        { restartPolicy: 'Never' },
+      ),
+    );
+    await phase('token', 'Succeeded');
+    assert.equal(await kubectl.ok(['logs', 'token']), 'defaultca.crt\ntoken\n');
+  });
+
+  test('runs init containers in order, then its containers', async () => {
+    const write = (text: string): object => ({
+      name: text,
+      image,
+      command: ['sh', '-c', `echo ${text} >> /shared/log`],
+      volumeMounts: [{ name: 'shared', mountPath: '/shared' }],
+    });
+    await kubectl.apply(
+      pod(
+        'inits',
+        { command: ['cat', '/shared/log'], volumeMounts: [{ name: 'shared', mountPath: '/shared' }] },
+        {
+          restartPolicy: 'Never',
+          initContainers: [write('first'), write('second')],
+          volumes: [{ name: 'shared', emptyDir: {} }],
+        },
+      ),
+    );
+    await phase('inits', 'Succeeded');
+    assert.equal(await kubectl.ok(['logs', 'inits']), 'first\nsecond\n');
+  });
+
+  test('has its limits as cgroups, and is OOMKilled past its memory', async () => {
+    await kubectl.apply(
+      pod(
+        'hog',
+        {
+          command: ['sh', '-c', 'x=a; while true; do x=$x$x; done'],
+          resources: { limits: { memory: '32Mi' } },
+        },
+        { restartPolicy: 'Never' },
+      ),
+    );
+    const seen = await phase('hog', 'Failed');
+    assert.equal(seen.status.containerStatuses?.[0]?.state?.terminated?.reason, 'OOMKilled');
+    assert.equal(seen.status.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
+  });
+
+  test('is restarted by its liveness probe, and is Ready by its readiness probe', async () => {
+    await kubectl.apply(
+      pod('probed', {
+        command: ['sh', '-c', 'mkdir -p /www; touch /alive; exec httpd -f -p 8080 -h /www'],
+        livenessProbe: { exec: { command: ['cat', '/alive'] }, periodSeconds: 1, failureThreshold: 1 },
+        readinessProbe: { httpGet: { path: '/ready', port: 8080 }, periodSeconds: 1 },
+        startupProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+      }),
+    );
+    await phase('probed', 'Running');
+    assert.equal((await view('probed')).status.containerStatuses?.[0]?.ready, false);
+    await kubectl.ok(['exec', 'probed', '--', 'touch', '/www/ready']);
+    await ready('probed');
+    await kubectl.ok(['exec', 'probed', '--', 'rm', '/alive']);
+    await eventually(async () =>
+      assert.equal((await view('probed')).status.containerStatuses?.[0]?.restartCount, 1),
+    );
+    assert.match(
+      await kubectl.ok(['get', 'events', '--field-selector', 'involvedObject.name=probed']),
+      /Unhealthy.*Liveness probe failed/,
+    );
+  });
+
+  test('that crashes is restarted with back-off; its termination message is kept', async () => {
+    await kubectl.apply(
+      pod('crashes', { command: ['sh', '-c', 'echo last words > /dev/termination-log; exit 4'] }),
+    );
+    await eventually(async () => {
+      const [status] = (await view('crashes')).status.containerStatuses ?? [];
+      assert.equal(status?.state?.waiting?.reason, 'CrashLoopBackOff');
+      assert.equal(status?.lastState?.terminated?.exitCode, 4);
+      assert.equal(status?.lastState?.terminated?.message, 'last words\n');
+    });
+  });
+
+  test('that is deleted gets its time to end', async () => {
+    await kubectl.apply(
+      pod(
+        'graceful',
+        {
+          command: ['sh', '-c', 'trap "echo bye > /out/said; exit 0" TERM; while true; do sleep 0.1; done'],
+          volumeMounts: [{ name: 'out', mountPath: '/out' }],
+        },
+        {
+          terminationGracePeriodSeconds: 20,
+          volumes: [
+            { name: 'out', hostPath: { path: join(cluster.home, 'graceful'), type: 'DirectoryOrCreate' } },
+          ],
+        },
+      ),
+    );
+    await ready('graceful');
+    await kubectl.ok(['delete', 'pod', 'graceful', '--timeout=60s']);
+    assert.equal(readFileSync(join(cluster.home, 'graceful/said'), 'utf8'), 'bye\n');
+  });
+
+  test('says why its image can not be had', async () => {
+    await kubectl.apply(
+      pod('no-image', { image: 'porthole.local/sample/nothing:1', imagePullPolicy: 'Never' }),
+    );
+    await eventually(async () =>
+      assert.equal(
+        (await view('no-image')).status.containerStatuses?.[0]?.state?.waiting?.reason,
+        'ErrImageNeverPull',
+      ),
+    );
+  });
+});
+
+describe('workloads', () => {
+  test('a Deployment rolls out, scales, and rolls back', async () => {
+    await kubectl.ok([
+      'create',
+      'deployment',
+      'web',
+      `--image=${image}`,
+      '--replicas=2',
+      '--',
+      'sh',
+      '-c',
+      'exec httpd -f -p 8080',
+    ]);
+    await kubectl.ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
+    await kubectl.ok(['set', 'env', 'deployment/web', 'VERSION=2']);
+    await kubectl.ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
+    await kubectl.ok(['scale', 'deployment/web', '--replicas=3']);
+    await kubectl.ok(['rollout', 'undo', 'deployment/web']);
+    await kubectl.ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
+    assert.equal(
+      await kubectl.ok([
+        'get',
+        'deployment',
+        'web',
+        '-o',
+        'jsonpath={.spec.template.spec.containers[0].env}{.status.readyReplicas}',
+      ]),
+      '3',
+    );
+    await kubectl.ok(['delete', 'deployment', 'web']);
+    await eventually(async () =>
+      assert.equal(await kubectl.ok(['get', 'pods', '-l', 'app=web', '-o', 'name']), ''),
+    );
+  });
+
+  test('a Job runs to completion', async () => {
+    await kubectl.ok(['create', 'job', 'sums', `--image=${image}`, '--', 'sh', '-c', 'echo $((6*7))']);
+    await kubectl.ok(['wait', '--for=condition=complete', 'job/sums', '--timeout=60s']);
+    assert.equal(await kubectl.ok(['logs', 'job/sums']), '42\n');
+  });
+
+  test('a DaemonSet has a pod on each node', async () => {
+    const template = {
+      metadata: { labels: { app: 'daemon' } },
+      spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image, ...forever }] },
+    };
+    await kubectl.apply(
+      JSON.stringify({
+        apiVersion: 'apps/v1',
+        kind: 'DaemonSet',
+        metadata: { name: 'daemon' },
+        spec: { selector: { matchLabels: { app: 'daemon' } }, template },
+      }),
+    );
+    await kubectl.ok(['rollout', 'status', 'daemonset/daemon', '--timeout=60s']);
+  });
+});
+
+describe('restarts', () => {
+  test('of the agent leave running containers alone', async () => {
+    await kubectl.apply(pod('stays', forever));
+    await ready('stays');
+    const id = (await view('stays')).status.containerStatuses![0]!.containerID;
+    await cluster.crashAndRepair('agent linux-1');
+    await kubectl.apply(pod('after-agent', { command: ['true'] }, { restartPolicy: 'Never' }));
+    await phase('after-agent', 'Succeeded');
+    const [status] = (await view('stays')).status.containerStatuses!;
+    assert.deepEqual([status!.containerID, status!.restartCount], [id, 0]);
+    assert.equal((await kubectl.ok(['exec', 'stays', '--', 'echo', 'here'])).trim(), 'here');
+  });
+
+  test('of the server after kill -9 lose nothing that was acknowledged', async () => {
+    await kubectl.ok(['create', 'configmap', 'kept', '--from-literal=a=1']);
+    const before = await kubectl.ok([
+      'get',
+      'configmap',
+      'kept',
+      '-o',
+      'jsonpath={.metadata.uid} {.metadata.resourceVersion}',
+    ]);
+    await cluster.crashAndRepair('server');
+    assert.equal(
+      await kubectl.ok([
+        'get',
+        'configmap',
+        'kept',
+        '-o',
+        'jsonpath={.metadata.uid} {.metadata.resourceVersion}',
+      ]),
+      before,
+    );
+    await kubectl.apply(pod('after-server', { command: ['true'] }, { restartPolicy: 'Never' }));
+    await phase('after-server', 'Succeeded');
+  });
+});

@@ -1,0 +1,112 @@
+// Reads the protobuf wire format; every length is checked against what is there.
+import { DecodeError } from '../../schema-errors.ts';
+
+const text = new TextDecoder('utf-8', { fatal: false });
+
+export class ProtoReader {
+  #at: number;
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+
+  constructor(bytes: Uint8Array, start: number = 0, end: number = bytes.length) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  get done(): boolean {
+    return this.#at >= this.#end;
+  }
+
+  /** A varint as a whole number; values beyond 2^53 are refused, because JSON numbers could not hold them. */
+  varint(): number {
+    let value = 0;
+    let scale = 1;
+    const start = this.#at;
+    for (let i = 0; i < 10; i++) {
+      if (this.#at >= this.#end) throw unexpectedEnd();
+      const byte = this.#bytes[this.#at++]!;
+      if (i < 7) {
+        value += (byte & 127) * scale;
+        scale *= 128;
+      }
+      if (byte < 128) return i < 7 ? value : this.#wide(start);
+    }
+    throw new DecodeError('proto: integer overflow');
+  }
+
+  /** The rare long form: negative numbers take ten bytes. */
+  #wide(start: number): number {
+    let value = 0n;
+    for (let at = start, shift = 0n; at < this.#at; at++, shift += 7n)
+      value |= BigInt(this.#bytes[at]! & 127) << shift;
+    const signed = Number(BigInt.asIntN(64, value));
+    if (!Number.isSafeInteger(signed)) throw new DecodeError('proto: integer overflow');
+    return signed;
+  }
+
+  tag(): { readonly number: number; readonly wireType: number } {
+    const key = this.varint();
+    const number = Math.floor(key / 8);
+    if (number <= 0) throw new DecodeError(`proto: illegal tag ${number} (wire type ${key % 8})`);
+    return { number, wireType: key % 8 };
+  }
+
+  double(): number {
+    if (this.#at + 8 > this.#end) throw unexpectedEnd();
+    const view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset + this.#at, 8);
+    this.#at += 8;
+    return view.getFloat64(0, true);
+  }
+
+  /** A view of the next length-delimited field. */
+  bytes(): Uint8Array {
+    const [start, end] = this.#span();
+    return this.#bytes.subarray(start, end);
+  }
+
+  string(): string {
+    const [start, end] = this.#span();
+    if (end - start < 32) {
+      let out = '';
+      for (let i = start; i < end; i++) {
+        const c = this.#bytes[i]!;
+        if (c > 127) return text.decode(this.#bytes.subarray(start, end));
+        out += String.fromCharCode(c);
+      }
+      return out;
+    }
+    return text.decode(this.#bytes.subarray(start, end));
+  }
+
+  message(): ProtoReader {
+    const [start, end] = this.#span();
+    return new ProtoReader(this.#bytes, start, end);
+  }
+
+  #span(): [number, number] {
+    const length = this.varint();
+    if (length < 0) throw new DecodeError('proto: negative length found during unmarshaling');
+    const start = this.#at;
+    const end = start + length;
+    if (end > this.#end) throw unexpectedEnd();
+    this.#at = end;
+    return [start, end];
+  }
+
+  /** Passes over a field that the type does not have. */
+  skip(wireType: number): void {
+    if (wireType === 0) this.varint();
+    else if (wireType === 1) this.#forward(8);
+    else if (wireType === 2) this.#span();
+    else if (wireType === 5) this.#forward(4);
+    else throw new DecodeError(`proto: illegal wireType ${wireType}`);
+  }
+
+  #forward(count: number): void {
+    if (this.#at + count > this.#end) throw unexpectedEnd();
+    this.#at += count;
+  }
+}
+
+const unexpectedEnd = (): DecodeError => new DecodeError('unexpected EOF');

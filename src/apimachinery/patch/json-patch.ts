@@ -1,0 +1,171 @@
+// JSON patch (RFC 6902) with the limits and answers of kube-apiserver.
+import type { Json, JsonObject } from '../declaration.ts';
+import { badRequest } from '../errors.ts';
+import { isJsonObject, jsonEqual, own, put } from './own-property.ts';
+import { assertShallow, tooLarge, unprocessable } from './patch-error.ts';
+
+/** Upstream's maxJSONPatchOperations. */
+const maxOperations = 10_000;
+/** What `copy` may add up to, in bytes of JSON: upstream's AccumulatedCopySizeLimit. */
+const maxCopiedBytes = 3 << 20;
+
+/** The patched object; `live` is not changed. Throws StatusError 400, 413 or 422. */
+export function applyJsonPatch(live: JsonObject, patch: Json): JsonObject {
+  if (!Array.isArray(patch))
+    throw badRequest(
+      `json: cannot unmarshal ${isJsonObject(patch) ? 'object' : typeof patch} into Go value of type jsonpatch.Patch`,
+    );
+  if (patch.length > maxOperations)
+    throw tooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`);
+  assertShallow(patch);
+  const document = new PatchedDocument(live);
+  for (const operation of patch) {
+    if (!isJsonObject(operation))
+      throw badRequest('json: cannot unmarshal value into Go value of type jsonpatch.Operation');
+    document.run(operation);
+  }
+  return document.result();
+}
+
+type Container = JsonObject | Json[];
+
+/** Copies only the containers on the way to a change. */
+class PatchedDocument {
+  readonly #root: { root: Json };
+  readonly #mine = new Set<Container>();
+  #copied = 0;
+
+  constructor(live: JsonObject) {
+    this.#root = { root: live };
+    this.#mine.add(this.#root);
+  }
+
+  result(): JsonObject {
+    if (!isJsonObject(this.#root.root)) throw unprocessable();
+    return this.#root.root;
+  }
+
+  run(operation: JsonObject): void {
+    const path = pointer(own(operation, 'path'));
+    switch (own(operation, 'op')) {
+      case 'add':
+        return this.#add(path, valueOf(operation));
+      case 'remove':
+        this.#take(path);
+        return;
+      case 'replace': {
+        const value = valueOf(operation);
+        this.#get(path);
+        const [container, key] = this.#containerOf(path);
+        if (Array.isArray(container)) container[indexIn(container, key, container.length - 1)] = value;
+        else put(container, key, value);
+        return;
+      }
+      case 'move':
+        return this.#add(path, this.#take(pointer(own(operation, 'from'))));
+      case 'copy': {
+        const value = this.#get(pointer(own(operation, 'from')));
+        this.#copied += JSON.stringify(value).length;
+        if (this.#copied > maxCopiedBytes) throw unprocessable();
+        // Shared from now on by two places: neither may be changed in place.
+        this.#disown(value);
+        return this.#add(path, value);
+      }
+      case 'test':
+        return this.#test(path, own(operation, 'value'));
+      default:
+        throw unprocessable();
+    }
+  }
+
+  #test(path: readonly string[], expected: Json | undefined): void {
+    const actual = this.#find(path);
+    // A member that is not there equals null.
+    if (!jsonEqual(actual ?? null, expected ?? null)) throw unprocessable();
+  }
+
+  #add(path: readonly string[], value: Json): void {
+    const [container, key] = this.#containerOf(path);
+    if (!Array.isArray(container)) put(container, key, value);
+    else if (key === '-') container.push(value);
+    else container.splice(indexIn(container, key, container.length, 1), 0, value);
+  }
+
+  #take(path: readonly string[]): Json {
+    const value = this.#get(path);
+    if (path.length === 0) throw unprocessable();
+    const [container, key] = this.#containerOf(path);
+    if (Array.isArray(container)) container.splice(indexIn(container, key, container.length - 1), 1);
+    else delete container[key];
+    return value;
+  }
+
+  #get(path: readonly string[]): Json {
+    const value = this.#find(path);
+    if (value === undefined) throw unprocessable();
+    return value;
+  }
+
+  #find(path: readonly string[]): Json | undefined {
+    let value: Json | undefined = this.#root.root;
+    for (const key of path) {
+      if (Array.isArray(value)) value = value[indexIn(value, key, value.length - 1)];
+      else if (isJsonObject(value)) value = own(value, key);
+      else return undefined;
+    }
+    return value;
+  }
+
+  /** The container of the last step, ours to change. */
+  #containerOf(path: readonly string[]): [Container, string] {
+    let container: Container = this.#root;
+    let key = 'root';
+    for (const step of path) {
+      const child: Json | undefined = Array.isArray(container)
+        ? container[indexIn(container, key, container.length - 1)]
+        : own(container, key);
+      if (typeof child !== 'object' || child === null) throw unprocessable();
+      const mine: Container = this.#mine.has(child)
+        ? child
+        : Array.isArray(child)
+          ? [...child]
+          : { ...child };
+      this.#mine.add(mine);
+      if (Array.isArray(container)) container[indexIn(container, key, container.length - 1)] = mine;
+      else put(container, key, mine);
+      container = mine;
+      key = step;
+    }
+    return [container, key];
+  }
+
+  #disown(value: Json): void {
+    if (typeof value !== 'object' || value === null || !this.#mine.delete(value)) return;
+    for (const child of Object.values(value)) if (child !== undefined) this.#disown(child);
+  }
+}
+
+function valueOf(operation: JsonObject): Json {
+  const value = own(operation, 'value');
+  if (value === undefined) throw unprocessable();
+  return value;
+}
+
+function pointer(text: Json | undefined): string[] {
+  if (typeof text !== 'string') throw unprocessable();
+  if (text === '') return [];
+  if (!text.startsWith('/')) throw unprocessable();
+  return text
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** Negative indices count from the end, as upstream's library allows. */
+function indexIn(list: readonly Json[], text: string, last: number, beyond = 0): number {
+  if (!/^-?[0-9]{1,9}$/.test(text)) throw unprocessable();
+  const index = Number(text);
+  const at = index < 0 ? index + list.length + beyond : index;
+  if (at < 0 || at > last) throw unprocessable();
+  return at;
+}

@@ -1,0 +1,198 @@
+// Strategic merge patch: lists of objects merge by key, with the directives $patch, $retainKeys,
+// $deleteFromPrimitiveList and $setElementOrder. Follows upstream's strategicpatch step by step.
+import type { Json, JsonObject, SchemaSource } from '../declaration.ts';
+import { badRequest } from '../errors.ts';
+import { assertFollows, inOrder } from './element-order.ts';
+import { isJsonObject, jsonEqual, own, put } from './own-property.ts';
+import { assertShallow, unclassified, unprocessable } from './patch-error.ts';
+import type { PatchMeta, PatchSchema } from './patch-schema.ts';
+import { patchMetaOf, patchSchemaOf } from './patch-schema.ts';
+
+const directive = '$patch';
+const retainKeys = '$retainKeys';
+const deletePrefix = '$deleteFromPrimitiveList/';
+const orderPrefix = '$setElementOrder/';
+
+/** The patched object; `live` is not changed. `type` is the full name of its type. Throws StatusError. */
+export function applyStrategicMergePatch(
+  live: JsonObject,
+  patch: Json,
+  source: SchemaSource,
+  type: string,
+): JsonObject {
+  if (!isJsonObject(patch)) throw badRequest('invalid JSON document');
+  assertShallow(patch);
+  return mergeMap(live, patch, patchSchemaOf(source, type));
+}
+
+function mergeMap(original: JsonObject, patch: JsonObject, schema: PatchSchema): JsonObject {
+  if (Object.hasOwn(patch, directive)) return replaceOrDelete(patch);
+  const result: JsonObject = { ...original };
+  const rest = new Map(Object.entries(patch));
+  retainOnly(result, rest);
+  for (const [key, order] of rest)
+    if (key.startsWith(orderPrefix)) setOrder(result, rest, key, order, schema);
+  for (const [key, value] of rest) {
+    if (key.startsWith(deletePrefix)) deleteFrom(result, key.slice(deletePrefix.length), value);
+    else mergeMember(result, key, value, schema);
+  }
+  return result;
+}
+
+/** `$patch: replace` takes the rest of the patch as it is, `$patch: delete` leaves nothing. */
+function replaceOrDelete(patch: JsonObject): JsonObject {
+  const { [directive]: kind, ...rest } = patch;
+  if (kind === 'replace') return rest;
+  if (kind === 'delete') return {};
+  throw unclassified(`unknown patch type: ${String(kind)} in map: ${goMap(patch)}`);
+}
+
+function mergeMember(result: JsonObject, key: string, value: Json | undefined, schema: PatchSchema): void {
+  if (value === null || value === undefined) {
+    delete result[key];
+    return;
+  }
+  const current = own(result, key);
+  if (isJsonObject(current) && isJsonObject(value)) {
+    const meta = patchMetaOf(schema, key);
+    put(result, key, meta.strategy === 'replace' ? value : mergeMap(current, value, meta.schema));
+  } else if (Array.isArray(current) && Array.isArray(value)) {
+    put(result, key, mergeList(current, value, patchMetaOf(schema, key)));
+  } else {
+    put(result, key, taken(value));
+  }
+}
+
+function mergeList(original: readonly Json[], patch: readonly Json[], meta: PatchMeta): Json[] {
+  if (meta.strategy !== 'merge') return [...patch];
+  if (original.length === 0 && patch.length === 0) return [];
+  if (!ofMaps([...original, ...patch])) {
+    const merged: Json[] = [];
+    for (const item of [...original, ...patch]) if (!merged.includes(item)) merged.push(item);
+    return inOrder(merged, patch, original, '');
+  }
+  const { mergeKey, schema } = meta;
+  if (mergeKey === '') throw unclassified(`cannot merge lists without merge key for ${schema.name}`);
+  const { base, additions } = specialElements(original as JsonObject[], patch as JsonObject[], mergeKey);
+  const merged: JsonObject[] = [...base];
+  for (const item of additions) {
+    const id = keyOf(item, mergeKey);
+    const at = merged.findIndex((other) => jsonEqual(keyOf(other, mergeKey), id));
+    if (at >= 0) merged[at] = mergeMap(merged[at]!, item, schema);
+    else merged.push(taken(item) as JsonObject);
+  }
+  return inOrder(merged, additions, base, mergeKey);
+}
+
+/** Elements with `$patch`: delete removes the match, replace drops everything that was there. */
+function specialElements(
+  original: readonly JsonObject[],
+  patch: readonly JsonObject[],
+  mergeKey: string,
+): { base: JsonObject[]; additions: JsonObject[] } {
+  let base = [...original];
+  const additions: JsonObject[] = [];
+  let replace = false;
+  for (const item of patch) {
+    const kind = own(item, directive);
+    if (kind === undefined) additions.push(item);
+    else if (kind === 'delete') {
+      const id = keyOf(item, mergeKey);
+      base = base.filter((other) => !jsonEqual(keyOf(other, mergeKey), id));
+    } else if (kind === 'replace') replace = true;
+    else if (kind === 'merge') throw unclassified('merging lists cannot yet be specified in the patch');
+    else throw unclassified(`unknown patch type: ${String(kind)} in map: ${goMap(item)}`);
+  }
+  return replace ? { base: additions, additions: [] } : { base, additions };
+}
+
+function keyOf(item: JsonObject, mergeKey: string): Json {
+  const value = own(item, mergeKey);
+  if (value === undefined)
+    throw unclassified(`map: ${goMap(item)} does not contain declared merge key: ${mergeKey}`);
+  return value;
+}
+
+function ofMaps(items: readonly Json[]): boolean {
+  if (items.some(Array.isArray)) throw unprocessable();
+  const maps = items.filter(isJsonObject).length;
+  if (maps !== 0 && maps !== items.length) throw unclassified('list element types are not identical');
+  return maps > 0;
+}
+
+/** Of a `$retainKeys` map only the named members of the original stay. */
+function retainOnly(result: JsonObject, patch: Map<string, Json | undefined>): void {
+  const keys = patch.get(retainKeys);
+  if (!patch.delete(retainKeys)) return;
+  const bad = badRequest('invalid patch format of retainKeys');
+  if (!Array.isArray(keys)) throw bad;
+  for (const [key, value] of patch) {
+    if (value === null || key.startsWith(deletePrefix) || key.startsWith(orderPrefix)) continue;
+    if (!keys.includes(key)) throw bad;
+  }
+  for (const key of Object.keys(result)) if (!keys.includes(key)) delete result[key];
+}
+
+function deleteFrom(result: JsonObject, key: string, items: Json | undefined): void {
+  const current = own(result, key);
+  if (!Array.isArray(items)) throw badRequest('invalid patch format of primitive list');
+  if (Array.isArray(current))
+    put(
+      result,
+      key,
+      current.filter((item) => !items.includes(item)),
+    );
+}
+
+/** Merges the list that a `$setElementOrder` names and puts it in that order. */
+function setOrder(
+  result: JsonObject,
+  patch: Map<string, Json | undefined>,
+  directiveKey: string,
+  order: Json | undefined,
+  schema: PatchSchema,
+): void {
+  patch.delete(directiveKey);
+  const key = directiveKey.slice(orderPrefix.length);
+  const [current, change] = [own(result, key), patch.get(key)];
+  const malformed = (value: Json | undefined): boolean => value !== undefined && !Array.isArray(value);
+  if (!Array.isArray(order) || malformed(current) || malformed(change))
+    throw badRequest('invalid patch format of setElementOrder list');
+  const before = (current ?? []) as Json[];
+  const meta = patchMetaOf(schema, key);
+  assertFollows((change ?? []) as Json[], order, meta.mergeKey);
+  if (current === undefined && change === undefined) return;
+  const merged =
+    change === undefined
+      ? before
+      : current === undefined
+        ? (taken(change) as Json[])
+        : mergeList(before, change as Json[], meta);
+  put(result, key, inOrder(merged, order, before, meta.mergeKey));
+  patch.delete(key);
+}
+
+/** A value that is new to the object: its nulls and directives mean nothing there. */
+function taken(value: Json): Json {
+  if (Array.isArray(value))
+    return value.filter((item) => !(isJsonObject(item) && Object.hasOwn(item, directive))).map(taken);
+  if (!isJsonObject(value)) return value;
+  const result: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    const member = value[key];
+    if (member === null || member === undefined || isDirective(key)) continue;
+    put(result, key, taken(member));
+  }
+  return result;
+}
+
+const isDirective = (key: string): boolean =>
+  key === directive || key === retainKeys || key.startsWith(deletePrefix) || key.startsWith(orderPrefix);
+
+/** As Go prints a map: `map[a:1 b:x]`, keys sorted. */
+function goMap(value: Json | undefined): string {
+  if (Array.isArray(value)) return `[${value.map(goMap).join(' ')}]`;
+  if (!isJsonObject(value)) return value === null || value === undefined ? '<nil>' : String(value);
+  const members = Object.keys(value).sort();
+  return `map[${members.map((key) => `${key}:${goMap(value[key])}`).join(' ')}]`;
+}

@@ -1,0 +1,87 @@
+// Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer.
+import { events, nodes, pods } from '../api/generated/resources.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
+import { rfc3339 } from '../base/clock.ts';
+import { keyOf, objectKey } from '../client/cache/object-store.ts';
+import { referenceTo } from '../client/event-recorder.ts';
+import { isPodTerminating, withCondition } from '../component-helpers/pod-status.ts';
+import {
+  type Controller,
+  defineController,
+  index,
+  watching,
+} from '../controller-runtime/define-controller.ts';
+import { evictionTime } from './node/eviction-time.ts';
+import { semanticEqual } from './workload/semantic-equal.ts';
+
+const podsByNode = 'nodeName';
+
+export function taintEvictionController(): Controller {
+  /** When the taints that now hold for a pod were first seen. */
+  const seen = new Map<string, number>();
+  return defineController({
+    name: 'taint-eviction-controller',
+    serviceAccount: 'node-controller',
+    for: pods,
+    writes: [pods, events],
+    indexes: [index(pods, podsByNode, (pod) => [pod.spec.nodeName ?? ''])],
+    watches: [
+      watching(nodes, (node, { old }, context) =>
+        old !== undefined && semanticEqual(old.spec?.taints, node.spec?.taints)
+          ? []
+          : context.read(pods).byIndex(podsByNode, node.metadata.name).map(objectKey),
+      ),
+    ],
+    async reconcile({ name, namespace }, context) {
+      const key = keyOf(name, namespace);
+      const pod = context.read(pods).get(name, namespace);
+      const node = pod?.spec.nodeName === undefined ? undefined : context.read(nodes).get(pod.spec.nodeName);
+      const now = context.clock.now();
+      const seenAt = seen.get(key) ?? now;
+      const at = evictionTime(node?.spec?.taints, pod?.spec.tolerations, seenAt);
+      if (pod === undefined || isPodTerminating(pod) || at === undefined) {
+        const wasDoomed = seen.delete(key);
+        if (wasDoomed && pod !== undefined && !isPodTerminating(pod))
+          context.events.event(
+            referenceTo(pods, pod),
+            'Normal',
+            'TaintManagerEviction',
+            `Cancelling deletion of Pod ${key}`,
+          );
+        return undefined;
+      }
+      seen.set(key, seenAt);
+      if (at > now) return { requeueAfterMs: at - now };
+      context.events.event(
+        referenceTo(pods, pod),
+        'Normal',
+        'TaintManagerEviction',
+        `Marking for deletion Pod ${key}`,
+      );
+      const conditions = withCondition(pod.status?.conditions, {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'DeletionByTaintManager',
+        message: 'Taint manager: deleting due to NoExecute taint',
+        lastTransitionTime: rfc3339(now),
+      });
+      try {
+        await context.write.patch(
+          pods,
+          { name, namespace },
+          { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: { conditions } } },
+          { subresource: 'status' },
+        );
+        await context.write.delete(
+          pods,
+          { name, namespace },
+          { preconditions: { uid: pod.metadata.uid ?? '' } },
+        );
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound')) throw error;
+      }
+      seen.delete(key);
+      return undefined;
+    },
+  });
+}

@@ -74,11 +74,8 @@ async function apt(
     throw error;
   });
   if (code !== 0) {
-    const reason =
-      errors
-        .split('\n')
-        .filter((line) => line.startsWith('E:'))
-        .join(' ') || errors.slice(-500);
+    const reasons = errors.split('\n').filter((line) => line.startsWith('E:'));
+    const reason = reasons.length > 0 ? reasons.slice(0, 2).join(' ') : errors.slice(-500);
     throw new Error(
       `Fetching Debian ${suite}'s packages failed: ${reason.trim()} ` +
         `Check the network and the mirror in ${join(root, 'sources.list')}, then run the same command again: ` +

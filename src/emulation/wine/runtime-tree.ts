@@ -24,7 +24,7 @@ import type { OnProgress } from './progress.ts';
 /** Counts up when the way the tree is made changes: trees of different recipes live side by side. */
 const recipe = '1';
 const libraries = 'usr/lib/x86_64-linux-gnu';
-const packages = ['wine64', 'catatonit'];
+const packages = ['wine64', 'catatonit', 'libc-bin'];
 
 /** Loaded by name at run time, so no file lists them as needed. */
 const loadedByName = [
@@ -117,6 +117,8 @@ async function makeSmallTree(processes: Processes, from: string, to: string): Pr
   for (const directory of ['usr/lib/wine', `${libraries}/wine`, 'usr/share/wine']) {
     await cp(join(from, directory), join(to, directory), { recursive: true, verbatimSymlinks: true });
   }
+  // Wine takes the code page of file names and variables from the locale: C.UTF-8.
+  await cp(join(from, 'usr/lib/locale/C.utf8'), join(to, 'usr/lib/locale/C.utf8'), { recursive: true });
   await addZlib(from, to);
   await stripDebugData(processes, join(to, libraries, 'wine/x86_64-windows'));
   await copyLibraries(from, to);
@@ -226,7 +228,8 @@ async function addMountPoints(root: string): Promise<void> {
     'etc/group': 'root:x:0:\n',
     // Without it fontconfig writes an error into the program's output.
     'etc/fonts/fonts.conf':
-      '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig></fontconfig>\n',
+      '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">' +
+      '<fontconfig><cachedir>/tmp/fontconfig</cachedir></fontconfig>\n',
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
 }

@@ -23,8 +23,8 @@ import {
 import { findCondition } from './workload/conditions.ts';
 
 const leaseNamespace = 'kube-node-lease';
-export const podsByNode = 'nodeName';
-export const nodeNameValues = (pod: Pod): readonly string[] => [pod.spec.nodeName ?? ''];
+const podsByNode = 'nodeName';
+const nodeNameValues = (pod: Pod): readonly string[] => [pod.spec.nodeName ?? ''];
 
 const readyStatus = (node: Node): string | undefined =>
   findCondition(node.status?.conditions, 'Ready')?.status;

@@ -1,0 +1,52 @@
+// All controllers, by upstream's names.
+import type { AnyResource, Controller } from '../controller-runtime/define-controller.ts';
+import { resourcesRead } from '../controller-runtime/wire-events.ts';
+import { deploymentController } from './deployment-controller.ts';
+import { endpointsController } from './endpoints-controller.ts';
+import { endpointSliceController } from './endpointslice-controller.ts';
+import { garbageCollectorController } from './garbage-collector-controller.ts';
+import { namespaceController } from './namespace-controller.ts';
+import { nodeIpamController } from './node-ipam-controller.ts';
+import { nodeLifecycleController } from './node-lifecycle-controller.ts';
+import { podGarbageCollectorController } from './pod-garbage-collector-controller.ts';
+import { replicaSetController } from './replicaset-controller.ts';
+import { rootCaCertificatePublisherController } from './root-ca-certificate-publisher-controller.ts';
+import { serviceAccountController } from './serviceaccount-controller.ts';
+import { taintEvictionController } from './taint-eviction-controller.ts';
+
+export interface ControllersConfig {
+  /** PEM of the certificate that signed the server's. */
+  readonly rootCA: string;
+  readonly clusterCIDRs: readonly string[];
+  /** Default 24. */
+  readonly nodeCIDRMaskSizeIPv4?: number;
+  /** Default 64. */
+  readonly nodeCIDRMaskSizeIPv6?: number;
+  /** How long a node may be silent. Default 40 s. */
+  readonly nodeMonitorGracePeriodMs?: number;
+  /** How many finished pods are kept. Default 12500. */
+  readonly terminatedPodThreshold?: number;
+}
+
+export function allControllers(config: ControllersConfig): readonly Controller[] {
+  const list = [
+    deploymentController,
+    endpointSliceController,
+    endpointsController,
+    namespaceController,
+    nodeIpamController(config),
+    nodeLifecycleController({
+      monitorGracePeriodMs: config.nodeMonitorGracePeriodMs ?? 40_000,
+      startupGracePeriodMs: 60_000,
+    }),
+    podGarbageCollectorController(config.terminatedPodThreshold),
+    replicaSetController,
+    rootCaCertificatePublisherController(config.rootCA),
+    serviceAccountController,
+    taintEvictionController(),
+  ];
+  const shared: AnyResource[] = list.flatMap((controller) =>
+    controller.type === 'keyed' ? resourcesRead(controller.definition) : controller.definition.reads,
+  );
+  return [...list, garbageCollectorController(shared)];
+}

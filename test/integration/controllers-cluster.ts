@@ -1,0 +1,88 @@
+// An API server in process with all controllers, and ways to wait for a state of its objects.
+import type { TestContext } from 'node:test';
+import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
+import { admin, startTestServer, type TestServer } from '../../src/apiserver/testing/test-server.ts';
+import type { Informer, InformerFactory } from '../../src/client/cache/informer.ts';
+import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
+import { deepFreeze } from '../../src/client/cache/shared-informer.ts';
+import type { Client } from '../../src/client/client.ts';
+import { createClient } from '../../src/client/create-client.ts';
+import { inProcessTransport } from '../../src/client/transport-in-process.ts';
+import { createLogger, silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { systemRandom } from '../../src/component-base/system-random.ts';
+import { startControllers } from '../../src/controllers/start-controllers.ts';
+
+export interface ControllersCluster {
+  readonly server: TestServer;
+  readonly client: Client;
+  /** Resolves with what `find` returns once that is neither undefined nor false. */
+  until<T, R>(
+    resource: ResourceRef<T>,
+    find: (informer: Informer<T>['lister']) => R | undefined | false,
+    what: string,
+  ): Promise<R>;
+}
+
+const timeoutMs = 15_000;
+
+export async function startCluster(
+  t: TestContext,
+  options: { readonly nodeMonitorGracePeriodMs?: number; readonly disabled?: readonly string[] } = {},
+): Promise<ControllersCluster> {
+  const server = await startTestServer();
+  const ended = new AbortController();
+  const log = process.env['CONTROLLERS_LOG'] === undefined ? silentLogger : createLogger({ level: 'debug' });
+  const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
+  const clock = systemClock;
+  const random = systemRandom;
+  const factory: InformerFactory = createInformerFactory(
+    { client, clock, random, log },
+    { freeze: deepFreeze },
+  );
+  const running = startControllers(
+    {
+      clientFor: () => client,
+      clock,
+      random,
+      log,
+      informers: factory,
+      signal: ended.signal,
+      disabled: options.disabled ?? [],
+    },
+    { rootCA: 'PEM', clusterCIDRs: ['10.244.0.0/16'], ...options },
+  );
+  t.after(async () => {
+    ended.abort(new Error('test is over'));
+    await running.done;
+    await factory.stop();
+    await server.close();
+  });
+  await running.ready;
+  return {
+    server,
+    client,
+    async until(resource, find, what) {
+      const informer = factory.informer(resource);
+      factory.start();
+      await informer.synced();
+      return new Promise((resolve, reject) => {
+        let remove = (): void => {};
+        const stop = clock.timer(timeoutMs, () => {
+          remove();
+          const last = JSON.stringify(informer.lister.list(), undefined, 1).slice(0, 4000);
+          reject(new Error(`waited ${timeoutMs} ms for: ${what}; last seen: ${last}`));
+        });
+        const check = (): void => {
+          const found = find(informer.lister);
+          if (found === undefined || found === false) return;
+          stop();
+          queueMicrotask(() => remove());
+          resolve(found as never);
+        };
+        remove = informer.addHandler({ added: check, updated: check, deleted: check });
+        check();
+      });
+    },
+  };
+}

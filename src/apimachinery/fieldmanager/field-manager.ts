@@ -1,0 +1,276 @@
+// Who owns which field: server-side apply, and the tracking of every other write.
+import type { Json, JsonObject, SchemaSource } from '../declaration.ts';
+import type { StatusCause } from '../errors.ts';
+import { badRequest, StatusError } from '../errors.ts';
+import { isJsonObject, jsonEqual, own } from '../patch/own-property.ts';
+import { assertShallow, unclassified } from '../patch/patch-error.ts';
+import type { FieldSet } from './field-set.ts';
+import {
+  difference,
+  emptySet,
+  intersection,
+  isEmptySet,
+  recursiveDifference,
+  setOfPaths,
+  setsEqual,
+  union,
+} from './field-set.ts';
+import type { Conflict, Manager, Managers } from './managed-fields.ts';
+import {
+  capUpdaters,
+  conflictPaths,
+  decodeManagedFields,
+  encodeManagedFields,
+  identityOf,
+  isReset,
+  managedFieldsOf,
+  managerText,
+  setOfManager,
+  withoutServerFields,
+} from './managed-fields.ts';
+import { TypedError } from './path-element.ts';
+import type { Comparison } from './typed-compare.ts';
+import { compare, written } from './typed-compare.ts';
+import { merge, prune } from './typed-merge.ts';
+import type { TypedSchema } from './typed-schema.ts';
+import { typedSchemaOf } from './typed-schema.ts';
+import { fieldSetOf } from './typed-set.ts';
+
+interface Writer {
+  readonly manager: string;
+  /** '' for the main resource. */
+  readonly subresource: string;
+  /** Of the request: `apps/v1`. */
+  readonly apiVersion: string;
+  /** Now, RFC 3339 in seconds. */
+  readonly time: string;
+  readonly schema: SchemaSource;
+  /** Full name of the object's type. */
+  readonly type: string;
+  /** Fields that this (sub)resource never writes and so nobody owns through it: `[['status']]`. */
+  readonly resetFields?: readonly (readonly string[])[] | undefined;
+}
+
+export interface TrackedUpdate extends Writer {
+  /** What is stored; undefined for a create. */
+  readonly live: JsonObject | undefined;
+  /** What is going to be stored, defaulted; its metadata.managedFields is what the request held. */
+  readonly result: JsonObject;
+}
+
+export interface ApplyRequest extends Writer {
+  /** What is stored, undefined when the apply creates. */
+  readonly live: JsonObject | undefined;
+  /** The applied object. */
+  readonly patch: Json;
+  readonly force: boolean;
+}
+
+/** Records a create, update or non-apply patch. Returns `result` with its managedFields; changes no argument. */
+export function trackUpdate(update: TrackedUpdate): JsonObject {
+  const { live, result } = update;
+  const requested = managedFieldsOf(result);
+  const managers = managersFor(update, requested);
+  // Objects whose ownership was reset, or that come from before there was any, stay untracked until the next apply.
+  if (managers.size === 0 && live !== undefined) return withManagedFields(result, managers, requested);
+  const schema = typedSchemaOf(update.schema, update.type);
+  // managedFields themselves are no field that anyone changes.
+  const changes = compare(
+    schema,
+    live && withoutManagedFields(live),
+    withoutManagedFields(result),
+    live === undefined,
+  );
+  const ignored = setOfPaths(update.resetFields ?? []);
+  recordUpdate(managers, update, changes, ignored);
+  return withManagedFields(result, managers, requested);
+}
+
+function managersFor({ live, subresource }: TrackedUpdate, requested: Json | undefined): Managers {
+  const stored = (): Managers => decodedOrNone(managedFieldsOf(live));
+  // A subresource cannot be used to write ownership.
+  if (subresource !== '') return stored();
+  if (isReset(requested)) return new Map();
+  const given = decodedOrNone(requested);
+  return given.size === 0 ? stored() : given;
+}
+
+function decodedOrNone(entries: Json | undefined): Managers {
+  try {
+    return decodeManagedFields(entries);
+  } catch {
+    return new Map();
+  }
+}
+
+function recordUpdate(managers: Managers, writer: Writer, changes: Comparison, ignored: FieldSet): void {
+  const gained = withoutServerFields(recursiveDifference(written(changes), ignored));
+  const self: Omit<Manager, 'set'> = {
+    manager: writer.manager,
+    operation: 'Update',
+    apiVersion: writer.apiVersion,
+    subresource: writer.subresource,
+    time: writer.time,
+  };
+  const id = identityOf(self);
+  takeFromOthers(managers, id, gained, changes.removed);
+  const before = managers.get(id);
+  if (before !== undefined && !isEmptySet(changes.removed)) {
+    const set = difference(before.set, changes.removed);
+    if (set !== before.set) setOfManager(managers, id, { ...before, set, encoded: undefined });
+  }
+  if (isEmptySet(gained)) return;
+  const set = union(managers.get(id)?.set ?? emptySet, gained);
+  managers.set(id, { ...self, set, encoded: sameSet(before, set) });
+  capUpdaters(managers);
+}
+
+const sameSet = (before: Manager | undefined, set: FieldSet): Json | undefined =>
+  before !== undefined && setsEqual(before.set, set) ? before.encoded : undefined;
+
+/** What one manager writes, the others lose; what is gone, all lose. */
+function takeFromOthers(managers: Managers, id: string, gained: FieldSet, removed: FieldSet): void {
+  const lost = union(gained, removed);
+  if (isEmptySet(lost)) return;
+  for (const [otherId, other] of [...managers]) {
+    if (otherId === id || isEmptySet(intersection(other.set, lost))) continue;
+    setOfManager(managers, otherId, { ...other, set: difference(other.set, lost), encoded: undefined });
+  }
+}
+
+/** The live object with the patch applied, before defaulting. Throws StatusError 400, 409 or 500 as upstream. */
+export function applyPatch(request: ApplyRequest): JsonObject {
+  const { live, patch } = request;
+  if (!isJsonObject(patch)) throw badRequest('error decoding YAML: the applied object must be a map');
+  assertShallow(patch);
+  const given = managedFieldsOf(patch);
+  if (given !== undefined && given !== null) throw badRequest('metadata.managedFields must be nil');
+  if (patch.apiVersion !== request.apiVersion)
+    throw badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${String(patch.apiVersion ?? '')}, expected: ${request.apiVersion}`,
+    );
+  const schema = typedSchemaOf(request.schema, request.type);
+  const ignored = setOfPaths(request.resetFields ?? []);
+  const applied = withoutServerFields(recursiveDifference(appliedSet(schema, patch), ignored));
+  const before = live === undefined ? {} : withoutManagedFields(live);
+  const managers = managersBeforeApply(request, schema, before);
+
+  const self: Omit<Manager, 'set'> = {
+    manager: request.manager,
+    operation: 'Apply',
+    apiVersion: request.apiVersion,
+    subresource: request.subresource,
+    time: request.time,
+  };
+  const id = identityOf(self);
+  const last = managers.get(id);
+  const mine: Manager = { ...self, set: applied, encoded: sameSet(last, applied) };
+  setOfManager(managers, id, mine);
+
+  let result = merge(schema, before, patch) as JsonObject;
+  if (last !== undefined) {
+    let owned = emptySet;
+    for (const manager of managers.values()) owned = union(owned, manager.set);
+    // Server fields are in nobody's set, and never pruned: `last` has none of them either.
+    result = prune(schema, result, last.set, owned) as JsonObject;
+  }
+  const changes = compare(schema, before, result);
+  const gained = written(changes);
+  const conflicts = conflictsWith(managers, id, gained);
+  if (conflicts.length > 0 && !request.force) throw applyConflict(conflicts);
+  takeFromOthers(
+    managers,
+    id,
+    conflicts.reduce((all: FieldSet, c) => union(all, c.set), emptySet),
+    changes.removed,
+  );
+
+  const unchanged =
+    last !== undefined &&
+    mine.encoded !== undefined &&
+    last.apiVersion === mine.apiVersion &&
+    jsonEqual(before, result);
+  if (unchanged && managers.has(id)) managers.set(id, { ...mine, time: last.time });
+  return withManagedFields(result, managers, managedFieldsOf(live));
+}
+
+function appliedSet(schema: TypedSchema, patch: JsonObject): FieldSet {
+  try {
+    return fieldSetOf(schema, patch);
+  } catch (error) {
+    if (!(error instanceof TypedError)) throw error;
+    throw unclassified(`failed to create typed patch object (${describe(patch)}): ${error.message}`);
+  }
+}
+
+/** `default/web; apps/v1, Kind=Deployment`. */
+function describe(object: JsonObject): string {
+  const metadata = isJsonObject(object.metadata) ? object.metadata : {};
+  const version = String(object.apiVersion ?? '');
+  const gvk = `${version.includes('/') ? version : `/${version}`}, Kind=${String(object.kind ?? '')}`;
+  return `${String(metadata.namespace ?? '')}/${String(metadata.name ?? '')}; ${gvk}`;
+}
+
+/** An object that nobody owns yet belongs to `before-first-apply` as it is. */
+function managersBeforeApply(request: ApplyRequest, schema: TypedSchema, before: JsonObject): Managers {
+  const managers = decodedOrNone(managedFieldsOf(request.live));
+  if (managers.size > 0 || request.live === undefined) return managers;
+  const changes = compare(schema, undefined, before, true);
+  const first: Manager = {
+    manager: 'before-first-apply',
+    operation: 'Update',
+    apiVersion: request.apiVersion,
+    subresource: '',
+    time: request.time,
+    set: withoutServerFields(written(changes)),
+  };
+  setOfManager(managers, identityOf(first), first);
+  return managers;
+}
+
+function conflictsWith(managers: Managers, id: string, gained: FieldSet): Conflict[] {
+  const conflicts: Conflict[] = [];
+  if (isEmptySet(gained)) return conflicts;
+  for (const [otherId, manager] of managers) {
+    if (otherId === id) continue;
+    const set = intersection(manager.set, gained);
+    if (!isEmptySet(set)) conflicts.push({ manager, set });
+  }
+  return conflicts.sort((a, b) => (identityOf(a.manager) < identityOf(b.manager) ? -1 : 1));
+}
+
+function applyConflict(conflicts: readonly Conflict[]): StatusError {
+  const causes: StatusCause[] = conflicts.flatMap((conflict) =>
+    conflictPaths(conflict).map((field) => ({
+      reason: 'FieldManagerConflict',
+      message: `conflict with ${managerText(conflict.manager)}`,
+      field,
+    })),
+  );
+  const message =
+    causes.length === 1
+      ? `Apply failed with 1 conflict: ${causes[0]!.message}: ${causes[0]!.field}`
+      : `Apply failed with ${causes.length} conflicts: ${conflicts
+          .flatMap((c) => [
+            `conflicts with ${managerText(c.manager)}:`,
+            ...conflictPaths(c).map((path) => `- ${path}`),
+          ])
+          .join('\n')}`;
+  return new StatusError(409, 'Conflict', message, { causes });
+}
+
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const metadata = own(object, 'metadata');
+  if (!isJsonObject(metadata) || metadata.managedFields === undefined) return object;
+  return { ...object, metadata: { ...metadata, managedFields: undefined } };
+}
+
+function withManagedFields(object: JsonObject, managers: Managers, current: Json | undefined): JsonObject {
+  const metadata = isJsonObject(object.metadata) ? object.metadata : {};
+  if (managers.size === 0 && current === undefined && metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...rest } = metadata;
+  return {
+    ...object,
+    metadata: managers.size === 0 ? rest : { ...rest, managedFields: encodeManagedFields(managers) },
+  };
+}

@@ -1,0 +1,142 @@
+// A set of field paths as a tree, the form that fieldsV1 has: `f:` names a field, `k:` a list element by its keys,
+// `v:` an element by its value, `.` the node itself.
+import type { Json, JsonObject } from '../declaration.ts';
+import { badRequest } from '../errors.ts';
+import { isJsonObject, put } from '../patch/own-property.ts';
+
+/** Never changed once made; parts are shared between sets. */
+export interface FieldSet {
+  /** This path is a member itself. */
+  readonly self: boolean;
+  readonly children: ReadonlyMap<string, FieldSet> | undefined;
+}
+
+export const emptySet: FieldSet = { self: false, children: undefined };
+/** A path that is a member and has nothing below. */
+export const leaf: FieldSet = { self: true, children: undefined };
+
+export const isEmptySet = (set: FieldSet): boolean => !set.self && set.children === undefined;
+
+/** Drops an empty map of children, so that emptiness is one comparison. */
+export const node = (self: boolean, children: ReadonlyMap<string, FieldSet> | undefined): FieldSet =>
+  children === undefined || children.size === 0 ? (self ? leaf : emptySet) : { self, children };
+
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || isEmptySet(b)) return a;
+  if (isEmptySet(a)) return b;
+  if (b.children === undefined) return a.self === b.self ? a : node(true, a.children);
+  const children = new Map(a.children);
+  for (const [key, child] of b.children) {
+    const mine = children.get(key);
+    children.set(key, mine === undefined ? child : union(mine, child));
+  }
+  return node(a.self || b.self, children);
+}
+
+/** Members of `a` that are not members of `b`; what lies below a member of `b` stays. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(b)) return a;
+  return node(a.self && !b.self, differenceOfChildren(a, b, difference));
+}
+
+/** As difference, but a member of `b` takes everything below it along. */
+export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
+  if (b.self) return emptySet;
+  if (isEmptySet(b)) return a;
+  return node(a.self, differenceOfChildren(a, b, recursiveDifference));
+}
+
+function differenceOfChildren(
+  a: FieldSet,
+  b: FieldSet,
+  minus: (a: FieldSet, b: FieldSet) => FieldSet,
+): ReadonlyMap<string, FieldSet> | undefined {
+  if (a.children === undefined || b.children === undefined) return a.children;
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of a.children) {
+    const other = b.children.get(key);
+    const rest = other === undefined ? child : minus(child, other);
+    if (!isEmptySet(rest)) children.set(key, rest);
+  }
+  return children;
+}
+
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
+  let children: Map<string, FieldSet> | undefined;
+  if (a.children !== undefined && b.children !== undefined)
+    for (const [key, child] of a.children) {
+      const other = b.children.get(key);
+      if (other === undefined) continue;
+      const both = intersection(child, other);
+      if (!isEmptySet(both)) (children ??= new Map()).set(key, both);
+    }
+  return node(a.self && b.self, children);
+}
+
+export function setsEqual(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
+  if (a.self !== b.self || a.children?.size !== b.children?.size) return false;
+  if (a.children === undefined) return true;
+  for (const [key, child] of a.children) {
+    const other = b.children?.get(key);
+    if (other === undefined || !setsEqual(child, other)) return false;
+  }
+  return true;
+}
+
+/** A set with one member: the path of field names. */
+export function setOfPath(path: readonly string[]): FieldSet {
+  let set = leaf;
+  for (let i = path.length - 1; i >= 0; i--)
+    set = { self: false, children: new Map([[`f:${path[i]}`, set]]) };
+  return set;
+}
+export const setOfPaths = (paths: readonly (readonly string[])[]): FieldSet =>
+  paths.map(setOfPath).reduce(union, emptySet);
+
+/** As it stands in `fieldsV1`, keys sorted. */
+export function encodeFieldSet(set: FieldSet): JsonObject {
+  const encoded: JsonObject = {};
+  if (set.children === undefined) return encoded;
+  if (set.self) encoded['.'] = {};
+  for (const key of [...set.children.keys()].sort())
+    put(encoded, key, encodeFieldSet(set.children.get(key)!));
+  return encoded;
+}
+
+const maxDepth = 200;
+
+/** Throws StatusError 400 for what is no field set. */
+export function decodeFieldSet(encoded: Json | undefined, root = true, depth = 0): FieldSet {
+  if (!isJsonObject(encoded)) throw badRequest('FieldsV1 must be an object');
+  if (depth > maxDepth) throw badRequest('FieldsV1 is nested too deeply');
+  const children = new Map<string, FieldSet>();
+  let self = false;
+  let count = 0;
+  for (const key of Object.keys(encoded)) {
+    count++;
+    if (key === '.') self = true;
+    else if (/^[fkvi]:/.test(key)) children.set(key, decodeFieldSet(encoded[key], false, depth + 1));
+    else throw badRequest(`missing colon: ${JSON.stringify(key)}`);
+  }
+  // `{}` below the root stands for a member without children.
+  return node(self || (count === 0 && !root), children);
+}
+
+/** Every member's path, as upstream prints it: `.spec.containers[name="a"].image`. */
+export function pathsOf(set: FieldSet, prefix = ''): string[] {
+  const paths = set.self ? [prefix] : [];
+  for (const key of [...(set.children?.keys() ?? [])].sort())
+    paths.push(...pathsOf(set.children!.get(key)!, prefix + pathElementText(key)));
+  return paths;
+}
+
+export function pathElementText(key: string): string {
+  const rest = key.slice(2);
+  if (key.startsWith('f:')) return `.${rest}`;
+  if (key.startsWith('v:')) return `[=${rest}]`;
+  if (key.startsWith('i:')) return `[${rest}]`;
+  const fields = Object.entries(JSON.parse(rest) as JsonObject);
+  return `[${fields.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
+}

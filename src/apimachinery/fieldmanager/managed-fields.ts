@@ -1,0 +1,173 @@
+// metadata.managedFields as managers with their sets, and back.
+import type { Json, JsonObject } from '../declaration.ts';
+import { badRequest } from '../errors.ts';
+import { isJsonObject, own } from '../patch/own-property.ts';
+import type { FieldSet } from './field-set.ts';
+import {
+  decodeFieldSet,
+  difference,
+  encodeFieldSet,
+  isEmptySet,
+  pathsOf,
+  setOfPaths,
+  union,
+} from './field-set.ts';
+
+export interface Manager {
+  readonly manager: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string | undefined;
+  readonly set: FieldSet;
+  /** The set as it came, while it is still the same: saves encoding it again. */
+  readonly encoded?: Json | undefined;
+}
+
+/** Managers by identity. */
+export type Managers = Map<string, Manager>;
+
+/** An applier is one manager whatever version it writes; an updater is one for each version. */
+export function identityOf(
+  manager: Pick<Manager, 'manager' | 'operation' | 'apiVersion' | 'subresource'>,
+): string {
+  return JSON.stringify({
+    manager: manager.manager,
+    operation: manager.operation,
+    ...(manager.operation === 'Apply' ? {} : { apiVersion: manager.apiVersion }),
+    ...(manager.subresource === '' ? {} : { subresource: manager.subresource }),
+  });
+}
+
+export const managedFieldsOf = (object: JsonObject | undefined): Json | undefined => {
+  const metadata = object === undefined ? undefined : own(object, 'metadata');
+  return isJsonObject(metadata) ? own(metadata, 'managedFields') : undefined;
+};
+
+const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+
+/** Throws StatusError 400 for entries that make no sense. */
+export function decodeManagedFields(entries: Json | undefined): Managers {
+  const managers: Managers = new Map();
+  if (!Array.isArray(entries)) return managers;
+  for (const entry of entries) {
+    if (!isJsonObject(entry)) throw badRequest('managedFields entries must be objects');
+    const operation = entry.operation;
+    if (operation !== 'Apply' && operation !== 'Update')
+      throw badRequest(`invalid operation ${JSON.stringify(operation ?? '')} of a managedFields entry`);
+    const manager: Manager = {
+      manager: text(entry.manager),
+      operation,
+      apiVersion: text(entry.apiVersion),
+      subresource: text(entry.subresource),
+      time: typeof entry.time === 'string' ? entry.time : undefined,
+      set: decodeFieldSet(entry.fieldsV1 ?? {}),
+      encoded: entry.fieldsV1,
+    };
+    const id = identityOf(manager);
+    const same = managers.get(id);
+    managers.set(
+      id,
+      same === undefined ? manager : { ...manager, set: union(same.set, manager.set), encoded: undefined },
+    );
+  }
+  return managers;
+}
+
+/** One empty entry is how a client asks for no ownership at all. */
+export const isReset = (entries: Json | undefined): boolean =>
+  Array.isArray(entries) &&
+  entries.length === 1 &&
+  isJsonObject(entries[0]) &&
+  Object.values(entries[0]).every((value) => value === undefined || value === null || value === '');
+
+export function encodeManagedFields(managers: Managers): Json[] {
+  const sorted = [...managers.values()].sort(compareManagers);
+  return sorted.map((m) => ({
+    apiVersion: m.apiVersion,
+    fieldsType: 'FieldsV1',
+    fieldsV1: m.encoded ?? encodeFieldSet(m.set),
+    manager: m.manager,
+    operation: m.operation,
+    ...(m.subresource === '' ? {} : { subresource: m.subresource }),
+    ...(m.time === undefined ? {} : { time: m.time }),
+  }));
+}
+
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** Upstream's order: appliers first, then by time, name, version and subresource. */
+const compareManagers = (a: Manager, b: Manager): number =>
+  order(a.operation, b.operation) ||
+  order(a.time ?? '', b.time ?? '') ||
+  order(a.manager, b.manager) ||
+  order(a.apiVersion, b.apiVersion) ||
+  order(a.subresource, b.subresource);
+
+/** Fields that the server keeps: nobody owns them. */
+const serverFields: FieldSet = setOfPaths([
+  ['apiVersion'],
+  ['kind'],
+  ['metadata'],
+  ['metadata', 'name'],
+  ['metadata', 'namespace'],
+  ['metadata', 'creationTimestamp'],
+  ['metadata', 'selfLink'],
+  ['metadata', 'uid'],
+  ['metadata', 'clusterName'],
+  ['metadata', 'generation'],
+  ['metadata', 'managedFields'],
+  ['metadata', 'resourceVersion'],
+]);
+export const withoutServerFields = (set: FieldSet): FieldSet => difference(set, serverFields);
+
+const maxUpdaters = 10;
+const bucketName = 'ancient-changes';
+
+/** More than ten updaters: the oldest of each version are put together, until ten are left. */
+export function capUpdaters(managers: Managers): void {
+  const updaters = [...managers]
+    .filter(([, m]) => m.operation === 'Update')
+    .sort(([, a], [, b]) => compareManagers(a, b));
+  let count = updaters.length;
+  const firstOfVersion = new Map<string, string>();
+  for (const [id, manager] of updaters) {
+    if (count <= maxUpdaters) return;
+    const first = firstOfVersion.get(manager.apiVersion);
+    if (first === undefined) {
+      firstOfVersion.set(manager.apiVersion, id);
+      continue;
+    }
+    const bucket: Manager = {
+      manager: bucketName,
+      operation: 'Update',
+      apiVersion: manager.apiVersion,
+      subresource: '',
+      time: manager.time,
+      set: manager.set,
+    };
+    const bucketId = identityOf(bucket);
+    const old = managers.get(bucketId) ?? managers.get(first);
+    managers.delete(first);
+    managers.delete(id);
+    managers.set(bucketId, { ...bucket, set: old === undefined ? manager.set : union(old.set, manager.set) });
+    firstOfVersion.set(manager.apiVersion, bucketId);
+    count--;
+  }
+}
+
+/** The manager as messages name it: `"kubectl" with subresource "status" using apps/v1`. */
+export function managerText(m: Manager): string {
+  const name = `${JSON.stringify(m.manager)}${m.subresource === '' ? '' : ` with subresource ${JSON.stringify(m.subresource)}`}`;
+  return m.operation === 'Update' ? `${name} using ${m.apiVersion}` : name;
+}
+
+export interface Conflict {
+  readonly manager: Manager;
+  readonly set: FieldSet;
+}
+export const conflictPaths = (conflict: Conflict): string[] => pathsOf(conflict.set);
+
+export function setOfManager(managers: Managers, id: string, manager: Manager): void {
+  if (isEmptySet(manager.set)) managers.delete(id);
+  else managers.set(id, manager);
+}

@@ -1,0 +1,154 @@
+// What changed between two states of an object, as sets of fields: upstream's Compare.
+import type { Json } from '../declaration.ts';
+import { isJsonObject, jsonEqual } from '../patch/own-property.ts';
+import type { FieldSet } from './field-set.ts';
+import { emptySet, isEmptySet, leaf, node, union } from './field-set.ts';
+import { elementsOf, isEmptyContainer, keyElement, valueElement } from './path-element.ts';
+import type { TypedField, TypedSchema } from './typed-schema.ts';
+import { deduced } from './typed-schema.ts';
+
+export interface Comparison {
+  readonly added: FieldSet;
+  readonly modified: FieldSet;
+  readonly removed: FieldSet;
+}
+
+const nothing: Comparison = { added: emptySet, modified: emptySet, removed: emptySet };
+const changed: Comparison = { added: emptySet, modified: leaf, removed: emptySet };
+
+/** Added and modified fields alike: what the writer owns from now on. */
+export const written = (comparison: Comparison): FieldSet => union(comparison.added, comparison.modified);
+
+/** `zero` where Go compares with an object that was never written: structs by value are there, and empty. */
+export function compare(
+  schema: TypedSchema,
+  left: Json | undefined,
+  right: Json | undefined,
+  zero = false,
+): Comparison {
+  if (left === right) return nothing;
+  if (left === undefined) {
+    if (!zero) return { added: everyField(schema, right), modified: emptySet, removed: emptySet };
+    if (schema.kind === 'leaf' && isZero(right)) return nothing;
+  }
+  if (right === undefined) return { added: emptySet, modified: emptySet, removed: everyField(schema, left) };
+  if (schema.kind === 'leaf') return jsonEqual(left, right) ? nothing : changed;
+  const [emptyLeft, emptyRight] = [left === undefined || isEmptyContainer(left), isEmptyContainer(right)];
+  if (emptyLeft && emptyRight) return left === undefined || jsonEqual(left, right) ? nothing : changed;
+  if (schema.kind === 'set' || schema.kind === 'list') {
+    if (!(emptyLeft || Array.isArray(left)) || !(emptyRight || Array.isArray(right))) return changed;
+    return compareLists(schema, listOf(left), listOf(right));
+  }
+  if (!(emptyLeft || isJsonObject(left)) || !(emptyRight || isJsonObject(right)))
+    return jsonEqual(left, right) ? nothing : changed;
+  return compareMaps(schema, left, right);
+}
+
+const emptyObject: Json = Object.freeze({});
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+const isZero = (value: Json | undefined): boolean =>
+  value === '' || value === 0 || value === false || isEmptyContainer(value);
+
+function compareMaps(
+  schema: Extract<TypedSchema, { kind: 'struct' | 'map' | 'deduced' }>,
+  left: Json | undefined,
+  right: Json | undefined,
+): Comparison {
+  const before = isJsonObject(left) ? left : {};
+  const after = isJsonObject(right) ? right : {};
+  const collected = new Collector();
+  for (const key in after) {
+    const now = after[key];
+    const was = Object.hasOwn(before, key) ? before[key] : undefined;
+    if (now === was) continue;
+    const field = schema.kind === 'struct' ? schema.fields.get(key) : undefined;
+    // Upstream compares what Go writes, and Go writes such fields always.
+    const alwaysThere = was === undefined && field !== undefined && field.inZeroObject !== 'no';
+    collected.add(`f:${key}`, compare(childSchema(schema, field), was, now, alwaysThere));
+  }
+  for (const key in before) {
+    if (before[key] === undefined || (Object.hasOwn(after, key) && after[key] !== undefined)) continue;
+    const field = schema.kind === 'struct' ? schema.fields.get(key) : undefined;
+    const now = field?.inZeroObject === 'struct' ? emptyObject : undefined;
+    collected.add(`f:${key}`, compare(childSchema(schema, field), before[key], now));
+  }
+  return collected.result();
+}
+
+const childSchema = (
+  schema: Extract<TypedSchema, { kind: 'struct' | 'map' | 'deduced' }>,
+  field: TypedField | undefined,
+): TypedSchema => field?.schema() ?? (schema.kind === 'map' ? schema.values() : deduced);
+
+function compareLists(
+  schema: Extract<TypedSchema, { kind: 'set' | 'list' }>,
+  left: readonly Json[],
+  right: readonly Json[],
+): Comparison {
+  const nameOf = (item: Json, index: number): string => elementName(schema, item, index);
+  const before = elementsOf(left, nameOf);
+  const after = elementsOf(right, nameOf);
+  const items: TypedSchema = schema.kind === 'list' ? schema.items() : { kind: 'leaf', scalar: true };
+  const collected = new Collector();
+  for (const [name, item] of after) collected.add(name, compare(items, before.get(name), item));
+  for (const [name, item] of before)
+    if (!after.has(name)) collected.add(name, compare(items, item, undefined));
+  return collected.result();
+}
+
+/** Stored lists may hold what cannot be named; then the place names it. */
+export function elementName(
+  schema: Extract<TypedSchema, { kind: 'set' | 'list' }>,
+  item: Json,
+  index: number,
+): string {
+  if (schema.kind === 'set') return valueElement(item);
+  try {
+    return keyElement(item, schema.keys, '', index);
+  } catch {
+    return `i:${index}`;
+  }
+}
+
+/** The value with all containers in it. */
+function everyField(schema: TypedSchema, value: Json | undefined): FieldSet {
+  if (schema.kind === 'leaf' || value === undefined || isEmptyContainer(value)) return leaf;
+  const children = new Map<string, FieldSet>();
+  if (schema.kind === 'set' || schema.kind === 'list') {
+    if (!Array.isArray(value)) return leaf;
+    const items = schema.kind === 'list' ? schema.items() : undefined;
+    value.forEach((item, index) => {
+      children.set(elementName(schema, item, index), items === undefined ? leaf : everyField(items, item));
+    });
+  } else {
+    if (!isJsonObject(value)) return leaf;
+    for (const key in value) {
+      if (value[key] === undefined) continue;
+      const field = schema.kind === 'struct' ? schema.fields.get(key) : undefined;
+      children.set(`f:${key}`, everyField(childSchema(schema, field), value[key]));
+    }
+  }
+  return node(true, children);
+}
+
+class Collector {
+  #added: Map<string, FieldSet> | undefined;
+  #modified: Map<string, FieldSet> | undefined;
+  #removed: Map<string, FieldSet> | undefined;
+
+  add(name: string, { added, modified, removed }: Comparison): void {
+    if (!isEmptySet(added)) (this.#added ??= new Map()).set(name, added);
+    if (!isEmptySet(modified)) (this.#modified ??= new Map()).set(name, modified);
+    if (!isEmptySet(removed)) (this.#removed ??= new Map()).set(name, removed);
+  }
+
+  result(): Comparison {
+    if (this.#added === undefined && this.#modified === undefined && this.#removed === undefined)
+      return nothing;
+    return {
+      added: node(false, this.#added),
+      modified: node(false, this.#modified),
+      removed: node(false, this.#removed),
+    };
+  }
+}

@@ -1,0 +1,95 @@
+// The schema as ownership sees it: what is one value, what merges, and what identifies a list's elements.
+import type { FieldSchema, Json, SchemaSource } from '../declaration.ts';
+
+export type TypedSchema =
+  /** One value: a scalar, or an atomic map or list. `empty` is what a required field holds in Go's zero object. */
+  | { readonly kind: 'leaf'; readonly scalar: boolean }
+  /** Named fields, each with a schema of its own. */
+  | { readonly kind: 'struct'; readonly name: string; readonly fields: ReadonlyMap<string, TypedField> }
+  /** A map whose keys are data. */
+  | { readonly kind: 'map'; readonly values: () => TypedSchema }
+  | { readonly kind: 'set' }
+  | { readonly kind: 'list'; readonly keys: readonly ListKey[]; readonly items: () => TypedSchema }
+  /** No schema: objects merge, lists do not. */
+  | { readonly kind: 'deduced' };
+
+export interface TypedField {
+  readonly schema: () => TypedSchema;
+  /** Go's zero object has it: a struct by value is `{}` there, a required field is null or zero. */
+  readonly inZeroObject: 'no' | 'struct' | 'zero';
+}
+
+export interface ListKey {
+  readonly name: string;
+  readonly default: Json | undefined;
+}
+
+const scalar: TypedSchema = { kind: 'leaf', scalar: true };
+const atomic: TypedSchema = { kind: 'leaf', scalar: false };
+const set: TypedSchema = { kind: 'set' };
+export const deduced: TypedSchema = { kind: 'deduced' };
+
+const caches = new WeakMap<
+  SchemaSource,
+  Map<string, { readonly type: unknown; readonly schema: TypedSchema }>
+>();
+
+/** Made once for each type; made anew when the source has another definition (a CRD that changed). */
+export function typedSchemaOf(source: SchemaSource, name: string): TypedSchema {
+  let cache = caches.get(source);
+  if (cache === undefined) caches.set(source, (cache = new Map()));
+  const type = source.type(name);
+  const cached = cache.get(name);
+  if (cached !== undefined && cached.type === type) return cached.schema;
+  const schema = build(source, name);
+  cache.set(name, { type, schema });
+  return schema;
+}
+
+function build(source: SchemaSource, name: string): TypedSchema {
+  const type = source.type(name);
+  if (type === undefined) return deduced;
+  if (type.mapType === 'atomic') return atomic;
+  if (type.fields === undefined) return type.type === 'object' || type.type === undefined ? atomic : scalar;
+  const fields = new Map<string, TypedField>();
+  for (const [key, field] of Object.entries(type.fields))
+    fields.set(key, {
+      schema: once(() => fieldSchema(source, field)),
+      inZeroObject: isEmptyObject(field.default) ? 'struct' : type.required?.includes(key) ? 'zero' : 'no',
+    });
+  return { kind: 'struct', name, fields };
+}
+
+function fieldSchema(source: SchemaSource, field: FieldSchema): TypedSchema {
+  if (field.ref !== undefined) return field.mapType === 'atomic' ? atomic : typedSchemaOf(source, field.ref);
+  if (field.type === 'array') return listSchema(source, field);
+  if (field.values !== undefined) {
+    const values = field.values;
+    return field.mapType === 'atomic'
+      ? atomic
+      : { kind: 'map', values: once(() => fieldSchema(source, values)) };
+  }
+  if (field.type === 'object') return field.mapType === 'atomic' ? atomic : deduced;
+  return field.type === undefined ? deduced : scalar;
+}
+
+function listSchema(source: SchemaSource, field: FieldSchema): TypedSchema {
+  if (field.listType === 'set') return set;
+  const items = field.items;
+  if (field.listType !== 'map' || items === undefined) return atomic;
+  const itemFields = items.ref === undefined ? undefined : source.type(items.ref)?.fields;
+  const keys = [...(field.listMapKeys ?? [])].sort();
+  return {
+    kind: 'list',
+    keys: keys.map((name) => ({ name, default: itemFields?.[name]?.default })),
+    items: once(() => fieldSchema(source, items)),
+  };
+}
+
+const isEmptyObject = (value: Json | undefined): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}

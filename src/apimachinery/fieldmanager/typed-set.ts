@@ -1,0 +1,51 @@
+// The fields that an applied object names: upstream's ToFieldSet.
+import type { Json } from '../declaration.ts';
+import { isJsonObject } from '../patch/own-property.ts';
+import type { FieldSet } from './field-set.ts';
+import { leaf, node, pathElementText } from './field-set.ts';
+import { isEmptyContainer, keyElement, TypedError, valueElement } from './path-element.ts';
+import type { TypedSchema } from './typed-schema.ts';
+import { deduced } from './typed-schema.ts';
+
+/** Checks the object against its schema on the way: unknown fields and double list elements throw TypedError. */
+export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = ''): FieldSet {
+  if (value === undefined || schema.kind === 'leaf' || isEmptyContainer(value)) return leaf;
+  switch (schema.kind) {
+    case 'struct':
+    case 'map':
+    case 'deduced': {
+      if (!isJsonObject(value)) {
+        if (schema.kind === 'deduced') return leaf;
+        throw new TypedError(`${path}: expected map, got ${nameOfKind(value)}`);
+      }
+      const children = new Map<string, FieldSet>();
+      for (const key of Object.keys(value)) {
+        const member = value[key];
+        if (member === undefined) continue;
+        const field = schema.kind === 'struct' ? schema.fields.get(key) : undefined;
+        if (schema.kind === 'struct' && field === undefined)
+          throw new TypedError(`${path}.${key}: field not declared in schema`);
+        const child = field?.schema() ?? (schema.kind === 'map' ? schema.values() : deduced);
+        const below = fieldSetOf(child, member, `${path}.${key}`);
+        children.set(`f:${key}`, field === undefined ? node(true, below.children) : below);
+      }
+      return node(false, children);
+    }
+    case 'set':
+    case 'list': {
+      if (!Array.isArray(value)) throw new TypedError(`${path}: expected list, got ${nameOfKind(value)}`);
+      const children = new Map<string, FieldSet>();
+      value.forEach((item, index) => {
+        const name = schema.kind === 'set' ? valueElement(item) : keyElement(item, schema.keys, path, index);
+        const text = pathElementText(name);
+        if (children.has(name)) throw new TypedError(`${path}: duplicate entries for key ${text}`);
+        const below = schema.kind === 'set' ? leaf : fieldSetOf(schema.items(), item, path + text);
+        children.set(name, node(true, below.children));
+      });
+      return node(false, children);
+    }
+  }
+}
+
+const nameOfKind = (value: Json): string =>
+  Array.isArray(value) ? 'list' : typeof value === 'object' ? 'map' : typeof value;

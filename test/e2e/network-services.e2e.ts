@@ -9,7 +9,7 @@ import type { Informer } from '../../src/client/cache/informer.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
-import { type Proxy, startProxy } from '../../src/proxy/proxier.ts';
+import { type Proxy as ServiceProxy, startProxy } from '../../src/proxy/proxier.ts';
 import { createMemoryInformer } from '../harness/memory-informer.ts';
 import {
   ask,
@@ -21,7 +21,7 @@ import {
 } from '../harness/network-cluster.ts';
 
 let cluster: NetworkCluster;
-let proxies: Proxy[];
+let proxies: ServiceProxy[];
 let l1: TestPod;
 let l2: TestPod;
 let w1: TestPod;

@@ -231,7 +231,7 @@ export async function serveProbe(
   inside: Processes,
   name: string,
   tcpPort: number,
-  udpPort = tcpPort,
+  udpPort: number = tcpPort,
 ): Promise<() => void> {
   const child = inside.spawn(process.execPath, [probe, 'serve', name, String(tcpPort), String(udpPort)]);
   await new Promise<void>((resolve, reject) => {

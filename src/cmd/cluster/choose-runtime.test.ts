@@ -4,7 +4,8 @@ import { chooseRuntime, type MachineFacts, type RuntimeChoice } from './choose-r
 
 const containerd = { name: 'containerd', provides: 'containerd', why: 'runs containers' };
 const root: MachineFacts = { platform: 'linux', isRoot: true, hasApt: true, missing: [containerd] };
-const runtimeOf = (choice: RuntimeChoice): string | undefined => ('runtime' in choice ? choice.runtime : undefined);
+const runtimeOf = (choice: RuntimeChoice): string | undefined =>
+  'runtime' in choice ? choice.runtime : undefined;
 
 test('root with apt gets real containers, missing packages are installed', () => {
   assert.equal(runtimeOf(chooseRuntime('auto', root)), 'containerd');
@@ -21,7 +22,8 @@ test('without root, auto falls back to the simulated runtime and says why', () =
 test('asking for containerd where it cannot run is an error with the way out', () => {
   const choice = chooseRuntime('containerd', { ...root, hasApt: false });
   assert.deepEqual(choice, {
-    error: '--runtime containerd: missing: containerd, and there is no apt-get to install them; --runtime simulated needs only Node',
+    error:
+      '--runtime containerd: missing: containerd, and there is no apt-get to install them; --runtime simulated needs only Node',
   });
 });
 

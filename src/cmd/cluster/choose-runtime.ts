@@ -25,9 +25,11 @@ function obstacle(facts: MachineFacts): string | undefined {
 }
 
 export function chooseRuntime(asked: 'auto' | RuntimeKind, facts: MachineFacts): RuntimeChoice {
-  if (asked === 'simulated') return { runtime: 'simulated', why: 'as you asked: pods are state machines, nothing runs' };
+  if (asked === 'simulated')
+    return { runtime: 'simulated', why: 'as you asked: pods are state machines, nothing runs' };
   const why = obstacle(facts);
   if (why === undefined) return { runtime: 'containerd', why: 'real containers by containerd and runc' };
-  if (asked === 'containerd') return { error: `--runtime containerd: ${why}; --runtime simulated needs only Node` };
+  if (asked === 'containerd')
+    return { error: `--runtime containerd: ${why}; --runtime simulated needs only Node` };
   return { runtime: 'simulated', why: `${why}. Pods are state machines and nothing runs` };
 }

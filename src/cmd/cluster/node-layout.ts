@@ -1,0 +1,32 @@
+// Where a node's agent and containerd keep their things, below the node's folder.
+import { join } from 'node:path';
+
+export interface NodeLayout {
+  readonly root: string;
+  readonly kubeconfig: string;
+  readonly containerdDir: string;
+  readonly containerdRoot: string;
+  readonly containerdState: string;
+  readonly containerdSocket: string;
+  readonly cniDir: string;
+  readonly cniBin: string;
+  readonly cniConf: string;
+  readonly kubelet: string;
+  readonly handler: string;
+}
+
+export function nodeLayout(root: string): NodeLayout {
+  return {
+    root,
+    kubeconfig: join(root, 'agent.kubeconfig'),
+    containerdDir: join(root, 'containerd'),
+    containerdRoot: join(root, 'containerd/root'),
+    containerdState: join(root, 'containerd/state'),
+    containerdSocket: join(root, 'containerd/containerd.sock'),
+    cniDir: join(root, 'cni'),
+    cniBin: join(root, 'cni/bin'),
+    cniConf: join(root, 'cni/conf'),
+    kubelet: join(root, 'kubelet'),
+    handler: join(root, 'windows'),
+  };
+}

@@ -1,0 +1,74 @@
+// The command lines of a cluster's own processes: what `up` starts is what a user could start by hand.
+import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
+import type { ClusterPaths, NodeRecord, RuntimeKind } from './cluster-state.ts';
+
+export interface ServerArguments {
+  readonly paths: ClusterPaths;
+  /** The machine's address on the fabric. */
+  readonly gateway: string;
+  readonly port: number;
+}
+
+export function serverArguments({ paths, gateway, port }: ServerArguments): string[] {
+  return [
+    'server',
+    '--data-dir',
+    paths.server,
+    '--secure-port',
+    String(port),
+    '--bind-address',
+    gateway === '127.0.0.1' ? gateway : '0.0.0.0',
+    '--advertise-address',
+    gateway,
+    '--service-cluster-ip-range',
+    serviceCidr,
+    '--cluster-cidr',
+    clusterCidr,
+    '--cluster-dns',
+    clusterDnsAddress,
+    '--cluster-domain',
+    clusterDomain,
+  ];
+}
+
+export interface AgentArguments {
+  readonly node: NodeRecord;
+  readonly paths: ClusterPaths;
+  readonly cache: string;
+  readonly runtime: RuntimeKind;
+  readonly topology: string;
+}
+
+export function agentArguments({ node, paths, cache, runtime, topology }: AgentArguments): string[] {
+  return [
+    'agent',
+    '--node-name',
+    node.name,
+    '--node-ip',
+    node.ip,
+    '--os',
+    node.os,
+    ...(node.windowsBuild === undefined ? [] : ['--windows-build', String(node.windowsBuild)]),
+    '--data-dir',
+    paths.node(node.name),
+    '--kubeconfig',
+    `${paths.node(node.name)}/agent.kubeconfig`,
+    '--cache-dir',
+    cache,
+    '--runtime',
+    runtime,
+    '--topology',
+    topology,
+    '--cluster-cidr',
+    clusterCidr,
+    '--service-cluster-ip-range',
+    serviceCidr,
+    '--cluster-dns',
+    clusterDnsAddress,
+    '--cluster-domain',
+    clusterDomain,
+    // Simulated nodes share the loopback address, so each takes a port that is free.
+    '--port',
+    runtime === 'simulated' ? '0' : '10250',
+  ];
+}

@@ -1,0 +1,99 @@
+// Waits for the server and the nodes of a cluster, and says at once when one of their processes died.
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { nodes as nodesResource } from '../../api/generated/resources.ts';
+import type { Node } from '../../api/generated/types/core-v1.ts';
+import type { Client } from '../../client/client.ts';
+import { createClient } from '../../client/create-client.ts';
+import { loadKubeconfig } from '../../client/kubeconfig.ts';
+import { httpTransport } from '../../client/transport-http.ts';
+import { systemClock } from '../../component-base/system-clock.ts';
+import type { ProcessRecord } from './cluster-state.ts';
+import { logTail } from './log-tail.ts';
+import { isAlive } from './own-processes.ts';
+
+const serverTimeoutMs = 60_000;
+const nodesTimeoutMs = 120_000;
+const everyMs = 25;
+
+export interface OpenClient {
+  readonly client: Client;
+  close(): Promise<void>;
+}
+
+export async function clientOf(kubeconfig: string): Promise<OpenClient> {
+  const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
+  const open = httpTransport(systemClock, transport);
+  return { client: createClient(open), close: () => open.close() };
+}
+
+function checkAlive(record: ProcessRecord | undefined, log: string): void {
+  if (record && !isAlive(record))
+    throw new Error(`${record.role} ended; the last lines of ${log}:\n${logTail(log)}`);
+}
+
+/** Resolves when /readyz says ok. */
+export async function waitForServer(
+  kubeconfig: string,
+  record: () => ProcessRecord | undefined,
+  log: string,
+): Promise<void> {
+  const until = performance.now() + serverTimeoutMs;
+  const { client, close } = await clientOf(kubeconfig);
+  try {
+    for (;;) {
+      checkAlive(record(), log);
+      const ready = await client.raw({ method: 'GET', path: '/readyz' }).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+      if (ready) return;
+      if (performance.now() > until)
+        throw new Error(`the server is not ready after ${serverTimeoutMs / 1000} s; see ${log}`);
+      await delay(everyMs);
+    }
+  } finally {
+    await close();
+  }
+}
+
+const readiness = (node: Node): { readonly ready: boolean; readonly why: string } => {
+  const condition = node.status?.conditions?.find((one) => one.type === 'Ready');
+  return { ready: condition?.status === 'True', why: condition?.message ?? 'no status yet' };
+};
+
+export interface AwaitedNode {
+  readonly name: string;
+  readonly process: ProcessRecord;
+  readonly log: string;
+}
+
+/** Resolves when every node is Ready. */
+export async function waitForNodes(
+  kubeconfig: string,
+  awaited: readonly AwaitedNode[],
+  detail: (text: string) => void,
+): Promise<void> {
+  const until = performance.now() + nodesTimeoutMs;
+  const { client, close } = await clientOf(kubeconfig);
+  try {
+    for (;;) {
+      for (const node of awaited) checkAlive(node.process, node.log);
+      const { items } = await client.list(nodesResource);
+      const known = new Map(items.map((node) => [node.metadata.name, readiness(node)]));
+      const waiting = awaited.filter((node) => !known.get(node.name)?.ready);
+      if (waiting.length === 0) return;
+      const why = waiting
+        .map((node) => `${node.name}: ${known.get(node.name)?.why ?? 'not registered yet'}`)
+        .join('; ');
+      if (performance.now() > until)
+        throw new Error(
+          `not Ready after ${nodesTimeoutMs / 1000} s: ${why}\nsee ${waiting.map((node) => node.log).join(', ')}`,
+        );
+      detail(`waiting for ${waiting.map((node) => node.name).join(', ')}`);
+      await delay(everyMs);
+    }
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,65 @@
+// porthole image: images of a cluster's nodes.
+import { Command } from 'commander';
+import { buildSamples, listImages, loadArchive } from '../cluster/node-images.ts';
+import { printTable } from '../print-table.ts';
+import { createProgress } from '../progress.ts';
+import { portholeCache, portholeHome } from '../setup/locations.ts';
+
+const progressOnStderr = (): ReturnType<typeof createProgress> =>
+  createProgress(process.stderr, () => performance.now());
+
+function loadCommand(): Command {
+  return new Command('load')
+    .description('load an image archive (OCI layout or docker save, as tar) into the nodes that can run it')
+    .argument('<archive>', 'path of the tar file')
+    .option('--name <name>', 'name of the cluster', 'default')
+    .action(async (archive: string, flags: { name: string }) => {
+      const loaded = await loadArchive(
+        { name: flags.name, home: portholeHome(), archive },
+        progressOnStderr(),
+      );
+      printTable(
+        ['NODE', 'IMAGE'],
+        loaded.map((one) => [one.node, one.image]),
+      );
+    });
+}
+
+function lsCommand(): Command {
+  return new Command('ls')
+    .description('list the images of the nodes')
+    .option('--name <name>', 'name of the cluster', 'default')
+    .action(async (flags: { name: string }) => {
+      const images = await listImages({ name: flags.name, home: portholeHome() });
+      printTable(
+        ['NODE', 'IMAGE', 'PLATFORM'],
+        images.map((one) => [one.node, one.image, one.platform]),
+      );
+    });
+}
+
+function buildSamplesCommand(): Command {
+  return new Command('build-samples')
+    .description(
+      'build the sample images on the spot and load them: busybox for Linux, a node.exe web server for Windows',
+    )
+    .option('--name <name>', 'name of the cluster', 'default')
+    .action(async (flags: { name: string }) => {
+      const loaded = await buildSamples(
+        { name: flags.name, home: portholeHome(), cache: portholeCache() },
+        progressOnStderr(),
+      );
+      printTable(
+        ['NODE', 'IMAGE'],
+        loaded.map((one) => [one.node, one.image]),
+      );
+    });
+}
+
+export function imageCommand(): Command {
+  return new Command('image')
+    .description("images of a cluster's nodes")
+    .addCommand(loadCommand())
+    .addCommand(lsCommand())
+    .addCommand(buildSamplesCommand());
+}

@@ -1,0 +1,61 @@
+// porthole start: what `npm start` runs. A cluster, the sample, the answers, and how to go on.
+import { Command, Option } from 'commander';
+import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { buildSamples } from '../cluster/node-images.ts';
+import { runSample } from '../cluster/sample-run.ts';
+import { up } from '../cluster/up.ts';
+import { createProgress } from '../progress.ts';
+import { ensureKubectl } from '../setup/kubectl.ts';
+import { portholeCache, portholeHome } from '../setup/locations.ts';
+
+interface Flags {
+  readonly name: string;
+  readonly runtime: 'auto' | 'containerd' | 'simulated';
+}
+
+async function start(flags: Flags): Promise<void> {
+  const progress = createProgress(process.stderr, () => performance.now());
+  const home = portholeHome();
+  const cache = portholeCache();
+  progress.say('Porthole: a Kubernetes cluster with a Linux and a Windows node on this machine');
+  const { kubectl } = await progress.step('kubectl is there', (detail) =>
+    ensureKubectl(linuxProcesses, cache, detail),
+  );
+  const cluster = await up(
+    { ...flags, linux: 1, windows: 1, windowsBuild: 20348, topology: 'host-gateway', home, cache },
+    progress,
+  );
+  const { runtime } = cluster.state;
+  if (runtime === 'containerd') await buildSamples({ name: flags.name, home, cache }, progress);
+  for (const { command, output } of await runSample(
+    { processes: linuxProcesses, kubectl, kubeconfig: cluster.kubeconfig, runtime },
+    progress,
+  )) {
+    console.log(`\n$ ${command}\n${output}`);
+  }
+  const simulated =
+    '\nThe runtime is simulated: pods are state machines, nothing runs. As root, with apt, it is real.\n';
+  console.log(`${runtime === 'simulated' ? simulated : ''}
+The cluster stays up. Go on with:
+  export KUBECONFIG=${cluster.kubeconfig}
+  export PATH=$PATH:${kubectl.slice(0, kubectl.lastIndexOf('/'))}      # kubectl and helm
+  kubectl get pods -A -o wide
+  kubectl exec -it deploy/windows-web -- cmd
+  kubectl port-forward svc/windows-web 8080:80
+  ls examples/                                   # more to apply
+  npm stop                                       # take it down; nothing is left`);
+}
+
+export function startCommand(): Command {
+  return new Command('start')
+    .description(
+      'a cluster with a Linux and a Windows node, and programs on both that talk to each other (npm start)',
+    )
+    .option('--name <name>', 'name of the cluster', 'default')
+    .addOption(
+      new Option('--runtime <name>', 'containerd runs containers; simulated pods only pretend')
+        .choices(['auto', 'containerd', 'simulated'])
+        .default('auto'),
+    )
+    .action(start);
+}

@@ -1,0 +1,15 @@
+// porthole stop: what `npm stop` runs.
+import { Command } from 'commander';
+import { down } from '../cluster/down.ts';
+import { createProgress } from '../progress.ts';
+import { portholeHome } from '../setup/locations.ts';
+
+export function stopCommand(): Command {
+  return new Command('stop')
+    .description('take the cluster of npm start down; nothing of it is left (npm stop)')
+    .action(async () => {
+      const progress = createProgress(process.stderr, () => performance.now());
+      const wasThere = await down({ name: 'default', home: portholeHome() }, progress);
+      progress.say(wasThere ? 'the cluster is gone; nothing is left' : 'there is no cluster to stop');
+    });
+}

@@ -233,7 +233,7 @@ test('hostile packets are refused or ignored, and the server goes on', async () 
     Buffer.alloc(600, 0xc0),
   ];
   for (let i = 0; i < valid.length; i++) {
-    packets.push(valid.subarray(0, i));
+    packets.push(Buffer.from(valid.subarray(0, i)));
     const changed = Buffer.from(valid);
     changed[i] = changed[i]! ^ 0xff;
     packets.push(changed);

@@ -161,12 +161,10 @@ function addFrontend(builder: Builder, frontend: Frontend, service: string, cont
   builder.sharedChains.add(chain);
   builder.put(verdicts, key, `goto ${chain}`);
   const prefix = isNodePort ? 'nodeport-' : '';
-  frontend.backends.forEach((backend, i) =>
-    builder.put(`${prefix}endpoints`, `${key} . ${i}`, `${backend.ip} . ${backend.port}`),
-  );
-  frontend.insideBackends.forEach((backend, i) =>
-    builder.put(`${prefix}inside-endpoints`, `${key} . ${i}`, `${backend.ip} . ${backend.port}`),
-  );
+  for (const [i, backend] of frontend.backends.entries())
+    builder.put(`${prefix}endpoints`, `${key} . ${i}`, `${backend.ip} . ${backend.port}`);
+  for (const [i, backend] of frontend.insideBackends.entries())
+    builder.put(`${prefix}inside-endpoints`, `${key} . ${i}`, `${backend.ip} . ${backend.port}`);
 }
 
 export function fragmentOf(rules: ServiceRules, context: FragmentContext): Fragment {

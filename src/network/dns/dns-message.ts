@@ -1,0 +1,162 @@
+// Reads a DNS question strictly and writes answers that fit: pure.
+import {
+  AUTHORITATIVE_ANSWER,
+  type Answer,
+  type DecodedPacket,
+  decode,
+  encode,
+  type OptAnswer,
+  type Packet,
+  RECURSION_AVAILABLE,
+  RECURSION_DESIRED,
+  TRUNCATED_RESPONSE,
+} from 'dns-packet';
+
+export const rcode = { noError: 0, formErr: 1, servFail: 2, nxDomain: 3, notImp: 4, refused: 5 } as const;
+export type Rcode = (typeof rcode)[keyof typeof rcode];
+
+export interface DnsQuestion {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly recursionDesired: boolean;
+  /** Undefined without EDNS. */
+  readonly ednsPayloadBytes: number | undefined;
+}
+
+export type ReadQuestion =
+  | { readonly kind: 'question'; readonly question: DnsQuestion }
+  /** Answer with this code. */
+  | { readonly kind: 'refuse'; readonly id: number; readonly rcode: Rcode; readonly edns: boolean }
+  /** Too short to answer, or itself an answer. */
+  | { readonly kind: 'ignore' };
+
+const headerBytes = 12;
+/** What fits everywhere without fragments; the bound that DNS Flag Day 2020 asks for. */
+const ownPayloadBytes = 1232;
+const opcodeOf = (flags: number): number => (flags >> 11) & 15;
+
+function decodeOrUndefined(packet: Buffer): DecodedPacket | undefined {
+  try {
+    return decode(packet);
+  } catch {
+    return undefined; // any bytes may come
+  }
+}
+
+export function readQuestion(packet: Buffer): ReadQuestion {
+  if (packet.length < headerBytes) return { kind: 'ignore' };
+  const id = packet.readUInt16BE(0);
+  const flags = packet.readUInt16BE(2);
+  if ((flags & 0x8000) !== 0) return { kind: 'ignore' };
+  const refuse = (code: Rcode, edns = false): ReadQuestion => ({ kind: 'refuse', id, rcode: code, edns });
+  if (opcodeOf(flags) !== 0) return refuse(rcode.notImp);
+  if (packet.readUInt16BE(4) !== 1) return refuse(rcode.formErr);
+  const decoded = decodeOrUndefined(packet);
+  const question = decoded?.questions?.[0];
+  if (decoded === undefined || question === undefined || question.name.length > 255)
+    return refuse(rcode.formErr);
+  const options = (decoded.additionals ?? []).filter((record) => record.type === 'OPT') as OptAnswer[];
+  if (options.length > 1) return refuse(rcode.formErr);
+  const [opt] = options;
+  if ((question.class ?? 'IN') !== 'IN' && question.class !== 'ANY')
+    return refuse(rcode.refused, opt !== undefined);
+  return {
+    kind: 'question',
+    question: {
+      id,
+      name: question.name,
+      type: String(question.type),
+      recursionDesired: (flags & RECURSION_DESIRED) !== 0,
+      ednsPayloadBytes: opt === undefined ? undefined : (opt.udpPayloadSize ?? 512),
+    },
+  };
+}
+
+export interface DnsReply {
+  readonly rcode: Rcode;
+  readonly authoritative: boolean;
+  readonly answers: readonly Answer[];
+  readonly authorities?: readonly Answer[];
+  readonly additionals?: readonly Answer[];
+}
+
+/** dns-packet has the option's fields in a type that asks for more than it needs. */
+const ownOption = (): Answer =>
+  ({
+    type: 'OPT',
+    name: '.',
+    udpPayloadSize: ownPayloadBytes,
+    extendedRcode: 0,
+    ednsVersion: 0,
+    flags: 0,
+    flag_do: false,
+    options: [],
+  }) as unknown as Answer;
+
+function encodeReply(question: DnsQuestion, reply: DnsReply, truncated: boolean): Buffer {
+  const option = question.ednsPayloadBytes === undefined ? [] : [ownOption()];
+  const packet: Packet = {
+    type: 'response',
+    id: question.id,
+    flags:
+      reply.rcode |
+      RECURSION_AVAILABLE |
+      (question.recursionDesired ? RECURSION_DESIRED : 0) |
+      (reply.authoritative ? AUTHORITATIVE_ANSWER : 0) |
+      (truncated ? TRUNCATED_RESPONSE : 0),
+    questions: [{ name: question.name, type: question.type as 'A', class: 'IN' }],
+    answers: [...reply.answers],
+    authorities: [...(reply.authorities ?? [])],
+    additionals: [...(reply.additionals ?? []), ...option],
+  };
+  return encode(packet);
+}
+
+/** Over UDP it fits what the client takes: additionals go first, then answers, and the client is told to ask by TCP. */
+export function writeReply(question: DnsQuestion, reply: DnsReply, transport: 'udp' | 'tcp'): Buffer {
+  const limit =
+    transport === 'tcp' ? 65_535 : Math.min(4096, Math.max(512, question.ednsPayloadBytes ?? 512));
+  const whole = encodeReply(question, reply, false);
+  if (whole.length <= limit) return whole;
+  const bare = { ...reply, additionals: [] };
+  const withoutAdditionals = encodeReply(question, bare, false);
+  if (withoutAdditionals.length <= limit) return withoutAdditionals;
+  let fits = 0;
+  let tooMany = reply.answers.length;
+  const cut = (count: number): Buffer =>
+    encodeReply(question, { ...bare, answers: reply.answers.slice(0, count) }, true);
+  while (tooMany - fits > 1) {
+    const middle = (fits + tooMany) >> 1;
+    if (cut(middle).length <= limit) fits = middle;
+    else tooMany = middle;
+  }
+  return cut(fits);
+}
+
+export function writeRefusal(id: number, code: Rcode): Buffer {
+  return encode({ type: 'response', id, flags: code | RECURSION_AVAILABLE });
+}
+
+/** Whether an upstream's packet answers what was asked: same question, an answer at all. */
+export function answersQuestion(
+  answer: Buffer,
+  id: number,
+  question: DnsQuestion,
+): DecodedPacket | undefined {
+  if (answer.length < headerBytes || answer.readUInt16BE(0) !== id) return undefined;
+  if ((answer.readUInt16BE(2) & 0x8000) === 0) return undefined;
+  const decoded = decodeOrUndefined(answer);
+  const echoed = decoded?.questions?.[0];
+  if (decoded === undefined || echoed?.name.toLowerCase() !== question.name.toLowerCase()) return undefined;
+  return String(echoed.type) === question.type ? decoded : undefined;
+}
+
+export const encodeQuery = (id: number, name: string, type: string): Buffer =>
+  encode({
+    type: 'query',
+    id,
+    flags: RECURSION_DESIRED,
+    questions: [{ name, type: type as 'A', class: 'IN' }],
+    additionals: [ownOption()],
+  });

@@ -1,0 +1,181 @@
+// Cluster DNS: answers for the cluster's domain from memory and forwards the rest.
+import type { Answer } from 'dns-packet';
+import {
+  endpointslices,
+  namespaces as namespacesResource,
+  services as servicesResource,
+} from '../../api/generated/resources.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { InformerFactory } from '../../client/cache/informer.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import {
+  type DnsListener,
+  type DnsServerAddress,
+  type DnsTransport,
+  listenDns,
+} from '../../wire/dns-sockets.ts';
+import {
+  answersQuestion,
+  type DnsQuestion,
+  type DnsReply,
+  encodeQuery,
+  type Rcode,
+  rcode,
+  readQuestion,
+  writeRefusal,
+  writeReply,
+} from './dns-message.ts';
+import { type ClusterView, createZone, type Resolution } from './dns-records.ts';
+import { createForwarder, type Forwarder } from './forwarder.ts';
+
+export interface DnsOptions {
+  /** Before its `start`: indexes are added. */
+  readonly informers: Pick<InformerFactory, 'informer'>;
+  readonly address: string;
+  /** 0: any. */
+  readonly port: number;
+  /** Default cluster.local. */
+  readonly clusterDomain?: string;
+  /** The machine's resolvers; see upstreamsOf. None: other names are refused. */
+  readonly upstreams: readonly DnsServerAddress[];
+  /** Seconds. Default 5, as CoreDNS. */
+  readonly ttl?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+const maxAliases = 8;
+
+const refusal = (question: DnsQuestion, code: Rcode, transport: DnsTransport): Buffer =>
+  writeReply(question, { rcode: code, authoritative: false, answers: [] }, transport);
+
+function viewOf(informers: DnsOptions['informers']): { view: ClusterView; hasSynced: () => boolean } {
+  const services = informers.informer(servicesResource);
+  const slices = informers.informer(endpointslices);
+  const namespaces = informers.informer(namespacesResource);
+  services.addIndex('dns/clusterIP', (service) => [
+    ...new Set([service.spec.clusterIP ?? '', ...(service.spec.clusterIPs ?? [])]),
+  ]);
+  slices.addIndex('dns/service', (slice) => [
+    `${slice.metadata.namespace}/${slice.metadata.labels?.['kubernetes.io/service-name'] ?? ''}`,
+  ]);
+  slices.addIndex('dns/address', (slice) => [
+    ...new Set((slice.endpoints ?? []).flatMap((endpoint) => endpoint.addresses)),
+  ]);
+  return {
+    hasSynced: () => [services, slices, namespaces].every((informer) => informer.hasSynced()),
+    view: {
+      service: (namespace, name) => services.lister.get(name, namespace),
+      slices: (namespace, name) => slices.lister.byIndex('dns/service', `${namespace}/${name}`),
+      namespaceExists: (name) => namespaces.lister.get(name) !== undefined,
+      servicesByIP: (ip) => services.lister.byIndex('dns/clusterIP', ip),
+      slicesByAddress: (ip) => slices.lister.byIndex('dns/address', ip),
+    },
+  };
+}
+
+class DnsServer {
+  readonly #options: DnsOptions;
+  readonly #zone: ReturnType<typeof createZone>;
+  readonly #forwarder: Forwarder;
+  readonly #hasSynced: () => boolean;
+
+  constructor(options: DnsOptions) {
+    const { view, hasSynced } = viewOf(options.informers);
+    const { random, log, upstreams } = options;
+    this.#options = options;
+    this.#hasSynced = hasSynced;
+    this.#zone = createZone(view, {
+      clusterDomain: options.clusterDomain ?? 'cluster.local',
+      ttl: options.ttl ?? 5,
+    });
+    this.#forwarder = createForwarder({ upstreams, random, log });
+  }
+
+  async handle(packet: Buffer, transport: DnsTransport): Promise<Buffer | undefined> {
+    const read = readQuestion(packet);
+    if (read.kind === 'ignore') return undefined;
+    if (read.kind === 'refuse') return writeRefusal(read.id, read.rcode);
+    const { question } = read;
+    try {
+      return await this.#answer(packet, question, transport);
+    } catch (error) {
+      this.#options.log.error({ error, name: question.name }, 'a DNS question could not be answered');
+      return refusal(question, rcode.servFail, transport);
+    }
+  }
+
+  async #answer(packet: Buffer, question: DnsQuestion, transport: DnsTransport): Promise<Buffer> {
+    const found = this.#zone.resolve(question.name, question.type);
+    if (found.kind === 'outside') return this.#forward(packet, question, transport);
+    // before the first list is in, "no such name" would be a lie that clients remember
+    if (!this.#hasSynced()) return refusal(question, rcode.servFail, transport);
+    return writeReply(question, await this.#reply(found, question), transport);
+  }
+
+  async #forward(packet: Buffer, question: DnsQuestion, transport: DnsTransport): Promise<Buffer> {
+    if (this.#forwarder.isOwn(question)) {
+      this.#options.log.error({ name: question.name }, 'a resolver sends questions back here: DNS loop');
+      return refusal(question, rcode.refused, transport);
+    }
+    if (this.#options.upstreams.length === 0) return refusal(question, rcode.refused, transport);
+    const answer = await this.#forwarder.forward(packet, question, transport);
+    return answer ?? refusal(question, rcode.servFail, transport);
+  }
+
+  async #reply(found: Resolution, question: DnsQuestion): Promise<DnsReply> {
+    const soa = (): Answer[] => [this.#zone.soa(Math.floor(this.#options.clock.now() / 1000))];
+    switch (found.kind) {
+      case 'answers':
+        return {
+          rcode: rcode.noError,
+          authoritative: true,
+          answers: this.#shuffled(found.answers),
+          additionals: found.additionals,
+        };
+      case 'alias': {
+        const answers: Answer[] = [found.answer];
+        if (question.type !== 'CNAME') answers.push(...(await this.#follow(found.target, question.type, 1)));
+        return { rcode: rcode.noError, authoritative: true, answers };
+      }
+      case 'noData':
+        return { rcode: rcode.noError, authoritative: true, answers: [], authorities: soa() };
+      default:
+        return { rcode: rcode.nxDomain, authoritative: true, answers: [], authorities: soa() };
+    }
+  }
+
+  /** What an ExternalName stands for: stub resolvers don't ask a second time. */
+  async #follow(target: string, type: string, depth: number): Promise<readonly Answer[]> {
+    if (depth > maxAliases) return [];
+    const found = this.#zone.resolve(target, type);
+    if (found.kind === 'answers') return found.answers;
+    if (found.kind === 'alias') return [found.answer, ...(await this.#follow(found.target, type, depth + 1))];
+    if (found.kind !== 'outside' || this.#options.upstreams.length === 0) return [];
+    const question = { id: 0, name: target, type, recursionDesired: true, ednsPayloadBytes: undefined };
+    const answer = await this.#forwarder.forward(encodeQuery(0, target, type), question, 'udp');
+    const decoded = answer === undefined ? undefined : answersQuestion(answer, 0, question);
+    return (decoded?.answers ?? []).filter((record) => record.type !== 'OPT');
+  }
+
+  /** Clients take the first address: each is first in its turn. */
+  #shuffled(answers: readonly Answer[]): readonly Answer[] {
+    const list = [...answers];
+    for (let i = list.length - 1; i > 0; i--) {
+      const j = this.#options.random.uint(i + 1);
+      [list[i], list[j]] = [list[j]!, list[i]!];
+    }
+    return list;
+  }
+}
+
+export async function startDns(options: DnsOptions): Promise<DnsListener> {
+  const server = new DnsServer(options);
+  return listenDns({
+    address: options.address,
+    port: options.port,
+    handle: (packet, transport) => server.handle(packet, transport),
+  });
+}

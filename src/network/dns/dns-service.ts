@@ -1,0 +1,76 @@
+// The Service kube-system/kube-dns: no selector; its EndpointSlice points to where the DNS server really listens.
+import { endpointslices, services } from '../../api/generated/resources.ts';
+import type { Service } from '../../api/generated/types/core-v1.ts';
+import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
+import { isStatusError } from '../../apimachinery/errors.ts';
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import type { Client } from '../../client/client.ts';
+
+const namespace = 'kube-system';
+const name = 'kube-dns';
+const fieldManager = 'porthole-dns';
+
+async function createOrPatch<T extends object>(
+  client: Client,
+  resource: ResourceRef<T>,
+  object: T,
+  body: object,
+): Promise<void> {
+  try {
+    // asked for first: creating it again is refused for its clusterIP, not for its name
+    await client.get(resource, { name, namespace });
+  } catch (error) {
+    if (!isStatusError(error, 'NotFound')) throw error;
+    await client.create(resource, object, { fieldManager });
+    return;
+  }
+  await client.patch(resource, { name, namespace }, { type: 'merge', body }, { fieldManager });
+}
+
+/** Idempotent; a changed address or port is written. */
+export async function ensureDnsService(
+  client: Client,
+  options: { readonly clusterIP: string; readonly address: string; readonly port: number },
+): Promise<void> {
+  const labels = {
+    'k8s-app': 'kube-dns',
+    'kubernetes.io/cluster-service': 'true',
+    'kubernetes.io/name': 'CoreDNS',
+  };
+  const service: Service = {
+    metadata: { name, namespace, labels },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: options.clusterIP,
+      clusterIPs: [options.clusterIP],
+      ports: [
+        { name: 'dns', port: 53, protocol: 'UDP', targetPort: options.port },
+        { name: 'dns-tcp', port: 53, protocol: 'TCP', targetPort: options.port },
+      ],
+    },
+  };
+  const content = {
+    endpoints: [
+      { addresses: [options.address], conditions: { ready: true, serving: true, terminating: false } },
+    ],
+    ports: [
+      { name: 'dns', port: options.port, protocol: 'UDP' },
+      { name: 'dns-tcp', port: options.port, protocol: 'TCP' },
+    ],
+  };
+  const sliceLabels = {
+    'kubernetes.io/service-name': name,
+    // not the endpointslice controller's: it leaves slices of others alone
+    'endpointslice.kubernetes.io/managed-by': 'dns.porthole',
+  };
+  const slice: EndpointSlice = {
+    metadata: { name, namespace, labels: sliceLabels },
+    addressType: 'IPv4',
+    ...content,
+  };
+  await createOrPatch(client, services, service, {
+    metadata: { labels },
+    spec: { ports: service.spec.ports },
+  });
+  await createOrPatch(client, endpointslices, slice, { metadata: { labels: sliceLabels }, ...content });
+}

@@ -46,6 +46,8 @@ export interface KubeletContext {
   readonly allocatable: FieldContext['allocatable'];
   /** `containerd`: the scheme of container ids. */
   readonly runtimeName: string;
+  /** All 32 bits of a container's exit code where the runtime shows only eight (emulated Windows). */
+  readonly fullExitCode: (containerId: string) => Promise<number | undefined>;
   /** Handler of a RuntimeClass; throws Error when there is no such class. */
   readonly runtimeClassHandler: (name: string) => Promise<string>;
   /** What an image's configuration says of its platform; undefined when it can't be told. */

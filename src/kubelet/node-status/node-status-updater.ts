@@ -1,0 +1,134 @@
+// Registers the node and keeps its status: every 10 s when something changed, every 5 minutes anyway.
+import { nodes } from '../../api/generated/resources.ts';
+import type { Node, NodeStatus } from '../../api/generated/types/core-v1.ts';
+import { isStatusError } from '../../apimachinery/errors.ts';
+import { type Clock, rfc3339 } from '../../base/clock.ts';
+import type { Client } from '../../client/client.ts';
+import { type EventRecorder, referenceTo } from '../../client/event-recorder.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import {
+  comparable,
+  initialNode,
+  type NodeFacts,
+  type NodeHealth,
+  nodeLabels,
+  nodeStatus,
+} from './node-object.ts';
+
+export interface NodeStatusDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly recorder: EventRecorder;
+  readonly facts: NodeFacts;
+  readonly health: () => Promise<Omit<NodeHealth, 'now'>>;
+}
+
+const updateMs = 10_000;
+const reportMs = 300_000;
+/** Until the node is ready for the first time, it looks more often. */
+const startingMs = 250;
+
+/** Creates the node, or takes over the one of that name, with the labels that are the kubelet's. */
+export async function registerNode(deps: NodeStatusDeps): Promise<Node> {
+  const wanted = initialNode(deps.facts);
+  try {
+    return await deps.client.create(nodes, wanted);
+  } catch (error) {
+    if (!isStatusError(error, 'AlreadyExists')) throw error;
+  }
+  const body = {
+    metadata: { labels: nodeLabels(deps.facts), annotations: wanted.metadata.annotations },
+  };
+  return deps.client.patch(nodes, { name: deps.facts.nodeName }, { type: 'merge', body });
+}
+
+const transitions: Readonly<Record<string, readonly [string, string]>> = {
+  Ready: ['NodeReady', 'NodeNotReady'],
+  MemoryPressure: ['NodeHasInsufficientMemory', 'NodeHasSufficientMemory'],
+  DiskPressure: ['NodeHasDiskPressure', 'NodeHasNoDiskPressure'],
+  PIDPressure: ['NodeHasInsufficientPID', 'NodeHasSufficientPID'],
+};
+
+function recordTransitions(
+  deps: NodeStatusDeps,
+  node: Node,
+  before: NodeStatus | undefined,
+  after: NodeStatus,
+): void {
+  for (const condition of after.conditions ?? []) {
+    const old = before?.conditions?.find((c) => c.type === condition.type);
+    if (old?.status === condition.status) continue;
+    const reason = transitions[condition.type]?.[condition.status === 'True' ? 0 : 1];
+    if (reason === undefined) continue;
+    // Upstream names nodes by name, so that the events of a node that came back are found.
+    const about = { ...referenceTo(nodes, node), uid: deps.facts.nodeName };
+    deps.recorder.event(about, 'Normal', reason, `Node ${deps.facts.nodeName} status is now: ${reason}`);
+  }
+}
+
+export interface NodeStatusUpdater {
+  /** Looks at once. */
+  poke(): void;
+  stop(): Promise<void>;
+}
+
+export function startNodeStatusUpdater(deps: NodeStatusDeps): NodeStatusUpdater {
+  const stopped = new AbortController();
+  let wake: (() => void) | undefined;
+  let current: NodeStatus | undefined;
+  let sentMs = Number.NEGATIVE_INFINITY;
+  let wasReady = false;
+
+  async function update(node: Node): Promise<void> {
+    const health = { ...(await deps.health()), now: rfc3339(deps.clock.now()) };
+    const next = nodeStatus(deps.facts, health, current ?? node.status);
+    const due = deps.clock.monotonic() - sentMs >= reportMs;
+    wasReady = next.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') ?? false;
+    if (!due && current && comparable(current) === comparable(next)) return;
+    await deps.client.patch(
+      nodes,
+      { name: deps.facts.nodeName },
+      { type: 'strategic', body: { status: next } },
+      { subresource: 'status' },
+    );
+    recordTransitions(deps, node, current ?? node.status, next);
+    current = next;
+    sentMs = deps.clock.monotonic();
+  }
+
+  async function loop(): Promise<void> {
+    let node: Node | undefined;
+    while (!stopped.signal.aborted) {
+      try {
+        node ??= await registerNode(deps);
+        await update(node);
+      } catch (error) {
+        if (stopped.signal.aborted) return;
+        deps.log.warn({ error }, 'the node status could not be written');
+        // It was deleted, or the server forgot it: register again.
+        if (isStatusError(error, 'NotFound')) {
+          node = undefined;
+          current = undefined;
+        }
+      }
+      const early = new AbortController();
+      wake = () => early.abort();
+      try {
+        const ms = wasReady ? updateMs : startingMs;
+        await deps.clock.sleep(ms, AbortSignal.any([stopped.signal, early.signal]));
+      } catch {
+        // poked, or stopped
+      }
+    }
+  }
+
+  const work = loop();
+  return {
+    poke: () => wake?.(),
+    stop: async () => {
+      stopped.abort();
+      await work;
+    },
+  };
+}

@@ -1,0 +1,255 @@
+// Brings one pod to what it should be: carries out the actions of sync-pod until nothing is left to do.
+import type { Pod } from '../api/generated/types/core-v1.ts';
+import type { PodSandboxConfig } from '../rpc-api/generated/cri-v1.ts';
+import { type KubeletContext, podEvent } from './kubelet-context.ts';
+import { type ObservedContainer, type ObservedPod, latestOf, readySandbox } from './observed-pod.ts';
+import { containerHash, failureText, findContainer, podText, podUid } from './pod-format.ts';
+import { podCgroup, podCgroupLimits } from './resources/qos.ts';
+import { StartError } from './runtime/image-puller.ts';
+import { killContainer, killContainers, podGraceSeconds, stopSandboxes } from './runtime/kill-container.ts';
+import { goSeconds, RestartBackoff } from './runtime/restart-backoff.ts';
+import { sandboxConfig } from './runtime/sandbox-config.ts';
+import { podIPsOf, startContainer } from './runtime/start-container.ts';
+import { type ContainerKill, type PodActions, podActions } from './sync-pod.ts';
+import { type MountedVolumes, VolumeError } from './volumes/volume-manager.ts';
+
+export interface PodRunHooks {
+  readonly publish: () => void;
+  readonly wakeIn: (ms: number) => void;
+}
+
+export type StepResult = 'settled' | 'finished';
+
+/** A pod never needs more rounds than this in one go; then it waits for the next look. */
+const maxRounds = 64;
+const failureRetryMs = 5000;
+
+export class PodRun {
+  /** Why containers do not run although they should. */
+  readonly waiting: Map<string, { reason: string; message: string }> = new Map();
+  readonly #ctx: KubeletContext;
+  readonly #hooks: PodRunHooks;
+  readonly #backoff = new RestartBackoff();
+  readonly #notBefore = new Map<string, number>();
+  #volumes: MountedVolumes | undefined;
+  #volumesStale = true;
+  #refreshAtMs: number | undefined;
+  #volumeFailures = 0;
+  #config: PodSandboxConfig | undefined;
+  #handler: string | undefined;
+
+  constructor(ctx: KubeletContext, hooks: PodRunHooks) {
+    this.#ctx = ctx;
+    this.#hooks = hooks;
+  }
+
+  volumesChanged(): void {
+    this.#volumesStale = true;
+    // What failed for want of an object may work now.
+    for (const [name, { reason }] of this.waiting) {
+      if (reason === 'CreateContainerConfigError') this.#notBefore.delete(name);
+    }
+  }
+
+  async step(pod: Pod, observe: () => Promise<ObservedPod>, first: ObservedPod): Promise<StepResult> {
+    let observed = first;
+    for (let round = 0; round < maxRounds; round++) {
+      this.#ctx.prober.update(pod, observed, podIPsOf(this.#ctx, pod, observed)[0] ?? '');
+      const actions = podActions(pod, observed, this.#ctx.prober);
+      if (actions.killPod && !actions.createSandbox) return 'finished';
+      if (!(await this.#prepareVolumes(pod, observed))) return 'settled';
+      const progress = await this.#carryOut(pod, observed, actions);
+      if (!progress) return 'settled';
+      observed = await observe();
+      this.#hooks.publish();
+    }
+    this.#hooks.wakeIn(failureRetryMs);
+    return 'settled';
+  }
+
+  /** False: a volume is not ready; it is tried again later. */
+  async #prepareVolumes(pod: Pod, observed: ObservedPod): Promise<boolean> {
+    if (this.#refreshAtMs !== undefined) {
+      const left = this.#refreshAtMs - this.#ctx.clock.now();
+      if (left <= 0) this.#volumesStale = true;
+      else this.#hooks.wakeIn(left);
+    }
+    if (this.#volumes && !this.#volumesStale) return true;
+    this.#volumesStale = false;
+    try {
+      await this.#ctx.storage.prepare(pod);
+      this.#volumes = await this.#ctx.volumes.setUp(pod, podIPsOf(this.#ctx, pod, observed));
+      this.#volumeFailures = 0;
+    } catch (error) {
+      this.#volumesStale = true;
+      const volume = error instanceof VolumeError ? error.volume : '';
+      podEvent(this.#ctx, pod, {
+        type: 'Warning',
+        reason: 'FailedMount',
+        message: `MountVolume.SetUp failed for volume "${volume}" : ${failureText(error)}`,
+      });
+      this.#hooks.publish();
+      // 0.5 s, doubled up to 2 minutes 2 seconds, as upstream's operation back-off.
+      this.#hooks.wakeIn(Math.min(500 * 2 ** this.#volumeFailures, 122_000));
+      this.#volumeFailures++;
+      return this.#volumes !== undefined; // running pods live on with what they have
+    }
+    const refresh = this.#ctx.volumes.refreshInMs(pod);
+    this.#refreshAtMs = refresh === undefined ? undefined : this.#ctx.clock.now() + refresh;
+    return true;
+  }
+
+  /** True: something changed, so look again. */
+  async #carryOut(pod: Pod, observed: ObservedPod, actions: PodActions): Promise<boolean> {
+    if (actions.createSandbox) return this.#recreate(pod, observed, actions.sandboxAttempt);
+    await Promise.all(actions.kill.map((kill) => this.#kill(pod, observed, kill)));
+    let progress = actions.kill.length > 0;
+    for (const { name } of actions.start) {
+      // Killed a moment ago: its end must be seen before it starts again.
+      if (actions.kill.some((k) => k.name === name)) continue;
+      progress = (await this.#start(pod, observed, name, actions.sandboxId)) || progress;
+    }
+    return progress;
+  }
+
+  async #kill(pod: Pod, observed: ObservedPod, kill: ContainerKill): Promise<void> {
+    const container = observed.containers.find((c) => c.id === kill.id);
+    if (!container) return;
+    const spec = findContainer(pod, kill.name);
+    const own =
+      kill.why === 'liveness'
+        ? spec?.livenessProbe?.terminationGracePeriodSeconds
+        : kill.why === 'startup'
+          ? spec?.startupProbe?.terminationGracePeriodSeconds
+          : undefined;
+    const podIP = readySandbox(observed)?.ips[0] ?? '';
+    await killContainer(this.#ctx, { pod, container, message: kill.message, graceSeconds: own, podIP });
+  }
+
+  async #recreate(pod: Pod, observed: ObservedPod, attempt: number): Promise<boolean> {
+    const ctx = this.#ctx;
+    if (this.#delayed('')) return false;
+    if (observed.sandboxes.length > 0) {
+      podEvent(ctx, pod, {
+        type: 'Normal',
+        reason: 'SandboxChanged',
+        message: 'Pod sandbox changed, it will be killed and re-created.',
+      });
+      await killContainers(ctx, pod, observed, () => podGraceSeconds(pod));
+      await stopSandboxes(ctx, observed);
+    }
+    this.#hooks.publish();
+    try {
+      await this.#createCgroup(pod);
+      const config = await this.#sandboxConfig(pod, attempt);
+      await ctx.cri.runtime.runPodSandbox(config, this.#handler ?? '');
+      return true;
+    } catch (error) {
+      podEvent(ctx, pod, {
+        type: 'Warning',
+        reason: 'FailedCreatePodSandBox',
+        message: `Failed to create pod sandbox: ${failureText(error)}`,
+      });
+      ctx.log.warn({ error, pod: podText(pod) }, `no sandbox: ${failureText(error)}`);
+      this.#delay('', failureRetryMs);
+      return false;
+    }
+  }
+
+  async #createCgroup(pod: Pod): Promise<void> {
+    const { cgroups, nodeOs, cgroupRoot } = this.#ctx;
+    if (!cgroups) return;
+    const limits = nodeOs.hasPodCgroups ? podCgroupLimits(pod) : undefined;
+    await cgroups.ensure(podCgroup(pod, cgroupRoot), {
+      ...(limits ? { cpuShares: limits.cpuShares } : {}),
+      ...(limits?.cpuQuotaUs ? { cpuQuotaUs: limits.cpuQuotaUs, cpuPeriodUs: 100_000 } : {}),
+      ...(limits?.memoryLimitBytes ? { memoryLimitBytes: limits.memoryLimitBytes } : {}),
+    });
+  }
+
+  async #sandboxConfig(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
+    const ctx = this.#ctx;
+    const className = pod.spec.runtimeClassName ?? '';
+    const classHandler = className === '' ? '' : await ctx.runtimeClassHandler(className);
+    this.#handler = ctx.nodeOs.runtimeHandler(pod, classHandler);
+    this.#config = sandboxConfig({
+      pod,
+      attempt,
+      logDirectory: ctx.storage.logDirectory(pod),
+      cgroupParent: ctx.cgroups ? podCgroup(pod, ctx.cgroupRoot) : '',
+      dns: ctx.dns,
+      nodeOs: ctx.nodeOs,
+      nodeHostname: ctx.machine.hostname,
+    });
+    return this.#config;
+  }
+
+  #delay(key: string, ms: number): void {
+    this.#notBefore.set(key, this.#ctx.clock.now() + ms);
+    this.#hooks.wakeIn(ms);
+  }
+
+  #delayed(key: string): boolean {
+    const left = (this.#notBefore.get(key) ?? 0) - this.#ctx.clock.now();
+    if (left <= 0) return false;
+    this.#hooks.wakeIn(left);
+    return true;
+  }
+
+  /** True: it must wait, because it failed not long ago. */
+  #inBackoff(pod: Pod, name: string, latest: ObservedContainer | undefined): boolean {
+    if (latest?.state !== 'exited') return false;
+    const spec = findContainer(pod, name);
+    const key = `${name}_${spec ? containerHash(spec) : ''}`;
+    const now = this.#ctx.clock.now();
+    const left = this.#backoff.remainingMs(key, latest.finishedAtMs, now);
+    if (left <= 0) {
+      this.#backoff.next(key, latest.finishedAtMs, now);
+      return false;
+    }
+    const delay = goSeconds(this.#backoff.delayMs(key));
+    const message = `back-off ${delay} restarting failed container=${name} pod=${podText(pod)}`;
+    this.waiting.set(name, { reason: 'CrashLoopBackOff', message });
+    podEvent(this.#ctx, pod, {
+      type: 'Warning',
+      reason: 'BackOff',
+      message: `Back-off restarting failed container ${name} in pod ${podText(pod)}`,
+      container: name,
+    });
+    this.#delay(name, left);
+    return true;
+  }
+
+  async #start(pod: Pod, observed: ObservedPod, name: string, sandboxId: string): Promise<boolean> {
+    const container = findContainer(pod, name);
+    if (!container || this.#delayed(name)) return false;
+    if (this.#inBackoff(pod, name, latestOf(observed, name))) return false;
+    const attempt = observed.sandboxes[0]?.attempt ?? 0;
+    const config = this.#config ?? (await this.#sandboxConfig(pod, attempt));
+    try {
+      await startContainer(this.#ctx, {
+        pod,
+        container,
+        observed,
+        sandboxId,
+        sandboxConfig: config,
+        podIPs: podIPsOf(this.#ctx, pod, observed),
+        volumes: this.#volumes!,
+        handler: this.#handler ?? '',
+      });
+      this.waiting.delete(name);
+      this.#notBefore.delete(name);
+      return true;
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+      this.waiting.set(name, { reason: error.reason, message: error.message });
+      this.#ctx.log.info(
+        { pod: podText(pod), uid: podUid(pod), container: name, reason: error.reason },
+        error.message,
+      );
+      this.#delay(name, error.retryMs);
+      // A container may have been created, or started and ended, before it failed.
+      return /^(RunContainer|PostStartHook)/.test(error.reason);
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// All pods of the node: one worker each, orphans of the runtime and of the disk swept.
+import type { Pod } from '../api/generated/types/core-v1.ts';
+import type { KubeletContext } from './kubelet-context.ts';
+import type { Rejection } from './node-os/node-os.ts';
+import { observePod, runningContainers } from './observed-pod.ts';
+import { failureText, podUid } from './pod-format.ts';
+import { PodWorker } from './pod-worker.ts';
+
+export class PodWorkers {
+  readonly #ctx: KubeletContext;
+  readonly #workers = new Map<string, PodWorker>();
+  readonly #sweeping = new Set<string>();
+  readonly #admit: (pod: Pod) => Rejection | undefined;
+  #stopped = false;
+
+  constructor(ctx: KubeletContext, admit: (pod: Pod, active: readonly Pod[]) => Rejection | undefined) {
+    this.#ctx = ctx;
+    this.#admit = (pod) => admit(pod, this.#activeBut(podUid(pod)));
+  }
+
+  #activeBut(uid: string): Pod[] {
+    return [...this.#workers.values()].filter((w) => w.uid !== uid && !w.isTerminated).map((w) => w.pod);
+  }
+
+  upsert(pod: Pod): void {
+    const uid = podUid(pod);
+    const worker = this.#workers.get(uid);
+    if (worker) {
+      worker.update(pod);
+      return;
+    }
+    const created = new PodWorker(this.#ctx, pod, {
+      done: (gone) => void this.#workers.delete(gone),
+      admit: this.#admit,
+    });
+    this.#workers.set(uid, created);
+    created.wake();
+  }
+
+  /** The API has no such pod any more. */
+  remove(pod: Pod): void {
+    this.#workers.get(podUid(pod))?.removed(pod);
+  }
+
+  get(uid: string): PodWorker | undefined {
+    return this.#workers.get(uid);
+  }
+  list(): readonly PodWorker[] {
+    return [...this.#workers.values()];
+  }
+  find(namespace: string, name: string): PodWorker | undefined {
+    return this.list().find((w) => w.pod.metadata.name === name && w.pod.metadata.namespace === namespace);
+  }
+  wake(uid: string): void {
+    this.#workers.get(uid)?.wake();
+  }
+  objectsChanged(uids: Iterable<string>): void {
+    for (const uid of uids) this.#workers.get(uid)?.objectsChanged();
+  }
+
+  /** What runs or lies here of pods that the API does not know. */
+  sweep(inRuntime: ReadonlySet<string>): void {
+    for (const uid of inRuntime) {
+      if (this.#workers.has(uid) || this.#sweeping.has(uid) || this.#stopped) continue;
+      this.#sweeping.add(uid);
+      this.#removeOrphan(uid)
+        .catch((error: unknown) => this.#ctx.log.warn({ error, uid }, `orphan: ${failureText(error)}`))
+        .finally(() => this.#sweeping.delete(uid));
+    }
+  }
+
+  async sweepFolders(): Promise<void> {
+    for (const uid of await this.#ctx.storage.pods()) {
+      if (this.#workers.has(uid) || this.#sweeping.has(uid)) continue;
+      await this.#ctx.storage.remove(uid);
+    }
+  }
+
+  async #removeOrphan(uid: string): Promise<void> {
+    const { runtime } = this.#ctx.cri;
+    const observed = await observePod(runtime, uid, new Map());
+    this.#ctx.log.info({ uid }, 'removing what is left of a pod that the API does not know');
+    await Promise.all(runningContainers(observed).map((c) => runtime.stopContainer(c.id, 2)));
+    for (const sandbox of observed.sandboxes) {
+      await runtime.stopPodSandbox(sandbox.id);
+      await runtime.removePodSandbox(sandbox.id);
+    }
+    await this.#ctx.storage.remove(uid);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const worker of this.#workers.values()) worker.stop();
+  }
+}

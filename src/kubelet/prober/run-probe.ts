@@ -1,0 +1,98 @@
+// Runs one probe once: a command, an HTTP request, a TCP connection or a gRPC health check.
+import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
+import type { RuntimeService } from '../../rpc-api/cri.ts';
+import { probeGrpcHealth } from '../../wire/probe-grpc.ts';
+import { isGrpcError } from '../../wire/grpc-client.ts';
+import { probeHttp } from '../../wire/probe-http.ts';
+import { probeTcp } from '../../wire/probe-tcp.ts';
+import { type AnyContainer, failureText } from '../pod-format.ts';
+import { resolvePort } from '../runtime/lifecycle-hooks.ts';
+
+export interface ProbeOutcome {
+  readonly ok: boolean;
+  /** What went wrong, or a warning. */
+  readonly output: string;
+  /** The probe itself failed: neither success nor failure of the container. */
+  readonly unknown?: boolean;
+}
+
+export interface ProbeTarget {
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly containerId: string;
+  readonly podIP: string;
+}
+
+/** Upstream's maxProbeMessageLength. */
+const maxOutput = 1024;
+
+async function exec(
+  runtime: RuntimeService,
+  target: ProbeTarget,
+  command: readonly string[],
+  timeoutSeconds: number,
+): Promise<ProbeOutcome> {
+  try {
+    const result = await runtime.execSync(target.containerId, command, timeoutSeconds);
+    const output = Buffer.concat([result.stdout, result.stderr])
+      .toString('utf8')
+      .slice(0, 10 * 1024);
+    return { ok: result.exitCode === 0, output };
+  } catch (error) {
+    if (isGrpcError(error, 'DeadlineExceeded')) {
+      return {
+        ok: false,
+        output: `command timed out: "${command.join(' ')}" timed out after ${timeoutSeconds}s`,
+      };
+    }
+    return { ok: false, output: failureText(error), unknown: true };
+  }
+}
+
+async function http(target: ProbeTarget, probe: Probe, timeoutMs: number): Promise<ProbeOutcome> {
+  const get = probe.httpGet!;
+  const result = await probeHttp({
+    scheme: get.scheme === 'HTTPS' ? 'HTTPS' : 'HTTP',
+    host: get.host || target.podIP,
+    port: resolvePort(target.container, get.port),
+    path: get.path ?? '/',
+    headers: get.httpHeaders ?? [],
+    userAgent: 'kube-probe/1.36',
+    timeoutMs,
+  });
+  if (result.error !== undefined) return { ok: false, output: result.error };
+  if (result.status >= 200 && result.status < 400) return { ok: true, output: result.body };
+  return { ok: false, output: `HTTP probe failed with statuscode: ${result.status}` };
+}
+
+/** Never throws for what the container does; a wrong port name is a failure too. */
+export async function runProbe(
+  runtime: RuntimeService,
+  target: ProbeTarget,
+  probe: Probe,
+): Promise<ProbeOutcome> {
+  const timeoutSeconds = probe.timeoutSeconds ?? 1;
+  const timeoutMs = timeoutSeconds * 1000;
+  try {
+    if (probe.exec) return await exec(runtime, target, probe.exec.command ?? [], timeoutSeconds);
+    if (probe.httpGet) return await http(target, probe, timeoutMs);
+    if (probe.tcpSocket) {
+      const port = resolvePort(target.container, probe.tcpSocket.port);
+      const failure = await probeTcp(probe.tcpSocket.host || target.podIP, port, timeoutMs);
+      return { ok: failure === undefined, output: failure ?? '' };
+    }
+    if (probe.grpc) {
+      const failure = await probeGrpcHealth(
+        `${target.podIP}:${probe.grpc.port}`,
+        probe.grpc.service ?? '',
+        timeoutMs,
+      );
+      return { ok: failure === undefined, output: failure ?? '' };
+    }
+    return { ok: true, output: '', unknown: true };
+  } catch (error) {
+    return { ok: false, output: failureText(error), unknown: true };
+  }
+}
+
+export const shownOutput = (text: string): string => text.slice(0, maxOutput);

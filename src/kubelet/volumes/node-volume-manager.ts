@@ -1,0 +1,157 @@
+// Sets up a pod's volumes on this node and turns them into mounts of its containers.
+import { serviceaccounts } from '../../api/generated/resources.ts';
+import type { Pod, Volume, VolumeMount } from '../../api/generated/types/core-v1.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { Client } from '../../client/client.ts';
+import type { Host } from '../../os/host.ts';
+import type { Mount } from '../../rpc-api/generated/cri-v1.ts';
+import type { NodeOs } from '../node-os/node-os.ts';
+import { type AnyContainer, failureText, podNamespace, podUid } from '../pod-format.ts';
+import { expand } from '../runtime/env-expansion.ts';
+import type { ObjectSource } from '../runtime/env-vars.ts';
+import type { FieldContext } from '../runtime/field-ref.ts';
+import { volumePlugins } from './plugins/registry.ts';
+import { resolveSubPath } from './sub-path.ts';
+import { type MountedVolumes, VolumeError, type VolumeManager } from './volume-manager.ts';
+import type { VolumePlugin } from './volume-plugin.ts';
+
+export interface NodeVolumeManagerDeps {
+  readonly host: Pick<Host, 'files' | 'mounts'>;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly objects: ObjectSource;
+  readonly nodeOs: NodeOs;
+  readonly podDir: (uid: string) => string;
+  readonly nodeIPs: readonly string[];
+  readonly allocatable: FieldContext['allocatable'];
+}
+
+interface Token {
+  readonly text: string;
+  readonly refreshAtMs: number;
+}
+
+interface Ready {
+  readonly volume: Volume;
+  readonly plugin: VolumePlugin;
+  readonly path: string;
+}
+
+const propagation = {
+  None: 'PROPAGATION_PRIVATE',
+  HostToContainer: 'PROPAGATION_HOST_TO_CONTAINER',
+  Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
+} as const;
+
+/** Tokens are renewed at 80 % of their life, and daily at the latest. */
+const latestRefreshMs = 86_400_000;
+
+export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeManager {
+  const tokens = new Map<string, Map<string, Token>>();
+  const { files, mounts } = deps.host;
+
+  async function token(pod: Pod, audience: string, expirationSeconds: number): Promise<string> {
+    const ofPod = tokens.get(podUid(pod)) ?? new Map<string, Token>();
+    tokens.set(podUid(pod), ofPod);
+    const key = `${audience} ${expirationSeconds}`;
+    const known = ofPod.get(key);
+    const now = deps.clock.now();
+    if (known && now < known.refreshAtMs) return known.text;
+    const name = pod.spec.serviceAccountName || 'default';
+    const request = {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: {
+        audiences: audience === '' ? [] : [audience],
+        expirationSeconds,
+        boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: pod.metadata.name, uid: podUid(pod) },
+      },
+    };
+    const answer = (await deps.client.createSubresource(
+      serviceaccounts,
+      { name, namespace: podNamespace(pod) },
+      'token',
+      request,
+    )) as { status?: { token?: string; expirationTimestamp?: string } };
+    const text = answer.status?.token ?? '';
+    const lifeMs =
+      (Date.parse(answer.status?.expirationTimestamp ?? '') || now + expirationSeconds * 1000) - now;
+    ofPod.set(key, { text, refreshAtMs: now + Math.min(lifeMs * 0.8, latestRefreshMs) });
+    return text;
+  }
+
+  async function setUpOne(pod: Pod, volume: Volume, podIPs: readonly string[]): Promise<Ready> {
+    const plugin = volumePlugins.find((p) => p.supports(volume));
+    if (!plugin) throw new VolumeError(volume.name, 'no volume plugin matched');
+    const kind = plugin.name.replace('/', '~');
+    try {
+      const path = await plugin.setUp({
+        pod,
+        volume,
+        dir: `${deps.podDir(podUid(pod))}/volumes/${kind}/${volume.name}`,
+        files,
+        mounts,
+        objects: deps.objects,
+        client: deps.client,
+        clock: deps.clock,
+        random: deps.random,
+        nodeOs: deps.nodeOs,
+        fields: { podIPs, nodeIPs: deps.nodeIPs, allocatable: deps.allocatable },
+        token: (audience, seconds) => token(pod, audience, seconds),
+      });
+      return { volume, plugin, path };
+    } catch (error) {
+      throw new VolumeError(volume.name, failureText(error));
+    }
+  }
+
+  async function mountOf(
+    mount: VolumeMount,
+    ready: ReadonlyMap<string, Ready>,
+    environment: ReadonlyMap<string, string>,
+  ): Promise<Mount> {
+    const found = ready.get(mount.name);
+    if (!found) throw new Error(`cannot find volume "${mount.name}" to mount into container`);
+    const sub = mount.subPathExpr
+      ? expand(mount.subPathExpr, (name) => environment.get(name))
+      : (mount.subPath ?? '');
+    const hostPath = sub === '' ? found.path : await resolveSubPath(files, found.path, sub);
+    return {
+      containerPath: deps.nodeOs.containerPath(mount.mountPath),
+      hostPath,
+      readonly: mount.readOnly === true || !found.plugin.writable,
+      propagation:
+        deps.nodeOs.name === 'windows'
+          ? 'PROPAGATION_PRIVATE'
+          : propagation[(mount.mountPropagation ?? 'None') as keyof typeof propagation],
+    };
+  }
+
+  const mounted = (ready: ReadonlyMap<string, Ready>): MountedVolumes => ({
+    mountsOf: async (container: AnyContainer, environment) => {
+      const result: Mount[] = [];
+      for (const mount of container.volumeMounts ?? []) result.push(await mountOf(mount, ready, environment));
+      return result;
+    },
+  });
+
+  return {
+    setUp: async (pod, podIPs) => {
+      const all = pod.spec.volumes ?? [];
+      const ready = await Promise.all(all.map((volume) => setUpOne(pod, volume, podIPs)));
+      return mounted(new Map(ready.map((r) => [r.volume.name, r])));
+    },
+    tearDown: async (pod) => {
+      tokens.delete(podUid(pod));
+      const volumes = `${deps.podDir(podUid(pod))}/volumes`;
+      await mounts.unmountAllBelow(volumes);
+      await files.remove(volumes);
+    },
+    refreshInMs: (pod) => {
+      const due = [...(tokens.get(podUid(pod))?.values() ?? [])].map((t) => t.refreshAtMs);
+      return due.length === 0 ? undefined : Math.max(Math.min(...due) - deps.clock.now(), 1000);
+    },
+  };
+}

@@ -1,0 +1,46 @@
+// One kind of volume: how it comes to be a folder or file of the node.
+import type { Pod, Volume } from '../../api/generated/types/core-v1.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { Client } from '../../client/client.ts';
+import type { Files } from '../../os/files.ts';
+import type { Mounts } from '../../os/mounts.ts';
+import type { NodeOs } from '../node-os/node-os.ts';
+import type { ObjectSource } from '../runtime/env-vars.ts';
+import type { FieldContext } from '../runtime/field-ref.ts';
+
+export interface VolumeContext {
+  readonly pod: Pod;
+  readonly volume: Volume;
+  /** The volume's own folder below the pod's; the plugin creates it. */
+  readonly dir: string;
+  readonly files: Files;
+  readonly mounts: Mounts;
+  readonly objects: ObjectSource;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nodeOs: NodeOs;
+  readonly fields: FieldContext;
+  readonly token: (audience: string, expirationSeconds: number) => Promise<string>;
+}
+
+export interface VolumePlugin {
+  /** `kubernetes.io/empty-dir`. */
+  readonly name: string;
+  supports(volume: Volume): boolean;
+  /** Idempotent; answers the host path to mount. Throws Error with upstream's text. */
+  setUp(context: VolumeContext): Promise<string>;
+  /** True when its content follows objects and is written again on change. */
+  readonly refreshes: boolean;
+  /** Pods may write into it. */
+  readonly writable: boolean;
+}
+
+/** Who owns the files of a volume that the kubelet writes. */
+export const fsGroupOf = (context: VolumeContext): number | undefined =>
+  context.nodeOs.hasFileModes ? context.pod.spec.securityContext?.fsGroup : undefined;
+
+/** With fsGroup the group can read what the owner can. */
+export const withGroupRead = (mode: number, fsGroup: number | undefined): number =>
+  fsGroup === undefined ? mode : mode | ((mode & 0o400) >> 3);

@@ -48,7 +48,7 @@ export interface ControllerDefinition<T> {
   /** Its service account in kube-system, whose RBAC role it acts under: `replicaset-controller`. */
   readonly serviceAccount: string;
   readonly for: ResourceRef<T>;
-  /** Resources whose controller reference may name an object of `for`; their changes enqueue the owner. */
+  /** Resources whose controller reference may name an object of `for`; their changes enqueue the owner. The first is the one that expectations count. */
   readonly owns?: readonly AnyResource[];
   /** Set when orphans of `owns` that the selector matches are to be adopted; their changes enqueue the matching owners. */
   readonly selectorOf?: (owner: T) => LabelSelector | undefined;

@@ -68,11 +68,13 @@ function watchOwned(
   context: ControllerContext,
 ): Remove {
   const { expectations } = context;
+  // Expectations count one resource: the first, of which the controller makes many.
+  const counts = resource === definition.owns?.[0];
   const isOrphan = (object: Owned): boolean => controllerOf(object) === undefined;
   const deleted = (object: Owned): void => {
     const key = ownerKey(definition, object, context);
     if (key === undefined) return;
-    expectations.deletionObserved(key, object.metadata.uid ?? '');
+    if (counts) expectations.deletionObserved(key, object.metadata.uid ?? '');
     context.enqueue(key);
   };
   return informers.informer(resource).addHandler({
@@ -81,7 +83,7 @@ function watchOwned(
       if (object.metadata.deletionTimestamp !== undefined) return deleted(object);
       const key = ownerKey(definition, object, context);
       if (key !== undefined) {
-        expectations.creationObserved(key);
+        if (counts) expectations.creationObserved(key);
         context.enqueue(key);
       } else if (isOrphan(object))
         for (const match of matchingKeys(definition, object, context)) context.enqueue(match);

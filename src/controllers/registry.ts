@@ -1,6 +1,7 @@
 // All controllers, by upstream's names.
 import type { AnyResource, Controller } from '../controller-runtime/define-controller.ts';
 import { resourcesRead } from '../controller-runtime/wire-events.ts';
+import { daemonSetController } from './daemonset-controller.ts';
 import { deploymentController } from './deployment-controller.ts';
 import { endpointsController } from './endpoints-controller.ts';
 import { endpointSliceController } from './endpointslice-controller.ts';
@@ -30,6 +31,7 @@ export interface ControllersConfig {
 
 export function allControllers(config: ControllersConfig): readonly Controller[] {
   const list = [
+    daemonSetController,
     deploymentController,
     endpointSliceController,
     endpointsController,

@@ -1,12 +1,19 @@
 // Creates and deletes the pods of a controller, with upstream's events and expectations.
 import { pods } from '../../api/generated/resources.ts';
-import type { ObjectReference, Pod, PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
+import type { ObjectReference, Pod, PodSpec } from '../../api/generated/types/core-v1.ts';
+import type { ObjectMeta } from '../../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import { objectKey } from '../../client/cache/object-store.ts';
 import { referenceTo } from '../../client/event-recorder.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerReference, type Owned } from '../../controller-runtime/owner-reference.ts';
+
+/** A PodTemplateSpec; its metadata has no name. */
+export interface PodTemplate {
+  readonly metadata?: Partial<ObjectMeta> | undefined;
+  readonly spec?: PodSpec | undefined;
+}
 
 /** Names end in five random characters and stay within 63. */
 const maxGenerateNameLength = 58;
@@ -21,7 +28,7 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 
 export function podFromTemplate(
   owner: PodOwner,
-  template: PodTemplateSpec,
+  template: PodTemplate,
 ): Omit<Pod, 'metadata'> & { metadata: object } {
   const { name, namespace } = owner.object.metadata;
   const { labels, annotations, finalizers } = template.metadata ?? {};

@@ -1,0 +1,108 @@
+// Controller revisions of a DaemonSet or StatefulSet: each template it had, by number.
+import { controllerrevisions } from '../../api/generated/resources.ts';
+import type { ControllerRevision } from '../../api/generated/types/apps-v1.ts';
+import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
+import { isStatusError } from '../../apimachinery/errors.ts';
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
+import { controllerReference, type Owned } from '../../controller-runtime/owner-reference.ts';
+import { canonicalJson, templateHash } from '../workload/template-hash.ts';
+
+export interface RevisionOwner {
+  readonly resource: ResourceRef;
+  readonly object: Owned;
+  readonly template: PodTemplateSpec;
+  readonly collisionCount: number | undefined;
+  /** The label that carries the hash. Equal in upstream for both kinds. */
+  readonly historyLimit: number;
+}
+
+export const revisionHashLabel = 'controller-revision-hash';
+
+/** What kubectl rollout undo applies as a patch. */
+export const revisionData = (template: PodTemplateSpec): Record<string, unknown> => ({
+  spec: { template: { ...template, $patch: 'replace' } },
+});
+
+export const hashOf = (revision: ControllerRevision): string =>
+  revision.metadata.labels?.[revisionHashLabel] ?? '';
+export const sortRevisions = (list: readonly ControllerRevision[]): ControllerRevision[] =>
+  [...list].sort((a, b) => a.revision - b.revision || (a.metadata.name < b.metadata.name ? -1 : 1));
+
+export interface RevisionState {
+  readonly current: ControllerRevision;
+  readonly old: readonly ControllerRevision[];
+  /** Set when a name was taken by another content. */
+  readonly collisionCount: number | undefined;
+}
+
+/** Finds or makes the revision of the present template, and gives it the highest number. */
+export async function syncRevisions(
+  context: ControllerContext,
+  owner: RevisionOwner,
+  known: readonly ControllerRevision[],
+): Promise<RevisionState> {
+  const data = canonicalJson(revisionData(owner.template));
+  const sorted = sortRevisions(known);
+  const equal = sorted.filter((revision) => canonicalJson(revision.data) === data);
+  const current = equal.at(-1);
+  const old = sorted.filter((revision) => revision !== current);
+  const next = Math.max(0, ...old.map((revision) => revision.revision)) + 1;
+  const { collisionCount } = owner;
+  if (current === undefined) return createRevision(context, owner, old, next);
+  if (current.revision >= next) return { current, old, collisionCount };
+  const updated = await context.write.update(controllerrevisions, { ...current, revision: next });
+  return { current: updated, old, collisionCount };
+}
+
+async function createRevision(
+  context: ControllerContext,
+  owner: RevisionOwner,
+  old: readonly ControllerRevision[],
+  revision: number,
+): Promise<RevisionState> {
+  const { object, resource, template } = owner;
+  const { name, namespace } = object.metadata;
+  let { collisionCount } = owner;
+  for (;;) {
+    const hash = templateHash(template, collisionCount);
+    const wanted: ControllerRevision = {
+      metadata: {
+        name: `${name}-${hash}`,
+        namespace,
+        labels: { ...template.metadata?.labels, [revisionHashLabel]: hash },
+        ownerReferences: [controllerReference(resource, object)],
+      },
+      data: revisionData(template),
+      revision,
+    };
+    try {
+      return { current: await context.write.create(controllerrevisions, wanted), old, collisionCount };
+    } catch (error) {
+      if (!isStatusError(error, 'AlreadyExists')) throw error;
+      const existing = await context.write.get(controllerrevisions, {
+        name: wanted.metadata.name,
+        namespace,
+      });
+      if (canonicalJson(existing.data) === canonicalJson(wanted.data))
+        return { current: existing, old, collisionCount };
+      collisionCount = (collisionCount ?? 0) + 1;
+    }
+  }
+}
+
+/** Deletes the oldest that no pod has, beyond the limit. */
+export async function trimRevisions(
+  context: ControllerContext,
+  owner: RevisionOwner,
+  old: readonly ControllerRevision[],
+  hashesInUse: ReadonlySet<string>,
+): Promise<void> {
+  const unused = sortRevisions(old).filter((revision) => !hashesInUse.has(hashOf(revision)));
+  for (const { metadata } of unused.slice(0, Math.max(0, unused.length - owner.historyLimit)))
+    await context.write
+      .delete(controllerrevisions, { name: metadata.name, namespace: metadata.namespace })
+      .catch((error: unknown) => {
+        if (!isStatusError(error, 'NotFound')) throw error;
+      });
+}

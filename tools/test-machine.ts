@@ -8,6 +8,7 @@ import {
   windowsNodePackages,
 } from '../src/cmd/setup/system-packages.ts';
 import { linuxProcesses } from '../src/os/linux/processes-linux.ts';
+import { prepareWindowsTests } from '../test/harness/windows-test-images.ts';
 
 const say = (text: string): void => console.log(`   ${text} …`);
 
@@ -16,4 +17,5 @@ export async function prepareTestMachine(): Promise<void> {
   await ensureSystemPackages(linuxProcesses, [...linuxNodePackages, ...windowsNodePackages], say);
   await ensureKubectl(linuxProcesses, portholeCache(), say);
   await ensureOldKubectl(linuxProcesses, portholeCache(), say);
+  await prepareWindowsTests(say);
 }

@@ -48,7 +48,7 @@ export interface ContainerOptions {
 
 export interface TestSandbox {
   readonly id: string;
-  readonly netns: string;
+  readonly ip: string;
   container(name: string, options: ContainerOptions): Promise<TestContainer>;
   remove(): Promise<void>;
 }
@@ -158,7 +158,7 @@ async function sandbox(cri: Cri, directory: string, name: string, hostname: stri
   const status = await cri.runtime.podSandboxStatus(id);
   return {
     id,
-    netns: status.status?.network?.ip ?? '',
+    ip: status.status?.network?.ip ?? '',
     container: (containerName, options) => container(cri, directory, id, config, containerName, options),
     remove: async () => {
       await cri.runtime.stopPodSandbox(id);

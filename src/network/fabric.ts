@@ -83,11 +83,18 @@ async function chooseSubnet(
   return subnet;
 }
 
-/** What `ip_forward` was before the first cluster came, as its table remembers it. */
+/** What `ip_forward` was before the first cluster came, as the clusters' tables remember it. */
 async function forwardingBefore(ports: FabricPorts, clusterName: string): Promise<string> {
-  const text = await ports.packetFilter.table(`ip ${fabricTable(clusterName)}`);
-  const remembered = /comment "ip_forward was ([01])"/.exec(text ?? '')?.[1];
-  return remembered ?? (await ports.sysctl.get('net/ipv4/ip_forward')) ?? '0';
+  const own = `ip ${fabricTable(clusterName)}`;
+  const others = (await ports.packetFilter.tables()).filter(
+    (name) => name.startsWith('ip porthole-') && name !== own,
+  );
+  for (const name of [own, ...others]) {
+    const text = await ports.packetFilter.table(name);
+    const remembered = /comment "ip_forward was ([01])"/.exec(text ?? '')?.[1];
+    if (remembered !== undefined) return remembered;
+  }
+  return (await ports.sysctl.get('net/ipv4/ip_forward')) ?? '0';
 }
 
 async function linksInside(

@@ -1,0 +1,66 @@
+// The fabric on the real kernel: subnets that collide with nothing, repair after damage, nothing left behind.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFabric, destroyFabric } from '../../src/network/fabric.ts';
+import { linuxFabricPorts } from '../../src/network/fabric-ports.ts';
+import { linuxFiles } from '../../src/os/linux/files-linux.ts';
+import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { pings, textOf } from '../harness/network-cluster.ts';
+
+const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+const nodes = [{ name: 'linux-1' }, { name: 'windows-1' }];
+const a = { clusterName: 'a', nodes };
+const b = { clusterName: 'a-b', nodes };
+const host = (...args: string[]): Promise<string> => textOf(linuxProcesses, args[0]!, ...args.slice(1));
+const state = async (): Promise<string[]> => [
+  await host('ip', '-br', 'link'),
+  await host('ip', 'route'),
+  await host('nft', 'list', 'ruleset'),
+  await host('ip', 'netns', 'list'),
+  await host('sysctl', '-n', 'net.ipv4.ip_forward'),
+];
+
+test('a cluster is made, made again, repaired and removed without a trace', async (t) => {
+  t.after(() => ports.packetFilter.close());
+  await host('sysctl', '-q', '-w', 'net.ipv4.ip_forward=0');
+  await ports.links.apply([
+    { do: 'addBridge', name: 'taken' },
+    { do: 'replaceAddress', name: 'taken', address: '172.30.0.77/24' },
+    { do: 'setLink', name: 'taken', up: true },
+  ]);
+  const before = await state();
+
+  const first = await createFabric(ports, a);
+  assert.equal(first.subnet, '172.30.1.0/24', 'a subnet that is in use is passed over');
+  assert.deepEqual(await createFabric(ports, a), first, 'the second time changes nothing');
+  const inside = (i: number, fabric = first) => processesInNetns(linuxProcesses, fabric.nodes[i]!.netnsPath);
+  assert.ok(await pings(inside(0), first.nodes[1]!.address));
+  assert.ok(await pings(inside(0), first.gateway));
+
+  const second = await createFabric(ports, b);
+  assert.equal(second.subnet, '172.30.2.0/24');
+  assert.ok(await pings(inside(1, second), second.nodes[0]!.address));
+  assert.ok(!(await pings(inside(0), second.nodes[0]!.address)), 'clusters do not reach each other');
+
+  const port = /(phn-\w+)@\S+\s+UP.*/.exec(
+    await host('ip', '-br', 'link', 'show', 'master', first.bridge),
+  )![1]!;
+  await ports.links.apply([{ do: 'deleteLink', name: port }]);
+  await ports.namespaces.delete([first.nodes[1]!.netns]);
+  await host('nft', 'delete', 'table', 'ip', 'porthole-a');
+  assert.deepEqual(await createFabric(ports, a), first, 'damage is repaired, addresses stay');
+  assert.ok(await pings(inside(0), first.nodes[1]!.address));
+
+  await destroyFabric(ports, a);
+  assert.ok(await pings(inside(0, second), second.nodes[1]!.address), 'the other cluster is untouched');
+  await destroyFabric(ports, b);
+  await destroyFabric(ports, b);
+  assert.deepEqual(await state(), before);
+});
+
+test('names that would break out of theirs are refused before anything is made', async () => {
+  for (const clusterName of ['', '../x', 'a b', 'A', 'x;drop', 'a\nb', '-a'])
+    await assert.rejects(createFabric(ports, { clusterName, nodes }), /cluster name/);
+  await assert.rejects(createFabric(ports, { clusterName: 'c', nodes: [{ name: 'a/../b' }] }), /node name/);
+});

@@ -1,0 +1,27 @@
+// Runs the admission plugins: all that change first, then all that check.
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
+
+export interface AdmissionChain {
+  /** Lets plugins change `request.object`, in order; a refusal is thrown. */
+  admit(request: AdmissionRequest): Promise<void>;
+  validate(request: AdmissionRequest): Promise<void>;
+  handles(operation: AdmissionRequest['operation']): boolean;
+}
+
+export function admissionChain(plugins: readonly AdmissionPlugin[]): AdmissionChain {
+  const list = (operation: AdmissionRequest['operation'], phase: 'admit' | 'validate'): AdmissionPlugin[] =>
+    plugins.filter((p) => p.operations.includes(operation) && p[phase] !== undefined);
+  const operations: readonly AdmissionRequest['operation'][] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'];
+  const table = Object.fromEntries(
+    operations.map((o) => [o, { admit: list(o, 'admit'), validate: list(o, 'validate') }]),
+  );
+  return {
+    handles: (operation) => table[operation]!.admit.length > 0 || table[operation]!.validate.length > 0,
+    async admit(request) {
+      for (const plugin of table[request.operation]!.admit) await plugin.admit?.(request);
+    },
+    async validate(request) {
+      for (const plugin of table[request.operation]!.validate) await plugin.validate?.(request);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+// From a request to the question that an authorizer is asked, and to the words of a refusal.
+import { forbidden, type StatusError } from '../../apimachinery/errors.ts';
+import type { UserInfo } from '../authentication/authenticator.ts';
+import type { RequestInfo } from '../request-info.ts';
+import type { AuthorizationAttributes } from './authorizer.ts';
+
+export const attributesOf = (info: RequestInfo, user: UserInfo): AuthorizationAttributes => ({
+  user,
+  verb: info.verb,
+  isResource: info.isResource,
+  group: info.group,
+  version: info.version,
+  resource: info.resource,
+  subresource: info.subresource,
+  namespace: info.namespace,
+  name: info.name,
+  path: info.path,
+});
+
+/** As Go's %q. */
+const quote = (text: string): string => JSON.stringify(text);
+
+function sentence(a: AuthorizationAttributes): string {
+  if (!a.isResource) return `User ${quote(a.user.name)} cannot ${a.verb} path ${quote(a.path)}`;
+  const resource = a.subresource === '' ? a.resource : `${a.resource}/${a.subresource}`;
+  const what = `User ${quote(a.user.name)} cannot ${a.verb} resource ${quote(resource)} in API group ${quote(a.group)}`;
+  return a.namespace === ''
+    ? `${what} at the cluster scope`
+    : `${what} in the namespace ${quote(a.namespace)}`;
+}
+
+/** Upstream's responsewriters.Forbidden. */
+export function forbiddenBy(attributes: AuthorizationAttributes, reason: string): StatusError {
+  const why = reason === '' ? sentence(attributes) : `${sentence(attributes)}: ${reason}`;
+  return forbidden({ group: attributes.group, resource: attributes.resource }, attributes.name, why);
+}

@@ -1,0 +1,38 @@
+// DELETE of a collection: each object that the selectors match is deleted by the rules of one.
+import { isStatusError } from '../../apimachinery/errors.ts';
+import type { ApiResponse } from '../http.ts';
+import { readDeleteOptions } from './delete.ts';
+import { type EndpointRequest, writeOptions } from './endpoint.ts';
+import { readList } from './list.ts';
+import { readListOptions } from './list-options.ts';
+import { respondList } from './object-response.ts';
+
+/** Deletions that are under way at once: they share one commit of the store. */
+const together = 32;
+
+export async function deleteCollectionEndpoint(request: EndpointRequest): Promise<ApiResponse> {
+  const { context, declaration, store, deps } = request;
+  const options = await readDeleteOptions(request);
+  const list = await readList(request, readListOptions(context.query, declaration, 'list'));
+  const write = { ...writeOptions(context), dryRun: options.dryRun };
+  const queue = [...list.items];
+  const worker = async (): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
+      try {
+        await store.delete(item.index.namespace, item.index.name, options, write);
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound')) throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: together }, worker));
+  return respondList(
+    context,
+    {
+      metadata: { resourceVersion: String(list.revision) },
+      values: list.items.map((item) => store.servedBytes(item.value)),
+    },
+    declaration,
+    deps,
+  );
+}

@@ -1,0 +1,95 @@
+// DELETE of one object.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
+import { invalid, notSupported } from '../../apimachinery/field-error.ts';
+import { decodeAs } from '../../apimachinery/field-validation.ts';
+import { obj } from '../../apimachinery/json-access.ts';
+import type { ApiResponse } from '../http.ts';
+import { maxBodyBytes, mediaTypeOf, parseBody } from '../registry/decode-body.ts';
+import type { DeleteOptions } from '../registry/delete-object.ts';
+import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
+import { queryBoolean, queryInteger } from './list-options.ts';
+import { respondObject, respondStored } from './object-response.ts';
+
+const optionsType = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
+export const statusType = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status';
+
+export interface DeleteRequest extends DeleteOptions {
+  readonly dryRun: boolean;
+}
+
+/** From the body when there is one, else from the query, as upstream. */
+export async function readDeleteOptions({ context, deps }: EndpointRequest): Promise<DeleteRequest> {
+  const body = await context.request.readBody(maxBodyBytes);
+  const dry = isDryRun(context);
+  if (body.length === 0) {
+    const { query } = context;
+    return checked({
+      gracePeriodSeconds: queryInteger(query, 'gracePeriodSeconds'),
+      propagationPolicy: (query.get('propagationPolicy') ?? undefined) as DeleteOptions['propagationPolicy'],
+      orphanDependents: queryBoolean(query, 'orphanDependents'),
+      dryRun: dry,
+    });
+  }
+  const target = { group: '', version: 'v1', kind: 'DeleteOptions', type: optionsType };
+  const sent = parseBody(body, mediaTypeOf(context), target, {
+    validation: 'Ignore',
+    warn: () => {},
+    protobuf: deps.protobuf,
+  }).value;
+  const kind = sent['kind'] ?? 'DeleteOptions';
+  if (kind !== 'DeleteOptions') throw badRequest(`decoded object cannot be converted to DeleteOptions`);
+  const { object } = decodeAs(deps.scheme, target, sent);
+  const preconditions = obj(object['preconditions']);
+  const dryRun = Array.isArray(object['dryRun']) && object['dryRun'].includes('All');
+  return checked({
+    gracePeriodSeconds: object['gracePeriodSeconds'] as number | undefined,
+    propagationPolicy: object['propagationPolicy'] as DeleteOptions['propagationPolicy'],
+    orphanDependents: object['orphanDependents'] as boolean | undefined,
+    uid: preconditions['uid'] as string | undefined,
+    resourceVersion: preconditions['resourceVersion'] as string | undefined,
+    raw: object,
+    dryRun: dry || dryRun,
+  });
+}
+
+function checked(options: DeleteRequest): DeleteRequest {
+  const policy: string | undefined = options.propagationPolicy;
+  if (policy !== undefined && options.orphanDependents !== undefined)
+    throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
+      invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'),
+    ]);
+  if (policy !== undefined && !['Orphan', 'Background', 'Foreground'].includes(policy))
+    throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
+      notSupported('propagationPolicy', policy, ['Background', 'Foreground', 'Orphan', 'nil']),
+    ]);
+  return options;
+}
+
+export const deletedStatus = (request: EndpointRequest, name: string, uid: string): JsonObject => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  details: {
+    name,
+    ...(request.declaration.group === '' ? {} : { group: request.declaration.group }),
+    kind: request.declaration.resource,
+    uid,
+  },
+});
+
+export async function deleteEndpoint(request: EndpointRequest): Promise<ApiResponse> {
+  const { context, declaration, store, deps } = request;
+  const { namespace, name } = context.info;
+  const options = await readDeleteOptions(request);
+  const deletion = await store.delete(declaration.namespaced ? namespace : '', name, options, {
+    ...writeOptions(context),
+    dryRun: options.dryRun,
+  });
+  const asked = options.propagationPolicy === 'Foreground' || options.orphanDependents === false;
+  const status = !deletion.gone && asked ? 202 : 200;
+  if (!deletion.gone || declaration.strategy.returnDeletedObject === true)
+    return respondStored(context, status, deletion.value, declaration, deps);
+  return respondObject(context, status, deletedStatus(request, name, deletion.uid), statusType, deps);
+}

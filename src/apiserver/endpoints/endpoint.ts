@@ -1,0 +1,54 @@
+// What every endpoint is given: the request, the kind that is asked for and its registry.
+import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import type { ApiResponse } from '../http.ts';
+import type { ProtobufCodec } from '../registry/decode-body.ts';
+import type { FieldTracker } from '../registry/field-manager.ts';
+import type { RestStorage } from '../registry/rest-storage.ts';
+import type { ResourceStore, WriteOptions } from '../registry/store.ts';
+import type { RequestContext } from '../request-context.ts';
+
+export interface EndpointDependencies {
+  readonly scheme: Scheme;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly protobuf: ProtobufCodec | undefined;
+  readonly fields: FieldTracker | undefined;
+  readonly rest: RestStorage;
+  store(declaration: ResourceDeclaration): ResourceStore;
+  readonly patches: PatchEngines;
+  now(): number;
+}
+
+/** The patch engines, pure. Each answers the patched object and throws StatusError. */
+export interface PatchEngines {
+  json(live: JsonObject, patch: unknown): JsonObject;
+  merge(live: JsonObject, patch: unknown): JsonObject;
+  strategic(live: JsonObject, patch: unknown, type: string): JsonObject;
+}
+
+export interface EndpointRequest {
+  readonly context: RequestContext;
+  readonly declaration: ResourceDeclaration;
+  readonly store: ResourceStore;
+  readonly deps: EndpointDependencies;
+}
+
+export type Endpoint = (request: EndpointRequest) => Promise<ApiResponse> | ApiResponse;
+
+/** Upstream's manager of a client that names none: the first word of its User-Agent, cut at the slash. */
+export function fieldManagerOf(context: RequestContext): string {
+  const asked = context.query.get('fieldManager');
+  if (asked !== null && asked !== '') return asked;
+  return context.header('user-agent').split('/', 1)[0]!.slice(0, 128) || 'unknown';
+}
+
+export const isDryRun = (context: RequestContext): boolean => context.query.getAll('dryRun').includes('All');
+
+export const writeOptions = (context: RequestContext): WriteOptions => ({
+  context,
+  dryRun: isDryRun(context),
+  subresource: context.info.subresource,
+  fieldManager: fieldManagerOf(context),
+});

@@ -1,0 +1,20 @@
+// GET of one object: the stored bytes, neither parsed nor written anew.
+import { parseRevision } from './list-options.ts';
+import type { EndpointRequest } from './endpoint.ts';
+import type { ApiResponse } from '../http.ts';
+import { respondStored } from './object-response.ts';
+
+export function getObject(request: EndpointRequest): Promise<ApiResponse> | ApiResponse {
+  const { context, store } = request;
+  const asked = context.request.url.includes('resourceVersion=')
+    ? parseRevision(context.query.get('resourceVersion') ?? '')
+    : 0;
+  if (asked > store.cache.currentRevision()) return store.cache.waitFor(asked).then(() => respond(request));
+  return respond(request);
+}
+
+function respond({ context, declaration, store, deps }: EndpointRequest): ApiResponse {
+  const { namespace, name } = context.info;
+  const found = store.cached(declaration.namespaced ? namespace : '', name);
+  return respondStored(context, 200, store.servedBytes(found.value), declaration, deps);
+}

@@ -1,0 +1,93 @@
+// GET of a collection: selectors on index records, pages, revisions; the items are the stored bytes.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { badRequest, StatusError } from '../../apimachinery/errors.ts';
+import { CompactedError } from '../../storage/storage.ts';
+import type { CacheList } from '../../storage/watch/resource-cache.ts';
+import type { ApiResponse } from '../http.ts';
+import { decodeContinue, encodeContinue } from './continue-token.ts';
+import type { EndpointRequest } from './endpoint.ts';
+import { type ListOptions, parseRevision, readListOptions } from './list-options.ts';
+import { respondList } from './object-response.ts';
+
+export async function listObjects(request: EndpointRequest): Promise<ApiResponse> {
+  const { context, declaration, store, deps } = request;
+  const options = readListOptions(context.query, declaration, 'list');
+  const list = await readList(request, options);
+  const metadata: JsonObject = { resourceVersion: String(list.revision) };
+  if (list.next) {
+    metadata['continue'] = encodeContinue(list.next.revision, relativeKey(request, list.next.key));
+    if (options.matches === undefined && list.next.remaining !== undefined)
+      metadata['remainingItemCount'] = list.next.remaining;
+  }
+  const values = list.items.map((item) => item.value);
+  return respondList(
+    context,
+    { metadata, values: declaration.conversion ? values.map((v) => store.servedBytes(v)) : values },
+    declaration,
+    deps,
+  );
+}
+
+/** The cache's list for these options, waiting for a revision that is asked for. */
+export async function readList(request: EndpointRequest, options: ListOptions): Promise<CacheList> {
+  const { context, declaration, store } = request;
+  const namespace = declaration.namespaced ? context.info.namespace : '';
+  if (options.continueToken !== '' && !['', '0'].includes(options.resourceVersion))
+    throw badRequest('specifying resource version is not allowed when using continue');
+  const revision = parseRevision(options.resourceVersion);
+  if (revision > store.cache.currentRevision()) await store.cache.waitFor(revision);
+  const exact =
+    options.resourceVersionMatch === 'Exact' ||
+    (revision > 0 && options.limit > 0 && options.resourceVersionMatch === '');
+  const base = {
+    namespace,
+    matches: options.matches,
+    exactField: options.exactField,
+    limit: options.limit,
+    exactRevision: exact ? revision : undefined,
+  };
+  if (options.continueToken === '') {
+    try {
+      return store.cache.list(base);
+    } catch (error) {
+      if (error instanceof CompactedError)
+        throw new StatusError(410, 'Expired', 'The resourceVersion for the provided list is too old.');
+      throw error;
+    }
+  }
+  const token = decodeContinue(options.continueToken);
+  const after = {
+    key: absoluteKey(request, token.start),
+    revision: token.revision < 0 ? store.cache.currentRevision() : token.revision,
+  };
+  try {
+    return store.cache.list({ ...base, after });
+  } catch (error) {
+    if (error instanceof CompactedError) throw expiredContinue(token.start);
+    throw error;
+  }
+}
+
+/** 410 with a token that goes on at the newest state, as upstream. */
+function expiredContinue(start: string): StatusError {
+  const error = new StatusError(
+    410,
+    'Expired',
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+  );
+  const status = error.status as unknown as { metadata: Record<string, string> };
+  status.metadata = { continue: encodeContinue(-1, start) };
+  return error;
+}
+
+/** Tokens name `namespace/name`, or `name` when one namespace or a cluster-wide kind is listed. */
+function prefixOf({ declaration, context }: EndpointRequest): string {
+  const { group, resource } = declaration.storage;
+  const base = `/registry/${group === '' ? 'core' : group}/${resource}/`;
+  return declaration.namespaced && context.info.namespace !== '' ? `${base}${context.info.namespace}/` : base;
+}
+const relativeKey = (request: EndpointRequest, key: string): string => {
+  const prefix = prefixOf(request);
+  return key.startsWith(prefix) ? key.slice(prefix.length) : key;
+};
+const absoluteKey = (request: EndpointRequest, start: string): string => prefixOf(request) + start;

@@ -1,0 +1,164 @@
+// PATCH: JSON patch, merge patch, strategic merge patch and server-side apply, tried again when a writer was faster.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { badRequest, conflict, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
+import { decodeAs } from '../../apimachinery/field-validation.ts';
+import { isObject, str } from '../../apimachinery/json-access.ts';
+import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
+import { rfc3339 } from '../../base/clock.ts';
+import { parseYaml } from '../../base/yaml.ts';
+import type { ApiResponse } from '../http.ts';
+import {
+  decodeParsed,
+  fieldValidationOf,
+  maxBodyBytes,
+  mediaTypeOf,
+  targetOf,
+} from '../registry/decode-body.ts';
+import { ensureMeta } from '../registry/object-meta.ts';
+import { type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
+import { queryBoolean } from './list-options.ts';
+import { respondStored } from './object-response.ts';
+
+const jsonPatch = 'application/json-patch+json';
+const mergePatch = 'application/merge-patch+json';
+const strategicPatch = 'application/strategic-merge-patch+json';
+const applyYaml = 'application/apply-patch+yaml';
+/** Kinds that are not built in have no strategic merge. */
+const patchTypes: readonly string[] = [jsonPatch, mergePatch, strategicPatch, applyYaml];
+/** As upstream's maxPatchRetries. */
+export const maxJsonPatchOperations: number = 10_000;
+
+export async function patchEndpoint(request: EndpointRequest): Promise<ApiResponse> {
+  const { context, declaration, store, deps } = request;
+  const type = mediaTypeOf(context);
+  if (!patchTypes.includes(type)) throw unsupportedMediaType(patchTypes);
+  const body = await context.request.readBody(maxBodyBytes);
+  const patch = parsePatch(type, body);
+  const apply = type === applyYaml;
+  if (apply) checkApply(request, patch);
+  const { namespace, name } = context.info;
+  const outcome = await store.update(
+    declaration.namespaced ? namespace : '',
+    name,
+    (current) =>
+      apply ? applied(request, patch as JsonObject, current) : patched(request, type, patch, current),
+    {
+      ...writeOptions(context),
+      fieldManager: apply ? '' : fieldManagerOf(context),
+      mayCreate: apply && context.info.subresource === '',
+      createAlways: apply,
+      patch: true,
+    },
+  );
+  return respondStored(context, outcome.created ? 201 : 200, outcome.value, declaration, deps);
+}
+
+function parsePatch(type: string, body: Buffer): unknown {
+  if (type === applyYaml) {
+    try {
+      return parseYaml(body.toString());
+    } catch (error) {
+      throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  try {
+    const { value } = parseJsonText(body.toString());
+    if (type === jsonPatch) {
+      if (!Array.isArray(value))
+        throw new Error('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
+      if (value.length > maxJsonPatchOperations)
+        throw new StatusError(
+          413,
+          'RequestEntityTooLarge',
+          `The allowed maximum operations in a JSON patch is ${maxJsonPatchOperations}, got ${value.length}`,
+        );
+    } else if (!isObject(value)) throw new Error('Invalid JSON Patch');
+    return value;
+  } catch (error) {
+    if (error instanceof StatusError) throw error;
+    throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function checkApply({ context }: EndpointRequest, patch: unknown): void {
+  if (!isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');
+  if ((context.query.get('fieldManager') ?? '') === '')
+    throw new StatusError(
+      422,
+      'Invalid',
+      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+      {
+        group: 'meta.k8s.io',
+        kind: 'PatchOptions',
+        causes: [
+          {
+            reason: 'FieldValueRequired',
+            message: 'Required value: is required for apply patch',
+            field: 'fieldManager',
+          },
+        ],
+      },
+    );
+}
+
+function patched(
+  request: EndpointRequest,
+  type: string,
+  patch: unknown,
+  current: JsonObject | undefined,
+): JsonObject {
+  const { context, declaration, deps } = request;
+  if (current === undefined) throw conflict(declaration, context.info.name, 'the object is gone');
+  const { patches } = deps;
+  const result =
+    type === jsonPatch
+      ? patches.json(current, patch)
+      : type === mergePatch
+        ? patches.merge(current, patch)
+        : patches.strategic(current, patch, declaration.type);
+  return checkedResult(request, result);
+}
+
+/** The patched object is read as its kind, as if it had been sent. */
+function checkedResult({ context, declaration, deps }: EndpointRequest, result: JsonObject): JsonObject {
+  try {
+    return decodeParsed(result, deps.scheme, targetOf(declaration), {
+      validation: fieldValidationOf(context),
+      warn: (text) => context.warn(text),
+    });
+  } catch (error) {
+    // Upstream answers 422 for a patch whose result is no object of the kind.
+    if (error instanceof StatusError && error.code === 400 && error.message.includes('cannot unmarshal'))
+      throw new StatusError(422, 'Invalid', error.message, { name: context.info.name });
+    throw error;
+  }
+}
+
+function applied(request: EndpointRequest, patch: JsonObject, current: JsonObject | undefined): JsonObject {
+  const { context, declaration, deps } = request;
+  const { namespace, name } = context.info;
+  const copy = structuredClone(patch);
+  const expected =
+    declaration.group === '' ? declaration.version : `${declaration.group}/${declaration.version}`;
+  if (copy['kind'] !== declaration.kind || copy['apiVersion'] !== expected)
+    throw badRequest(
+      `patch did not apply to the requested kind: expected ${expected}, Kind=${declaration.kind}, got ${String(copy['apiVersion'])}, Kind=${String(copy['kind'])}`,
+    );
+  const metadata = ensureMeta(copy);
+  if (str(metadata['name']) === '') metadata['name'] = name;
+  if (declaration.namespaced && str(metadata['namespace']) === '') metadata['namespace'] = namespace;
+  if (metadata['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
+  const decoded = decodeAs(deps.scheme, declaration, copy, { fieldValidation: fieldValidationOf(context) });
+  for (const warning of decoded.warnings) context.warn(warning);
+  if (deps.fields === undefined) throw unsupportedMediaType(patchTypes.slice(0, 3));
+  const result = deps.fields.apply({
+    declaration,
+    live: current,
+    patch: copy,
+    manager: fieldManagerOf(context),
+    force: queryBoolean(context.query, 'force') ?? false,
+    subresource: context.info.subresource,
+    now: rfc3339(deps.now()),
+  });
+  return checkedResult(request, result);
+}

@@ -1,0 +1,236 @@
+// Serves what kinds plugged in: decodes and admits the body, calls the handler, encodes its answer.
+import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/declaration.ts';
+import { StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
+import { meta, str } from '../../apimachinery/json-access.ts';
+import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
+import type { ApiResponse } from '../http.ts';
+import {
+  type DecodeTarget,
+  decodeParsed,
+  fieldValidationOf,
+  maxBodyBytes,
+  mediaTypeOf,
+  readObject,
+  targetOf,
+} from '../registry/decode-body.ts';
+import {
+  isWholeResponse,
+  type RestAnswer,
+  type RestHandler,
+  type RestRequest,
+} from '../registry/rest-storage.ts';
+import type { ResourceStore } from '../registry/store.ts';
+import { admissionRequest } from '../registry/write-rules.ts';
+import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
+import { respondObject } from './object-response.ts';
+
+type Verb = 'create' | 'get' | 'list' | 'update' | 'delete' | 'connect';
+
+/** undefined: the handler leaves this verb to the generic registry. */
+export function serveRest(request: EndpointRequest, handler: RestHandler): Promise<ApiResponse> | undefined {
+  const { verb } = request.context.info;
+  if (handler.connect) return connect(request, handler);
+  if (verb !== 'create' && verb !== 'get' && verb !== 'list' && verb !== 'update' && verb !== 'delete')
+    return undefined;
+  const serve = handler[verb];
+  return serve && answer(request, verb, serve);
+}
+
+export function restRequest(
+  { context, declaration, deps }: EndpointRequest,
+  object: JsonObject | undefined,
+): RestRequest {
+  return {
+    context,
+    declaration,
+    namespace: declaration.namespaced ? context.info.namespace : '',
+    name: context.info.name,
+    subresource: context.info.subresource,
+    object,
+    dryRun: isDryRun(context),
+    clock: deps.clock,
+    store: (group, resource): ResourceStore => {
+      const found = deps.scheme.resources().find((d) => d.group === group && d.resource === resource);
+      if (!found) throw new Error(`${group}/${resource} is not served`);
+      return deps.store(found);
+    },
+  };
+}
+
+/** The kind of a subresource's body; the declaration's own when it is the parent. */
+function bodyTarget(request: EndpointRequest): DecodeTarget {
+  const { declaration, context, deps } = request;
+  const sub = declaration.subresources.find((s) => s.name === context.info.subresource);
+  if (!sub || sub.kind.kind === declaration.kind) return targetOf(declaration);
+  return subresourceTarget(request, sub, deps.scheme.typeOf(sub.kind));
+}
+
+function subresourceTarget(
+  { deps }: EndpointRequest,
+  sub: SubresourceDeclaration,
+  type: string | undefined,
+): DecodeTarget {
+  if (type === undefined) throw new Error(`no type for ${sub.kind.kind}`);
+  const known = deps.scheme.kind(sub.kind);
+  return { ...sub.kind, type, applyDefaults: known?.strategy.applyDefaults };
+}
+
+async function answer(
+  request: EndpointRequest,
+  verb: Verb,
+  serve: NonNullable<RestHandler['create']>,
+): Promise<ApiResponse> {
+  const { context, store, deps } = request;
+  let object: JsonObject | undefined;
+  if (verb === 'create' || verb === 'update') {
+    object = await readObject(context, deps.scheme, bodyTarget(request), deps.protobuf);
+    object = await admitted(request, store, verb, object);
+  }
+  return encode(request, await serve(restRequest(request, object)));
+}
+
+async function admitted(
+  request: EndpointRequest,
+  store: ResourceStore,
+  verb: 'create' | 'update',
+  object: JsonObject,
+): Promise<JsonObject> {
+  const { context, declaration } = request;
+  const admission = admissionRequest(
+    store,
+    {
+      operation: verb === 'create' ? 'CREATE' : 'UPDATE',
+      namespace: declaration.namespaced ? context.info.namespace : '',
+      name: context.info.name || str(meta(object)['name']),
+      object,
+      oldObject:
+        verb === 'update'
+          ? store.find(declaration.namespaced ? context.info.namespace : '', context.info.name)
+          : undefined,
+    },
+    writeOptions(context),
+  );
+  if (!admission) return object;
+  await store.deps.admission.admit(admission);
+  await store.deps.admission.validate(admission);
+  return admission.object ?? object;
+}
+
+async function connect(request: EndpointRequest, handler: RestHandler): Promise<ApiResponse> {
+  const { context, store, declaration } = request;
+  const admission = admissionRequest(
+    store,
+    {
+      operation: 'CONNECT',
+      namespace: declaration.namespaced ? context.info.namespace : '',
+      name: context.info.name,
+      object: {},
+      oldObject: undefined,
+    },
+    writeOptions(context),
+  );
+  if (admission) {
+    await store.deps.admission.admit(admission);
+    await store.deps.admission.validate(admission);
+  }
+  return encode(request, await handler.connect!(restRequest(request, undefined)));
+}
+
+function encode({ context, deps, declaration }: EndpointRequest, answer: RestAnswer): ApiResponse {
+  if (isWholeResponse(answer)) return answer;
+  return respondObject(
+    context,
+    answer.status,
+    answer.object,
+    typeOfObject(answer.object, deps, declaration.type),
+    deps,
+  );
+}
+
+function typeOfObject(object: JsonObject, deps: EndpointRequest['deps'], fallback: string): string {
+  const apiVersion = str(object['apiVersion']);
+  const at = apiVersion.indexOf('/');
+  return (
+    deps.scheme.typeOf({
+      group: at < 0 ? '' : apiVersion.slice(0, at),
+      version: apiVersion.slice(at + 1),
+      kind: str(object['kind']),
+    }) ?? fallback
+  );
+}
+
+type View = NonNullable<RestHandler['view']>;
+const patchTypes: readonly string[] = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+];
+
+/** A subresource that shows part of its parent in another kind (scale): get, update and patch. */
+export async function serveView(
+  request: EndpointRequest,
+  view: View,
+  declared: SubresourceDeclaration,
+): Promise<ApiResponse> {
+  const { context, declaration, store, deps } = request;
+  const namespace = declaration.namespaced ? context.info.namespace : '';
+  const { name, verb } = context.info;
+  const target = subresourceTarget(request, declared, deps.scheme.typeOf(declared.kind));
+  const respond = (object: JsonObject): ApiResponse => respondObject(context, 200, object, target.type, deps);
+  if (verb === 'get') return respond(view.get(store.served(store.cached(namespace, name).value)));
+  const change =
+    verb === 'update' ? await sentView(request, target) : await patchedView(request, target, view);
+  const outcome = await store.update(
+    namespace,
+    name,
+    (parent) => {
+      const next = change(parent!);
+      const revision = str(meta(next)['resourceVersion']);
+      const applied = view.apply(parent!, next);
+      const metadata = { ...meta(applied) };
+      if (revision !== '') metadata['resourceVersion'] = revision;
+      return { ...applied, metadata };
+    },
+    { ...writeOptions(context), subresource: context.info.subresource, patch: verb !== 'update' },
+  );
+  return respond(view.get(JSON.parse(outcome.value.toString()) as JsonObject));
+}
+
+async function sentView(request: EndpointRequest, target: DecodeTarget): Promise<() => JsonObject> {
+  const { context, deps } = request;
+  const object = await readObject(context, deps.scheme, target, deps.protobuf);
+  return () => structuredClone(object);
+}
+
+async function patchedView(
+  { context, deps }: EndpointRequest,
+  target: DecodeTarget,
+  view: View,
+): Promise<(parent: JsonObject) => JsonObject> {
+  const type = mediaTypeOf(context);
+  if (!patchTypes.includes(type)) throw unsupportedMediaType(patchTypes);
+  const body = await context.request.readBody(maxBodyBytes);
+  let patch: unknown;
+  try {
+    patch = parseJsonText(body.toString()).value;
+  } catch (error) {
+    throw new StatusError(
+      400,
+      'BadRequest',
+      `error decoding patch: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  return (parent) => {
+    const live = structuredClone(view.get(parent));
+    const { patches } = deps;
+    const result = type.includes('json-patch')
+      ? patches.json(live, patch)
+      : type.includes('strategic')
+        ? patches.strategic(live, patch, target.type)
+        : patches.merge(live, patch);
+    return decodeParsed(result, deps.scheme, target, {
+      validation: fieldValidationOf(context),
+      warn: (text) => context.warn(text),
+    });
+  };
+}

@@ -1,0 +1,204 @@
+// One watcher: pulls events from its place in the ring when its client can take more, and holds nothing itself.
+import { StatusError } from '../../apimachinery/errors.ts';
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { Clock } from '../../base/clock.ts';
+import { CompactedError } from '../../storage/storage.ts';
+import type { CachedObject, CacheEvent, Predicate, WatchCursor } from '../../storage/watch/resource-cache.ts';
+import type { PullBody } from '../http.ts';
+import { withRevision } from '../registry/encode.ts';
+import { statusObject } from '../response.ts';
+import { bookmarkFrame, eventFrame, type FrameFormat, objectFrame, storedFrame } from './watch-frames.ts';
+
+export interface WatchBodyOptions {
+  readonly clock: Clock;
+  readonly format: FrameFormat;
+  readonly cursor: WatchCursor;
+  readonly matches: Predicate | undefined;
+  /** Objects that are sent as ADDED before anything else. */
+  readonly initial: readonly CachedObject[];
+  /** Revision of the bookmark that ends the initial objects; undefined: there is none. */
+  readonly initialEnd: number | undefined;
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+}
+
+/** As upstream's cacher: about once a minute. */
+const bookmarkEveryMs = 60_000;
+const statusType = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status';
+
+export class WatchBody implements PullBody {
+  readonly #options: WatchBodyOptions;
+  #initialAt = 0;
+  #initialEnd: number | undefined;
+  #first = true;
+  #over = false;
+  #ended = false;
+  #bookmarkDue = false;
+  #bookmarked: number;
+  #wake: (() => void) | undefined;
+  #cancelTimeout: () => void;
+  #cancelBookmark: () => void = () => {};
+  /** A frame that did not fit into the last pull. */
+  #kept: Buffer | undefined;
+
+  constructor(options: WatchBodyOptions) {
+    this.#options = options;
+    this.#initialEnd = options.initialEnd;
+    this.#bookmarked = options.initialEnd ?? 0;
+    this.#cancelTimeout = options.clock.timer(options.timeoutMs, () => {
+      this.#bookmarkDue = options.bookmarks;
+      this.#over = true;
+      this.#fire();
+    });
+    if (options.bookmarks) this.#armBookmark();
+  }
+
+  #armBookmark(): void {
+    this.#cancelBookmark = this.#options.clock.timer(bookmarkEveryMs, () => {
+      this.#bookmarkDue = true;
+      this.#armBookmark();
+      this.#fire();
+    });
+  }
+
+  #fire(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  pull(maxBytes: number): Buffer | undefined | null {
+    if (this.#ended) return null;
+    const frames: Buffer[] = [];
+    let size = 0;
+    while (size < maxBytes) {
+      const frame = this.#kept ?? this.#next();
+      this.#kept = undefined;
+      if (frame === undefined) break;
+      if (size > 0 && size + frame.length > maxBytes) {
+        this.#kept = frame;
+        break;
+      }
+      frames.push(frame);
+      size += frame.length;
+    }
+    if (frames.length === 0) {
+      if (!this.#over) return undefined;
+      this.#end();
+      return null;
+    }
+    return frames.length === 1 ? frames[0]! : Buffer.concat(frames, size);
+  }
+
+  onReady(callback: () => void): void {
+    this.#wake = callback;
+    if (this.#over) {
+      queueMicrotask(() => this.#fire());
+      return;
+    }
+    this.#options.cursor.onEvent(() => this.#fire());
+  }
+
+  close(): void {
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#over = true;
+    this.#cancelTimeout();
+    this.#cancelBookmark();
+    this.#options.cursor.close();
+  }
+
+  #next(): Buffer | undefined {
+    const { initial, format } = this.#options;
+    if (this.#initialAt < initial.length)
+      return this.#once((first) => storedFrame(format, 'ADDED', initial[this.#initialAt++]!.value, first));
+    if (this.#initialEnd !== undefined) {
+      const revision = this.#initialEnd;
+      this.#initialEnd = undefined;
+      return bookmarkFrame(format, revision, true);
+    }
+    const event = this.#over ? undefined : this.#nextEvent();
+    if (event !== undefined) return event;
+    return this.#bookmark();
+  }
+
+  #once(make: (first: boolean) => Buffer): Buffer {
+    const frame = make(this.#first);
+    this.#first = false;
+    return frame;
+  }
+
+  #bookmark(): Buffer | undefined {
+    if (!this.#bookmarkDue) return undefined;
+    this.#bookmarkDue = false;
+    const revision = this.#options.cursor.revision();
+    if (revision <= this.#bookmarked) return undefined;
+    this.#bookmarked = revision;
+    return bookmarkFrame(this.#options.format, revision, false);
+  }
+
+  #nextEvent(): Buffer | undefined {
+    try {
+      for (let event = this.#options.cursor.next(); event; event = this.#options.cursor.next()) {
+        const frame = this.#frameOf(event);
+        if (frame) return frame;
+      }
+      return undefined;
+    } catch (error) {
+      this.#over = true;
+      this.#bookmarkDue = false;
+      return errorFrame(this.#options.format, error);
+    }
+  }
+
+  /** What a watcher with a selector sees: objects that begin or cease to match come and go. */
+  #frameOf(event: CacheEvent): Buffer | undefined {
+    const { matches, format } = this.#options;
+    const { object, previous } = event;
+    const send = (type: 'ADDED' | 'MODIFIED' | 'DELETED', value: Buffer): Buffer =>
+      this.#once((first) => eventFrame(format, event, type, value, first));
+    if (matches === undefined) return send(event.type, object.value);
+    const before = previous !== undefined && matches(previous.index);
+    if (event.type === 'DELETED')
+      return (previous ? before : matches(object.index)) ? send('DELETED', object.value) : undefined;
+    const after = matches(object.index);
+    if (after) return send(before ? 'MODIFIED' : 'ADDED', object.value);
+    if (!before) return undefined;
+    return this.#once((first) =>
+      storedFrame(format, 'DELETED', withRevision(previous!.value, event.revision), first),
+    );
+  }
+}
+
+export function errorFrame(format: FrameFormat, error: unknown): Buffer {
+  const status =
+    error instanceof CompactedError
+      ? new StatusError(410, 'Expired', error.message)
+      : error instanceof StatusError
+        ? error
+        : new StatusError(500, 'InternalError', error instanceof Error ? error.message : String(error));
+  return objectFrame(format, 'ERROR', statusObject(status) as JsonObject, statusType);
+}
+
+/** A stream that says one thing and ends: how upstream refuses a revision that is too old. */
+export class SingleFrame implements PullBody {
+  #frame: Buffer | undefined;
+  constructor(frame: Buffer) {
+    this.#frame = frame;
+  }
+  pull(): Buffer | null {
+    const frame = this.#frame ?? null;
+    this.#frame = undefined;
+    return frame;
+  }
+  onReady(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+  close(): void {
+    this.#frame = undefined;
+  }
+}

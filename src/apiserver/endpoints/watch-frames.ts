@@ -1,0 +1,141 @@
+// Encodes watch events, once for each event, type and form, however many watchers there are.
+import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
+import { type IncludeObject, partialObjectMetadata, tableOf } from '../../apimachinery/table.ts';
+import type { CacheEvent } from '../../storage/watch/resource-cache.ts';
+import type { ProtobufCodec } from '../registry/decode-body.ts';
+import type { Negotiated } from './negotiation.ts';
+
+export type WatchType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+export interface FrameFormat {
+  readonly negotiated: Negotiated;
+  readonly declaration: ResourceDeclaration;
+  readonly includeObject: IncludeObject;
+  readonly protobuf: ProtobufCodec | undefined;
+  readonly convert: (value: Buffer) => Buffer;
+  now(): number;
+}
+
+const frameEnd = Buffer.from('}\n');
+const heads: Readonly<Record<WatchType, Buffer>> = {
+  ADDED: Buffer.from('{"type":"ADDED","object":'),
+  MODIFIED: Buffer.from('{"type":"MODIFIED","object":'),
+  DELETED: Buffer.from('{"type":"DELETED","object":'),
+  BOOKMARK: Buffer.from('{"type":"BOOKMARK","object":'),
+  ERROR: Buffer.from('{"type":"ERROR","object":'),
+};
+
+const versionOf = (n: Negotiated): 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1' => `meta.k8s.io/${n.formVersion}`;
+
+/** Bytes of one frame around an object's JSON. */
+function jsonFrame(type: WatchType, object: Buffer): Buffer {
+  return Buffer.concat([heads[type], object, frameEnd]);
+}
+
+function protobufFrame(format: FrameFormat, type: WatchType, object: JsonObject, objectType: string): Buffer {
+  const codec = format.protobuf!;
+  const raw = codec.encode(object, objectType);
+  const event = codec.encodeWatchEvent(type, raw);
+  const frame = Buffer.allocUnsafe(4 + event.length);
+  frame.writeUInt32BE(event.length, 0);
+  event.copy(frame, 4);
+  return frame;
+}
+
+const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
+
+/** An object that is not stored as such: a table, metadata only, a bookmark, an error. */
+export function objectFrame(
+  format: FrameFormat,
+  type: WatchType,
+  object: JsonObject,
+  objectType: string,
+): Buffer {
+  if (format.negotiated.mediaType === 'protobuf') return protobufFrame(format, type, object, objectType);
+  return jsonFrame(type, Buffer.from(JSON.stringify(object)));
+}
+
+/** A stored object as the watcher wants it. */
+export function storedFrame(format: FrameFormat, type: WatchType, value: Buffer, first: boolean): Buffer {
+  const { negotiated, declaration } = format;
+  const served = format.convert(value);
+  if (negotiated.mediaType === 'json' && negotiated.form === 'object') return jsonFrame(type, served);
+  const object = JSON.parse(served.toString()) as JsonObject;
+  if (negotiated.form === 'object') return objectFrame(format, type, object, declaration.type);
+  if (negotiated.form === 'Table') {
+    const metadata = object['metadata'] as JsonObject;
+    return objectFrame(
+      format,
+      type,
+      tableOf(declaration, [object], {
+        now: format.now(),
+        includeObject: format.includeObject,
+        version: versionOf(negotiated),
+        metadata: { resourceVersion: metadata['resourceVersion'] ?? '' },
+        withoutColumns: !first,
+      }),
+      `${metaV1}Table`,
+    );
+  }
+  return objectFrame(
+    format,
+    type,
+    partialObjectMetadata(object, versionOf(negotiated)),
+    `${metaV1}PartialObjectMetadata`,
+  );
+}
+
+/** The frame of a cached event; shared by all watchers of the same form. Ages in tables are not shared. */
+export function eventFrame(
+  format: FrameFormat,
+  event: CacheEvent,
+  type: WatchType,
+  value: Buffer,
+  first: boolean,
+): Buffer {
+  const { mediaType, form, formVersion } = format.negotiated;
+  if (form === 'Table') return storedFrame(format, type, value, first);
+  const { group, version } = format.declaration;
+  const key = `${type} ${mediaType} ${form} ${formVersion} ${group}/${version}`;
+  const known = event.frames.get(key);
+  if (known) return known;
+  const frame = storedFrame(format, type, value, first);
+  event.frames.set(key, frame);
+  return frame;
+}
+
+export function bookmarkFrame(format: FrameFormat, revision: number, initialEventsEnd: boolean): Buffer {
+  const { declaration, negotiated } = format;
+  const metadata: JsonObject = {
+    resourceVersion: String(revision),
+    creationTimestamp: null,
+    ...(initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
+  };
+  const object: JsonObject = { kind: declaration.kind, apiVersion: apiVersionOf(declaration), metadata };
+  if (negotiated.form === 'object') return objectFrame(format, 'BOOKMARK', object, declaration.type);
+  if (negotiated.form === 'Table')
+    return objectFrame(
+      format,
+      'BOOKMARK',
+      {
+        kind: 'Table',
+        apiVersion: versionOf(negotiated),
+        metadata: { resourceVersion: String(revision) },
+        columnDefinitions: [],
+        rows: [
+          {
+            cells: declaration.columns.map(() => null),
+            object: partialObjectMetadata(object, versionOf(negotiated)),
+          },
+        ],
+      },
+      `${metaV1}Table`,
+    );
+  return objectFrame(
+    format,
+    'BOOKMARK',
+    partialObjectMetadata(object, versionOf(negotiated)),
+    `${metaV1}PartialObjectMetadata`,
+  );
+}

@@ -1,0 +1,94 @@
+// GET of a collection with watch=true: where the stream begins, what comes first, and when it ends.
+import { includeObjectFrom } from '../../apimachinery/table.ts';
+import { notAcceptable } from '../../apimachinery/errors.ts';
+import { CompactedError } from '../../storage/storage.ts';
+import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
+import type { ApiBody, ApiResponse } from '../http.ts';
+import { contentTypes, negotiate } from './negotiation.ts';
+import type { EndpointRequest } from './endpoint.ts';
+import { type ListOptions, parseRevision, readListOptions } from './list-options.ts';
+import { errorFrame, SingleFrame, WatchBody } from './watch-body.ts';
+import type { FrameFormat } from './watch-frames.ts';
+
+/** As upstream's min-request-timeout: a watch lasts half an hour to an hour unless it asks for less. */
+const minTimeoutSeconds = 1800;
+
+export async function watchObjects(request: EndpointRequest): Promise<ApiResponse> {
+  const { context, declaration, store, deps } = request;
+  const options = readListOptions(context.query, declaration, 'watch');
+  const negotiated = negotiate(context.header('accept'));
+  if (negotiated.mediaType === 'yaml')
+    throw notAcceptable([
+      'application/json;stream=watch',
+      'application/vnd.kubernetes.protobuf;stream=watch',
+    ]);
+  const format: FrameFormat = {
+    negotiated,
+    declaration,
+    includeObject: includeObjectFrom(context.query.get('includeObject')),
+    protobuf: deps.protobuf,
+    convert: (value) => store.servedBytes(value),
+    now: deps.now,
+  };
+  const asked = parseRevision(options.resourceVersion);
+  if (asked > store.cache.currentRevision()) {
+    try {
+      await store.cache.waitFor(asked);
+    } catch (error) {
+      // Upstream, too, gives a watch from the future the benefit of the doubt and waits.
+      if (options.sendInitialEvents === true) throw error;
+    }
+  }
+  const contentType =
+    negotiated.mediaType === 'protobuf'
+      ? `${contentTypes.protobuf};stream=watch`
+      : contentTypes[negotiated.mediaType];
+  return {
+    status: 200,
+    headers: { 'cache-control': 'no-cache, private', 'content-type': contentType },
+    body: openBody(request, options, asked, format),
+  };
+}
+
+function openBody(
+  { context, declaration, store, deps }: EndpointRequest,
+  options: ListOptions,
+  asked: number,
+  format: FrameFormat,
+): ApiBody {
+  const namespace = declaration.namespaced ? context.info.namespace : '';
+  const wantsInitial = options.sendInitialEvents ?? asked === 0;
+  let initial: readonly CachedObject[] = [];
+  let from = asked;
+  let cursor: WatchCursor;
+  try {
+    if (wantsInitial) {
+      const list = store.cache.list({
+        namespace,
+        matches: options.matches,
+        exactField: options.exactField,
+        limit: 0,
+      });
+      initial = list.items;
+      from = list.revision;
+    } else if (asked === 0) from = store.cache.currentRevision();
+    cursor = store.cache.watch(from, namespace);
+  } catch (error) {
+    if (error instanceof CompactedError) return new SingleFrame(errorFrame(format, error));
+    throw error;
+  }
+  const seconds =
+    options.timeoutSeconds !== undefined && options.timeoutSeconds > 0
+      ? options.timeoutSeconds
+      : Math.floor(minTimeoutSeconds * (1 + deps.random.fraction()));
+  return new WatchBody({
+    clock: deps.clock,
+    format,
+    cursor,
+    matches: options.matches,
+    initial,
+    initialEnd: options.sendInitialEvents === true && options.allowWatchBookmarks ? from : undefined,
+    bookmarks: options.allowWatchBookmarks,
+    timeoutMs: Math.min(seconds, 86_400) * 1000,
+  });
+}

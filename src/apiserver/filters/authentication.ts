@@ -1,0 +1,36 @@
+// Who is it? Credentials that are wrong are refused; none at all is the anonymous user, if that is allowed.
+import { StatusError, unauthorized } from '../../apimachinery/errors.ts';
+import { anonymousUser, type Authenticator, type UserInfo } from '../authentication/authenticator.ts';
+import { errorResponse } from '../response.ts';
+import type { Filter } from './filter.ts';
+
+const authenticated = 'system:authenticated';
+
+/** Upstream adds the group to everybody whom an authenticator knows. */
+function withAuthenticated(user: UserInfo): UserInfo {
+  if (user.groups.includes(authenticated) || user.name === anonymousUser.name) return user;
+  return { ...user, groups: [...user.groups, authenticated] };
+}
+
+export const authenticationFilter =
+  (authenticator: Authenticator, allowAnonymous: boolean): Filter =>
+  (next) =>
+  async (context) => {
+    const { request } = context;
+    if (request.user !== undefined) {
+      context.user = withAuthenticated(request.user);
+      return next(context);
+    }
+    try {
+      const answer = authenticator.authenticate(request);
+      const user = answer instanceof Promise ? await answer : answer;
+      if (user !== undefined) context.user = withAuthenticated(user);
+      else if (request.clientCertificateError !== undefined || !allowAnonymous)
+        return errorResponse(unauthorized());
+      else context.user = anonymousUser;
+    } catch (error) {
+      if (error instanceof StatusError) return errorResponse(error.code === 401 ? unauthorized() : error);
+      throw error;
+    }
+    return next(context);
+  };

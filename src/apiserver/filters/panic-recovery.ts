@@ -1,0 +1,21 @@
+// Turns every failure into an answer: a Status for what the API reports, 500 for what nobody foresaw.
+import { StatusError } from '../../apimachinery/errors.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import { BodyTooLargeError } from '../http.ts';
+import { PathError } from '../request-info.ts';
+import { asStatusError, errorResponse } from '../response.ts';
+import type { Filter } from './filter.ts';
+
+export const panicRecoveryFilter =
+  (log: Logger): Filter =>
+  (next) =>
+  async (context) => {
+    try {
+      return await next(context);
+    } catch (error) {
+      if (error instanceof PathError) return errorResponse(new StatusError(400, 'BadRequest', error.message));
+      if (!(error instanceof StatusError || error instanceof BodyTooLargeError))
+        log.error({ error, method: context.request.method, url: context.request.url }, 'a request failed');
+      return errorResponse(asStatusError(error));
+    }
+  };

@@ -1,0 +1,84 @@
+// Live objects out of the server's own caches; parsed once for each stored version, except for kinds that are many.
+import type { Scheme } from '../../apimachinery/declaration.ts';
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import { CompactedError } from '../../storage/storage.ts';
+import type {
+  CachedObject,
+  CacheSource,
+  ResourceCache,
+  WatchCursor,
+} from '../../storage/watch/resource-cache.ts';
+import type { LiveObjects } from '../live-objects.ts';
+import { decodeEntry } from './encode.ts';
+import { openCache } from './store.ts';
+
+/** Kinds whose parsed form is not kept: there may be tens of thousands, and they are asked for rarely. */
+const notKept: readonly string[] = ['/pods', '/secrets', '/configmaps'];
+
+interface Watched {
+  cursor: WatchCursor;
+  version: number;
+}
+
+export function createLiveObjects(scheme: Scheme, source: CacheSource): LiveObjects {
+  const caches = new WeakMap<ResourceRef, ResourceCache>();
+  const parsed = new WeakMap<CachedObject, unknown>();
+  const watched = new WeakMap<ResourceRef, Watched>();
+
+  const cacheOf = (ref: ResourceRef): ResourceCache => {
+    const known = caches.get(ref);
+    if (known !== undefined) return known;
+    const declaration = scheme.resource(ref.group, ref.version, ref.resource);
+    if (declaration === undefined) throw new Error(`${ref.group}/${ref.resource} is not served`);
+    const { storage } = declaration;
+    const stored = scheme.resource(storage.group, storage.version, storage.resource) ?? declaration;
+    const cache = openCache(source, stored);
+    caches.set(ref, cache);
+    return cache;
+  };
+  const parse = (ref: ResourceRef, object: CachedObject): unknown => {
+    if (notKept.includes(`${ref.group}/${ref.resource}`)) return decodeEntry(object.value);
+    let value = parsed.get(object);
+    if (value === undefined) {
+      value = decodeEntry(object.value);
+      parsed.set(object, value);
+    }
+    return value;
+  };
+
+  return {
+    get<T>(ref: ResourceRef<T>, name: string, namespace = ''): T | undefined {
+      const found = cacheOf(ref).get(namespace, name);
+      return found === undefined ? undefined : (parse(ref, found) as T);
+    },
+    list<T>(ref: ResourceRef<T>, options: Parameters<LiveObjects['list']>[1] = {}): readonly T[] {
+      const { namespace = '', field } = options;
+      const { items } = cacheOf(ref).list({
+        namespace,
+        limit: Number.MAX_SAFE_INTEGER,
+        ...(field === undefined
+          ? {}
+          : { exactField: field, matches: (index) => index.fields[field.name] === field.value }),
+      });
+      return items.map((item) => parse(ref, item) as T);
+    },
+    version(ref) {
+      const cache = cacheOf(ref);
+      const known = watched.get(ref);
+      if (known === undefined) {
+        watched.set(ref, { cursor: cache.watch(cache.currentRevision(), ''), version: 0 });
+        return 0;
+      }
+      try {
+        while (known.cursor.next() !== undefined) known.version++;
+      } catch (error) {
+        if (!(error instanceof CompactedError)) throw error;
+        // More changed than the ring remembers; how much does not matter.
+        known.cursor.close();
+        known.cursor = cache.watch(cache.currentRevision(), '');
+        known.version++;
+      }
+      return known.version;
+    },
+  };
+}

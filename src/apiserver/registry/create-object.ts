@@ -1,0 +1,126 @@
+// Creating an object: what the server fills in, what the strategy and admission say, and the retry of generated names.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { alreadyExists, badRequest } from '../../apimachinery/errors.ts';
+import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
+import { str } from '../../apimachinery/json-access.ts';
+import { randomSuffix } from '../../base/random.ts';
+import { ensureMeta, nameErrors, validateObjectMeta } from './object-meta.ts';
+import type { ResourceStore, Stored, WriteOptions } from './store.ts';
+import {
+  admissionRequest,
+  dryRunResult,
+  refuseInvalid,
+  strategyContext,
+  toDraft,
+  warnAbout,
+} from './write-rules.ts';
+
+/** As upstream: a generated name that is taken is tried anew this often. */
+const nameAttempts = 8;
+/** Upstream cuts the prefix so that name and suffix fit into a DNS label. */
+const maxGeneratedPrefix = 58;
+
+export async function createObject(
+  store: ResourceStore,
+  namespace: string,
+  object: JsonObject,
+  options: WriteOptions,
+): Promise<Stored> {
+  const metadata = ensureMeta(object);
+  checkNamespace(store, namespace, metadata);
+  const generateName = str(metadata['generateName']);
+  const generated = str(metadata['name']) === '' && generateName !== '';
+  for (let attempt = 1; ; attempt++) {
+    const candidate = generated && attempt < nameAttempts ? structuredClone(object) : object;
+    if (generated)
+      ensureMeta(candidate)['name'] =
+        generateName.slice(0, maxGeneratedPrefix) + randomSuffix(store.deps.random);
+    const result = await createOnce(store, namespace, candidate, options);
+    if (result !== 'exists') return result;
+    if (!generated || attempt >= nameAttempts)
+      throw alreadyExists(store.declaration, str(ensureMeta(candidate)['name']));
+  }
+}
+
+function checkNamespace(store: ResourceStore, namespace: string, metadata: JsonObject): void {
+  if (!store.declaration.namespaced) return;
+  const sent = str(metadata['namespace']);
+  if (sent !== '' && sent !== namespace)
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  metadata['namespace'] = namespace;
+}
+
+function fillMeta(store: ResourceStore, metadata: JsonObject, now: string): void {
+  delete metadata['deletionTimestamp'];
+  delete metadata['deletionGracePeriodSeconds'];
+  delete metadata['selfLink'];
+  delete metadata['resourceVersion'];
+  delete metadata['generation'];
+  metadata['creationTimestamp'] = now;
+  metadata['uid'] = store.deps.random.uuid();
+  if (store.declaration.hasGeneration) metadata['generation'] = 1;
+}
+
+async function createOnce(
+  store: ResourceStore,
+  namespace: string,
+  object: JsonObject,
+  options: WriteOptions,
+): Promise<Stored | 'exists'> {
+  const { declaration, cache, fields, hooks } = store.deps;
+  const metadata = ensureMeta(object);
+  if (str(metadata['resourceVersion']) !== '')
+    throw badRequest('resourceVersion should not be set on objects to be created');
+  const context = strategyContext(store, namespace, options.subresource);
+  const name = str(metadata['name']);
+  const admission = admissionRequest(
+    store,
+    { operation: 'CREATE', namespace, name, object, oldObject: undefined },
+    options,
+  );
+  if (admission) await store.deps.admission.admit(admission);
+  const admitted = admission?.object ?? object;
+  fillMeta(store, ensureMeta(admitted), context.now);
+  if (declaration.hasStatus) delete admitted['status'];
+  declaration.strategy.prepareForCreate?.(admitted, context);
+  if (options.fieldManager !== '')
+    fields?.update({
+      declaration,
+      live: undefined,
+      object: admitted,
+      manager: options.fieldManager,
+      subresource: options.subresource,
+      now: context.now,
+    });
+  const undo = await hooks?.beforeCreate?.(admitted, { context: options.context, dryRun: options.dryRun });
+  let done = false;
+  try {
+    refuseInvalid(store, admitted, createErrors(store, admitted));
+    warnAbout(store, admitted, undefined, options);
+    if (admission) await store.deps.admission.validate(admission);
+    const finalName = str(ensureMeta(admitted)['name']);
+    if (options.dryRun) {
+      if (cache.get(namespace, finalName)) return 'exists';
+      return dryRunResult(store, admitted, 0);
+    }
+    const { draft, stored } = toDraft(store, admitted);
+    const written = await cache.create(namespace, finalName, draft, stored);
+    if (!written.ok) return 'exists';
+    done = true;
+    return { value: store.servedBytes(written.entry.value), revision: written.entry.revision };
+  } finally {
+    if (!done) undo?.();
+  }
+}
+
+function createErrors(store: ResourceStore, object: JsonObject): FieldError[] {
+  const { declaration } = store;
+  const metadata = ensureMeta(object);
+  const name = str(metadata['name']);
+  const errors = validateObjectMeta(metadata, declaration.namespaced);
+  for (const why of nameErrors(name)) errors.push(invalid('metadata.name', name, why));
+  const own = declaration.strategy.validate?.(object) ?? [];
+  for (const error of own)
+    if (!errors.some((e) => e.field === error.field && e.message === error.message)) errors.push(error);
+  return errors;
+}

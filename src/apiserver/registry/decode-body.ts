@@ -1,0 +1,181 @@
+// Turns a request body into an object of its kind: media type, kind check, types, defaults, unknown fields.
+import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
+import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
+import { decodeAs, type FieldValidation } from '../../apimachinery/field-validation.ts';
+import { isObject } from '../../apimachinery/json-access.ts';
+import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
+import { parseYaml } from '../../base/yaml.ts';
+import type { RequestContext } from '../request-context.ts';
+
+/** As upstream's MaxRequestBodyBytes. */
+export const maxBodyBytes: number = 3 * 1024 * 1024;
+export const acceptedBodies: readonly string[] = [
+  'application/json',
+  'application/yaml',
+  'application/vnd.kubernetes.protobuf',
+];
+
+export interface ProtobufCodec {
+  /** Decodes a body with the `k8s\0` prefix; kind and apiVersion come from its envelope. Throws Error. */
+  decode(body: Buffer, fallbackType: string): JsonObject;
+  encode(object: JsonObject, type: string): Buffer;
+  /** A `WatchEvent` message around an encoded object, without its length. */
+  encodeWatchEvent(type: string, object: Buffer): Buffer;
+}
+
+/** The kind that a body is to be. */
+export interface DecodeTarget {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  /** Full type name. */
+  readonly type: string;
+  readonly applyDefaults?: ((object: JsonObject) => void) | undefined;
+}
+
+export const targetOf = (d: ResourceDeclaration): DecodeTarget => ({
+  group: d.group,
+  version: d.version,
+  kind: d.kind,
+  type: d.type,
+  applyDefaults: d.strategy.applyDefaults,
+});
+
+export function fieldValidationOf(context: RequestContext): FieldValidation {
+  const value = context.query.get('fieldValidation');
+  if (value === null || value === '') return 'Warn';
+  if (value === 'Ignore' || value === 'Warn' || value === 'Strict') return value;
+  throw new StatusError(
+    422,
+    'Invalid',
+    `CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "", "Ignore", "Strict", "Warn"`,
+  );
+}
+
+export const mediaTypeOf = (context: RequestContext): string =>
+  context.header('content-type').split(';', 1)[0]!.trim().toLowerCase();
+
+const apiVersionText = (k: DecodeTarget): string => (k.group === '' ? k.version : `${k.group}/${k.version}`);
+
+export interface DecodeOptions {
+  readonly validation: FieldValidation;
+  warn(text: string): void;
+  readonly protobuf?: ProtobufCodec | undefined;
+}
+
+/** Reads, checks and defaults the body of a request. */
+export async function readObject(
+  context: RequestContext,
+  scheme: Scheme,
+  target: DecodeTarget,
+  protobuf: ProtobufCodec | undefined,
+): Promise<JsonObject> {
+  const options: DecodeOptions = {
+    validation: fieldValidationOf(context),
+    warn: (text) => context.warn(text),
+    protobuf,
+  };
+  const body = await context.request.readBody(maxBodyBytes);
+  const { value, duplicateFields } = parseBody(body, mediaTypeOf(context), target, options);
+  return decodeParsed(value, scheme, target, options, duplicateFields);
+}
+
+interface ParsedBody {
+  readonly value: JsonObject;
+  readonly duplicateFields: readonly string[];
+}
+
+const unrecognized = (target: DecodeTarget, error: unknown, prefix = ''): StatusError =>
+  badRequest(
+    `the object provided is unrecognized (must be of type ${target.kind}): ${prefix}${error instanceof Error ? error.message : String(error)}`,
+  );
+
+export function parseBody(
+  body: Buffer,
+  mediaType: string,
+  target: DecodeTarget,
+  options: DecodeOptions,
+): ParsedBody {
+  if (mediaType === 'application/vnd.kubernetes.protobuf' && options.protobuf !== undefined) {
+    try {
+      return { value: options.protobuf.decode(body, target.type), duplicateFields: [] };
+    } catch (error) {
+      throw unrecognized(target, error);
+    }
+  }
+  let text: string;
+  if (mediaType === 'application/json' || mediaType === '') text = body.toString();
+  else if (mediaType === 'application/yaml') text = yamlAsJson(body, target);
+  else throw unsupportedMediaType(acceptedBodies);
+  const prefix = "couldn't get version/kind; json parse error: ";
+  try {
+    const parsed = parseJsonText(text);
+    if (isObject(parsed.value)) return { value: parsed.value, duplicateFields: parsed.duplicateFields };
+    const what = Array.isArray(parsed.value)
+      ? 'array'
+      : typeof parsed.value === 'boolean'
+        ? 'bool'
+        : typeof parsed.value;
+    throw new Error(
+      `json: cannot unmarshal ${what} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    );
+  } catch (error) {
+    throw unrecognized(target, error, prefix);
+  }
+}
+
+function yamlAsJson(body: Buffer, target: DecodeTarget): string {
+  try {
+    return JSON.stringify(parseYaml(body.toString()) ?? null);
+  } catch (error) {
+    throw unrecognized(target, error, 'yaml: ');
+  }
+}
+
+/** Checks kind and types and sets defaults, in place. */
+export function decodeParsed(
+  object: JsonObject,
+  scheme: Scheme,
+  target: DecodeTarget,
+  options: DecodeOptions,
+  duplicateFields: readonly string[] = [],
+): JsonObject {
+  checkKind(object, target);
+  const decoded = decodeAs(scheme, target, object, {
+    fieldValidation: options.validation,
+    duplicateFields,
+  });
+  for (const warning of decoded.warnings) options.warn(warning);
+  target.applyDefaults?.(object);
+  return object;
+}
+
+/** What is not named is taken from the path, as upstream. */
+function checkKind(object: JsonObject, target: DecodeTarget): void {
+  const expected = apiVersionText(target);
+  const kind = object['kind'] || target.kind;
+  const apiVersion = object['apiVersion'] || expected;
+  if (typeof kind !== 'string' || typeof apiVersion !== 'string') {
+    const [field, value] = typeof kind === 'string' ? ['apiVersion', apiVersion] : ['kind', kind];
+    throw unrecognized(
+      target,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${typeof value} into Go struct field .${field} of type string`,
+    );
+  }
+  // DeleteOptions and the like are known in every group.
+  if (kind !== target.kind || (apiVersion !== expected && !target.type.includes('.meta.v1.'))) {
+    const at = apiVersion.indexOf('/');
+    const group = at < 0 ? '' : apiVersion.slice(0, at);
+    const version = apiVersion.slice(at + 1);
+    if (kind === target.kind && group === target.group)
+      throw badRequest(
+        `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
+      );
+    const internal = target.group === '' ? 'core' : target.group.split('.', 1)[0]!;
+    throw badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: converting (${version}.${kind}) to (${internal}.${target.kind}): unknown conversion`,
+    );
+  }
+  if (object['kind'] !== kind) object['kind'] = kind;
+  if (object['apiVersion'] !== apiVersion) object['apiVersion'] = apiVersion;
+}

@@ -1,0 +1,203 @@
+// Deleting an object: preconditions, grace, finalizers of the garbage collector, and what is answered.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { conflict } from '../../apimachinery/errors.ts';
+import { num, str, strs } from '../../apimachinery/json-access.ts';
+import { rfc3339 } from '../../base/clock.ts';
+import type { CachedObject } from '../../storage/watch/resource-cache.ts';
+import { ensureMeta, metadataOf } from './object-meta.ts';
+import type { ResourceStore, WriteOptions } from './store.ts';
+import { admissionRequest, dryRunResult, toDraft } from './write-rules.ts';
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number | undefined;
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground' | undefined;
+  readonly orphanDependents?: boolean | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  /** The whole DeleteOptions, for admission. */
+  readonly raw?: JsonObject | undefined;
+}
+
+export interface Deletion {
+  /** The last state, or the state that waits for grace or finalizers. */
+  readonly value: Buffer;
+  readonly revision: number;
+  readonly uid: string;
+  /** False: it is still there and will go later. */
+  readonly gone: boolean;
+}
+
+interface Plan {
+  /** nothing: it is being deleted already; mark: write and wait; remove: at once. */
+  readonly action: 'nothing' | 'mark' | 'remove';
+  readonly object: JsonObject;
+}
+
+const attempts = 20;
+
+export async function deleteObject(
+  store: ResourceStore,
+  namespace: string,
+  name: string,
+  request: DeleteOptions,
+  options: WriteOptions,
+): Promise<Deletion> {
+  let admitted = false;
+  for (let attempt = 1; ; attempt++) {
+    const current = store.cached(namespace, name);
+    const object = store.served(current.value);
+    checkPreconditions(store, object, request);
+    if (!admitted) {
+      admitted = true;
+      const admission = admissionRequest(
+        store,
+        {
+          operation: 'DELETE',
+          namespace,
+          name,
+          object: undefined,
+          oldObject: store.served(current.value),
+          ...(request.raw ? { requestOptions: request.raw } : {}),
+        },
+        options,
+      );
+      if (admission) {
+        await store.deps.admission.admit(admission);
+        await store.deps.admission.validate(admission);
+      }
+    }
+    const outcome = await deleteOnce(store, current, planDeletion(store, object, request), options);
+    if (outcome !== 'raced') return outcome;
+    if (attempt >= attempts)
+      throw conflict(
+        store.declaration,
+        name,
+        'the object has been modified; please apply your changes to the latest version and try again',
+      );
+  }
+}
+
+function checkPreconditions(store: ResourceStore, object: JsonObject, request: DeleteOptions): void {
+  const metadata = metadataOf(object);
+  const { group, kind } = store.declaration;
+  const about = { group, resource: kind };
+  const name = str(metadata['name']);
+  if (request.uid !== undefined && request.uid !== metadata['uid'])
+    throw conflict(
+      about,
+      name,
+      `the UID in the precondition (${request.uid}) does not match the UID in record (${str(metadata['uid'])}). The object might have been deleted and then recreated`,
+    );
+  if (request.resourceVersion !== undefined && request.resourceVersion !== metadata['resourceVersion'])
+    throw conflict(
+      about,
+      name,
+      `the ResourceVersion in the precondition (${request.resourceVersion}) does not match the ResourceVersion in record (${str(metadata['resourceVersion'])}). The object might have been modified`,
+    );
+}
+
+/** Which finalizers of the garbage collector the object is to have: upstream's deletionFinalizersForGarbageCollection. */
+export function collectorFinalizers(
+  finalizers: readonly string[],
+  request: DeleteOptions,
+  standard: 'orphan' | 'background',
+): string[] {
+  const others = finalizers.filter((f) => f !== 'orphan' && f !== 'foregroundDeletion');
+  if (wantsOrphan(finalizers, request, standard)) others.push('orphan');
+  else if (wantsForeground(finalizers, request)) others.push('foregroundDeletion');
+  return others;
+}
+
+function wantsOrphan(
+  finalizers: readonly string[],
+  request: DeleteOptions,
+  standard: 'orphan' | 'background',
+): boolean {
+  if (request.orphanDependents !== undefined) return request.orphanDependents;
+  if (request.propagationPolicy !== undefined) return request.propagationPolicy === 'Orphan';
+  if (finalizers.includes('orphan')) return true;
+  if (finalizers.includes('foregroundDeletion')) return false;
+  return standard === 'orphan';
+}
+
+function wantsForeground(finalizers: readonly string[], request: DeleteOptions): boolean {
+  if (request.orphanDependents !== undefined) return false;
+  if (request.propagationPolicy !== undefined) return request.propagationPolicy === 'Foreground';
+  return finalizers.includes('foregroundDeletion');
+}
+
+function planDeletion(store: ResourceStore, object: JsonObject, request: DeleteOptions): Plan {
+  const { strategy } = store.declaration;
+  const metadata = ensureMeta(object);
+  const now = store.deps.clock.now();
+  const graceful = strategy.gracePeriodSeconds !== undefined;
+  const deleting = metadata['deletionTimestamp'] !== undefined;
+  let grace: number | undefined;
+  let mark = false;
+  if (graceful && deleting && num(metadata['deletionGracePeriodSeconds']) > 0) {
+    const before = num(metadata['deletionGracePeriodSeconds']);
+    const asked =
+      request.gracePeriodSeconds === undefined ? undefined : Math.max(request.gracePeriodSeconds, 0);
+    if (asked === undefined || asked >= before) return { action: 'nothing', object };
+    const start = Date.parse(str(metadata['deletionTimestamp'])) - before * 1000;
+    metadata['deletionTimestamp'] = rfc3339(start + asked * 1000);
+    metadata['deletionGracePeriodSeconds'] = asked;
+    grace = asked;
+    mark = true;
+  } else if (graceful && !deleting) {
+    grace = strategy.gracePeriodSeconds?.(object, request.gracePeriodSeconds) ?? 0;
+    metadata['deletionTimestamp'] = rfc3339(now + grace * 1000);
+    metadata['deletionGracePeriodSeconds'] = grace;
+    if (num(metadata['generation']) > 0) metadata['generation'] = num(metadata['generation']) + 1;
+    mark = true;
+  }
+  const before = strs(metadata['finalizers']);
+  const finalizers = collectorFinalizers(before, request, strategy.defaultGarbageCollection ?? 'background');
+  const changed = finalizers.length !== before.length || finalizers.some((f, i) => f !== before[i]);
+  if (finalizers.length === 0) delete metadata['finalizers'];
+  else metadata['finalizers'] = finalizers;
+  if (finalizers.length > 0 || strategy.holdsDeletion?.(object) === true) {
+    const wasDeleting = deleting;
+    if (!mark) markAsDeleting(metadata, now);
+    else if (grace === 0) metadata['deletionGracePeriodSeconds'] = 0;
+    strategy.prepareForDelete?.(object);
+    return { action: wasDeleting && !changed && !mark ? 'nothing' : 'mark', object };
+  }
+  if (mark && (grace ?? 0) > 0) return { action: 'mark', object };
+  return { action: 'remove', object };
+}
+
+/** Without grace: the object waits for its finalizers only. */
+function markAsDeleting(metadata: JsonObject, now: number): void {
+  if (metadata['deletionTimestamp'] === undefined) {
+    metadata['deletionTimestamp'] = rfc3339(now);
+    if (num(metadata['generation']) > 0) metadata['generation'] = num(metadata['generation']) + 1;
+  }
+  metadata['deletionGracePeriodSeconds'] = 0;
+}
+
+async function deleteOnce(
+  store: ResourceStore,
+  current: CachedObject,
+  plan: Plan,
+  options: WriteOptions,
+): Promise<Deletion | 'raced'> {
+  const { cache, hooks } = store.deps;
+  const { namespace, name, uid } = current.index;
+  if (plan.action === 'nothing')
+    return { value: store.servedBytes(current.value), revision: current.revision, uid, gone: false };
+  const remove = plan.action === 'remove';
+  if (options.dryRun) return { ...dryRunResult(store, plan.object, current.revision), uid, gone: remove };
+  const { draft, stored } = toDraft(store, plan.object);
+  const written = remove
+    ? await cache.delete(namespace, name, draft, stored, current.revision)
+    : await cache.update(namespace, name, draft, stored, current.revision);
+  if (!written.ok) return 'raced';
+  if (remove) hooks?.afterDelete?.(plan.object);
+  return {
+    value: store.servedBytes(written.entry.value),
+    revision: written.entry.revision,
+    uid,
+    gone: remove,
+  };
+}

@@ -1,0 +1,36 @@
+// Writes an object as the bytes that are stored, cached and served: kind first, resourceVersion at a known place.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { Draft } from '../../storage/storage.ts';
+
+const firstOfMetadata: readonly string[] = ['name', 'generateName', 'namespace', 'uid'];
+
+/** The revision is left empty; the store writes it at `revisionAt`. */
+export function encodeDraft(object: JsonObject): Draft {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  const meta = metadata as JsonObject;
+  let head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":{`;
+  for (const key of firstOfMetadata) {
+    const value = meta[key];
+    if (value !== undefined && value !== '') head += `${JSON.stringify(key)}:${JSON.stringify(value)},`;
+  }
+  head += '"resourceVersion":"';
+  const { name, generateName, namespace, uid, resourceVersion, ...others } = meta;
+  const tail = JSON.stringify({ metadata: others, ...rest });
+  // `{"metadata":{` is cut off; what follows is the rest of metadata and of the object.
+  const body = tail.slice(13);
+  const bytes = Buffer.from(`${head}"${body.startsWith('}') ? '' : ','}${body}`);
+  return { bytes, revisionAt: Buffer.byteLength(head) };
+}
+
+export const decodeEntry = (value: Buffer): JsonObject => JSON.parse(value.toString()) as JsonObject;
+
+const marker = Buffer.from('"resourceVersion":"');
+
+/** The same bytes with another resourceVersion. Only plain identifiers precede it, so the first one is ours. */
+export function withRevision(value: Buffer, revision: number): Buffer {
+  const at = value.indexOf(marker);
+  if (at < 0) return value;
+  const from = at + marker.length;
+  const to = value.indexOf(0x22, from);
+  return Buffer.concat([value.subarray(0, from), Buffer.from(String(revision)), value.subarray(to)]);
+}

@@ -1,0 +1,22 @@
+// The registry's side of managedFields: who owns what is worked out by the field manager, if the server has one.
+import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
+
+export interface FieldManagerRequest {
+  readonly declaration: ResourceDeclaration;
+  /** undefined on create. */
+  readonly live: JsonObject | undefined;
+  readonly object: JsonObject;
+  readonly manager: string;
+  readonly subresource: string;
+  /** RFC 3339 in seconds. */
+  readonly now: string;
+}
+
+export interface FieldTracker {
+  /** Writes metadata.managedFields of `object` for a create, update or patch. */
+  update(request: FieldManagerRequest): void;
+  /** Server-side apply: the merged object, with managedFields. Throws StatusError 409 on conflicts. */
+  apply(
+    request: Omit<FieldManagerRequest, 'object'> & { readonly patch: JsonObject; readonly force: boolean },
+  ): JsonObject;
+}

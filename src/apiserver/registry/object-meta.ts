@@ -1,0 +1,171 @@
+// The rules of metadata that hold for every kind: names, labels, annotations, owners, finalizers, what may not change.
+import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
+import type { FieldError } from '../../apimachinery/field-error.ts';
+import { forbidden, invalid, required, tooLong } from '../../apimachinery/field-error.ts';
+import { arr, isObject, jsonEqual, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels.ts';
+
+/** As upstream's TotalAnnotationSizeLimitB. */
+const maxAnnotationBytes = 256 * 1024;
+const ownFinalizers: readonly string[] = ['orphan', 'foregroundDeletion', 'kubernetes'];
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+export const metadataOf = (object: JsonObject): JsonObject => obj(object['metadata']);
+
+function labelErrors(labels: JsonObject, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [key, value] of Object.entries(labels)) {
+    for (const why of qualifiedNameErrors(key)) errors.push(invalid(path, key, why));
+    for (const why of labelValueErrors(str(value))) errors.push(invalid(path, value, why));
+  }
+  return errors;
+}
+
+function annotationErrors(annotations: JsonObject, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    for (const why of qualifiedNameErrors(key.toLowerCase())) errors.push(invalid(path, key, why));
+    size += Buffer.byteLength(key) + Buffer.byteLength(str(value));
+  }
+  if (size > maxAnnotationBytes) errors.push(tooLong(path, maxAnnotationBytes));
+  return errors;
+}
+
+function finalizerErrors(finalizers: readonly string[], path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const name of finalizers) {
+    for (const why of qualifiedNameErrors(name)) errors.push(invalid(path, name, why));
+    if (!name.includes('/') && !ownFinalizers.includes(name))
+      errors.push(invalid(path, name, 'name is neither a standard finalizer name nor is it fully qualified'));
+  }
+  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion'))
+    errors.push(invalid(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
+  return errors;
+}
+
+function ownerErrors(owners: readonly JsonObject[], path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  let controller = '';
+  owners.forEach((owner) => {
+    if (str(owner['apiVersion']) === '')
+      errors.push(invalid(`${path}.apiVersion`, '', 'version must not be empty'));
+    if (str(owner['kind']) === '') errors.push(invalid(`${path}.kind`, '', 'kind must not be empty'));
+    if (str(owner['name']) === '') errors.push(invalid(`${path}.name`, '', 'name must not be empty'));
+    if (str(owner['uid']) === '') errors.push(invalid(`${path}.uid`, '', 'uid must not be empty'));
+    if (owner['controller'] === true) {
+      if (controller !== '')
+        errors.push(
+          invalid(
+            path,
+            owners,
+            `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${str(owner['name'])}`,
+          ),
+        );
+      else controller = str(owner['name']);
+    }
+  });
+  return errors;
+}
+
+/** Upstream's ValidateObjectMeta. The kind's own name rule comes on top, in its strategy. */
+export function validateObjectMeta(meta: JsonObject, namespaced: boolean): FieldError[] {
+  const errors: FieldError[] = [];
+  const path = 'metadata';
+  const name = str(meta['name']);
+  if (name === '') errors.push(required(`${path}.name`, 'name or generateName is required'));
+  if (namespaced) {
+    const namespace = str(meta['namespace']);
+    if (namespace === '') errors.push(required(`${path}.namespace`));
+    else if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(namespace) || namespace.length > 63)
+      errors.push(
+        invalid(
+          `${path}.namespace`,
+          namespace,
+          namespace.length > 63
+            ? 'must be no more than 63 bytes'
+            : `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
+        ),
+      );
+  } else if (str(meta['namespace']) !== '')
+    errors.push(forbidden(`${path}.namespace`, 'not allowed on this type'));
+  errors.push(
+    ...labelErrors(obj(meta['labels']), `${path}.labels`),
+    ...annotationErrors(obj(meta['annotations']), `${path}.annotations`),
+    ...ownerErrors(objs(meta['ownerReferences']), `${path}.ownerReferences`),
+    ...finalizerErrors(strs(meta['finalizers']), `${path}.finalizers`),
+  );
+  return errors;
+}
+
+/** The default rule of names: what may stand in a path and in DNS. */
+export function nameErrors(name: string): string[] {
+  if (name === '.' || name === '..') return [`may not be '${name}'`];
+  const bad = ['/', '%'].filter((ch) => name.includes(ch));
+  return bad.map((ch) => `may not contain '${ch}'`);
+}
+
+export const isDnsSubdomain = (name: string): boolean => name.length <= 253 && subdomain.test(name);
+
+const immutable: readonly string[] = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+];
+
+/** Upstream's ValidateObjectMetaUpdate, after what the server owns was carried over. */
+export function validateObjectMetaUpdate(
+  meta: JsonObject,
+  old: JsonObject,
+  namespaced: boolean,
+): FieldError[] {
+  const errors = validateObjectMeta(meta, namespaced);
+  if (old['deletionTimestamp'] !== undefined) {
+    const before = strs(old['finalizers']);
+    const added = strs(meta['finalizers']).filter((name) => !before.includes(name));
+    if (added.length > 0)
+      errors.push(
+        forbidden(
+          'metadata.finalizers',
+          `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((f) => JSON.stringify(f)).join(', ')}}`,
+        ),
+      );
+  }
+  for (const key of immutable)
+    if (!jsonEqual(meta[key], old[key]))
+      errors.push(invalid(`metadata.${key}`, meta[key] ?? null, 'field is immutable'));
+  return errors;
+}
+
+/** What a client may leave out of an update, and what it may not choose. */
+export function carryOverMeta(meta: JsonObject, old: JsonObject): void {
+  for (const key of ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'])
+    if (meta[key] === undefined || meta[key] === null || meta[key] === '') copy(meta, old, key);
+  copy(meta, old, 'generation');
+  delete meta['selfLink'];
+}
+
+function copy(to: JsonObject, from: JsonObject, key: string): void {
+  const value: Json | undefined = from[key];
+  if (value === undefined) delete to[key];
+  else to[key] = value;
+}
+
+/** True when something other than metadata and status changed: the generation counts it. */
+export function specChanged(object: JsonObject, old: JsonObject): boolean {
+  for (const key of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (key === 'metadata' || key === 'status' || key === 'kind' || key === 'apiVersion') continue;
+    if (!jsonEqual(object[key], old[key])) return true;
+  }
+  return false;
+}
+
+export const ensureMeta = (object: JsonObject): JsonObject => {
+  if (!isObject(object['metadata'])) object['metadata'] = {};
+  return object['metadata'] as JsonObject;
+};
+
+export const finalizersOf = (object: JsonObject): readonly Json[] => arr(metadataOf(object)['finalizers']);

@@ -1,0 +1,81 @@
+// Where kinds plug in what the generic registry can't know: subresources with side effects, and hooks around writes.
+import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { ApiResponse } from '../http.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { ResourceStore } from './store.ts';
+
+/** A request to one resource or subresource, after authorization. */
+export interface RestRequest {
+  readonly context: RequestContext;
+  /** Of the parent resource. */
+  readonly declaration: ResourceDeclaration;
+  readonly namespace: string;
+  /** '' for a create on the collection. */
+  readonly name: string;
+  readonly subresource: string;
+  /** The decoded and defaulted body after admission; undefined for get, delete and connect. */
+  readonly object: JsonObject | undefined;
+  readonly dryRun: boolean;
+  readonly clock: Clock;
+  /** The registry of any resource: `store('', 'pods')`. Throws when it is not served. */
+  store(group: string, resource: string): ResourceStore;
+}
+
+/** An object to be encoded as the client asked, or a whole response. */
+export type RestAnswer = { readonly status: number; readonly object: JsonObject } | ApiResponse;
+
+type Serve = (request: RestRequest) => Promise<RestAnswer> | RestAnswer;
+
+/** A verb that is absent is served by the generic registry when the declaration has it, else refused with 405. */
+export interface RestHandler {
+  readonly create?: Serve;
+  readonly get?: Serve;
+  readonly list?: Serve;
+  readonly update?: Serve;
+  readonly delete?: Serve;
+  /** exec, attach, portforward, proxy: any method, upgrades included. The body was not read. */
+  readonly connect?: Serve;
+  /**
+   * For `update` and `patch` of a subresource whose object is not the parent (scale): reads it from the parent and
+   * writes it back into a copy of it.
+   */
+  readonly view?: {
+    readonly get: (parent: JsonObject) => JsonObject;
+    readonly apply: (parent: JsonObject, view: JsonObject) => JsonObject;
+  };
+  readonly hooks?: WriteHooks;
+}
+
+export interface HookContext {
+  readonly context: RequestContext | undefined;
+  readonly dryRun: boolean;
+}
+
+/** Each returns what undoes it when the write fails afterwards. */
+export interface WriteHooks {
+  /** After admission and prepareForCreate, before validation and storage; may set fields (clusterIP). */
+  beforeCreate?(
+    object: JsonObject,
+    hook: HookContext,
+  ): Promise<(() => void) | undefined> | (() => void) | undefined;
+  beforeUpdate?(
+    object: JsonObject,
+    old: JsonObject,
+    hook: HookContext,
+  ): Promise<(() => void) | undefined> | (() => void) | undefined;
+  /** After a write that changed the object. */
+  afterUpdate?(object: JsonObject, old: JsonObject): void;
+  /** After the object is gone. */
+  afterDelete?(object: JsonObject): void;
+  /** Decides what a read shows; undefined leaves it as it is. */
+  decorate?(object: JsonObject): JsonObject | undefined;
+}
+
+/** `group/resource` or `group/resource/subresource`; the core group is empty: `/pods/binding`, `apps/deployments/scale`. */
+export type RestStorage = ReadonlyMap<string, RestHandler>;
+
+export const restKey = (group: string, resource: string, subresource = ''): string =>
+  subresource === '' ? `${group}/${resource}` : `${group}/${resource}/${subresource}`;
+
+export const isWholeResponse = (answer: RestAnswer): answer is ApiResponse => 'headers' in answer;

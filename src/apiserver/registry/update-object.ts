@@ -1,0 +1,269 @@
+// Updating an object: optimistic locking, what may not change, no-op writes, and deletion when the last finalizer goes.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { badRequest, conflict, notFound, optimisticLock, StatusError } from '../../apimachinery/errors.ts';
+import { num, str, strs } from '../../apimachinery/json-access.ts';
+import type { CachedObject } from '../../storage/watch/resource-cache.ts';
+import { createObject } from './create-object.ts';
+import {
+  carryOverMeta,
+  ensureMeta,
+  metadataOf,
+  specChanged,
+  validateObjectMetaUpdate,
+} from './object-meta.ts';
+import type { ResourceStore, Stored, UpdateOptions } from './store.ts';
+import {
+  admissionRequest,
+  dryRunResult,
+  refuseInvalid,
+  strategyContext,
+  toDraft,
+  warnAbout,
+} from './write-rules.ts';
+
+export interface UpdateRequest extends UpdateOptions {
+  readonly namespace: string;
+  readonly name: string;
+  readonly change: (current: JsonObject | undefined) => JsonObject | Promise<JsonObject>;
+}
+
+export interface UpdateOutcome extends Stored {
+  readonly created: boolean;
+}
+
+/** A write that asked for no certain revision is tried again this often. */
+const attempts = 20;
+
+export async function updateObject(store: ResourceStore, request: UpdateRequest): Promise<UpdateOutcome> {
+  for (let attempt = 1; ; attempt++) {
+    const current = store.cache.get(request.namespace, request.name);
+    if (current === undefined) return createInstead(store, request);
+    const outcome = await updateOnce(store, request, current);
+    if (outcome !== 'raced') return outcome;
+    if (attempt >= attempts) throw conflict(store.declaration, request.name, optimisticLock);
+  }
+}
+
+async function createInstead(store: ResourceStore, request: UpdateRequest): Promise<UpdateOutcome> {
+  const { declaration } = store;
+  if (
+    !request.mayCreate ||
+    (declaration.strategy.allowCreateOnUpdate !== true && request.createAlways !== true)
+  )
+    throw notFound(declaration, request.name);
+  const object = await request.change(undefined);
+  const metadata = ensureMeta(object);
+  if (str(metadata['uid']) !== '')
+    throw conflict(
+      declaration,
+      request.name,
+      preconditionText(store, request, `UID in precondition: ${str(metadata['uid'])}, UID in object meta: `),
+    );
+  if (!['', '0'].includes(str(metadata['resourceVersion']))) throw notFound(declaration, request.name);
+  delete metadata['resourceVersion'];
+  if (str(metadata['name']) === '') metadata['name'] = request.name;
+  const stored = await createObject(store, request.namespace, object, request);
+  return { ...stored, created: true };
+}
+
+const preconditionText = (store: ResourceStore, request: UpdateRequest, text: string): string => {
+  const { storage } = store.declaration;
+  const place = request.namespace === '' ? request.name : `${request.namespace}/${request.name}`;
+  return `StorageError: invalid object, Code: 4, Key: /registry/${storage.group === '' || !storage.group.includes('.') ? '' : `${storage.group}/`}${storage.resource}/${place}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${text}`;
+};
+
+/** Names in the body and in the path must be the same. */
+function checkIdentity(store: ResourceStore, request: UpdateRequest, metadata: JsonObject): void {
+  const name = str(metadata['name']);
+  if (name === '') metadata['name'] = request.name;
+  else if (name !== request.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${request.name})`);
+  if (!store.declaration.namespaced) return;
+  const namespace = str(metadata['namespace']);
+  if (namespace === '') metadata['namespace'] = request.namespace;
+  else if (namespace !== request.namespace)
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+}
+
+async function updateOnce(
+  store: ResourceStore,
+  request: UpdateRequest,
+  current: CachedObject,
+): Promise<UpdateOutcome | 'raced'> {
+  const { declaration, cache, fields, hooks } = store.deps;
+  const old = store.served(current.value);
+  const oldMeta = metadataOf(old);
+  const object = await request.change(store.served(current.value));
+  const metadata = ensureMeta(object);
+  checkIdentity(store, request, metadata);
+  const pinned = checkRevision(store, request, metadata, oldMeta);
+  const context = strategyContext(store, request.namespace, request.subresource);
+  const prepared = prepare(store, object, old, context);
+  const admission = admissionRequest(
+    store,
+    {
+      operation: 'UPDATE',
+      namespace: request.namespace,
+      name: request.name,
+      object: prepared,
+      oldObject: old,
+    },
+    request,
+  );
+  let admitted = prepared;
+  if (admission) {
+    await store.deps.admission.admit(admission);
+    admitted = prepare(store, admission.object ?? prepared, old, context);
+  }
+  if (request.fieldManager !== '')
+    fields?.update({
+      declaration,
+      live: old,
+      object: admitted,
+      manager: request.fieldManager,
+      subresource: request.subresource,
+      now: context.now,
+    });
+  const undo = await hooks?.beforeUpdate?.(admitted, old, {
+    context: request.context,
+    dryRun: request.dryRun,
+  });
+  let done = false;
+  try {
+    refuseInvalid(store, admitted, [
+      ...validateObjectMetaUpdate(ensureMeta(admitted), oldMeta, declaration.namespaced),
+      ...(declaration.strategy.validateUpdate?.(admitted, old, context) ?? []),
+    ]);
+    warnAbout(store, admitted, old, request);
+    if (admission) {
+      admission.object = admitted;
+      await store.deps.admission.validate(admission);
+    }
+    if (request.dryRun) return { ...dryRunResult(store, admitted, current.revision), created: false };
+    const outcome = await write(store, request, current, admitted, oldMeta);
+    if (outcome !== 'raced') hooks?.afterUpdate?.(admitted, old);
+    if (outcome === 'raced') {
+      if (pinned) throw conflict(declaration, request.name, optimisticLock);
+      return cache.get(request.namespace, request.name) ? 'raced' : gone(store, request);
+    }
+    done = true;
+    return outcome;
+  } finally {
+    if (!done) undo?.();
+  }
+}
+
+const gone = (store: ResourceStore, request: UpdateRequest): never => {
+  throw notFound(store.declaration, request.name);
+};
+
+/** True when the client named the revision that it wants to replace. */
+function checkRevision(
+  store: ResourceStore,
+  request: UpdateRequest,
+  metadata: JsonObject,
+  oldMeta: JsonObject,
+): boolean {
+  const { declaration } = store;
+  const uid = str(metadata['uid']);
+  if (uid !== '' && uid !== oldMeta['uid'])
+    throw conflict(
+      declaration,
+      request.name,
+      preconditionText(
+        store,
+        request,
+        `UID in precondition: ${uid}, UID in object meta: ${str(oldMeta['uid'])}`,
+      ),
+    );
+  const sent = str(metadata['resourceVersion']);
+  if (sent === '' || sent === '0') {
+    if (declaration.strategy.allowUnconditionalUpdate === false)
+      throw new StatusError(
+        422,
+        'Invalid',
+        `${declaration.group === '' ? declaration.kind : `${declaration.kind}.${declaration.group}`} ${JSON.stringify(request.name)} is invalid: metadata.resourceVersion: Invalid value: ${sent === '' ? '""' : '0'}: must be specified for an update`,
+        {
+          name: request.name,
+          group: declaration.group,
+          kind: declaration.kind,
+          causes: [
+            {
+              reason: 'FieldValueInvalid',
+              message: `Invalid value: ${sent === '' ? '""' : '0'}: must be specified for an update`,
+              field: 'metadata.resourceVersion',
+            },
+          ],
+        },
+      );
+    return false;
+  }
+  if (sent !== oldMeta['resourceVersion']) throw conflict(declaration, request.name, optimisticLock);
+  // A patch or an update of the server began with the state that it read: only that is worked out again.
+  return request.patch !== true;
+}
+
+function prepare(
+  store: ResourceStore,
+  object: JsonObject,
+  old: JsonObject,
+  context: { readonly now: string; readonly namespace: string; readonly subresource: string },
+): JsonObject {
+  const { declaration } = store;
+  carryOverMeta(ensureMeta(object), metadataOf(old));
+  let prepared = object;
+  if (context.subresource === 'status') {
+    prepared = { ...old, metadata: object['metadata'] };
+    if (object['status'] === undefined) delete prepared['status'];
+    else prepared['status'] = object['status'];
+  } else if (context.subresource === '' && declaration.hasStatus) {
+    if (old['status'] === undefined) delete prepared['status'];
+    else prepared['status'] = old['status'];
+  }
+  declaration.strategy.prepareForUpdate?.(prepared, old, context);
+  if (declaration.hasGeneration && context.subresource !== 'status' && specChanged(prepared, old))
+    ensureMeta(prepared)['generation'] = num(metadataOf(old)['generation']) + 1;
+  return prepared;
+}
+
+async function write(
+  store: ResourceStore,
+  request: UpdateRequest,
+  current: CachedObject,
+  object: JsonObject,
+  oldMeta: JsonObject,
+): Promise<UpdateOutcome | 'raced'> {
+  const { cache, hooks } = store.deps;
+  const { draft, stored } = toDraft(store, object);
+  const last =
+    oldMeta['deletionTimestamp'] !== undefined &&
+    (oldMeta['deletionGracePeriodSeconds'] ?? 0) === 0 &&
+    strs(metadataOf(object)['finalizers']).length === 0 &&
+    store.declaration.strategy.holdsDeletion?.(object) !== true;
+  if (last) {
+    const deleted = await cache.delete(request.namespace, request.name, draft, stored, current.revision);
+    if (!deleted.ok) return 'raced';
+    hooks?.afterDelete?.(object);
+    return {
+      value: store.servedBytes(deleted.entry.value),
+      revision: deleted.entry.revision,
+      created: false,
+    };
+  }
+  if (unchanged(draft.bytes, draft.revisionAt, current))
+    return { value: store.servedBytes(current.value), revision: current.revision, created: false };
+  const written = await cache.update(request.namespace, request.name, draft, stored, current.revision);
+  if (!written.ok) return 'raced';
+  return { value: store.servedBytes(written.entry.value), revision: written.entry.revision, created: false };
+}
+
+/** As upstream: a write that changes nothing makes no revision and no event. */
+function unchanged(bytes: Uint8Array, revisionAt: number, current: CachedObject): boolean {
+  const digits = String(current.revision).length;
+  const { value } = current;
+  if (value.length !== bytes.length + digits) return false;
+  return (
+    value.compare(bytes, 0, revisionAt, 0, revisionAt) === 0 &&
+    value.compare(bytes, revisionAt, bytes.length, revisionAt + digits, value.length) === 0
+  );
+}

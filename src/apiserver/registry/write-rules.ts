@@ -1,0 +1,82 @@
+// Steps that create and update share: admission, validation, storing and reading back.
+import type { JsonObject, StrategyContext } from '../../apimachinery/declaration.ts';
+import { invalidObject } from '../../apimachinery/errors.ts';
+import type { FieldError } from '../../apimachinery/field-error.ts';
+import { rfc3339 } from '../../base/clock.ts';
+import type { Draft } from '../../storage/storage.ts';
+import type { AdmissionRequest } from '../admission/admission.ts';
+import { encodeDraft } from './encode.ts';
+import { metadataOf } from './object-meta.ts';
+import type { ResourceStore, Stored, WriteOptions } from './store.ts';
+
+export const strategyContext = (
+  store: ResourceStore,
+  namespace: string,
+  subresource: string,
+): StrategyContext => ({ now: rfc3339(store.deps.clock.now()), namespace, subresource });
+
+export interface AdmissionSubject {
+  readonly operation: AdmissionRequest['operation'];
+  readonly namespace: string;
+  readonly name: string;
+  readonly object: JsonObject | undefined;
+  readonly oldObject: JsonObject | undefined;
+  readonly requestOptions?: JsonObject;
+}
+
+/** undefined when nobody would look at it, or when the server itself writes. */
+export function admissionRequest(
+  store: ResourceStore,
+  subject: AdmissionSubject,
+  options: WriteOptions,
+): AdmissionRequest | undefined {
+  const context = options.context;
+  if (context === undefined || !store.deps.admission.handles(subject.operation)) return undefined;
+  return {
+    operation: subject.operation,
+    declaration: store.deps.declaration,
+    subresource: options.subresource,
+    namespace: subject.namespace,
+    name: subject.name,
+    object: subject.object,
+    oldObject: subject.oldObject,
+    user: context.user,
+    dryRun: options.dryRun,
+    options: subject.requestOptions ?? {},
+    warn: (text) => context.warn(text),
+  };
+}
+
+export function refuseInvalid(store: ResourceStore, object: JsonObject, errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  throw invalidObject(store.declaration, String(metadataOf(object)['name'] ?? ''), errors);
+}
+
+export function warnAbout(
+  store: ResourceStore,
+  object: JsonObject,
+  old: JsonObject | undefined,
+  options: WriteOptions,
+): void {
+  const warnings = store.declaration.strategy.warnings?.(object, old);
+  if (warnings) for (const text of warnings) options.context?.warn(text);
+}
+
+/** In the stored version, as bytes. */
+export function toDraft(store: ResourceStore, object: JsonObject): { draft: Draft; stored: JsonObject } {
+  const conversion = store.declaration.conversion;
+  const stored = conversion ? conversion.toStorage(object) : object;
+  return { draft: encodeDraft(stored), stored };
+}
+
+/** What a dry run answers: the object with the revision it has now, or none. */
+export function dryRunResult(store: ResourceStore, object: JsonObject, revision: number): Stored {
+  const { draft } = toDraft(store, object);
+  const bytes = Buffer.from(draft.bytes);
+  const value = Buffer.concat([
+    bytes.subarray(0, draft.revisionAt),
+    Buffer.from(revision === 0 ? '' : String(revision)),
+    bytes.subarray(draft.revisionAt),
+  ]);
+  return { value: store.servedBytes(value), revision };
+}

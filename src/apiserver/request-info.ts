@@ -1,0 +1,150 @@
+// Reads from the path and method what is asked for: upstream's RequestInfo.
+
+export interface RequestInfo {
+  readonly isResource: boolean;
+  /** Decoded path. */
+  readonly path: string;
+  /** get list watch create update patch delete deletecollection, or the HTTP method in lower case for paths. */
+  readonly verb: string;
+  /** `api` or `apis` for resources. */
+  readonly prefix: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** Path parts after the resource: [name, subresource, …]; proxies need the rest. */
+  readonly parts: readonly string[];
+}
+
+/** A path that no handler may see: its segments do not name anything. */
+export class PathError extends Error {}
+
+const methodVerbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+const namespaceSubresources: readonly string[] = ['status', 'finalize'];
+
+export const pathOf = (url: string): string => {
+  const at = url.indexOf('?');
+  return at < 0 ? url : url.slice(0, at);
+};
+
+/**
+ * Decodes one segment at a time, so that an encoded slash can't become a separator. What may follow a `proxy`
+ * segment belongs to somebody else and is not judged.
+ */
+function decodeSegments(path: string): string[] {
+  const parts = path.replace(/^\/+|\/+$/g, '').split('/');
+  if (parts.length === 1 && parts[0] === '') return [];
+  const decoded: string[] = [];
+  for (const part of parts) {
+    const text = part.includes('%') ? decodePart(part) : part;
+    if (!decoded.includes('proxy')) checkSegment(text);
+    decoded.push(text);
+  }
+  return decoded;
+}
+
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new PathError(`Name parameter invalid: ${JSON.stringify(part)}: may not contain '%'`);
+  }
+}
+
+function checkSegment(text: string): void {
+  const refuse = (why: string): never => {
+    throw new PathError(`Name parameter invalid: ${JSON.stringify(text)}: ${why}`);
+  };
+  if (text === '..') refuse("may not be '..'");
+  if (text === '.') refuse("may not be '.'");
+  if (text.includes('/')) refuse("may not contain '/'");
+  if (text.includes('%')) refuse("may not contain '%'");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+  if (/[\u0000-\u001f\u007f]/.test(text)) refuse('may not contain control characters');
+}
+
+const nonResource = (path: string, method: string): RequestInfo => ({
+  isResource: false,
+  path,
+  verb: method.toLowerCase(),
+  prefix: '',
+  group: '',
+  version: '',
+  namespace: '',
+  resource: '',
+  subresource: '',
+  name: '',
+  parts: [],
+});
+
+const truthy = (value: string | null): boolean =>
+  value !== null && !['false', '0', 'f', 'F', 'FALSE', 'False'].includes(value);
+
+/** Throws PathError. `query` is looked at only for collections. */
+export function requestInfo(method: string, rawPath: string, query: () => URLSearchParams): RequestInfo {
+  const segments = decodeSegments(rawPath);
+  const path = rawPath.includes('%') ? `/${segments.join('/')}` : rawPath;
+  const prefix = segments[0] ?? '';
+  if ((prefix !== 'api' && prefix !== 'apis') || segments.length < 3) return nonResource(path, method);
+  let rest: string[];
+  let group = '';
+  if (prefix === 'apis') {
+    if (segments.length < 4) return nonResource(path, method);
+    group = segments[1]!;
+    rest = segments.slice(2);
+  } else rest = segments.slice(1);
+  const version = rest[0]!;
+  rest = rest.slice(1);
+  let verb = methodVerbs[method] ?? '';
+  // The deprecated form /api/v1/watch/namespaces/x/pods.
+  const oldWatch = rest[0] === 'watch' && rest.length > 1;
+  if (oldWatch) rest = rest.slice(1);
+  let namespace = '';
+  if (rest[0] === 'namespaces' && rest.length > 1) {
+    namespace = rest[1]!;
+    if (rest.length > 2 && !namespaceSubresources.includes(rest[2]!)) rest = rest.slice(2);
+  }
+  const [resource = '', name = '', subresource = ''] = rest;
+  if (rest.length > 1 && name === '') throw new PathError(`Name parameter invalid: "": may not be empty`);
+  let named = name;
+  if (oldWatch) verb = 'watch';
+  else if (name === '') {
+    if (verb === 'get') {
+      verb = truthy(query().get('watch')) ? 'watch' : 'list';
+      named = nameInFieldSelector(query().get('fieldSelector'));
+    } else if (verb === 'delete') {
+      verb = 'deletecollection';
+      named = nameInFieldSelector(query().get('fieldSelector'));
+    }
+  }
+  return {
+    isResource: true,
+    path,
+    verb,
+    prefix,
+    group,
+    version,
+    namespace,
+    resource,
+    subresource,
+    name: named,
+    parts: rest.slice(1),
+  };
+}
+
+/** Authorization may be by name for a list of one: `fieldSelector=metadata.name=x`. */
+function nameInFieldSelector(selector: string | null): string {
+  if (selector === null) return '';
+  const found = /(?:^|,)metadata\.name==?([^,=!]+)(?:,|$)/.exec(selector);
+  const name = found?.[1] ?? '';
+  return /^[^/%]+$/.test(name) && name !== '.' && name !== '..' ? name : '';
+}

@@ -1,0 +1,82 @@
+// From a request's info to its endpoint: resources by verb, extra REST storage first, then paths of the server itself.
+import type { ResourceDeclaration } from '../apimachinery/declaration.ts';
+import { methodNotAllowed, StatusError } from '../apimachinery/errors.ts';
+import { createEndpoint } from './endpoints/create.ts';
+import { deleteEndpoint } from './endpoints/delete.ts';
+import { deleteCollectionEndpoint } from './endpoints/delete-collection.ts';
+import type { Endpoint, EndpointDependencies, EndpointRequest } from './endpoints/endpoint.ts';
+import { getObject } from './endpoints/get.ts';
+import { listObjects } from './endpoints/list.ts';
+import { patchEndpoint } from './endpoints/patch.ts';
+import { serveRest, serveView } from './endpoints/rest.ts';
+import { updateEndpoint } from './endpoints/update.ts';
+import { watchObjects } from './endpoints/watch.ts';
+import type { ApiResponse } from './http.ts';
+import { type RestHandler, restKey } from './registry/rest-storage.ts';
+import type { RequestContext } from './request-context.ts';
+import { notFoundPage } from './response.ts';
+
+const endpoints: Readonly<Record<string, Endpoint>> = Object.assign(Object.create(null), {
+  get: getObject,
+  list: listObjects,
+  watch: watchObjects,
+  create: createEndpoint,
+  update: updateEndpoint,
+  patch: patchEndpoint,
+  delete: deleteEndpoint,
+  deletecollection: deleteCollectionEndpoint,
+} satisfies Record<string, Endpoint>);
+
+const missingRoute = (): StatusError =>
+  new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
+
+export function routeResource(
+  context: RequestContext,
+  deps: EndpointDependencies,
+): Promise<ApiResponse> | ApiResponse {
+  const { info } = context;
+  const declaration = deps.scheme.resource(info.group, info.version, info.resource);
+  if (declaration === undefined) {
+    const served = deps.scheme.resources().some((d) => d.group === info.group && d.version === info.version);
+    if (served) throw missingRoute();
+    return notFoundPage();
+  }
+  if (!scopeFits(declaration, context)) throw missingRoute();
+  const handler = deps.rest.get(restKey(info.group, info.resource, info.subresource));
+  const request: EndpointRequest = { context, declaration, store: deps.store(declaration), deps };
+  if (info.subresource !== '') return routeSubresource(request, handler);
+  const own = handler && serveRest(request, handler);
+  if (own) return own;
+  const named = info.parts.length > 0;
+  const byItem =
+    info.verb === 'get' || info.verb === 'update' || info.verb === 'patch' || info.verb === 'delete';
+  if ((byItem !== named && info.verb !== 'watch') || !declaration.verbs.includes(info.verb))
+    throw methodNotAllowed();
+  return endpoints[info.verb]!(request);
+}
+
+/** A namespaced kind is named inside a namespace, except when all namespaces are listed; another kind never is. */
+function scopeFits(declaration: ResourceDeclaration, { info }: RequestContext): boolean {
+  if (!declaration.namespaced)
+    return info.namespace === '' || (declaration.resource === 'namespaces' && info.resource === 'namespaces');
+  if (info.namespace !== '') return true;
+  return info.parts.length === 0 && (info.verb === 'list' || info.verb === 'watch' || declaration.virtual);
+}
+
+function routeSubresource(
+  request: EndpointRequest,
+  handler: RestHandler | undefined,
+): Promise<ApiResponse> | ApiResponse {
+  const { context, declaration } = request;
+  const { info } = context;
+  const declared = declaration.subresources.find((s) => s.name === info.subresource);
+  if (declared === undefined && handler === undefined) throw missingRoute();
+  const own = handler && serveRest(request, handler);
+  if (own) return own;
+  if (declared === undefined || !declared.verbs.includes(info.verb)) throw methodNotAllowed();
+  if (info.parts.length > 2) throw missingRoute();
+  if (handler?.view) return serveView(request, handler.view, declared);
+  const same = declared.kind.kind === declaration.kind;
+  if (!same) throw methodNotAllowed();
+  return endpoints[info.verb]!(request);
+}

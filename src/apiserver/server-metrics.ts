@@ -1,0 +1,61 @@
+// What the API server counts about its requests, with upstream's names and labels.
+import type { MetricsRegistry } from '../component-base/metrics.ts';
+import { isLongRunning } from './filters/max-in-flight.ts';
+import type { RequestContext } from './request-context.ts';
+
+const durationBuckets: readonly number[] = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+
+export interface ServerMetrics {
+  finished(context: RequestContext, status: number, milliseconds: number): void;
+  inFlight(kind: string, count: number): void;
+}
+
+export const scopeOf = (context: RequestContext): string => {
+  const { info } = context;
+  if (!info.isResource) return '';
+  if (info.name !== '') return 'resource';
+  return info.namespace !== '' ? 'namespace' : 'cluster';
+};
+
+export function serverMetrics(metrics: MetricsRegistry): ServerMetrics {
+  const labels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
+  const total = metrics.counter(
+    'apiserver_request_total',
+    'Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.',
+    ['code', 'component', 'dry_run', ...labels],
+  );
+  const duration = metrics.histogram(
+    'apiserver_request_duration_seconds',
+    'Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.',
+    ['component', 'dry_run', ...labels],
+    durationBuckets,
+  );
+  const current = metrics.gauge(
+    'apiserver_current_inflight_requests',
+    'Maximal number of currently used inflight request limit of this apiserver per request kind in last second.',
+    ['request_kind'],
+  );
+  return {
+    finished(context, status, milliseconds) {
+      const { info } = context;
+      if (info === undefined) return;
+      // Paths and names of clients are no labels: they would never end.
+      const known = info.isResource && status !== 404;
+      const values = {
+        component: 'apiserver',
+        dry_run: context.request.url.includes('dryRun=All') ? 'All' : '',
+        verb: info.isResource ? info.verb.toUpperCase() : context.request.method,
+        group: known ? info.group : '',
+        version: known ? info.version : '',
+        resource: known ? info.resource : '',
+        subresource: known ? info.subresource : '',
+        scope: scopeOf(context),
+      };
+      total.inc({ ...values, code: String(status) });
+      if (!isLongRunning(info)) duration.observe(values, milliseconds / 1000);
+    },
+    inFlight: (kind, count) => current.set({ request_kind: kind }, count),
+  };
+}

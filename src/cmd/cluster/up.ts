@@ -156,7 +156,14 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
   };
   const logOf = (role: string): string => join(paths.logs, `${role.replaceAll(' ', '-')}.log`);
 
-  await issueClusterCredentials({ paths, gateway, port, nodes });
+  await issueClusterCredentials({
+    clusterName: options.name,
+    serverDir: paths.server,
+    localUrl: state.server,
+    nodeUrl: `https://${gateway}:${port}`,
+    kubeconfig: paths.kubeconfig,
+    nodes: nodes.map((node) => ({ ...node, dir: paths.node(node.name) })),
+  });
   const startAgents = (): void => {
     for (const node of nodes) {
       const role = `agent ${node.name}`;

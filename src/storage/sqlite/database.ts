@@ -71,14 +71,19 @@ export class Database {
   }
 
   *history(floor: number): Generator<HistoryRow, void, void> {
-    const statement = this.#db.prepare('SELECT * FROM log WHERE revision > ? ORDER BY revision');
+    const statement = this.#db.prepare(
+      `SELECT l.revision, l.key, l.put, l.previous, l.checksum, k.key IS NOT NULL AS present,
+         CASE WHEN k.key IS NULL THEN l.value END AS value
+       FROM log l LEFT JOIN keys k ON k.key = l.key AND k.revision = l.revision
+       WHERE l.revision > ? ORDER BY l.revision`,
+    );
     for (const row of this.#reading(statement, floor))
       yield {
         key: row.key as string,
         revision: row.revision as number,
         put: row.put === 1,
         previous: row.previous as number,
-        value: this.#checked(row),
+        value: row.present === 1 ? undefined : this.#checked(row),
       };
   }
 

@@ -1,6 +1,6 @@
 // The SQLite driver: the contract, kills, locks, damage and failing writes.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   mkdtempSync,
   readdirSync,
@@ -173,5 +173,97 @@ test('values up to megabytes and thousands of concurrent writes survive a reopen
   storage = await open(directory);
   assert.equal((await storage.list('/registry/small/')).entries.length, 3_000);
   assert.equal(JSON.parse((await storage.get('/registry/big'))!.value.toString()).data, big);
+  await storage.close();
+});
+
+test('on a full disk writes fail with an error, reads go on, and what was acknowledged stays', async () => {
+  const directory = newDirectory();
+  const script = new URL('../testing/full-disk-writer.ts', import.meta.url).pathname;
+  const child = spawnSync('prlimit', ['--fsize=1500000', process.execPath, script, directory], {
+    encoding: 'utf8',
+  });
+  const told = JSON.parse(child.stdout) as {
+    acked: number;
+    failure: string;
+    listed: number;
+    revision: number;
+  };
+  assert.match(told.failure, /^WriteFailed: the store cannot write: /);
+  assert.ok(told.acked > 10);
+  assert.equal(told.listed, told.acked);
+  const storage = await open(directory);
+  const { entries, revision } = await storage.list('/registry/');
+  assert.ok(entries.length >= told.acked);
+  assert.ok(revision >= told.revision);
+  await storage.close();
+});
+
+test('10,000 random writes, with reopenings and compactions between, leave the file equal to a model', async () => {
+  const directory = newDirectory();
+  let storage = await open(directory);
+  let seed = 3;
+  const random = (below: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return (seed >>> 8) % below;
+  };
+  const model = new Map<string, { revision: number; value: string }>();
+  let newest = 0;
+  for (let round = 0; round < 100; round++) {
+    const decided = new Map(model);
+    // Many at once, keys repeated: later writes rest on earlier ones that are not yet durable.
+    const answers = Array.from({ length: 100 }, (_, i) => {
+      const key = `/registry/k${random(60)}`;
+      const current = decided.get(key);
+      if (current !== undefined && current.revision === 0) return undefined;
+      decided.set(key, { revision: 0, value: '' });
+      const draft = draftOf(`${round}-${i}`);
+      if (current === undefined) return storage.create(key, draft);
+      return random(4) === 0
+        ? storage.delete(key, draft, current.revision)
+        : storage.update(key, draft, current.revision);
+    });
+    const watched: number[] = [];
+    const stop = storage.watch('/registry/', storage.currentRevision(), (batch) => {
+      for (const event of batch) {
+        watched.push(event.revision);
+        if (event.type === 'delete') model.delete(event.key);
+        else model.set(event.key, { revision: event.revision, value: event.value.toString() });
+      }
+    });
+    for (const answer of await Promise.all(answers)) {
+      if (answer === undefined) continue;
+      const { revision } = written(answer);
+      assert.ok(revision > newest);
+      assert.ok(watched.includes(revision));
+    }
+    stop();
+    newest = storage.currentRevision();
+    if (round % 10 === 9) await storage.compact(newest - random(50));
+    if (round % 25 === 24) {
+      await storage.close();
+      storage = await open(directory);
+      assert.equal(storage.currentRevision(), newest);
+    }
+    const { entries } = await storage.list('/registry/');
+    assert.deepEqual(
+      new Map(entries.map((e) => [e.key, { revision: e.revision, value: e.value.toString() }])),
+      new Map([...model].sort()),
+    );
+  }
+  await storage.close();
+});
+
+test('a write that rests on one that is not yet durable is decided by it', async () => {
+  const storage = await open();
+  const first = storage.create('/registry/a', draftOf('1'));
+  const second = storage.create('/registry/a', draftOf('2'));
+  const entry = written(await first);
+  assert.deepEqual(await second, { ok: false, reason: 'exists', current: entry });
+  const gone = storage.delete('/registry/a', draftOf('1'), entry.revision);
+  const late = storage.update('/registry/a', draftOf('3'), entry.revision);
+  const anew = storage.create('/registry/a', draftOf('4'));
+  assert.ok((await gone).ok);
+  assert.deepEqual(await late, { ok: false, reason: 'conflict', current: undefined });
+  assert.deepEqual((await storage.get('/registry/a'))?.value, written(await anew).value);
   await storage.close();
 });

@@ -102,7 +102,7 @@ class SqliteStorage implements Storage {
     const values = new Map<Revision, Buffer>();
     for (const entry of this.#entries.values()) values.set(entry.revision, entry.value);
     return loaded.history.map(({ key, revision, put, previous, value: bytes }): StorageEvent => {
-      const value = values.get(revision) ?? asBuffer(bytes);
+      const value = values.get(revision) ?? asBuffer(bytes ?? new Uint8Array());
       values.set(revision, value);
       return put
         ? { type: 'put', key, value, revision, created: previous === 0, previous: values.get(previous) }

@@ -64,7 +64,7 @@ function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): vo
   });
 }
 
-function sendRows<R extends LoadedRow>(
+function sendRows<R extends { readonly value: Uint8Array | undefined }>(
   rows: Iterable<R>,
   send: (rows: R[], transfer: ArrayBuffer[]) => void,
 ): void {
@@ -72,7 +72,7 @@ function sendRows<R extends LoadedRow>(
   const flush = (): void => {
     send(
       chunk,
-      chunk.map((row) => row.value.buffer as ArrayBuffer),
+      chunk.flatMap((row) => (row.value === undefined ? [] : [row.value.buffer as ArrayBuffer])),
     );
     chunk = [];
   };

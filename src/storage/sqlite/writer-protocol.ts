@@ -27,7 +27,11 @@ export interface LoadedRow {
   readonly revision: number;
   readonly value: Uint8Array;
 }
-export interface HistoryRow extends LoadedRow {
+export interface HistoryRow {
+  readonly key: string;
+  readonly revision: number;
+  /** Absent when it is the present state: the row of the key has it. */
+  readonly value: Uint8Array | undefined;
   readonly put: boolean;
   readonly previous: number;
 }

@@ -2,12 +2,35 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Revision } from '../storage.ts';
 import { CompactedError } from '../storage.ts';
-import type { CacheEvent } from './resource-cache.ts';
+import type { CachedObject, CacheEvent } from './resource-cache.ts';
 
 /** As upstream's watch cache. */
 const minCapacity = 100;
 const maxCapacity = 102_400;
 const freshMs = 75_000;
+/** Stale events beyond this number go: a burst must not keep its memory for good. */
+const maxStale = 1_000;
+
+/** Frames are made when a watcher first asks for one. */
+export class RingEvent implements CacheEvent {
+  readonly type: CacheEvent['type'];
+  readonly object: CachedObject;
+  readonly previous: CachedObject | undefined;
+  readonly revision: Revision;
+  #frames: Map<string, Buffer> | undefined;
+
+  constructor(type: CacheEvent['type'], object: CachedObject, previous: CachedObject | undefined) {
+    this.type = type;
+    this.object = object;
+    this.previous = previous;
+    this.revision = object.revision;
+  }
+
+  get frames(): Map<string, Buffer> {
+    this.#frames ??= new Map();
+    return this.#frames;
+  }
+}
 
 export class EventRing {
   readonly #clock: Clock;
@@ -36,7 +59,7 @@ export class EventRing {
 
   push(event: CacheEvent): void {
     const now = this.#clock.monotonic();
-    if (this.#next - this.#first === this.#slots.length) this.#makeRoom(now);
+    this.#makeRoom(now);
     const slot = this.#next % this.#slots.length;
     this.#slots[slot] = event;
     this.#times[slot] = now;
@@ -60,21 +83,20 @@ export class EventRing {
     return low;
   }
 
-  /** Full: twice as large while even the oldest event is fresh, else the oldest goes. */
   #makeRoom(now: number): void {
-    const oldest = this.#first % this.#slots.length;
-    if (now - this.#times[oldest]! < freshMs && this.#slots.length < maxCapacity)
-      this.#resize(Math.min(this.#slots.length * 2, maxCapacity));
-    else {
-      const quarter = this.#first + (this.#slots.length >> 2);
-      const idle = now - this.#times[quarter % this.#slots.length]! >= freshMs;
-      this.#drop();
-      // Upstream halves when a quarter would have been enough.
-      if (idle && this.#slots.length > minCapacity) {
-        while (this.#next - this.#first > this.#slots.length >> 1) this.#drop();
-        this.#resize(Math.max(this.#slots.length >> 1, minCapacity, this.#next - this.#first + 1));
-      }
+    while (this.#next - this.#first > maxStale && this.#isStale(now)) this.#drop();
+    const count = this.#next - this.#first;
+    if (count === this.#slots.length) {
+      if (count < maxCapacity && (count < maxStale || !this.#isStale(now)))
+        this.#resize(Math.min(count * 2, maxCapacity));
+      else this.#drop();
+    } else if (count < this.#slots.length >> 2 && this.#slots.length > minCapacity) {
+      this.#resize(this.#slots.length >> 1);
     }
+  }
+
+  #isStale(now: number): boolean {
+    return now - this.#times[this.#first % this.#slots.length]! >= freshMs;
   }
 
   #drop(): void {

@@ -15,9 +15,10 @@ import type {
 } from '../storage.ts';
 import type { IndexOf } from './cached-object.ts';
 import { LazyCachedObject } from './cached-object.ts';
-import { EventRing } from './event-ring.ts';
+import { EventRing, RingEvent } from './event-ring.ts';
 import type {
   CachedObject,
+  CacheEvent,
   CacheList,
   CacheListOptions,
   IndexRecord,
@@ -76,14 +77,8 @@ export class MemoryResourceCache implements ResourceCache {
 
   /** An event of before the start: it can be watched and undone, but the state has it already. */
   remember(event: StorageEvent, previous: Entry | undefined): void {
-    const object = new LazyCachedObject(event, this.#indexer);
-    this.#ring.push({
-      type: event.type === 'delete' ? 'DELETED' : event.created ? 'ADDED' : 'MODIFIED',
-      object,
-      previous: previous && new LazyCachedObject(previous, this.#indexer),
-      revision: event.revision,
-      frames: new Map(),
-    });
+    const before = previous && new LazyCachedObject(previous, this.#indexer);
+    this.#ring.push(new RingEvent(changeOf(event), new LazyCachedObject(event, this.#indexer), before));
   }
 
   apply(event: StorageEvent): void {
@@ -91,13 +86,7 @@ export class MemoryResourceCache implements ResourceCache {
     const object = new LazyCachedObject(event, this.#indexer, this.#takeIndex(event));
     if (event.type === 'delete') this.#remove(event.key);
     else this.#place(object);
-    this.#ring.push({
-      type: event.type === 'delete' ? 'DELETED' : event.created ? 'ADDED' : 'MODIFIED',
-      object,
-      previous,
-      revision: event.revision,
-      frames: new Map(),
-    });
+    this.#ring.push(new RingEvent(changeOf(event), object, previous));
   }
 
   wake(): void {
@@ -264,6 +253,9 @@ export class MemoryResourceCache implements ResourceCache {
     return this.#pending.get(event.key)?.find((p) => isStampOf(event.value, p.draft, event.revision))?.index;
   }
 }
+
+const changeOf = (event: StorageEvent): CacheEvent['type'] =>
+  event.type === 'delete' ? 'DELETED' : event.created ? 'ADDED' : 'MODIFIED';
 
 function addTo(byValue: Map<string, Map<Key, CachedObject>>, field: string, object: CachedObject): void {
   const value = object.index.fields[field] ?? '';

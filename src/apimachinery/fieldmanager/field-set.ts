@@ -69,7 +69,9 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
       const other = b.children.get(key);
       if (other === undefined) continue;
       const both = intersection(child, other);
-      if (!isEmptySet(both)) (children ??= new Map()).set(key, both);
+      if (isEmptySet(both)) continue;
+      children ??= new Map();
+      children.set(key, both);
     }
   return node(a.self && b.self, children);
 }

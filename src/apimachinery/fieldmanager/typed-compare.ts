@@ -131,15 +131,24 @@ function everyField(schema: TypedSchema, value: Json | undefined): FieldSet {
   return node(true, children);
 }
 
+function including(
+  sets: Map<string, FieldSet> | undefined,
+  name: string,
+  set: FieldSet,
+): Map<string, FieldSet> {
+  const map = sets ?? new Map<string, FieldSet>();
+  return map.set(name, set);
+}
+
 class Collector {
   #added: Map<string, FieldSet> | undefined;
   #modified: Map<string, FieldSet> | undefined;
   #removed: Map<string, FieldSet> | undefined;
 
   add(name: string, { added, modified, removed }: Comparison): void {
-    if (!isEmptySet(added)) (this.#added ??= new Map()).set(name, added);
-    if (!isEmptySet(modified)) (this.#modified ??= new Map()).set(name, modified);
-    if (!isEmptySet(removed)) (this.#removed ??= new Map()).set(name, removed);
+    if (!isEmptySet(added)) this.#added = including(this.#added, name, added);
+    if (!isEmptySet(modified)) this.#modified = including(this.#modified, name, modified);
+    if (!isEmptySet(removed)) this.#removed = including(this.#removed, name, removed);
   }
 
   result(): Comparison {

@@ -90,7 +90,9 @@ export function prune(schema: TypedSchema, value: Json, last: FieldSet, owned: F
       continue;
     }
     const pruned = prune(childOf(schema, key), current, mine, others);
-    if (pruned !== current) put((result ??= { ...value }), key, pruned);
+    if (pruned === current) continue;
+    result ??= { ...value };
+    put(result, key, pruned);
   }
   return result ?? value;
 }

@@ -29,15 +29,16 @@ const atomic: TypedSchema = { kind: 'leaf', scalar: false };
 const set: TypedSchema = { kind: 'set' };
 export const deduced: TypedSchema = { kind: 'deduced' };
 
-const caches = new WeakMap<
-  SchemaSource,
-  Map<string, { readonly type: unknown; readonly schema: TypedSchema }>
->();
+interface CachedSchema {
+  readonly type: unknown;
+  readonly schema: TypedSchema;
+}
+const caches = new WeakMap<SchemaSource, Map<string, CachedSchema>>();
 
 /** Made once for each type; made anew when the source has another definition (a CRD that changed). */
 export function typedSchemaOf(source: SchemaSource, name: string): TypedSchema {
-  let cache = caches.get(source);
-  if (cache === undefined) caches.set(source, (cache = new Map()));
+  const cache = caches.get(source) ?? new Map<string, CachedSchema>();
+  caches.set(source, cache);
   const type = source.type(name);
   const cached = cache.get(name);
   if (cached !== undefined && cached.type === type) return cached.schema;
@@ -91,5 +92,8 @@ const isEmptyObject = (value: Json | undefined): boolean =>
 
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
-  return () => (made ??= make());
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

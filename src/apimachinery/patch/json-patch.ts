@@ -49,7 +49,8 @@ class PatchedDocument {
     const path = pointer(own(operation, 'path'));
     switch (own(operation, 'op')) {
       case 'add':
-        return this.#add(path, valueOf(operation));
+        this.#add(path, valueOf(operation));
+        return;
       case 'remove':
         this.#take(path);
         return;
@@ -62,17 +63,20 @@ class PatchedDocument {
         return;
       }
       case 'move':
-        return this.#add(path, this.#take(pointer(own(operation, 'from'))));
+        this.#add(path, this.#take(pointer(own(operation, 'from'))));
+        return;
       case 'copy': {
         const value = this.#get(pointer(own(operation, 'from')));
         this.#copied += JSON.stringify(value).length;
         if (this.#copied > maxCopiedBytes) throw unprocessable();
         // Shared from now on by two places: neither may be changed in place.
         this.#disown(value);
-        return this.#add(path, value);
+        this.#add(path, value);
+        return;
       }
       case 'test':
-        return this.#test(path, own(operation, 'value'));
+        this.#test(path, own(operation, 'value'));
+        return;
       default:
         throw unprocessable();
     }

@@ -139,7 +139,7 @@ export class MemoryResourceCache implements ResourceCache {
     const prefix = options.namespace === '' ? this.#prefix : `${this.#prefix}${options.namespace}/`;
     const after = options.after === undefined ? prefix : `${options.after.key}\0`;
     // A token of another namespace must not reach outside this one.
-    const start = after > prefix ? after : prefix;
+    const start = after.startsWith(prefix) || after > prefix ? after : prefix;
     const collected = new Page(options);
     if (revision < now) this.#walkPast(revision, start, endOfPrefix(prefix), collected);
     else if (options.exactField !== undefined)
@@ -259,9 +259,9 @@ const changeOf = (event: StorageEvent): CacheEvent['type'] =>
 
 function addTo(byValue: Map<string, Map<Key, CachedObject>>, field: string, object: CachedObject): void {
   const value = object.index.fields[field] ?? '';
-  let objects = byValue.get(value);
-  if (objects === undefined) byValue.set(value, (objects = new Map()));
+  const objects = byValue.get(value) ?? new Map<Key, CachedObject>();
   objects.set(object.key, object);
+  byValue.set(value, objects);
 }
 
 function removeFrom(byValue: Map<string, Map<Key, CachedObject>>, field: string, object: CachedObject): void {

@@ -49,13 +49,13 @@ class PatchedDocument {
     const path = pointer(own(operation, 'path'));
     switch (own(operation, 'op')) {
       case 'add':
-        this.#add(path, valueOf(operation));
+        this.#add(path, operand(operation));
         return;
       case 'remove':
         this.#take(path);
         return;
       case 'replace': {
-        const value = valueOf(operation);
+        const value = operand(operation);
         this.#get(path);
         const [container, key] = this.#containerOf(path);
         if (Array.isArray(container)) container[indexIn(container, key, container.length - 1)] = value;
@@ -149,7 +149,7 @@ class PatchedDocument {
   }
 }
 
-function valueOf(operation: JsonObject): Json {
+function operand(operation: JsonObject): Json {
   const value = own(operation, 'value');
   if (value === undefined) throw unprocessable();
   return value;

@@ -1,6 +1,7 @@
 // All caches over one store: one list and one watch of the whole registry feed them.
-import type { Clock } from '../../base/clock.ts';
+
 import { StatusError } from '../../apimachinery/errors.ts';
+import type { Clock } from '../../base/clock.ts';
 import { stampedRevision } from '../stamp.ts';
 import type { Entry, Key, Revision, Storage, StorageEvent } from '../storage.ts';
 import { CompactedError } from '../storage.ts';
@@ -53,8 +54,8 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
     const live: StorageEvent[] = [];
     let started = false;
     const onEvents = (events: readonly StorageEvent[]): void => {
-      if (started) return this.#apply(events);
-      for (const event of events) (event.revision <= this.#loaded ? history : live).push(event);
+      if (started) this.#apply(events);
+      else for (const event of events) (event.revision <= this.#loaded ? history : live).push(event);
     };
     // From as far back as the store remembers, so that watches survive a restart of the server.
     try {

@@ -43,8 +43,14 @@ export interface Strategy {
   readonly allowUnconditionalUpdate?: boolean;
   /** Pods: seconds of grace when DELETE names none; undefined means immediate deletion. */
   gracePeriodSeconds?(object: JsonObject, requested: number | undefined): number | undefined;
+  /** True while the object must stay though its metadata has no finalizer: a namespace that is not finalized. */
+  holdsDeletion?(object: JsonObject): boolean;
+  /** What an object that waits for its deletion shows: a namespace is Terminating. */
+  prepareForDelete?(object: JsonObject): void;
   /** Default of `propagationPolicy` when the request names none. Default 'background'. */
   readonly defaultGarbageCollection?: 'orphan' | 'background';
+  /** True when DELETE answers with the object (pods, services, claims …) instead of a Status. */
+  readonly returnDeletedObject?: boolean;
 }
 
 export interface SubresourceDeclaration {

@@ -1,11 +1,30 @@
 // From a request to the question that an authorizer is asked, and to the words of a refusal.
 import { forbidden, type StatusError } from '../../apimachinery/errors.ts';
+import { parseFieldSelector } from '../../apimachinery/field-selector.ts';
 import type { UserInfo } from '../authentication/authenticator.ts';
 import type { RequestInfo } from '../request-info.ts';
 import type { AuthorizationAttributes } from './authorizer.ts';
 
-export const attributesOf = (info: RequestInfo, user: UserInfo): AuthorizationAttributes => ({
+/** Exact requirements of a field selector; one that can't be read asks for nothing here and is refused later. */
+function exactFields(text: string): Record<string, string> {
+  try {
+    return Object.fromEntries(
+      parseFieldSelector(text)
+        .requirements.filter((r) => r.operator === '=')
+        .map((r) => [r.field, r.value]),
+    );
+  } catch {
+    return {};
+  }
+}
+
+export const attributesOf = (
+  info: RequestInfo,
+  user: UserInfo,
+  fieldSelector: string | null,
+): AuthorizationAttributes => ({
   user,
+  ...(fieldSelector === null || fieldSelector === '' ? {} : { fields: exactFields(fieldSelector) }),
   verb: info.verb,
   isResource: info.isResource,
   group: info.group,

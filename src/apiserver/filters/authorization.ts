@@ -8,7 +8,11 @@ export const authorizationFilter =
   (authorizer: Authorizer): Filter =>
   (next) =>
   async (context) => {
-    const attributes = attributesOf(context.info, context.user);
+    const attributes = attributesOf(
+      context.info,
+      context.user,
+      context.request.url.includes('fieldSelector=') ? context.query.get('fieldSelector') : null,
+    );
     const answer = authorizer.authorize(attributes);
     const { decision, reason } = answer instanceof Promise ? await answer : answer;
     if (decision === 'allow') return next(context);

@@ -79,12 +79,12 @@ async function createOnce(
     options,
   );
   if (admission) await store.deps.admission.admit(admission);
-  const admitted = admission?.object ?? object;
+  let admitted = admission?.object ?? object;
   fillMeta(store, ensureMeta(admitted), context.now);
   if (declaration.hasStatus) delete admitted['status'];
   declaration.strategy.prepareForCreate?.(admitted, context);
-  if (options.fieldManager !== '')
-    fields?.update({
+  if (options.fieldManager !== '' && fields)
+    admitted = fields.update({
       declaration,
       live: undefined,
       object: admitted,

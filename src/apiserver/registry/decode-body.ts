@@ -17,10 +17,11 @@ export const acceptedBodies: readonly string[] = [
 
 export interface ProtobufCodec {
   /** Decodes a body with the `k8s\0` prefix; kind and apiVersion come from its envelope. Throws Error. */
-  decode(body: Buffer, fallbackType: string): JsonObject;
-  encode(object: JsonObject, type: string): Buffer;
-  /** A `WatchEvent` message around an encoded object, without its length. */
-  encodeWatchEvent(type: string, object: Buffer): Buffer;
+  decode(body: Buffer, fallback: { readonly apiVersion: string; readonly kind: string }): JsonObject;
+  /** By the object's own kind. Throws when it has no protobuf form. */
+  encode(object: JsonObject): Buffer;
+  /** One event of a watch stream around an encoded object, with its length. */
+  encodeWatchFrame(type: string, object: Buffer): Buffer;
 }
 
 /** The kind that a body is to be. */
@@ -98,7 +99,10 @@ export function parseBody(
 ): ParsedBody {
   if (mediaType === 'application/vnd.kubernetes.protobuf' && options.protobuf !== undefined) {
     try {
-      return { value: options.protobuf.decode(body, target.type), duplicateFields: [] };
+      return {
+        value: options.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind }),
+        duplicateFields: [],
+      };
     } catch (error) {
       throw unrecognized(target, error);
     }

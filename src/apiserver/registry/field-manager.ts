@@ -13,8 +13,8 @@ export interface FieldManagerRequest {
 }
 
 export interface FieldTracker {
-  /** Writes metadata.managedFields of `object` for a create, update or patch. */
-  update(request: FieldManagerRequest): void;
+  /** The object with its metadata.managedFields, for a create, update or patch. */
+  update(request: FieldManagerRequest): JsonObject;
   /** Server-side apply: the merged object, with managedFields. Throws StatusError 409 on conflicts. */
   apply(
     request: Omit<FieldManagerRequest, 'object'> & { readonly patch: JsonObject; readonly force: boolean },

@@ -115,8 +115,8 @@ async function updateOnce(
     await store.deps.admission.admit(admission);
     admitted = prepare(store, admission.object ?? prepared, old, context);
   }
-  if (request.fieldManager !== '')
-    fields?.update({
+  if (request.fieldManager !== '' && fields)
+    admitted = fields.update({
       declaration,
       live: old,
       object: admitted,

@@ -14,7 +14,7 @@ import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admissio
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import { requested } from './request/typed-request.ts';
 
-type Amounts = Readonly<Record<string, string | undefined>>;
+type Amounts = Readonly<Record<string, string | number | undefined>>;
 interface Usage {
   readonly requests: Amounts;
   readonly limits: Amounts;
@@ -108,12 +108,13 @@ const podUsage = (pod: Pod): Usage => {
 /** As upstream: what a container does not say is taken from the range; a request follows its limit before that. */
 function applyDefaults(container: Container, item: LimitRangeItem): string[] {
   const said: string[] = [];
-  const resources = (container.resources ??= {});
+  container.resources ??= {};
+  const resources = container.resources;
   const setMissing = (kind: 'requests' | 'limits', defaults: Amounts | undefined): void => {
     const present = resources[kind] ?? {};
     const missing = Object.entries(defaults ?? {}).filter(([name]) => !Object.hasOwn(present, name));
     if (missing.length === 0) return;
-    const added = missing.filter((e): e is [string, string] => e[1] !== undefined);
+    const added = missing.filter((e): e is [string, string | number] => e[1] !== undefined);
     resources[kind] = { ...present, ...Object.fromEntries(added) };
     said.push(`${missing.map(([name]) => name).join(', ')} ${kind === 'requests' ? 'request' : 'limit'}`);
   };

@@ -92,9 +92,11 @@ export function createNodeRestriction(live: LiveObjects): AdmissionPlugin {
   const checkPod = (request: AdmissionRequest, node: string): void => {
     switch (`${request.operation} ${request.subresource}`) {
       case 'CREATE ':
-        return checkMirrorPod(request, node, request.object as unknown as Pod);
+        checkMirrorPod(request, node, request.object as unknown as Pod);
+        break;
       case 'DELETE ':
-        return ownPod(request, node, 'can only delete');
+        ownPod(request, node, 'can only delete');
+        break;
       case 'UPDATE status': {
         const before = previous(request, pods);
         if (before?.spec?.nodeName !== node) {
@@ -109,10 +111,11 @@ export function createNodeRestriction(live: LiveObjects): AdmissionPlugin {
           (now?.metadata?.labels ?? {}) as Json,
         );
         if (!same) refuse(request, `node ${quote(node)} cannot update labels through pod status`);
-        return;
+        break;
       }
       case 'CREATE eviction':
-        return ownPod(request, node, 'can only evict');
+        ownPod(request, node, 'can only evict');
+        break;
       default:
         refuse(
           request,
@@ -149,12 +152,13 @@ export function createNodeRestriction(live: LiveObjects): AdmissionPlugin {
   const checkToken = (request: AdmissionRequest, node: string): void => {
     const reference = (request.object as unknown as TokenRequest).spec?.boundObjectRef;
     if (reference?.kind !== 'Pod' || reference.apiVersion !== 'v1') {
-      return refuse(request, 'node requested token not bound to a pod');
+      throw forbidden(request.declaration, request.name, 'node requested token not bound to a pod');
     }
     if ((reference.uid ?? '') === '')
       refuse(request, 'node requested token with a pod binding without a uid');
     const pod = live.get(pods, reference.name ?? '', request.namespace);
-    if (pod === undefined) return refuse(request, `pod ${quote(reference.name ?? '')} not found`);
+    if (pod === undefined)
+      throw forbidden(request.declaration, request.name, `pod ${quote(reference.name ?? '')} not found`);
     if (pod.metadata?.uid !== reference.uid) {
       refuse(
         request,
@@ -175,9 +179,9 @@ export function createNodeRestriction(live: LiveObjects): AdmissionPlugin {
       if (node === '')
         refuse(request, `could not determine node identity from user ${quote(request.user.name)}`);
       const { group, resource } = request.declaration;
-      if (group === pods.group && resource === pods.resource) return checkPod(request, node);
-      if (group === nodes.group && resource === nodes.resource) return checkNode(request, node);
-      if (isAbout(request, serviceaccounts, 'token')) return checkToken(request, node);
+      if (group === pods.group && resource === pods.resource) checkPod(request, node);
+      if (group === nodes.group && resource === nodes.resource) checkNode(request, node);
+      if (isAbout(request, serviceaccounts, 'token')) checkToken(request, node);
       if (isAbout(request, leases)) {
         if (request.namespace !== 'kube-node-lease') {
           refuse(request, 'can only access leases in the "kube-node-lease" system namespace');

@@ -39,8 +39,16 @@ function prepareForUpdate(
   if (context.subresource === '') namespace['spec'] = old['spec'] ?? {};
 }
 
+/** As upstream: it is deleted once the namespace controller has emptied and finalized it. */
+const holdsDeletion = (namespace: JsonObject): boolean => strs(spec(namespace)['finalizers']).length > 0;
+
+function prepareForDelete(namespace: JsonObject): void {
+  ensure(namespace, 'status')['phase'] = 'Terminating';
+  delete meta(namespace)['deletionGracePeriodSeconds'];
+}
+
 export const namespace: KindBehaviour = {
   row: (o, now) => [nameCell(o), str(status(o)['phase']), ageCell(o, now)],
   selectableFields: (o) => ({ 'status.phase': str(status(o)['phase']) }),
-  strategy: { applyDefaults, prepareForCreate, prepareForUpdate },
+  strategy: { applyDefaults, prepareForCreate, prepareForUpdate, holdsDeletion, prepareForDelete },
 };

@@ -1,0 +1,164 @@
+// The objects of an empty cluster, as data: what there is before anybody asks for anything.
+import type { JsonObject } from '../apimachinery/declaration.ts';
+import { arr, meta, obj, objs, str } from '../apimachinery/json-access.ts';
+import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts';
+import recorded from '../api/schema/bootstrap-objects.json' with { type: 'json' };
+
+export interface BootstrapObject {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly object: JsonObject;
+}
+
+export interface BootstrapFacts {
+  /** RFC 3339. */
+  readonly now: string;
+  readonly serviceCidr: string;
+  /** The first address of the service range. */
+  readonly kubernetesServiceIp: string;
+  readonly advertiseAddress: string;
+  readonly securePort: number;
+  readonly clientCaPem: string;
+}
+
+const rbac = 'rbac.authorization.k8s.io';
+/** Recorded as they are, and the same in every cluster. */
+const copied: readonly string[] = [
+  'v1/namespaces',
+  'apiregistration.k8s.io/v1/apiservices',
+  `${rbac}/v1/clusterroles`,
+  `${rbac}/v1/clusterrolebindings`,
+  `${rbac}/v1/roles`,
+  `${rbac}/v1/rolebindings`,
+  'scheduling.k8s.io/v1/priorityclasses',
+  'flowcontrol.apiserver.k8s.io/v1/flowschemas',
+  'flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations',
+];
+
+const data = recorded as unknown as Readonly<Record<string, readonly JsonObject[]>>;
+
+const partsOf = (path: string): { group: string; version: string; resource: string } => {
+  const parts = path.split('/');
+  const [group = '', version = '', resource = ''] = parts.length === 3 ? parts : ['', ...parts];
+  return { group, version, resource };
+};
+
+/** Times of the recording become the time of this start. */
+function withTimes(value: JsonObject, now: string): JsonObject {
+  const text = JSON.stringify(value, (key, inner: unknown) => (key === 'lastTransitionTime' ? now : inner));
+  return JSON.parse(text) as JsonObject;
+}
+
+/** An aggregated role holds the rules of the roles that its selectors name. */
+function aggregate(role: JsonObject, all: readonly JsonObject[]): JsonObject {
+  const selectors = objs(obj(role.aggregationRule).clusterRoleSelectors);
+  if (selectors.length === 0) return role;
+  const parts = all.filter((other) =>
+    selectors.some(
+      (selector) =>
+        other !== role &&
+        matchesSelector(selectorFrom(selector), obj(meta(other).labels) as Record<string, string>),
+    ),
+  );
+  // A selected role may itself be aggregated: view is in edit, edit is in admin.
+  const rules = parts.flatMap((part) => arr(aggregate(part, all).rules));
+  const seen = new Set<string>();
+  const unique = rules.filter((rule) => {
+    const text = JSON.stringify(rule);
+    if (seen.has(text)) return false;
+    seen.add(text);
+    return true;
+  });
+  return { ...role, rules: unique };
+}
+
+export function recordedObjects(now: string): BootstrapObject[] {
+  return copied.flatMap((path) => {
+    const list = data[path] ?? [];
+    return list.map((object) => ({
+      ...partsOf(path),
+      object: withTimes(path.endsWith('/clusterroles') ? aggregate(object, list) : object, now),
+    }));
+  });
+}
+
+/** The rules of the ClusterRole system:node, which the node authorizer applies by itself. */
+export function nodeRules(): readonly JsonObject[] {
+  const role = data[`${rbac}/v1/clusterroles`]?.find((r) => str(meta(r).name) === 'system:node');
+  return objs(role?.rules);
+}
+
+/** Objects that say where this API server is. */
+export function ownObjects(facts: BootstrapFacts): BootstrapObject[] {
+  const { serviceCidr, kubernetesServiceIp: ip, advertiseAddress, securePort, now } = facts;
+  const kubernetes = { name: 'kubernetes', namespace: 'default' };
+  const ports = [{ name: 'https', port: securePort, protocol: 'TCP' }];
+  return [
+    {
+      ...partsOf('v1/services'),
+      object: {
+        metadata: { ...kubernetes, labels: { component: 'apiserver', provider: 'kubernetes' } },
+        spec: {
+          ports: [{ name: 'https', protocol: 'TCP', port: 443, targetPort: securePort }],
+          clusterIP: ip,
+          clusterIPs: [ip],
+          type: 'ClusterIP',
+          sessionAffinity: 'None',
+          ipFamilies: ['IPv4'],
+          ipFamilyPolicy: 'SingleStack',
+          internalTrafficPolicy: 'Cluster',
+        },
+        status: { loadBalancer: {} },
+      },
+    },
+    {
+      ...partsOf('v1/endpoints'),
+      object: {
+        metadata: { ...kubernetes, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+        subsets: [{ addresses: [{ ip: advertiseAddress }], ports }],
+      },
+    },
+    {
+      ...partsOf('discovery.k8s.io/v1/endpointslices'),
+      object: {
+        metadata: { ...kubernetes, labels: { 'kubernetes.io/service-name': 'kubernetes' } },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: [advertiseAddress], conditions: { ready: true } }],
+        ports,
+      },
+    },
+    {
+      ...partsOf('networking.k8s.io/v1/servicecidrs'),
+      object: {
+        metadata: { name: 'kubernetes' },
+        spec: { cidrs: [serviceCidr] },
+        status: {
+          conditions: [
+            {
+              type: 'Ready',
+              status: 'True',
+              lastTransitionTime: now,
+              reason: '',
+              message: 'Kubernetes default Service CIDR is ready',
+            },
+          ],
+        },
+      },
+    },
+    {
+      ...partsOf('v1/configmaps'),
+      object: {
+        metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
+        data: { 'client-ca-file': facts.clientCaPem },
+      },
+    },
+    {
+      ...partsOf('v1/configmaps'),
+      object: {
+        metadata: { name: 'kube-apiserver-legacy-service-account-token-tracking', namespace: 'kube-system' },
+        data: { since: now.slice(0, 10) },
+      },
+    },
+  ];
+}

@@ -1,0 +1,214 @@
+// One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
+import type { Scheme } from '../apimachinery/declaration.ts';
+import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
+import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
+import type { HealthCheck } from '../apiserver/healthz.ts';
+import type { LiveObjects } from '../apiserver/live-objects.ts';
+import { createLiveObjects } from '../apiserver/registry/cached-live-objects.ts';
+import type { RestStorage } from '../apiserver/registry/rest-storage.ts';
+import { jsonResponse } from '../apiserver/response.ts';
+import { type ApiServer, createApiServer } from '../apiserver/server.ts';
+import type { PathHandler } from '../apiserver/server-paths.ts';
+import { type Clock, rfc3339 } from '../base/clock.ts';
+import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import type { Random } from '../base/random.ts';
+import { createClient } from '../client/create-client.ts';
+import type { Client } from '../client/client.ts';
+import { inProcessTransport } from '../client/transport-in-process.ts';
+import type { Logger } from '../component-base/logger.ts';
+import type { MetricsRegistry } from '../component-base/metrics.ts';
+import { version } from '../component-base/version.ts';
+import { jwks, signJwt, verificationKey } from '../crypto/jwt.ts';
+import type { KeyObject } from '../crypto/keys.ts';
+import { admissionPlugins } from '../plugins/admission/registry.ts';
+import { createAnonymousAuthenticator } from '../plugins/authentication/anonymous-authenticator.ts';
+import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer-token-authenticator.ts';
+import { createBootstrapTokenAuthenticator } from '../plugins/authentication/bootstrap-token-authenticator.ts';
+import { createServiceAccountTokenAuthenticator } from '../plugins/authentication/service-account-token-authenticator.ts';
+import { unionAuthenticator } from '../plugins/authentication/union-authenticator.ts';
+import { createX509Authenticator } from '../plugins/authentication/x509-authenticator.ts';
+import { createNodeAccess } from '../plugins/authorization/node/node-access.ts';
+import { createNodeAuthorizer } from '../plugins/authorization/node-authorizer.ts';
+import { createPrivilegedGroupsAuthorizer } from '../plugins/authorization/privileged-groups-authorizer.ts';
+import { createEscalationCheck } from '../plugins/authorization/rbac/escalation.ts';
+import { createRuleResolver } from '../plugins/authorization/rbac/rule-resolver.ts';
+import { createRbacAuthorizer } from '../plugins/authorization/rbac-authorizer.ts';
+import { unionAuthorizer } from '../plugins/authorization/union-authorizer.ts';
+import type { ComponentHealth } from '../registry/core/component-status.ts';
+import { createServiceAllocators } from '../registry/core/service-allocators.ts';
+import { restStorage } from '../registry/rest-storage.ts';
+import type { CacheSource } from '../storage/watch/resource-cache.ts';
+import { nodeRules, ownObjects, recordedObjects } from './bootstrap-objects.ts';
+import { ensureBootstrap } from './ensure-bootstrap.ts';
+
+export interface ControlPlaneOptions {
+  readonly scheme: Scheme;
+  readonly caches: CacheSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: MetricsRegistry;
+  /** Signs service account tokens. */
+  readonly serviceAccountKey: KeyObject;
+  readonly clientCaPem: string;
+  readonly serviceCidr: string;
+  readonly clusterDomain: string;
+  /** Where nodes and pods reach this server. */
+  readonly advertiseAddress: string;
+  readonly securePort: number;
+  /** exec, log, attach, portforward, proxy. */
+  readonly streaming?: RestStorage | undefined;
+  readonly paths?: ReadonlyMap<string, PathHandler> | undefined;
+  readonly health?: readonly HealthCheck[] | undefined;
+  readonly componentHealth?: ComponentHealth | undefined;
+  /** Admission plugins to leave out, by name. */
+  readonly disabledAdmission?: readonly string[] | undefined;
+}
+
+export interface ControlPlane {
+  readonly api: ApiServer;
+  readonly handle: ApiServer['handle'];
+  readonly live: LiveObjects;
+  /** A client in this process that acts as `user`: the same filters, authorization and admission, no socket. */
+  clientFor(user: UserInfo): Client;
+  readonly bootstrapped: { readonly created: number; readonly repaired: number };
+}
+
+/** The server's own identity, as upstream's loopback client. */
+export const loopbackUser: UserInfo = {
+  name: 'system:apiserver',
+  groups: ['system:masters', 'system:authenticated'],
+};
+
+export const nodePortRange = { first: 30_000, last: 32_767 } as const;
+
+export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { scheme, caches, clock, random, log, serviceCidr } = options;
+  const live = createLiveObjects(scheme, caches);
+  const issuer = `https://kubernetes.default.svc.${options.clusterDomain}`;
+  const tokenKeys = [verificationKey(options.serviceAccountKey)];
+
+  const tokens = [
+    createServiceAccountTokenAuthenticator({ live, clock, issuer, keys: tokenKeys }),
+    createBootstrapTokenAuthenticator({ live, clock }),
+  ];
+  const authenticator = unionAuthenticator([
+    createX509Authenticator(),
+    createBearerTokenAuthenticator(tokens, [issuer]),
+    createAnonymousAuthenticator(),
+  ]);
+
+  const resolver = createRuleResolver(live);
+  const authorizer = unionAuthorizer([
+    createPrivilegedGroupsAuthorizer(),
+    createNodeAuthorizer({
+      access: createNodeAccess(live),
+      nodeRules: nodeRules() as unknown as readonly PolicyRule[],
+    }),
+    createRbacAuthorizer(resolver),
+  ]);
+
+  const allocators = createServiceAllocators({
+    live,
+    random,
+    log,
+    serviceCidr,
+    nodePorts: nodePortRange,
+    addresses: () => api.store('networking.k8s.io', 'v1', 'ipaddresses'),
+  });
+  const healthy = { healthy: true, message: 'ok' };
+  const rest = restStorage(
+    {
+      live,
+      random,
+      authorizer,
+      rules: resolver,
+      tokens,
+      signer: {
+        issuer,
+        audiences: [issuer],
+        sign: (claims) => signJwt(options.serviceAccountKey, claims),
+      },
+      services: allocators,
+      componentHealth:
+        options.componentHealth ??
+        (() => ({ 'controller-manager': healthy, scheduler: healthy, 'etcd-0': healthy })),
+    },
+    options.streaming,
+  );
+
+  const api = createApiServer({
+    scheme,
+    caches,
+    clock,
+    random,
+    log,
+    metrics: options.metrics,
+    authenticator,
+    authorizer,
+    admission: [
+      ...admissionPlugins({ live, random, authorizer }, options.disabledAdmission),
+      createEscalationCheck({ resolver, authorizer }),
+    ],
+    restStorage: rest,
+    health: options.health ?? [],
+    paths: new Map([
+      ...serviceAccountIssuerPaths(issuer, tokenKeys),
+      ...(options.paths ?? new Map<string, PathHandler>()),
+    ]),
+    version,
+    serverAddress: () => `${options.advertiseAddress}:${options.securePort}`,
+    allowAnonymous: false,
+  });
+
+  const now = rfc3339(clock.now());
+  const bootstrapped = await ensureBootstrap({ scheme, caches, clock, random }, [
+    ...recordedObjects(now),
+    ...ownObjects({
+      now,
+      serviceCidr,
+      kubernetesServiceIp: firstAddressOf(serviceCidr),
+      advertiseAddress: options.advertiseAddress,
+      securePort: options.securePort,
+      clientCaPem: options.clientCaPem,
+    }),
+  ]);
+  await allocators.repair();
+
+  return {
+    api,
+    handle: (request) => api.handle(request),
+    live,
+    clientFor: (user) => createClient(inProcessTransport(api.handle, user)),
+    bootstrapped,
+  };
+}
+
+/** The address of the Service `kubernetes`. */
+export function firstAddressOf(cidr: string): string {
+  const parsed = parseIpv4Cidr(cidr);
+  if (parsed === undefined) throw new Error(`service CIDR ${JSON.stringify(cidr)} is not an IPv4 prefix`);
+  return formatIpv4(parsed.base + 1);
+}
+
+/** What others need to check service account tokens by themselves. */
+function serviceAccountIssuerPaths(
+  issuer: string,
+  keys: Parameters<typeof jwks>[0],
+): [string, PathHandler][] {
+  const keySet = jwks(keys);
+  return [
+    [
+      '/.well-known/openid-configuration',
+      () =>
+        jsonResponse(200, {
+          issuer,
+          jwks_uri: `${issuer}/openid/v1/jwks`,
+          response_types_supported: ['id_token'],
+          subject_types_supported: ['public'],
+          id_token_signing_alg_values_supported: [...new Set(keys.map((key) => key.alg))],
+        }),
+    ],
+    ['/openid/v1/jwks', () => jsonResponse(200, keySet)],
+  ];
+}

@@ -1,0 +1,147 @@
+// SubjectAccessReview and its relatives: asks the server's own authorizer and says what it said.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
+import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
+import { isObject, obj, spec, str, strs } from '../../apimachinery/json-access.ts';
+import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
+import type { AuthorizationAttributes, Authorizer } from '../../apiserver/authorization/authorizer.ts';
+import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
+
+/** Rules of a user in a namespace, as SelfSubjectRulesReview lists them. */
+export interface RulesSource {
+  rulesFor(
+    user: UserInfo,
+    namespace: string,
+  ): {
+    readonly rules: readonly { readonly rule: object }[];
+    readonly errors: readonly string[];
+  };
+}
+
+type Kind = 'SubjectAccessReview' | 'SelfSubjectAccessReview' | 'LocalSubjectAccessReview';
+
+function attributesOf(review: JsonObject, user: UserInfo): AuthorizationAttributes {
+  const resource = spec(review).resourceAttributes;
+  const path = obj(spec(review).nonResourceAttributes);
+  const attributes = obj(resource);
+  const isResource = isObject(resource);
+  const requirements = Array.isArray(obj(attributes.fieldSelector).requirements)
+    ? (obj(attributes.fieldSelector).requirements as JsonObject[])
+    : [];
+  const fields = Object.fromEntries(
+    requirements
+      .filter((r) => isObject(r) && r.operator === 'In' && strs(r.values).length === 1)
+      .map((r) => [str(r.key), strs(r.values)[0] ?? '']),
+  );
+  return {
+    user,
+    verb: str(isResource ? attributes.verb : path.verb),
+    isResource,
+    group: str(attributes.group),
+    version: str(attributes.version),
+    resource: str(attributes.resource),
+    subresource: str(attributes.subresource),
+    namespace: str(attributes.namespace),
+    name: str(attributes.name),
+    path: str(path.path),
+    fields,
+  };
+}
+
+function validate(kind: Kind, review: JsonObject): void {
+  const errors: FieldError[] = [];
+  const { resourceAttributes, nonResourceAttributes, user, groups } = spec(review);
+  const about = isObject(resourceAttributes) ? 'spec.nonResourceAttributes' : 'spec.resourceAttributes';
+  if (isObject(resourceAttributes) && isObject(nonResourceAttributes)) {
+    errors.push(
+      invalid(about, nonResourceAttributes, 'cannot be specified in combination with resourceAttributes'),
+    );
+  }
+  if (!isObject(resourceAttributes) && !isObject(nonResourceAttributes)) {
+    errors.push(
+      invalid(
+        about,
+        undefined,
+        'exactly one of nonResourceAttributes or resourceAttributes must be specified',
+      ),
+    );
+  }
+  if (kind !== 'SelfSubjectAccessReview' && str(user) === '' && strs(groups).length === 0) {
+    errors.push(invalid('spec.user', str(user), 'at least one of user or group must be specified'));
+  }
+  if (errors.length > 0) throw invalidObject({ group: 'authorization.k8s.io', kind }, '', errors);
+}
+
+function subjectOf(review: JsonObject): UserInfo {
+  const { user, uid, groups, extra } = spec(review);
+  return {
+    name: str(user),
+    groups: strs(groups),
+    ...(str(uid) === '' ? {} : { uid: str(uid) }),
+    extra: Object.fromEntries(Object.entries(obj(extra)).map(([key, list]) => [key, strs(list)])),
+  };
+}
+
+export function createAccessReview(kind: Kind, authorizer: Authorizer): RestHandler {
+  return {
+    async create(request: RestRequest) {
+      const review = request.object ?? {};
+      validate(kind, review);
+      const user = kind === 'SelfSubjectAccessReview' ? request.context.user : subjectOf(review);
+      const attributes = attributesOf(review, user);
+      if (kind === 'LocalSubjectAccessReview' && attributes.namespace !== request.namespace) {
+        throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace}`);
+      }
+      const { decision, reason } = await authorizer.authorize(attributes);
+      return {
+        status: 201,
+        object: {
+          ...review,
+          status: {
+            allowed: decision === 'allow',
+            ...(decision === 'deny' ? { denied: true } : {}),
+            ...(reason === '' ? {} : { reason }),
+          },
+        },
+      };
+    },
+  };
+}
+
+export function createRulesReview(source: RulesSource): RestHandler {
+  return {
+    create(request) {
+      const review = request.object ?? {};
+      const namespace = str(spec(review).namespace);
+      if (namespace === '') throw badRequest('no namespace on request');
+      const { rules, errors } = source.rulesFor(request.context.user, namespace);
+      const all = rules.map((applied) => applied.rule as unknown as JsonObject);
+      const resourceRules = all
+        .filter((rule) => strs(rule.resources).length > 0)
+        .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+          verbs: verbs ?? [],
+          ...(apiGroups === undefined ? {} : { apiGroups }),
+          ...(resources === undefined ? {} : { resources }),
+          ...(resourceNames === undefined ? {} : { resourceNames }),
+        }));
+      const nonResourceRules = all
+        .filter((rule) => strs(rule.nonResourceURLs).length > 0)
+        .map(({ verbs, nonResourceURLs }) => ({
+          verbs: verbs ?? [],
+          nonResourceURLs: nonResourceURLs ?? [],
+        }));
+      return {
+        status: 201,
+        object: {
+          ...review,
+          status: {
+            resourceRules,
+            nonResourceRules,
+            incomplete: errors.length > 0,
+            ...(errors.length > 0 ? { evaluationError: errors.join(', ') } : {}),
+          },
+        },
+      };
+    },
+  };
+}

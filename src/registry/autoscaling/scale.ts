@@ -1,0 +1,44 @@
+// The scale subresource: a workload seen as a number of replicas.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { invalidObject } from '../../apimachinery/errors.ts';
+import { invalid } from '../../apimachinery/field-error.ts';
+import { meta, num, obj, spec, status, str } from '../../apimachinery/json-access.ts';
+import { formatLabelSelector } from '../../apimachinery/label-selector.ts';
+import { formatLabels } from '../../apimachinery/labels.ts';
+import type { RestHandler } from '../../apiserver/registry/rest-storage.ts';
+
+/** `plain`: the selector is a map of labels (replication controllers), not a LabelSelector. */
+export function scaleView(selectorForm: 'selector' | 'plain'): RestHandler {
+  const selectorOf = (parent: JsonObject): string =>
+    selectorForm === 'plain'
+      ? formatLabels(obj(spec(parent).selector) as Record<string, string>)
+      : formatLabelSelector(obj(spec(parent).selector));
+  return {
+    view: {
+      get(parent) {
+        const { name, namespace, uid, resourceVersion, creationTimestamp } = meta(parent);
+        const replicas = num(spec(parent).replicas);
+        const selector = selectorOf(parent);
+        return {
+          kind: 'Scale',
+          apiVersion: 'autoscaling/v1',
+          metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+          spec: replicas === 0 ? {} : { replicas },
+          status: {
+            replicas: num(status(parent).replicas),
+            ...(selector === '' ? {} : { selector }),
+          },
+        };
+      },
+      apply(parent, view) {
+        const replicas = num(spec(view).replicas);
+        if (replicas < 0) {
+          throw invalidObject({ group: 'autoscaling', kind: 'Scale' }, str(meta(view).name), [
+            invalid('spec.replicas', replicas, 'must be greater than or equal to 0'),
+          ]);
+        }
+        return { ...parent, spec: { ...spec(parent), replicas } };
+      },
+    },
+  };
+}

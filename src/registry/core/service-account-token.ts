@@ -1,0 +1,138 @@
+// TokenRequest: signs a token for a service account, bound to a pod, secret or node if asked.
+import type { TokenRequest, TokenRequestSpec } from '../../api/generated/types/authentication-v1.ts';
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { badRequest, conflict, invalidObject } from '../../apimachinery/errors.ts';
+import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
+import { meta, nameOf, spec, str } from '../../apimachinery/json-access.ts';
+import type { RestAnswer, RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
+import { rfc3339 } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+
+export interface TokenSigner {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  sign(claims: Readonly<Record<string, unknown>>): string;
+}
+
+const defaultSeconds = 3600;
+const minimumSeconds = 600;
+const maximumSeconds = 2 ** 32;
+/** What pods ask for by default; such tokens live longer than they say, for clients that never re-read them. */
+const projectedSeconds = 3607;
+const extendedSeconds = 365 * 24 * 3600;
+
+function validate(wanted: TokenRequestSpec): FieldError[] {
+  const seconds = wanted.expirationSeconds ?? defaultSeconds;
+  if (seconds < minimumSeconds) {
+    return [invalid('spec.expirationSeconds', seconds, 'may not specify a duration less than 10 minutes')];
+  }
+  if (seconds > maximumSeconds) {
+    return [
+      invalid('spec.expirationSeconds', seconds, 'may not specify a duration larger than 2^32 seconds'),
+    ];
+  }
+  return [];
+}
+
+interface Named {
+  readonly name: string;
+  readonly uid: string;
+}
+const identity = (object: JsonObject): Named => ({ name: nameOf(object), uid: str(meta(object).uid) });
+
+/** The bound object's claims; throws when it is not there, or another one. */
+function boundClaims(
+  request: RestRequest,
+  reference: NonNullable<TokenRequestSpec['boundObjectRef']>,
+): Record<string, unknown> {
+  const kind = reference.kind ?? '';
+  const name = reference.name ?? '';
+  const resource = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' }[kind];
+  if (resource === undefined || reference.apiVersion !== 'v1') {
+    throw badRequest(
+      `cannot bind token to object of type ${reference.apiVersion ?? ''}, Kind=${kind}`.replace(
+        ' v1,',
+        ' /v1,',
+      ),
+    );
+  }
+  const store = request.store('', resource);
+  const object = store.served(store.cached(kind === 'Node' ? '' : request.namespace, name).value);
+  const found = identity(object);
+  if (reference.uid !== undefined && reference.uid !== '' && reference.uid !== found.uid) {
+    throw conflict(
+      { group: '', resource: kind },
+      name,
+      `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+    );
+  }
+  if (kind !== 'Pod') return { [kind.toLowerCase()]: found };
+  if (str(spec(object).serviceAccountName) !== request.name) {
+    throw badRequest(
+      `cannot bind token for serviceaccount ${JSON.stringify(request.name)} to pod running with different serviceaccount name.`,
+    );
+  }
+  const nodeName = str(spec(object).nodeName);
+  if (nodeName === '') return { pod: found };
+  const node = request.store('', 'nodes').find('', nodeName);
+  return { pod: found, node: node === undefined ? { name: nodeName } : identity(node) };
+}
+
+export function createServiceAccountToken(deps: {
+  readonly signer: TokenSigner;
+  readonly random: Random;
+}): RestHandler {
+  const create = async (request: RestRequest): Promise<RestAnswer> => {
+    const { signer } = deps;
+    const asked = (request.object ?? {}) as unknown as TokenRequest;
+    const wanted = asked.spec ?? { audiences: [] };
+    const store = request.store('', 'serviceaccounts');
+    const account = identity(store.served(store.cached(request.namespace, request.name).value));
+    const errors = validate(wanted);
+    if (errors.length > 0) {
+      throw invalidObject({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', errors);
+    }
+    const reference = wanted.boundObjectRef;
+    const bound = reference === undefined ? {} : boundClaims(request, reference);
+    const named = wanted.audiences ?? [];
+    const audiences = named.length > 0 ? named : [...signer.audiences];
+    const seconds = wanted.expirationSeconds ?? defaultSeconds;
+    const nowSeconds = Math.floor(request.clock.now() / 1000);
+    const forServer = audiences.every((audience) => signer.audiences.includes(audience));
+    const extended = 'pod' in bound && seconds === projectedSeconds && forServer;
+    const token = signer.sign({
+      aud: audiences,
+      exp: nowSeconds + (extended ? extendedSeconds : seconds),
+      iat: nowSeconds,
+      iss: signer.issuer,
+      jti: deps.random.uuid(),
+      'kubernetes.io': {
+        namespace: request.namespace,
+        ...bound,
+        serviceaccount: account,
+        ...(extended ? { warnafter: nowSeconds + seconds } : {}),
+      },
+      nbf: nowSeconds,
+      sub: `system:serviceaccount:${request.namespace}:${request.name}`,
+    });
+    return {
+      status: 201,
+      object: {
+        kind: 'TokenRequest',
+        apiVersion: 'authentication.k8s.io/v1',
+        metadata: {
+          name: request.name,
+          namespace: request.namespace,
+          creationTimestamp: rfc3339(request.clock.now()),
+        },
+        spec: {
+          audiences,
+          expirationSeconds: seconds,
+          boundObjectRef: reference === undefined ? null : { ...reference },
+        },
+        status: { token, expirationTimestamp: rfc3339((nowSeconds + seconds) * 1000) },
+      },
+    };
+  };
+  return { create };
+}

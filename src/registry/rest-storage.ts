@@ -1,0 +1,61 @@
+// What the API server knows about particular kinds, by resource and subresource.
+import type { TokenAuthenticator } from '../apiserver/authentication/token-authenticator.ts';
+import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
+import type { LiveObjects } from '../apiserver/live-objects.ts';
+import { type RestHandler, type RestStorage, restKey } from '../apiserver/registry/rest-storage.ts';
+import type { Random } from '../base/random.ts';
+import { createTokenReview, selfSubjectReview } from './authentication/reviews.ts';
+import { createAccessReview, createRulesReview, type RulesSource } from './authorization/access-reviews.ts';
+import { scaleView } from './autoscaling/scale.ts';
+import { type ComponentHealth, createComponentStatuses } from './core/component-status.ts';
+import { podBinding } from './core/pod-binding.ts';
+import { createServiceAccountToken, type TokenSigner } from './core/service-account-token.ts';
+import { createServiceHooks, type ServiceAllocationDeps } from './core/service-allocation.ts';
+import { createPodEviction } from './policy/pod-eviction.ts';
+
+export interface RegistryDependencies {
+  readonly live: LiveObjects;
+  readonly random: Random;
+  readonly authorizer: Authorizer;
+  readonly rules: RulesSource;
+  readonly tokens: readonly TokenAuthenticator[];
+  readonly signer: TokenSigner;
+  readonly services: ServiceAllocationDeps;
+  readonly componentHealth: ComponentHealth;
+}
+
+/** `more` are handlers of the composition: exec, log, portforward, proxy. */
+export function restStorage(deps: RegistryDependencies, more: RestStorage = new Map()): RestStorage {
+  const { live, random, authorizer, signer } = deps;
+  const authorization = 'authorization.k8s.io';
+  const authentication = 'authentication.k8s.io';
+  const scale = scaleView('selector');
+  const entries: [string, RestHandler][] = [
+    [restKey('', 'bindings'), podBinding],
+    [restKey('', 'componentstatuses'), createComponentStatuses(deps.componentHealth)],
+    [restKey('', 'pods', 'binding'), podBinding],
+    [restKey('', 'pods', 'eviction'), createPodEviction(live)],
+    [restKey('', 'replicationcontrollers', 'scale'), scaleView('plain')],
+    [restKey('', 'serviceaccounts', 'token'), createServiceAccountToken({ signer, random })],
+    [restKey('', 'services'), { hooks: createServiceHooks(deps.services) }],
+    [restKey('apps', 'deployments', 'scale'), scale],
+    [restKey('apps', 'replicasets', 'scale'), scale],
+    [restKey('apps', 'statefulsets', 'scale'), scale],
+    [restKey(authentication, 'selfsubjectreviews'), selfSubjectReview],
+    [
+      restKey(authentication, 'tokenreviews'),
+      createTokenReview({ tokens: deps.tokens, audiences: signer.audiences }),
+    ],
+    [
+      restKey(authorization, 'localsubjectaccessreviews'),
+      createAccessReview('LocalSubjectAccessReview', authorizer),
+    ],
+    [
+      restKey(authorization, 'selfsubjectaccessreviews'),
+      createAccessReview('SelfSubjectAccessReview', authorizer),
+    ],
+    [restKey(authorization, 'selfsubjectrulesreviews'), createRulesReview(deps.rules)],
+    [restKey(authorization, 'subjectaccessreviews'), createAccessReview('SubjectAccessReview', authorizer)],
+  ];
+  return new Map([...entries, ...more]);
+}

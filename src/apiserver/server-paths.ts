@@ -1,17 +1,12 @@
 // Paths that are no resources: discovery, health, version, metrics, OpenAPI and what composition adds.
 import { badRequest, methodNotAllowed } from '../apimachinery/errors.ts';
-import {
-  aggregated,
-  aggregatedType,
-  apiVersions,
-  groupList,
-  groupsOf,
-  oneGroup,
-  resourceList,
-} from './discovery/discovery.ts';
+import { aggregatedDiscovery, aggregatedMediaType } from '../apimachinery/discovery/aggregated.ts';
+import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../apimachinery/discovery/discovery.ts';
+import { servedGroups } from '../apimachinery/discovery/groups.ts';
 import { type HealthCheck, healthPaths, healthResponse } from './healthz.ts';
 import type { ApiResponse } from './http.ts';
 import type { RequestContext } from './request-context.ts';
+import { openApiResponse } from './discovery/openapi.ts';
 import { bytesResponse, jsonResponse, notFoundPage } from './response.ts';
 import type { ApiServerConfig } from './server.ts';
 
@@ -28,7 +23,8 @@ export async function servePath(context: RequestContext, deps: PathDependencies)
   if (own) return own(context);
   const { method } = context.request;
   const first = path.split('/')[1] ?? '';
-  const known = healthPaths.includes(first) || ['', 'api', 'apis', 'version', 'metrics'].includes(first);
+  const known =
+    healthPaths.includes(first) || ['', 'api', 'apis', 'version', 'metrics', 'openapi'].includes(first);
   if (known && method !== 'GET' && method !== 'HEAD') throw methodNotAllowed();
   if (healthPaths.includes(first)) return healthResponse(context, deps.health);
   switch (path) {
@@ -41,7 +37,7 @@ export async function servePath(context: RequestContext, deps: PathDependencies)
       return bytesResponse(200, Buffer.from(text), contentType);
     }
     default:
-      return discovery(context, path, deps) ?? notFoundPage();
+      return discovery(context, path, deps) ?? openApiResponse(context, path, deps.config) ?? notFoundPage();
   }
 }
 
@@ -67,13 +63,17 @@ function discovery(
       return whole ?? jsonResponse(200, apiVersions(config.serverAddress?.() ?? ''));
     }
     if (version !== undefined) return undefined;
-    return documentResponse(resourceList(config.scheme, '', group));
+    return documentResponse(apiResourceList(config.scheme.resources(), '', group));
   }
   if (root !== 'apis') return undefined;
   if (group === undefined)
-    return aggregatedResponse(context, config, false) ?? jsonResponse(200, groupList(config.scheme));
-  if (version === undefined) return documentResponse(oneGroup(config.scheme, group));
-  return group === '' ? undefined : documentResponse(resourceList(config.scheme, group, version));
+    return (
+      aggregatedResponse(context, config, false) ?? jsonResponse(200, apiGroupList(config.scheme.resources()))
+    );
+  if (version === undefined) return documentResponse(apiGroup(config.scheme.resources(), group));
+  return group === ''
+    ? undefined
+    : documentResponse(apiResourceList(config.scheme.resources(), group, version));
 }
 
 const documentResponse = (document: object | undefined): ApiResponse | undefined =>
@@ -86,25 +86,34 @@ function aggregatedResponse(
 ): ApiResponse | undefined {
   const accept = context.header('accept').replace(/\s+/g, '');
   if (accept.length > 4096) throw badRequest('the Accept header is too long');
-  const wanted = accept
+  const clause = accept
     .split(',')
-    .some(
-      (clause) =>
-        clause.includes('as=APIGroupDiscoveryList') &&
-        clause.includes('v=v2') &&
-        !clause.includes('v=v2beta1') &&
-        clause.startsWith('application/json'),
-    );
-  if (!wanted) return undefined;
-  const response = jsonResponse(200, aggregated(config.scheme, core));
-  return { ...response, headers: { ...response.headers, 'content-type': aggregatedType, vary: 'Accept' } };
+    .find((c) => c.startsWith('application/json') && c.includes('as=APIGroupDiscoveryList'));
+  const version = /;v=(v2|v2beta1)(?:;|$)/.exec(clause ?? '')?.[1] as 'v2' | 'v2beta1' | undefined;
+  if (version === undefined) return undefined;
+  const response = jsonResponse(
+    200,
+    aggregatedDiscovery(config.scheme.resources(), core ? 'api' : 'apis', version),
+  );
+  return {
+    ...response,
+    headers: { ...response.headers, 'content-type': aggregatedMediaType(version), vary: 'Accept' },
+  };
 }
 
 function rootPaths({ config, health }: PathDependencies): string[] {
-  const paths = ['/api', '/apis', '/version', '/metrics', ...(config.paths?.keys() ?? [])];
-  for (const { group, versions } of groupsOf(config.scheme)) {
-    if (group === '') paths.push(...versions.map((v) => `/api/${v}`));
-    else paths.push(`/apis/${group}`, ...versions.map((v) => `/apis/${group}/${v}`));
+  const paths = [
+    '/api',
+    '/apis',
+    '/version',
+    '/metrics',
+    '/openapi/v2',
+    '/openapi/v3',
+    ...(config.paths?.keys() ?? []),
+  ];
+  for (const { group, versions } of servedGroups(config.scheme.resources())) {
+    if (group === '') paths.push(...versions.map((v) => `/api/${v.version}`));
+    else paths.push(`/apis/${group}`, ...versions.map((v) => `/apis/${group}/${v.version}`));
   }
   for (const path of healthPaths) {
     paths.push(`/${path}`);

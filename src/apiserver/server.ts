@@ -10,13 +10,12 @@ import type { AdmissionPlugin } from './admission/admission.ts';
 import { admissionChain } from './admission/chain.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import type { EndpointDependencies, PatchEngines } from './endpoints/endpoint.ts';
+import type { EndpointDependencies } from './endpoints/endpoint.ts';
+import { fieldTracker, patchEngines, protobufCodec } from './endpoints/engines.ts';
 import { chain, filterOrder } from './filters/filter-order.ts';
 import { defaultInFlight, type InFlightLimits } from './filters/max-in-flight.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiRequest, ApiResponse } from './http.ts';
-import type { ProtobufCodec } from './registry/decode-body.ts';
-import type { FieldTracker } from './registry/field-manager.ts';
 import { restKey, type RestStorage } from './registry/rest-storage.ts';
 import { openCache, ResourceStore } from './registry/store.ts';
 import { RequestContext } from './request-context.ts';
@@ -36,9 +35,6 @@ export interface ApiServerConfig {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: MetricsRegistry;
-  readonly patches: PatchEngines;
-  readonly fields?: FieldTracker | undefined;
-  readonly protobuf?: ProtobufCodec | undefined;
   readonly restStorage?: RestStorage;
   readonly health?: readonly HealthCheck[];
   /** More paths: `/openid/v1/jwks`, … The longest prefix that ends in `/` or the exact path wins. */
@@ -70,11 +66,11 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
     scheme: config.scheme,
     clock: config.clock,
     random: config.random,
-    protobuf: config.protobuf,
-    fields: config.fields,
+    protobuf: protobufCodec(config.scheme),
+    fields: fieldTracker(config.scheme),
     rest,
     store: stores,
-    patches: config.patches,
+    patches: patchEngines(config.scheme),
     now: () => config.clock.now(),
   };
   let closing = false;
@@ -152,7 +148,7 @@ function storesOf(
       random: config.random,
       admission,
       hooks: rest.get(restKey(declaration.group, declaration.resource))?.hooks,
-      fields: config.fields,
+      fields: fieldTracker(config.scheme),
     });
     known.set(declaration, store);
     return store;

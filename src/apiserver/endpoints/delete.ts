@@ -12,7 +12,6 @@ import { queryBoolean, queryInteger } from './list-options.ts';
 import { respondObject, respondStored } from './object-response.ts';
 
 const optionsType = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
-export const statusType = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status';
 
 export interface DeleteRequest extends DeleteOptions {
   readonly dryRun: boolean;
@@ -91,5 +90,5 @@ export async function deleteEndpoint(request: EndpointRequest): Promise<ApiRespo
   const status = !deletion.gone && asked ? 202 : 200;
   if (!deletion.gone || declaration.strategy.returnDeletedObject === true)
     return respondStored(context, status, deletion.value, declaration, deps);
-  return respondObject(context, status, deletedStatus(request, name, deletion.uid), statusType, deps);
+  return respondObject(context, status, deletedStatus(request, name, deletion.uid), deps);
 }

@@ -27,7 +27,6 @@ export function encodeObject(
   context: RequestContext,
   negotiated: Negotiated,
   object: JsonObject,
-  type: string,
   encoding: Encoding,
 ): Buffer {
   switch (negotiated.mediaType) {
@@ -35,7 +34,7 @@ export function encodeObject(
       return Buffer.from(toYaml(object));
     case 'protobuf':
       if (encoding.protobuf === undefined) throw notAcceptable(['application/json', 'application/yaml']);
-      return encoding.protobuf.encode(object, type);
+      return encodeProtobufObject(encoding.protobuf, object);
     default:
       return wantsPretty(context)
         ? Buffer.from(`${JSON.stringify(object, undefined, 2)}\n`)
@@ -47,14 +46,13 @@ export function respondObject(
   context: RequestContext,
   status: number,
   object: JsonObject,
-  type: string,
   encoding: Encoding,
 ): ApiResponse {
   const negotiated = negotiate(context.header('accept'));
   const plain: Negotiated = { ...negotiated, form: 'object' };
   return bytesResponse(
     status,
-    encodeObject(context, plain, object, type, encoding),
+    encodeObject(context, plain, object, encoding),
     contentTypes[negotiated.mediaType],
   );
 }
@@ -74,14 +72,10 @@ export function respondStored(
   const shaped = shape(context, negotiated, object, declaration, encoding.now());
   return bytesResponse(
     status,
-    encodeObject(context, negotiated, shaped, typeOfForm(negotiated, declaration.type), encoding),
+    encodeObject(context, negotiated, shaped, encoding),
     contentTypes[negotiated.mediaType],
   );
 }
-
-const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
-export const typeOfForm = (negotiated: Negotiated, type: string): string =>
-  negotiated.form === 'object' ? type : `${metaV1}${negotiated.form}`;
 
 const versionOf = (negotiated: Negotiated): 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1' =>
   `meta.k8s.io/${negotiated.formVersion}`;
@@ -125,7 +119,7 @@ export function respondList(
   const shaped = shapeList(context, negotiated, list.metadata, objects, declaration, encoding.now());
   return bytesResponse(
     200,
-    encodeObject(context, negotiated, shaped, typeOfForm(negotiated, `${declaration.type}List`), encoding),
+    encodeObject(context, negotiated, shaped, encoding),
     contentTypes[negotiated.mediaType],
   );
 }
@@ -176,4 +170,12 @@ function shapeList(
     metadata,
     items: [...objects],
   };
+}
+
+function encodeProtobufObject(codec: ProtobufCodec, object: JsonObject): Buffer {
+  try {
+    return codec.encode(object);
+  } catch {
+    throw notAcceptable(['application/json', 'application/yaml']);
+  }
 }

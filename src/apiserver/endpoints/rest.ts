@@ -136,27 +136,9 @@ async function connect(request: EndpointRequest, handler: RestHandler): Promise<
   return encode(request, await handler.connect!(restRequest(request, undefined)));
 }
 
-function encode({ context, deps, declaration }: EndpointRequest, answer: RestAnswer): ApiResponse {
+function encode({ context, deps }: EndpointRequest, answer: RestAnswer): ApiResponse {
   if (isWholeResponse(answer)) return answer;
-  return respondObject(
-    context,
-    answer.status,
-    answer.object,
-    typeOfObject(answer.object, deps, declaration.type),
-    deps,
-  );
-}
-
-function typeOfObject(object: JsonObject, deps: EndpointRequest['deps'], fallback: string): string {
-  const apiVersion = str(object['apiVersion']);
-  const at = apiVersion.indexOf('/');
-  return (
-    deps.scheme.typeOf({
-      group: at < 0 ? '' : apiVersion.slice(0, at),
-      version: apiVersion.slice(at + 1),
-      kind: str(object['kind']),
-    }) ?? fallback
-  );
+  return respondObject(context, answer.status, answer.object, deps);
 }
 
 type View = NonNullable<RestHandler['view']>;
@@ -176,7 +158,7 @@ export async function serveView(
   const namespace = declaration.namespaced ? context.info.namespace : '';
   const { name, verb } = context.info;
   const target = subresourceTarget(request, declared, deps.scheme.typeOf(declared.kind));
-  const respond = (object: JsonObject): ApiResponse => respondObject(context, 200, object, target.type, deps);
+  const respond = (object: JsonObject): ApiResponse => respondObject(context, 200, object, deps);
   if (verb === 'get') return respond(view.get(store.served(store.cached(namespace, name).value)));
   const change =
     verb === 'update' ? await sentView(request, target) : await patchedView(request, target, view);

@@ -24,7 +24,6 @@ export interface WatchBodyOptions {
 
 /** As upstream's cacher: about once a minute. */
 const bookmarkEveryMs = 60_000;
-const statusType = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status';
 
 export class WatchBody implements PullBody {
   readonly #options: WatchBodyOptions;
@@ -181,7 +180,7 @@ export function errorFrame(format: FrameFormat, error: unknown): Buffer {
       : error instanceof StatusError
         ? error
         : new StatusError(500, 'InternalError', error instanceof Error ? error.message : String(error));
-  return objectFrame(format, 'ERROR', statusObject(status) as JsonObject, statusType);
+  return objectFrame(format, 'ERROR', statusObject(status) as JsonObject);
 }
 
 /** A stream that says one thing and ends: how upstream refuses a revision that is too old. */

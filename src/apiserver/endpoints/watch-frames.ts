@@ -33,26 +33,14 @@ function jsonFrame(type: WatchType, object: Buffer): Buffer {
   return Buffer.concat([heads[type], object, frameEnd]);
 }
 
-function protobufFrame(format: FrameFormat, type: WatchType, object: JsonObject, objectType: string): Buffer {
+function protobufFrame(format: FrameFormat, type: WatchType, object: JsonObject): Buffer {
   const codec = format.protobuf!;
-  const raw = codec.encode(object, objectType);
-  const event = codec.encodeWatchEvent(type, raw);
-  const frame = Buffer.allocUnsafe(4 + event.length);
-  frame.writeUInt32BE(event.length, 0);
-  event.copy(frame, 4);
-  return frame;
+  return codec.encodeWatchFrame(type, codec.encode(object));
 }
 
-const metaV1 = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
-
 /** An object that is not stored as such: a table, metadata only, a bookmark, an error. */
-export function objectFrame(
-  format: FrameFormat,
-  type: WatchType,
-  object: JsonObject,
-  objectType: string,
-): Buffer {
-  if (format.negotiated.mediaType === 'protobuf') return protobufFrame(format, type, object, objectType);
+export function objectFrame(format: FrameFormat, type: WatchType, object: JsonObject): Buffer {
+  if (format.negotiated.mediaType === 'protobuf') return protobufFrame(format, type, object);
   return jsonFrame(type, Buffer.from(JSON.stringify(object)));
 }
 
@@ -62,7 +50,7 @@ export function storedFrame(format: FrameFormat, type: WatchType, value: Buffer,
   const served = format.convert(value);
   if (negotiated.mediaType === 'json' && negotiated.form === 'object') return jsonFrame(type, served);
   const object = JSON.parse(served.toString()) as JsonObject;
-  if (negotiated.form === 'object') return objectFrame(format, type, object, declaration.type);
+  if (negotiated.form === 'object') return objectFrame(format, type, object);
   if (negotiated.form === 'Table') {
     const metadata = object['metadata'] as JsonObject;
     return objectFrame(
@@ -75,15 +63,9 @@ export function storedFrame(format: FrameFormat, type: WatchType, value: Buffer,
         metadata: { resourceVersion: metadata['resourceVersion'] ?? '' },
         withoutColumns: !first,
       }),
-      `${metaV1}Table`,
     );
   }
-  return objectFrame(
-    format,
-    type,
-    partialObjectMetadata(object, versionOf(negotiated)),
-    `${metaV1}PartialObjectMetadata`,
-  );
+  return objectFrame(format, type, partialObjectMetadata(object, versionOf(negotiated)));
 }
 
 /** The frame of a cached event; shared by all watchers of the same form. Ages in tables are not shared. */
@@ -113,29 +95,19 @@ export function bookmarkFrame(format: FrameFormat, revision: number, initialEven
     ...(initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
   };
   const object: JsonObject = { kind: declaration.kind, apiVersion: apiVersionOf(declaration), metadata };
-  if (negotiated.form === 'object') return objectFrame(format, 'BOOKMARK', object, declaration.type);
+  if (negotiated.form === 'object') return objectFrame(format, 'BOOKMARK', object);
   if (negotiated.form === 'Table')
-    return objectFrame(
-      format,
-      'BOOKMARK',
-      {
-        kind: 'Table',
-        apiVersion: versionOf(negotiated),
-        metadata: { resourceVersion: String(revision) },
-        columnDefinitions: [],
-        rows: [
-          {
-            cells: declaration.columns.map(() => null),
-            object: partialObjectMetadata(object, versionOf(negotiated)),
-          },
-        ],
-      },
-      `${metaV1}Table`,
-    );
-  return objectFrame(
-    format,
-    'BOOKMARK',
-    partialObjectMetadata(object, versionOf(negotiated)),
-    `${metaV1}PartialObjectMetadata`,
-  );
+    return objectFrame(format, 'BOOKMARK', {
+      kind: 'Table',
+      apiVersion: versionOf(negotiated),
+      metadata: { resourceVersion: String(revision) },
+      columnDefinitions: [],
+      rows: [
+        {
+          cells: declaration.columns.map(() => null),
+          object: partialObjectMetadata(object, versionOf(negotiated)),
+        },
+      ],
+    });
+  return objectFrame(format, 'BOOKMARK', partialObjectMetadata(object, versionOf(negotiated)));
 }

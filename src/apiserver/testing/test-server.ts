@@ -14,7 +14,6 @@ import type { UserInfo } from '../authentication/authenticator.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
 import { isPullBody } from '../http.ts';
 import { type ApiServer, type ApiServerConfig, createApiServer } from '../server.ts';
-import { patchEngines } from '../endpoints/patch-engines.ts';
 
 export const admin: UserInfo = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
 
@@ -93,7 +92,6 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       }),
     },
     admission: [],
-    patches: patchEngines(scheme),
     version,
     ...overrides,
   });

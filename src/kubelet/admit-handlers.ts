@@ -1,0 +1,84 @@
+// Whether the node takes a pod that the scheduler sent: system, room, known sysctls. Pure (upstream: lifecycle/predicate).
+import type { Pod } from '../api/generated/types/core-v1.ts';
+import type { NodeOs, Rejection } from './node-os/node-os.ts';
+import { isSidecar } from './pod-format.ts';
+import * as qos from './resources/qos.ts';
+
+export interface NodeRoom {
+  readonly milliCpu: number;
+  readonly memoryBytes: number;
+  readonly pods: number;
+}
+
+interface Demand {
+  readonly milliCpu: number;
+  readonly memoryBytes: number;
+}
+
+export function podDemand(pod: Pod): Demand {
+  const inits = pod.spec.initContainers ?? [];
+  const long = [...pod.spec.containers, ...inits.filter(isSidecar)];
+  const once = inits.filter((c) => !isSidecar(c));
+  const total = (of: (r: Pod['spec']['containers'][number]['resources']) => number): number =>
+    Math.max(
+      long.reduce((sum, c) => sum + of(c.resources), 0),
+      ...once.map((c) => of(c.resources)),
+    );
+  return {
+    milliCpu: total(qos.effectiveMilliCpu),
+    memoryBytes: total((r) =>
+      r?.requests?.['memory'] === undefined ? qos.memoryOf(r?.limits) : qos.memoryOf(r.requests),
+    ),
+  };
+}
+
+const outOf = (what: string, requested: number, used: number, capacity: number): Rejection => ({
+  reason: `OutOf${what}`,
+  message: `Node didn't have enough resource: ${what}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+});
+
+/** Since 1.0: sysctls that touch only the pod itself. */
+const safeSysctls: readonly string[] = [
+  'kernel.shm_rmid_forced',
+  'net.ipv4.ip_local_port_range',
+  'net.ipv4.tcp_syncookies',
+  'net.ipv4.ping_group_range',
+  'net.ipv4.ip_unprivileged_port_start',
+  'net.ipv4.ip_local_reserved_ports',
+  'net.ipv4.tcp_keepalive_time',
+  'net.ipv4.tcp_fin_timeout',
+  'net.ipv4.tcp_keepalive_intvl',
+  'net.ipv4.tcp_keepalive_probes',
+  'net.ipv4.tcp_rmem',
+  'net.ipv4.tcp_wmem',
+];
+
+export function admitPod(
+  nodeOs: NodeOs,
+  room: NodeRoom,
+  pod: Pod,
+  active: readonly Pod[],
+): Rejection | undefined {
+  const refused = nodeOs.admit(pod);
+  if (refused) return refused;
+  if (nodeOs.name === 'linux') {
+    for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
+      if (!safeSysctls.includes(name.replaceAll('/', '.'))) {
+        return { reason: 'SysctlForbidden', message: `forbidden sysctl: "${name}" not allowlisted` };
+      }
+    }
+  }
+  if (active.length + 1 > room.pods) return outOf('pods', 1, active.length, room.pods);
+  const wanted = podDemand(pod);
+  const demands = active.map(podDemand);
+  const used = (of: (d: Demand) => number): number => demands.reduce((sum, d) => sum + of(d), 0);
+  const cpu = used((d) => d.milliCpu);
+  if (wanted.milliCpu > 0 && cpu + wanted.milliCpu > room.milliCpu) {
+    return outOf('cpu', wanted.milliCpu, cpu, room.milliCpu);
+  }
+  const memory = used((d) => d.memoryBytes);
+  if (wanted.memoryBytes > 0 && memory + wanted.memoryBytes > room.memoryBytes) {
+    return outOf('memory', wanted.memoryBytes, memory, room.memoryBytes);
+  }
+  return undefined;
+}

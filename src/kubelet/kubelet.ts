@@ -1,0 +1,257 @@
+// The kubelet of one node: pods of the API on one side, the runtime on the other.
+import { pods, runtimeclasses, services } from '../api/generated/resources.ts';
+import type { Pod } from '../api/generated/types/core-v1.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import type { InformerFactory } from '../client/cache/informer.ts';
+import type { Client } from '../client/client.ts';
+import { createEventRecorder } from '../client/event-recorder.ts';
+import type { Logger } from '../component-base/logger.ts';
+import type { Host } from '../os/host.ts';
+import type { Cri } from '../rpc-api/cri.ts';
+import { admitPod } from './admit-handlers.ts';
+import { createImagePlatform } from './image-platform.ts';
+import { type KubeletContext, podEvent } from './kubelet-context.ts';
+import type { NodeOs } from './node-os/node-os.ts';
+import { startNodeLease } from './node-status/node-lease.ts';
+import { allocatableNumbers, type NodeFacts } from './node-status/node-object.ts';
+import { runtimeHealth } from './node-status/runtime-health.ts';
+import { startNodeStatusUpdater } from './node-status/node-status-updater.ts';
+import { createObjectCache } from './object-cache.ts';
+import { podUid } from './pod-format.ts';
+import { startPleg } from './pod-lifecycle-event-generator.ts';
+import { createPodStorage, type KubeletPaths, type PodStorage } from './pod-storage.ts';
+import { PodWorkers } from './pod-workers.ts';
+import { createNodeProber } from './prober/node-prober.ts';
+import type { ClusterDns } from './runtime/dns-config.ts';
+import { imageCredentials } from './runtime/image-credentials.ts';
+import { createImagePuller } from './runtime/image-puller.ts';
+import { type KubeletServerTls, startKubeletServer } from './server/kubelet-server.ts';
+import { createStatusManager } from './status-manager.ts';
+import { createNodeVolumeManager } from './volumes/node-volume-manager.ts';
+import { noVolumes } from './volumes/volume-manager.ts';
+
+export interface KubeletOptions {
+  readonly client: Client;
+  readonly informers: InformerFactory;
+  readonly cri: Cri;
+  readonly host: Host;
+  readonly nodeOs: NodeOs;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly nodeName: string;
+  /** The first one is the node's InternalIP. */
+  readonly nodeIPs: readonly string[];
+  readonly paths: KubeletPaths;
+  readonly dns: ClusterDns;
+  /** Shown as the node's kubeletVersion. */
+  readonly version: string;
+  /** containerd's root folder, to read image configurations; absent: images are not checked before they run. */
+  readonly contentRoot?: string | undefined;
+  /** Prefix of the pods' cgroups, '' for `/kubepods`. */
+  readonly cgroupRoot?: string;
+  /** Default 110. */
+  readonly maxPods?: number;
+  /** Kept from pods. Default nothing. */
+  readonly reserved?: { readonly milliCpu: number; readonly memoryBytes: number };
+  /** Absent: no server (logs, exec …). */
+  readonly server?: { readonly address: string; readonly port: number; readonly tls: KubeletServerTls };
+  /** True: nothing of the machine is touched; containers are state machines. */
+  readonly simulated?: boolean;
+  /** All 32 bits of an exit code, where the runtime's answer has eight. */
+  readonly fullExitCode?: (containerId: string) => Promise<number | undefined>;
+}
+
+export interface Kubelet {
+  /** Where the server listens; 0 without one. */
+  readonly port: number;
+  /** Ends the agent's work; containers go on running. */
+  stop(): Promise<void>;
+}
+
+/** Files of pods that live in memory only. */
+const simulatedStorage = (real: PodStorage): PodStorage => ({
+  ...real,
+  prepare: async () => undefined,
+  writeHosts: async () => '',
+  nodeHosts: async () => '',
+  createTerminationLog: async () => '',
+  readTerminationLog: async () => undefined,
+  prepareContainerLog: async () => undefined,
+  readLogTail: async () => undefined,
+  remove: async () => undefined,
+  removeLogs: async () => undefined,
+  pods: async () => [],
+});
+
+function runtimeClassHandler(client: Client): (name: string) => Promise<string> {
+  return async (name) => {
+    try {
+      return (await client.get(runtimeclasses, { name })).handler;
+    } catch (error) {
+      if (isStatusError(error, 'NotFound'))
+        throw new Error(`failed to get sandbox runtime: RuntimeClass "${name}" not found`);
+      throw error;
+    }
+  };
+}
+
+async function nodeFacts(options: KubeletOptions, port: number): Promise<NodeFacts> {
+  const { host, cri } = options;
+  const version = await cri.runtime.version();
+  if (!options.simulated) await host.files.makeDirectory(options.paths.root, 0o750);
+  const machine = await host.stats.machine();
+  return {
+    nodeName: options.nodeName,
+    nodeIPs: options.nodeIPs,
+    nodeOs: options.nodeOs,
+    machine: { ...machine, hostname: options.nodeName },
+    disk: await host.stats.disk(options.simulated ? '/' : options.paths.root),
+    maxPods: options.maxPods ?? 110,
+    kubeletVersion: options.version,
+    containerRuntimeVersion: `${version.runtimeName}://${version.runtimeVersion}`,
+    kubeletPort: port,
+    reserved: options.reserved ?? { milliCpu: 0, memoryBytes: 0 },
+  };
+}
+
+function createContext(
+  options: KubeletOptions,
+  facts: NodeFacts,
+  workers: () => PodWorkers,
+): { readonly ctx: KubeletContext; readonly objects: ReturnType<typeof createObjectCache> } {
+  const { client, clock, random, log, cri, host, nodeOs } = options;
+  const source = { component: 'kubelet', host: options.nodeName };
+  const recorder = createEventRecorder({ client, clock, log }, source);
+  const event: Parameters<typeof createImagePuller>[0]['event'] = (pod, e) => podEvent({ recorder }, pod, e);
+  const objects = createObjectCache({
+    client,
+    clock,
+    log,
+    changed: (uids) => workers().objectsChanged(uids),
+  });
+  const real = createPodStorage(host, options.paths);
+  const storage = options.simulated ? simulatedStorage(real) : real;
+  const allocatable = allocatableNumbers(facts);
+  const ctx: KubeletContext = {
+    client,
+    cri,
+    nodeOs,
+    nodeName: options.nodeName,
+    nodeIPs: options.nodeIPs,
+    clock,
+    random,
+    log,
+    recorder,
+    services: options.informers.informer(services).lister,
+    objects,
+    storage,
+    volumes: options.simulated
+      ? noVolumes
+      : createNodeVolumeManager({
+          host,
+          client,
+          clock,
+          random,
+          objects,
+          nodeOs,
+          podDir: storage.podDir,
+          nodeIPs: options.nodeIPs,
+          allocatable,
+        }),
+    images: createImagePuller({
+      images: cri.images,
+      clock,
+      event,
+      credentials: (pod, image) => imageCredentials(objects, pod, image),
+    }),
+    status: createStatusManager({ client, clock, log }),
+    prober: createNodeProber({
+      runtime: cri.runtime,
+      clock,
+      random,
+      changed: (uid) => workers().wake(uid),
+      event,
+    }),
+    cgroups: options.simulated ? undefined : host.cgroups,
+    cgroupRoot: options.cgroupRoot ?? '',
+    dns: options.dns,
+    machine: facts.machine,
+    allocatable,
+    runtimeName: facts.containerRuntimeVersion.split('://')[0]!,
+    fullExitCode: options.fullExitCode ?? (async () => undefined),
+    runtimeClassHandler: runtimeClassHandler(client),
+    imagePlatform:
+      options.contentRoot === undefined
+        ? async () => undefined
+        : createImagePlatform(host.files, options.contentRoot),
+  };
+  return { ctx, objects };
+}
+
+/** Starts everything; resolves once the node is being registered and pods are being watched. */
+export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
+  const { client, clock, log, informers, nodeName } = options;
+  let workers: PodWorkers | undefined;
+  const provisional = await nodeFacts(options, options.server?.port ?? 10250);
+  const { ctx, objects } = createContext(options, provisional, () => workers!);
+  const room = { ...ctx.allocatable, pods: provisional.maxPods };
+  const all = new PodWorkers(ctx, (pod, active) => admitPod(options.nodeOs, room, pod, active));
+  workers = all;
+  const server =
+    options.server && (await startKubeletServer({ ctx, workers: all, host: options.host }, options.server));
+  const facts = { ...provisional, kubeletPort: server?.port ?? provisional.kubeletPort };
+  const informer = informers.informer(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
+  const removeHandler = informer.addHandler({
+    added: (pod) => accept(pod),
+    updated: (_old, pod) => accept(pod),
+    deleted: (pod) => {
+      objects.forget(podUid(pod));
+      all.remove(pod);
+    },
+  });
+  function accept(pod: Pod): void {
+    objects.uses(pod);
+    all.upsert(pod);
+  }
+  informers.start();
+  let swept = false;
+  const pleg = startPleg(
+    { runtime: options.cri.runtime, clock, log },
+    {
+      changed: (uid) => all.wake(uid),
+      relisted: (uids) => {
+        if (!informer.hasSynced()) return;
+        all.sweep(uids);
+        if (swept) return;
+        swept = true;
+        all
+          .sweepFolders()
+          .catch((error: unknown) => log.warn({ error }, 'old folders of pods were not removed'));
+      },
+    },
+  );
+  const health = runtimeHealth({
+    ctx,
+    pleg,
+    stats: options.host.stats,
+    diskPath: options.simulated ? '/' : options.paths.root,
+  });
+  const status = startNodeStatusUpdater({ client, clock, log, recorder: ctx.recorder, facts, health });
+  const stopLease = startNodeLease({ client, clock, log, nodeName });
+  log.info({ nodeName, port: facts.kubeletPort }, 'kubelet started');
+  return {
+    port: server?.port ?? 0,
+    stop: async () => {
+      removeHandler();
+      all.stop();
+      ctx.prober.stop();
+      objects.stop();
+      ctx.status.stop();
+      await Promise.all([pleg.stop(), status.stop(), stopLease(), server?.close()]);
+      await ctx.recorder.flush();
+    },
+  };
+}

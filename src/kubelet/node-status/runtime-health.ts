@@ -1,0 +1,60 @@
+// How the node is: the runtime's conditions, its images, memory and disk.
+import type { ContainerImage } from '../../api/generated/types/core-v1.ts';
+import type { HostStats } from '../../os/stats.ts';
+import type { KubeletContext } from '../kubelet-context.ts';
+import type { Pleg } from '../pod-lifecycle-event-generator.ts';
+import { failureText } from '../pod-format.ts';
+import type { NodeHealth } from './node-object.ts';
+
+/** Upstream: nodeStatusMaxImages. */
+const maxImages = 50;
+const maxNamesEach = 5;
+
+async function imagesOf(ctx: KubeletContext): Promise<ContainerImage[]> {
+  const images = await ctx.cri.images.listImages();
+  return images
+    .map((image) => ({
+      names: [...(image.repoDigests ?? []), ...(image.repoTags ?? [])].slice(0, maxNamesEach),
+      sizeBytes: image.size ?? 0,
+    }))
+    .sort((a, b) => b.sizeBytes - a.sizeBytes)
+    .slice(0, maxImages);
+}
+
+async function problemsOf(ctx: KubeletContext, pleg: Pleg): Promise<string[]> {
+  const problems: string[] = [];
+  try {
+    const { status } = await ctx.cri.runtime.status();
+    for (const type of ['RuntimeReady', 'NetworkReady']) {
+      const condition = status?.conditions?.find((c) => c.type === type);
+      if (condition?.status) continue;
+      const what =
+        type === 'RuntimeReady' ? 'container runtime not ready' : 'container runtime network not ready';
+      problems.push(
+        `${what}: ${type}=false reason:${condition?.reason ?? ''} message:${condition?.message ?? ''}`,
+      );
+    }
+  } catch (error) {
+    problems.push(`container runtime is down: ${failureText(error)}`);
+  }
+  const seen = pleg.healthy();
+  if (!seen.ok) problems.push(`PLEG is not healthy: ${seen.message}`);
+  return problems;
+}
+
+export function runtimeHealth(deps: {
+  readonly ctx: KubeletContext;
+  readonly pleg: Pleg;
+  readonly stats: HostStats;
+  readonly diskPath: string;
+}): () => Promise<Omit<NodeHealth, 'now'>> {
+  return async () => {
+    const problems = await problemsOf(deps.ctx, deps.pleg);
+    return {
+      problems,
+      images: problems.length === 0 ? await imagesOf(deps.ctx) : [],
+      usage: await deps.stats.usage(),
+      disk: await deps.stats.disk(deps.diskPath),
+    };
+  };
+}

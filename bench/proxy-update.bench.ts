@@ -1,6 +1,7 @@
 // One Service changed among 10,000: the time until nftables has it.
 import type { Service } from '../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../src/api/generated/types/discovery-v1.ts';
+import { silentLogger } from '../src/component-base/logger.ts';
 import { linuxPacketFilter } from '../src/os/linux/nft-packet-filter.ts';
 import { linuxProcesses } from '../src/os/linux/processes-linux.ts';
 import { createNftablesBackend } from '../src/proxy/backends/nftables/nftables.ts';
@@ -32,7 +33,7 @@ const quantile = (list: readonly number[], q: number): number =>
 async function run(): Promise<readonly Measurement[]> {
   const packetFilter = linuxPacketFilter(linuxProcesses);
   try {
-    const backend = createNftablesBackend(packetFilter, '10.244.0.0/16');
+    const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', silentLogger);
     const started = performance.now();
     for (let i = 1; i <= count; i++)
       backend.set(`default/s${i}`, desiredRules(service(i), [slice(i, 0)], node));

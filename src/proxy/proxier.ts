@@ -60,7 +60,7 @@ class Proxier implements Proxy {
   constructor(options: ProxyOptions) {
     this.#options = options;
     this.#node = { name: options.nodeName, zone: options.zone };
-    this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR);
+    this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR, options.log);
     this.#services = options.informers.informer(servicesResource);
     this.#slices = options.informers.informer(endpointslices);
     this.#removeHandlers = [

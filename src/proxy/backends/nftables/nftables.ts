@@ -1,4 +1,5 @@
 // Applies rules of services to the node's packet filter: what changed, in one transaction, without reading back.
+import type { Logger } from '../../../component-base/logger.ts';
 import type { PacketFilter } from '../../../os/packet-filter.ts';
 import { type ServiceRules, frontendKey } from '../../rule-set.ts';
 import { type Fragment, type FragmentContext, fragmentOf } from './fragment.ts';
@@ -51,6 +52,7 @@ class FrontendOwners {
 class Backend implements NftablesBackend {
   readonly #packetFilter: PacketFilter;
   readonly #clusterCIDR: string;
+  readonly #log: Logger;
   readonly #wanted = new Map<string, ServiceRules>();
   readonly #fragments = new Map<string, Fragment>();
   readonly #dirty = new Set<string>();
@@ -62,7 +64,8 @@ class Backend implements NftablesBackend {
   #nextId = 1;
   #whole = true;
 
-  constructor(packetFilter: PacketFilter, clusterCIDR: string) {
+  constructor(packetFilter: PacketFilter, clusterCIDR: string, log: Logger) {
+    this.#log = log;
     this.#packetFilter = packetFilter;
     this.#clusterCIDR = clusterCIDR;
     this.#context = {
@@ -95,8 +98,9 @@ class Backend implements NftablesBackend {
     try {
       await this.#syncChanges();
       return false;
-    } catch {
+    } catch (error) {
       // the kernel has not what we believe: someone else wrote to our table
+      this.#log.warn({ error }, 'a change of service rules was refused; writing all of them anew');
       this.#whole = true;
       await this.#syncWhole();
       return true;
@@ -170,6 +174,10 @@ class Backend implements NftablesBackend {
   }
 }
 
-export function createNftablesBackend(packetFilter: PacketFilter, clusterCIDR: string): NftablesBackend {
-  return new Backend(packetFilter, clusterCIDR);
+export function createNftablesBackend(
+  packetFilter: PacketFilter,
+  clusterCIDR: string,
+  log: Logger,
+): NftablesBackend {
+  return new Backend(packetFilter, clusterCIDR, log);
 }

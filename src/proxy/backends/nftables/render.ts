@@ -11,13 +11,20 @@ import {
 const key = 'ip daddr . meta l4proto . th dport';
 const nodePortKey = 'meta l4proto . th dport';
 
+/**
+ * `typeof` only lends the types of its expressions (an index has none of its own), here with `tcp dport` for
+ * `th dport`: nft 1.0.6 can't read `th` back from the kernel, and would refuse every later rule that uses the map.
+ */
+const typeKey = 'ip daddr . meta l4proto . tcp dport';
+const nodePortTypeKey = 'meta l4proto . tcp dport';
+
 const mapTypes: Readonly<Record<MapName, string>> = {
   services: 'map services { type ipv4_addr . inet_proto . inet_service : verdict',
   nodeports: 'map nodeports { type inet_proto . inet_service : verdict',
-  endpoints: `map endpoints { typeof ${key} . numgen random mod 2 : ip daddr . th dport`,
-  'nodeport-endpoints': `map nodeport-endpoints { typeof ${nodePortKey} . numgen random mod 2 : ip daddr . th dport`,
-  'inside-endpoints': `map inside-endpoints { typeof ${key} . numgen random mod 2 : ip daddr . th dport`,
-  'nodeport-inside-endpoints': `map nodeport-inside-endpoints { typeof ${nodePortKey} . numgen random mod 2 : ip daddr . th dport`,
+  endpoints: `map endpoints { typeof ${typeKey} . numgen random mod 2 : ip daddr . tcp dport`,
+  'nodeport-endpoints': `map nodeport-endpoints { typeof ${nodePortTypeKey} . numgen random mod 2 : ip daddr . tcp dport`,
+  'inside-endpoints': `map inside-endpoints { typeof ${typeKey} . numgen random mod 2 : ip daddr . tcp dport`,
+  'nodeport-inside-endpoints': `map nodeport-inside-endpoints { typeof ${nodePortTypeKey} . numgen random mod 2 : ip daddr . tcp dport`,
   'no-endpoints': 'map no-endpoints { type ipv4_addr . inet_proto . inet_service : verdict',
   'no-nodeport-endpoints': 'map no-nodeport-endpoints { type inet_proto . inet_service : verdict',
   'cluster-ips': 'set cluster-ips { type ipv4_addr',

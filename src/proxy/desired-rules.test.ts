@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Service, ServiceSpec } from '../api/generated/types/core-v1.ts';
+import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
+import { staleFlows } from './conntrack-cleanup.ts';
+import { desiredRules } from './desired-rules.ts';
+import { type Outcome, type WalkedPacket, walk } from './testing/packet-walker.ts';
+
+const node = { name: 'n1', zone: 'a' };
+const here = { clusterCIDR: '10.244.0.0/16', addresses: ['172.30.0.2', '127.0.0.1'] };
+const pod = '10.244.1.9';
+const client = '198.51.100.2';
+const own = '172.30.0.2';
+
+const service = (spec: ServiceSpec, ingress?: { ip: string; ipMode?: string }[]): Service => ({
+  metadata: { name: 's', namespace: 'default' },
+  spec: { clusterIP: '10.96.0.1', ports: [{ port: 80 }], ...spec },
+  status: { loadBalancer: { ingress } },
+});
+const endpoint = (ip: string, nodeName: string, conditions = {}, more: Partial<Endpoint> = {}): Endpoint => ({
+  addresses: [ip],
+  nodeName,
+  conditions: { ready: true, serving: true, terminating: false, ...conditions },
+  ...more,
+});
+const slice = (
+  endpoints: Endpoint[],
+  ports = [{ name: '', port: 8080, protocol: 'TCP' }],
+): EndpointSlice => ({
+  metadata: { name: 's-1', namespace: 'default' },
+  addressType: 'IPv4',
+  endpoints,
+  ports,
+});
+const near = endpoint('10.244.1.2', 'n1');
+const far = endpoint('10.244.2.2', 'n2');
+
+function outcome(one: Service, endpoints: Endpoint[], packet: Partial<WalkedPacket>): Outcome {
+  const rules = desiredRules(one, [slice(endpoints)], node);
+  return walk([rules], { from: pod, to: '10.96.0.1', protocol: 'tcp', port: 80, ...packet }, here);
+}
+const to = (masqueraded: boolean, ...ips: string[]): Outcome => ({
+  kind: 'redirected',
+  to: ips.map((ip) => `${ip}:8080`),
+  masqueraded,
+});
+
+test('a ClusterIP keeps the address of pods and hides every other', () => {
+  assert.deepEqual(outcome(service({}), [near, far], {}), to(false, '10.244.1.2', '10.244.2.2'));
+  assert.deepEqual(outcome(service({}), [near, far], { from: own }), to(true, '10.244.1.2', '10.244.2.2'));
+  assert.deepEqual(outcome(service({}), [near], { from: '10.244.1.2' }), to(true, '10.244.1.2'), 'hairpin');
+});
+
+test('who has no endpoints is refused; a policy of Local without a pod here drops', () => {
+  assert.deepEqual(outcome(service({}), [], {}), { kind: 'rejected' });
+  assert.deepEqual(outcome(service({}), [near], { port: 81 }), { kind: 'rejected' });
+  assert.deepEqual(
+    outcome(service({ internalTrafficPolicy: 'Local' }), [near, far], {}),
+    to(false, '10.244.1.2'),
+  );
+  assert.deepEqual(outcome(service({ internalTrafficPolicy: 'Local' }), [far], {}), { kind: 'dropped' });
+  assert.deepEqual(outcome(service({ internalTrafficPolicy: 'Local' }), [], {}), { kind: 'rejected' });
+});
+
+test('a node port under both policies, from outside, from a pod and from the node', () => {
+  const spec = (externalTrafficPolicy: string): Service =>
+    service({ type: 'NodePort', externalTrafficPolicy, ports: [{ port: 80, nodePort: 30080 }] });
+  const at = { to: own, port: 30080 };
+  assert.deepEqual(
+    outcome(spec('Cluster'), [near, far], { ...at, from: client }),
+    to(true, '10.244.1.2', '10.244.2.2'),
+  );
+  assert.deepEqual(outcome(spec('Local'), [near, far], { ...at, from: client }), to(false, '10.244.1.2'));
+  assert.deepEqual(outcome(spec('Local'), [far], { ...at, from: client }), { kind: 'dropped' });
+  assert.deepEqual(outcome(spec('Local'), [far], at), to(false, '10.244.2.2'));
+  assert.deepEqual(outcome(spec('Local'), [far], { ...at, from: own }), to(true, '10.244.2.2'));
+  assert.deepEqual(outcome(spec('Local'), [], { ...at, from: client }), { kind: 'rejected' });
+  assert.deepEqual(outcome(spec('Cluster'), [near], { ...at, to: '127.0.0.1' }), { kind: 'untouched' });
+});
+
+test('external and load balancer addresses are served; source ranges keep others out; ipMode Proxy is left alone', () => {
+  const balanced = service(
+    { type: 'LoadBalancer', loadBalancerSourceRanges: ['198.51.100.0/24'], externalIPs: ['203.0.113.1'] },
+    [{ ip: '203.0.113.2' }, { ip: '203.0.113.3', ipMode: 'Proxy' }],
+  );
+  assert.deepEqual(
+    outcome(balanced, [far], { to: '203.0.113.1', from: '192.0.2.1' }),
+    to(true, '10.244.2.2'),
+  );
+  assert.deepEqual(outcome(balanced, [far], { to: '203.0.113.2', from: client }), to(true, '10.244.2.2'));
+  assert.deepEqual(outcome(balanced, [far], { to: '203.0.113.2', from: '192.0.2.1' }), { kind: 'dropped' });
+  assert.deepEqual(outcome(balanced, [far], { to: '203.0.113.3', from: client }), { kind: 'untouched' });
+});
+
+test('ready endpoints are used; when there are none, those that end but still serve', () => {
+  const ending = endpoint('10.244.2.3', 'n2', { ready: false, terminating: true });
+  const starting = endpoint('10.244.2.4', 'n2', { ready: false, serving: false });
+  assert.deepEqual(outcome(service({}), [near, ending, starting], {}), to(false, '10.244.1.2'));
+  assert.deepEqual(outcome(service({}), [ending, starting], {}), to(false, '10.244.2.3'));
+  assert.deepEqual(outcome(service({}), [starting], {}), { kind: 'rejected' });
+});
+
+test('hints choose a zone or a node only when every endpoint has them and one is for us', () => {
+  const zoned = (ip: string, zone: string): Endpoint =>
+    endpoint(ip, 'n2', {}, { hints: { forZones: [{ name: zone }] } });
+  const noded = (ip: string, name: string): Endpoint =>
+    endpoint(ip, name, {}, { hints: { forNodes: [{ name }] } });
+  assert.deepEqual(
+    outcome(service({}), [zoned('10.244.2.5', 'a'), zoned('10.244.2.6', 'b')], {}),
+    to(false, '10.244.2.5'),
+  );
+  assert.deepEqual(outcome(service({}), [zoned('10.244.2.6', 'b')], {}), to(false, '10.244.2.6'));
+  assert.deepEqual(
+    outcome(service({}), [zoned('10.244.2.5', 'a'), far], {}),
+    to(false, '10.244.2.2', '10.244.2.5'),
+  );
+  assert.deepEqual(
+    outcome(service({}), [noded('10.244.1.5', 'n1'), noded('10.244.2.6', 'n2')], {}),
+    to(false, '10.244.1.5'),
+  );
+});
+
+test('named ports are resolved slice by slice, and endpoints in two slices count once', () => {
+  const named = service({ ports: [{ name: 'http', port: 80, targetPort: 'web' }] });
+  const a = slice([near], [{ name: 'http', port: 8080, protocol: 'TCP' }]);
+  const b = slice([far, near], [{ name: 'http', port: 9090, protocol: 'TCP' }]);
+  const rules = desiredRules(
+    named,
+    [a, a, b, slice([far], [{ name: 'other', port: 1, protocol: 'TCP' }])],
+    node,
+  );
+  assert.deepEqual(
+    rules.frontends[0]!.backends.map((x) => `${x.ip}:${x.port}`),
+    ['10.244.1.2:8080', '10.244.1.2:9090', '10.244.2.2:9090'],
+  );
+});
+
+test('headless, ExternalName and foreign services have no rules; hostile addresses are left out', () => {
+  for (const one of [
+    service({ clusterIP: 'None' }),
+    service({ type: 'ExternalName', clusterIP: '' }),
+    {
+      ...service({}),
+      metadata: {
+        name: 's',
+        namespace: 'default',
+        labels: { 'service.kubernetes.io/service-proxy-name': 'x' },
+      },
+    },
+  ])
+    assert.deepEqual(desiredRules(one, [slice([near])], node).frontends, []);
+  const hostile = service({ externalIPs: ['1.2.3.4 } ; flush ruleset', '::1', ''] });
+  const rules = desiredRules(hostile, [slice([endpoint('10.0.0.1; drop', 'n1'), near])], node);
+  assert.deepEqual(
+    rules.frontends.map((f) => f.ip),
+    ['10.96.0.1'],
+  );
+  assert.deepEqual(
+    rules.frontends[0]!.backends.map((b) => b.ip),
+    ['10.244.1.2'],
+  );
+});
+
+test('UDP flows are ended that lead to endpoints that are gone, or that began before there were any', () => {
+  const udp = service({ ports: [{ port: 53, protocol: 'UDP' }] });
+  const rules = (...endpoints: Endpoint[]) =>
+    desiredRules(udp, [slice(endpoints, [{ name: '', port: 53, protocol: 'UDP' }])], node);
+  const at = { protocol: 'udp', destination: '10.96.0.1', destinationPort: 53 };
+  assert.deepEqual(staleFlows(rules(near, far), rules(far)), [{ ...at, redirectedTo: '10.244.1.2' }]);
+  assert.deepEqual(staleFlows(rules(near), undefined), [{ ...at, redirectedTo: '10.244.1.2' }]);
+  assert.deepEqual(staleFlows(rules(), rules(near)), [at]);
+  assert.deepEqual(staleFlows(rules(near), rules(near, far)), []);
+});

@@ -1,0 +1,122 @@
+// Random changes of services applied one by one give the same nftables table as writing it whole; foreign changes heal.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Service } from '../../src/api/generated/types/core-v1.ts';
+import type { EndpointSlice } from '../../src/api/generated/types/discovery-v1.ts';
+import { type Logger, silentLogger } from '../../src/component-base/logger.ts';
+import { linuxPacketFilter } from '../../src/os/linux/nft-packet-filter.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { runOrThrow } from '../../src/os/processes.ts';
+import { createNftablesBackend } from '../../src/proxy/backends/nftables/nftables.ts';
+import { desiredRules } from '../../src/proxy/desired-rules.ts';
+
+let refused = '';
+const log: Logger = {
+  ...silentLogger,
+  warn: (fields) => {
+    refused = String((fields as { error?: unknown }).error);
+  },
+};
+const packetFilter = linuxPacketFilter(linuxProcesses);
+after(() => packetFilter.close());
+const node = { name: 'n1', zone: undefined };
+
+interface NftObject {
+  readonly map?: { readonly name: string; readonly elem?: readonly unknown[] };
+  readonly set?: { readonly name: string; readonly elem?: readonly unknown[] };
+  readonly rule?: { readonly chain: string; readonly expr: readonly unknown[] };
+}
+
+/** Elements of maps and rules of chains that any element or rule leads to. */
+async function table(): Promise<unknown> {
+  const text = await runOrThrow(linuxProcesses, 'nft', ['-j', 'list', 'table', 'ip', 'porthole-proxy']);
+  const objects = (JSON.parse(text) as { nftables: NftObject[] }).nftables;
+  const maps: Record<string, string[]> = {};
+  const chains: Record<string, string[]> = {};
+  for (const { map, set, rule } of objects) {
+    const named = map ?? set;
+    if (named !== undefined) maps[named.name] = (named.elem ?? []).map((e) => JSON.stringify(e)).sort();
+    if (rule !== undefined) (chains[rule.chain] ??= []).push(JSON.stringify(rule.expr));
+  }
+  const reached = JSON.stringify(maps);
+  for (const name of Object.keys(chains))
+    if (/^(service|nodeport)-/.test(name) && !reached.includes(`"${name}"`)) delete chains[name];
+  return { maps, chains };
+}
+
+/** A small generator with a seed: failures repeat. */
+function generator(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+function randomService(uint: (below: number) => number, i: number): [Service, EndpointSlice] {
+  const protocol = uint(3) === 0 ? 'UDP' : 'TCP';
+  const type = ['ClusterIP', 'NodePort', 'LoadBalancer'][uint(3)]!;
+  const service: Service = {
+    metadata: { namespace: 'default', name: `s${i}` },
+    spec: {
+      type,
+      clusterIP: `10.96.0.${i + 1}`,
+      // now and then two services want the same
+      externalIPs: uint(4) === 0 ? [`203.0.113.${uint(3)}`] : [],
+      externalTrafficPolicy: uint(2) === 0 ? 'Local' : 'Cluster',
+      internalTrafficPolicy: uint(3) === 0 ? 'Local' : 'Cluster',
+      sessionAffinity: uint(3) === 0 ? 'ClientIP' : 'None',
+      loadBalancerSourceRanges: uint(2) === 0 ? ['198.51.100.0/24', '192.0.2.7/32'] : [],
+      sessionAffinityConfig: { clientIP: { timeoutSeconds: 100 + uint(2) } },
+      ports: [{ name: 'a', port: 80, protocol, nodePort: type === 'ClusterIP' ? 0 : 30000 + i }],
+    },
+    status: { loadBalancer: { ingress: [{ ip: `203.0.113.${100 + i}` }] } },
+  };
+  return [
+    service,
+    {
+      metadata: { namespace: 'default', name: `s${i}-1` },
+      addressType: 'IPv4',
+      ports: [{ name: 'a', port: 8080, protocol }],
+      endpoints: Array.from({ length: uint(4) }, () => ({
+        addresses: [`10.244.1.${2 + uint(6)}`],
+        nodeName: `n${1 + uint(2)}`,
+      })),
+    },
+  ];
+}
+
+test('after each of many random changes the table is what a whole rewrite would give', async () => {
+  const uint = generator(7);
+  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', log);
+  await backend.sync();
+  for (let round = 0; round < 12; round++) {
+    for (let step = 0; step < 15; step++) {
+      for (let n = 1 + uint(3); n > 0; n--) {
+        const i = uint(12);
+        const [service, slice] = randomService(uint, i);
+        backend.set(`default/s${i}`, uint(5) === 0 ? undefined : desiredRules(service, [slice], node));
+      }
+      assert.equal(await backend.sync(), false, `round ${round} step ${step}: ${refused}`);
+    }
+    const changed = await table();
+    backend.invalidate();
+    await backend.sync();
+    assert.deepEqual(changed, await table(), `round ${round}`);
+  }
+});
+
+test('when something else wrote to the table, the next change writes it whole', async () => {
+  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', log);
+  const [service, slice] = randomService(generator(1), 3);
+  backend.set('default/s3', desiredRules(service, [slice], node));
+  await backend.sync();
+  const good = await table();
+  await runOrThrow(linuxProcesses, 'nft', ['delete', 'table', 'ip', 'porthole-proxy']);
+  const [other, otherSlice] = randomService(generator(2), 4);
+  backend.set('default/s4', desiredRules(other, [otherSlice], node));
+  assert.equal(await backend.sync(), true);
+  backend.set('default/s4', undefined);
+  assert.equal(await backend.sync(), false);
+  assert.deepEqual(await table(), good);
+});

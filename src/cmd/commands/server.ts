@@ -1,8 +1,9 @@
 // porthole server: a control plane alone, in the foreground.
 import { Command, InvalidArgumentError } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
-import { clusterCidr, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
+import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { startServer } from '../compose/compose-server.ts';
+import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
 import { entryFile, isBundled } from '../setup/package-root.ts';
 import { pathToFileURL } from 'node:url';
 
@@ -14,9 +15,10 @@ interface Flags {
   readonly extraSan: readonly string[];
   readonly serviceClusterIpRange: string;
   readonly clusterCidr: string;
-  readonly clusterDns?: string;
+  readonly clusterDns: string;
   readonly clusterDomain: string;
   readonly clusterName: string;
+  readonly disable: readonly string[];
   readonly etcdServers?: string;
   readonly disableAdmissionPlugins: readonly string[];
   readonly logLevel: LogLevel;
@@ -40,9 +42,10 @@ export function serverCommand(): Command {
     .option('--extra-san <names>', 'more names and addresses of the serving certificate', list, [])
     .option('--service-cluster-ip-range <cidr>', 'addresses of Services', serviceCidr)
     .option('--cluster-cidr <cidr>', 'addresses of pods', clusterCidr)
-    .option('--cluster-dns <address>', 'address of the cluster DNS Service')
+    .option('--cluster-dns <address>', 'address of the cluster DNS Service', clusterDnsAddress)
     .option('--cluster-domain <domain>', 'domain of the cluster', clusterDomain)
     .option('--cluster-name <name>', 'name in the kubeconfig', 'porthole')
+    .option('--disable <parts>', 'parts that run elsewhere: dns, scheduler, controllers', list, [])
     .option('--etcd-servers <urls>', 'keep objects in etcd')
     .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list, [])
     .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
@@ -55,16 +58,27 @@ async function serve(flags: Flags): Promise<void> {
       '--etcd-servers is not supported yet: this server keeps its objects in SQLite below --data-dir',
     );
   }
+  const anywhere = flags.bindAddress === '0.0.0.0' || flags.bindAddress === '::';
+  const advertise = flags.advertiseAddress ?? (anywhere ? '127.0.0.1' : flags.bindAddress);
   const log = createLogger({ level: flags.logLevel, name: 'server' });
   const server = await startServer({
     dataDir: flags.dataDir,
     securePort: flags.securePort,
     bindAddress: flags.bindAddress,
-    ...(flags.advertiseAddress === undefined ? {} : { advertiseAddress: flags.advertiseAddress }),
+    advertiseAddress: advertise,
     extraSans: flags.extraSan,
     serviceCidr: flags.serviceClusterIpRange,
     clusterDomain: flags.clusterDomain,
     clusterName: flags.clusterName,
+    components: [
+      dnsComponent({
+        clusterIP: flags.clusterDns,
+        address: advertise,
+        clusterDomain: flags.clusterDomain,
+      }),
+      schedulerComponent(),
+      controllersComponent({ clusterCidrs: [flags.clusterCidr] }),
+    ].filter((component) => !flags.disable.includes(component.name)),
     disabledAdmission: flags.disableAdmissionPlugins,
     log,
     ...(isBundled()

@@ -12,7 +12,12 @@ import type { Logger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
-import { type ControlPlane, createControlPlane, firstAddressOf } from '../../controlplane/control-plane.ts';
+import {
+  type ControlPlane,
+  createControlPlane,
+  firstAddressOf,
+  loopbackUser,
+} from '../../controlplane/control-plane.ts';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { openPki, type Pki } from '../../controlplane/pki.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
@@ -78,12 +83,6 @@ export interface RunningServer {
 
 const isIp = (text: string): boolean => /^[0-9.]+$/.test(text) || text.includes(':');
 const anyAddress: readonly string[] = ['0.0.0.0', '::', ''];
-
-/** Reads for all components together. */
-const informerUser: UserInfo = {
-  name: 'system:kube-controller-manager',
-  groups: ['system:masters', 'system:authenticated'],
-};
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { dataDir, log } = options;
@@ -167,7 +166,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   const ending = new AbortController();
   const informers = createInformerFactory({
-    client: controlPlane.clientFor(informerUser),
+    client: controlPlane.clientFor(loopbackUser),
     clock,
     random,
     log,

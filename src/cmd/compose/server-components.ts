@@ -1,0 +1,83 @@
+// What runs beside the API server in one process: cluster DNS, scheduler, controllers; each a client like any other.
+import { readFileSync } from 'node:fs';
+import { createEventRecorder } from '../../client/event-recorder.ts';
+import { startControllers } from '../../controllers/start-controllers.ts';
+import { loopbackUser } from '../../controlplane/control-plane.ts';
+import { startDns } from '../../network/dns/dns-server.ts';
+import { ensureDnsService } from '../../network/dns/dns-service.ts';
+import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
+import { schedulerName, startScheduler } from '../../scheduler/scheduler.ts';
+import type { ServerComponent } from './compose-server.ts';
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+export function controllersComponent(options: { readonly clusterCidrs: readonly string[] }): ServerComponent {
+  return {
+    name: 'controllers',
+    async start({ clientFor, clock, random, log, informers, rootCaPem, signal }) {
+      const running = startControllers(
+        { clientFor, clock, random, log, informers, signal },
+        { rootCA: rootCaPem, clusterCIDRs: options.clusterCidrs },
+      );
+      await running.ready;
+      return { done: running.done };
+    },
+  };
+}
+
+export function schedulerComponent(): ServerComponent {
+  return {
+    name: 'scheduler',
+    async start({ clientFor, clock, random, log, informers, signal }) {
+      const client = clientFor({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
+      const events = createEventRecorder({ client, clock, log }, { component: schedulerName });
+      const scheduler = startScheduler({ client, informers, events, clock, random, log });
+      return { done: aborted(signal).then(() => scheduler.stop()) };
+    },
+  };
+}
+
+function machineResolvers(): string {
+  try {
+    return readFileSync('/etc/resolv.conf', 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+export function dnsComponent(options: {
+  /** Of the Service kube-dns. */
+  readonly clusterIP: string;
+  /** Where the server listens; pods reach it through the Service. */
+  readonly address: string;
+  readonly clusterDomain: string;
+}): ServerComponent {
+  return {
+    name: 'dns',
+    async start({ clientFor, clock, random, log, informers, signal }) {
+      const { address, clusterDomain, clusterIP } = options;
+      const listener = await startDns({
+        informers,
+        address,
+        port: 0,
+        clusterDomain,
+        upstreams: upstreamsOf(machineResolvers(), [clusterIP]),
+        clock,
+        random,
+        log,
+      });
+      try {
+        await ensureDnsService(clientFor(loopbackUser), { clusterIP, address, port: listener.port });
+      } catch (error) {
+        await listener.close();
+        throw error;
+      }
+      return { done: aborted(signal).then(() => listener.close()) };
+    },
+  };
+}

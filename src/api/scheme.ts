@@ -9,7 +9,9 @@ import type {
 import { ageOf } from '../apimachinery/human-duration.ts';
 import { meta } from '../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../apimachinery/kind-behaviour.ts';
+import type { PlanSource } from '../apimachinery/plan.ts';
 import { createPlans } from '../apimachinery/schema-plan.ts';
+import { strategyOf } from './meta/strategy.ts';
 import { behaviours } from './registry.ts';
 import data from './schema/resources.json' with { type: 'json' };
 import { schemaSource, typeOfKind } from './schema-source.ts';
@@ -39,7 +41,7 @@ const nameAndAge: readonly ColumnDefinition[] = [
 const kindOf = (own: ResourceData, gvk: GroupVersionKind): GroupVersionKind =>
   gvk.group === '' && gvk.version === '' ? { group: own.group, version: own.version, kind: gvk.kind } : gvk;
 
-function declare(resource: ResourceData, behaviour: KindBehaviour): ResourceDeclaration {
+function declare(resource: ResourceData, behaviour: KindBehaviour, plans: PlanSource): ResourceDeclaration {
   const { group, version } = resource;
   const kind = resource.responseKind.kind;
   const type = typeOfKind({ group, version, kind });
@@ -67,7 +69,7 @@ function declare(resource: ResourceData, behaviour: KindBehaviour): ResourceDecl
       kind: kindOf(resource, s.responseKind),
       verbs: s.verbs,
     })),
-    strategy: behaviour.strategy ?? {},
+    strategy: strategyOf(behaviour, type, plans, hasStatus),
     virtual: behaviour.virtual ?? false,
     hasStatus,
     hasGeneration: behaviour.hasGeneration ?? false,
@@ -87,8 +89,13 @@ function declare(resource: ResourceData, behaviour: KindBehaviour): ResourceDecl
 
 /** All built-in kinds. Made once a server; CRDs are put beside it by whoever serves them. */
 export function createScheme(): Scheme {
+  const plans = createPlans(schemaSource);
   const all = (data as unknown as readonly ResourceData[]).map((r) =>
-    declare(r, behaviours[`${r.group}/${r.version}`]?.[r.resource] ?? {}),
+    declare(
+      r,
+      behaviours[r.group === '' ? `/${r.version}` : `${r.group}/${r.version}`]?.[r.resource] ?? {},
+      plans,
+    ),
   );
   const byResource = new Map(all.map((d) => [`${d.group}/${d.version}/${d.resource}`, d]));
   const byKind = new Map(all.map((d) => [`${d.group}/${d.version}/${d.kind}`, d]));
@@ -98,6 +105,6 @@ export function createScheme(): Scheme {
     resource: (group, version, resource) => byResource.get(`${group}/${version}/${resource}`),
     kind: (gvk) => byKind.get(`${gvk.group}/${gvk.version}/${gvk.kind}`),
     typeOf: typeOfKind,
-    plans: createPlans(schemaSource),
+    plans,
   };
 }

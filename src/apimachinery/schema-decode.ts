@@ -80,6 +80,12 @@ function isEmpty(object: JsonObject): boolean {
   return true;
 }
 
+/** Sets the top fields' static defaults that are missing: `status: {}` and the like. */
+export function staticDefaults(plans: PlanSource, type: string, object: JsonObject): void {
+  const plan = plans.plan(type);
+  if (plan?.kind === 'struct') setDefaults(plan, object);
+}
+
 function setDefaults(plan: StructPlan, object: JsonObject): void {
   for (const [name, value, node] of plan.defaults) {
     if (object[name] !== undefined) continue;

@@ -5,6 +5,7 @@ import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { podDefaults } from './pod-defaults.ts';
 import { podQosClass } from './pod-qos.ts';
 import { podRow } from './pod-row.ts';
+import { validatePodCreate, validatePodUpdate } from './validate-pod.ts';
 
 function selectableFields(pod: JsonObject): Record<string, string> {
   const podSpec = spec(pod);
@@ -48,9 +49,12 @@ export const pod: KindBehaviour = {
   row: podRow,
   selectableFields,
   hasGeneration: true,
+  ownUpdateRules: true,
   strategy: {
     applyDefaults: podDefaults,
     prepareForCreate,
+    validate: validatePodCreate,
+    validateUpdate: (pod, old, { subresource }) => validatePodUpdate(pod, old, subresource),
     gracePeriodSeconds,
     defaultGarbageCollection: 'background',
   },

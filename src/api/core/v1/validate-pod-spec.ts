@@ -1,0 +1,189 @@
+// A PodSpec, in a pod or in the template of a workload.
+import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
+import { arr, isObject, num, obj, objs, str, strs } from '../../../apimachinery/json-access.ts';
+import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
+import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { each, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
+import { dnsLabel, dnsSubdomain, ipErrors } from '../../../apimachinery/validation/names.ts';
+import type { PodFacts } from './validate-container.ts';
+import {
+  idErrors,
+  profileErrors,
+  validateContainers,
+  validateEphemeralContainers,
+  validateInitContainers,
+} from './validate-container.ts';
+import { claimNames, validateResources } from './validate-resources.ts';
+import {
+  validateAffinity,
+  validateGates,
+  validateNodeLabels,
+  validateSpread,
+  validateTolerations,
+} from './validate-scheduling.ts';
+import { validateVolumes, volumeNames } from './validate-volumes.ts';
+import {
+  validateHostProcess,
+  validateOs,
+  validateStopSignals,
+  validateWindowsOptions,
+} from './validate-windows.ts';
+
+export const restartPolicies: readonly string[] = ['Always', 'Never', 'OnFailure'];
+const dnsPolicies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
+
+export function validatePodSpec(podSpec: JsonObject, path: string): Errors {
+  const errors: Errors = [];
+  const facts: PodFacts = {
+    volumes: volumeNames(podSpec),
+    claims: claimNames(podSpec),
+    hostNetwork: podSpec['hostNetwork'] === true,
+  };
+  errors.push(...validateVolumes(podSpec, path));
+  errors.push(...validateContainers(podSpec, path, facts));
+  errors.push(...validateInitContainers(podSpec, path, facts));
+  errors.push(...validateEphemeralContainers(podSpec, path, facts));
+  if (podSpec['resources'] !== undefined)
+    errors.push(...validateResources(`${path}.resources`, obj(podSpec['resources'])));
+  if (str(podSpec['restartPolicy']) === '') errors.push(required(`${path}.restartPolicy`));
+  else errors.push(...oneOf(`${path}.restartPolicy`, podSpec['restartPolicy'], restartPolicies));
+  errors.push(...dnsErrors(podSpec, path));
+  errors.push(...validateNodeLabels(podSpec['nodeSelector'], `${path}.nodeSelector`));
+  errors.push(...securityErrors(podSpec, `${path}.securityContext`));
+  objs(podSpec['imagePullSecrets']).forEach((secret, i) => {
+    if (str(secret['name']) === '') errors.push(required(`${path}.imagePullSecrets[${i}].name`));
+  });
+  errors.push(...validateAffinity(podSpec['affinity'], `${path}.affinity`));
+  objs(podSpec['readinessGates']).forEach((gate, i) => {
+    errors.push(
+      ...each(`${path}.readinessGates[${i}].conditionType`, gate['conditionType'] ?? '', qualifiedNameErrors),
+    );
+  });
+  errors.push(...validateGates(podSpec['schedulingGates'], `${path}.schedulingGates`));
+  if (arr(podSpec['schedulingGates']).length > 0 && str(podSpec['nodeName']) !== '')
+    errors.push(forbidden(`${path}.nodeName`, 'cannot be set until all schedulingGates have been cleared'));
+  errors.push(...optional(`${path}.serviceAccountName`, podSpec['serviceAccountName'], dnsSubdomain));
+  errors.push(...optional(`${path}.nodeName`, podSpec['nodeName'], dnsSubdomain));
+  const deadline = podSpec['activeDeadlineSeconds'];
+  if (deadline !== undefined && (num(deadline) < 1 || num(deadline) > 2147483647))
+    errors.push(
+      invalid(`${path}.activeDeadlineSeconds`, deadline, 'must be between 1 and 2147483647, inclusive'),
+    );
+  errors.push(...optional(`${path}.hostname`, podSpec['hostname'], dnsLabel));
+  errors.push(...optional(`${path}.subdomain`, podSpec['subdomain'], dnsLabel));
+  errors.push(...validateTolerations(podSpec['tolerations'], `${path}.tolerations`));
+  errors.push(...hostAliasErrors(podSpec['hostAliases'], `${path}.hostAliases`));
+  errors.push(...optional(`${path}.priorityClassName`, podSpec['priorityClassName'], dnsSubdomain));
+  errors.push(...optional(`${path}.runtimeClassName`, podSpec['runtimeClassName'], dnsSubdomain));
+  if (podSpec['preemptionPolicy'] !== undefined)
+    errors.push(
+      ...oneOf(`${path}.preemptionPolicy`, podSpec['preemptionPolicy'], ['Never', 'PreemptLowerPriority']),
+    );
+  errors.push(...validateSpread(podSpec['topologySpreadConstraints'], `${path}.topologySpreadConstraints`));
+  errors.push(
+    ...validateOs(podSpec, path),
+    ...validateStopSignals(podSpec, path),
+    ...validateHostProcess(podSpec, path),
+  );
+  return errors;
+}
+
+const maxNameservers = 3;
+const maxSearches = 32;
+const maxSearchCharacters = 2048;
+
+function dnsErrors(podSpec: JsonObject, path: string): Errors {
+  const policy = str(podSpec['dnsPolicy']);
+  const errors: Errors =
+    policy === '' ? [required(`${path}.dnsPolicy`)] : oneOf(`${path}.dnsPolicy`, policy, dnsPolicies);
+  const config = podSpec['dnsConfig'];
+  const at = `${path}.dnsConfig`;
+  if (policy === 'None' && !isObject(config))
+    return [...errors, required(at, 'must provide `dnsConfig` when `dnsPolicy` is None')];
+  if (!isObject(config)) return errors;
+  const servers = strs(config['nameservers']);
+  if (policy === 'None' && servers.length === 0)
+    errors.push(
+      required(`${at}.nameservers`, 'must provide at least one DNS nameserver when `dnsPolicy` is None'),
+    );
+  if (servers.length > maxNameservers)
+    errors.push(
+      invalid(`${at}.nameservers`, servers, `must not have more than ${maxNameservers} nameservers`),
+    );
+  servers.forEach((server, i) => {
+    errors.push(...each(`${at}.nameservers[${i}]`, server, ipErrors));
+  });
+  const searches = strs(config['searches']);
+  if (searches.length > maxSearches)
+    errors.push(invalid(`${at}.searches`, searches, `must not have more than ${maxSearches} search paths`));
+  if (searches.join(' ').length > maxSearchCharacters)
+    errors.push(
+      invalid(
+        `${at}.searches`,
+        searches,
+        `must not have more than ${maxSearchCharacters} characters (including spaces) in the search list`,
+      ),
+    );
+  searches.forEach((search, i) => {
+    const name = search.endsWith('.') ? search.slice(0, -1) : search;
+    if (search !== '.') errors.push(...each(`${at}.searches[${i}]`, name.replaceAll('_', 'x'), dnsSubdomain));
+  });
+  objs(config['options']).forEach((option, i) => {
+    if (str(option['name']) === '') errors.push(required(`${at}.options[${i}]`, 'must not be empty'));
+  });
+  return errors;
+}
+
+function hostAliasErrors(aliases: Json | undefined, path: string): Errors {
+  return objs(aliases).flatMap((alias, i) => [
+    ...each(`${path}[${i}].ip`, alias['ip'] ?? '', ipErrors),
+    ...strs(alias['hostnames']).flatMap((name) => each(`${path}[${i}].hostnames`, name, dnsSubdomain)),
+  ]);
+}
+
+const sysctlName = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
+const sysctlFormat = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$';
+
+function securityErrors(podSpec: JsonObject, at: string): Errors {
+  const context = obj(podSpec['securityContext']);
+  const errors: Errors = [];
+  for (const id of ['fsGroup', 'runAsUser', 'runAsGroup'])
+    errors.push(...idErrors(`${at}.${id}`, context[id]));
+  arr(context['supplementalGroups']).forEach((group, i) => {
+    errors.push(...idErrors(`${at}.supplementalGroups[${i}]`, group));
+  });
+  if (podSpec['shareProcessNamespace'] === true && podSpec['hostPID'] === true)
+    errors.push(
+      invalid(
+        `${at}.shareProcessNamespace`,
+        true,
+        'ShareProcessNamespace and HostPID cannot both be enabled',
+      ),
+    );
+  const names = new Set<string>();
+  objs(context['sysctls']).forEach((sysctl, i) => {
+    const name = str(sysctl['name']);
+    const here = `${at}.sysctls[${i}].name`;
+    if (name === '') errors.push(required(here));
+    else if (name.length > 253 || !sysctlName.test(name))
+      errors.push(invalid(here, name, `must have at most 253 characters and match regex ${sysctlFormat}`));
+    else if (names.has(name))
+      errors.push({
+        type: 'FieldValueDuplicate',
+        field: here,
+        message: `Duplicate value: ${JSON.stringify(name)}`,
+      });
+    names.add(name);
+  });
+  if (context['fsGroupChangePolicy'] !== undefined)
+    errors.push(
+      ...oneOf(`${at}.fsGroupChangePolicy`, context['fsGroupChangePolicy'], ['Always', 'OnRootMismatch']),
+    );
+  errors.push(
+    ...profileErrors(`${at}.seccompProfile`, context['seccompProfile']),
+    ...profileErrors(`${at}.appArmorProfile`, context['appArmorProfile']),
+  );
+  errors.push(...validateWindowsOptions(`${at}.windowsOptions`, context['windowsOptions']));
+  return errors;
+}

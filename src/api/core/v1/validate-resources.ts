@@ -1,0 +1,120 @@
+// Requests and limits of containers: known names, sane amounts, requests within limits.
+import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import { duplicate, invalid, required } from '../../../apimachinery/field-error.ts';
+import { arr, obj, objs, str } from '../../../apimachinery/json-access.ts';
+import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
+import type { Quantity } from '../../../apimachinery/quantity.ts';
+import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
+import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { notNegative } from '../../../apimachinery/validation/checks.ts';
+
+const standard = new Set(['cpu', 'memory', 'ephemeral-storage']);
+const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
+const isExtended = (name: string): boolean =>
+  name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+/** Whole units only: everything but what the node itself divides. */
+const isInteger = (name: string): boolean => !standard.has(name);
+
+export function validateQuantity(field: string, value: Json | undefined, name: string): Errors {
+  const quantity = tryParseQuantity(value);
+  if (!quantity) return [];
+  if (quantity.nano < 0n) return [invalid(field, str(value) || String(value), notNegative)];
+  if (isInteger(name) && quantity.nano % 1_000_000_000n !== 0n)
+    return [invalid(field, str(value) || String(value), 'must be an integer')];
+  return [];
+}
+
+function nameErrors(field: string, name: string): Errors {
+  const errors = qualifiedNameErrors(name).map((why) => invalid(field, name, why));
+  if (errors.length > 0) return errors;
+  if (!name.includes('/') && !standard.has(name) && !isHugePages(name))
+    return [invalid(field, name, 'must be a standard resource for containers')];
+  return [];
+}
+
+export function validateResources(
+  field: string,
+  resources: JsonObject,
+  claims?: ReadonlySet<string>,
+): Errors {
+  const errors: Errors = [];
+  const limits = obj(resources['limits']);
+  const requests = obj(resources['requests']);
+  for (const name of Object.keys(limits).sort()) {
+    errors.push(
+      ...nameErrors(`${field}.limits`, name),
+      ...validateQuantity(`${field}.limits[${name}]`, limits[name], name),
+    );
+  }
+  for (const name of Object.keys(requests).sort()) {
+    errors.push(
+      ...nameErrors(`${field}.requests`, name),
+      ...validateQuantity(`${field}.requests[${name}]`, requests[name], name),
+    );
+    errors.push(...withinLimit(field, name, requests[name], limits));
+  }
+  for (const name of Object.keys(limits))
+    if (
+      isHugePages(name) &&
+      !('cpu' in requests) &&
+      !('memory' in requests) &&
+      !('cpu' in limits) &&
+      !('memory' in limits)
+    ) {
+      errors.push({
+        type: 'FieldValueForbidden',
+        field,
+        message: 'Forbidden: HugePages require cpu or memory',
+      });
+      break;
+    }
+  const names = new Set<string>();
+  objs(resources['claims']).forEach((claim, i) => {
+    const name = str(claim['name']);
+    if (name === '') errors.push(required(`${field}.claims[${i}]`));
+    else if (names.has(`${name}/${str(claim['request'])}`))
+      errors.push(duplicate(`${field}.claims[${i}]`, name));
+    else if (claims && !claims.has(name))
+      errors.push({
+        type: 'FieldValueNotFound',
+        field: `${field}.claims[${i}].name`,
+        message: `Not found: ${JSON.stringify(name)}`,
+      });
+    names.add(`${name}/${str(claim['request'])}`);
+  });
+  return errors;
+}
+
+function withinLimit(field: string, name: string, value: Json | undefined, limits: JsonObject): Errors {
+  const request = tryParseQuantity(value);
+  const limit: Quantity | undefined = Object.hasOwn(limits, name)
+    ? tryParseQuantity(limits[name])
+    : undefined;
+  const extended = isExtended(name) || isHugePages(name);
+  if (!limit)
+    return extended
+      ? [required(`${field}.limits`, 'Limit must be set for non overcommitable resources')]
+      : [];
+  if (!request) return [];
+  if (extended && compareQuantities(request, limit) !== 0)
+    return [
+      invalid(
+        `${field}.requests`,
+        String(value),
+        `must be equal to ${name} limit of ${String(limits[name])}`,
+      ),
+    ];
+  if (compareQuantities(request, limit) > 0)
+    return [
+      invalid(
+        `${field}.requests`,
+        String(value),
+        `must be less than or equal to ${name} limit of ${String(limits[name])}`,
+      ),
+    ];
+  return [];
+}
+
+/** Names of the claims that a pod's containers may use. */
+export const claimNames = (podSpec: JsonObject): ReadonlySet<string> =>
+  new Set(arr(podSpec['resourceClaims']).map((c) => str(obj(c)['name'])));

@@ -1,0 +1,50 @@
+// The strategy that the server sees: a kind's own rules, joined with those of names and of the schema.
+import type { JsonObject, Strategy } from '../../apimachinery/declaration.ts';
+import type { FieldError } from '../../apimachinery/field-error.ts';
+import { invalid } from '../../apimachinery/field-error.ts';
+import { nameOf } from '../../apimachinery/json-access.ts';
+import type { KindBehaviour } from '../../apimachinery/kind-behaviour.ts';
+import type { PlanSource } from '../../apimachinery/plan.ts';
+import { staticDefaults } from '../../apimachinery/schema-decode.ts';
+import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
+import { schemaErrors } from '../../apimachinery/validation/schema-rules.ts';
+
+export function strategyOf(
+  behaviour: KindBehaviour,
+  type: string,
+  plans: PlanSource,
+  hasStatus: boolean,
+): Strategy {
+  const own = behaviour.strategy ?? {};
+  const nameRule = behaviour.nameRule ?? dnsSubdomain;
+  const nameErrors = (object: JsonObject): FieldError[] => {
+    const name = nameOf(object);
+    return name === '' ? [] : nameRule(name).map((why) => invalid('metadata.name', name, why));
+  };
+  /** What the schema says of fields that the kind's own rules have not spoken of. */
+  const complete = (errors: readonly FieldError[], object: JsonObject): FieldError[] => [
+    ...errors,
+    ...schemaErrors(plans, type, object).filter((e) => !errors.some((o) => covers(o.field, e.field))),
+  ];
+  return {
+    ...own,
+    prepareForCreate(object, context) {
+      own.prepareForCreate?.(object, context);
+      if (hasStatus && object['status'] === undefined) staticDefaults(plans, type, object);
+    },
+    validate: (object) =>
+      behaviour.virtual
+        ? (own.validate?.(object) ?? [])
+        : [...nameErrors(object), ...complete(own.validate?.(object) ?? [], object)],
+    validateUpdate(object, old, context) {
+      const change = own.validateUpdate?.(object, old, context) ?? [];
+      if (context.subresource !== '') return change;
+      if (behaviour.ownUpdateRules) return complete(change, object);
+      const rules = own.validate?.(object) ?? [];
+      return complete([...rules, ...change], object);
+    },
+  };
+}
+
+/** True when an error at `a` already speaks of `b`: the same field or one that holds it. */
+const covers = (a: string, b: string): boolean => a === b || b.startsWith(`${a}.`) || b.startsWith(`${a}[`);

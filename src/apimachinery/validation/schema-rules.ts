@@ -1,0 +1,60 @@
+// Rules that the schema itself states: required fields are there, enumerated ones hold a known value.
+import type { Json, JsonObject } from '../declaration.ts';
+import type { FieldError } from '../field-error.ts';
+import { notSupported, required } from '../field-error.ts';
+import type { PlanNode, PlanSource, StructPlan } from '../plan.ts';
+
+/** Texts that may be empty although they must be there. */
+const mayBeEmpty = new Set(['value', 'message', 'reason', 'token', 'audience', 'service', 'apiGroup']);
+const maxErrors = 50;
+
+/** Walks everything but metadata and status, which have their own rules. */
+export function schemaErrors(plans: PlanSource, type: string, object: JsonObject): FieldError[] {
+  const plan = plans.plan(type);
+  const errors: FieldError[] = [];
+  if (plan?.kind !== 'struct') return errors;
+  checkStruct(plan, object, '', errors, true);
+  return errors;
+}
+
+function checkStruct(
+  plan: StructPlan,
+  object: JsonObject,
+  path: string,
+  errors: FieldError[],
+  root: boolean,
+): void {
+  for (const field of plan.fields.values()) {
+    if (root && (field.name === 'metadata' || field.name === 'status')) continue;
+    if (errors.length >= maxErrors) return;
+    const at = path === '' ? field.name : `${path}.${field.name}`;
+    const value = Object.hasOwn(object, field.name) ? object[field.name] : undefined;
+    if (value === undefined || value === null) {
+      if (field.required) errors.push(required(at));
+    } else if (value === '' && field.node.kind === 'scalar') {
+      if (field.required && !mayBeEmpty.has(field.name)) errors.push(required(at));
+    } else checkValue(field.node, value, at, errors);
+  }
+}
+
+function checkValue(node: PlanNode, value: Json, path: string, errors: FieldError[]): void {
+  if (node.kind === 'scalar') {
+    if (node.enum && typeof value === 'string' && !node.enum.includes(value))
+      errors.push(notSupported(path, value, node.enum));
+  } else if (node.kind === 'struct') {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      checkStruct(node, value, path, errors, false);
+  } else if (node.kind === 'array' && Array.isArray(value)) {
+    for (let i = 0; i < value.length && errors.length < maxErrors; i++) {
+      const item = value[i];
+      if (item !== null && item !== undefined) checkValue(node.items, item, `${path}[${i}]`, errors);
+    }
+  } else if (
+    node.kind === 'map' &&
+    node.values.kind !== 'scalar' &&
+    typeof value === 'object' &&
+    value !== null
+  )
+    for (const [key, item] of Object.entries(value))
+      if (item !== null && item !== undefined) checkValue(node.values, item, `${path}[${key}]`, errors);
+}

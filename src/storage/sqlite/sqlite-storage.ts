@@ -63,7 +63,7 @@ interface Decided {
 }
 
 /** One sync takes no more than this; the rest waits for the next. */
-const maxBatchBytes = 16 << 20;
+const maxBatchBytes = 4 << 20;
 /** Compaction reaches the file in steps of this many revisions. */
 const compactionStep = 2_000;
 

@@ -6,6 +6,8 @@ import type { FromWriter, HistoryRow, LoadedRow, ToWriter, WriterOptions } from 
 import { openingId } from './writer-protocol.ts';
 
 const chunkRows = 1_000;
+/** Watchers that come back after a restart were seconds behind, not hours: more history would only fill memory. */
+const maxReloaded = 10_000;
 
 function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): void {
   const send = (message: FromWriter, transfer: ArrayBuffer[] = []): void =>
@@ -24,7 +26,8 @@ function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): vo
   let compactTo = 0;
   try {
     database = new Database(options.directory);
-    const { revision, floor } = database.meta();
+    const { revision, floor: kept } = database.meta();
+    const floor = Math.max(kept, revision - maxReloaded);
     sendRows(database.rows(), (rows: LoadedRow[], transfer) => send({ type: 'rows', rows }, transfer));
     sendRows(database.history(floor), (rows: HistoryRow[], transfer) =>
       send({ type: 'history', rows }, transfer),

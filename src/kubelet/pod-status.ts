@@ -7,7 +7,7 @@ import type {
   PodStatus,
 } from '../api/generated/types/core-v1.ts';
 import { rfc3339 } from '../base/clock.ts';
-import { type ObservedContainer, type ObservedPod, readySandbox } from './observed-pod.ts';
+import { type ObservedContainer, type ObservedPod, readySandbox, runningContainers } from './observed-pod.ts';
 import { type AnyContainer, isHostNetwork, isSidecar } from './pod-format.ts';
 import { type PodPhase, podConditions, podPhase } from './pod-phase.ts';
 import { qosClass } from './resources/qos.ts';
@@ -197,7 +197,12 @@ export function podStatusFrom(input: StatusInput): PodStatus {
   // A terminal phase is never left.
   const settled: PodPhase | undefined =
     current === 'Succeeded' ? 'Succeeded' : current === 'Failed' ? 'Failed' : undefined;
-  const phase: PodPhase = settled ?? (verdict ? 'Failed' : podPhase(phaseInput));
+  const computed: PodPhase = settled ?? (verdict ? 'Failed' : podPhase(phaseInput));
+  // While anything of it still runs (a sidecar, a program that was told to end) a pod is not over.
+  const isOver = computed === 'Succeeded' || computed === 'Failed';
+  const early =
+    isOver && settled === undefined && !input.terminal && runningContainers(input.observed).length > 0;
+  const phase: PodPhase = early ? 'Running' : computed;
   const { generation } = pod.metadata;
   const reason =
     verdict ??

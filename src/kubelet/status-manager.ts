@@ -30,9 +30,10 @@ const retryMs = 1000;
 
 /** A strategic merge keeps what is not named, so what must go is named as null. */
 export function statusPatch(pod: Pod, status: PodStatus): object {
+  const conditions = status.conditions?.map((c) => ({ reason: null, message: null, ...c }));
   return {
     metadata: { uid: podUid(pod) },
-    status: { reason: null, message: null, ...status },
+    status: { reason: null, message: null, ...status, ...(conditions ? { conditions } : {}) },
   };
 }
 

@@ -1,16 +1,16 @@
 // Images on the nodes of a running cluster: what fits a node is loaded into its containerd.
-
-import { inspectArchive } from '../../images/inspect-archive.ts';
+import { matchWindowsImage } from '../../component-helpers/windows-image-match.ts';
+import { type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
 import { loadImage } from '../../images/load-image.ts';
 import { type SampleImage, sampleImages } from '../../images/sample-images.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { runOrThrow } from '../../os/processes.ts';
 import type { Progress } from '../progress.ts';
-import { type ClusterState, clusterPaths, type NodeRecord, readClusterState } from './cluster-state.ts';
+import { clusterPaths, type NodeRecord, readClusterState } from './cluster-state.ts';
 import { nodeLayout } from './node-layout.ts';
 import { nativeDir } from './prepare-machine.ts';
 
-export interface LoadedImage {
+export interface NodeImage {
   readonly node: string;
   readonly image: string;
 }
@@ -25,55 +25,86 @@ interface Target extends NodeRecord {
   readonly address: string;
 }
 
-function targetsOf(where: Where): { readonly state: ClusterState; readonly targets: readonly Target[] } {
+function targetsOf(where: Where): Target[] {
   const paths = clusterPaths(where.home, where.name);
   const state = readClusterState(paths);
-  if (!state)
-    throw new Error(
-      `there is no cluster ${JSON.stringify(where.name)}; make it with: porthole up --name ${where.name}`,
-    );
-  if (state.runtime !== 'containerd')
-    throw new Error(`cluster ${JSON.stringify(where.name)} has the simulated runtime: it needs no images`);
-  return {
-    state,
-    targets: state.nodes.map((node) => ({
-      ...node,
-      address: nodeLayout(paths.node(node.name)).containerdSocket,
-    })),
-  };
+  if (!state) throw new Error(`there is no cluster ${JSON.stringify(where.name)}; make it with: porthole up --name ${where.name}`);
+  if (state.runtime !== 'containerd') throw new Error(`cluster ${JSON.stringify(where.name)} has the simulated runtime: it needs no images`);
+  return state.nodes.map((node) => ({ ...node, address: nodeLayout(paths.node(node.name)).containerdSocket }));
 }
 
-const fits = (image: SampleImage, node: NodeRecord): boolean => image.platform.startsWith(`${node.os}/`);
+/** Why no platform of the image runs on the node; undefined when one does. */
+export function reasonAgainst(image: CheckedImage, node: Pick<NodeRecord, 'os' | 'windowsBuild'>): string | undefined {
+  const sameSystem = image.platforms.filter((platform) => platform.os === node.os && platform.architecture === 'amd64');
+  if (sameSystem.length === 0) {
+    return `it is for ${image.platforms.map((platform) => `${platform.os}/${platform.architecture}`).join(', ') || 'no known platform'}, the node is ${node.os}/amd64`;
+  }
+  if (node.os === 'linux') return undefined;
+  const matches = sameSystem.map((platform) => matchWindowsImage(node.windowsBuild ?? 0, platform.osVersion));
+  const refused = matches.flatMap((match) => (match.fits ? [] : [match.reason]));
+  return refused.length < matches.length ? undefined : refused[0];
+}
 
-export async function buildSamples(
-  where: Where & { readonly cache: string },
-  progress: Progress,
-): Promise<LoadedImage[]> {
-  const { targets } = targetsOf(where);
+const importInto = (node: Target, file: string): Promise<readonly string[]> =>
+  loadImage({ processes: linuxProcesses, address: node.address, file, platform: `${node.os}/amd64` });
+
+export interface LoadArchive extends Where {
+  readonly archive: string;
+  /** Load into this node even when its Windows build does not fit: to see what happens. */
+  readonly node?: string | undefined;
+}
+
+/** Throws when the archive is broken or hostile, or when no node can run what is in it. */
+export async function loadArchive(options: LoadArchive, progress: Progress): Promise<NodeImage[]> {
+  const targets = targetsOf(options).filter((node) => options.node === undefined || node.name === options.node);
+  if (targets.length === 0) throw new Error(`cluster ${JSON.stringify(options.name)} has no node ${JSON.stringify(options.node)}`);
+  const image = await progress.step('the archive is sound', () => checkImageArchive(options.archive));
+  const loaded: NodeImage[] = [];
+  const refusals: string[] = [];
+  for (const node of targets) {
+    const reason = options.node === undefined ? reasonAgainst(image, node) : undefined;
+    if (reason !== undefined) {
+      refusals.push(`not into ${node.name}: ${reason}`);
+      continue;
+    }
+    const names = await progress.step(`loaded into ${node.name}`, () => importInto(node, options.archive));
+    loaded.push(...names.map((name) => ({ node: node.name, image: name })));
+  }
+  if (loaded.length === 0) throw new Error(`no node can run this image\n${refusals.join('\n')}`);
+  for (const refusal of refusals) progress.say(`  ${refusal}`);
+  return loaded;
+}
+
+const fits = (image: SampleImage, node: NodeRecord): boolean =>
+  image.platform.startsWith(`${node.os}/`) && (node.os === 'linux' || matchWindowsImage(node.windowsBuild ?? 0, image.osVersion).fits);
+
+export async function buildSamples(where: Where & { readonly cache: string }, progress: Progress): Promise<NodeImage[]> {
+  const targets = targetsOf(where);
   const windowsBuilds = [...new Set(targets.flatMap((node) => node.windowsBuild ?? []))];
   const images = await progress.step('sample images are built', (detail) =>
-    sampleImages({
-      processes: linuxProcesses,
-      cacheDir: where.cache,
-      nativeDir: nativeDir(),
-      windowsBuilds,
-      onProgress: detail,
-    }),
+    sampleImages({ processes: linuxProcesses, cacheDir: where.cache, nativeDir: nativeDir(), windowsBuilds, onProgress: detail }),
   );
   return progress.step('sample images are loaded', async (detail) => {
-    const loaded: LoadedImage[] = [];
+    const loaded: NodeImage[] = [];
     for (const node of targets) {
       for (const image of images.filter((one) => fits(one, node))) {
         detail(`${image.reference} into ${node.name}`);
-        await loadImage({
-          processes: linuxProcesses,
-          address: node.address,
-          file: image.file,
-          platform: image.platform,
-        });
+        await importInto(node, image.file);
         loaded.push({ node: node.name, image: image.reference });
       }
     }
     return loaded;
   });
+}
+
+/** What the nodes have, without the sandbox's digests. */
+export async function listImages(where: Where): Promise<NodeImage[]> {
+  const lists = await Promise.all(
+    targetsOf(where).map(async (node) => {
+      const text = await runOrThrow(linuxProcesses, 'ctr', ['--address', node.address, '--namespace', 'k8s.io', 'images', 'ls', '-q']);
+      const names = text.split('\n').filter((name) => name !== '' && !name.startsWith('sha256:'));
+      return names.map((image) => ({ node: node.name, image }));
+    }),
+  );
+  return lists.flat();
 }

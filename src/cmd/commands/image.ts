@@ -13,9 +13,10 @@ function loadCommand(): Command {
     .description('load an image archive (OCI layout or docker save, as tar) into the nodes that can run it')
     .argument('<archive>', 'path of the tar file')
     .option('--name <name>', 'name of the cluster', 'default')
-    .action(async (archive: string, flags: { name: string }) => {
+    .option('--node <name>', 'only into this node, even when its Windows build does not fit')
+    .action(async (archive: string, flags: { name: string; node?: string }) => {
       const loaded = await loadArchive(
-        { name: flags.name, home: portholeHome(), archive },
+        { name: flags.name, node: flags.node, home: portholeHome(), archive },
         progressOnStderr(),
       );
       printTable(
@@ -31,10 +32,7 @@ function lsCommand(): Command {
     .option('--name <name>', 'name of the cluster', 'default')
     .action(async (flags: { name: string }) => {
       const images = await listImages({ name: flags.name, home: portholeHome() });
-      printTable(
-        ['NODE', 'IMAGE', 'PLATFORM'],
-        images.map((one) => [one.node, one.image, one.platform]),
-      );
+      printTable(['NODE', 'IMAGE'], images.map((one) => [one.node, one.image]));
     });
 }
 

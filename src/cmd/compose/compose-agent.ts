@@ -1,0 +1,199 @@
+// A node agent as one process: containerd beside it, the kubelet, and the node's network.
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInformerFactory } from '../../client/cache/informer-factory.ts';
+import type { Client } from '../../client/client.ts';
+import { createClient } from '../../client/create-client.ts';
+import { loadKubeconfig } from '../../client/kubeconfig.ts';
+import { httpTransport } from '../../client/transport-http.ts';
+import { createLogger, type Logger } from '../../component-base/logger.ts';
+import { systemClock } from '../../component-base/system-clock.ts';
+import { systemRandom } from '../../component-base/system-random.ts';
+import { version } from '../../component-base/version.ts';
+import { windowsVersionOf } from '../../component-helpers/windows-image-match.ts';
+import { installWindowsHandler, type WindowsHandler } from '../../emulation/wine/windows-handler.ts';
+import { linuxSampleImages, pauseImage } from '../../images/sample-images.ts';
+import { loadImage } from '../../images/load-image.ts';
+import { ensureContainerd } from '../../kubelet/containerd/containerd-process.ts';
+import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
+import { createLinuxNodeOs } from '../../kubelet/node-os/linux.ts';
+import type { NodeOs } from '../../kubelet/node-os/node-os.ts';
+import { createWindowsNodeOs } from '../../kubelet/node-os/windows.ts';
+import { parseResolvConf } from '../../kubelet/runtime/dns-config.ts';
+import type { Host } from '../../os/host.ts';
+import { createLinuxHost } from '../../os/linux/host-linux.ts';
+import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { createCri } from '../../rpc-api/cri.ts';
+import { createGrpcClient } from '../../wire/grpc-client.ts';
+import { buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
+import { type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
+import { entryFile } from '../setup/package-root.ts';
+import { type NodeNetwork, startNodeNetwork } from './compose-node-network.ts';
+
+/** The flags of `porthole agent`. */
+export interface AgentOptions {
+  readonly kubeconfig: string;
+  readonly nodeName: string;
+  readonly nodeIp: string;
+  readonly dataDir: string;
+  readonly os: 'linux' | 'windows';
+  readonly windowsBuild: number;
+  readonly runtime: 'containerd' | 'simulated';
+  readonly topology: string;
+  readonly clusterCidr: string;
+  readonly serviceClusterIpRange: string;
+  readonly clusterDns: string;
+  readonly clusterDomain: string;
+  readonly port: number;
+  readonly cacheDir: string;
+  readonly verbose: boolean;
+}
+
+export interface RunningAgent {
+  /** Containers go on running. */
+  stop(): Promise<void>;
+}
+
+async function clientFrom(kubeconfig: string, userAgent: string): Promise<{ readonly client: Client; close(): Promise<void> }> {
+  const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
+  const open = httpTransport(systemClock, transport);
+  return { client: createClient(open, { userAgent }), close: () => open.close() };
+}
+
+async function nodeOsOf(options: AgentOptions, host: Host, wineVersion?: string): Promise<NodeOs> {
+  const machine = await host.stats.machine();
+  const simulated = options.runtime === 'simulated' ? { 'porthole.dev/simulated': 'true' } : {};
+  if (options.os === 'linux') return createLinuxNodeOs({ osImage: machine.osImage, kernelVersion: machine.kernelVersion, labels: simulated });
+  const windows = windowsVersionOf(options.windowsBuild);
+  if (!windows) throw new Error(`no Windows Server has build ${options.windowsBuild}`);
+  return createWindowsNodeOs({
+    build: windows.build,
+    osImage: windows.productName,
+    kernelVersion: windows.kernelVersion,
+    emulated: true,
+    emulatedOn: wineVersion === undefined ? 'a simulation' : `Wine ${wineVersion}, ${machine.osImage}, Linux ${machine.kernelVersion}`,
+    labels: simulated,
+  });
+}
+
+/** Starts or adopts the node's containerd, with its sandbox image. */
+async function startContainerd(options: AgentOptions, layout: NodeLayout, host: Host, handler: WindowsHandler | undefined, log: Logger): Promise<void> {
+  const running = await ensureContainerd(
+    { host, clock: systemClock, log },
+    {
+      dir: layout.containerdDir,
+      root: layout.containerdRoot,
+      state: layout.containerdState,
+      address: layout.containerdSocket,
+      cniBinDir: layout.cniBin,
+      cniConfDir: layout.cniConf,
+      sandboxImage: pauseImage,
+      windowsRuntimeBinary: handler?.binary,
+    },
+  );
+  log.info({ pid: running.pid, adopted: running.adopted, version: running.version }, 'containerd runs');
+  if (running.adopted) return;
+  const [pause] = await linuxSampleImages({ processes: linuxProcesses, cacheDir: options.cacheDir, nativeDir: nativeDir() });
+  await loadImage({ processes: linuxProcesses, address: layout.containerdSocket, file: pause!.file, platform: pause!.platform });
+}
+
+const exitCodeOf = (handler: WindowsHandler) => async (containerId: string): Promise<number | undefined> => {
+  const file = join(handler.stateDir, 'exit-codes', containerId);
+  if (!/^[0-9a-f]+$/.test(containerId) || !existsSync(file)) return undefined;
+  const text = readFileSync(file, 'utf8').trim();
+  return /^\d+$/.test(text) ? Number(text) : undefined;
+};
+
+interface NodeRuntime {
+  readonly kubelet: Pick<KubeletOptions, 'cri' | 'nodeOs' | 'contentRoot' | 'simulated' | 'fullExitCode'>;
+  readonly network: NodeNetwork | undefined;
+  close(): void;
+}
+
+async function realRuntime(options: AgentOptions, layout: NodeLayout, host: Host, log: Logger): Promise<NodeRuntime> {
+  const proxyClient = await clientFrom(join(options.dataDir, 'kube-proxy.kubeconfig'), 'porthole-proxy');
+  const handler =
+    options.os === 'windows'
+      ? await installWindowsHandler({
+          processes: linuxProcesses,
+          cacheDir: options.cacheDir,
+          build: options.windowsBuild,
+          stateDir: layout.handler,
+          nativeDir: nativeDir(),
+          node: process.execPath,
+          handlerMain: entryFile('wine-handler', 'src/emulation/wine/handler-main.ts'),
+        })
+      : undefined;
+  await startContainerd(options, layout, host, handler, log);
+  const network = await startNodeNetwork({
+    client: proxyClient.client,
+    nodeName: options.nodeName,
+    os: options.os,
+    topology: options.topology,
+    clusterCIDR: options.clusterCidr,
+    serviceCIDR: options.serviceClusterIpRange,
+    cni: { client: await buildCniClient(linuxProcesses, options.cacheDir), dir: layout.cniDir, binDir: layout.cniBin, confDir: layout.cniConf },
+    log: log.child({ part: 'network' }),
+  });
+  const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
+  return {
+    kubelet: {
+      cri: createCri(grpc),
+      nodeOs: await nodeOsOf(options, host, handler?.wineVersion),
+      contentRoot: layout.containerdRoot,
+      ...(handler === undefined ? {} : { fullExitCode: exitCodeOf(handler) }),
+    },
+    network: { stop: async () => { await network.stop(); await proxyClient.close(); } },
+    close: () => grpc.close(),
+  };
+}
+
+async function simulatedRuntime(options: AgentOptions, host: Host): Promise<NodeRuntime> {
+  const nodeOs = await nodeOsOf(options, host);
+  return {
+    kubelet: { cri: undefined as never, nodeOs, simulated: true },
+    network: undefined,
+    close: () => undefined,
+  };
+}
+
+/** Resolves once the node is being registered and its pods are watched. */
+export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
+  const log = createLogger({ level: options.verbose ? 'debug' : 'info', name: `agent ${options.nodeName}` });
+  const layout = nodeLayout(options.dataDir);
+  const host = createLinuxHost();
+  const { client, close } = await clientFrom(options.kubeconfig, 'porthole-kubelet');
+  const runtime = options.runtime === 'simulated' ? await simulatedRuntime(options, host) : await realRuntime(options, layout, host, log);
+  const file = (name: string): string => readFileSync(join(options.dataDir, name), 'utf8');
+  const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
+  const kubelet = await startKubelet({
+    ...runtime.kubelet,
+    client,
+    informers,
+    host,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    nodeName: options.nodeName,
+    nodeIPs: [options.nodeIp],
+    paths: { root: layout.kubelet, logs: join(options.dataDir, 'pod-logs') },
+    dns: { servers: [options.clusterDns], domain: options.clusterDomain, host: parseResolvConf(readFileSync('/etc/resolv.conf', 'utf8')) },
+    version: version.gitVersion,
+    server: {
+      address: options.nodeIp,
+      port: options.port,
+      tls: { cert: file('kubelet.crt'), key: file('kubelet.key'), clientCa: file('ca.crt'), trustedUsers: ['kube-apiserver-kubelet-client'] },
+    },
+  });
+  log.info({ port: kubelet.port }, 'agent runs');
+  return {
+    stop: async () => {
+      await kubelet.stop();
+      await informers.stop();
+      await runtime.network?.stop();
+      runtime.close();
+      await close();
+    },
+  };
+}

@@ -1,5 +1,6 @@
 // Puts an image archive into containerd's store, where its CRI finds it.
 import { type Processes, runOrThrow } from '../os/processes.ts';
+import { checkImageArchive } from './check-archive.ts';
 
 export interface LoadOptions {
   readonly processes: Processes;
@@ -12,11 +13,12 @@ export interface LoadOptions {
   readonly ctr?: string;
 }
 
-/** Imports and unpacks; returns the names of the images. */
+/** Checks, imports and unpacks; returns the names of the images. Throws ImageError for an archive that is not to be trusted. */
 export async function loadImage(options: LoadOptions): Promise<readonly string[]> {
   const { processes, address, file, platform, ctr = 'ctr' } = options;
   if (!/^(linux|windows)\/[a-z0-9]+$/.test(platform))
     throw new Error(`invalid platform ${JSON.stringify(platform)}`);
+  await checkImageArchive(file);
   const args = [
     '--address',
     address,

@@ -1,0 +1,158 @@
+// Archives that are what they say, and archives that are not.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { pack } from 'tar-stream';
+import { sha256Hex } from '../crypto/digests.ts';
+import { checkImageArchive } from './check-archive.ts';
+import { selectManifest } from './image-index.ts';
+import { writeLayer } from './image-tar.ts';
+import { writeImageArchive } from './oci-archive.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'porthole-images-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+async function tarOf(files: Readonly<Record<string, string | Buffer>>): Promise<Buffer> {
+  const tar = pack();
+  for (const [name, data] of Object.entries(files)) tar.entry({ name }, data);
+  tar.finalize();
+  const chunks: Buffer[] = [];
+  for await (const chunk of tar) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+interface Forgery {
+  readonly layer: Buffer;
+  readonly os?: string;
+  readonly digest?: string;
+  readonly size?: number;
+}
+
+/** An archive of one image around a layer's bytes, with a wrong digest or size when asked. */
+async function forge(name: string, { layer, os = 'linux', digest, size }: Forgery): Promise<string> {
+  const config = JSON.stringify({ os, architecture: 'amd64' });
+  const describe = (data: string | Buffer) => ({ digest: `sha256:${sha256Hex(data)}`, size: data.length });
+  const layerDescriptor = { digest: digest ?? `sha256:${sha256Hex(layer)}`, size: size ?? layer.length };
+  const manifest = JSON.stringify({ schemaVersion: 2, config: describe(config), layers: [layerDescriptor] });
+  const file = join(folder, name);
+  const blob = (text: string): string => `blobs/sha256/${sha256Hex(text)}`;
+  const files = {
+    'index.json': JSON.stringify({ manifests: [describe(manifest)] }),
+    [blob(config)]: config,
+    [blob(manifest)]: manifest,
+    [`blobs/${layerDescriptor.digest.replace(':', '/')}`]: layer,
+  };
+  writeFileSync(file, await tarOf(files));
+  return file;
+}
+
+test('an archive of ours passes, and tells its name and platform', async () => {
+  const layer = join(folder, 'layer.tar');
+  await writeLayer(layer, [{ kind: 'file', path: 'Files/app/a.txt', data: 'a' }], { windows: true });
+  const file = join(folder, 'ours.tar');
+  const part = { os: 'windows', architecture: 'amd64', config: {}, layers: [layer] } as const;
+  await writeImageArchive(file, 'porthole.local/x:1', [
+    { ...part, osVersion: '10.0.17763.1' },
+    { ...part, osVersion: '10.0.20348.1' },
+  ]);
+  const { names, platforms } = await checkImageArchive(file);
+  assert.deepEqual(names, ['porthole.local/x:1']);
+  assert.deepEqual(
+    platforms.map(({ osVersion }) => osVersion),
+    ['10.0.17763.1', '10.0.20348.1'],
+  );
+});
+
+test('the same content gives the same archive', async () => {
+  const write = async (name: string): Promise<Buffer> => {
+    const layer = join(folder, `${name}.layer`);
+    await writeLayer(layer, [{ kind: 'file', path: 'a/b', data: 'x' }]);
+    await writeImageArchive(join(folder, name), 'x:1', [
+      { os: 'linux', architecture: 'amd64', config: {}, layers: [layer] },
+    ]);
+    return readFileSync(join(folder, name));
+  };
+  assert.ok((await write('one')).equals(await write('two')));
+});
+
+const refusals: readonly [string, () => Promise<Forgery>, RegExp][] = [
+  [
+    'a path that leaves',
+    async () => ({ layer: gzipSync(await tarOf({ '../evil': 'x' })) }),
+    /leaves the layer/,
+  ],
+  ['an absolute path', async () => ({ layer: await tarOf({ '/etc/cron.d/x': 'x' }) }), /absolute/],
+  [
+    'a Linux path in a Windows image',
+    async () => ({ layer: await tarOf({ 'etc/x': 'x' }), os: 'windows' }),
+    /not below Files/,
+  ],
+  [
+    'a digest that does not match',
+    async () => ({ layer: await tarOf({ a: 'x' }), digest: `sha256:${'0'.repeat(64)}` }),
+    /does not have the content/,
+  ],
+  [
+    'a digest that is a path',
+    async () => ({ layer: await tarOf({ a: 'x' }), digest: 'sha256:../../etc/passwd' }),
+    /invalid digest/,
+  ],
+  ['a size that does not match', async () => ({ layer: await tarOf({ a: 'x' }), size: 7 }), /bytes, not 7/],
+  ['a layer that is no tar', async () => ({ layer: Buffer.from('just text') }), /no tar file/],
+  [
+    'a broken compressed stream',
+    async () => ({ layer: gzipSync(await tarOf({ a: 'x' })).subarray(0, 40) }),
+    /not a readable image/,
+  ],
+  [
+    'a bomb',
+    async () => ({ layer: gzipSync(await tarOf({ zeros: Buffer.alloc(80 * 2 ** 20) })) }),
+    /decompression bomb/,
+  ],
+];
+for (const [index, [what, forgery, reason]] of refusals.entries()) {
+  test(`${what} is refused`, async () => {
+    const file = await forge(`forged-${index}`, await forgery());
+    await assert.rejects(checkImageArchive(file), (error: Error) => {
+      assert.equal(error.name, 'ImageError');
+      assert.match(error.message, reason);
+      return true;
+    });
+  });
+}
+
+test('more than the allowed bytes or entries are refused', async () => {
+  const layer = await tarOf({ a: 'x'.repeat(5000), b: '' });
+  const file = await forge('limits', { layer });
+  await assert.rejects(checkImageArchive(file, { unpackedBytes: 4000 }), /more than 4000 bytes/);
+  await assert.rejects(checkImageArchive(file, { entries: 1 }), /more than 1 entries/);
+});
+
+test('a file that is no archive is refused', async () => {
+  const file = join(folder, 'text');
+  writeFileSync(file, 'hello');
+  await assert.rejects(checkImageArchive(file), /no index\.json|not a readable/);
+});
+
+test("an index is matched to a node's system, and a mismatch says what it offers", () => {
+  const entry = (os: string, osVersion?: string) => ({
+    digest: `sha256:${'0'.repeat(64)}`,
+    size: 1,
+    mediaType: '',
+    platform: { os, architecture: 'amd64', ...(osVersion ? { osVersion } : {}) },
+  });
+  const entries = [entry('linux'), entry('windows', '10.0.17763.1'), entry('windows', '10.0.20348.1')];
+  const select = (os: 'linux' | 'windows', build: number) =>
+    selectManifest(entries, { os, architecture: 'amd64', build }).platform.osVersion;
+  assert.equal(select('windows', 26100), '10.0.20348.1');
+  assert.equal(select('windows', 17763), '10.0.17763.1');
+  assert.equal(select('linux', 0), undefined);
+  const old = entries.slice(0, 2);
+  assert.throws(
+    () => selectManifest(old, { os: 'windows', architecture: 'amd64', build: 20348 }),
+    /no matching manifest for windows\/amd64 10\.0\.20348 .*linux\/amd64, windows\/amd64 10\.0\.17763\.1.*0xc0370101/,
+  );
+});

@@ -1,0 +1,287 @@
+// Checks an image archive before it goes into the store: digests, structure, and every entry of every layer.
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { type Extract, extract, type Header } from 'tar-stream';
+import { type RunningDigest, sha256Running } from '../component-base/content-hash.ts';
+import type { ImagePlatform } from '../component-helpers/windows-image-match.ts';
+import { descriptorOf, ImageError, indexEntries, isObject, platformOf } from './image-index.ts';
+import { checkLayerEntry, type LayerHeader } from './layer-entry-check.ts';
+
+export interface ArchiveLimits {
+  /** Of all layers unpacked. Default 64 GiB. */
+  readonly unpackedBytes?: number;
+  /** Unpacked to packed, of a layer of over 64 MiB: beyond it, it is a bomb. Default 250. */
+  readonly ratio?: number;
+  /** Entries of all layers. Default 2,000,000. */
+  readonly entries?: number;
+}
+
+export interface CheckedImage {
+  readonly names: readonly string[];
+  readonly platforms: readonly ImagePlatform[];
+}
+
+const defaults = { unpackedBytes: 64 * 2 ** 30, ratio: 250, entries: 2_000_000 };
+const largestDocument = 4 * 2 ** 20;
+const ratioMatters = 64 * 2 ** 20;
+const largestArchiveEntries = 100_000;
+const longestHeaders = 16 * 2 ** 20;
+
+interface Blob {
+  readonly size: number;
+  readonly digest: string;
+  /** Of a small blob that is no layer. */
+  readonly document?: unknown;
+  /** Entries that a layer for Linux or Windows must not have: the first of each. */
+  readonly refusals?: Readonly<Record<'linux' | 'windows', string | undefined>>;
+}
+
+class Budget {
+  readonly #limits: Required<ArchiveLimits>;
+  #bytes = 0;
+  #entries = 0;
+  constructor(limits: Required<ArchiveLimits>) {
+    this.#limits = limits;
+  }
+  unpacked(layerBytes: number, layerPacked: number, added: number): void {
+    this.#bytes += added;
+    const { unpackedBytes, ratio } = this.#limits;
+    if (this.#bytes > unpackedBytes) {
+      throw new ImageError(`the layers unpack to more than ${unpackedBytes} bytes`);
+    }
+    if (layerBytes > ratioMatters && layerBytes > ratio * Math.max(layerPacked, 1)) {
+      throw new ImageError(`a layer unpacks to over ${ratio} times its size: a decompression bomb`);
+    }
+  }
+  entry(): void {
+    this.#entries++;
+    if (this.#entries > this.#limits.entries) {
+      throw new ImageError(`the layers have more than ${this.#limits.entries} entries`);
+    }
+  }
+}
+
+/** Throws ImageError with the reason when the archive is not to be trusted. Reads it once, keeps little of it. */
+export async function checkImageArchive(file: string, limits: ArchiveLimits = {}): Promise<CheckedImage> {
+  const budget = new Budget({ ...defaults, ...limits });
+  const blobs = new Map<string, Blob>();
+  const source = createReadStream(file);
+  const { tar: archive, expect } = boundedTar(source);
+  try {
+    for await (const entry of archive) {
+      if (blobs.size > largestArchiveEntries) throw new ImageError('the archive has too many files');
+      expect(entry.header.size ?? 0);
+      const name = entry.header.name.replace(/^\.\//, '');
+      if (entry.header.type !== 'file') {
+        entry.resume();
+      } else {
+        blobs.set(
+          name,
+          await readBlob(entry as unknown as AsyncIterable<Buffer>, entry.header.size ?? 0, budget),
+        );
+      }
+    }
+  } catch (error) {
+    throw error instanceof ImageError
+      ? error
+      : new ImageError(`not a readable image archive: ${String(error)}`);
+  } finally {
+    source.destroy();
+  }
+  return checkStructure(blobs);
+}
+
+/**
+ * A tar reader that gives up when the headers between two entries are longer than any real ones: it holds them in memory.
+ */
+function boundedTar(source: Readable): { readonly tar: Extract; expect(size: number): void } {
+  const tar = extract();
+  let bytes = 0;
+  let allowed = longestHeaders;
+  source.on('error', (error) => tar.destroy(error));
+  source.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > allowed) source.destroy(new ImageError('a tar header is too long'));
+  });
+  source.pipe(tar);
+  return {
+    tar,
+    expect: (size) => {
+      allowed = bytes + size + longestHeaders;
+    },
+  };
+}
+
+async function readBlob(entry: AsyncIterable<Buffer>, size: number, budget: Budget): Promise<Blob> {
+  const digest = sha256Running();
+  const chunks = entry[Symbol.asyncIterator]();
+  const head = await readHead(chunks, digest);
+  const all = withHead(head, chunks, digest);
+  if (looksLikeLayer(head)) {
+    const refusals = await checkLayer(all, head, size, budget);
+    return { size, digest: `sha256:${digest.hex()}`, refusals };
+  }
+  const kept: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of all) {
+    length += chunk.length;
+    if (length <= largestDocument) kept.push(chunk);
+  }
+  const document = length <= largestDocument ? parseOrNothing(Buffer.concat(kept).toString()) : undefined;
+  return { size, digest: `sha256:${digest.hex()}`, document };
+}
+
+function parseOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first 512 bytes, enough to know what a blob is. */
+async function readHead(chunks: AsyncIterator<Buffer>, digest: RunningDigest): Promise<Buffer> {
+  let head = Buffer.alloc(0);
+  while (head.length < 512) {
+    const next = await chunks.next();
+    if (next.done) break;
+    digest.update(next.value);
+    head = Buffer.concat([head, next.value]);
+  }
+  return head;
+}
+
+async function* withHead(
+  head: Buffer,
+  rest: AsyncIterator<Buffer>,
+  digest: RunningDigest,
+): AsyncGenerator<Buffer> {
+  if (head.length > 0) yield head;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) {
+    digest.update(next.value);
+    yield next.value;
+  }
+}
+
+const isGzip = (head: Buffer): boolean => head[0] === 0x1f && head[1] === 0x8b;
+const isZstd = (head: Buffer): boolean => head.length >= 4 && head.readUInt32LE(0) === 0xfd2fb528;
+const isTar = (head: Buffer): boolean =>
+  head.length >= 512 && (head.toString('latin1', 257, 262) === 'ustar' || head.every((byte) => byte === 0));
+
+const looksLikeLayer = (head: Buffer): boolean => isGzip(head) || isZstd(head) || isTar(head);
+
+async function checkLayer(
+  packed: AsyncGenerator<Buffer>,
+  head: Buffer,
+  packedSize: number,
+  budget: Budget,
+): Promise<NonNullable<Blob['refusals']>> {
+  const source = Readable.from(packed);
+  const unpacked = isGzip(head)
+    ? source.pipe(createGunzip())
+    : isZstd(head)
+      ? source.pipe(createZstdDecompress())
+      : source;
+  source.on('error', (error) => unpacked.destroy(error));
+  let bytes = 0;
+  unpacked.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    try {
+      budget.unpacked(bytes, packedSize, chunk.length);
+    } catch (error) {
+      unpacked.destroy(error as Error);
+    }
+  });
+  const { tar: layer, expect } = boundedTar(unpacked);
+  const refusals: { linux: string | undefined; windows: string | undefined } = {
+    linux: undefined,
+    windows: undefined,
+  };
+  for await (const entry of layer) {
+    budget.entry();
+    expect(entry.header.size ?? 0);
+    const header = headerOf(entry.header);
+    refusals.linux ??= checkLayerEntry(header, 'linux');
+    refusals.windows ??= checkLayerEntry(header, 'windows');
+    entry.resume();
+  }
+  // A tar file may end before the compressed stream does: the rest counts for the digest.
+  if (!unpacked.readableEnded) {
+    unpacked.resume();
+    await new Promise<void>((resolve, reject) => unpacked.on('close', resolve).on('error', reject));
+  }
+  return refusals;
+}
+
+const headerOf = (header: Header): LayerHeader => ({
+  name: header.name,
+  type: header.type ?? 'file',
+  linkname: header.linkname,
+  size: header.size ?? 0,
+});
+
+function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
+  for (const [name, blob] of blobs) {
+    const expected = /^blobs\/sha256\/([0-9a-f]{64})$/.exec(name)?.[1];
+    if (expected !== undefined && blob.digest !== `sha256:${expected}`) {
+      throw new ImageError(`blob ${expected.slice(0, 12)} does not have the content that its name promises`);
+    }
+  }
+  const root = blobs.get('index.json')?.document;
+  const entries = indexEntries(root);
+  if (!entries) throw new ImageError('the archive has no index.json: it is no OCI image archive');
+  const names = (isObject(root) && Array.isArray(root['manifests']) ? root['manifests'] : [])
+    .map((entry: unknown) => (isObject(entry) && isObject(entry['annotations']) ? entry['annotations'] : {}))
+    .map(
+      (annotations) =>
+        annotations['io.containerd.image.name'] ?? annotations['org.opencontainers.image.ref.name'],
+    )
+    .filter((name) => typeof name === 'string');
+  const platforms: ImagePlatform[] = [];
+  for (const { digest, size } of entries) checkDocument(blobs, digest, size, platforms, 0);
+  return { names, platforms };
+}
+
+function blobOf(blobs: ReadonlyMap<string, Blob>, digest: string, size: number, what: string): Blob {
+  const blob = blobs.get(`blobs/${digest.replace(':', '/')}`);
+  if (!blob) throw new ImageError(`${what} ${digest} is not in the archive`);
+  if (blob.size !== size) throw new ImageError(`${what} ${digest} has ${blob.size} bytes, not ${size}`);
+  return blob;
+}
+
+/** An index or a manifest; indexes may hold indexes, but not for ever. */
+function checkDocument(
+  blobs: ReadonlyMap<string, Blob>,
+  digest: string,
+  size: number,
+  platforms: ImagePlatform[],
+  depth: number,
+): void {
+  if (depth > 4) throw new ImageError('indexes within indexes, more than four deep');
+  const { document } = blobOf(blobs, digest, size, 'manifest');
+  const entries = indexEntries(document);
+  if (entries) {
+    for (const entry of entries) {
+      // An archive may hold only some platforms of an index.
+      if (blobs.has(`blobs/${entry.digest.replace(':', '/')}`)) {
+        checkDocument(blobs, entry.digest, entry.size, platforms, depth + 1);
+      }
+    }
+    return;
+  }
+  if (!isObject(document)) throw new ImageError(`manifest ${digest} is no JSON object`);
+  const config = descriptorOf(document['config'], 'config');
+  const layers = document['layers'];
+  if (!Array.isArray(layers)) throw new ImageError(`manifest ${digest} has no layers`);
+  const platform = platformOf(blobOf(blobs, config.digest, config.size, 'config').document);
+  const os = platform.os === 'windows' ? 'windows' : 'linux';
+  for (const value of layers as unknown[]) {
+    const layer = descriptorOf(value, 'layer');
+    const blob = blobOf(blobs, layer.digest, layer.size, 'layer');
+    if (!blob.refusals) throw new ImageError(`layer ${layer.digest} is no tar file`);
+    const refusal = blob.refusals[os];
+    if (refusal !== undefined) throw new ImageError(`layer ${layer.digest.slice(0, 19)}: ${refusal}`);
+  }
+  platforms.push(platform);
+}

@@ -28,6 +28,7 @@ import type { ClusterDns } from './runtime/dns-config.ts';
 import { imageCredentials } from './runtime/image-credentials.ts';
 import { createImagePuller } from './runtime/image-puller.ts';
 import { type KubeletServerTls, startKubeletServer } from './server/kubelet-server.ts';
+import { simulatedProber } from './simulated/simulated-prober.ts';
 import { createStatusManager } from './status-manager.ts';
 import { createNodeVolumeManager } from './volumes/node-volume-manager.ts';
 import { noVolumes } from './volumes/volume-manager.ts';
@@ -168,13 +169,15 @@ function createContext(
       credentials: (pod, image) => imageCredentials(objects, pod, image),
     }),
     status: createStatusManager({ client, clock, log }),
-    prober: createNodeProber({
-      runtime: cri.runtime,
-      clock,
-      random,
-      changed: (uid) => workers().wake(uid),
-      event,
-    }),
+    prober: options.simulated
+      ? simulatedProber
+      : createNodeProber({
+          runtime: cri.runtime,
+          clock,
+          random,
+          changed: (uid) => workers().wake(uid),
+          event,
+        }),
     cgroups: options.simulated ? undefined : host.cgroups,
     cgroupRoot: options.cgroupRoot ?? '',
     dns: options.dns,

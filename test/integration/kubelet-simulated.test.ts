@@ -1,0 +1,127 @@
+// A simulated node against a real API server in process: pods come, run, end and go; nothing real is started.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { namespaces, nodes, pods } from '../../src/api/generated/resources.ts';
+import type { Pod } from '../../src/api/generated/types/core-v1.ts';
+import { isStatusError } from '../../src/apimachinery/errors.ts';
+import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
+import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
+import type { Client } from '../../src/client/client.ts';
+import { createClient } from '../../src/client/create-client.ts';
+import { inProcessTransport } from '../../src/client/transport-in-process.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { systemRandom } from '../../src/component-base/system-random.ts';
+import { startKubelet } from '../../src/kubelet/kubelet.ts';
+import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
+import type { NodeOs } from '../../src/kubelet/node-os/node-os.ts';
+import { createWindowsNodeOs } from '../../src/kubelet/node-os/windows.ts';
+import { createSimulatedCri, simulatedLabels } from '../../src/kubelet/simulated/simulated-cri.ts';
+import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
+import { eventually } from '../harness/eventually.ts';
+
+async function simulatedNode(t: TestContext, nodeOs: NodeOs): Promise<Client> {
+  const server = await startTestServer();
+  const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
+  for (const name of ['default', 'kube-node-lease']) {
+    try {
+      await client.create(namespaces, { metadata: { name } });
+    } catch (error) {
+      if (!isStatusError(error, 'AlreadyExists')) throw error;
+    }
+  }
+  const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
+  const informers = createInformerFactory(common);
+  const kubelet = await startKubelet({
+    ...common,
+    informers,
+    cri: createSimulatedCri({ ...common, podCidr: async () => '10.244.7.0/29', version: '1' }),
+    host: createLinuxHost(),
+    nodeOs,
+    nodeName: 'node-1',
+    nodeIPs: ['10.1.0.11'],
+    paths: { root: '/nonexistent/kubelet', logs: '/nonexistent/logs' },
+    dns: { servers: [], domain: 'cluster.local', host: { servers: [], searches: [], options: [] } },
+    version: 'v1.36.0',
+    simulated: true,
+  });
+  t.after(async () => {
+    await kubelet.stop();
+    await informers.stop();
+    await server.close();
+  });
+  return client;
+}
+
+const linux = createLinuxNodeOs({ osImage: 'Simulated', kernelVersion: '0', labels: simulatedLabels });
+const pod = (name: string, spec: Partial<Pod['spec']> = {}, annotations: Record<string, string> = {}) => ({
+  metadata: { name, namespace: 'default', annotations },
+  spec: { nodeName: 'node-1', containers: [{ name: 'main', image: 'example.com/x:1' }], ...spec },
+});
+const get = (client: Client, name: string): Promise<Pod> => client.get(pods, { name, namespace: 'default' });
+
+test('a simulated node becomes Ready and says what it is', async (t) => {
+  const client = await simulatedNode(t, linux);
+  await eventually(async () => {
+    const node = await client.get(nodes, { name: 'node-1' });
+    assert.equal(node.status?.conditions?.find((c) => c.type === 'Ready')?.status, 'True');
+    assert.equal(node.metadata.labels?.['porthole.dev/simulated'], 'true');
+    assert.equal(node.status?.nodeInfo?.containerRuntimeVersion, 'simulated://1');
+  });
+});
+
+test('a pod runs with an address of the pod CIDR, is Ready, and goes when it is deleted', async (t) => {
+  const client = await simulatedNode(t, linux);
+  await client.create(pods, pod('web'));
+  await eventually(async () => {
+    const { status } = await get(client, 'web');
+    assert.equal(status?.phase, 'Running');
+    assert.equal(status?.conditions?.find((c) => c.type === 'Ready')?.status, 'True');
+    assert.match(status?.podIP ?? '', /^10\.244\.7\.[2-6]$/);
+  });
+  await client.delete(pods, { name: 'web', namespace: 'default' });
+  await eventually(() => assert.rejects(get(client, 'web'), /not found/));
+});
+
+test('a pod whose made-up program ends is Succeeded, or Failed by its code', async (t) => {
+  const client = await simulatedNode(t, linux);
+  const ends = (code: string) => ({
+    'porthole.dev/simulated-run-seconds': '0',
+    'porthole.dev/simulated-exit-code': code,
+  });
+  await client.create(pods, pod('good', { restartPolicy: 'Never' }, ends('0')));
+  await client.create(pods, pod('bad', { restartPolicy: 'Never' }, ends('3')));
+  await eventually(async () => {
+    assert.equal((await get(client, 'good')).status?.phase, 'Succeeded');
+    const bad = (await get(client, 'bad')).status;
+    assert.equal(bad?.phase, 'Failed');
+    assert.equal(bad?.containerStatuses?.[0]?.state?.terminated?.exitCode, 3);
+  });
+});
+
+test('a Windows node refuses a pod for Linux with the reason PodOSNotSupported', async (t) => {
+  const nodeOs = createWindowsNodeOs({
+    build: 20348,
+    osImage: 'Windows Server 2022 Datacenter',
+    kernelVersion: '10.0.20348.4405',
+    emulated: true,
+    labels: simulatedLabels,
+  });
+  const client = await simulatedNode(t, nodeOs);
+  await client.create(pods, pod('penguin', { os: { name: 'linux' } }));
+  await client.create(pods, pod('window', { os: { name: 'windows' } }));
+  await eventually(async () => {
+    const { status } = await get(client, 'penguin');
+    assert.equal(status?.phase, 'Failed');
+    assert.equal(status?.reason, 'PodOSNotSupported');
+    assert.equal(
+      status?.message,
+      "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+    );
+    assert.equal((await get(client, 'window')).status?.phase, 'Running');
+    const node = await client.get(nodes, { name: 'node-1' });
+    assert.equal(node.metadata.labels?.['node.kubernetes.io/windows-build'], '10.0.20348');
+    assert.deepEqual(node.spec?.taints, [{ key: 'os', value: 'windows', effect: 'NoSchedule' }]);
+    assert.equal(node.status?.nodeInfo?.osImage, 'Windows Server 2022 Datacenter (emulated by Porthole)');
+  });
+});

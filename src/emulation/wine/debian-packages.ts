@@ -35,6 +35,8 @@ function aptOptions(root: string): readonly string[] {
     'APT::Sandbox::User': 'root',
     'Acquire::Languages': 'none',
     'Acquire::Retries': '3',
+    // Else an unreachable mirror is only a warning of `update`.
+    'APT::Update::Error-Mode': 'any',
     'APT::Status-Fd': '1',
   };
   return Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]);

@@ -1,0 +1,144 @@
+// The runc front as a real shell runs it, with programs that only note how they were called.
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, beforeEach, test } from 'node:test';
+import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { runcFront } from './runc-front.ts';
+
+// A folder whose name would break an unquoted script.
+const folder = join(mkdtempSync(join(tmpdir(), 'porthole-front-')), "it's $(touch x) here");
+const path = (name: string): string => join(folder, name);
+mkdirSync(path('state/containers'), { recursive: true });
+mkdirSync(path('bundle'));
+after(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
+
+const noting = (name: string): string =>
+  `#!/bin/sh\n{ printf '%s' ${name}; for a do printf '|%s' "$a"; done; echo; } >> "$NOTES"\n[ ! -e "$FAIL_${name}" ]\n`;
+for (const name of ['runc', 'node']) {
+  writeFileSync(path(name), noting(name));
+  chmodSync(path(name), 0o755);
+}
+const front = path('front');
+writeFileSync(
+  front,
+  runcFront({
+    runc: path('runc'),
+    node: path('node'),
+    handlerMain: path('main.cjs'),
+    configFile: path('handler.json'),
+    stateDir: path('state'),
+  }),
+);
+chmodSync(front, 0o755);
+
+beforeEach(() => {
+  rmSync(path('notes'), { force: true });
+  rmSync(path('state/containers/c1'), { force: true });
+});
+
+async function call(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number; notes: string[] }> {
+  const { code } = await linuxProcesses.run(front, args, {
+    env: { NOTES: path('notes'), FAIL_runc: '', FAIL_node: '', ...env },
+    cwd: folder,
+  });
+  const notes = existsSync(path('notes')) ? readFileSync(path('notes'), 'utf8').trimEnd().split('\n') : [];
+  return { code, notes: notes.map((line) => line.replaceAll(`${folder}/`, '')) };
+}
+
+const bundle = (type: string): void =>
+  writeFileSync(
+    path('bundle/config.json'),
+    `{"process":{"env":["A=\\"io.kubernetes.cri.container-type\\":\\"container\\""]},"annotations":{"io.kubernetes.cri.container-type":"${type}"}}`,
+  );
+const own = (): void => writeFileSync(path('state/containers/c1'), '{}');
+
+test('a Windows container is rewritten, then created', async () => {
+  bundle('container');
+  const args = [
+    '--root',
+    '/run/x',
+    '--log',
+    '/l.json',
+    '--log-format',
+    'json',
+    'create',
+    '--bundle',
+    path('bundle'),
+    '--pid-file',
+    '/p',
+    'c1',
+  ];
+  const { code, notes } = await call(args);
+  assert.equal(code, 0);
+  assert.deepEqual(notes, [
+    'node|main.cjs|handler.json|create|bundle|c1|/l.json',
+    'runc|--root|/run/x|--log|/l.json|--log-format|json|create|--bundle|bundle|--pid-file|/p|c1',
+  ]);
+});
+
+test("a sandbox is runc's alone, whatever its environment says", async () => {
+  bundle('sandbox');
+  const { notes } = await call(['create', '--bundle', path('bundle'), 'c1']);
+  assert.deepEqual(notes, ['runc|create|--bundle|bundle|c1']);
+});
+
+test('a bundle that cannot be rewritten is not created', async () => {
+  bundle('container');
+  const { code, notes } = await call(['create', '--bundle', path('bundle'), 'c1'], { FAIL_node: '/' });
+  assert.equal(code, 1);
+  assert.equal(notes.length, 1);
+});
+
+test('exec rewrites the process of a Windows container only', async () => {
+  const args = ['exec', '--process', '/tmp/p.json', '--detach', '--pid-file', '/p', 'c1'];
+  assert.deepEqual((await call(args)).notes, [`runc|${args.join('|')}`]);
+  own();
+  rmSync(path('notes'));
+  const { notes } = await call(args);
+  assert.deepEqual(notes[0], 'node|main.cjs|handler.json|exec|/tmp/p.json|c1|');
+  assert.deepEqual(notes[1], `runc|${args.join('|')}`);
+});
+
+test('TERM becomes a control event; when that cannot be given it stays TERM', async () => {
+  own();
+  const { notes } = await call(['--root', '/run/x', 'kill', 'c1', '15']);
+  assert.equal(notes.length, 1);
+  assert.match(
+    notes[0]!,
+    /^runc\|--root\|\/run\/x\|exec\|.*\|c1\|\/usr\/lib\/wine\/wine64\|\\\\\?\\unix\\\.porthole\\ctrl\.exe\|6$/,
+  );
+  rmSync(path('notes'));
+  const failing = await call(['--root', '/run/x', 'kill', 'c1', '15'], { FAIL_runc: '/' });
+  assert.equal(failing.notes.at(-1), 'runc|--root|/run/x|kill|c1|15');
+});
+
+test('other signals and other containers get what was asked', async () => {
+  own();
+  assert.deepEqual((await call(['kill', '--all', 'c1', '9'])).notes, ['runc|kill|--all|c1|9']);
+  rmSync(path('notes'));
+  assert.deepEqual((await call(['kill', 'c2', '15'])).notes, ['runc|kill|c2|15']);
+});
+
+test('delete forgets the container; ids with slashes are never paths', async () => {
+  own();
+  await call(['delete', '--force', 'c1']);
+  assert.equal(existsSync(path('state/containers/c1')), false);
+  writeFileSync(path('victim'), '');
+  await call(['delete', '../../victim']);
+  assert.ok(existsSync(path('victim')));
+});
+
+test('arguments are passed on exactly, with spaces, quotes and empty ones', async () => {
+  const { notes } = await call(['run', 'a b', "it's", '', '$(id)', '*']);
+  assert.deepEqual(notes, ["runc|run|a b|it's||$(id)|*"]);
+});
+
+test('an option value that looks like a command is no command', async () => {
+  const { notes } = await call(['--root', 'create', '--log', 'kill', 'state', 'c1']);
+  assert.deepEqual(notes, ['runc|--root|create|--log|kill|state|c1']);
+});

@@ -1,0 +1,263 @@
+// From containerd's specification of a Windows container to the one that runc gets.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { FolderReader, SnapshotMount } from './image-layers.ts';
+import type { OciMount, OciSpec } from './oci-spec.ts';
+import { type BundleInput, type BundlePlan, planBundle } from './wine-bundle.ts';
+
+const folders: Readonly<Record<string, readonly string[]>> = {
+  '/s/3/fs': ['Files'],
+  '/s/3/fs/Files': ['App', 'Windows'],
+  '/s/3/fs/Files/App': ['Data'],
+  '/s/3/fs/Files/Windows': ['System32'],
+  '/s/3/fs/Files/Windows/System32': ['acme.dll'],
+  '/s/2/fs': ['Files', 'Hives'],
+  '/s/2/fs/Files': ['Windows', 'License.txt'],
+  '/s/2/fs/Files/Windows': ['System32'],
+  '/s/2/fs/Files/Windows/System32': ['KERNEL32.dll'],
+  '/t/drive_c': ['windows', 'Users', 'ProgramData'],
+  '/t/drive_c/windows': ['system32', 'Temp'],
+};
+const reader: FolderReader = { names: (path) => (Object.hasOwn(folders, path) ? folders[path]! : []) };
+const snapshot: SnapshotMount = { layers: ['/s/3/fs', '/s/2/fs'], upper: '/s/4/fs' };
+
+const bindOf = (destination: string, source: string, ...options: string[]): OciMount => ({
+  destination,
+  type: 'bind',
+  source,
+  options: ['rbind', 'rprivate', ...options],
+});
+
+const spec: OciSpec = {
+  process: {
+    user: { uid: 0, gid: 0 },
+    args: ['C:\\app\\server.exe', 'a b', ''],
+    env: ['PATH=/usr/local/sbin:/usr/bin', 'HOSTNAME=web-0', 'Path=C:\\app', 'X=a=b', '=bad', 'TERM=xterm'],
+    cwd: 'c:\\APP\\data\\new',
+    capabilities: { bounding: ['CAP_CHOWN', 'CAP_MKNOD'], effective: ['CAP_CHOWN', 'CAP_SYS_CHROOT'] },
+  },
+  root: { path: 'rootfs' },
+  mounts: [
+    { destination: '/proc', type: 'proc', source: 'proc' },
+    { destination: '/dev', type: 'tmpfs', source: 'tmpfs' },
+    { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['ro'] },
+    { destination: '/sys/fs/cgroup', type: 'cgroup', source: 'cgroup' },
+    bindOf('/etc/hosts', '/pod/hosts', 'rw'),
+    bindOf('/etc/resolv.conf', '/pod/resolv.conf', 'rw'),
+    bindOf('/dev/shm', '/pod/shm', 'rw'),
+    bindOf('/var/run/secrets/kubernetes.io/serviceaccount', '/v/token', 'ro'),
+    bindOf('C:\\etc\\foo', '/v/foo', 'ro'),
+    bindOf('/dev/termination-log', '/v/log', 'rw'),
+    bindOf('/proc', '/v/proc', 'rw'),
+    bindOf('C:/app/DATA', '/v/data', 'rw'),
+  ],
+  annotations: { 'io.kubernetes.cri.container-type': 'container' },
+  linux: {
+    rootfsPropagation: 'rslave',
+    namespaces: [
+      { type: 'pid', path: '/proc/7/ns/pid' },
+      { type: 'network', path: '/proc/7/ns/net' },
+      { type: 'mount' },
+    ],
+  },
+};
+
+const input = (change: Partial<BundleInput> = {}, changeSpec: Partial<OciSpec> = {}): BundleInput => ({
+  spec: { ...spec, ...changeSpec },
+  config: {
+    runc: 'runc',
+    runtimeRoot: '/r',
+    prefix: '/t',
+    hideWindows: '/hw',
+    hideSystem: '/hs',
+    programsDir: '/p',
+    stateDir: '/st',
+  },
+  bundle: '/b',
+  id: 'abc',
+  rootfs: '/b/rootfs',
+  snapshot,
+  reader,
+  readText: (path) =>
+    path === '/pod/hosts' ? '127.0.0.1 localhost\n10.0.0.5\tweb-0 web-0.svc # the pod\n' : undefined,
+  ...change,
+});
+
+const mountAt = (plan: BundlePlan, destination: string): OciMount | undefined =>
+  plan.spec.mounts?.find((mount) => mount.destination === destination);
+const withMounts = (...mounts: OciMount[]): Partial<OciSpec> => ({ mounts });
+const withProcess = (change: object): Partial<OciSpec> => ({ process: { ...spec.process, ...change } });
+
+test('the program starts under an init and pinit, arguments untouched', () => {
+  const { process, root } = planBundle(input()).spec;
+  assert.deepEqual(process?.args, [
+    '/usr/bin/catatonit',
+    '--',
+    '/usr/lib/wine/wine64',
+    '\\\\?\\unix\\.porthole\\pinit.exe',
+    'C:\\app\\server.exe',
+    'a b',
+    '',
+  ]);
+  assert.deepEqual(root, { path: '/r', readonly: true });
+  assert.equal(process?.noNewPrivileges, true);
+});
+
+test("the pod's variables travel under a prefix; Linux' PATH and nameless ones stay behind", () => {
+  const env = planBundle(input()).spec.process?.env ?? [];
+  const pods = env.filter((entry) => entry.startsWith('PORTHOLE_ENV_'));
+  assert.deepEqual(pods, ['PORTHOLE_ENV_HOSTNAME=web-0', 'PORTHOLE_ENV_Path=C:\\app', 'PORTHOLE_ENV_X=a=b']);
+  assert.ok(env.includes('USER=ContainerAdministrator'));
+  assert.ok(env.includes('PORTHOLE_EXIT=\\\\?\\unix\\run\\porthole\\exit-code'));
+});
+
+test("C: is the image's layers over the template, its own Windows hidden", () => {
+  const plan = planBundle(input());
+  assert.deepEqual(mountAt(plan, '/wp/drive_c')?.options, [
+    'lowerdir=/hw:/s/3/fs/Files:/s/2/fs/Files:/t/drive_c',
+    'upperdir=/s/4/fs/Files',
+    'workdir=/s/4/porthole-work/Files',
+  ]);
+  assert.deepEqual(mountAt(plan, '/wp')?.options?.[0], 'lowerdir=/t');
+  assert.ok(plan.directories.includes('/s/4/fs/Files'));
+  assert.ok(plan.directories.includes('/s/4/porthole-work/Prefix'));
+});
+
+test("an application layer's files in C:\\Windows lie below Wine's, a base image's are left out", () => {
+  const plan = planBundle(input());
+  assert.equal(
+    mountAt(plan, '/wp/drive_c/windows')?.options?.[0],
+    'lowerdir=/hs:/t/drive_c/windows:/s/3/fs/Files/Windows',
+  );
+  assert.equal(
+    mountAt(plan, '/wp/drive_c/windows/system32')?.options?.[0],
+    'lowerdir=/t/drive_c/windows/system32:/s/3/fs/Files/Windows/System32',
+  );
+  const base = planBundle(input({ snapshot: { layers: ['/s/2/fs'], upper: '/s/4/fs' } }));
+  assert.equal(mountAt(base, '/wp/drive_c/windows'), undefined);
+});
+
+test('every spelling of a mount path lands below C:, parents before children, read-only kept', () => {
+  const plan = planBundle(input());
+  const below = (plan.spec.mounts ?? [])
+    .map(({ destination }) => destination)
+    .filter((path) => path.startsWith('/wp/drive_c/'));
+  assert.deepEqual(below, [
+    '/wp/drive_c/windows',
+    '/wp/drive_c/windows/system32',
+    '/wp/drive_c/windows/system32/drivers/etc/hosts',
+    '/wp/drive_c/proc',
+    '/wp/drive_c/etc/foo',
+    '/wp/drive_c/dev/termination-log',
+    '/wp/drive_c/App/Data',
+    '/wp/drive_c/var/run/secrets/kubernetes.io/serviceaccount',
+  ]);
+  assert.deepEqual(mountAt(plan, '/wp/drive_c/etc/foo')?.options, ['rbind', 'rprivate', 'ro']);
+  assert.equal(mountAt(plan, '/proc')?.type, 'proc');
+  assert.equal(mountAt(plan, '/dev/shm')?.source, '/pod/shm');
+  assert.equal(mountAt(plan, '/sys/fs/cgroup'), undefined);
+});
+
+test('the working directory is found whatever its letter case', () => {
+  assert.equal(planBundle(input()).spec.process?.cwd, '/wp/drive_c/App/Data/new');
+  const windows = planBundle(input({}, withProcess({ cwd: 'C:\\WINDOWS\\System32\\x' })));
+  assert.equal(windows.spec.process?.cwd, '/wp/drive_c/windows/system32/x');
+});
+
+test('the network is the pod’s, the process tree its own', () => {
+  const { linux } = planBundle(input()).spec;
+  assert.deepEqual(linux?.namespaces, [
+    { type: 'pid' },
+    { type: 'network', path: '/proc/7/ns/net' },
+    { type: 'mount' },
+  ]);
+  assert.equal(linux?.rootfsPropagation, undefined);
+});
+
+test("a hosts file that knows the pod's name is used as it is; another is completed", () => {
+  const known = planBundle(input());
+  assert.equal(mountAt(known, '/etc/hosts')?.source, '/pod/hosts');
+  assert.equal(known.files.has('/b/hosts'), false);
+  const completed = planBundle(input({ readText: () => '127.0.0.1 localhost\n# web-0\n' }));
+  assert.equal(mountAt(completed, '/etc/hosts')?.source, '/b/hosts');
+  assert.match(completed.files.get('/b/hosts') ?? '', /^127\.0\.0\.1\tweb-0$/m);
+  const managed = planBundle(
+    input(
+      { readText: () => '1.2.3.4 web-0\n' },
+      withMounts(bindOf('C:\\Windows\\System32\\drivers\\etc\\hosts', '/k/hosts')),
+    ),
+  );
+  assert.equal(mountAt(managed, '/etc/hosts')?.source, '/k/hosts');
+});
+
+test('users have the names and rights of a Windows container', () => {
+  const as = (name: string | undefined, username?: string) =>
+    planBundle(
+      input(
+        {},
+        {
+          annotations: name === undefined ? {} : { 'porthole.dev/run-as-username': name },
+          ...withProcess({ user: { uid: 5, gid: 5, ...(username ? { username } : {}) } }),
+        },
+      ),
+    );
+  assert.equal(as(undefined).container.user, 'ContainerAdministrator');
+  assert.equal(as(undefined, 'ContainerUser').container.user, 'ContainerUser');
+  assert.equal(as('containeruser').container.user, 'ContainerUser');
+  assert.equal(as('NT AUTHORITY\\System').container.user, 'SYSTEM');
+  assert.deepEqual(as('ContainerUser').spec.process?.capabilities?.effective, []);
+  assert.deepEqual(as(undefined).spec.process?.capabilities?.effective, ['CAP_CHOWN']);
+  assert.deepEqual(as(undefined).spec.process?.user, { uid: 0, gid: 0 });
+  for (const unknown of ['mallory', '__proto__', 'constructor', 'EVIL\\ContainerUser']) {
+    assert.throws(() => as(unknown), /The user name or password is incorrect/);
+  }
+});
+
+test('without a known overlay the mounted root file system is the only layer', () => {
+  const plan = planBundle(
+    input({ snapshot: undefined, reader: { names: (path) => (path === '/b/rootfs' ? ['Files'] : []) } }),
+  );
+  assert.deepEqual(mountAt(plan, '/wp/drive_c')?.options, [
+    'lowerdir=/hw:/b/rootfs/Files:/t/drive_c',
+    'upperdir=/b/windows/changes/Files',
+    'workdir=/b/windows/work/Files',
+  ]);
+});
+
+test('more layers than mount options can name are taken as their merged view', () => {
+  const layers = Array.from({ length: 60 }, (_, i) => `/${'long'.repeat(20)}/${i}/fs`);
+  const plan = planBundle(
+    input({ snapshot: { layers, upper: '/s/4/fs' }, reader: { names: () => ['Files'] } }),
+  );
+  assert.equal(mountAt(plan, '/wp/drive_c')?.options?.[0], 'lowerdir=/hw:/b/rootfs/Files:/t/drive_c');
+});
+
+const hostile: readonly [string, Partial<OciSpec>, RegExp][] = [
+  ['a mount on another drive', withMounts(bindOf('D:\\x', '/v')), /no drive D:/],
+  ['a mount of the whole drive', withMounts(bindOf('C:\\', '/v')), /root of drive C:/],
+  ['a mount that climbs to the root', withMounts(bindOf('C:\\a\\..\\..', '/v')), /root of drive C:/],
+  ['a mount with a NUL', withMounts(bindOf('C:\\a\0b', '/v')), /control character/],
+  ['a named pipe', withMounts(bindOf('\\\\.\\pipe\\docker', '/v')), /named pipe/],
+  ['a network share', withMounts(bindOf('\\\\host\\share', '/v')), /network shares/],
+  ['a device name', withMounts(bindOf('C:\\NUL', '/v')), /device/],
+  ['a working directory on another drive', withProcess({ cwd: 'E:\\' }), /no drive E:/],
+  ['no command', withProcess({ args: [] }), /no command/],
+  ['a HostProcess container', { annotations: { 'porthole.dev/host-process': 'true' } }, /real Windows node/],
+];
+for (const [what, change, reason] of hostile) {
+  test(`${what} is refused`, () => assert.throws(() => planBundle(input({}, change)), reason));
+}
+
+test('a path that climbs stays below C:', () => {
+  const plan = planBundle(input({}, withMounts(bindOf('C:\\..\\..\\etc\\passwd', '/v'))));
+  assert.ok(mountAt(plan, '/wp/drive_c/etc/passwd'));
+});
+
+test('a layer path that would add mount options is refused', () => {
+  const layers = ['/s/x,upperdir=/etc'];
+  const names = (): readonly string[] => ['Files'];
+  assert.throws(
+    () => planBundle(input({ snapshot: { layers, upper: '/s/4/fs' }, reader: { names } })),
+    /no path with a comma/,
+  );
+});

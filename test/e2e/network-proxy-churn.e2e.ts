@@ -36,7 +36,7 @@ async function table(): Promise<unknown> {
   for (const { map, set, rule } of objects) {
     const named = map ?? set;
     if (named !== undefined) maps[named.name] = (named.elem ?? []).map((e) => JSON.stringify(e)).sort();
-    if (rule !== undefined) (chains[rule.chain] ??= []).push(JSON.stringify(rule.expr));
+    if (rule !== undefined) chains[rule.chain] = [...(chains[rule.chain] ?? []), JSON.stringify(rule.expr)];
   }
   const reached = JSON.stringify(maps);
   for (const name of Object.keys(chains))

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decode, encode } from 'dns-packet';
+import type { Service } from '../../api/generated/types/core-v1.ts';
+import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
+import { readQuestion, writeReply } from './dns-message.ts';
+import { createZone, type Resolution } from './dns-records.ts';
+import { upstreamsOf } from './resolv-conf.ts';
+
+const headless: Service = {
+  metadata: { name: 'db', namespace: 'd' },
+  spec: { clusterIP: 'None', ports: [{ name: 'sql', port: 5432 }] },
+};
+const slice: EndpointSlice = {
+  metadata: { name: 'db-1', namespace: 'd', labels: { 'kubernetes.io/service-name': 'db' } },
+  addressType: 'IPv4',
+  ports: [{ name: 'sql', port: 5432, protocol: 'TCP' }],
+  endpoints: [
+    { addresses: ['10.244.1.2'], hostname: 'db-0', conditions: { ready: true } },
+    { addresses: ['10.244.2.2'] },
+    { addresses: ['10.244.3.2'], conditions: { ready: false } },
+  ],
+};
+const zone = createZone(
+  {
+    service: (namespace, name) => (namespace === 'd' && name === 'db' ? headless : undefined),
+    slices: () => [slice],
+    namespaceExists: (name) => name === 'd',
+    servicesByIP: () => [],
+    slicesByAddress: (ip) => (ip === '10.244.1.2' ? [slice] : []),
+  },
+  { clusterDomain: 'cluster.local', ttl: 5 },
+);
+const kind = (name: string, type = 'A'): Resolution['kind'] => zone.resolve(name, type).kind;
+
+test('a headless service gives SRV records with a name and an address for each ready endpoint', () => {
+  const found = zone.resolve('_sql._tcp.db.d.svc.cluster.local', 'SRV');
+  assert.ok(found.kind === 'answers');
+  assert.deepEqual(
+    found.answers.map((answer) => (answer.type === 'SRV' ? answer.data : undefined)),
+    [
+      { priority: 0, weight: 50, port: 5432, target: 'db-0.db.d.svc.cluster.local' },
+      { priority: 0, weight: 50, port: 5432, target: '10-244-2-2.db.d.svc.cluster.local' },
+    ],
+  );
+  assert.deepEqual(
+    found.additionals.map((record) => ('data' in record ? record.data : undefined)),
+    ['10.244.1.2', '10.244.2.2'],
+  );
+});
+
+test('names of no endpoint, no namespace and no shape are missing; what is not the cluster is outside', () => {
+  for (const name of [
+    'db-9.db.d.svc.cluster.local',
+    'db.none.svc.cluster.local',
+    'none.svc.cluster.local',
+    'x.y.z.db.d.svc.cluster.local',
+    '__proto__.d.svc.cluster.local',
+    '.svc.cluster.local',
+    '999-1-1-1.d.pod.cluster.local',
+  ])
+    assert.equal(kind(name), 'noName', name);
+  for (const name of ['example.org', 'notcluster.local', 'xcluster.local', '', '1.in-addr.arpa'])
+    assert.equal(kind(name), 'outside', name);
+  assert.equal(kind('9.9.9.9.in-addr.arpa', 'PTR'), 'outside');
+  assert.equal(kind('2.1.244.10.in-addr.arpa', 'PTR'), 'answers');
+  assert.equal(kind('dns-version.cluster.local', 'TXT'), 'answers');
+});
+
+test('questions are read strictly', () => {
+  const query = (more: object): Buffer =>
+    encode({ type: 'query', id: 5, questions: [{ name: 'a', type: 'A' }], ...more });
+  assert.equal(readQuestion(query({})).kind, 'question');
+  assert.deepEqual(readQuestion(query({ questions: [] })), { kind: 'refuse', id: 5, rcode: 1, edns: false });
+  assert.deepEqual(readQuestion(query({ flags: 2 << 11 })), { kind: 'refuse', id: 5, rcode: 4, edns: false });
+  assert.deepEqual(readQuestion(query({ questions: [{ name: 'a', type: 'A', class: 'CH' }] })), {
+    kind: 'refuse',
+    id: 5,
+    rcode: 5,
+    edns: false,
+  });
+  assert.equal(readQuestion(encode({ type: 'response', id: 5, questions: [] })).kind, 'ignore');
+});
+
+test('a cut answer fits, says so and keeps what it can', () => {
+  const question = { id: 1, name: 'big', type: 'A', recursionDesired: true, ednsPayloadBytes: undefined };
+  const answers = Array.from({ length: 500 }, (_, i) => ({
+    type: 'A' as const,
+    name: 'big',
+    ttl: 5,
+    data: `10.0.${i >> 8}.${i & 255}`,
+  }));
+  const packet = writeReply(question, { rcode: 0, authoritative: true, answers }, 'udp');
+  assert.ok(packet.length <= 512);
+  const decoded = decode(packet);
+  assert.ok(decoded.flag_tc && decoded.answers!.length > 20);
+});
+
+test('resolvers of the machine are taken from resolv.conf, without our own', () => {
+  const text =
+    '# nameserver 1.1.1.1\nnameserver 192.0.2.1\n nameserver  172.30.0.1\nnameserver x;y\nsearch a\n';
+  assert.deepEqual(upstreamsOf(text, ['172.30.0.1']), [{ address: '192.0.2.1', port: 53 }]);
+});

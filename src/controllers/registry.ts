@@ -6,6 +6,7 @@ import { deploymentController } from './deployment-controller.ts';
 import { endpointsController } from './endpoints-controller.ts';
 import { endpointSliceController } from './endpointslice-controller.ts';
 import { garbageCollectorController } from './garbage-collector-controller.ts';
+import { jobController } from './job-controller.ts';
 import { namespaceController } from './namespace-controller.ts';
 import { nodeIpamController } from './node-ipam-controller.ts';
 import { nodeLifecycleController } from './node-lifecycle-controller.ts';
@@ -14,6 +15,7 @@ import { replicaSetController } from './replicaset-controller.ts';
 import { rootCaCertificatePublisherController } from './root-ca-certificate-publisher-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
 import { taintEvictionController } from './taint-eviction-controller.ts';
+import { ttlAfterFinishedController } from './ttl-after-finished-controller.ts';
 
 export interface ControllersConfig {
   /** PEM of the certificate that signed the server's. */
@@ -35,6 +37,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     deploymentController,
     endpointSliceController,
     endpointsController,
+    jobController(),
     namespaceController,
     nodeIpamController(config),
     nodeLifecycleController({
@@ -46,6 +49,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     rootCaCertificatePublisherController(config.rootCA),
     serviceAccountController,
     taintEvictionController(),
+    ttlAfterFinishedController,
   ];
   const shared: AnyResource[] = list.flatMap((controller) =>
     controller.type === 'keyed' ? resourcesRead(controller.definition) : controller.definition.reads,

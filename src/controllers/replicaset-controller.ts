@@ -22,6 +22,7 @@ import { msUntilNextAvailable } from './workload/availability.ts';
 import { claim } from './workload/claim.ts';
 import { withCondition, withoutCondition } from './workload/conditions.ts';
 import { deletionOrder } from './workload/deletion-order.ts';
+import { omitZeros } from './workload/omit-zeros.ts';
 import { changePods, podFromTemplate } from './workload/pod-control.ts';
 import { sameStatus } from './workload/semantic-equal.ts';
 
@@ -51,7 +52,7 @@ export function replicaSetStatus(rs: ReplicaSet, observed: ReplicaSetObservation
           message: failure,
           lastTransitionTime: rfc3339(now),
         });
-  return {
+  const status: ReplicaSetStatus = {
     replicas: active.length,
     fullyLabeledReplicas: active.filter((pod) => matchesSelector(templateLabels, pod.metadata.labels)).length,
     readyReplicas: active.filter(isPodReady).length,
@@ -60,6 +61,7 @@ export function replicaSetStatus(rs: ReplicaSet, observed: ReplicaSetObservation
     observedGeneration: rs.metadata.generation,
     ...(conditions.length === 0 ? {} : { conditions }),
   };
+  return omitZeros(status, 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas');
 }
 
 /** How many related pods are on each node: of two equal pods the one with more company goes first. */

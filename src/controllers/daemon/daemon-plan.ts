@@ -3,6 +3,7 @@ import type { DaemonSet, DaemonSetStatus } from '../../api/generated/types/apps-
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
 import { scaledValue } from '../../apimachinery/int-or-string.ts';
 import { isPodAvailable, isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
+import { omitZeros } from '../workload/omit-zeros.ts';
 import { nodeFit, targetNode } from './node-fit.ts';
 import { revisionHashLabel } from './revision-history.ts';
 
@@ -155,7 +156,7 @@ export function daemonStatus(view: DaemonView, collisionCount: number | undefine
     if (mine.some((pod) => isUpdated(view, pod))) counts.updated += 1;
   }
   const conditions = view.ds.status?.conditions;
-  return {
+  const status: DaemonSetStatus = {
     observedGeneration: view.ds.metadata.generation,
     desiredNumberScheduled: counts.desired,
     currentNumberScheduled: counts.current,
@@ -167,4 +168,5 @@ export function daemonStatus(view: DaemonView, collisionCount: number | undefine
     ...(collisionCount === undefined ? {} : { collisionCount }),
     ...(conditions === undefined ? {} : { conditions }),
   };
+  return omitZeros(status, 'updatedNumberScheduled', 'numberAvailable', 'numberUnavailable');
 }

@@ -7,6 +7,7 @@ import type {
 } from '../../api/generated/types/apps-v1.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { findCondition, withCondition, withoutCondition } from '../workload/conditions.ts';
+import { omitZeros } from '../workload/omit-zeros.ts';
 import { maxUnavailableOf, replicasOf, sumOfAvailable, sumOfReplicas } from './replica-counts.ts';
 
 const noDeadline = 2_147_483_647;
@@ -56,7 +57,7 @@ export function deploymentStatus({ deployment: d, all, newRS, now }: RolloutView
         ),
   );
   const { collisionCount } = d.status ?? {};
-  return {
+  const status: DeploymentStatus = {
     observedGeneration: d.metadata.generation,
     replicas: sum(all, (rs) => rs.status?.replicas),
     updatedReplicas: newRS?.status?.replicas ?? 0,
@@ -67,12 +68,20 @@ export function deploymentStatus({ deployment: d, all, newRS, now }: RolloutView
     ...(collisionCount === undefined ? {} : { collisionCount }),
     conditions,
   };
+  return omitZeros(
+    status,
+    'replicas',
+    'updatedReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'unavailableReplicas',
+  );
 }
 
 export const isComplete = (d: Deployment, status: DeploymentStatus): boolean =>
-  status.updatedReplicas === replicasOf(d) &&
-  status.replicas === replicasOf(d) &&
-  status.availableReplicas === replicasOf(d) &&
+  (status.updatedReplicas ?? 0) === replicasOf(d) &&
+  (status.replicas ?? 0) === replicasOf(d) &&
+  (status.availableReplicas ?? 0) === replicasOf(d) &&
   (status.observedGeneration ?? 0) >= (d.metadata.generation ?? 0);
 
 function isProgressing(d: Deployment, status: DeploymentStatus): boolean {

@@ -1,0 +1,284 @@
+// Runs pods to their end, as many as a Job asks for, and counts each exactly once.
+import { events, jobs, pods } from '../api/generated/resources.ts';
+import type { Job, JobCondition, JobStatus } from '../api/generated/types/batch-v1.ts';
+import type { Pod } from '../api/generated/types/core-v1.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
+import { selectorFrom } from '../apimachinery/label-selector.ts';
+import { rfc3339 } from '../base/clock.ts';
+import { keyOf } from '../client/cache/object-store.ts';
+import { referenceTo } from '../client/event-recorder.ts';
+import {
+  type Controller,
+  type ControllerContext,
+  defineController,
+} from '../controller-runtime/define-controller.ts';
+import {
+  countPods,
+  deadlineAt,
+  isJobFinished,
+  type JobCounts,
+  jobCondition,
+  type Outcome,
+  outcomeOf,
+  podChanges,
+  statusCounts,
+} from './job/job-plan.ts';
+import { finishedAt, isIndexed, isTracked, jobPodTemplate, trackingFinalizer } from './job/job-pod.ts';
+import { claim } from './workload/claim.ts';
+import { findCondition, withCondition } from './workload/conditions.ts';
+import { changePods, podFromTemplate } from './workload/pod-control.ts';
+import { sameStatus } from './workload/semantic-equal.ts';
+
+const firstBackoffMs = 10_000;
+const maxBackoffMs = 600_000;
+
+/** What is remembered of a job between reconciles; after a restart it is learnt again. */
+interface Memory {
+  readonly released: Set<string>;
+  failuresInARow: number;
+  lastFailureAt: number;
+}
+
+const uidOf = (pod: Pod): string => pod.metadata.uid ?? '';
+
+async function releasePod(context: ControllerContext, memory: Memory, pod: Pod): Promise<void> {
+  const { name, namespace, uid } = pod.metadata;
+  const body = { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [trackingFinalizer] } };
+  try {
+    await context.write.patch(pods, { name, namespace }, { type: 'strategic', body });
+  } catch (error) {
+    // Gone, or another pod of that name.
+    if (
+      !isStatusError(error, 'NotFound') &&
+      !isStatusError(error, 'Invalid') &&
+      !isStatusError(error, 'Conflict')
+    )
+      throw error;
+  }
+  memory.released.add(uidOf(pod));
+}
+
+function rememberEnds(memory: Memory, counts: JobCounts): void {
+  const lastSuccess = Math.max(0, ...counts.newlySucceeded.map(finishedAt));
+  if (counts.newlySucceeded.length > 0) memory.failuresInARow = 0;
+  for (const pod of counts.newlyFailed) {
+    const at = finishedAt(pod);
+    if (at < lastSuccess) continue;
+    memory.failuresInARow += 1;
+    memory.lastFailureAt = Math.max(memory.lastFailureAt, at);
+  }
+}
+function msUntilNextPod(memory: Memory, now: number): number {
+  if (memory.failuresInARow === 0) return 0;
+  const backoff = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (memory.failuresInARow - 1));
+  return Math.max(0, memory.lastFailureAt + backoff - now);
+}
+
+/** Pods that the job no longer wants are freed first: their end is not to be counted. */
+async function removePods(
+  context: ControllerContext,
+  memory: Memory,
+  job: Job,
+  remove: readonly Pod[],
+): Promise<void> {
+  if (remove.length === 0) return;
+  await Promise.all(remove.filter(isTracked).map((pod) => releasePod(context, memory, pod)));
+  const owner = { resource: jobs, object: job };
+  await changePods(context, owner, { create: 0, pod: () => podFromTemplate(owner, {}), remove });
+}
+
+async function createPods(
+  context: ControllerContext,
+  job: Job,
+  indexes: readonly (number | undefined)[],
+): Promise<void> {
+  if (indexes.length === 0) return;
+  const owner = { resource: jobs, object: job };
+  await changePods(context, owner, {
+    create: indexes.length,
+    pod: (at) => {
+      const index = indexes[at];
+      const pod = podFromTemplate(owner, jobPodTemplate(job, index));
+      if (index === undefined) return pod;
+      return { ...pod, metadata: { ...pod.metadata, generateName: `${job.metadata.name}-${index}-` } };
+    },
+    remove: [],
+  });
+}
+
+class JobSync {
+  readonly #context: ControllerContext;
+  readonly #memory: Memory;
+  #job: Job;
+  readonly #pods: readonly Pod[];
+
+  constructor(context: ControllerContext, memory: Memory, job: Job, claimed: readonly Pod[]) {
+    this.#context = context;
+    this.#memory = memory;
+    this.#job = job;
+    this.#pods = claimed;
+  }
+
+  #event(type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#context.events.event(referenceTo(jobs, this.#job), type, reason, message);
+  }
+  async #write(status: JobStatus): Promise<void> {
+    if (sameStatus(status, this.#job.status)) return;
+    this.#job = await this.#context.write.update(jobs, { ...this.#job, status }, { subresource: 'status' });
+  }
+
+  /** Returns when to look again. */
+  async run(mayChange: boolean): Promise<number | undefined> {
+    const { clock } = this.#context;
+    const memory = this.#memory;
+    const now = clock.now();
+    const counts = countPods({ job: this.#job, pods: this.#pods, released: memory.released, now });
+    rememberEnds(memory, counts);
+    const outcome = outcomeOf(this.#job, counts, now);
+    let failure: unknown;
+    let again: number | undefined;
+    let active = counts.active;
+    if (mayChange)
+      try {
+        const change =
+          outcome === undefined ? podChanges(this.#job, counts) : { create: [], remove: counts.active };
+        await removePods(this.#context, memory, this.#job, change.remove);
+        active = active.filter((pod) => !change.remove.includes(pod));
+        const wait = change.create.length === 0 ? 0 : msUntilNextPod(memory, now);
+        if (wait > 0) again = wait;
+        else await createPods(this.#context, this.#job, change.create);
+      } catch (error) {
+        failure = error;
+      }
+    await this.#track(counts);
+    const removed = counts.active.length - active.length;
+    const status = this.#status(
+      { ...counts, active, terminating: counts.terminating + removed },
+      outcome,
+      now,
+    );
+    const before = this.#job.status?.conditions;
+    await this.#write(status);
+    this.#announce(before, status.conditions);
+    if (failure !== undefined) throw failure;
+    const deadline = deadlineAt(this.#job);
+    if (deadline !== undefined && !isJobFinished(this.#job))
+      again = Math.min(again ?? Number.POSITIVE_INFINITY, Math.max(1, deadline - now));
+    return again;
+  }
+
+  /** First it is written down which pods ended, then they are let go, then they are counted: a crash loses none. */
+  async #track(counts: JobCounts): Promise<void> {
+    const { uncounted, counted } = counts;
+    const due = new Set([...uncounted.succeeded, ...uncounted.failed]);
+    if (due.size > 0) {
+      const { succeeded, failed } = uncounted;
+      await this.#write({
+        ...statusCounts(this.#job, counts),
+        succeeded: counted.succeeded,
+        failed: counted.failed,
+        uncountedTerminatedPods: {
+          ...(succeeded.length === 0 ? {} : { succeeded: [...succeeded] }),
+          ...(failed.length === 0 ? {} : { failed: [...failed] }),
+        },
+      });
+    }
+    const ended = this.#pods.filter((pod) => due.has(uidOf(pod)) && !this.#memory.released.has(uidOf(pod)));
+    const finished = [...ended, ...counts.leftOver];
+    await Promise.all(finished.map((pod) => releasePod(this.#context, this.#memory, pod)));
+  }
+
+  #status(counts: JobCounts, outcome: Outcome | undefined, now: number): JobStatus {
+    const job = this.#job;
+    const status: JobStatus = statusCounts(job, counts);
+    let conditions: JobCondition[] = [...(job.status?.conditions ?? [])];
+    const suspended = findCondition(conditions, 'Suspended')?.status === 'True';
+    if (outcome === undefined && job.spec?.suspend === true && !suspended) {
+      conditions = withCondition(
+        conditions,
+        jobCondition('Suspended', 'True', 'JobSuspended', 'Job suspended', now),
+      );
+      delete status.startTime;
+    } else if (job.spec?.suspend !== true) {
+      if (suspended)
+        conditions = withCondition(
+          conditions,
+          jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', now),
+        );
+      if (suspended || status.startTime === undefined) status.startTime = rfc3339(now);
+    }
+    if (outcome !== undefined) {
+      const { type, reason, message } = outcome;
+      const target = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget';
+      conditions = withCondition(conditions, jobCondition(target, 'True', reason, message, now));
+      // The end is only said when no pod runs any more.
+      if (counts.active.length === 0 && counts.terminating === 0) {
+        conditions = withCondition(conditions, jobCondition(type, 'True', reason, message, now));
+        if (type === 'Complete') status.completionTime = rfc3339(now);
+      }
+    }
+    return conditions.length === 0 ? status : { ...status, conditions };
+  }
+
+  #announce(before: readonly JobCondition[] | undefined, after: readonly JobCondition[] | undefined): void {
+    const isNew = (type: string, status: string): JobCondition | undefined => {
+      const now = findCondition(after, type);
+      return now?.status === status && findCondition(before, type)?.status !== status ? now : undefined;
+    };
+    if (isNew('Complete', 'True') !== undefined) this.#event('Normal', 'Completed', 'Job completed');
+    const failed = isNew('Failed', 'True');
+    if (failed !== undefined) this.#event('Warning', failed.reason ?? '', failed.message ?? '');
+    if (isNew('Suspended', 'True') !== undefined) this.#event('Normal', 'Suspended', 'Job suspended');
+    if (findCondition(before, 'Suspended')?.status === 'True' && isNew('Suspended', 'False') !== undefined)
+      this.#event('Normal', 'Resumed', 'Job resumed');
+  }
+}
+
+/** Pods of a job that is over or gone must not stay for their finalizer. */
+async function releaseAll(context: ControllerContext, memory: Memory, all: readonly Pod[]): Promise<void> {
+  const held = all.filter((pod) => isTracked(pod) && !memory.released.has(uidOf(pod)));
+  await Promise.all(held.map((pod) => releasePod(context, memory, pod)));
+}
+
+export function jobController(): Controller {
+  const memories = new Map<string, Memory>();
+  return defineController({
+    name: 'job-controller',
+    serviceAccount: 'job-controller',
+    for: jobs,
+    owns: [pods],
+    selectorOf: (job) => job.spec?.selector,
+    writes: [jobs, pods, events],
+    async reconcile({ name, namespace }, context) {
+      const key = keyOf(name, namespace);
+      const job = context.read(jobs).get(name, namespace);
+      if (job === undefined) {
+        context.expectations.forget(key);
+        memories.delete(key);
+        return undefined;
+      }
+      const { managedBy } = job.spec ?? {};
+      if (managedBy !== undefined && managedBy !== 'kubernetes.io/job-controller') return undefined;
+      if (isIndexed(job) && job.spec?.completions === undefined) return undefined;
+      let memory = memories.get(key);
+      if (memory === undefined) {
+        memory = { released: new Set(), failuresInARow: 0, lastFailureAt: 0 };
+        memories.set(key, memory);
+      }
+      const mayChange = context.expectations.satisfied(key) && job.metadata.deletionTimestamp === undefined;
+      const claimed = await claim(context, {
+        ownerResource: jobs,
+        owner: job,
+        selector: selectorFrom(job.spec?.selector),
+        resource: pods,
+      });
+      const shown = new Set(claimed.filter(isTracked).map(uidOf));
+      for (const uid of memory.released) if (!shown.has(uid)) memory.released.delete(uid);
+      if (isJobFinished(job) || job.metadata.deletionTimestamp !== undefined) {
+        await releaseAll(context, memory, claimed);
+        return undefined;
+      }
+      return { requeueAfterMs: await new JobSync(context, memory, job, claimed).run(mayChange) };
+    },
+  });
+}

@@ -1,0 +1,249 @@
+// What a job's pods say of it and what must be done next, as pure functions.
+import type { Job, JobCondition, JobStatus } from '../../api/generated/types/batch-v1.ts';
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { rfc3339 } from '../../base/clock.ts';
+import {
+  isPodActive,
+  isPodReady,
+  isPodTerminal,
+  isPodTerminating,
+} from '../../component-helpers/pod-status.ts';
+import { findCondition } from '../workload/conditions.ts';
+import { omitZeros } from '../workload/omit-zeros.ts';
+import { formatIndexes, parseIndexes } from './completed-indexes.ts';
+import { hasFailed, indexOf, isIndexed, isTracked } from './job-pod.ts';
+
+/** No more at a time than this are taken into the status: its size is limited. */
+const maxUncounted = 500;
+
+export interface JobView {
+  readonly job: Job;
+  readonly pods: readonly Pod[];
+  /** Uids of pods whose finalizer is removed already, though the informer still shows it. */
+  readonly released: ReadonlySet<string>;
+  readonly now: number;
+}
+
+export interface JobCounts {
+  readonly active: readonly Pod[];
+  readonly terminating: number;
+  readonly ready: number;
+  /** All that ended, counted or about to be. */
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly completedIndexes: ReadonlySet<number>;
+  /** Ended and not yet counted: their finalizers are to be removed. */
+  readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
+  /** Already counted in the status: counters without the uncounted. */
+  readonly counted: { readonly succeeded: number; readonly failed: number };
+  /** Ended and counting for nothing: a second success of one index. */
+  readonly leftOver: readonly Pod[];
+  readonly newlyFailed: readonly Pod[];
+  readonly newlySucceeded: readonly Pod[];
+}
+
+const uidOf = (pod: Pod): string => pod.metadata.uid ?? '';
+export const isJobFinished = (job: Job): boolean =>
+  job.status?.conditions?.some(
+    (condition) =>
+      (condition.type === 'Complete' || condition.type === 'Failed') && condition.status === 'True',
+  ) === true;
+
+export function countPods({ job, pods, released }: JobView): JobCounts {
+  const tracked = new Map(
+    pods.filter((pod) => isTracked(pod) && !released.has(uidOf(pod))).map((pod) => [uidOf(pod), pod]),
+  );
+  const known = job.status?.uncountedTerminatedPods ?? {};
+  const split = (uids: readonly string[] | undefined): [kept: string[], settled: number] => {
+    const kept = (uids ?? []).filter((uid) => tracked.has(uid));
+    return [kept, (uids ?? []).length - kept.length];
+  };
+  const [succeededKept, succeededSettled] = split(known.succeeded);
+  const [failedKept, failedSettled] = split(known.failed);
+  const completions = job.spec?.completions ?? 0;
+  const completedIndexes = parseIndexes(job.status?.completedIndexes, completions);
+  const uncounted = { succeeded: [...succeededKept], failed: [...failedKept] };
+  const seen = new Set([...succeededKept, ...failedKept]);
+  const leftOver: Pod[] = [];
+  const newlyFailed: Pod[] = [];
+  const newlySucceeded: Pod[] = [];
+  for (const [uid, pod] of tracked) {
+    if (seen.has(uid) || seen.size >= maxUncounted) continue;
+    if (pod.status?.phase === 'Succeeded') {
+      const index = indexOf(pod);
+      if (isIndexed(job)) {
+        // A second success of an index is no second completion.
+        if (index === undefined || index >= completions || completedIndexes.has(index)) {
+          leftOver.push(pod);
+          continue;
+        }
+        completedIndexes.add(index);
+      }
+      uncounted.succeeded.push(uid);
+      newlySucceeded.push(pod);
+      seen.add(uid);
+    } else if (hasFailed(job, pod)) {
+      uncounted.failed.push(uid);
+      newlyFailed.push(pod);
+      seen.add(uid);
+    }
+  }
+  const counted = {
+    succeeded: isIndexed(job)
+      ? completedIndexes.size - uncounted.succeeded.length
+      : (job.status?.succeeded ?? 0) + succeededSettled,
+    failed: (job.status?.failed ?? 0) + failedSettled,
+  };
+  const active = pods.filter(isPodActive);
+  return {
+    active,
+    terminating: pods.filter((pod) => isPodTerminating(pod) && !isPodTerminal(pod)).length,
+    ready: active.filter(isPodReady).length,
+    succeeded: counted.succeeded + uncounted.succeeded.length,
+    failed: counted.failed + uncounted.failed.length,
+    completedIndexes,
+    uncounted,
+    counted,
+    leftOver,
+    newlyFailed,
+    newlySucceeded,
+  };
+}
+
+export interface Outcome {
+  readonly type: 'Complete' | 'Failed';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Container restarts of pods that are restarted in place count as failures. */
+function isPastBackoffOnFailure(job: Job, active: readonly Pod[]): boolean {
+  if (job.spec?.template.spec?.restartPolicy !== 'OnFailure') return false;
+  let restarts = 0;
+  for (const pod of active)
+    if (pod.status?.phase === 'Running' || pod.status?.phase === 'Pending')
+      for (const status of [
+        ...(pod.status.initContainerStatuses ?? []),
+        ...(pod.status.containerStatuses ?? []),
+      ])
+        restarts += status.restartCount;
+  const limit = job.spec.backoffLimit ?? 6;
+  return limit === 0 ? restarts > 0 : restarts >= limit;
+}
+
+export const deadlineAt = (job: Job): number | undefined => {
+  const { activeDeadlineSeconds, suspend } = job.spec ?? {};
+  const since = Date.parse(job.status?.startTime ?? '');
+  if (activeDeadlineSeconds === undefined || suspend === true || Number.isNaN(since)) return undefined;
+  return since + activeDeadlineSeconds * 1000;
+};
+
+/** How the job ends, once it is clear; pods may still be on their way out. */
+export function outcomeOf(job: Job, counts: JobCounts, now: number): Outcome | undefined {
+  const decided = (['FailureTarget', 'SuccessCriteriaMet'] as const).find(
+    (type) => findCondition(job.status?.conditions, type)?.status === 'True',
+  );
+  if (decided !== undefined) {
+    const { reason = '', message = '' } = findCondition(job.status?.conditions, decided) ?? {};
+    return { type: decided === 'FailureTarget' ? 'Failed' : 'Complete', reason, message };
+  }
+  if (counts.failed > (job.spec?.backoffLimit ?? 6) || isPastBackoffOnFailure(job, counts.active))
+    return {
+      type: 'Failed',
+      reason: 'BackoffLimitExceeded',
+      message: 'Job has reached the specified backoff limit',
+    };
+  const deadline = deadlineAt(job);
+  if (deadline !== undefined && deadline <= now)
+    return {
+      type: 'Failed',
+      reason: 'DeadlineExceeded',
+      message: 'Job was active longer than specified deadline',
+    };
+  const { completions } = job.spec ?? {};
+  const complete =
+    completions === undefined
+      ? counts.succeeded > 0 && counts.active.length === 0
+      : counts.succeeded >= completions && job.spec?.suspend !== true;
+  return complete
+    ? {
+        type: 'Complete',
+        reason: 'CompletionsReached',
+        message: 'Reached expected number of succeeded pods',
+      }
+    : undefined;
+}
+
+export interface JobChange {
+  readonly create: readonly (number | undefined)[];
+  readonly remove: readonly Pod[];
+}
+
+const maxPerSync = 500;
+
+/** Pods of one index beyond the first. */
+function duplicates(active: readonly Pod[], completions: number, completed: ReadonlySet<number>): Pod[] {
+  const seen = new Set<number>();
+  return active.filter((pod) => {
+    const index = indexOf(pod);
+    if (index === undefined || index >= completions || completed.has(index) || seen.has(index)) return true;
+    seen.add(index);
+    return false;
+  });
+}
+
+/** Pods to make and to delete, while the job runs. */
+export function podChanges(job: Job, counts: JobCounts): JobChange {
+  const { active, succeeded, completedIndexes } = counts;
+  const { suspend, completions } = job.spec ?? {};
+  const parallelism = job.spec?.parallelism ?? 1;
+  if (suspend === true) return { create: [], remove: active.slice(0, maxPerSync) };
+  const extra = isIndexed(job) ? duplicates(active, completions ?? 0, completedIndexes) : [];
+  const useful = active.filter((pod) => !extra.includes(pod));
+  let wanted: number;
+  if (completions === undefined) wanted = succeeded > 0 ? Math.min(useful.length, parallelism) : parallelism;
+  else wanted = Math.max(0, Math.min(completions - succeeded, parallelism));
+  if (useful.length > wanted) {
+    const rank = (pod: Pod): number => (isPodReady(pod) ? 2 : pod.status?.phase === 'Running' ? 1 : 0);
+    const sorted = [...useful].sort((a, b) => rank(a) - rank(b));
+    return {
+      create: [],
+      remove: [...extra, ...sorted.slice(0, useful.length - wanted)].slice(0, maxPerSync),
+    };
+  }
+  const occupied = job.spec?.podReplacementPolicy === 'Failed' ? counts.terminating : 0;
+  const missing = Math.min(maxPerSync, Math.max(0, wanted - useful.length - occupied));
+  if (!isIndexed(job)) return { create: Array<undefined>(missing).fill(undefined), remove: extra };
+  const taken = new Set([...completedIndexes, ...useful.map((pod) => indexOf(pod) ?? -1)]);
+  const create: number[] = [];
+  for (let index = 0; index < (completions ?? 0) && create.length < missing; index++)
+    if (!taken.has(index)) create.push(index);
+  return { create, remove: extra };
+}
+
+export function jobCondition(
+  type: string,
+  status: 'True' | 'False',
+  reason: string,
+  message: string,
+  now: number,
+): JobCondition {
+  const time = rfc3339(now);
+  return { type, status, reason, message, lastProbeTime: time, lastTransitionTime: time };
+}
+
+/** The status that the counts and the outcome make, but for start and completion times and the uncounted. */
+export function statusCounts(job: Job, counts: JobCounts): JobStatus {
+  const { uncountedTerminatedPods: _, ...kept } = job.status ?? {};
+  const status: JobStatus = {
+    ...kept,
+    active: counts.active.length,
+    ready: counts.ready,
+    terminating: counts.terminating,
+    succeeded: counts.succeeded,
+    failed: counts.failed,
+    ...(isIndexed(job) ? { completedIndexes: formatIndexes(counts.completedIndexes) } : {}),
+    uncountedTerminatedPods: {},
+  };
+  return omitZeros(status, 'active', 'succeeded', 'failed');
+}

@@ -1,0 +1,118 @@
+// Jobs through the real API server.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { events, jobs, namespaces, pods } from '../../src/api/generated/resources.ts';
+import type { Job } from '../../src/api/generated/types/batch-v1.ts';
+import type { Pod } from '../../src/api/generated/types/core-v1.ts';
+import { retryOnConflict } from '../../src/client/retry-on-conflict.ts';
+import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
+
+const namespace = 'batch';
+const job = (name: string, spec: object): Job =>
+  ({
+    metadata: { name, namespace },
+    spec: {
+      template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'main:1' }] } },
+      ...spec,
+    },
+  }) as unknown as Job;
+
+async function end({ client }: ControllersCluster, pod: Pod, phase: 'Succeeded' | 'Failed'): Promise<void> {
+  await retryOnConflict(async () => {
+    const fresh = await client.get(pods, { name: pod.metadata.name, namespace });
+    await client.update(pods, { ...fresh, status: { ...fresh.status, phase } }, { subresource: 'status' });
+  });
+}
+const running = (pod: Pod): boolean =>
+  pod.status?.phase !== 'Succeeded' &&
+  pod.status?.phase !== 'Failed' &&
+  pod.metadata.deletionTimestamp === undefined;
+
+describe('job-controller', () => {
+  it('runs indexed pods to completion and counts each once', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await client.create(jobs, job('sum', { completions: 4, parallelism: 2, completionMode: 'Indexed' }));
+    for (let i = 0; i < 4; i++) {
+      const pod = await until(pods, (l) => l.list(namespace).find(running), `pod ${i}`);
+      assert.ok(pod.metadata.finalizers?.includes('batch.kubernetes.io/job-tracking'));
+      const env = pod.spec.containers[0]?.env?.find(({ name }) => name === 'JOB_COMPLETION_INDEX');
+      assert.equal(
+        env?.valueFrom?.fieldRef?.fieldPath,
+        "metadata.labels['batch.kubernetes.io/job-completion-index']",
+      );
+      await end(cluster, pod, 'Succeeded');
+      await until(
+        pods,
+        (l) => l.get(pod.metadata.name, namespace)?.status?.phase === 'Succeeded',
+        'it ended',
+      );
+    }
+    const done = await until(
+      jobs,
+      (l) =>
+        l.get('sum', namespace)?.status?.conditions?.some((c) => c.type === 'Complete') &&
+        l.get('sum', namespace),
+      'completion',
+    );
+    assert.deepEqual(
+      [done.status?.succeeded, done.status?.failed, done.status?.completedIndexes],
+      [4, undefined, '0-3'],
+    );
+    assert.deepEqual(
+      done.status?.conditions?.map((c) => `${c.type} ${c.reason}`),
+      ['SuccessCriteriaMet CompletionsReached', 'Complete CompletionsReached'],
+    );
+    await until(
+      pods,
+      (l) => l.list(namespace).every((pod) => (pod.metadata.finalizers ?? []).length === 0),
+      'no finalizer',
+    );
+    await until(events, (l) => l.list(namespace).some((e) => e.reason === 'Completed'), 'the event');
+  });
+
+  it('gives up when too many pods failed', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await client.create(jobs, job('bad', { backoffLimit: 0 }));
+    const pod = await until(pods, (l) => l.list(namespace).find(running), 'a pod');
+    await end(cluster, pod, 'Failed');
+    const failed = await until(
+      jobs,
+      (l) => l.get('bad', namespace)?.status?.conditions?.find((c) => c.type === 'Failed'),
+      'failure',
+    );
+    assert.deepEqual(
+      [failed.reason, failed.message],
+      ['BackoffLimitExceeded', 'Job has reached the specified backoff limit'],
+    );
+  });
+
+  it('takes its pods away while it is suspended', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await client.create(jobs, job('later', { parallelism: 2, completions: 2 }));
+    await until(pods, (l) => l.list(namespace).filter(running).length === 2, 'two pods');
+    const suspend = (value: boolean): Promise<unknown> =>
+      retryOnConflict(async () => {
+        const fresh = await client.get(jobs, { name: 'later', namespace });
+        await client.update(jobs, { ...fresh, spec: { ...fresh.spec!, suspend: value } });
+      });
+    await suspend(true);
+    await until(
+      jobs,
+      (l) =>
+        l
+          .get('later', namespace)
+          ?.status?.conditions?.find((c) => c.type === 'Suspended' && c.status === 'True'),
+      'suspension',
+    );
+    await until(pods, (l) => l.list(namespace).filter(running).length === 0, 'no pods');
+    await suspend(false);
+    await until(pods, (l) => l.list(namespace).filter(running).length === 2, 'two pods again');
+    assert.equal((await client.get(jobs, { name: 'later', namespace })).status?.failed, undefined);
+  });
+});

@@ -23,6 +23,9 @@ export function validatePodUpdate(pod: JsonObject, old: JsonObject, subresource:
       return [...validatePod(pod), ...ephemeralUpdate(pod, old)];
     case 'resize':
       return resizeUpdate(pod, old);
+    case 'binding':
+      // The binding endpoint writes spec.nodeName, which nobody else may.
+      return [];
     default:
       return [...validatePod(pod), ...specUpdate(pod, old)];
   }

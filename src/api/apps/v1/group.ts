@@ -11,10 +11,24 @@ import {
   replicaSetDefaults,
   statefulSetDefaults,
 } from './workload-defaults.ts';
+import {
+  selectorStays,
+  validateControllerRevision,
+  validateControllerRevisionUpdate,
+  validateDaemonSet,
+  validateDeployment,
+  validateReplicaSet,
+  validateStatefulSet,
+  validateStatefulSetUpdate,
+} from './validate-workloads.ts';
 
 const deployment: KindBehaviour = {
   hasGeneration: true,
-  strategy: { applyDefaults: deploymentDefaults },
+  strategy: {
+    applyDefaults: deploymentDefaults,
+    validate: validateDeployment,
+    validateUpdate: selectorStays,
+  },
   row: (o, now) => [
     nameCell(o),
     `${count(o, 'readyReplicas')}/${num(spec(o)['replicas'])}`,
@@ -28,7 +42,11 @@ const deployment: KindBehaviour = {
 
 const replicaSet: KindBehaviour = {
   hasGeneration: true,
-  strategy: { applyDefaults: replicaSetDefaults },
+  strategy: {
+    applyDefaults: replicaSetDefaults,
+    validate: validateReplicaSet,
+    validateUpdate: selectorStays,
+  },
   selectableFields: (o) => ({ 'status.replicas': String(count(o, 'replicas')) }),
   row: (o, now) => [
     nameCell(o),
@@ -43,7 +61,11 @@ const replicaSet: KindBehaviour = {
 
 const statefulSet: KindBehaviour = {
   hasGeneration: true,
-  strategy: { applyDefaults: statefulSetDefaults },
+  strategy: {
+    applyDefaults: statefulSetDefaults,
+    validate: validateStatefulSet,
+    validateUpdate: validateStatefulSetUpdate,
+  },
   row: (o, now) => [
     nameCell(o),
     `${count(o, 'readyReplicas')}/${num(spec(o)['replicas'])}`,
@@ -54,7 +76,7 @@ const statefulSet: KindBehaviour = {
 
 const daemonSet: KindBehaviour = {
   hasGeneration: true,
-  strategy: { applyDefaults: daemonSetDefaults },
+  strategy: { applyDefaults: daemonSetDefaults, validate: validateDaemonSet, validateUpdate: selectorStays },
   row: (o, now) => [
     nameCell(o),
     count(o, 'desiredNumberScheduled'),
@@ -70,6 +92,7 @@ const daemonSet: KindBehaviour = {
 };
 
 const controllerRevision: KindBehaviour = {
+  strategy: { validate: validateControllerRevision, validateUpdate: validateControllerRevisionUpdate },
   row: (o, now) => {
     const owner = objs(meta(o)['ownerReferences']).find((r) => r['controller'] === true);
     const [group = ''] = str(owner?.['apiVersion']).split('/');

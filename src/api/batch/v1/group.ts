@@ -17,6 +17,7 @@ import {
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { podTemplateDefaults } from '../../core/v1/pod-defaults.ts';
 import { ageCell, containerCells, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
+import { validateCronJob, validateJob, validateJobUpdate } from './validate-jobs.ts';
 
 function completions(job: JsonObject): string {
   const succeeded = num(status(job)['succeeded']);
@@ -108,6 +109,8 @@ const job: KindBehaviour = {
   strategy: {
     applyDefaults: jobDefaults,
     prepareForCreate: generateSelector,
+    validate: validateJob,
+    validateUpdate: validateJobUpdate,
     defaultGarbageCollection: 'orphan',
   },
 };
@@ -131,6 +134,7 @@ const cronJob: KindBehaviour = {
     ];
   },
   strategy: {
+    validate: validateCronJob,
     applyDefaults(o) {
       const s = ensure(o, 'spec');
       if (str(s['concurrencyPolicy']) === '') s['concurrencyPolicy'] = 'Allow';

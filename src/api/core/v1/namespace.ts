@@ -11,6 +11,7 @@ import {
   strs,
 } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { dnsLabel } from '../../../apimachinery/validation/names.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
@@ -48,6 +49,7 @@ function prepareForDelete(namespace: JsonObject): void {
 }
 
 export const namespace: KindBehaviour = {
+  nameRule: dnsLabel,
   row: (o, now) => [nameCell(o), str(status(o)['phase']), ageCell(o, now)],
   selectableFields: (o) => ({ 'status.phase': str(status(o)['phase']) }),
   strategy: { applyDefaults, prepareForCreate, prepareForUpdate, holdsDeletion, prepareForDelete },

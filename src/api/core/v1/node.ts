@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
 import { bool, meta, obj, objs, spec, status, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell, orNone } from '../../meta/row-cells.ts';
+import { validateTaints } from './validate-scheduling.ts';
 
 const roleLabel = 'node-role.kubernetes.io/';
 
@@ -53,5 +54,5 @@ function applyDefaults(node: JsonObject): void {
 export const node: KindBehaviour = {
   row,
   selectableFields: (o) => ({ 'spec.unschedulable': String(bool(spec(o)['unschedulable'])) }),
-  strategy: { applyDefaults },
+  strategy: { applyDefaults, validate: (o) => validateTaints(spec(o)['taints'], 'spec.taints') },
 };

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { isObject, obj, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import { validateSecret, validateSecretUpdate } from './validate-config.ts';
 
 /** UTF-8 as base64. */
 export function base64OfText(text: string): string {
@@ -28,5 +29,5 @@ function applyDefaults(secret: JsonObject): void {
 export const secret: KindBehaviour = {
   row: (o, now) => [nameCell(o), str(o['type']), String(Object.keys(obj(o['data'])).length), ageCell(o, now)],
   selectableFields: (o) => ({ type: str(o['type']) }),
-  strategy: { applyDefaults },
+  strategy: { applyDefaults, validate: validateSecret, validateUpdate: validateSecretUpdate },
 };

@@ -12,7 +12,9 @@ import {
   strs,
 } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { dns1035Label } from '../../../apimachinery/validation/names.ts';
 import { ageCell, labelsCell, nameCell, orNone } from '../../meta/row-cells.ts';
+import { validateService, validateServiceUpdate } from './validate-service.ts';
 
 function externalIPs(service: JsonObject): string {
   const own = strs(spec(service)['externalIPs']);
@@ -84,10 +86,16 @@ export function serviceDefaults(service: JsonObject): void {
 export const isHeadless = (service: JsonObject): boolean => str(spec(service)['clusterIP']) === 'None';
 
 export const service: KindBehaviour = {
+  nameRule: dns1035Label,
   row,
   selectableFields: (o) => ({
     'spec.clusterIP': str(spec(o)['clusterIP']),
     'spec.type': str(spec(o)['type']),
   }),
-  strategy: { applyDefaults: serviceDefaults, allowUnconditionalUpdate: true },
+  strategy: {
+    applyDefaults: serviceDefaults,
+    validate: validateService,
+    validateUpdate: validateServiceUpdate,
+    allowUnconditionalUpdate: true,
+  },
 };

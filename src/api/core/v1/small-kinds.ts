@@ -3,6 +3,8 @@ import { obj, objs, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, containerCells, labelsCell, nameCell } from '../../meta/row-cells.ts';
 import { podTemplateDefaults } from './pod-defaults.ts';
+import { validateConfigMap, validateConfigMapUpdate } from './validate-config.ts';
+import { validateTemplate } from './validate-workload.ts';
 
 export const binding: KindBehaviour = { virtual: true };
 
@@ -20,6 +22,7 @@ export const componentStatus: KindBehaviour = {
 };
 
 export const configMap: KindBehaviour = {
+  strategy: { validate: validateConfigMap, validateUpdate: validateConfigMapUpdate },
   row: (o, now) => [
     nameCell(o),
     String(Object.keys(obj(o['data'])).length + Object.keys(obj(o['binaryData'])).length),
@@ -34,7 +37,10 @@ export const podTemplate: KindBehaviour = {
     ...containerCells(o['template']),
     labelsCell(obj(obj(o['template'])['metadata'])['labels']),
   ],
-  strategy: { applyDefaults: podTemplateDefaults },
+  strategy: {
+    applyDefaults: podTemplateDefaults,
+    validate: (o) => validateTemplate(obj(o['template']), 'template'),
+  },
 };
 
 export const serviceAccount: KindBehaviour = {

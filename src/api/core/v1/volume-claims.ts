@@ -13,6 +13,12 @@ import {
 } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell, orUnset } from '../../meta/row-cells.ts';
+import {
+  validateClaim,
+  validateClaimUpdate,
+  validateVolume,
+  validateVolumeUpdate,
+} from './validate-claims.ts';
 
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
 const shortModes: Readonly<Record<string, string>> = {
@@ -65,6 +71,7 @@ function volumeRow(volume: JsonObject, now: number): Json[] {
 }
 
 export const persistentVolumeClaim: KindBehaviour = {
+  ownUpdateRules: true,
   row: claimRow,
   strategy: {
     applyDefaults(claim) {
@@ -74,6 +81,8 @@ export const persistentVolumeClaim: KindBehaviour = {
     prepareForCreate(claim) {
       claim['status'] = { phase: 'Pending' };
     },
+    validate: validateClaim,
+    validateUpdate: validateClaimUpdate,
   },
 };
 
@@ -90,5 +99,7 @@ export const persistentVolume: KindBehaviour = {
     prepareForCreate(volume) {
       volume['status'] = { phase: 'Pending' };
     },
+    validate: validateVolume,
+    validateUpdate: validateVolumeUpdate,
   },
 };

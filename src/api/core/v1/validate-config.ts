@@ -1,0 +1,93 @@
+// ConfigMaps and Secrets: keys, size, type, and being immutable.
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { forbidden, invalid, required, tooLong } from '../../../apimachinery/field-error.ts';
+import { meta, obj, semanticEqual, str } from '../../../apimachinery/json-access.ts';
+import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { immutable } from '../../../apimachinery/validation/checks.ts';
+import { configMapKey } from '../../../apimachinery/validation/names.ts';
+
+const maxBytes = 1024 * 1024;
+const utf8 = (text: string): number => new TextEncoder().encode(text).length;
+const decodedSize = (base64: string): number =>
+  Math.floor((base64.replaceAll(/[\r\n=]/g, '').length * 3) / 4);
+
+const keys = (field: string, data: JsonObject): Errors =>
+  Object.keys(data).flatMap((key) => configMapKey(key).map((why) => invalid(`${field}[${key}]`, key, why)));
+
+export function validateConfigMap(configMap: JsonObject): Errors {
+  const data = obj(configMap['data']);
+  const binary = obj(configMap['binaryData']);
+  const errors: Errors = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(data)) {
+    errors.push(...configMapKey(key).map((why) => invalid(`data[${key}]`, key, why)));
+    if (Object.hasOwn(binary, key))
+      errors.push(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+    size += utf8(str(value));
+  }
+  errors.push(...keys('binaryData', binary));
+  for (const value of Object.values(binary)) size += decodedSize(str(value));
+  if (size > maxBytes) errors.push({ ...tooLong('', maxBytes), field: '' });
+  return errors;
+}
+
+function stays(object: JsonObject, old: JsonObject, fields: readonly string[]): Errors {
+  if (old['immutable'] !== true) return [];
+  const text = 'field is immutable when `immutable` is set';
+  return [
+    ...(object['immutable'] === true ? [] : [forbidden('immutable', text)]),
+    ...fields.filter((f) => !semanticEqual(object[f], old[f])).map((f) => forbidden(f, text)),
+  ];
+}
+export const validateConfigMapUpdate = (configMap: JsonObject, old: JsonObject): Errors =>
+  stays(configMap, old, ['data', 'binaryData']);
+
+/** Keys that a type of secret must have. */
+const keysOfType: Readonly<Record<string, readonly string[]>> = {
+  'kubernetes.io/dockercfg': ['.dockercfg'],
+  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+};
+
+export function validateSecret(secret: JsonObject): Errors {
+  const data = obj(secret['data']);
+  const type = str(secret['type']);
+  const errors = keys('data', data);
+  let size = 0;
+  for (const value of Object.values(data)) size += decodedSize(str(value));
+  if (size > maxBytes) errors.push(tooLong('data', maxBytes));
+  if (type === 'kubernetes.io/service-account-token') {
+    const annotation = 'kubernetes.io/service-account.name';
+    if (str(obj(meta(secret)['annotations'])[annotation]) === '')
+      errors.push(required(`metadata.annotations[${annotation}]`));
+  }
+  if (
+    type === 'kubernetes.io/basic-auth' &&
+    !Object.hasOwn(data, 'username') &&
+    !Object.hasOwn(data, 'password')
+  )
+    errors.push(required('data[username]'), required('data[password]'));
+  for (const key of keysOfType[type] ?? []) {
+    if (!Object.hasOwn(data, key)) errors.push(required(`data[${key}]`));
+    else if (key.startsWith('.docker') && !isJsonText(str(data[key])))
+      errors.push(invalid(`data[${key}]`, '<secret contents redacted>', 'invalid character in JSON'));
+  }
+  return errors;
+}
+
+function isJsonText(base64: string): boolean {
+  try {
+    JSON.parse(atob(base64));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function validateSecretUpdate(secret: JsonObject, old: JsonObject): Errors {
+  return [
+    ...(secret['type'] === old['type'] ? [] : [invalid('type', secret['type'] ?? '', immutable)]),
+    ...stays(secret, old, ['data']),
+  ];
+}

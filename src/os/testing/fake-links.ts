@@ -42,17 +42,20 @@ export function createFakeLinks(
     renderLinkChange(change); // refuses what the real one refuses
     switch (change.do) {
       case 'addBridge':
-        return add(change.name, change.mac);
+        add(change.name, change.mac);
+        return;
       case 'addVeth': {
         add(change.name, change.mac, change.mtu);
         const { netns, ...peer } = change.peer;
-        if (netns === undefined) return add(peer.name, peer.mac, peer.mtu);
-        return peerOf(netns)?.disturb([{ do: 'addBridge', name: peer.name }]);
+        if (netns === undefined) add(peer.name, peer.mac, peer.mtu);
+        else peerOf(netns)?.disturb([{ do: 'addBridge', name: peer.name }]);
+        return;
       }
       case 'deleteLink':
         link(change.name);
         links.delete(change.name);
-        return dropRoutesOf(change.name);
+        dropRoutesOf(change.name);
+        return;
       case 'setLink': {
         const found = link(change.name);
         found.up = change.up ?? found.up;

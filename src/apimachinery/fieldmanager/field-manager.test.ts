@@ -6,7 +6,7 @@ import type { Json, JsonObject, SchemaSource, TypeSchema } from '../declaration.
 import type { StatusError } from '../errors.ts';
 import { applyPatch, trackUpdate } from './field-manager.ts';
 import { decodeFieldSet, difference, encodeFieldSet, intersection, setsEqual, union } from './field-set.ts';
-import { keepTimesIfUnchanged } from './ignore-timestamps.ts';
+import { liveIfUnchanged } from './ignore-timestamps.ts';
 
 const types = JSON.parse(
   readFileSync(new URL('../../api/schema/types.json', import.meta.url), 'utf8'),
@@ -324,9 +324,9 @@ test('a write that changes only times is given the old times back', () => {
   const live = update(undefined, deployment(1, [nginx()]), 'kubectl', 1);
   const later = update(undefined, deployment(1, [nginx()]), 'kubectl', 2);
   assert.notDeepEqual(later, live);
-  assert.deepEqual(keepTimesIfUnchanged(live, later), live);
+  assert.deepEqual(liveIfUnchanged(live, later), live);
   const other = update(undefined, deployment(2, [nginx()]), 'kubectl', 2);
-  assert.equal(keepTimesIfUnchanged(live, other), other);
+  assert.equal(liveIfUnchanged(live, other), other);
 });
 
 test('the set algebra obeys its laws', () => {

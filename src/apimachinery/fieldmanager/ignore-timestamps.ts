@@ -4,12 +4,15 @@ import type { Json, JsonObject } from '../declaration.ts';
 import { isJsonObject, jsonEqual, own } from '../patch/own-property.ts';
 import { managedFieldsOf } from './managed-fields.ts';
 
-/** `result`, with the live times when all else is as it was; then it equals `live` and need not be stored. */
-export function keepTimesIfUnchanged(live: JsonObject, result: JsonObject): JsonObject {
+/**
+ * `live` when `result` says the same: then the bytes are the same too, whatever the order of members, and nothing is
+ * stored. resourceVersion is not compared: it is the store's.
+ */
+export function liveIfUnchanged(live: JsonObject, result: JsonObject): JsonObject {
+  if (!sameButForManagedFields(live, result)) return result;
   const [before, after] = [managedFieldsOf(live), managedFieldsOf(result)];
-  if (!Array.isArray(before) || !Array.isArray(after) || jsonEqual(before, after)) return result;
-  if (!sameButForTimes(before, after) || !sameButForManagedFields(live, result)) return result;
-  return { ...result, metadata: { ...(result.metadata as JsonObject), managedFields: before } };
+  if (jsonEqual(before, after)) return live;
+  return Array.isArray(before) && Array.isArray(after) && sameButForTimes(before, after) ? live : result;
 }
 
 function sameButForTimes(before: readonly Json[], after: readonly Json[]): boolean {
@@ -30,7 +33,13 @@ function sameButForManagedFields(live: JsonObject, result: JsonObject): boolean 
   const [before, after] = [own(live, 'metadata'), own(result, 'metadata')];
   if (!isJsonObject(before) || !isJsonObject(after)) return false;
   return (
-    jsonEqual({ ...before, managedFields: undefined }, { ...after, managedFields: undefined }) &&
-    jsonEqual({ ...live, metadata: undefined }, { ...result, metadata: undefined })
+    jsonEqual({ ...live, metadata: undefined }, { ...result, metadata: undefined }) &&
+    jsonEqual(serverless(before), serverless(after))
   );
 }
+
+const serverless = (metadata: JsonObject): JsonObject => ({
+  ...metadata,
+  managedFields: undefined,
+  resourceVersion: undefined,
+});

@@ -66,12 +66,10 @@ class PatchedDocument {
         this.#add(path, this.#take(pointer(own(operation, 'from'))));
         return;
       case 'copy': {
-        const value = this.#get(pointer(own(operation, 'from')));
-        this.#copied += JSON.stringify(value).length;
+        const text = JSON.stringify(this.#get(pointer(own(operation, 'from'))));
+        this.#copied += text.length;
         if (this.#copied > maxCopiedBytes) throw unprocessable();
-        // Shared from now on by two places: neither may be changed in place.
-        this.#disown(value);
-        this.#add(path, value);
+        this.#add(path, JSON.parse(text) as Json);
         return;
       }
       case 'test':
@@ -141,11 +139,6 @@ class PatchedDocument {
       key = step;
     }
     return [container, key];
-  }
-
-  #disown(value: Json): void {
-    if (typeof value !== 'object' || value === null || !this.#mine.delete(value)) return;
-    for (const child of Object.values(value)) if (child !== undefined) this.#disown(child);
   }
 }
 

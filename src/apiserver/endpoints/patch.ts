@@ -148,8 +148,8 @@ function applied(request: EndpointRequest, patch: JsonObject, current: JsonObjec
   if (str(metadata['name']) === '') metadata['name'] = name;
   if (declaration.namespaced && str(metadata['namespace']) === '') metadata['namespace'] = namespace;
   if (metadata['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
-  const decoded = decodeAs(deps.scheme, declaration, copy, { fieldValidation: fieldValidationOf(context) });
-  for (const warning of decoded.warnings) context.warn(warning);
+  // Values of a wrong type are refused here; what is applied stays as it was sent, so that no default is owned.
+  decodeAs(deps.scheme, declaration, structuredClone(copy));
   if (deps.fields === undefined) throw unsupportedMediaType(patchTypes.slice(0, 3));
   const result = deps.fields.apply({
     declaration,

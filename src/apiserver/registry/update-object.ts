@@ -1,6 +1,7 @@
 // Updating an object: optimistic locking, what may not change, no-op writes, and deletion when the last finalizer goes.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, conflict, notFound, optimisticLock, StatusError } from '../../apimachinery/errors.ts';
+import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
 import { num, str, strs } from '../../apimachinery/json-access.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import { createObject } from './create-object.ts';
@@ -124,6 +125,7 @@ async function updateOnce(
       subresource: request.subresource,
       now: context.now,
     });
+  admitted = liveIfUnchanged(old, admitted);
   const undo = await hooks?.beforeUpdate?.(admitted, old, {
     context: request.context,
     dryRun: request.dryRun,

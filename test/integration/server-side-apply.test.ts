@@ -1,0 +1,172 @@
+// Patches and server-side apply through the whole API server: ownership, conflicts, no-op writes, pages of old lists.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startTestServer, type TestServer } from '../../src/apiserver/testing/test-server.ts';
+
+const deployments = '/apis/apps/v1/namespaces/default/deployments';
+const deployment = (replicas: number, image = 'nginx:1', cpu = '1000m'): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        containers: [
+          { name: 'nginx', image, ports: [{ containerPort: 80 }], resources: { requests: { cpu } } },
+        ],
+      },
+    },
+  },
+});
+
+interface Shown {
+  metadata: {
+    resourceVersion: string;
+    managedFields: { manager: string; operation: string; fieldsV1: object }[];
+  };
+  spec: {
+    replicas: number;
+    template: { spec: { containers: { name: string; image: string; ports: object[] }[] } };
+  };
+}
+interface Refusal {
+  code: number;
+  reason: string;
+  message: string;
+  details: object;
+}
+
+async function withServer(run: (server: TestServer) => Promise<void>): Promise<void> {
+  const server = await startTestServer();
+  try {
+    await run(server);
+  } finally {
+    await server.close();
+  }
+}
+const patch = (server: TestServer, url: string, type: string, body: unknown) =>
+  server.request('PATCH', url, body, { headers: { 'content-type': `application/${type}` } });
+const apply = (server: TestServer, body: object, manager: string, more = '') =>
+  patch(server, `${deployments}/web?fieldManager=${manager}${more}`, 'apply-patch+yaml', body);
+
+test('an apply creates, a second one changes nothing, a conflict is told, force takes over', () =>
+  withServer(async (server) => {
+    const created = await apply(server, deployment(1), 'kubectl');
+    assert.equal(created.status, 201, created.text);
+    const first = created.json() as unknown as Shown;
+    assert.deepEqual(
+      first.metadata.managedFields.map((m) => [m.manager, m.operation]),
+      [['kubectl', 'Apply']],
+    );
+    assert.equal(
+      JSON.stringify(first.metadata.managedFields).includes('f:strategy'),
+      false,
+      'defaults are nobody’s',
+    );
+
+    const again = (await apply(server, deployment(1), 'kubectl')).json() as unknown as Shown;
+    assert.equal(again.metadata.resourceVersion, first.metadata.resourceVersion);
+
+    const refused = await apply(server, deployment(3, 'nginx:1', '1'), 'ci');
+    assert.equal(refused.status, 409);
+    const status = refused.json() as unknown as Refusal;
+    assert.equal(status.message, 'Apply failed with 1 conflict: conflict with "kubectl": .spec.replicas');
+    assert.deepEqual(status.details, {
+      causes: [
+        { reason: 'FieldManagerConflict', message: 'conflict with "kubectl"', field: '.spec.replicas' },
+      ],
+    });
+
+    const forced = (
+      await apply(server, deployment(3, 'nginx:1', '1'), 'ci', '&force=true')
+    ).json() as unknown as Shown;
+    assert.equal(forced.spec.replicas, 3);
+    assert.equal(
+      JSON.stringify(forced.metadata.managedFields.find((m) => m.manager === 'kubectl')).includes(
+        'f:replicas',
+      ),
+      false,
+    );
+  }));
+
+test('a create and an update record their managers; a strategic patch keeps what it does not name', () =>
+  withServer(async (server) => {
+    const created = await server.request('POST', `${deployments}?fieldManager=kubectl-create`, deployment(1));
+    assert.equal(created.status, 201, created.text);
+    const patched = await patch(
+      server,
+      `${deployments}/web?fieldManager=kubectl-patch`,
+      'strategic-merge-patch+json',
+      {
+        spec: { template: { spec: { containers: [{ name: 'nginx', image: 'nginx:2' }] } } },
+      },
+    );
+    assert.equal(patched.status, 200, patched.text);
+    const shown = patched.json() as unknown as Shown;
+    const [container] = shown.spec.template.spec.containers;
+    assert.equal(container?.image, 'nginx:2');
+    assert.equal(container?.ports.length, 1);
+    assert.deepEqual(shown.metadata.managedFields.map((m) => m.manager).sort(), [
+      'kubectl-create',
+      'kubectl-patch',
+    ]);
+    const ofPatch = shown.metadata.managedFields.find((m) => m.manager === 'kubectl-patch');
+    assert.deepEqual(ofPatch?.fieldsV1, {
+      'f:spec': {
+        'f:template': { 'f:spec': { 'f:containers': { 'k:{"name":"nginx"}': { 'f:image': {} } } } },
+      },
+    });
+  }));
+
+test('patches that cannot be applied are refused as kube-apiserver does', () =>
+  withServer(async (server) => {
+    await server.request('POST', deployments, deployment(1));
+    const url = `${deployments}/web`;
+    const failing = await patch(server, url, 'json-patch+json', [
+      { op: 'test', path: '/spec/replicas', value: 9 },
+    ]);
+    assert.equal(failing.status, 422);
+    assert.equal(
+      (failing.json() as unknown as Refusal).message,
+      'the server rejected our request due to an error in our request',
+    );
+    const notList = await patch(server, url, 'json-patch+json', { op: 'add' });
+    assert.equal(notList.status, 400);
+    const polluting = await patch(server, url, 'merge-patch+json', '{"__proto__":{"polluted":true}}');
+    assert.ok(polluting.status < 500, polluting.text);
+    assert.equal(({} as { polluted?: boolean }).polluted, undefined);
+    const unnamed = await patch(server, url, 'apply-patch+yaml', deployment(1));
+    assert.equal(unnamed.status, 422);
+    const unknown = await apply(server, { ...deployment(1), frob: 1 }, 'kubectl');
+    assert.equal(
+      (unknown.json() as unknown as Refusal).message,
+      'failed to create typed patch object (default/web; apps/v1, Kind=Deployment): .frob: field not declared in schema',
+    );
+  }));
+
+test('the pages of a list show one revision, whatever is written between', () =>
+  withServer(async (server) => {
+    const configmaps = '/api/v1/namespaces/default/configmaps';
+    for (const name of ['a', 'b', 'c', 'd'])
+      await server.request('POST', configmaps, { metadata: { name }, data: { was: 'first' } });
+    interface List {
+      metadata: { continue: string; resourceVersion: string };
+      items: { metadata: { name: string }; data: object }[];
+    }
+    const first = (await server.request('GET', `${configmaps}?limit=2`)).json() as unknown as List;
+    await server.request('DELETE', `${configmaps}/c`);
+    await patch(server, `${configmaps}/d`, 'merge-patch+json', { data: { was: 'changed' } });
+    await server.request('POST', configmaps, { metadata: { name: 'e' } });
+    const rest = (
+      await server.request('GET', `${configmaps}?limit=9&continue=${first.metadata.continue}`)
+    ).json() as unknown as List;
+    const mine = [...first.items, ...rest.items].filter((i) => i.metadata.name.length === 1);
+    assert.deepEqual(
+      mine.map((i) => [i.metadata.name, i.data]),
+      ['a', 'b', 'c', 'd'].map((name) => [name, { was: 'first' }]),
+    );
+    assert.equal(rest.metadata.resourceVersion, first.metadata.resourceVersion);
+  }));

@@ -46,11 +46,15 @@ function decodeSegments(path: string): string[] {
   const decoded: string[] = [];
   for (const part of parts) {
     const text = part.includes('%') ? decodePart(part) : part;
-    if (!decoded.includes('proxy')) checkSegment(text);
+    if (!isProxied(decoded)) checkSegment(text);
     decoded.push(text);
   }
   return decoded;
 }
+
+/** `/api/v1/nodes/x/proxy` or `/api/v1/namespaces/x/pods/y/proxy` went before. */
+const isProxied = (before: readonly string[]): boolean =>
+  before[0] === 'api' && (before[2] === 'namespaces' ? before[6] : before[4]) === 'proxy';
 
 function decodePart(part: string): string {
   try {

@@ -4,6 +4,8 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { errorResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
 
+const commands: readonly string[] = ['exec', 'attach', 'portforward'];
+
 export const authorizationFilter =
   (authorizer: Authorizer): Filter =>
   (next) =>
@@ -15,6 +17,12 @@ export const authorizationFilter =
     );
     const answer = authorizer.authorize(attributes);
     const { decision, reason } = answer instanceof Promise ? await answer : answer;
-    if (decision === 'allow') return next(context);
-    return errorResponse(forbiddenBy(attributes, reason));
+    if (decision !== 'allow') return errorResponse(forbiddenBy(attributes, reason));
+    if (context.request.upgrade && attributes.verb === 'get' && commands.includes(attributes.subresource)) {
+      // A WebSocket begins with GET: whoever may only read must not run commands (AuthorizePodWebsocketUpgradeCreatePermission).
+      const asCreate = { ...attributes, verb: 'create' };
+      const second = await authorizer.authorize(asCreate);
+      if (second.decision !== 'allow') return errorResponse(forbiddenBy(asCreate, second.reason));
+    }
+    return next(context);
   };

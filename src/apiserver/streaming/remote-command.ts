@@ -1,0 +1,156 @@
+// exec and attach over WebSocket, translated to SPDY toward the kubelet: upstream's StreamTranslator.
+import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
+import { SpdyConnection, type SpdyStream } from '../../wire/spdy.ts';
+import { type AcceptedWebSocket, acceptWebSocket } from '../../wire/websocket.ts';
+import type { ApiRequest, ApiResponse } from '../http.ts';
+import { type About, refusalOf, unreachable } from './backend-errors.ts';
+import { hijacked } from './upgrade-proxy.ts';
+
+export interface RemoteCommandStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+export const remoteCommandProtocols: readonly string[] = [
+  'v5.channel.k8s.io',
+  'v4.channel.k8s.io',
+  'v4.base64.channel.k8s.io',
+  'channel.k8s.io',
+  'base64.channel.k8s.io',
+];
+const subprotocol = 'v4.channel.k8s.io';
+
+/** Opens the kubelet's side first, so that its refusal is an answer and not a broken WebSocket. */
+export async function translateRemoteCommand(
+  request: ApiRequest,
+  target: BackendTarget,
+  path: string,
+  streams: RemoteCommandStreams,
+  about: About,
+): Promise<ApiResponse> {
+  const answer = await upgradeBackend(target, {
+    method: 'POST',
+    path,
+    headers: {
+      connection: 'Upgrade',
+      upgrade: 'SPDY/3.1',
+      'x-stream-protocol-version': subprotocol,
+      'content-length': '0',
+    },
+  }).catch((error: unknown) => {
+    throw unreachable(error);
+  });
+  if (!answer.upgraded) throw await refusalOf(answer.response, about);
+  const spdy = new SpdyConnection(answer.socket, answer.head);
+  const ws = await acceptWebSocket(request, remoteCommandProtocols);
+  if (!ws) {
+    spdy.close();
+    return hijacked;
+  }
+  await join(ws, spdy, streams);
+  return hijacked;
+}
+
+class Framing {
+  readonly #ws: AcceptedWebSocket;
+  readonly #base64: boolean;
+  constructor(ws: AcceptedWebSocket) {
+    this.#ws = ws;
+    this.#base64 = ws.protocol.includes('base64');
+  }
+  send(channel: number, data: Buffer): boolean {
+    if (this.#base64) return this.#ws.send(String(channel) + data.toString('base64'));
+    return this.#ws.send(Buffer.concat([Buffer.from([channel]), data]));
+  }
+  /** Channel and bytes of a message; undefined for one that is no message of the protocol. */
+  read(data: Buffer): { readonly channel: number; readonly data: Buffer } | undefined {
+    if (data.length === 0) return undefined;
+    if (!this.#base64) return { channel: data[0]!, data: data.subarray(1) };
+    return { channel: data[0]! - 0x30, data: Buffer.from(data.subarray(1).toString('latin1'), 'base64') };
+  }
+}
+
+async function join(
+  ws: AcceptedWebSocket,
+  spdy: SpdyConnection,
+  wanted: RemoteCommandStreams,
+): Promise<void> {
+  const framing = new Framing(ws);
+  let open = 0;
+  const finish = (): void => {
+    ws.close(1000, '');
+    spdy.close();
+  };
+  const reader = (channel: number) => {
+    open++;
+    return {
+      onData: (data: Buffer): void => {
+        if (framing.send(channel, data)) return;
+        spdy.pause();
+        void ws.drained().then(() => spdy.resume());
+      },
+      onEnd: (): void => {
+        open--;
+        if (open === 0) finish();
+      },
+    };
+  };
+  const nobody = { onData: (): void => {}, onEnd: (): void => {} };
+  ws.onClose = () => spdy.close();
+  spdy.onClose = () => ws.close(1000, '');
+  // Messages that come before all streams are open wait in the socket.
+  ws.pause();
+  const early: Buffer[] = [];
+  ws.onMessage = (data) => void early.push(data);
+  await spdy.createStream({ streamType: 'error' }, reader(channels.error));
+  const stdin = wanted.stdin ? await spdy.createStream({ streamType: 'stdin' }, nobody) : undefined;
+  if (wanted.stdout) await spdy.createStream({ streamType: 'stdout' }, reader(channels.stdout));
+  if (wanted.stderr && !wanted.tty)
+    await spdy.createStream({ streamType: 'stderr' }, reader(channels.stderr));
+  const resize = wanted.tty ? await spdy.createStream({ streamType: 'resize' }, nobody) : undefined;
+  const handle = (message: Buffer): void => onMessage(framing.read(message), { ws, spdy, stdin, resize });
+  ws.onMessage = handle;
+  for (const message of early) handle(message);
+  // Tells the client that the streams are ready, on the lowest channel that it reads.
+  framing.send(
+    wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error,
+    Buffer.alloc(0),
+  );
+  ws.resume();
+}
+
+interface Ends {
+  readonly ws: AcceptedWebSocket;
+  readonly spdy: SpdyConnection;
+  readonly stdin: SpdyStream | undefined;
+  readonly resize: SpdyStream | undefined;
+}
+
+function onMessage(
+  message: { readonly channel: number; readonly data: Buffer } | undefined,
+  ends: Ends,
+): void {
+  if (!message) return;
+  const { ws, spdy, stdin, resize } = ends;
+  switch (message.channel) {
+    case channels.stdin: {
+      if (!stdin || message.data.length === 0) return;
+      if (stdin.write(message.data)) return;
+      ws.pause();
+      spdy.onDrain(() => ws.resume());
+      return;
+    }
+    case channels.resize:
+      if (message.data.length > 0) resize?.write(message.data);
+      return;
+    case channels.close:
+      // v5: the client says that a stream of its own is over; without it stdin could never end.
+      if (ws.protocol === 'v5.channel.k8s.io' && message.data[0] === channels.stdin) stdin?.end();
+      return;
+    default:
+      return;
+  }
+}

@@ -1,0 +1,38 @@
+// Passes an upgraded connection through: SPDY of old clients, whose bytes the kubelet understands itself.
+import { type BackendTarget, joinSockets, upgradeBackend } from '../../wire/backend.ts';
+import type { ApiRequest, ApiResponse } from '../http.ts';
+import { type About, refusalOf, unreachable } from './backend-errors.ts';
+
+export const hijacked: ApiResponse = { status: 101, headers: {}, body: undefined, hijacked: true };
+
+/** Credentials stay here: the kubelet knows the API server, not its clients. */
+const kept = /^(connection|upgrade|x-stream-protocol-version|sec-websocket-.*)$/;
+
+export function upgradeHeaders(request: ApiRequest): Record<string, string | readonly string[]> {
+  const headers: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(request.headers))
+    if (value !== undefined && kept.test(name)) headers[name] = value;
+  return headers;
+}
+
+export async function passUpgrade(
+  request: ApiRequest,
+  target: BackendTarget,
+  path: string,
+  about: About,
+  headers: Readonly<Record<string, string | readonly string[]>> = upgradeHeaders(request),
+): Promise<ApiResponse> {
+  const { socket, head } = request.upgrade!;
+  const answer = await upgradeBackend(target, { method: request.method, path, headers }).catch(
+    (error: unknown) => {
+      throw unreachable(error);
+    },
+  );
+  // A backend that does not switch must not get the connection: its next request would pass for the API server's.
+  if (!answer.upgraded) throw await refusalOf(answer.response, about);
+  socket.write(answer.rawHead);
+  if (answer.head.length > 0) socket.write(answer.head);
+  if (head.length > 0) answer.socket.write(head);
+  joinSockets(socket, answer.socket);
+  return hijacked;
+}

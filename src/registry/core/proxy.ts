@@ -1,0 +1,118 @@
+// nodes/proxy, pods/proxy and services/proxy: which address a name stands for, and what may not be reached.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { badRequest, notFound, serviceUnavailable } from '../../apimachinery/errors.ts';
+import { arr, meta, num, obj, objs, spec, status, str, strs } from '../../apimachinery/json-access.ts';
+import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
+import { pathAfterProxy, proxyRequest } from '../../apiserver/streaming/http-proxy.ts';
+import type { BackendTarget } from '../../wire/backend.ts';
+import { type KubeletConnection, kubeletOf } from './pod-location.ts';
+
+interface Target {
+  readonly scheme: 'http' | 'https';
+  readonly name: string;
+  readonly port: string;
+}
+
+/** `name`, `name:port` or `scheme:name:port`. */
+export function splitProxyName(text: string): Target {
+  const parts = text.split(':');
+  if (parts.length === 3 && (parts[0] === 'http' || parts[0] === 'https' || parts[0] === ''))
+    return { scheme: parts[0] === 'https' ? 'https' : 'http', name: parts[1]!, port: parts[2]! };
+  if (parts.length === 2) return { scheme: 'http', name: parts[0]!, port: parts[1]! };
+  if (parts.length === 1) return { scheme: 'http', name: text, port: '' };
+  throw badRequest(`invalid proxy request ${JSON.stringify(text)}`);
+}
+
+/** As upstream's IsProxyableIP: neither loopback nor link-local, where the machine's own services listen. */
+export function assertProxyable(ip: string): void {
+  const local =
+    /^(127\.|0\.0\.0\.0$|169\.254\.|::1$|::$|fe[89ab][0-9a-f]:|::ffff:(127\.|169\.254\.)|22[4-9]\.|23\d\.|ff[0-9a-f]{2}:)/i;
+  if (ip === '' || local.test(ip)) throw badRequest('address not allowed');
+}
+
+const backend = (scheme: 'http' | 'https', host: string, port: number): BackendTarget => ({
+  host,
+  port,
+  ...(scheme === 'https' ? { tls: { verify: false } } : {}),
+});
+
+const forward = (request: RestRequest, target: BackendTarget, resource: string) =>
+  proxyRequest(request.context.request, target, pathAfterProxy(request.context.request.url), {
+    resource,
+    name: request.name,
+  });
+
+export const createNodeProxy = (connection: KubeletConnection): RestHandler => ({
+  async connect(request) {
+    const { name } = splitProxyName(request.name);
+    return forward(request, await kubeletOf(request, name, connection), 'nodes');
+  },
+});
+
+function firstPort(pod: JsonObject): number {
+  for (const container of objs(spec(pod)['containers']))
+    for (const port of objs(container['ports'])) return num(port['containerPort']);
+  return 80;
+}
+
+export const podProxy: RestHandler = {
+  async connect(request) {
+    const { scheme, name, port } = splitProxyName(request.name);
+    const pod = request.store('', 'pods').find(request.namespace, name);
+    if (!pod) throw notFound({ group: '', resource: 'pods' }, name);
+    const ip = str(status(pod)['podIP']) || str(objs(status(pod)['podIPs'])[0]?.['ip']);
+    assertProxyable(ip);
+    const number = port === '' ? firstPort(pod) : Number(port);
+    if (!Number.isInteger(number) || number < 1 || number > 65_535)
+      throw badRequest(`invalid port ${JSON.stringify(port)}`);
+    return forward(request, backend(scheme, ip, number), 'pods');
+  },
+};
+
+/** A ready endpoint of the service for the port that is named, by number or by name. */
+function endpointOf(
+  request: RestRequest,
+  name: string,
+  port: string,
+  pick: (below: number) => number,
+): {
+  readonly ip: string;
+  readonly port: number;
+} {
+  const service = request.store('', 'services').find(request.namespace, name);
+  if (!service) throw notFound({ group: '', resource: 'services' }, name);
+  const ports = objs(spec(service)['ports']);
+  const wanted =
+    port === '' && ports.length === 1
+      ? ports[0]
+      : ports.find((p) => str(p['name']) === port || String(num(p['port'])) === port);
+  if (!wanted)
+    throw serviceUnavailable(
+      `no service port ${JSON.stringify(port)} found for service ${JSON.stringify(name)}`,
+    );
+  const found: { ip: string; port: number }[] = [];
+  const slices = request.store('discovery.k8s.io', 'endpointslices');
+  for (const item of slices.cache.list({ namespace: request.namespace, limit: 0 }).items) {
+    if (item.index.labels['kubernetes.io/service-name'] !== name) continue;
+    const slice = slices.served(item.value);
+    const target = objs(slice['ports']).find((p) => str(p['name']) === str(wanted['name']));
+    if (!target) continue;
+    for (const endpoint of objs(slice['endpoints']))
+      if (obj(endpoint['conditions'])['ready'] !== false)
+        for (const ip of strs(arr(endpoint['addresses']))) found.push({ ip, port: num(target['port']) });
+  }
+  if (found.length === 0)
+    throw serviceUnavailable(
+      `no endpoints available for service ${JSON.stringify(str(meta(service)['name']))}`,
+    );
+  return found[pick(found.length)]!;
+}
+
+export const createServiceProxy = (pick: (below: number) => number): RestHandler => ({
+  async connect(request) {
+    const { scheme, name, port } = splitProxyName(request.name);
+    const endpoint = endpointOf(request, name, port, pick);
+    assertProxyable(endpoint.ip);
+    return forward(request, backend(scheme, endpoint.ip, endpoint.port), 'services');
+  },
+});

@@ -1,0 +1,22 @@
+// The handlers of all subresources that stream to a kubelet, a pod or a service.
+import { type RestHandler, type RestStorage, restKey } from '../../apiserver/registry/rest-storage.ts';
+import type { Random } from '../../base/random.ts';
+import type { KubeletConnection } from './pod-location.ts';
+import { createPodLog, createPodPortForward, createPodRemoteCommand } from './pod-streaming.ts';
+import { createNodeProxy, createServiceProxy, podProxy } from './proxy.ts';
+
+export function streamingStorage(deps: {
+  readonly connection: KubeletConnection;
+  readonly random: Random;
+}): RestStorage {
+  const { connection, random } = deps;
+  return new Map<string, RestHandler>([
+    [restKey('', 'nodes', 'proxy'), createNodeProxy(connection)],
+    [restKey('', 'pods', 'attach'), createPodRemoteCommand('attach', connection)],
+    [restKey('', 'pods', 'exec'), createPodRemoteCommand('exec', connection)],
+    [restKey('', 'pods', 'log'), createPodLog(connection)],
+    [restKey('', 'pods', 'portforward'), createPodPortForward(connection)],
+    [restKey('', 'pods', 'proxy'), podProxy],
+    [restKey('', 'services', 'proxy'), createServiceProxy((below) => random.uint(below))],
+  ]);
+}

@@ -1,0 +1,217 @@
+// Requests and upgrades to another HTTP/1.1 server (a kubelet, a pod): the API server's side of every proxied call.
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Duplex, Readable } from 'node:stream';
+import type { HttpResponse, PullBody } from './http-message.ts';
+
+export interface BackendTarget {
+  readonly host: string;
+  readonly port: number;
+  /** undefined: plain HTTP. */
+  readonly tls?:
+    | {
+        readonly ca?: string | Buffer | undefined;
+        readonly cert?: string | Buffer | undefined;
+        readonly key?: string | Buffer | undefined;
+        /** False only where the peer has no certificate that anyone could check (a pod's own server). */
+        readonly verify: boolean;
+        readonly servername?: string | undefined;
+      }
+    | undefined;
+}
+
+export interface BackendRequest {
+  readonly method: string;
+  /** Path with query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: Buffer | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class BackendError extends Error {}
+
+/** Until the first byte of the answer's head. */
+const connectTimeoutMs = 30_000;
+
+function open(target: BackendTarget, request: BackendRequest): http.ClientRequest {
+  const options: https.RequestOptions = {
+    host: target.host,
+    port: target.port,
+    method: request.method,
+    path: request.path,
+    headers: request.headers as http.OutgoingHttpHeaders,
+    agent: false,
+    ...(request.signal ? { signal: request.signal } : {}),
+  };
+  if (target.tls === undefined) return http.request(options);
+  const { ca, cert, key, verify, servername } = target.tls;
+  return https.request({
+    ...options,
+    rejectUnauthorized: verify,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(servername === undefined ? {} : { servername }),
+  });
+}
+
+/** A stream's bytes, taken as the client takes them. */
+export class StreamBody implements PullBody {
+  readonly #stream: Readable;
+  #over = false;
+  constructor(stream: Readable) {
+    this.#stream = stream;
+    stream.on('error', () => this.#end());
+    stream.on('end', () => this.#end());
+    stream.on('close', () => this.#end());
+    stream.pause();
+  }
+  #wake: (() => void) | undefined;
+  #end(): void {
+    this.#over = true;
+    this.#fire();
+  }
+  #fire(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+  pull(): Buffer | undefined | null {
+    const chunk = this.#stream.read() as Buffer | null;
+    if (chunk !== null) return chunk;
+    return this.#over || this.#stream.readableEnded ? null : undefined;
+  }
+  onReady(callback: () => void): void {
+    if (this.#over) {
+      queueMicrotask(callback);
+      return;
+    }
+    this.#wake = callback;
+    this.#stream.once('readable', () => this.#fire());
+  }
+  close(): void {
+    this.#wake = undefined;
+    this.#over = true;
+    this.#stream.destroy();
+  }
+}
+
+const hopByHop: readonly string[] = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+];
+
+export function endToEnd(headers: http.IncomingHttpHeaders): Record<string, string | readonly string[]> {
+  const kept: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !hopByHop.includes(name) && !name.startsWith(':')) kept[name] = value;
+  return kept;
+}
+
+/** The answer's head at once, its body as it comes. Throws BackendError. */
+export function requestBackend(target: BackendTarget, request: BackendRequest): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const outgoing = open(target, request);
+    const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), connectTimeoutMs);
+    outgoing.on('error', (error) => {
+      clearTimeout(timer);
+      reject(new BackendError(error.message, { cause: error }));
+    });
+    outgoing.on('response', (response) => {
+      clearTimeout(timer);
+      const headers = endToEnd(response.headers);
+      delete headers['content-length'];
+      resolve({ status: response.statusCode ?? 502, headers, body: new StreamBody(response) });
+    });
+    outgoing.end(request.body);
+  });
+}
+
+/** At most `limit` bytes of a body, for error texts. */
+export async function readText(body: PullBody, limit: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for (;;) {
+    const chunk = body.pull(limit);
+    if (chunk === null) break;
+    if (chunk === undefined) {
+      await new Promise<void>((resolve) => body.onReady(resolve));
+      continue;
+    }
+    parts.push(chunk);
+    size += chunk.length;
+    if (size >= limit) break;
+  }
+  body.close();
+  return Buffer.concat(parts).subarray(0, limit).toString();
+}
+
+export type Upgraded =
+  | {
+      readonly upgraded: true;
+      readonly socket: Duplex;
+      readonly head: Buffer;
+      readonly headers: Record<string, string | readonly string[]>;
+      readonly rawHead: string;
+    }
+  | { readonly upgraded: false; readonly response: HttpResponse };
+
+/** Asks the backend to switch protocols. Throws BackendError when it can't be reached. */
+export function upgradeBackend(target: BackendTarget, request: BackendRequest): Promise<Upgraded> {
+  return new Promise((resolve, reject) => {
+    const outgoing = open(target, request);
+    const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), connectTimeoutMs);
+    outgoing.on('error', (error) => {
+      clearTimeout(timer);
+      reject(new BackendError(error.message, { cause: error }));
+    });
+    outgoing.on('response', (response) => {
+      clearTimeout(timer);
+      resolve({
+        upgraded: false,
+        response: {
+          status: response.statusCode ?? 502,
+          headers: endToEnd(response.headers),
+          body: new StreamBody(response),
+        },
+      });
+    });
+    outgoing.on('upgrade', (response, socket, head) => {
+      clearTimeout(timer);
+      const lines = [`HTTP/1.1 ${response.statusCode} ${response.statusMessage}`];
+      for (let i = 0; i + 1 < response.rawHeaders.length; i += 2)
+        lines.push(`${response.rawHeaders[i]}: ${response.rawHeaders[i + 1]}`);
+      socket.on('error', () => {});
+      resolve({
+        upgraded: true,
+        socket,
+        head,
+        headers: { ...endToEnd(response.headers) },
+        rawHead: `${lines.join('\r\n')}\r\n\r\n`,
+      });
+    });
+    outgoing.end(request.body);
+  });
+}
+
+/** Joins two connections until either ends. */
+export function joinSockets(a: Duplex, b: Duplex): void {
+  const cut = (): void => {
+    a.destroy();
+    b.destroy();
+  };
+  for (const socket of [a, b]) {
+    socket.on('error', cut);
+    socket.on('close', cut);
+  }
+  a.pipe(b);
+  b.pipe(a);
+}

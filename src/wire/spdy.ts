@@ -1,0 +1,187 @@
+// The client's half of SPDY/3.1 as Kubernetes uses it for exec and attach: streams over an upgraded connection.
+import type { Duplex } from 'node:stream';
+import { constants, createDeflate, type Deflate } from 'node:zlib';
+import { spdyDictionary } from './spdy-dictionary.ts';
+
+const frame = {
+  synStream: 1,
+  synReply: 2,
+  rstStream: 3,
+  settings: 4,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 9,
+} as const;
+const flagFin = 1;
+/** SPDY allows 16 MiB; nobody who is well sends that much in one frame. */
+const maxFrameBytes = 4 * 1024 * 1024;
+const maxDataBytes = 32 * 1024;
+
+export interface SpdyStream {
+  readonly id: number;
+  /** False when the connection is full: wait for `onDrain` of the connection. */
+  write(data: Buffer): boolean;
+  /** Half-close: no more data from us. */
+  end(): void;
+}
+
+export interface SpdyStreamHandlers {
+  onData(data: Buffer): void;
+  /** The peer is done with the stream, or reset it. */
+  onEnd(): void;
+}
+
+export class SpdyConnection {
+  readonly #socket: Duplex;
+  readonly #deflate: Deflate;
+  readonly #streams = new Map<number, SpdyStreamHandlers>();
+  readonly #compressed: Buffer[] = [];
+  #queue: Promise<void> = Promise.resolve();
+  #nextId = 1;
+  #buffered: Buffer = Buffer.alloc(0);
+  #closed = false;
+  onClose: () => void = () => {};
+
+  constructor(socket: Duplex, head: Buffer) {
+    this.#socket = socket;
+    this.#deflate = createDeflate({ dictionary: spdyDictionary });
+    this.#deflate.on('data', (chunk: Buffer) => this.#compressed.push(chunk));
+    socket.on('data', (chunk: Buffer) => this.#read(chunk));
+    socket.on('error', () => this.close());
+    socket.on('end', () => this.close());
+    socket.on('close', () => this.close());
+    if (head.length > 0) this.#read(head);
+  }
+
+  /** Pauses reading while whoever takes the data is slow. */
+  pause(): void {
+    this.#socket.pause();
+  }
+  resume(): void {
+    this.#socket.resume();
+  }
+  onDrain(callback: () => void): void {
+    this.#socket.once('drain', callback);
+  }
+
+  /** Opens a stream. Header blocks share one compression context, so they go out one after the other. */
+  async createStream(
+    headers: Readonly<Record<string, string>>,
+    handlers: SpdyStreamHandlers,
+  ): Promise<SpdyStream> {
+    const id = this.#nextId;
+    this.#nextId += 2;
+    this.#streams.set(id, handlers);
+    const done = this.#queue.then(async () => {
+      const block = await this.#compress(headerBlock(headers));
+      const head = Buffer.alloc(18);
+      head.writeUInt16BE(0x8003, 0);
+      head.writeUInt16BE(frame.synStream, 2);
+      head.writeUInt32BE(10 + block.length, 4);
+      head.writeUInt32BE(id, 8);
+      if (!this.#closed) this.#socket.write(Buffer.concat([head, block]));
+    });
+    this.#queue = done;
+    await done;
+    return {
+      id,
+      write: (data) => this.#data(id, data, 0),
+      end: () => void this.#data(id, Buffer.alloc(0), flagFin),
+    };
+  }
+
+  #compress(block: Buffer): Promise<Buffer> {
+    return new Promise((resolve) => {
+      this.#deflate.write(block);
+      this.#deflate.flush(constants.Z_SYNC_FLUSH, () => resolve(Buffer.concat(this.#compressed.splice(0))));
+    });
+  }
+
+  #data(id: number, data: Buffer, flags: number): boolean {
+    if (this.#closed) return true;
+    let ready = true;
+    for (let at = 0; at === 0 || at < data.length; at += maxDataBytes) {
+      const part = data.subarray(at, at + maxDataBytes);
+      const head = Buffer.alloc(8);
+      head.writeUInt32BE(id, 0);
+      head.writeUInt32BE(part.length, 4);
+      head[4] = at + maxDataBytes >= data.length ? flags : 0;
+      ready = this.#socket.write(Buffer.concat([head, part]));
+    }
+    return ready;
+  }
+
+  #read(chunk: Buffer): void {
+    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
+    while (this.#buffered.length >= 8) {
+      const length = this.#buffered.readUInt32BE(4) & 0xffffff;
+      if (length > maxFrameBytes) return this.close();
+      if (this.#buffered.length < 8 + length) return;
+      const head = this.#buffered.subarray(0, 8);
+      const payload = this.#buffered.subarray(8, 8 + length);
+      this.#buffered = this.#buffered.subarray(8 + length);
+      this.#frame(head, payload);
+    }
+  }
+
+  #frame(head: Buffer, payload: Buffer): void {
+    if ((head[0]! & 0x80) === 0) {
+      const id = head.readUInt32BE(0) & 0x7fffffff;
+      const handlers = this.#streams.get(id);
+      if (payload.length > 0) handlers?.onData(payload);
+      if ((head[4]! & flagFin) !== 0) this.#endStream(id);
+      return;
+    }
+    switch (head.readUInt16BE(2)) {
+      case frame.synReply:
+        if ((head[4]! & flagFin) !== 0 && payload.length >= 4)
+          this.#endStream(payload.readUInt32BE(0) & 0x7fffffff);
+        return;
+      case frame.rstStream:
+        if (payload.length >= 4) this.#endStream(payload.readUInt32BE(0) & 0x7fffffff);
+        return;
+      case frame.ping:
+        // Ours would be odd; an even one is the peer's and is sent back as it came.
+        if (payload.length >= 4 && payload.readUInt32BE(0) % 2 === 0)
+          this.#socket.write(Buffer.concat([head, payload]));
+        return;
+      case frame.goAway:
+        return;
+      default:
+        return;
+    }
+  }
+
+  #endStream(id: number): void {
+    const handlers = this.#streams.get(id);
+    this.#streams.delete(id);
+    handlers?.onEnd();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const id of [...this.#streams.keys()]) this.#endStream(id);
+    this.#deflate.close();
+    this.#socket.destroy();
+    this.onClose();
+  }
+}
+
+/** Name and value pairs as SPDY/3 writes them before compression. */
+function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
+  const entries = Object.entries(headers);
+  const parts: Buffer[] = [uint32(entries.length)];
+  for (const [name, value] of entries) {
+    const key = Buffer.from(name.toLowerCase());
+    const text = Buffer.from(value);
+    parts.push(uint32(key.length), key, uint32(text.length), text);
+  }
+  return Buffer.concat(parts);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}

@@ -1,0 +1,97 @@
+// Accepts a WebSocket on an upgraded connection: chooses the subprotocol, bounds messages, hands over binary frames.
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
+import type { HttpRequest } from './http-message.ts';
+
+/** kubectl sends 32 KiB at a time; a message larger than this is hostile. */
+const maxMessageBytes = 4 * 1024 * 1024;
+const maxBufferedBytes = 1024 * 1024;
+
+export interface AcceptedWebSocket {
+  readonly protocol: string;
+  /** False: the client reads slowly; wait for `drained`. */
+  send(data: Buffer | string): boolean;
+  drained(): Promise<void>;
+  pause(): void;
+  resume(): void;
+  close(code: number, reason: string): void;
+  terminate(): void;
+  onMessage: (data: Buffer, binary: boolean) => void;
+  onClose: () => void;
+}
+
+export const isWebSocketRequest = (request: HttpRequest): boolean =>
+  request.upgrade !== undefined && String(request.headers['upgrade'] ?? '').toLowerCase() === 'websocket';
+
+export const offeredProtocols = (request: HttpRequest): string[] =>
+  String(request.headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map((p) => p.trim())
+    .filter((p) => p !== '');
+
+/** The handshake; undefined when the request is no proper one (the library has answered 400). */
+export function acceptWebSocket(
+  request: HttpRequest,
+  supported: readonly string[],
+): Promise<AcceptedWebSocket | undefined> {
+  const { socket, head } = request.upgrade!;
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => [...offered].find((p) => supported.includes(p)) ?? false,
+  });
+  const message = {
+    method: request.method,
+    url: request.url,
+    headers: request.headers,
+    httpVersion: '1.1',
+    socket,
+  } as unknown as IncomingMessage;
+  return new Promise((resolve) => {
+    const refused = (): void => resolve(undefined);
+    socket.once('close', refused);
+    server.handleUpgrade(message, socket, head, (ws) => {
+      socket.off('close', refused);
+      resolve(wrap(ws, socket));
+    });
+  });
+}
+
+function wrap(ws: WebSocket, socket: Duplex): AcceptedWebSocket {
+  ws.binaryType = 'nodebuffer';
+  const accepted: AcceptedWebSocket = {
+    protocol: ws.protocol,
+    send(data) {
+      if (ws.readyState !== WebSocket.OPEN) return true;
+      ws.send(data, { binary: typeof data !== 'string' });
+      return ws.bufferedAmount < maxBufferedBytes;
+    },
+    drained: () =>
+      new Promise((resolve) => {
+        if (ws.readyState !== WebSocket.OPEN || !socket.writableNeedDrain) {
+          setImmediate(resolve);
+          return;
+        }
+        const done = (): void => {
+          socket.off('drain', done);
+          socket.off('close', done);
+          resolve();
+        };
+        socket.on('drain', done);
+        socket.on('close', done);
+      }),
+    pause: () => ws.pause(),
+    resume: () => ws.resume(),
+    close: (code, reason) => ws.close(code, reason),
+    terminate: () => ws.terminate(),
+    onMessage: () => {},
+    onClose: () => {},
+  };
+  ws.on('message', (data, binary) => accepted.onMessage(data as Buffer, binary));
+  ws.on('close', () => accepted.onClose());
+  ws.on('error', () => ws.terminate());
+  return accepted;
+}

@@ -1,0 +1,114 @@
+// A whole control plane over memory storage, without sockets: what integration tests talk to.
+import { createScheme } from '../../api/scheme.ts';
+import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
+import { type ApiRequest, isPullBody } from '../../apiserver/http.ts';
+import { silentLogger } from '../../component-base/logger.ts';
+import { createMetrics } from '../../component-base/metrics.ts';
+import { systemClock } from '../../component-base/system-clock.ts';
+import { systemRandom } from '../../component-base/system-random.ts';
+import { MemoryStorage } from '../../storage/memory/memory-storage.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { createCacheSource } from '../../storage/watch/cache-source.ts';
+import { type ControlPlane, type ControlPlaneOptions, createControlPlane } from '../control-plane.ts';
+import { openPki, type Pki } from '../pki.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+  /** `status.message` of a failure. */
+  readonly message: string;
+}
+
+export interface AskOptions {
+  readonly user?: UserInfo;
+  /** A credential instead of a user: goes through authentication. */
+  readonly token?: string;
+  readonly anonymous?: true;
+  readonly contentType?: string;
+}
+
+export interface TestControlPlane {
+  readonly controlPlane: ControlPlane;
+  readonly storage: Storage;
+  readonly pki: Pki;
+  /** A request as the administrator, unless said otherwise. */
+  ask(method: string, url: string, body?: unknown, options?: AskOptions): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export const administrator: UserInfo = {
+  name: 'kubernetes-admin',
+  groups: ['system:masters', 'system:authenticated'],
+};
+
+export const user = (name: string, ...groups: string[]): UserInfo => ({
+  name,
+  groups: [...groups, 'system:authenticated'],
+});
+
+export async function startTestControlPlane(
+  options: Partial<ControlPlaneOptions> & { readonly storage?: Storage; readonly pki?: Pki } = {},
+): Promise<TestControlPlane> {
+  const clock = options.clock ?? systemClock;
+  const storage = options.storage ?? new MemoryStorage(clock);
+  const files = new Map<string, string>();
+  const pki =
+    options.pki ??
+    (await openPki(
+      { read: (name) => files.get(name), write: (name, text) => void files.set(name, text) },
+      clock,
+    ));
+  const caches = await createCacheSource(storage, clock);
+  const controlPlane = await createControlPlane({
+    scheme: createScheme(),
+    caches,
+    clock,
+    random: systemRandom,
+    log: silentLogger,
+    metrics: createMetrics(),
+    serviceAccountKey: pki.serviceAccountKey,
+    clientCaPem: pki.caCertificatePem,
+    serviceCidr: '10.96.0.0/16',
+    clusterDomain: 'cluster.local',
+    advertiseAddress: '192.0.2.1',
+    securePort: 6443,
+    ...options,
+  });
+  const signal = new AbortController().signal;
+  return {
+    controlPlane,
+    storage,
+    pki,
+    async ask(method, url, body, how = {}) {
+      const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
+      const request: ApiRequest = {
+        method,
+        url,
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': how.contentType ?? 'application/json' }),
+          ...(how.token === undefined ? {} : { authorization: `Bearer ${how.token}` }),
+        },
+        readBody: async () => bytes,
+        signal,
+        remoteAddress: '192.0.2.7',
+        ...(how.token === undefined && how.anonymous === undefined
+          ? { user: how.user ?? administrator }
+          : {}),
+      };
+      const response = await controlPlane.handle(request);
+      if (response.body !== undefined && isPullBody(response.body)) throw new Error('the answer is a stream');
+      const text =
+        response.body === undefined
+          ? ''
+          : (Buffer.isBuffer(response.body) ? response.body : Buffer.concat([...response.body])).toString();
+      const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
+      const parsed = json as Record<string, unknown>;
+      return { status: response.status, text, body: parsed, message: String(parsed.message ?? '') };
+    },
+    async close() {
+      caches.close();
+      await storage.close();
+    },
+  };
+}

@@ -1,0 +1,253 @@
+// What admission adds and refuses on the real server, in upstream's words.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startTestControlPlane, user } from '../../src/controlplane/testing/test-control-plane.ts';
+
+const plane = await startTestControlPlane();
+after(() => plane.close());
+const { ask } = plane;
+const pods = '/api/v1/namespaces/default/pods';
+const pod = (name: string, spec: object = {}): object => ({
+  metadata: { name },
+  spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+});
+await ask('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
+
+interface PodSpec {
+  serviceAccountName?: string;
+  priority?: number;
+  volumes?: { name: string; projected?: unknown }[];
+  containers: { volumeMounts?: unknown[]; resources?: unknown }[];
+  tolerations?: unknown[];
+  nodeSelector?: unknown;
+  overhead?: unknown;
+  imagePullSecrets?: unknown;
+}
+const specOf = (answer: { body: Record<string, unknown> }): PodSpec => answer.body.spec as PodSpec;
+
+test('a pod gets its account, token volume, priority and tolerations', async () => {
+  const made = await ask('POST', pods, pod('plain'));
+  assert.equal(made.status, 201, made.text);
+  const spec = specOf(made);
+  assert.equal(spec.serviceAccountName, 'default');
+  assert.equal(spec.priority, 0);
+  const volume = spec.volumes?.[0];
+  assert.match(volume?.name ?? '', /^kube-api-access-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+  assert.deepEqual(volume?.projected, {
+    sources: [
+      { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      {
+        downwardAPI: {
+          items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+        },
+      },
+    ],
+    defaultMode: 420,
+  });
+  assert.deepEqual(spec.containers[0]?.volumeMounts, [
+    { name: volume?.name, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' },
+  ]);
+  assert.deepEqual(spec.tolerations, [
+    { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+    {
+      key: 'node.kubernetes.io/unreachable',
+      operator: 'Exists',
+      effect: 'NoExecute',
+      tolerationSeconds: 300,
+    },
+  ]);
+  const none = await ask('POST', pods, pod('none', { automountServiceAccountToken: false }));
+  assert.equal(specOf(none).volumes, undefined);
+});
+
+test('an account, class or namespace that is not there is named', async () => {
+  const refusal = async (spec: object): Promise<string> => (await ask('POST', pods, pod('x', spec))).message;
+  assert.equal(
+    await refusal({ serviceAccountName: 'nope' }),
+    'pods "x" is forbidden: error looking up service account default/nope: serviceaccount "nope" not found',
+  );
+  assert.equal(
+    await refusal({ priorityClassName: 'nope' }),
+    'pods "x" is forbidden: no PriorityClass with name nope was found',
+  );
+  assert.equal(
+    await refusal({ runtimeClassName: 'nope' }),
+    'pods "x" is forbidden: pod rejected: RuntimeClass "nope" not found',
+  );
+  assert.equal(
+    await refusal({ priority: 5 }),
+    'pods "x" is forbidden: the integer value of priority (5) must not be provided in pod spec; priority admission controller computed 0 from the given PriorityClass name',
+  );
+  const missing = await ask('POST', '/api/v1/namespaces/nope/configmaps', { metadata: { name: 'x' } });
+  assert.deepEqual([missing.status, missing.message], [404, 'namespaces "nope" not found']);
+  const system = await ask('POST', pods, pod('critical', { priorityClassName: 'system-node-critical' }));
+  assert.equal(specOf(system).priority, 2_000_001_000, system.text);
+});
+
+test('nothing new enters a namespace that ends, and the first ones stay', async () => {
+  await ask('POST', '/api/v1/namespaces', { metadata: { name: 'ending' } });
+  const deleted = await ask('DELETE', '/api/v1/namespaces/ending');
+  assert.equal((deleted.body.status as { phase: string }).phase, 'Terminating', deleted.text);
+  const refused = await ask('POST', '/api/v1/namespaces/ending/configmaps', { metadata: { name: 'x' } });
+  assert.equal(
+    refused.message,
+    'configmaps "x" is forbidden: unable to create new content in namespace ending because it is being terminated',
+  );
+  assert.deepEqual((refused.body.details as { causes: unknown }).causes, [
+    {
+      reason: 'NamespaceTerminating',
+      message: 'namespace ending is being terminated',
+      field: 'metadata.namespace',
+    },
+  ]);
+  const current = (await ask('GET', '/api/v1/namespaces/ending')).body;
+  const done = await ask('PUT', '/api/v1/namespaces/ending/finalize', {
+    ...current,
+    spec: { finalizers: [] },
+  });
+  assert.equal(done.status, 200, done.text);
+  assert.equal((await ask('GET', '/api/v1/namespaces/ending')).status, 404);
+  const kept = await ask('DELETE', '/api/v1/namespaces/kube-system');
+  assert.equal(kept.message, 'namespaces "kube-system" is forbidden: this namespace may not be deleted');
+});
+
+test('a runtime class adds its selector and tolerations, and conflicts are refused', async () => {
+  await ask('POST', '/apis/node.k8s.io/v1/runtimeclasses', {
+    metadata: { name: 'windows' },
+    handler: 'runhcs-wcow-process',
+    overhead: { podFixed: { memory: '64Mi' } },
+    scheduling: {
+      nodeSelector: { 'kubernetes.io/os': 'windows' },
+      tolerations: [{ key: 'os', operator: 'Equal', value: 'windows', effect: 'NoSchedule' }],
+    },
+  });
+  const made = await ask('POST', pods, pod('win', { runtimeClassName: 'windows', nodeSelector: { a: 'b' } }));
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual(specOf(made).nodeSelector, { a: 'b', 'kubernetes.io/os': 'windows' });
+  assert.deepEqual(specOf(made).overhead, { memory: '64Mi' });
+  assert.equal(specOf(made).tolerations?.length, 3);
+  const conflict = await ask(
+    'POST',
+    pods,
+    pod('x', { runtimeClassName: 'windows', nodeSelector: { 'kubernetes.io/os': 'linux' } }),
+  );
+  assert.equal(
+    conflict.message,
+    'pods "x" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[kubernetes.io/os] = windows; pod.spec.nodeSelector[kubernetes.io/os] = linux',
+  );
+});
+
+test('a limit range fills in what is missing and refuses what is too much', async () => {
+  await ask('POST', '/api/v1/namespaces', { metadata: { name: 'limited' } });
+  await ask('POST', '/api/v1/namespaces/limited/serviceaccounts', { metadata: { name: 'default' } });
+  await ask('POST', '/api/v1/namespaces/limited/limitranges', {
+    metadata: { name: 'range' },
+    spec: {
+      limits: [
+        { type: 'Container', default: { cpu: '500m' }, defaultRequest: { cpu: '100m' }, max: { cpu: '1' } },
+      ],
+    },
+  });
+  const url = '/api/v1/namespaces/limited/pods';
+  const made = await ask('POST', url, pod('a'));
+  assert.deepEqual(
+    specOf(made).containers[0]?.resources,
+    { requests: { cpu: '100m' }, limits: { cpu: '500m' } },
+    made.text,
+  );
+  const big = await ask(
+    'POST',
+    url,
+    pod('b', { containers: [{ name: 'c', image: 'i', resources: { limits: { cpu: '2' } } }] }),
+  );
+  assert.equal(big.message, 'pods "b" is forbidden: maximum cpu usage per Container is 1, but limit is 2');
+});
+
+test('a node that registers is kept free of pods until it is ready', async () => {
+  const node = await ask(
+    'POST',
+    '/api/v1/nodes',
+    { metadata: { name: 'n9' } },
+    { user: user('system:node:n9', 'system:nodes') },
+  );
+  assert.equal(node.status, 201, node.text);
+  assert.deepEqual((node.body.spec as { taints: unknown }).taints, [
+    { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+  ]);
+  const foreign = await ask(
+    'POST',
+    '/api/v1/nodes',
+    { metadata: { name: 'n10' } },
+    { user: user('system:node:n9', 'system:nodes') },
+  );
+  assert.equal(foreign.message, 'nodes "n10" is forbidden: node "n9" is not allowed to modify node "n10"');
+});
+
+test('a pod is bound once', async () => {
+  await ask('POST', pods, pod('bound'));
+  const binding = { metadata: { name: 'bound' }, target: { kind: 'Node', name: 'n1' } };
+  const first = await ask('POST', `${pods}/bound/binding`, { apiVersion: 'v1', kind: 'Binding', ...binding });
+  assert.equal(first.status, 201, first.text);
+  const stored = await ask('GET', `${pods}/bound`);
+  assert.equal((stored.body.spec as { nodeName: string }).nodeName, 'n1');
+  const conditions = (stored.body.status as { conditions: { type: string; status: string }[] }).conditions;
+  assert.deepEqual(
+    conditions.map((c) => [c.type, c.status]),
+    [['PodScheduled', 'True']],
+  );
+  const second = await ask('POST', `${pods}/bound/binding`, binding);
+  assert.equal(second.status, 409);
+  assert.equal(
+    second.message,
+    'Operation cannot be fulfilled on pods/binding "bound": pod bound is already assigned to node "n1"',
+  );
+  const old = await ask('POST', '/api/v1/namespaces/default/bindings', binding);
+  assert.equal(old.status, 409, old.text);
+});
+
+test('a disruption budget holds an eviction back', async () => {
+  await ask('POST', pods, { ...pod('guarded'), metadata: { name: 'guarded', labels: { app: 'g' } } });
+  const running = await ask(
+    'PATCH',
+    `${pods}/guarded/status`,
+    { status: { phase: 'Running' } },
+    {
+      contentType: 'application/merge-patch+json',
+    },
+  );
+  assert.equal(running.status, 200, running.text);
+  const budgets = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+  await ask('POST', budgets, {
+    metadata: { name: 'g' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'g' } } },
+  });
+  const status = {
+    observedGeneration: 1,
+    disruptionsAllowed: 0,
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    expectedPods: 1,
+  };
+  const said = await ask(
+    'PATCH',
+    `${budgets}/g/status`,
+    { status },
+    { contentType: 'application/merge-patch+json' },
+  );
+  assert.equal(said.status, 200, said.text);
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'guarded' } };
+  const held = await ask('POST', `${pods}/guarded/eviction`, eviction);
+  assert.equal(held.status, 429, held.text);
+  assert.equal(held.message, "Cannot evict pod as it would violate the pod's disruption budget.");
+  await ask(
+    'PATCH',
+    `${budgets}/g/status`,
+    { status: { disruptionsAllowed: 1 } },
+    { contentType: 'application/merge-patch+json' },
+  );
+  const let1 = await ask('POST', `${pods}/guarded/eviction`, eviction);
+  assert.equal(let1.status, 201, let1.text);
+  const spent = await ask('GET', `${budgets}/g`);
+  assert.equal((spent.body.status as { disruptionsAllowed: number }).disruptionsAllowed, 0);
+});

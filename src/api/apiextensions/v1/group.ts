@@ -2,12 +2,15 @@
 import { ensure, objs, obj, setDefault, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { createdCell, nameCell } from '../../meta/row-cells.ts';
+import { customResourceDefinitionStays, validateCustomResourceDefinition } from './validate-crd.ts';
 
 export const apiextensionsV1: GroupBehaviours = {
   customresourcedefinitions: {
     hasGeneration: true,
     row: (o) => [nameCell(o), createdCell(o)],
     strategy: {
+      validate: validateCustomResourceDefinition,
+      validateUpdate: customResourceDefinitionStays,
       applyDefaults(o) {
         const s = ensure(o, 'spec');
         const names = ensure(s, 'names');

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { isObject, objs, setDefault, spec, status, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import { pathSegment } from '../../../apimachinery/validation/names.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
 function available(service: JsonObject): string {
@@ -14,6 +15,7 @@ function available(service: JsonObject): string {
 
 export const apiregistrationV1: GroupBehaviours = {
   apiservices: {
+    nameRule: pathSegment,
     row: (o, now) => {
       const service = spec(o)['service'];
       return [

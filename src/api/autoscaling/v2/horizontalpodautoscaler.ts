@@ -1,5 +1,6 @@
 // HorizontalPodAutoscalers: kept as v2, served as v1 too.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import { invalid } from '../../../apimachinery/field-error.ts';
 import {
   ensure,
   isObject,
@@ -12,6 +13,7 @@ import {
   str,
 } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
 const shownMetrics = 2;
@@ -92,10 +94,24 @@ function applyDefaults(hpa: JsonObject): void {
   rules(behavior, 'scaleDown', { selectPolicy: 'Max', policies: [policy('Percent', 100, 15)] });
 }
 
+export function validateHorizontalPodAutoscaler(hpa: JsonObject): Errors {
+  const s = spec(hpa);
+  const errors: Errors = [];
+  if (s['minReplicas'] !== undefined && num(s['minReplicas']) < 1)
+    errors.push(invalid('spec.minReplicas', s['minReplicas'], 'must be greater than or equal to 1'));
+  if (num(s['maxReplicas']) < 1)
+    errors.push(invalid('spec.maxReplicas', num(s['maxReplicas']), 'must be greater than 0'));
+  if (s['minReplicas'] !== undefined && num(s['maxReplicas']) < num(s['minReplicas']))
+    errors.push(
+      invalid('spec.maxReplicas', num(s['maxReplicas']), 'must be greater than or equal to `minReplicas`'),
+    );
+  return errors;
+}
+
 export const horizontalPodAutoscaler: KindBehaviour = {
   row,
   storage: { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers' },
-  strategy: { applyDefaults },
+  strategy: { applyDefaults, validate: validateHorizontalPodAutoscaler },
 };
 
 const annotations = {

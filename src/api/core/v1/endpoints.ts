@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { num, objs, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import { validateEndpoints } from './validate-small.ts';
 
 const shown = 3;
 
@@ -34,5 +35,5 @@ function applyDefaults(endpoints: JsonObject): void {
 
 export const endpoints: KindBehaviour = {
   row: (o, now) => [nameCell(o), addresses(o), ageCell(o, now)],
-  strategy: { applyDefaults, allowCreateOnUpdate: true },
+  strategy: { applyDefaults, validate: validateEndpoints, allowCreateOnUpdate: true },
 };

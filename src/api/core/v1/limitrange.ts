@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { ensure, obj, objs, spec } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { createdCell, nameCell } from '../../meta/row-cells.ts';
+import { validateLimitRange } from './validate-small.ts';
 
 function fill(item: JsonObject, target: string, source: string): void {
   for (const [name, value] of Object.entries(obj(item[source]))) {
@@ -22,5 +23,5 @@ function applyDefaults(range: JsonObject): void {
 
 export const limitRange: KindBehaviour = {
   row: (o) => [nameCell(o), createdCell(o)],
-  strategy: { applyDefaults },
+  strategy: { applyDefaults, validate: validateLimitRange },
 };

@@ -4,6 +4,7 @@ import { ensure, meta, num, obj, setDefault, spec, status, str } from '../../../
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, containerCells, labelsCell, nameCell } from '../../meta/row-cells.ts';
 import { specTemplateDefaults } from './pod-defaults.ts';
+import { validateReplicationController } from './validate-small.ts';
 
 function applyDefaults(rc: JsonObject): void {
   const s = ensure(rc, 'spec');
@@ -28,5 +29,5 @@ export const replicationController: KindBehaviour = {
     labelsCell(spec(o)['selector']),
   ],
   selectableFields: (o) => ({ 'status.replicas': str(String(num(status(o)['replicas']))) }),
-  strategy: { applyDefaults, defaultGarbageCollection: 'orphan' },
+  strategy: { applyDefaults, validate: validateReplicationController, defaultGarbageCollection: 'orphan' },
 };

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { obj, status, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import { validateResourceQuota } from './validate-small.ts';
 
 function usage(quota: JsonObject, limits: boolean): string {
   const hard = obj(status(quota)['hard']);
@@ -15,5 +16,6 @@ function usage(quota: JsonObject, limits: boolean): string {
 }
 
 export const resourceQuota: KindBehaviour = {
+  strategy: { validate: validateResourceQuota },
   row: (o, now) => [nameCell(o), usage(o, false), usage(o, true), ageCell(o, now)],
 };

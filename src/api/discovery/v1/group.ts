@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { num, objs, setDefault, str, strs } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import { addressTypeStays, validateEndpointSlice } from './validate-endpointslice.ts';
 
 const shown = 3;
 const fewOf = (list: readonly string[], empty: string): string =>
@@ -31,6 +32,8 @@ export const discoveryV1: GroupBehaviours = {
       ageCell(o, now),
     ],
     strategy: {
+      validate: validateEndpointSlice,
+      validateUpdate: addressTypeStays,
       applyDefaults(o) {
         for (const port of objs(o['ports'])) {
           setDefault(port, 'name', '');

@@ -14,6 +14,7 @@ import {
 } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
+import { validateIngress, validateNetworkPolicy } from './validate-networking.ts';
 
 const shownHosts = 3;
 function hosts(ingress: JsonObject): string {
@@ -26,6 +27,7 @@ function hosts(ingress: JsonObject): string {
 }
 
 const ingress: KindBehaviour = {
+  strategy: { validate: validateIngress },
   hasGeneration: true,
   row: (o, now) => [
     nameCell(o),
@@ -65,6 +67,7 @@ const networkPolicy: KindBehaviour = {
   hasGeneration: true,
   row: (o, now) => [nameCell(o), selectorCell(spec(o)['podSelector']), ageCell(o, now)],
   strategy: {
+    validate: validateNetworkPolicy,
     applyDefaults(o) {
       const s = ensure(o, 'spec');
       for (const rule of [...objs(s['ingress']), ...objs(s['egress'])])

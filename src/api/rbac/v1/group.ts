@@ -2,11 +2,17 @@
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { obj, objs, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { pathSegment } from '../../../apimachinery/validation/names.ts';
 import { ageCell, createdCell, nameCell } from '../../meta/row-cells.ts';
+import { roleRefStays, validateBinding, validateRole } from './validate-rbac.ts';
 
 export const rbacGroup = 'rbac.authorization.k8s.io';
 
-const role: KindBehaviour = { row: (o) => [nameCell(o), createdCell(o)] };
+const role = (namespaced: boolean): KindBehaviour => ({
+  nameRule: pathSegment,
+  row: (o) => [nameCell(o), createdCell(o)],
+  strategy: { validate: validateRole(namespaced) },
+});
 
 const subjects = (binding: JsonObject, kind: string): string =>
   objs(binding['subjects'])
@@ -22,7 +28,8 @@ function bindingDefaults(binding: JsonObject): void {
       subject['apiGroup'] = rbacGroup;
 }
 
-const roleBinding: KindBehaviour = {
+const roleBinding = (namespaced: boolean): KindBehaviour => ({
+  nameRule: pathSegment,
   row: (o, now) => [
     nameCell(o),
     `${str(obj(o['roleRef'])['kind'])}/${str(obj(o['roleRef'])['name'])}`,
@@ -31,12 +38,16 @@ const roleBinding: KindBehaviour = {
     subjects(o, 'Group'),
     subjects(o, 'ServiceAccount'),
   ],
-  strategy: { applyDefaults: bindingDefaults },
-};
+  strategy: {
+    applyDefaults: bindingDefaults,
+    validate: validateBinding(namespaced),
+    validateUpdate: roleRefStays,
+  },
+});
 
 export const rbacV1: GroupBehaviours = {
-  clusterrolebindings: roleBinding,
-  clusterroles: role,
-  rolebindings: roleBinding,
-  roles: role,
+  clusterrolebindings: roleBinding(false),
+  clusterroles: role(false),
+  rolebindings: roleBinding(true),
+  roles: role(true),
 };

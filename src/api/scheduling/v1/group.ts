@@ -1,7 +1,11 @@
 // The kind PriorityClass.
-import { bool, num, setDefault, str } from '../../../apimachinery/json-access.ts';
+import { forbidden } from '../../../apimachinery/field-error.ts';
+import { bool, nameOf, num, setDefault, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import { unchanged } from '../../../apimachinery/validation/checks.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+
+const highestUserPriority = 1000000000;
 
 export const schedulingV1: GroupBehaviours = {
   priorityclasses: {
@@ -13,6 +17,18 @@ export const schedulingV1: GroupBehaviours = {
       ageCell(o, now),
       str(o['preemptionPolicy']),
     ],
-    strategy: { applyDefaults: (o) => setDefault(o, 'preemptionPolicy', 'PreemptLowerPriority') },
+    strategy: {
+      applyDefaults: (o) => setDefault(o, 'preemptionPolicy', 'PreemptLowerPriority'),
+      validate: (o) =>
+        num(o['value']) > highestUserPriority && !nameOf(o).startsWith('system-')
+          ? [forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`)]
+          : [],
+      validateUpdate: (o, old) => [
+        ...(num(o['value']) === num(old['value'])
+          ? []
+          : [forbidden('value', 'may not be changed in an update.')]),
+        ...unchanged('preemptionPolicy', o['preemptionPolicy'], old['preemptionPolicy']),
+      ],
+    },
   },
 };

@@ -1,10 +1,12 @@
 // The kinds of storage.k8s.io/v1.
+import { forbidden } from '../../../apimachinery/field-error.ts';
 import {
   arr,
   bool,
   ensure,
   obj,
   objs,
+  semanticEqual,
   setDefault,
   spec,
   status,
@@ -32,6 +34,10 @@ const storageClass: KindBehaviour = {
     ];
   },
   strategy: {
+    validateUpdate: (o, old) =>
+      ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'].flatMap((f) =>
+        semanticEqual(o[f], old[f]) ? [] : [forbidden(f, `updates to ${f} are forbidden.`)],
+      ),
     applyDefaults(o) {
       setDefault(o, 'reclaimPolicy', 'Delete');
       setDefault(o, 'volumeBindingMode', 'Immediate');

@@ -1,0 +1,68 @@
+// CustomResourceDefinitions: names, versions, and that a schema is given.
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { duplicate, invalid, required } from '../../../apimachinery/field-error.ts';
+import { isObject, nameOf, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
+import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { each, named, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
+import { dns1035Label, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
+
+export function validateCustomResourceDefinition(crd: JsonObject): Errors {
+  const s = spec(crd);
+  const names = obj(s['names']);
+  const errors: Errors = [];
+  const wanted = `${str(names['plural'])}.${str(s['group'])}`;
+  if (nameOf(crd) !== wanted)
+    errors.push(invalid('metadata.name', nameOf(crd), 'must be spec.names.plural+"."+spec.group'));
+  errors.push(...named('spec.group', s['group'], dnsSubdomain));
+  if (str(s['group']) !== '' && !str(s['group']).includes('.'))
+    errors.push(invalid('spec.group', s['group'], 'should be a domain with at least one dot'));
+  errors.push(...oneOf('spec.scope', s['scope'], ['Cluster', 'Namespaced']));
+  errors.push(...named('spec.names.plural', names['plural'], dns1035Label));
+  if (str(names['singular']) !== '')
+    errors.push(...each('spec.names.singular', names['singular'], dns1035Label));
+  errors.push(...named('spec.names.kind', names['kind'], (kind) => dns1035Label(kind.toLowerCase())));
+  errors.push(...named('spec.names.listKind', names['listKind'], (kind) => dns1035Label(kind.toLowerCase())));
+  if (str(names['kind']) !== '' && names['kind'] === names['listKind'])
+    errors.push(invalid('spec.names.listKind', names['listKind'], 'kind and listKind may not be the same'));
+  return [...errors, ...versionErrors(objs(s['versions']), s['preserveUnknownFields'] === true)];
+}
+
+function versionErrors(versions: readonly JsonObject[], preserve: boolean): Errors {
+  const errors: Errors = [];
+  if (preserve)
+    errors.push(
+      invalid(
+        'spec.preserveUnknownFields',
+        true,
+        'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+      ),
+    );
+  const seen = new Set<string>();
+  versions.forEach((version, i) => {
+    const at = `spec.versions[${i}]`;
+    const name = str(version['name']);
+    errors.push(...each(`${at}.name`, name, dns1035Label));
+    if (seen.has(name)) errors.push(duplicate(`${at}.name`, name));
+    seen.add(name);
+    const schema = obj(version['schema'])['openAPIV3Schema'];
+    if (!isObject(schema)) errors.push(required(`${at}.schema.openAPIV3Schema`, 'schemas are required'));
+    else if (str(schema['type']) !== 'object')
+      errors.push(
+        str(schema['type']) === ''
+          ? required(`${at}.schema.openAPIV3Schema.type`, 'must not be empty at the root')
+          : invalid(`${at}.schema.openAPIV3Schema.type`, schema['type'], 'must be object at the root'),
+      );
+  });
+  const stored = versions.filter((v) => v['storage'] === true).length;
+  if (stored !== 1)
+    errors.push(
+      invalid('spec.versions', versions, 'must have exactly one version marked as storage version'),
+    );
+  return errors;
+}
+
+export const customResourceDefinitionStays = (crd: JsonObject, old: JsonObject): Errors => [
+  ...unchanged('spec.group', spec(crd)['group'], spec(old)['group']),
+  ...unchanged('spec.names.plural', obj(spec(crd)['names'])['plural'], obj(spec(old)['names'])['plural']),
+  ...unchanged('spec.scope', spec(crd)['scope'], spec(old)['scope']),
+];

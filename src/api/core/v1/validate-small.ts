@@ -1,0 +1,92 @@
+// Endpoints, quotas, limit ranges and replication controllers.
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { invalid, required } from '../../../apimachinery/field-error.ts';
+import { obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
+import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
+import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
+import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { dnsLabel, ipErrors, isPort, portRange } from '../../../apimachinery/validation/names.ts';
+import { validateTemplate, replicasErrors } from './validate-workload.ts';
+
+export function validateEndpoints(endpoints: JsonObject): Errors {
+  return objs(endpoints['subsets']).flatMap((subset, i) => {
+    const at = `subsets[${i}]`;
+    const errors: Errors = [];
+    const ready = objs(subset['addresses']);
+    const notReady = objs(subset['notReadyAddresses']);
+    if (ready.length + notReady.length === 0)
+      errors.push(required(at, 'must specify `addresses` or `notReadyAddresses`'));
+    for (const [list, name] of [
+      [ready, 'addresses'],
+      [notReady, 'notReadyAddresses'],
+    ] as const)
+      list.forEach((address, a) => {
+        errors.push(...each(`${at}.${name}[${a}].ip`, address['ip'] ?? '', ipErrors));
+      });
+    const ports = objs(subset['ports']);
+    ports.forEach((port, p) => {
+      const name = str(port['name']);
+      if (ports.length > 1 && name === '') errors.push(required(`${at}.ports[${p}].name`));
+      else if (name !== '') errors.push(...each(`${at}.ports[${p}].name`, name, dnsLabel));
+      if (!isPort(port['port'])) errors.push(invalid(`${at}.ports[${p}].port`, port['port'] ?? 0, portRange));
+      errors.push(...oneOf(`${at}.ports[${p}].protocol`, port['protocol'], ['SCTP', 'TCP', 'UDP']));
+    });
+    return errors;
+  });
+}
+
+export function validateResourceQuota(quota: JsonObject): Errors {
+  return Object.entries(obj(spec(quota)['hard'])).flatMap(([name, value]) => {
+    const errors = qualifiedNameErrors(name).map((why) => invalid(`spec.hard[${name}]`, name, why));
+    if ((tryParseQuantity(value)?.nano ?? 0n) < 0n)
+      errors.push(invalid(`spec.hard[${name}]`, String(value), 'must be greater than or equal to 0'));
+    return errors;
+  });
+}
+
+export function validateLimitRange(range: JsonObject): Errors {
+  return objs(spec(range)['limits']).flatMap((item, i) => {
+    const at = `spec.limits[${i}]`;
+    const errors: Errors = [];
+    const compare = (
+      low: string,
+      high: string,
+      text: (lo: string, hi: string) => string,
+      shown: string,
+    ): void => {
+      for (const [name, value] of Object.entries(obj(item[low]))) {
+        const [a, b] = [tryParseQuantity(value), tryParseQuantity(obj(item[high])[name])];
+        if (a && b && compareQuantities(a, b) > 0)
+          errors.push(
+            invalid(
+              `${at}.${shown}[${name}]`,
+              String(obj(item[shown])[name]),
+              text(String(value), String(obj(item[high])[name])),
+            ),
+          );
+      }
+    };
+    compare('min', 'max', (lo, hi) => `min value ${lo} is greater than max value ${hi}`, 'min');
+    compare('default', 'max', (lo, hi) => `default value ${lo} is greater than max value ${hi}`, 'default');
+    compare(
+      'defaultRequest',
+      'default',
+      (lo, hi) => `default request value ${lo} is greater than default limit value ${hi}`,
+      'defaultRequest',
+    );
+    return errors;
+  });
+}
+
+export function validateReplicationController(rc: JsonObject): Errors {
+  const selector = obj(spec(rc)['selector']);
+  const errors = replicasErrors(rc);
+  if (Object.keys(selector).length === 0) errors.push(required('spec.selector'));
+  const labels = obj(obj(obj(spec(rc)['template'])['metadata'])['labels']);
+  if (Object.entries(selector).some(([k, v]) => labels[k] !== v))
+    errors.push(
+      invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`'),
+    );
+  return [...errors, ...validateTemplate(obj(spec(rc)['template']), 'spec.template')];
+}

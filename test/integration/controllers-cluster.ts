@@ -1,20 +1,22 @@
-// An API server in process with all controllers, and ways to wait for a state of its objects.
+// A control plane in process with all controllers under their own RBAC roles, and ways to wait for a state of its objects.
 import type { TestContext } from 'node:test';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
-import { admin, startTestServer, type TestServer } from '../../src/apiserver/testing/test-server.ts';
 import type { Informer, InformerFactory } from '../../src/client/cache/informer.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { deepFreeze } from '../../src/client/cache/shared-informer.ts';
 import type { Client } from '../../src/client/client.ts';
-import { createClient } from '../../src/client/create-client.ts';
-import { inProcessTransport } from '../../src/client/transport-in-process.ts';
 import { createLogger, silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import { startControllers } from '../../src/controllers/start-controllers.ts';
+import {
+  administrator,
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../src/controlplane/testing/test-control-plane.ts';
 
 export interface ControllersCluster {
-  readonly server: TestServer;
+  readonly server: TestControlPlane;
   readonly client: Client;
   /** Resolves with what `find` returns once that is neither undefined nor false. */
   until<T, R>(
@@ -30,10 +32,11 @@ export async function startCluster(
   t: TestContext,
   options: { readonly nodeMonitorGracePeriodMs?: number; readonly disabled?: readonly string[] } = {},
 ): Promise<ControllersCluster> {
-  const server = await startTestServer();
+  const server = await startTestControlPlane();
+  const { controlPlane } = server;
   const ended = new AbortController();
   const log = process.env['CONTROLLERS_LOG'] === undefined ? silentLogger : createLogger({ level: 'debug' });
-  const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
+  const client = controlPlane.clientFor(administrator);
   const clock = systemClock;
   const random = systemRandom;
   const factory: InformerFactory = createInformerFactory(
@@ -42,7 +45,7 @@ export async function startCluster(
   );
   const running = startControllers(
     {
-      clientFor: () => client,
+      clientFor: (user) => controlPlane.clientFor(user),
       clock,
       random,
       log,

@@ -18,26 +18,45 @@ static BOOL is_program(const PROCESSENTRY32 *entry)
     return TRUE;
 }
 
-int main(int count, char **arguments)
+static LPTHREAD_START_ROUTINE routine;
+
+struct outcome {
+    int delivered, failed;
+};
+
+static struct outcome deliver(DWORD event)
 {
-    DWORD event = count > 1 ? strtoul(arguments[1], NULL, 10) : CTRL_SHUTDOWN_EVENT;
-    LPTHREAD_START_ROUTINE routine = (LPTHREAD_START_ROUTINE)(void *)GetProcAddress(GetModuleHandleA("kernelbase"), "CtrlRoutine");
+    struct outcome outcome = { 0, 0 };
     HANDLE snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
     PROCESSENTRY32 entry = { .dwSize = sizeof entry };
-    int failed = 0;
-
-    if (!routine || snapshot == INVALID_HANDLE_VALUE) {
-        fprintf(stderr, "ctrl: kernelbase has no CtrlRoutine\n");
-        return 2;
-    }
     for (BOOL more = Process32First(snapshot, &entry); more; more = Process32Next(snapshot, &entry)) {
         if (!is_program(&entry)) continue;
         HANDLE process = OpenProcess(PROCESS_ALL_ACCESS, FALSE, entry.th32ProcessID);
         HANDLE thread = process ? CreateRemoteThread(process, NULL, 0, routine, (void *)(ULONG_PTR)event, 0, NULL) : NULL;
-        if (!thread) {
-            fprintf(stderr, "ctrl: event %lu not delivered to %s (pid %lu)\n", event, entry.szExeFile, entry.th32ProcessID);
-            failed = 1;
-        }
+        if (thread) outcome.delivered++;
+        else outcome.failed++;
+        if (process) CloseHandle(process);
+        if (thread) CloseHandle(thread);
     }
-    return failed;
+    CloseHandle(snapshot);
+    return outcome;
+}
+
+int main(int count, char **arguments)
+{
+    DWORD event = count > 1 ? strtoul(arguments[1], NULL, 10) : CTRL_SHUTDOWN_EVENT;
+    routine = (LPTHREAD_START_ROUTINE)(void *)GetProcAddress(GetModuleHandleA("kernelbase"), "CtrlRoutine");
+    if (!routine) {
+        fprintf(stderr, "ctrl: kernelbase has no CtrlRoutine\n");
+        return 2;
+    }
+    /* A container that was started a moment ago may have no program yet. */
+    for (int attempt = 0; attempt < 100; attempt++) {
+        struct outcome outcome = deliver(event);
+        if (outcome.delivered) return 0;
+        if (outcome.failed) break;
+        Sleep(20);
+    }
+    fprintf(stderr, "ctrl: event %lu was given to no program\n", event);
+    return 1;
 }

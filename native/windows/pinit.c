@@ -103,6 +103,17 @@ static void set_environment(void)
     free(copy);
 }
 
+/* Wine reads TEMP from the registry before it knows the user's profile. */
+static void set_temp(void)
+{
+    WCHAR profile[MAX_PATH], temp[MAX_PATH + 32];
+    if (!GetEnvironmentVariableW(L"USERPROFILE", profile, MAX_PATH)) return;
+    _snwprintf(temp, MAX_PATH + 31, L"%ls\\AppData\\Local\\Temp", profile);
+    temp[MAX_PATH + 31] = 0;
+    SetEnvironmentVariableW(L"TEMP", temp);
+    SetEnvironmentVariableW(L"TMP", temp);
+}
+
 static void say(const WCHAR *text)
 {
     char utf8[4096];
@@ -179,6 +190,7 @@ int main(void)
 
     SetConsoleCtrlHandler(ignore_control, TRUE);
     GetEnvironmentVariableW(L"PORTHOLE_EXIT", exit_file, 512);
+    set_temp();
     set_environment();
 
     given[0] = GetStdHandle(STD_INPUT_HANDLE);

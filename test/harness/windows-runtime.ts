@@ -62,6 +62,9 @@ export interface WindowsRuntime {
   close(): Promise<void>;
 }
 
+/** One for each test process: tests may run at the same time. */
+const cgroupRoot = `/porthole-windows-test-${process.pid}`;
+
 async function bundleHandler(directory: string): Promise<string> {
   const outfile = join(directory, 'handler-main.cjs');
   const entry = fileURLToPath(new URL('../../src/emulation/wine/handler-main.ts', import.meta.url));
@@ -141,6 +144,7 @@ export async function startWindowsRuntime(windowsBuild: number): Promise<Windows
     close: async () => {
       client.close();
       await removeContainerd(deps, { ...paths, images: true });
+      await deps.host.cgroups?.remove(cgroupRoot);
       scratch.remove();
     },
   };
@@ -152,7 +156,7 @@ async function sandbox(cri: Cri, directory: string, name: string, hostname: stri
     metadata: { name, uid: `uid-${name}`, namespace: 'default', attempt: 0 },
     hostname,
     logDirectory,
-    linux: { cgroupParent: `/porthole-test/${name}` },
+    linux: { cgroupParent: `${cgroupRoot}/${name}` },
   };
   const id = await cri.runtime.runPodSandbox(config, 'runhcs-wcow-process');
   const status = await cri.runtime.podSandboxStatus(id);

@@ -25,6 +25,10 @@ export function makeLean(system: RegistryFile, user: RegistryFile): void {
   for (const name of ['TEMP', 'TMP']) {
     user.set('Environment', name, { expand: '%USERPROFILE%\\AppData\\Local\\Temp' });
   }
+  // Left by the run that made the template; each start sets them for its own user.
+  user.delete('Volatile Environment');
+  system.set(`${windowsNt}\\ProfileList`, 'ProfilesDirectory', { expand: 'C:\\Users' });
+  system.set(`${windowsNt}\\ProfileList`, 'Public', { expand: 'C:\\Users\\Public' });
   user.set('Software\\Wine\\Drivers', 'Graphics', 'null');
   user.delete('Software\\Wine\\Fonts\\External Fonts');
 }

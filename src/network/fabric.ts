@@ -1,10 +1,8 @@
 // Makes and removes the network of a one-machine cluster: a bridge, and a namespace with a cable for each node.
 import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Files } from '../os/files.ts';
-import type { LinkInfo, Links } from '../os/links.ts';
-import type { NetworkNamespaces } from '../os/netns.ts';
-import type { PacketFilter } from '../os/packet-filter.ts';
-import type { Sysctl } from '../os/sysctl.ts';
+import type { LinkInfo } from '../os/links.ts';
+import type { NetworkHost } from '../os/network-host.ts';
 import {
   bridgeName,
   checkFabricName,
@@ -20,18 +18,9 @@ import {
 } from './fabric-plan.ts';
 import { freeSubnet } from './subnet.ts';
 
-/** The ports of one network namespace. */
-export interface NamespacePorts {
-  readonly links: Links;
-  readonly sysctl: Sysctl;
-}
-
-export interface FabricPorts extends NamespacePorts {
-  readonly packetFilter: PacketFilter;
-  readonly namespaces: NetworkNamespaces;
+/** Of the machine; see os/linux/network-host-linux. */
+export interface FabricPorts extends NetworkHost {
   readonly files: Files;
-  /** The ports of the namespace at `path`. */
-  inside(path: string): NamespacePorts;
 }
 
 export interface FabricOptions {

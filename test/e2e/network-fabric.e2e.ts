@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFabric, destroyFabric } from '../../src/network/fabric.ts';
-import { linuxFabricPorts } from '../../src/network/fabric-ports.ts';
 import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
+import { linuxNetworkHost } from '../../src/os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { pings, textOf } from '../harness/network-cluster.ts';
 
-const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+const ports = { ...linuxNetworkHost(linuxProcesses), files: linuxFiles };
 const nodes = [{ name: 'linux-1' }, { name: 'windows-1' }];
 const a = { clusterName: 'a', nodes };
 const b = { clusterName: 'a-b', nodes };

@@ -88,9 +88,8 @@ test('after a restart the agent knows its pods: no address is given twice, rules
   await writeFile(join(node.dataDir, 'attachments', 'half@eth0.json'), '{"containerID":"ha');
   await linuxLinks(node.processes).apply([{ do: 'addVeth', name: 'ph0af401fe', peer: { name: 'orphan' } }]);
   node.cni = await startCniDaemon({
-    processes: node.processes,
+    host: node.host,
     files: linuxFiles,
-    packetFilter: node.packetFilter,
     log: silentLogger,
     dataDir: node.dataDir,
     os: node.os,

@@ -8,18 +8,17 @@ import { nodes as nodesResource } from '../../src/api/generated/resources.ts';
 import type { Node } from '../../src/api/generated/types/core-v1.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
-import { type CniDaemon, installCni, startCniDaemon } from '../../src/network/cni/cni-daemon.ts';
+import type { CniDaemon } from '../../src/network/cni/cni-daemon.ts';
 import { createFabric, destroyFabric, type Fabric, type FabricPorts } from '../../src/network/fabric.ts';
-import { linuxFabricPorts } from '../../src/network/fabric-ports.ts';
 import { type NetworkAgent, startNetworkAgent } from '../../src/network/network-agent.ts';
+import { startNodeNetwork } from '../../src/network/node-network.ts';
 import { hostGateway } from '../../src/network/topologies/host-gateway.ts';
 import { linuxFiles } from '../../src/os/linux/files-linux.ts';
-import { linuxLinks } from '../../src/os/linux/ip-links.ts';
 import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
-import { linuxPacketFilter } from '../../src/os/linux/nft-packet-filter.ts';
+import { linuxNetworkHost } from '../../src/os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
-import { linuxSysctl } from '../../src/os/linux/sysctl-linux.ts';
 import { buildNative } from '../../src/os/native-build.ts';
+import type { NetworkHost } from '../../src/os/network-host.ts';
 import type { PacketFilter } from '../../src/os/packet-filter.ts';
 import { type Processes, runOrThrow } from '../../src/os/processes.ts';
 import { createMemoryInformer, type MemoryInformer } from './memory-informer.ts';
@@ -34,6 +33,7 @@ export interface TestNode {
   readonly netnsPath: string;
   readonly podCIDR: string;
   readonly processes: Processes;
+  readonly host: NetworkHost;
   readonly packetFilter: PacketFilter;
   readonly binDir: string;
   readonly confDir: string;
@@ -88,37 +88,33 @@ async function startNode(options: {
   const { name, os, fabric, folder } = options;
   const placed = fabric.nodes.find((node) => node.name === name)!;
   const processes = processesInNetns(linuxProcesses, placed.netnsPath);
-  const packetFilter = linuxPacketFilter(processes);
+  const host = linuxNetworkHost(processes);
   const base = join(folder, name);
   const dataDir = join(base, 'data');
-  const cni = await startCniDaemon({
-    processes,
-    files: linuxFiles,
-    packetFilter,
-    log: silentLogger,
-    dataDir,
-    os,
-  });
   const binDir = join(base, 'bin');
   const confDir = join(base, 'net.d');
-  await installCni(linuxFiles, { client: options.client, binDir, confDir, socketPath: cni.socketPath });
-  const podCIDR = `10.244.${options.index + 1}.0/24`;
-  const agent = startNetworkAgent({
-    nodes: options.nodeInformer,
-    topology: hostGateway,
+  const network = await startNodeNetwork({
     nodeName: name,
+    os,
+    nodes: options.nodeInformer,
+    topology: 'host-gateway',
     clusterCIDR,
     serviceCIDR,
-    links: linuxLinks(processes),
-    packetFilter,
-    sysctl: linuxSysctl(processes),
+    dataDir,
+    cniClient: options.client,
+    cniBinDir: binDir,
+    cniConfDir: confDir,
+    host,
+    files: linuxFiles,
     clock: systemClock,
     log: silentLogger,
-    onPodCIDR: (cidr) => cni.plugin.setPodCIDR(cidr),
   });
-  const address = placed.address;
+  const podCIDR = `10.244.${options.index + 1}.0/24`;
+  const { address } = placed;
   options.nodeInformer.put(nodeObject(name, os, address, podCIDR));
-  await agent.ready();
+  await network.ready();
+  const { packetFilter } = host;
+  const { agent, cni } = network;
   return {
     name,
     os,
@@ -126,6 +122,7 @@ async function startNode(options: {
     netnsPath: placed.netnsPath,
     podCIDR,
     processes,
+    host,
     packetFilter,
     binDir,
     confDir,
@@ -139,7 +136,7 @@ export async function startNetworkCluster(
   spec: readonly { name: string; os: 'linux' | 'windows' }[],
 ): Promise<NetworkCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'net-'));
-  const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+  const ports = { ...linuxNetworkHost(linuxProcesses), files: linuxFiles };
   const fabric = await createFabric(ports, { clusterName: 'e2e', nodes: spec });
   const client = await buildNative(linuxProcesses, folder, {
     name: 'cni-client',

@@ -1,10 +1,7 @@
 // The agent's side of CNI: serves the plugin on a unix socket and installs the binary and the configuration.
 import type { Logger } from '../../component-base/logger.ts';
 import type { Files } from '../../os/files.ts';
-import { linuxLinks } from '../../os/linux/ip-links.ts';
-import { processesInNetns } from '../../os/linux/netns-linux.ts';
-import type { PacketFilter } from '../../os/packet-filter.ts';
-import type { Processes } from '../../os/processes.ts';
+import type { NetworkHost } from '../../os/network-host.ts';
 import { serveUnixExchanges, type UnixExchangeServer } from '../../wire/unix-exchange.ts';
 import { createAttachmentStore } from './attachments.ts';
 import { cniErrorJson } from './cni-error.ts';
@@ -31,9 +28,9 @@ export async function answerCni(plugin: CniPlugin, question: Buffer, log: Logger
 }
 
 export interface CniDaemonOptions {
-  readonly processes: Processes;
+  /** Of the node's own namespace. */
+  readonly host: NetworkHost;
   readonly files: Files;
-  readonly packetFilter: PacketFilter;
   readonly log: Logger;
   /** Records and the socket `cni.sock` are kept here. */
   readonly dataDir: string;
@@ -50,15 +47,15 @@ export interface CniDaemon {
 }
 
 export async function startCniDaemon(options: CniDaemonOptions): Promise<CniDaemon> {
-  const { processes, files, dataDir, log } = options;
+  const { host, files, dataDir, log } = options;
   const plugin = createCniPlugin(
     {
-      links: linuxLinks(processes),
-      packetFilter: options.packetFilter,
+      links: host.links,
+      packetFilter: host.packetFilter,
       store: createAttachmentStore(files, `${dataDir}/attachments`),
       log,
       linksInside: async (path) =>
-        (await files.stat(path)) === undefined ? undefined : linuxLinks(processesInNetns(processes, path)),
+        (await files.stat(path)) === undefined ? undefined : host.inside(path).links,
     },
     {
       shape: options.os === 'windows' ? 'l2bridge' : 'routed',

@@ -1,0 +1,93 @@
+// All of a node's pod network in one: the CNI daemon, its installation for containerd, and the network agent.
+import type { Node } from '../api/generated/types/core-v1.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Informer } from '../client/cache/informer.ts';
+import type { Logger } from '../component-base/logger.ts';
+import type { Files } from '../os/files.ts';
+import type { NetworkHost } from '../os/network-host.ts';
+import { type CniDaemon, installCni, startCniDaemon } from './cni/cni-daemon.ts';
+import { type NetworkAgent, startNetworkAgent } from './network-agent.ts';
+import { topologyByName } from './topologies/registry.ts';
+
+export interface NodeNetworkOptions {
+  readonly nodeName: string;
+  /** Of the node: an emulated Windows node shows its pods what HNS would. */
+  readonly os: 'linux' | 'windows';
+  readonly nodes: Informer<Node>;
+  readonly topology: string;
+  readonly clusterCIDR: string;
+  readonly serviceCIDR: string;
+  readonly masqueradeExceptions?: readonly string[];
+  /** Records and socket; at most 90 bytes long. */
+  readonly dataDir: string;
+  /** The compiled native/cni-client.c. */
+  readonly cniClient: string;
+  /** containerd's plugins."io.containerd.grpc.v1.cri".cni.bin_dir and conf_dir. */
+  readonly cniBinDir: string;
+  readonly cniConfDir: string;
+  /** Of the node's own namespace. */
+  readonly host: NetworkHost;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface NodeNetwork {
+  readonly cni: CniDaemon;
+  readonly agent: NetworkAgent;
+  /** The node has its podCIDR, routes are in place and containerd can make pods. */
+  ready(signal?: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * containerd sees the configuration, and with it reports
+ * NetworkReady, only after the first plan was applied.
+ */
+export async function startNodeNetwork(options: NodeNetworkOptions): Promise<NodeNetwork> {
+  const { clock, dataDir, files, host, log } = options;
+  const topology = topologyByName(options.topology);
+  const cni = await startCniDaemon({
+    host,
+    files,
+    log,
+    dataDir,
+    os: options.os,
+    mtu: 1500 - topology.facts.mtuOverheadBytes,
+  });
+  const agent = startNetworkAgent({
+    nodes: options.nodes,
+    topology,
+    nodeName: options.nodeName,
+    clusterCIDR: options.clusterCIDR,
+    serviceCIDR: options.serviceCIDR,
+    masqueradeExceptions: options.masqueradeExceptions ?? [],
+    links: host.links,
+    packetFilter: host.packetFilter,
+    sysctl: host.sysctl,
+    clock,
+    log,
+    onPodCIDR: (cidr) => cni.plugin.setPodCIDR(cidr),
+  });
+  const installed = agent.ready().then(() =>
+    installCni(files, {
+      client: options.cniClient,
+      binDir: options.cniBinDir,
+      confDir: options.cniConfDir,
+      socketPath: cni.socketPath,
+    }),
+  );
+  installed.catch((error: unknown) => log.error({ error }, 'the CNI plugin could not be installed'));
+  return {
+    cni,
+    agent,
+    ready: async (signal) => {
+      await agent.ready(signal);
+      await installed;
+    },
+    stop: async () => {
+      await agent.stop();
+      await cni.close();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../api/generated/types/core-v1.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Informer, InformerHandler } from '../client/cache/informer.ts';
+import { silentLogger } from '../component-base/logger.ts';
+import { createFakeLinks } from '../os/testing/fake-links.ts';
+import { createFakePacketFilter } from '../os/testing/fake-packet-filter.ts';
+import { startNetworkAgent } from './network-agent.ts';
+import { hostGateway } from './topologies/host-gateway.ts';
+
+/** Timers run when the test says so, whatever their time. */
+function manualClock(): Clock & { fire(): Promise<void> } {
+  const timers = new Set<() => void>();
+  return {
+    now: () => 0,
+    monotonic: () => 0,
+    sleep: async () => undefined,
+    timer: (_, run) => {
+      timers.add(run);
+      return () => timers.delete(run);
+    },
+    fire: async () => {
+      const due = [...timers];
+      timers.clear();
+      for (const run of due) run();
+      for (let i = 0; i < 20; i++) await Promise.resolve();
+      await new Promise((done) => setImmediate(done));
+    },
+  };
+}
+
+function nodeList(): { informer: Informer<Node>; put(node: Node): void } {
+  const objects = new Map<string, Node>();
+  const handlers: InformerHandler<Node>[] = [];
+  const informer = {
+    lister: { list: () => [...objects.values()] },
+    synced: async () => undefined,
+    addHandler: (handler: InformerHandler<Node>) => {
+      handlers.push(handler);
+      return () => undefined;
+    },
+  } as unknown as Informer<Node>;
+  return {
+    informer,
+    put: (node) => {
+      const old = objects.get(node.metadata.name!);
+      objects.set(node.metadata.name!, node);
+      for (const handler of handlers)
+        if (old) handler.updated?.(old, node);
+        else handler.added?.(node);
+    },
+  };
+}
+const node = (i: number, podCIDR?: string): Node => ({
+  metadata: { name: `n${i}` },
+  spec: { podCIDR },
+  status: { addresses: [{ type: 'InternalIP', address: `172.30.0.${i}` }] },
+});
+
+test('the agent waits for its podCIDR, repairs what others break, and retries what fails', async () => {
+  const clock = manualClock();
+  const links = createFakeLinks();
+  const packetFilter = createFakePacketFilter();
+  const { informer, put } = nodeList();
+  const cidrs: string[] = [];
+  await links.apply([
+    { do: 'addBridge', name: 'eth0' },
+    { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
+  ]);
+  const agent = startNetworkAgent({
+    nodes: informer,
+    topology: hostGateway,
+    nodeName: 'n2',
+    clusterCIDR: '10.244.0.0/16',
+    serviceCIDR: '10.96.0.0/12',
+    links,
+    packetFilter,
+    sysctl: { get: async () => undefined, set: async () => undefined },
+    clock,
+    log: silentLogger,
+    onPodCIDR: (cidr) => cidrs.push(cidr),
+  });
+  let ready = false;
+  void agent.ready().then(() => {
+    ready = true;
+  });
+  const routes = async (): Promise<string[]> =>
+    (await links.routes()).map((route) => `${route.to} ${route.via ?? 'unreachable'}`);
+
+  put(node(2));
+  put(node(3, '10.244.3.0/24'));
+  await clock.fire();
+  assert.deepEqual([ready, cidrs, await routes()], [false, [], ['10.244.3.0/24 172.30.0.3']]);
+
+  packetFilter.failNext('busy');
+  put(node(2, '10.244.2.0/24'));
+  await clock.fire();
+  assert.equal(ready, false, 'not before the rules are in');
+  await clock.fire();
+  assert.deepEqual([ready, cidrs], [true, ['10.244.2.0/24']]);
+  assert.match(packetFilter.applied.at(-1)!, /10\.244\.2\.0\/24/);
+
+  links.disturb([{ do: 'deleteRoute', to: '10.244.3.0/24' }]);
+  await clock.fire();
+  assert.deepEqual((await routes()).sort(), ['10.244.2.0/24 unreachable', '10.244.3.0/24 172.30.0.3']);
+
+  const written = packetFilter.applied.length;
+  await clock.fire();
+  assert.equal(packetFilter.applied.length, written, 'a resync without differences writes nothing');
+  await agent.stop();
+});

@@ -122,3 +122,13 @@ test('a watch frame begins with its length', () => {
   const frame = encodeWatchFrame('ADDED', Uint8Array.of(1, 2, 3));
   assert.equal(new DataView(frame.buffer).getUint32(0), frame.length - 4);
 });
+
+test('lists of metadata alone have a protobuf form too', () => {
+  const list: JsonObject = {
+    kind: 'PartialObjectMetadataList',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: { resourceVersion: '5' },
+    items: [{ metadata: { name: 'a', uid: 'u' } }],
+  };
+  assert.deepEqual(decodeProtobuf(scheme, encodeProtobuf(scheme, list)), list);
+});

@@ -1,0 +1,54 @@
+// JSON bodies: duplicates are found, numbers kept or refused, depth bounded, errors in Go's words.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseJsonText, syntaxError } from './json-text.ts';
+
+test('duplicate keys are named with their path, the last one counts', () => {
+  const { value, duplicateFields } = parseJsonText(
+    '{"a":{"b":1,"c":[{"d":1,"d":2}],"b":"}"},"e":"a:\\"b\\":{"}',
+  );
+  assert.deepEqual(duplicateFields, ['a.c[0].d', 'a.b']);
+  assert.deepEqual(value, { a: { b: '}', c: [{ d: 2 }] }, e: 'a:"b":{' });
+  assert.deepEqual(parseJsonText('{"a":{"b":1},"c":{"b":1}}').duplicateFields, []);
+});
+
+test('whole numbers that a double can not hold are refused, in strings they are text', () => {
+  assert.throws(() => parseJsonText('{"a":9007199254740993}'), {
+    message: 'json: cannot unmarshal number 9007199254740993 into Go value of type int64',
+  });
+  assert.deepEqual(parseJsonText('{"a":"9007199254740993","b":9007199254740991,"c":1e30}').value, {
+    a: '9007199254740993',
+    b: 9007199254740991,
+    c: 1e30,
+  });
+});
+
+test('a bomb of brackets is refused before it is parsed', () => {
+  assert.throws(() => parseJsonText('['.repeat(2_000_000)), { message: 'exceeded max depth' });
+  assert.throws(() => parseJsonText(`${'{"a":'.repeat(600)}1${'}'.repeat(600)}`), {
+    message: 'exceeded max depth',
+  });
+});
+
+test('keys that name prototypes are plain keys', () => {
+  const { value } = parseJsonText('{"__proto__":{"polluted":true},"constructor":1}');
+  assert.deepEqual(Object.keys(value as object), ['__proto__', 'constructor']);
+  assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+});
+
+test('what is wrong with a text is said as Go says it', () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['', 'unexpected end of JSON input'],
+    ['{', 'unexpected end of JSON input'],
+    ['{x', "invalid character 'x' looking for beginning of object key string"],
+    ['{"a" 1}', "invalid character '1' after object key"],
+    ['{"a":1 "b"}', "invalid character '\"' after object key:value pair"],
+    ['[1 2]', "invalid character '2' after array element"],
+    ['nul', 'unexpected end of JSON input'],
+    ['nulx', "invalid character 'x' in literal null (expecting 'l')"],
+    ['{} x', "invalid character 'x' after top-level value"],
+    ['<html>', "invalid character '<' looking for beginning of value"],
+    ['{"a":"\\q"}', "invalid character 'q' in string escape code"],
+  ];
+  for (const [text, expected] of cases) assert.equal(syntaxError(text), expected, text);
+});

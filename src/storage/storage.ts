@@ -34,7 +34,14 @@ export type StorageEvent =
       readonly previous: Buffer | undefined;
     }
   /** `value` is the last state with the delete's revision stamped into it. */
-  | { readonly type: 'delete'; readonly key: Key; readonly value: Buffer; readonly revision: Revision };
+  | {
+      readonly type: 'delete';
+      readonly key: Key;
+      readonly value: Buffer;
+      readonly revision: Revision;
+      /** The state that was deleted, as it was stored. */
+      readonly previous: Buffer | undefined;
+    };
 
 export type Written = { readonly ok: true; readonly entry: Entry };
 export type KeyExists = { readonly ok: false; readonly reason: 'exists'; readonly current: Entry };

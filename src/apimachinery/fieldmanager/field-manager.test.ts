@@ -329,6 +329,41 @@ test('a write that changes only times is given the old times back', () => {
   assert.equal(liveIfUnchanged(live, other), other);
 });
 
+test('ownership that a client made up does no harm', () => {
+  const live = update(undefined, deployment(1, [nginx()]), 'kubectl');
+  const deep = JSON.parse(`${'{"f:a":'.repeat(5_000)}{}${'}'.repeat(5_000)}`) as Json;
+  const entry = (fieldsV1: Json): JsonObject => ({
+    manager: 'x',
+    operation: 'Update',
+    apiVersion: 'apps/v1',
+    fieldsType: 'FieldsV1',
+    fieldsV1,
+  });
+  const hostile: Json[] = [
+    [entry(deep)],
+    [entry('x')],
+    [entry({ nonsense: {} })],
+    [null],
+    ['x'],
+    { a: 1 },
+    [{ operation: 'Frob' }],
+    [entry({ 'f:spec': { 'f:replicas': {}, 'k:not json': {}, 'f:__proto__': { 'f:polluted': {} } } })],
+  ];
+  for (const managedFields of hostile) {
+    const result = update(
+      live,
+      { ...live, metadata: { ...(live.metadata as JsonObject), managedFields } },
+      'other',
+      2,
+    );
+    assert.ok(managed(result).length > 0);
+    assert.throws(() => apply(result, deployment(7, [nginx()]), 'ci'), {
+      message: /^Apply failed with 1 conflict/,
+    });
+  }
+  assert.equal(({} as { polluted?: unknown }).polluted, undefined);
+});
+
 test('the set algebra obeys its laws', () => {
   let seed = 11;
   const random = (below: number): number => {

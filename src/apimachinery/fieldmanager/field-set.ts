@@ -139,6 +139,16 @@ export function pathElementText(key: string): string {
   if (key.startsWith('f:')) return `.${rest}`;
   if (key.startsWith('v:')) return `[=${rest}]`;
   if (key.startsWith('i:')) return `[${rest}]`;
-  const fields = Object.entries(JSON.parse(rest) as JsonObject);
+  const fields = Object.entries(keyFields(rest));
   return `[${fields.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
+}
+
+/** Sets come from clients too: what is no JSON names nothing. */
+function keyFields(text: string): JsonObject {
+  try {
+    const fields: unknown = JSON.parse(text);
+    return isJsonObject(fields) ? fields : {};
+  } catch {
+    return {};
+  }
 }

@@ -57,7 +57,7 @@ export class MemoryStorage implements Storage {
     const revision = ++this.#revision;
     const entry: Entry = { key, value: stamp(last, revision), revision };
     this.#entries.delete(key);
-    this.#log.publish([{ type: 'delete', key, value: entry.value, revision }]);
+    this.#log.publish([{ type: 'delete', key, value: entry.value, revision, previous: current.value }]);
     return { ok: true, entry };
   }
 

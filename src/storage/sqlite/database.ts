@@ -73,17 +73,22 @@ export class Database {
   *history(floor: number): Generator<HistoryRow, void, void> {
     const statement = this.#db.prepare(
       `SELECT l.revision, l.key, l.put, l.previous, l.checksum, k.key IS NOT NULL AS present,
-         CASE WHEN k.key IS NULL THEN l.value END AS value
+         CASE WHEN k.key IS NULL THEN l.value END AS value, p.value AS previousValue, p.checksum AS previousChecksum
        FROM log l LEFT JOIN keys k ON k.key = l.key AND k.revision = l.revision
+         LEFT JOIN log p ON p.revision = l.previous AND l.previous <= ?
        WHERE l.revision > ? ORDER BY l.revision`,
     );
-    for (const row of this.#reading(statement, floor))
+    for (const row of this.#reading(statement, floor, floor))
       yield {
         key: row.key as string,
         revision: row.revision as number,
         put: row.put === 1,
         previous: row.previous as number,
         value: row.present === 1 ? undefined : this.#checked(row),
+        previousValue:
+          row.previousValue === null
+            ? undefined
+            : this.#checked({ key: row.key, value: row.previousValue, checksum: row.previousChecksum }),
       };
   }
 

@@ -101,12 +101,14 @@ class SqliteStorage implements Storage {
   #historyOf(loaded: Loaded): StorageEvent[] {
     const values = new Map<Revision, Buffer>();
     for (const entry of this.#entries.values()) values.set(entry.revision, entry.value);
-    return loaded.history.map(({ key, revision, put, previous, value: bytes }): StorageEvent => {
-      const value = values.get(revision) ?? asBuffer(bytes ?? new Uint8Array());
+    return loaded.history.map((row): StorageEvent => {
+      const { key, revision } = row;
+      const value = values.get(revision) ?? asBuffer(row.value ?? new Uint8Array());
       values.set(revision, value);
-      return put
-        ? { type: 'put', key, value, revision, created: previous === 0, previous: values.get(previous) }
-        : { type: 'delete', key, value, revision };
+      const previous = values.get(row.previous) ?? (row.previousValue && asBuffer(row.previousValue));
+      return row.put
+        ? { type: 'put', key, value, revision, created: row.previous === 0, previous }
+        : { type: 'delete', key, value, revision, previous };
     });
   }
 
@@ -137,7 +139,12 @@ class SqliteStorage implements Storage {
       return this.#refuse<RevisionConflict>({ ok: false, reason: 'conflict', current });
     const revision = ++this.#head;
     const entry: Entry = { key, value: stamp(last, revision), revision };
-    return this.#write({ type: 'delete', key, value: entry.value, revision }, entry, undefined, expected);
+    return this.#write(
+      { type: 'delete', key, value: entry.value, revision, previous: current.value },
+      entry,
+      undefined,
+      expected,
+    );
   }
 
   #put(key: Key, draft: Draft, previous: Entry | undefined): Promise<Written> {

@@ -67,20 +67,22 @@ function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): vo
   });
 }
 
-function sendRows<R extends { readonly value: Uint8Array | undefined }>(
+function sendRows<R extends LoadedRow | HistoryRow>(
   rows: Iterable<R>,
   send: (rows: R[], transfer: ArrayBuffer[]) => void,
 ): void {
   let chunk: R[] = [];
+  let transfer: ArrayBuffer[] = [];
   const flush = (): void => {
-    send(
-      chunk,
-      chunk.flatMap((row) => (row.value === undefined ? [] : [row.value.buffer as ArrayBuffer])),
-    );
+    send(chunk, transfer);
     chunk = [];
+    transfer = [];
   };
   for (const row of rows) {
     chunk.push(row);
+    if (row.value !== undefined) transfer.push(row.value.buffer as ArrayBuffer);
+    if ('previousValue' in row && row.previousValue !== undefined)
+      transfer.push(row.previousValue.buffer as ArrayBuffer);
     if (chunk.length === chunkRows) flush();
   }
   if (chunk.length > 0) flush();

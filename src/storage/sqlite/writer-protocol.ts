@@ -34,6 +34,8 @@ export interface HistoryRow {
   readonly value: Uint8Array | undefined;
   readonly put: boolean;
   readonly previous: number;
+  /** The state before, when it is older than the history that is loaded. */
+  readonly previousValue: Uint8Array | undefined;
 }
 export type FromWriter =
   | { readonly type: 'rows'; readonly rows: readonly LoadedRow[] }

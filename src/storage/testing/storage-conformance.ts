@@ -147,7 +147,13 @@ export function storageConformance(driver: StorageUnderTest): void {
         created: false,
         previous: one.value,
       },
-      { type: 'delete', key: '/registry/a', value: three.value, revision: three.revision },
+      {
+        type: 'delete',
+        key: '/registry/a',
+        value: three.value,
+        revision: three.revision,
+        previous: two.value,
+      },
     ]);
   });
 

@@ -76,7 +76,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
     const last = new Map<Key, Entry>();
     for (const event of history) {
       const known = last.get(event.key);
-      const before = event.type === 'put' ? event.previous : undefined;
+      const before = event.previous;
       const previous =
         known ?? (before && { key: event.key, value: before, revision: stampedRevision(before) });
       this.#cacheOf(event.key).remember(

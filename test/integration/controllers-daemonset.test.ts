@@ -4,13 +4,16 @@ import { describe, it } from 'node:test';
 import {
   controllerrevisions,
   daemonsets,
+  leases,
   namespaces,
   nodes,
   pods,
+  serviceaccounts,
 } from '../../src/api/generated/resources.ts';
 import type { DaemonSet } from '../../src/api/generated/types/apps-v1.ts';
+import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { targetNode } from '../../src/controllers/daemon/node-fit.ts';
-import { startCluster } from './controllers-cluster.ts';
+import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
 
 const namespace = 'system';
 const agent = (image: string, nodeSelector: Record<string, string>): DaemonSet =>
@@ -25,17 +28,23 @@ const agent = (image: string, nodeSelector: Record<string, string>): DaemonSet =
     },
   }) as unknown as DaemonSet;
 
+/** As a kubelet that comes up. */
+async function addNode({ client }: ControllersCluster, name: string, os: string): Promise<void> {
+  await client.create(nodes, { metadata: { name, labels: { 'kubernetes.io/os': os } }, spec: {} });
+  const body = {
+    status: { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] },
+  };
+  await client.patch(nodes, { name }, { type: 'strategic', body }, { subresource: 'status' });
+}
+
 describe('daemonset-controller and the controllers of nodes', () => {
   it('place one pod on each node that fits, and each node gets its own addresses', async (t) => {
-    const { client, until } = await startCluster(t, { disabled: ['node-lifecycle-controller'] });
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
     await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
     const os = 'kubernetes.io/os';
-    for (const [name, value] of [
-      ['l1', 'linux'],
-      ['w1', 'windows'],
-      ['w2', 'windows'],
-    ] as const)
-      await client.create(nodes, { metadata: { name, labels: { [os]: value } }, spec: {} });
+    for (const [name, value] of Object.entries({ l1: 'linux', w1: 'windows', w2: 'windows' }))
+      await addNode(cluster, name, value);
     await client.create(daemonsets, agent('agent:1', { [os]: 'windows' }));
     const two = await until(
       pods,
@@ -44,7 +53,7 @@ describe('daemonset-controller and the controllers of nodes', () => {
     );
     assert.deepEqual(two.map(targetNode).sort(), ['w1', 'w2']);
     assert.ok(two[0]!.spec.tolerations?.some((x) => x.key === 'node.kubernetes.io/unreachable'));
-    await client.create(nodes, { metadata: { name: 'w3', labels: { [os]: 'windows' } }, spec: {} });
+    await addNode(cluster, 'w3', 'windows');
     await until(
       pods,
       (l) => l.list(namespace).some((pod) => targetNode(pod) === 'w3'),
@@ -70,5 +79,70 @@ describe('daemonset-controller and the controllers of nodes', () => {
     );
     assert.equal(new Set(all.map((node) => node.spec?.podCIDR)).size, 4);
     for (const node of all) assert.match(node.spec?.podCIDR ?? '', /^10\.244\.\d+\.0\/24$/);
+  });
+
+  it('notice a node that falls silent, taint it, and evict what does not tolerate that', async (t) => {
+    const cluster = await startCluster(t, { nodeMonitorGracePeriodMs: 1000 });
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await client.create(serviceaccounts, { metadata: { name: 'default', namespace } }).catch(() => {});
+    await addNode(cluster, 'alive', 'linux');
+    await addNode(cluster, 'silent', 'linux');
+    // One node goes on renewing its lease, for as long as the test lasts.
+    const lease = await client.create(leases, {
+      metadata: { name: 'alive', namespace: 'kube-node-lease' },
+      spec: { holderIdentity: 'alive' },
+    });
+    let beats = 0;
+    const beat = async (): Promise<void> => {
+      beats += 1;
+      const renewTime = new Date().toISOString().replace('Z', `${String(beats % 1000).padStart(3, '0')}Z`);
+      await client.patch(leases, lease.metadata, { type: 'merge', body: { spec: { renewTime } } });
+    };
+    const timer = setInterval(() => void beat().catch(() => {}), 200);
+    t.after(() => clearInterval(timer));
+    const pod = (name: string, tolerations: object[]): Pod =>
+      ({
+        metadata: { name, namespace },
+        spec: {
+          nodeName: 'silent',
+          terminationGracePeriodSeconds: 0,
+          tolerations,
+          containers: [{ name: 'c', image: 'i' }],
+        },
+      }) as unknown as Pod;
+    const unreachable = {
+      key: 'node.kubernetes.io/unreachable',
+      operator: 'Exists',
+      effect: 'NoExecute',
+    };
+    await client.create(pods, pod('leaves', [{ ...unreachable, tolerationSeconds: 0 }]));
+    await client.create(pods, pod('stays', [unreachable]));
+    const silent = await until(
+      nodes,
+      (l) => (l.get('silent')?.spec?.taints ?? []).some((x) => x.effect === 'NoExecute') && l.get('silent'),
+      'the taint',
+    );
+    assert.deepEqual(silent.spec?.taints?.map((x) => `${x.key}:${x.effect}`).sort(), [
+      'node.kubernetes.io/unreachable:NoExecute',
+      'node.kubernetes.io/unreachable:NoSchedule',
+    ]);
+    const ready = silent.status?.conditions?.find((c) => c.type === 'Ready');
+    assert.deepEqual(
+      [ready?.status, ready?.reason, ready?.message],
+      ['Unknown', 'NodeStatusUnknown', 'Kubelet stopped posting node status.'],
+    );
+    await until(
+      pods,
+      (l) =>
+        l.get('leaves', namespace)?.metadata.deletionTimestamp !== undefined ||
+        l.get('leaves', namespace) === undefined,
+      'the eviction',
+    );
+    assert.equal(
+      (await client.get(pods, { name: 'stays', namespace })).metadata.deletionTimestamp,
+      undefined,
+    );
+    assert.equal((await client.get(nodes, { name: 'alive' })).spec?.taints, undefined);
   });
 });

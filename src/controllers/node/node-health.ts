@@ -28,7 +28,12 @@ export function nodeHealth(
 ): NodeHealth {
   const ready = findCondition(node.status?.conditions, 'Ready');
   // Unknown is our own word; the node said nothing.
-  const heartbeat = ready?.status === 'Unknown' ? before?.heartbeat : ready?.lastHeartbeatTime;
+  const heartbeat =
+    ready === undefined
+      ? undefined
+      : ready.status === 'Unknown'
+        ? before?.heartbeat
+        : (ready.lastHeartbeatTime ?? '');
   if (before === undefined) {
     const heardAt = ready === undefined && renewTime === undefined ? createdAt(node) : now;
     return { heartbeat, renewTime, heardAt };

@@ -20,7 +20,10 @@ export function applyStrategicMergePatch(
   source: SchemaSource,
   type: string,
 ): JsonObject {
-  if (!isJsonObject(patch)) throw badRequest('invalid JSON document');
+  if (!isJsonObject(patch))
+    throw badRequest(
+      `json: cannot unmarshal ${Array.isArray(patch) ? 'array' : typeof patch} into Go value of type map[string]interface {}`,
+    );
   assertShallow(patch);
   return mergeMap(live, patch, patchSchemaOf(source, type));
 }

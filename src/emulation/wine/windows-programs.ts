@@ -63,7 +63,7 @@ export async function buildWindowsPrograms(
     const program = await build(source, libraries);
     for (const name of names) system.set(name, program);
   }
-  const key = contentKey([...forRuntime, ...[...system].flat()]);
+  const key = contentKey([...system].flat());
   const runtimeDir = join(cacheDir, 'wine', `programs-${contentKey(forRuntime)}`);
   await collect(forRuntime, runtimeDir);
   return { runtimeDir, system, key };

@@ -35,7 +35,9 @@ export async function bootPrefix(options: {
     if (booted.code !== 0) throw new CommandError(runc, args, booted);
     await Promise.race([
       server.exited,
-      delay(60_000).then(() => Promise.reject(new Error('wineserver did not end after wineboot'))),
+      delay(60_000, undefined, { ref: false }).then(() =>
+        Promise.reject(new Error('wineserver did not end after wineboot')),
+      ),
     ]);
   } finally {
     await processes.run(runc, [...state, 'delete', '--force', id]).catch(() => undefined);

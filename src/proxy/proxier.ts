@@ -10,6 +10,7 @@ import { createNftablesBackend, type NftablesBackend } from './backends/nftables
 import { staleFlows } from './conntrack-cleanup.ts';
 import { desiredRules } from './desired-rules.ts';
 import type { NodeView } from './endpoint-selection.ts';
+import { createHealthChecks, type HealthChecks } from './health-check-server.ts';
 import type { ServiceRules } from './rule-set.ts';
 
 export interface ProxyOptions {
@@ -45,6 +46,7 @@ class Proxier implements Proxy {
   readonly #options: ProxyOptions;
   readonly #node: NodeView;
   readonly #backend: NftablesBackend;
+  readonly #health: HealthChecks;
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
   readonly #slicesOf = new Map<string, Map<string, EndpointSlice>>();
@@ -61,6 +63,7 @@ class Proxier implements Proxy {
     this.#options = options;
     this.#node = { name: options.nodeName, zone: options.zone };
     this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR, options.log);
+    this.#health = createHealthChecks(options.log);
     this.#services = options.informers.informer(servicesResource);
     this.#slices = options.informers.informer(endpointslices);
     this.#removeHandlers = [
@@ -91,6 +94,7 @@ class Proxier implements Proxy {
     this.#cancelTimer?.();
     this.#cancelResync?.();
     await this.#running;
+    await this.#health.stop();
   }
 
   #putSlice(slice: EndpointSlice): void {
@@ -166,6 +170,7 @@ class Proxier implements Proxy {
       if (now === undefined) this.#rules.delete(key);
       else this.#rules.set(key, now);
       this.#backend.set(key, now);
+      this.#health.set(key, service, now);
     }
     return flows;
   }

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Service } from '../api/generated/types/core-v1.ts';
+import { silentLogger } from '../component-base/logger.ts';
+import type { HttpResponse } from '../wire/http-message.ts';
+import { desiredRules } from './desired-rules.ts';
+import { createHealthChecks } from './health-check-server.ts';
+
+const service = (healthCheckNodePort: number, externalTrafficPolicy = 'Local'): Service => ({
+  metadata: { name: 'web', namespace: 'd' },
+  spec: {
+    type: 'LoadBalancer',
+    clusterIP: '10.96.0.1',
+    externalTrafficPolicy,
+    healthCheckNodePort,
+    ports: [{ port: 80, nodePort: 30080 }],
+  },
+});
+const rules = (one: Service, ...nodes: string[]) =>
+  desiredRules(
+    one,
+    [
+      {
+        metadata: { name: 'web-1' },
+        addressType: 'IPv4',
+        ports: [{ name: '', port: 80, protocol: 'TCP' }],
+        endpoints: nodes.map((nodeName, i) => ({ addresses: [`10.244.1.${i + 2}`], nodeName })),
+      },
+    ],
+    { name: 'n1', zone: undefined },
+  );
+
+test('the port is open while the policy is Local, tells pods of this node, moves and closes with the service', async () => {
+  const open = new Map<number, () => HttpResponse>();
+  const checks = createHealthChecks(silentLogger, async (port, answer) => {
+    open.set(port, answer);
+    return {
+      close: async () => {
+        open.delete(port);
+      },
+    };
+  });
+  const settled = (): Promise<void> => new Promise((done) => setImmediate(done));
+  checks.set('d/web', service(31000), rules(service(31000), 'n1', 'n1', 'n2'));
+  await settled();
+  const answer = open.get(31000)!();
+  assert.equal(answer.status, 200);
+  assert.deepEqual(JSON.parse(String(answer.body)), {
+    service: { namespace: 'd', name: 'web' },
+    localEndpoints: 2,
+    serviceProxyHealthy: true,
+  });
+  checks.set('d/web', service(31000), rules(service(31000), 'n2'));
+  assert.equal(open.get(31000)!().status, 503);
+  checks.set('d/web', service(31001), rules(service(31001), 'n1'));
+  await settled();
+  assert.deepEqual([...open.keys()], [31001]);
+  checks.set('d/web', service(31001, 'Cluster'), undefined);
+  await settled();
+  assert.deepEqual([...open.keys()], []);
+  checks.set('d/web', service(31002), undefined);
+  await checks.stop();
+  assert.deepEqual([...open.keys()], []);
+});

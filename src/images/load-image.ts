@@ -9,6 +9,8 @@ export interface LoadOptions {
   readonly file: string;
   /** `windows/amd64` also imports and unpacks on Linux; without it such an image is left out. */
   readonly platform: string;
+  /** True for an archive that was checked already or that we made ourselves. */
+  readonly checked?: boolean;
   /** Default `ctr`, looked up in PATH. */
   readonly ctr?: string;
 }
@@ -18,7 +20,7 @@ export async function loadImage(options: LoadOptions): Promise<readonly string[]
   const { processes, address, file, platform, ctr = 'ctr' } = options;
   if (!/^(linux|windows)\/[a-z0-9]+$/.test(platform))
     throw new Error(`invalid platform ${JSON.stringify(platform)}`);
-  await checkImageArchive(file);
+  if (options.checked !== true) await checkImageArchive(file);
   const args = [
     '--address',
     address,

@@ -77,12 +77,12 @@ function viewOf(informers: DnsOptions['informers']): { view: ClusterView; hasSyn
 }
 
 class DnsServer {
-  readonly #options: DnsOptions;
+  readonly #options: Omit<DnsOptions, 'address' | 'port'>;
   readonly #zone: ReturnType<typeof createZone>;
   readonly #forwarder: Forwarder;
   readonly #hasSynced: () => boolean;
 
-  constructor(options: DnsOptions) {
+  constructor(options: Omit<DnsOptions, 'address' | 'port'>) {
     const { view, hasSynced } = viewOf(options.informers);
     const { random, log, upstreams } = options;
     this.#options = options;
@@ -171,11 +171,16 @@ class DnsServer {
   }
 }
 
-export async function startDns(options: DnsOptions): Promise<DnsListener> {
+/** The server without its sockets. */
+export function createDnsHandler(
+  options: Omit<DnsOptions, 'address' | 'port'>,
+): (packet: Buffer, transport: DnsTransport) => Promise<Buffer | undefined> {
   const server = new DnsServer(options);
-  return listenDns({
-    address: options.address,
-    port: options.port,
-    handle: (packet, transport) => server.handle(packet, transport),
-  });
+  return (packet, transport) => server.handle(packet, transport);
+}
+
+/** Listens on UDP and TCP; its port is in the result. */
+export async function startDns(options: DnsOptions): Promise<DnsListener> {
+  const { address, port } = options;
+  return listenDns({ address, port, handle: createDnsHandler(options) });
 }

@@ -1,5 +1,6 @@
 // One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
 import type { Scheme } from '../apimachinery/declaration.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
@@ -21,6 +22,7 @@ import { version } from '../component-base/version.ts';
 import { jwks, signJwt, verificationKey } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
 import { admissionPlugins } from '../plugins/admission/registry.ts';
+import type { QuotaRecorder } from '../plugins/admission/resource-quota.ts';
 import { createAnonymousAuthenticator } from '../plugins/authentication/anonymous-authenticator.ts';
 import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer-token-authenticator.ts';
 import { createBootstrapTokenAuthenticator } from '../plugins/authentication/bootstrap-token-authenticator.ts';
@@ -116,6 +118,15 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     nodePorts: nodePortRange,
     addresses: () => api.store('networking.k8s.io', 'v1', 'ipaddresses'),
   });
+  const recordQuota: QuotaRecorder = (namespace, name, status) => {
+    api
+      .store('', 'v1', 'resourcequotas')
+      .update(namespace, name, (quota) => ({ ...quota, status }), { subresource: 'status' })
+      .catch((error: unknown) => {
+        if (!isStatusError(error, 'NotFound'))
+          log.warn({ namespace, name, error }, 'quota status not written');
+      });
+  };
   const healthy = { healthy: true, message: 'ok' };
   const rest = restStorage(
     {
@@ -147,7 +158,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     authenticator,
     authorizer,
     admission: [
-      ...admissionPlugins({ live, random, authorizer }, options.disabledAdmission),
+      ...admissionPlugins({ live, random, clock, authorizer, recordQuota }, options.disabledAdmission),
       createEscalationCheck({ resolver, authorizer }),
     ],
     restStorage: rest,

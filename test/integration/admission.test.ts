@@ -251,3 +251,70 @@ test('a disruption budget holds an eviction back', async () => {
   const spent = await ask('GET', `${budgets}/g`);
   assert.equal((spent.body.status as { disruptionsAllowed: number }).disruptionsAllowed, 0);
 });
+
+test('a quota lets in as much as it says, also when all come at once', async () => {
+  await ask('POST', '/api/v1/namespaces', { metadata: { name: 'quota' } });
+  await ask('POST', '/api/v1/namespaces/quota/resourcequotas', {
+    metadata: { name: 'q' },
+    spec: { hard: { configmaps: '3', pods: '1', 'requests.cpu': '1', 'count/deployments.apps': '0' } },
+  });
+  const url = '/api/v1/namespaces/quota/configmaps';
+  const all = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => ask('POST', url, { metadata: { name: `c${i}` } })),
+  );
+  assert.equal(all.filter((answer) => answer.status === 201).length, 3);
+  assert.equal(
+    all.find((answer) => answer.status === 403)?.message,
+    'configmaps "c3" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=3, limited: configmaps=3',
+  );
+  await ask('DELETE', `${url}/c0`);
+  assert.equal((await ask('POST', url, { metadata: { name: 'again' } })).status, 201);
+  await ask('POST', '/api/v1/namespaces/quota/serviceaccounts', { metadata: { name: 'default' } });
+  const silent = await ask('POST', '/api/v1/namespaces/quota/pods', pod('p'));
+  assert.equal(silent.message, 'pods "p" is forbidden: failed quota: q: must specify requests.cpu for: c');
+});
+
+test('a restricted namespace says all that is wrong with a pod', async () => {
+  await ask('POST', '/api/v1/namespaces', {
+    metadata: { name: 'strict', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+  });
+  await ask('POST', '/api/v1/namespaces/strict/serviceaccounts', { metadata: { name: 'default' } });
+  const url = '/api/v1/namespaces/strict/pods';
+  const plain = await ask('POST', url, pod('p'));
+  assert.equal(
+    plain.message,
+    'pods "p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
+  );
+  const good = await ask(
+    'POST',
+    url,
+    pod('p', {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'c',
+          image: 'i',
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
+    }),
+  );
+  assert.equal(good.status, 201, good.text);
+  await ask(
+    'PATCH',
+    '/api/v1/namespaces/strict',
+    {
+      metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } },
+    },
+    { contentType: 'application/merge-patch+json' },
+  );
+  const host = await ask(
+    'POST',
+    url,
+    pod('h', { hostNetwork: true, volumes: [{ name: 'v', hostPath: { path: '/' } }] }),
+  );
+  assert.equal(
+    host.message,
+    'pods "h" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true), hostPath volumes (volume "v")',
+  );
+});

@@ -25,11 +25,12 @@ export function createLiveObjects(scheme: Scheme, source: CacheSource): LiveObje
   const parsed = new WeakMap<CachedObject, unknown>();
   const watched = new WeakMap<ResourceRef, Watched>();
 
-  const cacheOf = (ref: ResourceRef): ResourceCache => {
+  // Nothing of a kind that is not served exists.
+  const cacheOf = (ref: ResourceRef): ResourceCache | undefined => {
     const known = caches.get(ref);
     if (known !== undefined) return known;
     const declaration = scheme.resource(ref.group, ref.version, ref.resource);
-    if (declaration === undefined) throw new Error(`${ref.group}/${ref.resource} is not served`);
+    if (declaration === undefined) return undefined;
     const { storage } = declaration;
     const stored = scheme.resource(storage.group, storage.version, storage.resource) ?? declaration;
     const cache = openCache(source, stored);
@@ -48,12 +49,14 @@ export function createLiveObjects(scheme: Scheme, source: CacheSource): LiveObje
 
   return {
     get<T>(ref: ResourceRef<T>, name: string, namespace = ''): T | undefined {
-      const found = cacheOf(ref).get(namespace, name);
+      const found = cacheOf(ref)?.get(namespace, name);
       return found === undefined ? undefined : (parse(ref, found) as T);
     },
     list<T>(ref: ResourceRef<T>, options: Parameters<LiveObjects['list']>[1] = {}): readonly T[] {
       const { namespace = '', field } = options;
-      const { items } = cacheOf(ref).list({
+      const cache = cacheOf(ref);
+      if (cache === undefined) return [];
+      const { items } = cache.list({
         namespace,
         limit: Number.MAX_SAFE_INTEGER,
         ...(field === undefined
@@ -64,6 +67,7 @@ export function createLiveObjects(scheme: Scheme, source: CacheSource): LiveObje
     },
     version(ref) {
       const cache = cacheOf(ref);
+      if (cache === undefined) return 0;
       const known = watched.get(ref);
       if (known === undefined) {
         watched.set(ref, { cursor: cache.watch(cache.currentRevision(), ''), version: 0 });

@@ -86,9 +86,15 @@ async function serve(flags: Flags): Promise<void> {
       : {}),
   });
   process.stdout.write(`${server.url}\n`);
-  await new Promise<void>((resolve) => {
+  const asked = new Promise<void>((resolve) => {
     process.once('SIGTERM', () => resolve());
     process.once('SIGINT', () => resolve());
   });
-  await server.stop();
+  try {
+    // A part that can't start ends the process: half a control plane helps nobody.
+    await Promise.race([server.ready, asked]);
+    await asked;
+  } finally {
+    await server.stop();
+  }
 }

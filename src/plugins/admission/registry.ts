@@ -2,6 +2,7 @@
 import type { AdmissionPlugin } from '../../apiserver/admission/admission.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import {
   createCertificateApproval,
@@ -14,7 +15,9 @@ import { createDefaultTolerationSeconds } from './default-toleration-seconds.ts'
 import { createLimitRanger } from './limit-ranger.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction.ts';
+import { createPodSecurity } from './pod-security.ts';
 import { createPriority } from './priority.ts';
+import { createResourceQuota, type QuotaRecorder } from './resource-quota.ts';
 import { createRuntimeClass } from './runtime-class.ts';
 import { createServiceAccountAdmission } from './service-account.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
@@ -24,6 +27,8 @@ export interface AdmissionDependencies {
   readonly live: LiveObjects;
   readonly random: Random;
   readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly recordQuota: QuotaRecorder;
 }
 
 /** `disabled` names plugins that are left out. */
@@ -31,13 +36,14 @@ export function admissionPlugins(
   deps: AdmissionDependencies,
   disabled: readonly string[] = [],
 ): AdmissionPlugin[] {
-  const { live, random, authorizer } = deps;
+  const { live, random, authorizer, clock } = deps;
   const recommendedOrder: AdmissionPlugin[] = [
     createNamespaceLifecycle(live),
     createLimitRanger(live),
     createServiceAccountAdmission({ live, random }),
     createNodeRestriction(live),
     createTaintNodesByCondition(),
+    createPodSecurity(live),
     createPriority(live),
     createDefaultTolerationSeconds(),
     createDefaultStorageClass(live),
@@ -47,6 +53,7 @@ export function admissionPlugins(
     createCertificateSigning(authorizer),
     createCertificateSubjectRestriction(),
     createDefaultIngressClass(live),
+    createResourceQuota({ live, clock, record: deps.recordQuota }),
   ];
   return recommendedOrder.filter((plugin) => !disabled.includes(plugin.name));
 }

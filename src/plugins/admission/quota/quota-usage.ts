@@ -1,0 +1,180 @@
+// What an object costs against a quota, and which quotas it falls under: pure.
+import type {
+  Container,
+  PersistentVolumeClaim,
+  Pod,
+  ResourceQuota,
+  Service,
+} from '../../../api/generated/types/core-v1.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+  quantityOf,
+} from '../../../apimachinery/quantity.ts';
+
+export type Usage = ReadonlyMap<string, Quantity>;
+
+const add = (usage: Map<string, Quantity>, name: string, amount: Quantity): void => {
+  const so = usage.get(name);
+  usage.set(name, so === undefined ? amount : addQuantities(so, amount));
+};
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum = new Map(a);
+  for (const [name, amount] of b) add(sum, name, amount);
+  return sum;
+}
+
+type Amounts = Readonly<Record<string, string | number>>;
+const amounts = (container: Container, kind: 'requests' | 'limits'): Map<string, Quantity> =>
+  new Map(
+    Object.entries((container.resources?.[kind] ?? {}) as Amounts).map(([name, text]) => [
+      name,
+      parseQuantity(text),
+    ]),
+  );
+
+/** As upstream's PodRequests: the larger of the sum of the containers and each init container; sidecars count on. */
+function podAmounts(pod: Pod, kind: 'requests' | 'limits'): Map<string, Quantity> {
+  const total = new Map<string, Quantity>();
+  for (const container of pod.spec.containers) {
+    for (const [name, amount] of amounts(container, kind)) add(total, name, amount);
+  }
+  const sidecars = new Map<string, Quantity>();
+  const peak = new Map<string, Quantity>();
+  for (const container of pod.spec.initContainers ?? []) {
+    const own = amounts(container, kind);
+    if (container.restartPolicy === 'Always') {
+      for (const [name, amount] of own) {
+        add(total, name, amount);
+        add(sidecars, name, amount);
+      }
+    }
+    const now = container.restartPolicy === 'Always' ? sidecars : addUsage(sidecars, own);
+    for (const [name, amount] of now) {
+      const highest = peak.get(name);
+      if (highest === undefined || compareQuantities(amount, highest) > 0) peak.set(name, amount);
+    }
+  }
+  for (const [name, amount] of peak) {
+    const so = total.get(name);
+    if (so === undefined || compareQuantities(amount, so) > 0) total.set(name, amount);
+  }
+  for (const [name, text] of Object.entries((pod.spec.overhead ?? {}) as Amounts)) {
+    if (kind === 'requests' || total.has(name)) add(total, name, parseQuantity(text));
+  }
+  return total;
+}
+
+export const isFinished = (pod: Pod): boolean =>
+  pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+
+const shared = ['cpu', 'memory', 'ephemeral-storage'];
+const one = quantityOf(1);
+
+export function podUsage(pod: Pod): Usage {
+  const usage = new Map<string, Quantity>([['count/pods', one]]);
+  if (isFinished(pod)) return usage;
+  usage.set('pods', one);
+  for (const [name, amount] of podAmounts(pod, 'requests')) {
+    usage.set(`requests.${name}`, amount);
+    if (shared.includes(name)) usage.set(name, amount);
+  }
+  for (const [name, amount] of podAmounts(pod, 'limits')) {
+    if (shared.includes(name)) usage.set(`limits.${name}`, amount);
+  }
+  return usage;
+}
+
+export function serviceUsage(service: Service): Usage {
+  const usage = new Map<string, Quantity>([
+    ['count/services', one],
+    ['services', one],
+  ]);
+  const ports = quantityOf(service.spec?.ports?.length ?? 0);
+  const type = service.spec?.type;
+  if (type === 'LoadBalancer') usage.set('services.loadbalancers', one);
+  if (
+    type === 'NodePort' ||
+    (type === 'LoadBalancer' && service.spec?.allocateLoadBalancerNodePorts !== false)
+  ) {
+    usage.set('services.nodeports', ports);
+  }
+  return usage;
+}
+
+export function claimUsage(claim: PersistentVolumeClaim): Usage {
+  const usage = new Map<string, Quantity>([
+    ['count/persistentvolumeclaims', one],
+    ['persistentvolumeclaims', one],
+  ]);
+  const className = claim.spec?.storageClassName;
+  const storage = (claim.spec?.resources?.requests as Amounts | undefined)?.storage;
+  const prefix = className === undefined ? undefined : `${className}.storageclass.storage.k8s.io`;
+  if (prefix !== undefined) usage.set(`${prefix}/persistentvolumeclaims`, one);
+  if (storage === undefined) return usage;
+  usage.set('requests.storage', parseQuantity(storage));
+  if (prefix !== undefined) usage.set(`${prefix}/requests.storage`, parseQuantity(storage));
+  return usage;
+}
+
+const named = ['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas'];
+
+export function countUsage(group: string, resource: string): Usage {
+  const usage = new Map<string, Quantity>([[`count/${resource}${group === '' ? '' : `.${group}`}`, one]]);
+  if (group === '' && named.includes(resource)) usage.set(resource, one);
+  return usage;
+}
+
+function matchesScope(pod: Pod, scope: string, operator: string, values: readonly string[]): boolean {
+  switch (scope) {
+    case 'Terminating':
+      return pod.spec.activeDeadlineSeconds !== undefined;
+    case 'NotTerminating':
+      return pod.spec.activeDeadlineSeconds === undefined;
+    case 'BestEffort':
+      return isBestEffort(pod);
+    case 'NotBestEffort':
+      return !isBestEffort(pod);
+    case 'PriorityClass': {
+      const name = pod.spec.priorityClassName ?? '';
+      if (operator === 'Exists') return name !== '';
+      if (operator === 'DoesNotExist') return name === '';
+      return operator === 'In' ? values.includes(name) : !values.includes(name);
+    }
+    default:
+      return false;
+  }
+}
+
+const isBestEffort = (pod: Pod): boolean =>
+  [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every(
+    (container) => amounts(container, 'requests').size === 0 && amounts(container, 'limits').size === 0,
+  );
+
+/** A quota with scopes is for pods that fit all of them. */
+export function isUnderQuota(quota: ResourceQuota, pod: Pod | undefined): boolean {
+  const scopes = [
+    ...(quota.spec?.scopes ?? []).map((scopeName) => ({
+      scopeName,
+      operator: 'Exists',
+      values: [] as string[],
+    })),
+    ...(quota.spec?.scopeSelector?.matchExpressions ?? []).map((e) => ({ ...e, values: e.values ?? [] })),
+  ];
+  if (scopes.length === 0) return true;
+  return (
+    pod !== undefined &&
+    scopes.every((scope) => matchesScope(pod, scope.scopeName, scope.operator, scope.values))
+  );
+}
+
+/** `pods=1,requests.cpu=100m`, sorted by name. */
+export const usageText = (usage: Usage): string =>
+  [...usage]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, amount]) => `${name}=${formatQuantity(amount)}`)
+    .join(',');

@@ -30,7 +30,7 @@ export class EventLog {
   #start = 0;
   #floor: Revision;
   readonly #watchers = new Set<Watcher>();
-  readonly #queue: (readonly StorageEvent[])[] = [];
+  readonly #queue: (() => void)[] = [];
   #delivering = false;
 
   constructor(clock: Clock, limits: HistoryLimits, floor: Revision, history: readonly StorageEvent[] = []) {
@@ -57,15 +57,10 @@ export class EventLog {
       this.#times.push(now);
     }
     this.#trim(now);
-    this.#queue.push(events);
-    if (this.#delivering) return;
-    this.#delivering = true;
-    try {
-      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift())
-        for (const watcher of [...this.#watchers]) deliver(watcher, next);
-    } finally {
-      this.#delivering = false;
-    }
+    this.#inTurn(() => {
+      // One that ends while others are told is not told any more.
+      for (const watcher of [...this.#watchers]) if (this.#watchers.has(watcher)) deliver(watcher, events);
+    });
   }
 
   watch(prefix: Key, from: Revision, onEvents: Watcher['onEvents']): () => void {
@@ -73,8 +68,22 @@ export class EventLog {
     const watcher: Watcher = { prefix, onEvents, seen: from };
     const past = this.#events.slice(firstAfter(this.#events, this.#start, from));
     this.#watchers.add(watcher);
-    if (past.length > 0) deliver(watcher, past);
+    // At once, even inside another delivery: what comes later is told from what was told by `seen`.
+    if (this.#delivering) deliver(watcher, past);
+    else this.#inTurn(() => deliver(watcher, past));
     return () => this.#watchers.delete(watcher);
+  }
+
+  /** One delivery after the other: a watcher that writes while it is called does not get ahead of itself. */
+  #inTurn(delivery: () => void): void {
+    this.#queue.push(delivery);
+    if (this.#delivering) return;
+    this.#delivering = true;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next();
+    } finally {
+      this.#delivering = false;
+    }
   }
 
   compact(upTo: Revision): void {

@@ -181,6 +181,15 @@ export function storageConformance(driver: StorageUnderTest): void {
     assert.equal(calls, 1);
   });
 
+  withStorage('does not call a watcher that another one ended in the same delivery', async (storage) => {
+    let calls = 0;
+    let stopSecond = (): void => {};
+    storage.watch('/registry/', storage.currentRevision(), () => stopSecond());
+    stopSecond = storage.watch('/registry/', storage.currentRevision(), () => calls++);
+    await storage.create('/registry/a', draftOf('1'));
+    assert.equal(calls, 0);
+  });
+
   withStorage('lets a watcher write, and shows that write afterwards', async (storage) => {
     const seen: string[] = [];
     let second: Promise<unknown> | undefined;

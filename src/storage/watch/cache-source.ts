@@ -21,6 +21,7 @@ const waitForFreshMs = 3_000;
 interface Waiter {
   readonly revision: Revision;
   readonly resolve: () => void;
+  readonly cancel: () => void;
 }
 
 export async function createCacheSource(storage: Storage, clock: Clock): Promise<ClosableCacheSource> {
@@ -99,6 +100,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
     for (const waiter of this.#waiters)
       if (waiter.revision <= this.#seen) {
         this.#waiters.delete(waiter);
+        waiter.cancel();
         waiter.resolve();
       }
     for (const cache of touched) cache.wake();
@@ -137,23 +139,18 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
   waitFor(revision: Revision): Promise<void> {
     if (revision <= this.#seen) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const waiter: Waiter = {
-        revision,
-        resolve: () => {
-          cancel();
-          resolve();
-        },
-      };
       const cancel = this.clock.timer(waitForFreshMs, () => {
         this.#waiters.delete(waiter);
         reject(tooLargeResourceVersion(revision, this.#seen));
       });
+      const waiter: Waiter = { revision, resolve, cancel };
       this.#waiters.add(waiter);
     });
   }
 
   close(): void {
     this.#stop();
+    for (const waiter of this.#waiters) waiter.cancel();
     this.#waiters.clear();
   }
 }

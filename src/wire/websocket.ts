@@ -36,17 +36,21 @@ export function acceptWebSocket(
   supported: readonly string[],
 ): Promise<AcceptedWebSocket | undefined> {
   const { socket, head } = request.upgrade!;
+  const protocol = offeredProtocols(request).find((p) => supported.includes(p)) ?? '';
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
-    handleProtocols: (offered) => [...offered].find((p) => supported.includes(p)) ?? false,
   });
+  // Kubernetes' names of protocols (`SPDY/3.1+…`) are no tokens of HTTP, which the library insists on.
+  const { 'sec-websocket-protocol': _, ...headers } = request.headers;
+  if (protocol !== '')
+    server.on('headers', (lines) => void lines.push(`Sec-WebSocket-Protocol: ${protocol}`));
   const message = {
     method: request.method,
     url: request.url,
-    headers: request.headers,
+    headers,
     httpVersion: '1.1',
     socket,
   } as unknown as IncomingMessage;
@@ -55,15 +59,15 @@ export function acceptWebSocket(
     socket.once('close', refused);
     server.handleUpgrade(message, socket, head, (ws) => {
       socket.off('close', refused);
-      resolve(wrap(ws, socket));
+      resolve(wrap(ws, socket, protocol));
     });
   });
 }
 
-function wrap(ws: WebSocket, socket: Duplex): AcceptedWebSocket {
+function wrap(ws: WebSocket, socket: Duplex, protocol: string): AcceptedWebSocket {
   ws.binaryType = 'nodebuffer';
   const accepted: AcceptedWebSocket = {
-    protocol: ws.protocol,
+    protocol,
     send(data) {
       if (ws.readyState !== WebSocket.OPEN) return true;
       ws.send(data, { binary: typeof data !== 'string' });

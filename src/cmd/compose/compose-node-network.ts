@@ -9,10 +9,8 @@ import { installCni, startCniDaemon } from '../../network/cni/cni-daemon.ts';
 import { startNetworkAgent } from '../../network/network-agent.ts';
 import { topologyByName } from '../../network/topologies/registry.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
-import { linuxLinks } from '../../os/linux/ip-links.ts';
-import { linuxPacketFilter } from '../../os/linux/nft-packet-filter.ts';
+import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
-import { linuxSysctl } from '../../os/linux/sysctl-linux.ts';
 import { startProxy } from '../../proxy/proxier.ts';
 
 export interface NodeNetworkOptions {
@@ -35,9 +33,9 @@ export interface NodeNetwork {
 export async function startNodeNetwork(options: NodeNetworkOptions): Promise<NodeNetwork> {
   const { client, nodeName, log, clusterCIDR, serviceCIDR } = options;
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
-  const processes = linuxProcesses;
-  const packetFilter = linuxPacketFilter(processes);
-  const daemon = await startCniDaemon({ processes, files: linuxFiles, packetFilter, log, dataDir: options.cni.dir, os: options.os });
+  const host = linuxNetworkHost(linuxProcesses);
+  const { packetFilter } = host;
+  const daemon = await startCniDaemon({ host, files: linuxFiles, log, dataDir: options.cni.dir, os: options.os });
   let installed: Promise<void> = Promise.resolve();
   const agent = startNetworkAgent({
     nodes: informers.informer(nodes),
@@ -45,9 +43,9 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     nodeName,
     clusterCIDR,
     serviceCIDR,
-    links: linuxLinks(processes),
+    links: host.links,
     packetFilter,
-    sysctl: linuxSysctl(processes),
+    sysctl: host.sysctl,
     clock: systemClock,
     log,
     onPodCIDR: (cidr) => {

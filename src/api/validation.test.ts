@@ -186,3 +186,11 @@ test('hostile shapes give errors, never exceptions', () => {
   assert.equal(({} as Record<string, unknown>)['f:x'], undefined);
   assert.ok(objs(obj(spec({}))['x']).length === 0);
 });
+
+test('a pod is warned of variables that hide others', () => {
+  const d = scheme.resource('', 'v1', 'pods')!;
+  const hiding = pod({}, { env: [{ name: 'A' }, { name: 'A' }] });
+  assert.deepEqual(d.strategy.warnings?.(hiding, undefined), [
+    'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
+  ]);
+});

@@ -4,6 +4,7 @@ import { ageOf } from '../../../apimachinery/human-duration.ts';
 import { meta, objs } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, containerCells, labelsCell, nameCell, selectorCell } from '../../meta/row-cells.ts';
+import { templateWarnings } from '../../core/v1/pod-warnings.ts';
 import {
   count,
   daemonSetDefaults,
@@ -26,6 +27,7 @@ const deployment: KindBehaviour = {
   hasGeneration: true,
   strategy: {
     applyDefaults: deploymentDefaults,
+    warnings: templateWarnings,
     validate: validateDeployment,
     validateUpdate: selectorStays,
   },
@@ -44,6 +46,7 @@ const replicaSet: KindBehaviour = {
   hasGeneration: true,
   strategy: {
     applyDefaults: replicaSetDefaults,
+    warnings: templateWarnings,
     validate: validateReplicaSet,
     validateUpdate: selectorStays,
   },
@@ -63,6 +66,7 @@ const statefulSet: KindBehaviour = {
   hasGeneration: true,
   strategy: {
     applyDefaults: statefulSetDefaults,
+    warnings: templateWarnings,
     validate: validateStatefulSet,
     validateUpdate: validateStatefulSetUpdate,
   },
@@ -76,7 +80,12 @@ const statefulSet: KindBehaviour = {
 
 const daemonSet: KindBehaviour = {
   hasGeneration: true,
-  strategy: { applyDefaults: daemonSetDefaults, validate: validateDaemonSet, validateUpdate: selectorStays },
+  strategy: {
+    applyDefaults: daemonSetDefaults,
+    warnings: templateWarnings,
+    validate: validateDaemonSet,
+    validateUpdate: selectorStays,
+  },
   row: (o, now) => [
     nameCell(o),
     count(o, 'desiredNumberScheduled'),

@@ -5,6 +5,7 @@ import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { podDefaults } from './pod-defaults.ts';
 import { podQosClass } from './pod-qos.ts';
 import { podRow } from './pod-row.ts';
+import { podWarnings } from './pod-warnings.ts';
 import { validatePodCreate, validatePodUpdate } from './validate-pod.ts';
 
 function selectableFields(pod: JsonObject): Record<string, string> {
@@ -53,6 +54,7 @@ export const pod: KindBehaviour = {
   strategy: {
     applyDefaults: podDefaults,
     prepareForCreate,
+    warnings: podWarnings,
     validate: validatePodCreate,
     validateUpdate: (pod, old, { subresource }) => validatePodUpdate(pod, old, subresource),
     gracePeriodSeconds,

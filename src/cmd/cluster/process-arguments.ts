@@ -7,9 +7,10 @@ export interface ServerArguments {
   /** The machine's address on the fabric. */
   readonly gateway: string;
   readonly port: number;
+  readonly topology: string;
 }
 
-export function serverArguments({ paths, gateway, port }: ServerArguments): string[] {
+export function serverArguments({ paths, gateway, port, topology }: ServerArguments): string[] {
   return [
     'server',
     '--data-dir',
@@ -28,6 +29,7 @@ export function serverArguments({ paths, gateway, port }: ServerArguments): stri
     clusterDnsAddress,
     '--cluster-domain',
     clusterDomain,
+    ...(gateway === '127.0.0.1' ? [] : ['--pod-routes', topology]),
   ];
 }
 

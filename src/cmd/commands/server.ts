@@ -2,7 +2,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
-import { startServer } from '../compose/compose-server.ts';
+import { type ServerComponent, startServer } from '../compose/compose-server.ts';
+import { podRouterComponent } from '../compose/pod-router-component.ts';
 import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
 import { entryFile, isBundled } from '../setup/package-root.ts';
 import { pathToFileURL } from 'node:url';
@@ -18,6 +19,7 @@ interface Flags {
   readonly clusterDns: string;
   readonly clusterDomain: string;
   readonly clusterName: string;
+  readonly podRoutes?: string;
   readonly disable: readonly string[];
   readonly etcdServers?: string;
   readonly disableAdmissionPlugins: readonly string[];
@@ -45,12 +47,21 @@ export function serverCommand(): Command {
     .option('--cluster-dns <address>', 'address of the cluster DNS Service', clusterDnsAddress)
     .option('--cluster-domain <domain>', 'domain of the cluster', clusterDomain)
     .option('--cluster-name <name>', 'name in the kubeconfig', 'porthole')
+    .option(
+      '--pod-routes <topology>',
+      'keep routes to pods on this machine, which is connected to all nodes (needs root)',
+    )
     .option('--disable <parts>', 'parts that run elsewhere: dns, scheduler, controllers', list, [])
     .option('--etcd-servers <urls>', 'keep objects in etcd')
     .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list, [])
     .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
     .action(serve);
 }
+
+const podRouter = ({ clusterCidr, podRoutes, serviceClusterIpRange }: Flags): ServerComponent[] =>
+  podRoutes === undefined
+    ? []
+    : [podRouterComponent({ topology: podRoutes, clusterCIDR: clusterCidr, serviceCIDR: serviceClusterIpRange })];
 
 async function serve(flags: Flags): Promise<void> {
   if (flags.etcdServers !== undefined) {
@@ -78,6 +89,7 @@ async function serve(flags: Flags): Promise<void> {
       }),
       schedulerComponent(),
       controllersComponent({ clusterCidrs: [flags.clusterCidr] }),
+      ...podRouter(flags),
     ].filter((component) => !flags.disable.includes(component.name)),
     disabledAdmission: flags.disableAdmissionPlugins,
     log,

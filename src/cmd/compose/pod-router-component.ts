@@ -1,0 +1,31 @@
+// Routes to pods on the API server's machine, as a part of the server process.
+import { nodes } from '../../api/generated/resources.ts';
+import { startPodRouter } from '../../network/pod-router.ts';
+import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
+import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import type { ServerComponent } from './compose-server.ts';
+
+/** For the machine of a cluster made by `up`: it is connected to all nodes but is none. */
+export function podRouterComponent(options: {
+  readonly topology: string;
+  readonly clusterCIDR: string;
+  readonly serviceCIDR: string;
+}): ServerComponent {
+  return {
+    name: 'pod-router',
+    async start({ clock, informers, log, signal }) {
+      const host = linuxNetworkHost(linuxProcesses);
+      const router = startPodRouter({ ...options, nodes: informers.informer(nodes), host, clock, log });
+      const ended = Promise.withResolvers<void>();
+      const stop = (): void => {
+        router
+          .stop()
+          .then(() => host.packetFilter.close())
+          .then(ended.resolve, ended.reject);
+      };
+      if (signal.aborted) stop();
+      else signal.addEventListener('abort', stop, { once: true });
+      return { done: ended.promise };
+    },
+  };
+}

@@ -32,7 +32,7 @@ export function decodeObject(
   options: { readonly defaults?: boolean } = {},
 ): DecodeResult {
   const plan = plans.plan(type);
-  if (!plan || plan.kind !== 'struct') return { unknownFields: [] };
+  if (plan?.kind !== 'struct') return { unknownFields: [] };
   const walk: Walk = { path: [], struct: '', unknown: [], place: [] };
   decodeStruct(plan, object, walk, options.defaults !== false);
   return { unknownFields: walk.unknown };
@@ -137,7 +137,7 @@ function decodeValue(node: PlanNode, value: Json, walk: Walk, defaults: boolean)
       checkBase64(value);
       return value;
     case 'special':
-      return decodeSpecial(node, value, walk);
+      return decodeSpecial(node, value);
     default:
       return value;
   }
@@ -202,7 +202,7 @@ function decodeScalar(scalar: ScalarType, value: Json, walk: Walk, node: PlanNod
   }
 }
 
-function decodeSpecial(node: PlanNode & { kind: 'special' }, value: Json, walk: Walk): Json | undefined {
+function decodeSpecial(node: PlanNode & { kind: 'special' }, value: Json): Json | undefined {
   switch (node.special) {
     case 'quantity':
       return canonicalQuantity(value);

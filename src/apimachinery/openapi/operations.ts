@@ -214,7 +214,7 @@ export function operationsOf(d: ResourceDeclaration, typeOf: TypeOf): Operation[
         inPath: [],
       });
   }
-  for (const s of d.subresources) out.push(...subresourceOperations(d, s, { item, scope, idOf, typeOf }));
+  for (const s of d.subresources) out.push(...subresourceOperations(s, { item, scope, idOf, typeOf }));
   return out;
 }
 
@@ -233,11 +233,7 @@ const methods: Readonly<Record<string, readonly [Operation['method'], string, st
   delete: ['delete', 'delete', 'delete'],
 };
 
-function subresourceOperations(
-  d: ResourceDeclaration,
-  s: ResourceDeclaration['subresources'][number],
-  place: Place,
-): Operation[] {
+function subresourceOperations(s: ResourceDeclaration['subresources'][number], place: Place): Operation[] {
   const connects = connectQuery[s.name];
   const type = place.typeOf(s.kind);
   const suffix = s.name.split('/').map(upperFirst).join('');

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
 import { duplicate, forbidden, invalid, notFound, required } from '../../../apimachinery/field-error.ts';
 import { arr, isObject, num, obj, objs, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each, nonNegative, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
 import {
   configMapKey,
   dnsLabel,

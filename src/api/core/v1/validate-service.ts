@@ -27,7 +27,7 @@ export function validateService(service: JsonObject): Errors {
   const ports = objs(s['ports']);
   if (ports.length === 0 && !headless && type !== 'ExternalName') errors.push(required('spec.ports'));
   errors.push(...typeErrors(s, type, headless));
-  errors.push(...portErrors(ports, type, headless));
+  errors.push(...portErrors(ports, type));
   errors.push(...labels('spec.selector', s['selector']));
   errors.push(...oneOf('spec.sessionAffinity', s['sessionAffinity'] ?? 'None', ['ClientIP', 'None']));
   const timeout = obj(obj(s['sessionAffinityConfig'])['clientIP'])['timeoutSeconds'];
@@ -72,7 +72,7 @@ function typeErrors(s: JsonObject, type: string, headless: boolean): Errors {
   return [];
 }
 
-function portErrors(ports: readonly JsonObject[], type: string, headless: boolean): Errors {
+function portErrors(ports: readonly JsonObject[], type: string): Errors {
   const errors: Errors = [];
   const names = new Set<string>();
   const numbers = new Set<string>();

@@ -122,7 +122,6 @@ export function validateWindowsOptions(field: string, options: Json | undefined)
 function userNameErrors(field: string, name: string): Errors {
   const bad = (why: string): Errors => [invalid(field, name, why)];
   if (name === '') return bad('runAsUserName cannot be an empty string');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are refused
   if (/[\u0000-\u001f\u007f]/.test(name)) return bad('runAsUserName cannot contain control characters');
   const parts = name.split('\\');
   if (parts.length > 2) return bad('runAsUserName cannot contain more than one backslash');

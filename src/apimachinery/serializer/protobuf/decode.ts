@@ -54,7 +54,8 @@ function readField(
 ): void {
   const { name, node } = field;
   if (node.kind === 'array') {
-    const list = (into[name] ??= []) as Json[];
+    into[name] ??= [];
+    const list = into[name] as Json[];
     // Numbers may come packed.
     if (wireType === 2 && node.items.kind === 'scalar' && node.items.scalar !== 'string') {
       const packed = reader.message();
@@ -63,7 +64,8 @@ function readField(
     return;
   }
   if (node.kind === 'map') {
-    const map = (into[name] ??= {}) as JsonObject;
+    into[name] ??= {};
+    const map = into[name] as JsonObject;
     readEntry(plans, node.values, reader.message(), map, depth);
     return;
   }

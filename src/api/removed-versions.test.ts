@@ -1,0 +1,23 @@
+// Old versions get a sentence that helps, and every replacement is served.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { removedVersion, removedVersionSentence, removedVersions } from './removed-versions.ts';
+import { createScheme } from './scheme.ts';
+
+test('a DaemonSet of extensions/v1beta1 is sent to apps/v1', () => {
+  const removed = removedVersion({ group: 'extensions', version: 'v1beta1', kind: 'DaemonSet' });
+  assert.equal(
+    removed && removedVersionSentence(removed),
+    'extensions/v1beta1 DaemonSet was removed in Kubernetes 1.16; use apps/v1 DaemonSet',
+  );
+  assert.equal(removedVersion({ group: 'apps', version: 'v1', kind: 'DaemonSet' }), undefined);
+});
+
+test('what replaces a removed kind is served, and no removed kind is', () => {
+  const scheme = createScheme();
+  for (const removed of removedVersions) {
+    assert.equal(scheme.kind(removed), undefined);
+    if (removed.replacement && removed.kind !== 'Eviction')
+      assert.ok(scheme.kind(removed.replacement), removed.kind);
+  }
+});

@@ -20,6 +20,8 @@ import {
 } from '../../controlplane/control-plane.ts';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { openPki, type Pki } from '../../controlplane/pki.ts';
+import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
+import { streamingStorage } from '../../registry/core/streaming-storage.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
@@ -117,6 +119,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ],
     ips: [...new Set(['127.0.0.1', firstAddressOf(serviceCidr), ...sans.filter(isIp)])],
   });
+  const kubeletClient = await pki.client('apiserver-kubelet-client', 'kube-apiserver-kubelet-client', [
+    'system:masters',
+  ]);
   const admin = await pki.client('admin', 'kubernetes-admin', ['kubeadm:cluster-admins', 'system:masters']);
 
   const caches = await createCacheSource(storage, clock);
@@ -148,6 +153,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     advertiseAddress,
     securePort: port,
     disabledAdmission: options.disabledAdmission,
+    streaming: streamingStorage({
+      random,
+      connection: kubeletConnection({
+        ca: pki.caCertificatePem,
+        cert: kubeletClient.certificatePem,
+        key: kubeletClient.privateKeyPem,
+      }),
+    }),
   });
   log.info({ ...controlPlane.bootstrapped, port }, 'API server listens');
 

@@ -13,6 +13,7 @@ import {
   strs,
 } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { ipErrors } from '../../../apimachinery/validation/names.ts';
 import { ageCell, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
 import { validateIngress, validateNetworkPolicy } from './validate-networking.ts';
 
@@ -80,6 +81,7 @@ const networkPolicy: KindBehaviour = {
 };
 
 const ipAddress: KindBehaviour = {
+  nameRule: ipErrors,
   row: (o) => {
     const parent = obj(spec(o)['parentRef']);
     const group = str(parent['group']);

@@ -158,7 +158,8 @@ export class PodWorker {
     if (!this.#messages.has(c.id)) {
       this.#messages.set(c.id, await terminationMessage(this.#ctx.storage, this.#pod, c));
       const full = await this.#ctx.fullExitCode(c.id);
-      if (full !== undefined) this.#exitCodes.set(c.id, full);
+      // The API holds a signed number: 0xC000013A is -1073741510, as on a real Windows node.
+      if (full !== undefined) this.#exitCodes.set(c.id, full | 0);
     }
     const exitCode = this.#exitCodes.get(c.id) ?? c.exitCode;
     return { ...c, exitCode, reason: this.#ctx.nodeOs.terminatedReason(c.reason, exitCode) };

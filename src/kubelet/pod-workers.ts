@@ -49,7 +49,10 @@ export class PodWorkers {
     return [...this.#workers.values()];
   }
   find(namespace: string, name: string): PodWorker | undefined {
-    return this.list().find((w) => w.pod.metadata.name === name && w.pod.metadata.namespace === namespace);
+    // A new pod of the same name hides the one that is still being taken away.
+    return this.list().findLast(
+      (w) => w.pod.metadata.name === name && w.pod.metadata.namespace === namespace,
+    );
   }
   wake(uid: string): void {
     this.#workers.get(uid)?.wake();

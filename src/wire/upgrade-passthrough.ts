@@ -1,8 +1,10 @@
 // Hands an upgraded connection (SPDY, WebSocket) on to another server on this machine, bytes both ways.
 import * as http from 'node:http';
 import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream';
 import type { HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
+
+/** Sockets can end after what is written has gone out. */
+type Closable = Duplex & { destroySoon?: () => void };
 
 const connectMs = 30_000;
 const maxRefusalBytes = 64 << 10;
@@ -27,10 +29,16 @@ function headText(response: http.IncomingMessage): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** A half that ends lets the other one finish; an error takes both down. */
-function join(a: Duplex, b: Duplex): void {
-  pipeline(a, b, () => undefined);
-  pipeline(b, a, () => undefined);
+/** A half that ends lets the other one finish; when one is gone the other goes too. */
+function join(a: Closable, b: Closable): void {
+  for (const [from, to] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    from.pipe(to);
+    from.on('error', () => to.destroy());
+    from.on('close', () => (to.destroySoon ? to.destroySoon() : to.destroy()));
+  }
 }
 
 /** `target`: an http URL. Answers the target's refusal, or `hijacked` once the bytes flow. */

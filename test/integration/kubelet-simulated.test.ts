@@ -25,7 +25,7 @@ async function simulatedNode(t: TestContext, nodeOs: NodeOs): Promise<Client> {
   const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
   for (const name of ['default', 'kube-node-lease']) {
     try {
-      await client.create(namespaces, { metadata: { name } });
+      await client.create(namespaces, { metadata: { name }, spec: {} });
     } catch (error) {
       if (!isStatusError(error, 'AlreadyExists')) throw error;
     }

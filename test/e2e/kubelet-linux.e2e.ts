@@ -1,0 +1,280 @@
+// The kubelet against real containerd and runc: lives of pods, volumes, probes, its server, an agent that restarts.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { configmaps, events, nodes, secrets } from '../../src/api/generated/resources.ts';
+import { eventually } from '../harness/eventually.ts';
+import { type KubeletNode, startKubeletNode } from '../harness/kubelet-node.ts';
+
+let node: KubeletNode;
+let image: string;
+before(async () => {
+  node = await startKubeletNode();
+  image = node.image;
+  await eventually(async () => {
+    const { status } = await node.client.get(nodes, { name: 'node-1' });
+    assert.equal(status?.conditions?.find((c) => c.type === 'Ready')?.status, 'True');
+  });
+});
+after(() => node?.close());
+
+const sh = (script: string, more: object = {}): object => ({
+  name: 'main',
+  image,
+  command: ['/bin/sh', '-c', script],
+  ...more,
+});
+const forever = 'trap "exit 0" TERM; while true; do sleep 0.1; done';
+const messages = async (name: string): Promise<string[]> =>
+  (await node.client.list(events)).items
+    .filter((e) => e.involvedObject.name === name)
+    .map((e) => `${e.reason}: ${e.message}`);
+
+test('a pod runs with its variables, hosts file, ConfigMap, Secret and limits, and its log is served', async () => {
+  await node.client.create(configmaps, { metadata: { name: 'cm', namespace: 'default' }, data: { a: '1' } });
+  await node.client.create(secrets, {
+    metadata: { name: 'sec', namespace: 'default' },
+    data: { pw: Buffer.from('geheim').toString('base64') },
+  });
+  await node.create('all', {
+    hostname: 'host-a',
+    hostAliases: [{ ip: '1.2.3.4', hostnames: ['alias.example'] }],
+    containers: [
+      sh(
+        `echo "$X|$CM|$LIMIT|$(hostname)|$(cat /cm/a)|$(cat /sec/pw)"; grep -c alias.example /etc/hosts; ${forever}`,
+        {
+          env: [
+            { name: 'W', value: 'w' },
+            { name: 'X', value: '$(W)-$$(W)-$(NONE)' },
+            { name: 'CM', valueFrom: { configMapKeyRef: { name: 'cm', key: 'a' } } },
+            { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } },
+          ],
+          resources: { limits: { cpu: '500m', memory: '64Mi' } },
+          volumeMounts: [
+            { name: 'cm', mountPath: '/cm' },
+            { name: 'sec', mountPath: '/sec' },
+            { name: 'mem', mountPath: '/mem', subPath: 'a/b' },
+          ],
+        },
+      ),
+    ],
+    volumes: [
+      { name: 'cm', configMap: { name: 'cm' } },
+      { name: 'sec', secret: { secretName: 'sec', defaultMode: 0o400 } },
+      { name: 'mem', emptyDir: { medium: 'Memory' } },
+    ],
+  });
+  const pod = await node.until('all', 'is Ready', (p) =>
+    p.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True'),
+  );
+  assert.match(pod.status?.podIP ?? '', /^10\.244\.0\./);
+  assert.equal(pod.status?.qosClass, 'Guaranteed');
+  await eventually(async () => {
+    const { status, text } = await node.request('/containerLogs/default/all/main');
+    assert.equal(status, 200);
+    assert.equal(text, 'w-$(W)-$(NONE)|1|64|host-a|1|geheim\n1\n');
+  });
+  assert.equal((await node.request('/containerLogs/default/all/main?tailLines=1')).text, '1\n');
+  assert.equal((await node.request('/containerLogs/default/all/main?limitBytes=3')).text, 'w-$');
+  assert.match(
+    (await node.request('/containerLogs/default/all/main?tailLines=1&timestamps=true')).text,
+    /^\d{4}-\d\d-\d\dT\S+Z 1\n$/,
+  );
+  await node.client.patch(
+    configmaps,
+    { name: 'cm', namespace: 'default' },
+    { type: 'merge', body: { data: { a: '2' } } },
+  );
+  const file = join(
+    node.directory,
+    'kubelet/pods',
+    pod.metadata.uid!,
+    'volumes/kubernetes.io~configmap/cm/a',
+  );
+  await eventually(() => assert.equal(readFileSync(file, 'utf8'), '2'));
+});
+
+test('exec goes through the server to the container, with streams apart and its exit code', async () => {
+  const query = 'command=/bin/sh&command=-c&command=echo+out;echo+err+>%262;exit+3&stdout=true&stderr=true';
+  const channels = await node.exec(`/exec/default/all/main?${query}`);
+  assert.equal(channels.get(1), 'out\n');
+  assert.equal(channels.get(2), 'err\n');
+  assert.match(channels.get(3) ?? '', /"reason":"NonZeroExitCode".*"message":"3"/);
+});
+
+test('the server serves nobody without a certificate, and nobody who has no right to nodes/proxy', async () => {
+  for (const path of [
+    '/pods',
+    '/containerLogs/default/all/main',
+    '/run/default/all/main?cmd=id',
+    '/metrics/resource',
+  ]) {
+    assert.equal((await node.request(path, '')).status, 401, path);
+  }
+  assert.equal((await node.request('/pods', 'kube-apiserver-kubelet-client')).status, 200);
+  assert.equal((await node.request('/nothing')).status, 404);
+  assert.equal((await node.request('/containerLogs/default/%2e%2e/main')).status, 404);
+  assert.equal((await node.request('/containerLogs/default/all/main?tailLines=x')).status, 400);
+  assert.equal((await node.request('/pods/%ff')).status, 400);
+});
+
+test('statistics name the pod and its container', async () => {
+  const summary = JSON.parse((await node.request('/stats/summary')).text);
+  assert.ok(summary.pods.some((p: { podRef: { name: string } }) => p.podRef.name === 'all'));
+  assert.match(
+    (await node.request('/metrics/resource')).text,
+    /container_memory_working_set_bytes\{container="main",namespace="default",pod="all"\} \d+/,
+  );
+});
+
+test('an agent that restarts adopts what runs: same container, no restart', async () => {
+  const before = (await node.get('all')).status?.containerStatuses?.[0];
+  await node.restartAgent();
+  await node.create('later', { containers: [sh(forever)] });
+  await node.until('later', 'runs', (p) => p.status?.phase === 'Running');
+  const now = (await node.get('all')).status?.containerStatuses?.[0];
+  assert.equal(now?.containerID, before?.containerID);
+  assert.equal(now?.restartCount, 0);
+  await node.remove('later');
+});
+
+test('a failing container is restarted with back-off and shows its last words', async () => {
+  await node.create('crash', {
+    containers: [sh('echo boom; exit 3', { terminationMessagePolicy: 'FallbackToLogsOnError' })],
+  });
+  const pod = await node.until(
+    'crash',
+    'is in CrashLoopBackOff',
+    (p) => p.status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
+  );
+  const status = pod.status!.containerStatuses![0]!;
+  assert.equal(
+    status.state?.waiting?.message,
+    `back-off 10s restarting failed container=main pod=crash_default(${pod.metadata.uid})`,
+  );
+  assert.equal(status.lastState?.terminated?.exitCode, 3);
+  assert.equal(status.lastState?.terminated?.message, 'boom\n');
+  assert.equal(status.restartCount, 1);
+  const previous = await node.request('/containerLogs/default/crash/main?previous=true');
+  assert.equal(previous.text, 'boom\n');
+  await node.remove('crash');
+});
+
+test('init containers run in order before the rest, a sidecar beside it and ends last', async () => {
+  const w = { volumeMounts: [{ name: 'w', mountPath: '/w' }] };
+  await node.create('job', {
+    restartPolicy: 'Never',
+    initContainers: [
+      { ...sh('echo -n one > /w/f', w), name: 'first' },
+      { ...sh(forever), name: 'side', restartPolicy: 'Always' },
+      { ...sh('echo -n two >> /w/f', w), name: 'second' },
+    ],
+    containers: [sh('cat /w/f > /dev/termination-log', w)],
+    volumes: [{ name: 'w', emptyDir: {} }],
+  });
+  const pod = await node.until('job', 'succeeded', (p) => p.status?.phase === 'Succeeded');
+  assert.equal(pod.status?.containerStatuses?.[0]?.state?.terminated?.message, 'onetwo');
+  assert.deepEqual(
+    pod.status?.initContainerStatuses?.map((s) => s.state?.terminated?.exitCode),
+    [0, 0, 0],
+  );
+  await node.remove('job');
+});
+
+test('what can not start says why: image, configuration, user, mount', async () => {
+  await node.create('noimage', {
+    containers: [{ name: 'main', image: 'example.invalid/x:1', imagePullPolicy: 'Never' }],
+  });
+  await node.create('nocm', {
+    containers: [sh('true', { envFrom: [{ configMapRef: { name: 'missing' } }] })],
+  });
+  await node.create('root', { securityContext: { runAsNonRoot: true }, containers: [sh('true')] });
+  await node.create('mount', {
+    containers: [sh('true', { volumeMounts: [{ name: 's', mountPath: '/s' }] })],
+    volumes: [{ name: 's', secret: { secretName: 'missing' } }],
+  });
+  const waiting = async (name: string, reason: string): Promise<string> => {
+    const pod = await node.until(
+      name,
+      reason,
+      (p) => p.status?.containerStatuses?.[0]?.state?.waiting?.reason === reason,
+    );
+    return pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? '';
+  };
+  assert.equal(
+    await waiting('noimage', 'ErrImageNeverPull'),
+    'Container image "example.invalid/x:1" is not present with pull policy of Never',
+  );
+  assert.equal(await waiting('nocm', 'CreateContainerConfigError'), 'configmap "missing" not found');
+  assert.match(
+    await waiting('root', 'CreateContainerConfigError'),
+    /^container has runAsNonRoot and image will run as root \(pod: "root_default\(.*\)", container: main\)$/,
+  );
+  await eventually(async () =>
+    assert.ok(
+      (await messages('mount')).includes(
+        'FailedMount: MountVolume.SetUp failed for volume "s" : secret "missing" not found',
+      ),
+    ),
+  );
+  // It goes on by itself once the object is there.
+  await node.client.create(configmaps, { metadata: { name: 'missing', namespace: 'default' }, data: {} });
+  await node.until('nocm', 'starts', (p) => (p.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
+  for (const name of ['noimage', 'nocm', 'root', 'mount']) await node.remove(name);
+});
+
+test('probes: a container that is not alive is restarted, one that is not ready is not Ready', async () => {
+  await node.create('probed', {
+    containers: [
+      sh('touch /tmp/ok; httpd -p 8080 -h /tmp; while true; do sleep 0.1; done', {
+        readinessProbe: { httpGet: { path: '/ok', port: 8080 }, periodSeconds: 1 },
+        livenessProbe: {
+          exec: { command: ['/bin/sh', '-c', 'test ! -e /tmp/dead'] },
+          periodSeconds: 1,
+          failureThreshold: 1,
+        },
+      }),
+    ],
+  });
+  await node.until('probed', 'is ready', (p) => p.status?.containerStatuses?.[0]?.ready);
+  await node.exec('/exec/default/probed/main?command=/bin/rm&command=/tmp/ok&stdout=true');
+  await node.until('probed', 'is not ready', (p) => p.status?.containerStatuses?.[0]?.ready === false);
+  await node.exec('/exec/default/probed/main?command=/bin/touch&command=/tmp/dead&stdout=true');
+  await node.until('probed', 'was restarted', (p) => p.status?.containerStatuses?.[0]?.restartCount === 1);
+  const said = await messages('probed');
+  assert.ok(
+    said.includes('Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 404'),
+    said.join('\n'),
+  );
+  assert.ok(
+    said.includes('Killing: Container main failed liveness probe, will be restarted'),
+    said.join('\n'),
+  );
+  await node.remove('probed');
+});
+
+test('deletion gives the program its grace, runs preStop before, and leaves nothing', async () => {
+  await node.create('graceful', {
+    terminationGracePeriodSeconds: 20,
+    containers: [
+      sh('trap "echo bye; exit 0" TERM; while true; do sleep 0.1; done', {
+        lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'echo hook > /proc/1/fd/1'] } } },
+      }),
+    ],
+  });
+  const pod = await node.until('graceful', 'runs', (p) => p.status?.phase === 'Running');
+  const log = join(node.directory, 'pod-logs', `default_graceful_${pod.metadata.uid}`, 'main/0.log');
+  const follow = node.request('/containerLogs/default/graceful/main?follow=true');
+  assert.ok(readFileSync(log));
+  await node.remove('graceful');
+  assert.equal((await follow).text, 'hook\nbye\n');
+  await node.remove('all');
+  await eventually(async () => {
+    assert.deepEqual(await node.cri.runtime.listPodSandbox(), []);
+    assert.deepEqual(await node.cri.runtime.listContainers(), []);
+    assert.deepEqual(readdirSync(join(node.directory, 'kubelet/pods')), []);
+    assert.deepEqual(readdirSync(join(node.directory, 'pod-logs')), []);
+    assert.ok(!readFileSync('/proc/self/mountinfo', 'utf8').includes(`${node.directory}/kubelet`));
+  });
+});

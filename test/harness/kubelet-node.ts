@@ -1,0 +1,248 @@
+// One Linux node in this process: API server in memory, containerd and runc for real, Debian's CNI plugins.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import WebSocket from 'ws';
+import { namespaces, pods } from '../../src/api/generated/resources.ts';
+import type { Pod } from '../../src/api/generated/types/core-v1.ts';
+import { isStatusError } from '../../src/apimachinery/errors.ts';
+import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
+import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
+import type { Client } from '../../src/client/client.ts';
+import { createClient } from '../../src/client/create-client.ts';
+import { inProcessTransport } from '../../src/client/transport-in-process.ts';
+import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { createLogger, silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { systemRandom } from '../../src/component-base/system-random.ts';
+import { createCertificateAuthority, issueCertificate } from '../../src/crypto/certificates.ts';
+import { loadImage } from '../../src/images/load-image.ts';
+import { busyboxImage, linuxSampleImages, pauseImage } from '../../src/images/sample-images.ts';
+import { ensureContainerd, removeContainerd } from '../../src/kubelet/containerd/containerd-process.ts';
+import { type Kubelet, startKubelet } from '../../src/kubelet/kubelet.ts';
+import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
+import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { type Cri, createCri } from '../../src/rpc-api/cri.ts';
+import { createGrpcClient } from '../../src/wire/grpc-client.ts';
+import { eventually } from './eventually.ts';
+import { scratchDirectory } from './scratch.ts';
+
+export interface KubeletNode {
+  readonly client: Client;
+  readonly cri: Cri;
+  readonly directory: string;
+  readonly image: string;
+  create(name: string, spec: object, metadata?: object): Promise<Pod>;
+  get(name: string): Promise<Pod>;
+  until(name: string, what: string, holds: (pod: Pod) => boolean | undefined): Promise<Pod>;
+  remove(name: string): Promise<void>;
+  restartAgent(): Promise<void>;
+  /** A request to the kubelet's server; `as` is the certificate's common name, '' for none. */
+  request(
+    path: string,
+    as?: string,
+    method?: string,
+  ): Promise<{ readonly status: number; readonly text: string }>;
+  /** exec over a WebSocket of v4.channel.k8s.io: channel number to text. */
+  exec(path: string): Promise<ReadonlyMap<number, string>>;
+  close(): Promise<void>;
+}
+
+const nativeDir = fileURLToPath(new URL('../../native', import.meta.url));
+const day = 86_400_000;
+
+async function certificates(): Promise<{
+  readonly ca: string;
+  readonly server: { readonly cert: string; readonly key: string };
+  client(name: string): Promise<{ readonly cert: string; readonly key: string }>;
+}> {
+  const [notBefore, notAfter] = [Date.now() - day, Date.now() + day];
+  const ca = await createCertificateAuthority({ commonName: 'test-ca', notBefore, notAfter });
+  const issue = async (commonName: string, usage: 'server' | 'client', ips: string[] = []) => {
+    const pair = await issueCertificate(ca, { commonName, notBefore, notAfter, usages: [usage], ips });
+    return { cert: pair.certificatePem, key: pair.privateKeyPem };
+  };
+  return {
+    ca: ca.certificatePem,
+    server: await issue('node-1', 'server', ['127.0.0.1']),
+    client: (name) => issue(name, 'client'),
+  };
+}
+
+const network = (directory: string): object => ({
+  cniVersion: '0.4.0',
+  name: 'test',
+  plugins: [
+    {
+      type: 'bridge',
+      bridge: 'cbr0',
+      isGateway: true,
+      ipam: { type: 'host-local', dataDir: join(directory, 'ipam'), ranges: [[{ subnet: '10.244.0.0/24' }]] },
+    },
+  ],
+});
+
+async function startRuntime(directory: string) {
+  const host = createLinuxHost();
+  const deps = { host, clock: systemClock, log: silentLogger };
+  const options = {
+    dir: join(directory, 'containerd'),
+    root: join(directory, 'root'),
+    state: join(directory, 'state'),
+    address: join(directory, 'containerd.sock'),
+    cniBinDir: '/usr/lib/cni',
+    cniConfDir: join(directory, 'net.d'),
+    sandboxImage: pauseImage,
+  };
+  mkdirSync(options.cniConfDir, { recursive: true });
+  writeFileSync(join(options.cniConfDir, '10-test.conflist'), JSON.stringify(network(directory)));
+  await ensureContainerd(deps, options);
+  const images = await linuxSampleImages({ processes: linuxProcesses, cacheDir: portholeCache(), nativeDir });
+  for (const { file, platform } of images) {
+    await loadImage({ processes: linuxProcesses, address: options.address, file, platform });
+  }
+  const grpc = createGrpcClient(systemClock, `unix://${options.address}`);
+  return {
+    host,
+    contentRoot: options.root,
+    cri: createCri(grpc),
+    close: async () => {
+      grpc.close();
+      await removeContainerd(deps, { ...options, images: true });
+      await host.cgroups?.remove('/porthole-kubelet-test');
+    },
+  };
+}
+
+export async function startKubeletNode(): Promise<KubeletNode> {
+  const scratch = scratchDirectory('kubelet');
+  const directory = scratch.path;
+  const runtime = await startRuntime(directory);
+  const tls = await certificates();
+  const server = await startTestServer();
+  const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
+  for (const name of ['default', 'kube-node-lease']) {
+    try {
+      await client.create(namespaces, { metadata: { name }, spec: {} });
+    } catch (error) {
+      if (!isStatusError(error, 'AlreadyExists')) throw error;
+    }
+  }
+  const log = process.env['KUBELET_LOG'] === undefined ? silentLogger : createLogger({ level: 'debug' });
+  const common = { client, clock: systemClock, random: systemRandom, log };
+  const start = async (): Promise<Kubelet> => {
+    const informers = createInformerFactory(common);
+    const running = await startKubelet({
+      ...common,
+      informers,
+      cri: runtime.cri,
+      host: runtime.host,
+      nodeOs: createLinuxNodeOs({ osImage: 'Linux', kernelVersion: '6' }),
+      nodeName: 'node-1',
+      nodeIPs: ['10.1.0.11'],
+      paths: { root: join(directory, 'kubelet'), logs: join(directory, 'pod-logs') },
+      dns: {
+        servers: ['10.96.0.10'],
+        domain: 'cluster.local',
+        host: { servers: [], searches: [], options: [] },
+      },
+      version: 'v1.36.0',
+      contentRoot: runtime.contentRoot,
+      cgroupRoot: '/porthole-kubelet-test',
+      server: {
+        address: '127.0.0.1',
+        port: 0,
+        tls: { ...tls.server, clientCa: tls.ca, trustedUsers: ['kube-apiserver-kubelet-client'] },
+      },
+    });
+    return {
+      port: running.port,
+      stop: async () => {
+        await running.stop();
+        await informers.stop();
+      },
+    };
+  };
+  let kubelet = await start();
+  const get = (name: string): Promise<Pod> => client.get(pods, { name, namespace: 'default' });
+  const trusted = 'kube-apiserver-kubelet-client';
+  return {
+    client,
+    cri: runtime.cri,
+    directory,
+    image: busyboxImage,
+    get,
+    create: (name, spec, metadata = {}) =>
+      client.create(pods, {
+        metadata: { name, namespace: 'default', ...metadata },
+        spec: { nodeName: 'node-1', terminationGracePeriodSeconds: 1, ...spec } as Pod['spec'],
+      }),
+    until: (name, what, holds) =>
+      eventually(
+        async () => {
+          const pod = await get(name);
+          if (!holds(pod)) throw new Error(`${name}: ${what}; it is ${JSON.stringify(pod.status)}`);
+          return pod;
+        },
+        { timeoutMs: 20_000, everyMs: 20 },
+      ),
+    remove: async (name) => {
+      await client.delete(pods, { name, namespace: 'default' });
+      await eventually(async () => {
+        if ((await client.list(pods)).items.some((p) => p.metadata.name === name))
+          throw new Error(`${name} is there`);
+      });
+    },
+    restartAgent: async () => {
+      await kubelet.stop();
+      kubelet = await start();
+    },
+    request: async (path, as = trusted, method = 'GET') => {
+      const pair = as === '' ? {} : await tls.client(as);
+      return new Promise((resolve, reject) => {
+        const options = {
+          host: '127.0.0.1',
+          port: kubelet.port,
+          path,
+          method,
+          ca: tls.ca,
+          ...pair,
+          agent: false,
+        };
+        const request = httpsRequest(options, (response) => {
+          const parts: Buffer[] = [];
+          response.on('data', (data: Buffer) => parts.push(data));
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
+          );
+        });
+        request.on('error', reject);
+        request.end();
+      });
+    },
+    exec: async (path) => {
+      const pair = await tls.client(trusted);
+      const socket = new WebSocket(`wss://127.0.0.1:${kubelet.port}${path}`, ['v4.channel.k8s.io'], {
+        ca: tls.ca,
+        ...pair,
+      });
+      const channels = new Map<number, string>();
+      return new Promise((resolve, reject) => {
+        socket.on('error', reject);
+        socket.on('message', (data: Buffer) => {
+          const channel = data[0] ?? 0;
+          channels.set(channel, (channels.get(channel) ?? '') + data.subarray(1).toString());
+        });
+        socket.on('close', () => resolve(channels));
+      });
+    },
+    close: async () => {
+      await kubelet.stop();
+      await server.close();
+      await runtime.close();
+      scratch.remove();
+    },
+  };
+}

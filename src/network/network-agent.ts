@@ -138,6 +138,7 @@ class Agent implements NetworkAgent {
     try {
       await this.#sync();
     } catch (error) {
+      if (this.#stopped.signal.aborted) return;
       next = retryMs;
       this.#options.log.error({ error }, 'the pod network could not be brought in order; trying again');
     }

@@ -5,9 +5,7 @@ import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
-import { installCni, startCniDaemon } from '../../network/cni/cni-daemon.ts';
-import { startNetworkAgent } from '../../network/network-agent.ts';
-import { topologyByName } from '../../network/topologies/registry.ts';
+import { startNodeNetwork as startPodNetwork } from '../../network/node-network.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
@@ -35,36 +33,29 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
   const host = linuxNetworkHost(linuxProcesses);
   const { packetFilter } = host;
-  const daemon = await startCniDaemon({ host, files: linuxFiles, log, dataDir: options.cni.dir, os: options.os });
-  let installed: Promise<void> = Promise.resolve();
-  const agent = startNetworkAgent({
-    nodes: informers.informer(nodes),
-    topology: topologyByName(options.topology),
+  const network = await startPodNetwork({
     nodeName,
+    os: options.os,
+    nodes: informers.informer(nodes),
+    topology: options.topology,
     clusterCIDR,
     serviceCIDR,
-    links: host.links,
-    packetFilter,
-    sysctl: host.sysctl,
+    dataDir: options.cni.dir,
+    cniClient: options.cni.client,
+    cniBinDir: options.cni.binDir,
+    cniConfDir: options.cni.confDir,
+    host,
+    files: linuxFiles,
     clock: systemClock,
     log,
-    onPodCIDR: (cidr) => {
-      installed = installed.then(async () => {
-        daemon.plugin.setPodCIDR(cidr);
-        await installCni(linuxFiles, { client: options.cni.client, binDir: options.cni.binDir, confDir: options.cni.confDir, socketPath: daemon.socketPath });
-        log.info({ cidr }, 'pod network is ready');
-      }).catch((error: unknown) => log.error({ error, cidr }, 'could not install the pod network'));
-    },
   });
   const proxy = startProxy({ informers, nodeName, clusterCIDR, packetFilter, clock: systemClock, log });
   informers.start();
   return {
     stop: async () => {
       await proxy.stop();
-      await agent.stop();
+      await network.stop();
       await informers.stop();
-      await installed;
-      await daemon.close();
       await packetFilter.close();
     },
   };

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../api/generated/types/core-v1.ts';
+import type { ObservedPod } from './observed-pod.ts';
+import { podStatusFrom, type StatusInput } from './pod-status.ts';
+import { aContainer, aPod, exited, observedContainer, observedPod } from './testing/observed-builder.ts';
+
+const status = (pod: Pod, observed: ObservedPod, more: Partial<StatusInput> = {}) =>
+  podStatusFrom({
+    pod,
+    observed,
+    waiting: new Map(),
+    terminationMessage: () => undefined,
+    readiness: () => true,
+    startup: () => true,
+    terminal: false,
+    nodeIPs: ['10.1.0.1'],
+    runtimeName: 'containerd',
+    startTimeMs: 0,
+    nowMs: 5000,
+    ...more,
+  });
+const condition = (s: ReturnType<typeof status>, type: string) => s.conditions?.find((c) => c.type === type);
+
+test('a pod without containers is Pending and says what it waits for', () => {
+  const s = status(aPod(), observedPod([], []));
+  assert.equal(s.phase, 'Pending');
+  assert.deepEqual(s.containerStatuses?.[0]?.state, { waiting: { reason: 'ContainerCreating' } });
+  assert.equal(condition(s, 'Ready')?.message, 'containers with unready status: [main]');
+  assert.equal(condition(s, 'PodReadyToStartContainers')?.status, 'False');
+  const init = status(aPod({ initContainers: [aContainer('i')] }), observedPod([]));
+  assert.deepEqual(init.containerStatuses?.[0]?.state, { waiting: { reason: 'PodInitializing' } });
+  assert.equal(condition(init, 'Initialized')?.message, 'containers with incomplete status: [i]');
+});
+
+test('a running pod is Ready when its containers are', () => {
+  const s = status(aPod(), observedPod([observedContainer('main')]));
+  assert.equal(s.phase, 'Running');
+  assert.equal(condition(s, 'Ready')?.status, 'True');
+  assert.deepEqual([s.podIP, s.hostIP, s.qosClass], ['10.0.0.2', '10.1.0.1', 'BestEffort']);
+  const probed = aPod({ containers: [aContainer('main', { readinessProbe: { tcpSocket: { port: 1 } } })] });
+  const unready = status(probed, observedPod([observedContainer('main')]), { readiness: () => undefined });
+  assert.equal(condition(unready, 'ContainersReady')?.reason, 'ContainersNotReady');
+});
+
+test('a container in back-off waits, its end moves to lastState, and the pod stays Running', () => {
+  const waiting = new Map([['main', { reason: 'CrashLoopBackOff', message: 'back-off 10s' }]]);
+  const s = status(aPod(), observedPod([exited('main', 3, { restartCount: 2 })]), { waiting });
+  assert.equal(s.phase, 'Running');
+  assert.deepEqual(s.containerStatuses?.[0]?.state, {
+    waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' },
+  });
+  assert.equal(s.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 3);
+  assert.equal(s.containerStatuses?.[0]?.restartCount, 2);
+});
+
+test('the phase after the end follows policy and exit codes', () => {
+  const phase = (restartPolicy: string, code: number, terminal = false) =>
+    status(aPod({ restartPolicy }), observedPod([exited('main', code)]), { terminal }).phase;
+  assert.deepEqual(
+    [
+      phase('Never', 0),
+      phase('Never', 1),
+      phase('OnFailure', 1),
+      phase('Always', 0),
+      phase('Always', 0, true),
+      phase('Always', 1, true),
+    ],
+    ['Succeeded', 'Failed', 'Running', 'Running', 'Succeeded', 'Failed'],
+  );
+});
+
+test('a pod is not over while a sidecar runs', () => {
+  const pod = aPod({
+    restartPolicy: 'Never',
+    initContainers: [aContainer('side', { restartPolicy: 'Always' })],
+  });
+  assert.equal(status(pod, observedPod([observedContainer('side'), exited('main', 0)])).phase, 'Running');
+  assert.equal(status(pod, observedPod([exited('side', 0), exited('main', 0)])).phase, 'Succeeded');
+});
+
+test('a terminal phase is never left and a verdict fails the pod', () => {
+  const done = { ...aPod(), status: { phase: 'Failed', reason: 'Evicted', message: 'm' } };
+  const s = status(done, observedPod([observedContainer('main')]));
+  assert.deepEqual([s.phase, s.reason, s.message], ['Failed', 'Evicted', 'm']);
+  const refused = status(aPod(), observedPod([], []), { verdict: { reason: 'OutOfcpu', message: 'x' } });
+  assert.deepEqual([refused.phase, refused.reason], ['Failed', 'OutOfcpu']);
+});
+
+test('lastTransitionTime stays while the status stays', () => {
+  const first = status(aPod(), observedPod([observedContainer('main')]), { nowMs: 1000 });
+  const second = status({ ...aPod(), status: first }, observedPod([observedContainer('main')]), {
+    nowMs: 9000,
+  });
+  assert.equal(condition(second, 'Ready')?.lastTransitionTime, condition(first, 'Ready')?.lastTransitionTime);
+});

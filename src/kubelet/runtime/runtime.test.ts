@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aContainer, aPod } from '../testing/observed-builder.ts';
+import { parseResolvConf, podDns } from './dns-config.ts';
+import { expand } from './env-expansion.ts';
+import { containerEnvironment } from './env-vars.ts';
+import { hostsFile, podHostname } from './hosts-file.ts';
+import { parseImageReference } from './image-reference.ts';
+import { goSeconds, RestartBackoff } from './restart-backoff.ts';
+import { logText } from './termination-message.ts';
+
+test('references are expanded as in Kubernetes', () => {
+  const values = new Map([
+    ['A', '1'],
+    ['B', '$(A)'],
+  ]);
+  const rows: [string, string][] = [
+    ['$(A)', '1'],
+    ['$$(A)', '$(A)'],
+    ['$$$(A)', '$1'],
+    ['$(NO)', '$(NO)'],
+    ['$(A', '$(A'],
+    ['$A $', '$A $'],
+    ['$(B)', '$(A)'],
+    ['$()', '$()'],
+  ];
+  for (const [from, to] of rows)
+    assert.equal(
+      expand(from, (n) => values.get(n)),
+      to,
+      from,
+    );
+});
+
+const fields = {
+  podIPs: ['10.0.0.9'],
+  nodeIPs: ['10.1.0.1'],
+  allocatable: { milliCpu: 4000, memoryBytes: 8e9, ephemeralBytes: 1e9 },
+};
+const objects = {
+  configMap: async (_: string, name: string) =>
+    name === 'cm' ? { metadata: { name }, data: { k: 'v', 'bad=key': 'x', __proto__x: 'y' } } : undefined,
+  secret: async () => undefined,
+};
+
+test('variables come from services, envFrom and env, the later ones win', async () => {
+  const service = {
+    metadata: { name: 'my-svc', namespace: 'ns' },
+    spec: { clusterIP: '10.96.0.7', ports: [{ port: 80, name: 'web' }] },
+  };
+  const skipped: string[] = [];
+  const container = aContainer('main', {
+    envFrom: [{ prefix: 'P_', configMapRef: { name: 'cm' } }],
+    env: [
+      { name: 'URL', value: 'http://$(MY_SVC_SERVICE_HOST)' },
+      { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+      { name: 'CPU', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+      { name: 'OPT', valueFrom: { configMapKeyRef: { name: 'none', key: 'k', optional: true } } },
+    ],
+  });
+  const env = await containerEnvironment({
+    pod: aPod({ containers: [container] }),
+    container,
+    services: [service],
+    objects,
+    fields,
+    skipped: (m) => skipped.push(m),
+  });
+  assert.equal(env.get('P_k'), 'v');
+  assert.equal(env.get('URL'), 'http://10.96.0.7');
+  assert.equal(env.get('IP'), '10.0.0.9');
+  assert.equal(env.get('CPU'), '4');
+  assert.equal(env.has('OPT'), false);
+  assert.equal(env.get('MY_SVC_PORT_80_TCP'), 'tcp://10.96.0.7:80');
+  assert.equal(env.get('MY_SVC_SERVICE_PORT_WEB'), '80');
+  assert.match(skipped[0] ?? '', /^Keys \[P_bad=key\] from the EnvFrom configMap ns\/cm were skipped/);
+});
+
+test('what is missing is named as upstream names it', async () => {
+  const env = (container: ReturnType<typeof aContainer>) =>
+    containerEnvironment({ pod: aPod(), container, services: [], objects, fields });
+  await assert.rejects(env(aContainer('c', { envFrom: [{ secretRef: { name: 's' } }] })), {
+    message: 'secret "s" not found',
+  });
+  const key = { name: 'X', valueFrom: { configMapKeyRef: { name: 'cm', key: 'nope' } } };
+  await assert.rejects(env(aContainer('c', { env: [key] })), {
+    message: "couldn't find key nope in ConfigMap ns/cm",
+  });
+});
+
+test('names are resolved by the pod policy', () => {
+  const host = parseResolvConf('search corp.example.\nnameserver 1.1.1.1\noptions timeout:1\n');
+  const dns = { servers: ['10.96.0.10'], domain: 'cluster.local', host };
+  assert.deepEqual(podDns(aPod(), dns, 'linux'), {
+    servers: ['10.96.0.10'],
+    searches: ['ns.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'corp.example'],
+    options: ['ndots:5'],
+  });
+  assert.deepEqual(podDns(aPod({ dnsPolicy: 'Default' }), dns, 'linux'), host);
+  assert.deepEqual(podDns(aPod({ hostNetwork: true }), dns, 'linux').servers, ['1.1.1.1']);
+  const none = aPod({
+    dnsPolicy: 'None',
+    dnsConfig: { nameservers: ['8.8.8.8'], options: [{ name: 'ndots', value: '1' }] },
+  });
+  assert.deepEqual(podDns(none, dns, 'linux'), { servers: ['8.8.8.8'], searches: [], options: ['ndots:1'] });
+});
+
+test('hosts file and hostname follow subdomain and aliases, and an alias adds no lines of its own', () => {
+  const pod = aPod({
+    hostname: 'h',
+    subdomain: 'sub',
+    hostAliases: [{ ip: '1.2.3.4', hostnames: ['x\n6.6.6.6\tevil'] }],
+  });
+  const text = hostsFile(pod, { podIPs: ['10.0.0.9'], clusterDomain: 'cluster.local' });
+  assert.ok(text.includes('10.0.0.9\th.sub.ns.svc.cluster.local\th\n'));
+  assert.ok(text.endsWith('# Entries added by HostAliases.\n1.2.3.4\tx6.6.6.6evil\n'));
+  const long = aPod();
+  long.metadata.name = `${'a'.repeat(62)}-b`;
+  assert.equal(podHostname(long, 'c').hostname, 'a'.repeat(62));
+});
+
+test('waits double from 10 s to 5 minutes, and a good run forgets them', () => {
+  const backoff = new RestartBackoff();
+  let now = 0;
+  const delays: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    now += backoff.remainingMs('k', now, now);
+    backoff.next('k', now, now);
+    delays.push(backoff.delayMs('k') / 1000);
+  }
+  assert.deepEqual(delays, [10, 20, 40, 80, 160, 300, 300, 300]);
+  assert.equal(backoff.remainingMs('k', now + 700_000, now + 700_000), 0);
+  assert.deepEqual([10_000, 80_000, 300_000].map(goSeconds), ['10s', '1m20s', '5m0s']);
+});
+
+test('image names are taken apart, and what is none is refused', () => {
+  assert.deepEqual(parseImageReference('busybox'), {
+    registry: 'docker.io',
+    path: 'library/busybox',
+    tag: 'latest',
+    digest: '',
+  });
+  assert.equal(parseImageReference('localhost:5000/a/b:1')?.registry, 'localhost:5000');
+  for (const bad of [
+    '',
+    'UPPER',
+    'a b',
+    'a:',
+    'a@sha256:1',
+    '../x',
+    'a/../b',
+    'a;rm',
+    `${'a'.repeat(2000)}`,
+  ]) {
+    assert.equal(parseImageReference(bad), undefined, bad);
+  }
+});
+
+test('the end of a log is its text without times and streams', () => {
+  assert.equal(
+    logText('2026-01-01T00:00:00Z stdout F one\n2026-01-01T00:00:00Z stderr P two\nbroken\n'),
+    'one\ntwo\n',
+  );
+});

@@ -108,9 +108,9 @@ async function applyPlan(
   links: readonly LinkInfo[],
   inside: Map<string, readonly LinkInfo[]>,
 ): Promise<void> {
-  const ports0 = new Set(links.map((link) => link.name));
+  const present = new Set(links.map((link) => link.name));
   const whole = plan.nodes.filter(
-    (node) => ports0.has(node.port) && inside.get(node.name)?.some((link) => link.name === 'eth0'),
+    (node) => present.has(node.port) && inside.get(node.name)?.some((link) => link.name === 'eth0'),
   );
   const before = await forwardingBefore(ports, plan.clusterName);
   await ports.namespaces.create(plan.nodes.map((node) => node.netns));

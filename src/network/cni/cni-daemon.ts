@@ -10,6 +10,8 @@ import { parseCniRequest, splitQuestion } from './cni-request.ts';
 
 const maxQuestionBytes = 4 << 20;
 const idleTimeoutMs = 30_000;
+/** Of sockaddr_un, without the NUL at its end. */
+const maxSocketPathBytes = 107;
 
 /** First byte: 0 or 1, the plugin's exit code; then its stdout. */
 export async function answerCni(plugin: CniPlugin, question: Buffer, log: Logger): Promise<Buffer> {
@@ -64,6 +66,8 @@ export async function startCniDaemon(options: CniDaemonOptions): Promise<CniDaem
   );
   await plugin.start();
   const socketPath = `${dataDir}/cni.sock`;
+  if (Buffer.byteLength(socketPath) > maxSocketPathBytes)
+    throw new Error(`${socketPath} is too long for a socket: at most ${maxSocketPathBytes} bytes`);
   await files.remove(socketPath);
   const server: UnixExchangeServer = await serveUnixExchanges({
     path: socketPath,

@@ -1,0 +1,115 @@
+// Silent nodes, their conditions and taints.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Node } from '../../api/generated/types/core-v1.ts';
+import { evictionTime } from './eviction-time.ts';
+import { desiredTaints, nodeHealth, silentAt, unknownConditions } from './node-health.ts';
+
+const start = Date.parse('2026-01-01T00:00:00Z');
+const node = (conditions: Record<string, string>, spec: object = {}, heartbeat = 'h1'): Node =>
+  ({
+    metadata: { name: 'n', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec,
+    status: {
+      conditions: Object.entries(conditions).map(([type, status]) => ({
+        type,
+        status,
+        lastHeartbeatTime: heartbeat,
+      })),
+    },
+  }) as unknown as Node;
+const times = { monitorGracePeriodMs: 40_000, startupGracePeriodMs: 60_000 };
+const taints = (n: Node, mayEvict = true): string[] | undefined =>
+  desiredTaints(n, mayEvict, start)?.map((t) => `${t.key.split('/')[1]}:${t.effect}`);
+
+describe('nodeHealth', () => {
+  it('takes a new heartbeat or a renewed lease for a sign of life, by its own clock', () => {
+    const first = nodeHealth(node({ Ready: 'True' }), 'r1', undefined, start);
+    assert.equal(nodeHealth(node({ Ready: 'True' }), 'r1', first, start + 5000), first);
+    assert.equal(nodeHealth(node({ Ready: 'True' }), 'r2', first, start + 5000).heardAt, start + 5000);
+    assert.equal(
+      nodeHealth(node({ Ready: 'True' }, {}, 'h2'), 'r1', first, start + 6000).heardAt,
+      start + 6000,
+    );
+  });
+  it('does not take what it wrote itself for a sign of life', () => {
+    const first = nodeHealth(node({ Ready: 'True' }), 'r1', undefined, start);
+    assert.equal(nodeHealth(node({ Ready: 'Unknown' }), 'r1', first, start + 50_000), first);
+  });
+  it('gives a node that never spoke longer to begin', () => {
+    const never = node({});
+    assert.equal(
+      silentAt(never, nodeHealth(never, undefined, undefined, start + 1000), times),
+      start + 60_000,
+    );
+    const ready = node({ Ready: 'True' });
+    assert.equal(silentAt(ready, nodeHealth(ready, 'r', undefined, start + 1000), times), start + 41_000);
+  });
+});
+
+describe('unknownConditions', () => {
+  it('turns what is known into unknown, once', () => {
+    const result = unknownConditions(node({ Ready: 'True', NetworkUnavailable: 'False' }), start) ?? [];
+    assert.deepEqual(
+      result.map((c) => `${c.type} ${c.status} ${c.reason ?? ''}`),
+      [
+        'Ready Unknown NodeStatusUnknown',
+        'NetworkUnavailable False ',
+        'MemoryPressure Unknown NodeStatusNeverUpdated',
+        'DiskPressure Unknown NodeStatusNeverUpdated',
+        'PIDPressure Unknown NodeStatusNeverUpdated',
+      ],
+    );
+    const again = { ...node({}), status: { conditions: result } } as unknown as Node;
+    assert.equal(unknownConditions(again, start), undefined);
+  });
+});
+
+describe('desiredTaints', () => {
+  it('follow the conditions', () => {
+    assert.equal(taints(node({ Ready: 'True' })), undefined);
+    assert.deepEqual(taints(node({ Ready: 'False' })), ['not-ready:NoSchedule', 'not-ready:NoExecute']);
+    assert.deepEqual(taints(node({ Ready: 'Unknown' })), ['unreachable:NoSchedule', 'unreachable:NoExecute']);
+    assert.deepEqual(
+      taints(node({ Ready: 'True', MemoryPressure: 'True', DiskPressure: 'True', PIDPressure: 'True' })),
+      ['memory-pressure:NoSchedule', 'disk-pressure:NoSchedule', 'pid-pressure:NoSchedule'],
+    );
+    assert.deepEqual(taints(node({ Ready: 'True' }, { unschedulable: true })), ['unschedulable:NoSchedule']);
+  });
+  it('evict nobody while no node at all is healthy', () => {
+    assert.deepEqual(taints(node({ Ready: 'Unknown' }), false), ['unreachable:NoSchedule']);
+  });
+  it('leave what others put there, and take away only their own', () => {
+    const spec = {
+      taints: [
+        { key: 'os', value: 'windows', effect: 'NoSchedule' },
+        { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' },
+        { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' },
+      ],
+    };
+    assert.deepEqual(
+      desiredTaints(node({ Ready: 'True' }, spec), true, start)?.map((t) => t.key),
+      ['os', 'node.kubernetes.io/out-of-service'],
+    );
+  });
+});
+
+describe('evictionTime', () => {
+  const taint = { key: 'k', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' };
+  const key = { key: 'k', operator: 'Exists' };
+  it('is now, later or never', () => {
+    assert.equal(evictionTime([taint], [], start + 7), start + 7);
+    assert.equal(evictionTime([taint], [key], start), undefined);
+    assert.equal(evictionTime([taint], [{ ...key, tolerationSeconds: 300 }], start + 7), start + 300_000);
+    assert.equal(evictionTime([taint], [{ ...key, tolerationSeconds: -1 }], start + 7), start);
+    assert.equal(evictionTime([{ key: 'k', effect: 'NoSchedule' }], [], start), undefined);
+  });
+  it('is that of the shortest toleration', () => {
+    const other = { ...taint, key: 'j' };
+    const tolerations = [
+      { ...key, tolerationSeconds: 300 },
+      { key: 'j', operator: 'Exists', tolerationSeconds: 30 },
+    ];
+    assert.equal(evictionTime([taint, other], tolerations, start), start + 30_000);
+  });
+});

@@ -4,9 +4,12 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { buildNative } from '../../src/os/native-build.ts';
 import { eventually } from '../harness/eventually.ts';
 import {
+  cacheDir,
   startWindowsRuntime,
   type TestContainer,
   type TestSandbox,
@@ -193,6 +196,44 @@ test('a Go program works', async () => {
 test('a self-contained .NET program works', async () => {
   const result = await shell.exec('C:\\tools\\sarif.exe', '--version');
   assert.match(result.stdout + result.stderr, /5\.7\.0/);
+});
+
+test('UDP sockets take the controls that Go programs give them', async () => {
+  const program = await buildNative(linuxProcesses, cacheDir, {
+    name: 'udp',
+    target: 'windows',
+    source: fileURLToPath(new URL('./programs/udp.c', import.meta.url)),
+    libraries: ['ws2_32'],
+  });
+  const mounts = [{ hostPath: program, containerPath: 'C:\\test\\udp.exe', readonly: true }];
+  const { output } = await run(['C:\\test\\udp.exe'], { mounts });
+  assert.deepEqual(output.split(/\r?\n/).slice(0, 4), [
+    'connreset 0',
+    'netreset 0',
+    'no socket -1',
+    'packet',
+  ]);
+});
+
+test('a container that is stopped as soon as it started ends by its event, not by the end of its grace', async () => {
+  const container = await pod.container('brief', {
+    image: images.empty,
+    command: ['ping', '-t', 'localhost'],
+  });
+  await container.start();
+  const before = performance.now();
+  await container.stop(30);
+  assert.ok(performance.now() - before < 10_000);
+  assert.equal((await container.ended()).code, 0);
+  await container.remove();
+});
+
+test('a program that is killed for memory does not take the node with it', async () => {
+  const hog = 'const all=[];setInterval(()=>all.push(Buffer.alloc(16<<20,1)),10)';
+  const command = ['C:\\Program Files\\nodejs\\node.exe', '-e', hog];
+  const ended = await run(command, { image: images.web, memoryBytes: 128 * 2 ** 20 });
+  assert.notEqual(ended.code, 0);
+  assert.equal((await shell.exec('cmd', '/c', 'exit', '0')).code, 0);
 });
 
 test('a terminal works: prompt, echo and the exit code', async () => {

@@ -26,7 +26,7 @@ import type { WindowsPrograms } from './windows-programs.ts';
 import { bootPrefix, checkRunc } from './wine-boot.ts';
 
 /** Counts up when the way a template is made changes. */
-const recipe = '2';
+const recipe = '3';
 const wineFiles = 'usr/lib/x86_64-linux-gnu/wine';
 export const windowsUsers: readonly string[] = ['ContainerAdministrator', 'ContainerUser'];
 

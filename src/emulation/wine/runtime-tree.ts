@@ -22,9 +22,13 @@ import { neededLibraries } from './elf-needed.ts';
 import type { OnProgress } from './progress.ts';
 
 /** Counts up when the way the tree is made changes: trees of different recipes live side by side. */
-const recipe = '1';
+const recipe = '2';
 const libraries = 'usr/lib/x86_64-linux-gnu';
 const packages = ['wine64', 'catatonit', 'libc-bin'];
+
+/** Where Wine's own DLLs lie, below the root. */
+export const wineDllDir: string = `${libraries}/wine/x86_64-windows`;
+export const wineWinsock = 'ws2_wine';
 
 /** Loaded by name at run time, so no file lists them as needed. */
 const loadedByName = [
@@ -120,6 +124,7 @@ async function makeSmallTree(processes: Processes, from: string, to: string): Pr
   // Wine takes the code page of file names and variables from the locale: C.UTF-8.
   await cp(join(from, 'usr/lib/locale/C.utf8'), join(to, 'usr/lib/locale/C.utf8'), { recursive: true });
   await addZlib(from, to);
+  await addSecondWinsock(to);
   await stripDebugData(processes, join(to, libraries, 'wine/x86_64-windows'));
   await copyLibraries(from, to);
   const loader = await realpath(join(from, libraries, 'ld-linux-x86-64.so.2'));
@@ -140,6 +145,13 @@ async function addZlib(from: string, to: string): Promise<void> {
   dll.fill(0, 64, 96);
   dll.write(builtinMark, 64, 'latin1');
   await writeFile(target, dll);
+}
+
+/** Wine's socket library under a second name, for ours of the first name to forward to (see native/windows/ws2_32.c). */
+async function addSecondWinsock(to: string): Promise<void> {
+  const wine = join(to, libraries, 'wine');
+  await cp(join(wine, 'x86_64-windows/ws2_32.dll'), join(wine, `x86_64-windows/${wineWinsock}.dll`));
+  await cp(join(wine, 'x86_64-unix/ws2_32.so'), join(wine, `x86_64-unix/${wineWinsock}.so`));
 }
 
 /** 744 MB become 262 MB. The mark that tells Wine its own DLLs must survive. */

@@ -61,5 +61,7 @@ export function setVersion(system: RegistryFile, version: WindowsVersion): void 
 
 /** Wine prefers its own program or library of a name unless told otherwise. */
 export function preferOwn(user: RegistryFile, fileNames: Iterable<string>): void {
-  for (const name of fileNames) user.set('Software\\Wine\\DllOverrides', `*${name}`, 'native');
+  for (const name of fileNames) {
+    user.set('Software\\Wine\\DllOverrides', `*${name.replace(/\.dll$/, '')}`, 'native');
+  }
 }

@@ -36,7 +36,7 @@ export async function prepareWindowsEmulation(
 ): Promise<Omit<HandlerConfig, 'stateDir' | 'runc'> & { readonly wineVersion: string }> {
   const { processes, cacheDir, nativeDir, build, onProgress } = options;
   const runtime = await installWineRuntime(options);
-  const programs = await buildWindowsPrograms(processes, cacheDir, nativeDir);
+  const programs = await buildWindowsPrograms(processes, cacheDir, nativeDir, runtime);
   const runc = options.runc === undefined ? {} : { runc: options.runc };
   const template = await installPrefixTemplate({
     processes,

@@ -1,9 +1,11 @@
 // The Windows programs that an emulated node brings itself, compiled from native/windows.
-import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { contentKey } from '../../component-base/content-hash.ts';
 import { buildNative } from '../../os/native-build.ts';
 import type { Processes } from '../../os/processes.ts';
+import { exportsOf, forwardingDefinition } from './pe-exports.ts';
+import { type WineRuntime, wineDllDir, wineWinsock } from './runtime-tree.ts';
 
 /** For the runtime, mounted at /.porthole: the container's first program and the bringer of control events. */
 const runtimePrograms = ['pinit', 'ctrl'];
@@ -49,6 +51,7 @@ export async function buildWindowsPrograms(
   processes: Processes,
   cacheDir: string,
   nativeDir: string,
+  runtime: WineRuntime,
 ): Promise<WindowsPrograms> {
   const build = (name: string, libraries: readonly string[] = []): Promise<string> =>
     buildNative(processes, cacheDir, {
@@ -63,10 +66,31 @@ export async function buildWindowsPrograms(
     const program = await build(source, libraries);
     for (const name of names) system.set(name, program);
   }
+  system.set('ws2_32.dll', await buildWinsock(processes, cacheDir, nativeDir, runtime));
   const key = contentKey([...system].flat());
   const runtimeDir = join(cacheDir, 'wine', `programs-${contentKey(forRuntime)}`);
   await collect(forRuntime, runtimeDir);
   return { runtimeDir, system, key };
+}
+
+/** Our socket library has the functions and ordinals of Wine's, whatever its version. */
+async function buildWinsock(
+  processes: Processes,
+  cacheDir: string,
+  nativeDir: string,
+  runtime: WineRuntime,
+): Promise<string> {
+  const exports = exportsOf(await readFile(join(runtime.root, wineDllDir, 'ws2_32.dll')));
+  const definition = forwardingDefinition('ws2_32.dll', wineWinsock, exports, { WSAIoctl: 'own_WSAIoctl' });
+  const file = join(cacheDir, 'wine', `ws2_32-${contentKey([definition])}.def`);
+  await writeFile(`${file}.${process.pid}`, definition);
+  await rename(`${file}.${process.pid}`, file);
+  return buildNative(processes, cacheDir, {
+    name: 'ws2_32',
+    target: 'windows-dll',
+    source: join(nativeDir, 'windows/ws2_32.c'),
+    extraSources: [file],
+  });
 }
 
 async function collect(files: readonly string[], directory: string): Promise<void> {

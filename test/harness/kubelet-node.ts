@@ -1,5 +1,5 @@
-// One Linux node in this process: API server in memory, containerd and runc for real, Debian's CNI plugins.
-import { mkdirSync, writeFileSync } from 'node:fs';
+// One node in this process, Linux or emulated Windows: API server in memory, containerd and runc for real, Debian's CNI plugins.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,12 +16,22 @@ import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { createLogger, silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
+import { exitCodeFile, parseExitCode } from '../../src/component-helpers/emulated-windows.ts';
+import { windowsVersionOf } from '../../src/component-helpers/windows-image-match.ts';
 import { createCertificateAuthority, issueCertificate } from '../../src/crypto/certificates.ts';
+import { installWindowsHandler } from '../../src/emulation/wine/windows-handler.ts';
 import { loadImage } from '../../src/images/load-image.ts';
-import { busyboxImage, linuxSampleImages, pauseImage } from '../../src/images/sample-images.ts';
+import {
+  busyboxImage,
+  linuxSampleImages,
+  pauseImage,
+  type SampleImage,
+} from '../../src/images/sample-images.ts';
 import { ensureContainerd, removeContainerd } from '../../src/kubelet/containerd/containerd-process.ts';
 import { type Kubelet, startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
+import type { NodeOs } from '../../src/kubelet/node-os/node-os.ts';
+import { createWindowsNodeOs } from '../../src/kubelet/node-os/windows.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { type Cri, createCri } from '../../src/rpc-api/cri.ts';
@@ -84,7 +94,19 @@ const network = (directory: string): object => ({
   ],
 });
 
-async function startRuntime(directory: string) {
+async function startRuntime(directory: string, node: KubeletNodeOptions) {
+  const handler =
+    node.windowsBuild === undefined
+      ? undefined
+      : await installWindowsHandler({
+          processes: linuxProcesses,
+          cacheDir: portholeCache(),
+          nativeDir,
+          build: node.windowsBuild,
+          stateDir: join(directory, 'handler'),
+          node: process.execPath,
+          handlerMain: fileURLToPath(new URL('../../src/emulation/wine/handler-main.ts', import.meta.url)),
+        });
   const host = createLinuxHost();
   const deps = { host, clock: systemClock, log: silentLogger };
   const options = {
@@ -95,18 +117,23 @@ async function startRuntime(directory: string) {
     cniBinDir: '/usr/lib/cni',
     cniConfDir: join(directory, 'net.d'),
     sandboxImage: pauseImage,
+    windowsRuntimeBinary: handler?.binary,
   };
   mkdirSync(options.cniConfDir, { recursive: true });
   writeFileSync(join(options.cniConfDir, '10-test.conflist'), JSON.stringify(network(directory)));
   await ensureContainerd(deps, options);
   const images = await linuxSampleImages({ processes: linuxProcesses, cacheDir: portholeCache(), nativeDir });
-  for (const { file, platform } of images) {
+  for (const { file, platform } of [...images, ...(node.images ?? [])]) {
     await loadImage({ processes: linuxProcesses, address: options.address, file, platform });
   }
   const grpc = createGrpcClient(systemClock, `unix://${options.address}`);
   return {
     host,
     contentRoot: options.root,
+    fullExitCode: async (id: string) => {
+      const file = handler && exitCodeFile(handler.stateDir, id);
+      return file !== undefined && existsSync(file) ? parseExitCode(readFileSync(file, 'utf8')) : undefined;
+    },
     cri: createCri(grpc),
     close: async () => {
       grpc.close();
@@ -116,10 +143,23 @@ async function startRuntime(directory: string) {
   };
 }
 
-export async function startKubeletNode(): Promise<KubeletNode> {
+export interface KubeletNodeOptions {
+  /** An emulated Windows node of this build. */
+  readonly windowsBuild?: number;
+  /** Loaded beside the sandbox image and busybox. */
+  readonly images?: readonly SampleImage[];
+}
+
+function nodeOsOf(build: number | undefined): NodeOs {
+  if (build === undefined) return createLinuxNodeOs({ osImage: 'Linux', kernelVersion: '6' });
+  const { productName, kernelVersion } = windowsVersionOf(build)!;
+  return createWindowsNodeOs({ build, osImage: productName, kernelVersion, emulated: true });
+}
+
+export async function startKubeletNode(options: KubeletNodeOptions = {}): Promise<KubeletNode> {
   const scratch = scratchDirectory('kubelet');
   const directory = scratch.path;
-  const runtime = await startRuntime(directory);
+  const runtime = await startRuntime(directory, options);
   const tls = await certificates();
   const server = await startTestServer();
   const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
@@ -139,7 +179,8 @@ export async function startKubeletNode(): Promise<KubeletNode> {
       informers,
       cri: runtime.cri,
       host: runtime.host,
-      nodeOs: createLinuxNodeOs({ osImage: 'Linux', kernelVersion: '6' }),
+      nodeOs: nodeOsOf(options.windowsBuild),
+      fullExitCode: runtime.fullExitCode,
       nodeName: 'node-1',
       nodeIPs: ['10.1.0.11'],
       paths: { root: join(directory, 'kubelet'), logs: join(directory, 'pod-logs') },

@@ -81,7 +81,7 @@ async function keyValue(
 }
 
 /** Undefined: an optional source that is not there, so there is no variable. */
-async function valueOf(
+async function variableValue(
   input: EnvInput,
   variable: EnvVar,
   lookup: (name: string) => string | undefined,
@@ -109,7 +109,7 @@ export async function containerEnvironment(input: EnvInput): Promise<Environment
   const result: Environment = new Map();
   await addEnvFrom(input, result);
   for (const variable of input.container.env ?? []) {
-    const value = await valueOf(input, variable, (name) => result.get(name) ?? services.get(name));
+    const value = await variableValue(input, variable, (name) => result.get(name) ?? services.get(name));
     // A variable that is set here hides a service's, also for expansion.
     services.delete(variable.name);
     if (value !== undefined) result.set(variable.name, value);

@@ -105,6 +105,6 @@ export async function writeAtomically(
   for (const name of await files.list(target)) {
     if (!name.startsWith('..') && !tops.has(name)) await files.remove(`${target}/${name}`);
   }
-  if (old !== undefined && old.startsWith('..') && !old.includes('/')) await files.remove(`${target}/${old}`);
+  if (old?.startsWith('..') && !old.includes('/')) await files.remove(`${target}/${old}`);
   return true;
 }

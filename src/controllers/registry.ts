@@ -1,6 +1,7 @@
 // All controllers, by upstream's names.
 import type { AnyResource, Controller } from '../controller-runtime/define-controller.ts';
 import { resourcesRead } from '../controller-runtime/wire-events.ts';
+import { clusterRoleAggregationController } from './clusterrole-aggregation-controller.ts';
 import { daemonSetController } from './daemonset-controller.ts';
 import { deploymentController } from './deployment-controller.ts';
 import { endpointsController } from './endpoints-controller.ts';
@@ -14,6 +15,7 @@ import { podGarbageCollectorController } from './pod-garbage-collector-controlle
 import { replicaSetController } from './replicaset-controller.ts';
 import { rootCaCertificatePublisherController } from './root-ca-certificate-publisher-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
+import { statefulSetController } from './statefulset-controller.ts';
 import { taintEvictionController } from './taint-eviction-controller.ts';
 import { ttlAfterFinishedController } from './ttl-after-finished-controller.ts';
 
@@ -33,6 +35,7 @@ export interface ControllersConfig {
 
 export function allControllers(config: ControllersConfig): readonly Controller[] {
   const list = [
+    clusterRoleAggregationController,
     daemonSetController,
     deploymentController,
     endpointSliceController,
@@ -48,6 +51,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     replicaSetController,
     rootCaCertificatePublisherController(config.rootCA),
     serviceAccountController,
+    statefulSetController,
     taintEvictionController(),
     ttlAfterFinishedController,
   ];

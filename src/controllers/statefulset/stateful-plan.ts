@@ -1,0 +1,106 @@
+// The next step of a StatefulSet, as a pure function: what to create and what to delete, in order.
+import type { StatefulSet, StatefulSetStatus } from '../../api/generated/types/apps-v1.ts';
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import {
+  isPodAvailable,
+  isPodReady,
+  isPodTerminal,
+  isPodTerminating,
+} from '../../component-helpers/pod-status.ts';
+import { revisionHashLabel } from '../daemon/revision-history.ts';
+import { omitZeros } from '../workload/omit-zeros.ts';
+import { ordinalOf, startOf } from './stateful-pod.ts';
+
+export interface StatefulView {
+  readonly set: StatefulSet;
+  readonly pods: readonly Pod[];
+  /** Hash of the revision that pods had before the update, and of the one they get. */
+  readonly currentHash: string;
+  readonly updateHash: string;
+  readonly now: number;
+}
+
+export interface StatefulPlan {
+  readonly create: readonly { readonly ordinal: number; readonly hash: string }[];
+  readonly remove: readonly Pod[];
+}
+
+const hashOf = (pod: Pod): string | undefined => pod.metadata.labels?.[revisionHashLabel];
+const replicasOf = (set: StatefulSet): number => set.spec?.replicas ?? 1;
+const partitionOf = (set: StatefulSet): number => set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
+const isRolling = (set: StatefulSet): boolean =>
+  (set.spec?.updateStrategy?.type ?? 'RollingUpdate') === 'RollingUpdate';
+const isParallel = (set: StatefulSet): boolean => set.spec?.podManagementPolicy === 'Parallel';
+const available = (view: StatefulView, pod: Pod): boolean =>
+  !isPodTerminating(pod) && isPodAvailable(pod, view.set.spec?.minReadySeconds ?? 0, view.now);
+
+/** Pods below the partition keep the old revision, also when they are made anew. */
+const hashFor = (view: StatefulView, ordinal: number): string =>
+  isRolling(view.set) && ordinal < startOf(view.set) + partitionOf(view.set)
+    ? view.currentHash
+    : view.updateHash;
+
+export function statefulPlan(view: StatefulView): StatefulPlan {
+  const { set } = view;
+  const first = startOf(set);
+  const end = first + replicasOf(set);
+  const byOrdinal = new Map(view.pods.map((pod) => [ordinalOf(set, pod), pod]));
+  const create: { ordinal: number; hash: string }[] = [];
+  const remove: Pod[] = [];
+  for (let ordinal = first; ordinal < end; ordinal++) {
+    const pod = byOrdinal.get(ordinal);
+    if (pod === undefined) create.push({ ordinal, hash: hashFor(view, ordinal) });
+    else if (isPodTerminal(pod) && !isPodTerminating(pod)) remove.push(pod);
+    else if (isParallel(set) || available(view, pod)) continue;
+    // In order: what comes after waits for this one.
+    if (!isParallel(set)) return { create, remove };
+  }
+  const surplus = view.pods
+    .filter((pod) => ordinalOf(set, pod) >= end || ordinalOf(set, pod) < first)
+    .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
+  if (isParallel(set)) remove.push(...surplus.filter((pod) => !isPodTerminating(pod)));
+  else if (surplus.length > 0) {
+    const [last] = surplus;
+    return { create, remove: last === undefined || isPodTerminating(last) ? remove : [...remove, last] };
+  }
+  if (create.length > 0 || remove.length > 0) return { create, remove };
+  return { create, remove: nextUpdate(view, byOrdinal, end) };
+}
+
+/** One at a time, from the highest, and only while all that were updated work. */
+function nextUpdate(view: StatefulView, byOrdinal: ReadonlyMap<number, Pod>, end: number): Pod[] {
+  const { set } = view;
+  if (!isRolling(set)) return [];
+  for (let ordinal = end - 1; ordinal >= startOf(set) + partitionOf(set); ordinal--) {
+    const pod = byOrdinal.get(ordinal);
+    if (pod === undefined || isPodTerminating(pod)) return [];
+    if (hashOf(pod) !== view.updateHash) return [pod];
+    if (!available(view, pod)) return [];
+  }
+  return [];
+}
+
+export function statefulStatus(
+  view: StatefulView,
+  revisions: { readonly current: string; readonly update: string },
+  collisionCount: number | undefined,
+): StatefulSetStatus {
+  const { set, pods } = view;
+  const alive = pods.filter((pod) => !isPodTerminal(pod));
+  const created = alive.filter((pod) => !isPodTerminating(pod));
+  const updated = created.filter((pod) => hashOf(pod) === view.updateHash).length;
+  const isDone =
+    updated === replicasOf(set) && created.length === replicasOf(set) && created.every(isPodReady);
+  const status: StatefulSetStatus = {
+    observedGeneration: set.metadata.generation,
+    replicas: alive.length,
+    readyReplicas: alive.filter((pod) => isPodReady(pod) && !isPodTerminating(pod)).length,
+    availableReplicas: alive.filter((pod) => available(view, pod)).length,
+    currentReplicas: isDone ? updated : created.filter((pod) => hashOf(pod) === view.currentHash).length,
+    updatedReplicas: updated,
+    currentRevision: isDone ? revisions.update : revisions.current,
+    updateRevision: revisions.update,
+    collisionCount: collisionCount ?? 0,
+  };
+  return omitZeros(status, 'readyReplicas', 'currentReplicas', 'updatedReplicas');
+}

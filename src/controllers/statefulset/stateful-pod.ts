@@ -1,0 +1,69 @@
+// The pods and claims of a StatefulSet: each has its number, its name and its storage.
+import { statefulsets } from '../../api/generated/resources.ts';
+import type { StatefulSet } from '../../api/generated/types/apps-v1.ts';
+import type { PersistentVolumeClaim, Pod } from '../../api/generated/types/core-v1.ts';
+import { controllerReference } from '../../controller-runtime/owner-reference.ts';
+import { revisionHashLabel } from '../daemon/revision-history.ts';
+
+export const podNameLabel = 'statefulset.kubernetes.io/pod-name';
+export const podIndexLabel = 'apps.kubernetes.io/pod-index';
+
+/** -1 for a pod that is not named as one of the set. */
+export function ordinalOf(set: StatefulSet, pod: Pod): number {
+  const prefix = `${set.metadata.name}-`;
+  const text = pod.metadata.name.startsWith(prefix) ? pod.metadata.name.slice(prefix.length) : '';
+  return /^(0|[1-9][0-9]{0,8})$/.test(text) ? Number(text) : -1;
+}
+
+export const startOf = (set: StatefulSet): number => set.spec?.ordinals?.start ?? 0;
+export const claimName = (template: string, podName: string): string => `${template}-${podName}`;
+
+export function statefulPod(set: StatefulSet, ordinal: number, hash: string): Pod {
+  const { name, namespace } = set.metadata;
+  const podName = `${name}-${ordinal}`;
+  const { metadata, spec } = set.spec!.template;
+  const templates = set.spec?.volumeClaimTemplates ?? [];
+  const own = new Set(templates.map((template) => template.metadata.name));
+  const volumes = [
+    ...(spec?.volumes ?? []).filter((volume) => !own.has(volume.name)),
+    ...templates.map((template) => ({
+      name: template.metadata.name,
+      persistentVolumeClaim: { claimName: claimName(template.metadata.name, podName), readOnly: false },
+    })),
+  ];
+  const { serviceName } = set.spec ?? {};
+  return {
+    metadata: {
+      name: podName,
+      namespace,
+      labels: {
+        ...metadata?.labels,
+        [revisionHashLabel]: hash,
+        [podNameLabel]: podName,
+        [podIndexLabel]: String(ordinal),
+      },
+      ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations }),
+      ...(metadata?.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
+      ownerReferences: [controllerReference(statefulsets, set)],
+    },
+    spec: {
+      ...(spec ?? { containers: [] }),
+      hostname: podName,
+      ...(serviceName === undefined || serviceName === '' ? {} : { subdomain: serviceName }),
+      ...(volumes.length === 0 ? {} : { volumes }),
+    },
+  };
+}
+
+/** The claims of one pod; they outlive it. */
+export function claimsOf(set: StatefulSet, podName: string): PersistentVolumeClaim[] {
+  return (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
+    ...template,
+    metadata: {
+      ...template.metadata,
+      name: claimName(template.metadata.name, podName),
+      namespace: set.metadata.namespace,
+      labels: { ...template.metadata.labels, ...set.spec?.selector.matchLabels },
+    },
+  }));
+}

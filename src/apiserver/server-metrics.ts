@@ -2,6 +2,7 @@
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { isLongRunning } from './filters/max-in-flight.ts';
 import type { RequestContext } from './request-context.ts';
+import type { RequestInfo } from './request-info.ts';
 
 const durationBuckets: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
@@ -19,7 +20,12 @@ export const scopeOf = (context: RequestContext): string => {
   return info.namespace !== '' ? 'namespace' : 'cluster';
 };
 
-export function serverMetrics(metrics: MetricsRegistry): ServerMetrics {
+const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+export function serverMetrics(
+  metrics: MetricsRegistry,
+  isServed: (info: RequestInfo) => boolean,
+): ServerMetrics {
   const labels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
   const total = metrics.counter(
     'apiserver_request_total',
@@ -42,11 +48,15 @@ export function serverMetrics(metrics: MetricsRegistry): ServerMetrics {
       const { info } = context;
       if (info === undefined) return;
       // Paths and names of clients are no labels: they would never end.
-      const known = info.isResource && status !== 404;
+      const known = info.isResource && isServed(info);
       const values = {
         component: 'apiserver',
         dry_run: context.request.url.includes('dryRun=All') ? 'All' : '',
-        verb: info.isResource ? info.verb.toUpperCase() : context.request.method,
+        verb: known
+          ? info.verb.toUpperCase()
+          : methods.includes(context.request.method)
+            ? context.request.method
+            : 'other',
         group: known ? info.group : '',
         version: known ? info.version : '',
         resource: known ? info.resource : '',

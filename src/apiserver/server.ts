@@ -60,7 +60,11 @@ const noHandlers: RestStorage = new Map();
 
 export function createApiServer(config: ApiServerConfig): ApiServer {
   const rest = config.restStorage ?? noHandlers;
-  const observed = serverMetrics(config.metrics);
+  const observed = serverMetrics(config.metrics, ({ group, version, resource, subresource }) => {
+    const declaration = config.scheme.resource(group, version, resource);
+    if (declaration === undefined) return false;
+    return subresource === '' || declaration.subresources.some((s) => s.name === subresource);
+  });
   const stores = storesOf(config, rest);
   const deps: EndpointDependencies = {
     scheme: config.scheme,

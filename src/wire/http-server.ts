@@ -169,6 +169,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     }
     const request = new Http2Request(stream, headers);
     started();
+    // A body that nobody reads must not hold the connection's window: as Go's server, the stream is let go.
+    if (!stream.endAfterHeaders)
+      stream.once('finish', () => {
+        if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+      });
     stream.once('close', finished);
     void answer(request).then((response) => {
       try {

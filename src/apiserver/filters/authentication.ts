@@ -24,10 +24,11 @@ export const authenticationFilter =
     try {
       const answer = authenticator.authenticate(request);
       const user = answer instanceof Promise ? await answer : answer;
-      if (user !== undefined) context.user = withAuthenticated(user);
-      else if (request.clientCertificateError !== undefined || !allowAnonymous)
+      const nobody = user === undefined || user.name === anonymousUser.name;
+      // Upstream: a certificate that is not believed is a wrong credential, not a missing one.
+      if (nobody && (request.clientCertificateError !== undefined || !allowAnonymous))
         return errorResponse(unauthorized());
-      else context.user = anonymousUser;
+      context.user = user === undefined ? anonymousUser : withAuthenticated(user);
     } catch (error) {
       if (error instanceof StatusError) return errorResponse(error.code === 401 ? unauthorized() : error);
       throw error;

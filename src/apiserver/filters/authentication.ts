@@ -26,8 +26,8 @@ export const authenticationFilter =
       const user = answer instanceof Promise ? await answer : answer;
       const nobody = user === undefined || user.name === anonymousUser.name;
       // Upstream: a certificate that is not believed is a wrong credential, not a missing one.
-      if (nobody && (request.clientCertificateError !== undefined || !allowAnonymous))
-        return errorResponse(unauthorized());
+      if (nobody && request.clientCertificateError !== undefined) return errorResponse(unauthorized());
+      if (user === undefined && !allowAnonymous) return errorResponse(unauthorized());
       context.user = user === undefined ? anonymousUser : withAuthenticated(user);
     } catch (error) {
       if (error instanceof StatusError) return errorResponse(error.code === 401 ? unauthorized() : error);

@@ -5,16 +5,13 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import { desiredSubsets } from './endpoints/desired-endpoints.ts';
 import { isHeadless, isManaged, selectedPods, servicesOf } from './endpoints/service-pods.ts';
+import { isNamespaceTerminating } from './workload/namespace-terminating.ts';
 import { semanticEqual } from './workload/semantic-equal.ts';
 
 const managedByLabel = 'endpoints.kubernetes.io/managed-by';
 const managedBy = 'endpoint-controller';
 const headlessLabel = 'service.kubernetes.io/headless';
 const overCapacity = 'endpoints.kubernetes.io/over-capacity';
-
-const namespaceIsGoing = (error: unknown): boolean =>
-  isStatusError(error, 'Forbidden') &&
-  (error.status.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating');
 
 export const endpointsController: Controller = defineController({
   name: 'endpoints-controller',
@@ -60,7 +57,7 @@ export const endpointsController: Controller = defineController({
         ? context.write.create(endpoints, next)
         : context.write.update(endpoints, next));
     } catch (error) {
-      if (!namespaceIsGoing(error)) throw error;
+      if (!isNamespaceTerminating(error)) throw error;
     }
     return undefined;
   },

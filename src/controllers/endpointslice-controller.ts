@@ -10,6 +10,7 @@ import {
 } from '../controller-runtime/define-controller.ts';
 import { desiredSlices, managedBy, managedByLabel, serviceNameLabel } from './endpoints/desired-slices.ts';
 import { isManaged, selectedPods, servicesOf } from './endpoints/service-pods.ts';
+import { isNamespaceTerminating } from './workload/namespace-terminating.ts';
 
 const byService = 'endpointsliceService';
 const zoneLabel = 'topology.kubernetes.io/zone';
@@ -54,10 +55,7 @@ export const endpointSliceController: Controller = defineController({
         await context.write.create(endpointslices, slice);
       } catch (error) {
         context.expectations.creationObserved(key);
-        if (isStatusError(error, 'Forbidden') && service.metadata.namespace !== undefined) {
-          const causes = error.status.details?.causes ?? [];
-          if (causes.some((cause) => cause.reason === 'NamespaceTerminating')) return undefined;
-        }
+        if (isNamespaceTerminating(error)) return undefined;
         throw error;
       }
     }

@@ -8,6 +8,7 @@ import { objectKey } from '../../client/cache/object-store.ts';
 import { referenceTo } from '../../client/event-recorder.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerReference, type Owned } from '../../controller-runtime/owner-reference.ts';
+import { isNamespaceTerminating } from './namespace-terminating.ts';
 
 /** A PodTemplateSpec; its metadata has no name. */
 export interface PodTemplate {
@@ -61,11 +62,8 @@ export async function createPod(
     );
     return created;
   } catch (error) {
-    // A namespace that is going away is not the owner's fault.
-    const terminating =
-      isStatusError(error, 'Forbidden') &&
-      error.status.details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') === true;
-    if (!terminating)
+    // That is not the owner's fault.
+    if (!isNamespaceTerminating(error))
       context.events.event(
         aboutOwner(owner),
         'Warning',
@@ -156,6 +154,6 @@ export async function changePods(
     for (let skipped = tried; skipped < change.create; skipped++) expectations.creationObserved(key);
   }
   const failedRemoval = (await removals).find((result) => result.status === 'rejected');
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined && !isNamespaceTerminating(failure)) throw failure;
   if (failedRemoval !== undefined) throw failedRemoval.reason;
 }

@@ -7,12 +7,27 @@
 #include <windows.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <wchar.h>
 
 struct pump {
     HANDLE from, to;
     volatile LONG writing;
+    /* The other end of `to`, when its reader must get one line at a time. */
+    HANDLE paced;
 };
+
+/* Wine's cmd.exe takes all that a pipe holds, runs the first line and forgets the rest. */
+static DWORD next_piece(struct pump *pump, const char *at, DWORD count)
+{
+    if (!pump->paced) return count;
+    for (DWORD available = 1; available;) {
+        if (!PeekNamedPipe(pump->paced, NULL, 0, NULL, &available, NULL)) break;
+        if (available) Sleep(2);
+    }
+    const char *end = memchr(at, '\n', count);
+    return end ? (DWORD)(end - at) + 1 : count;
+}
 
 static DWORD WINAPI pump_thread(void *argument)
 {
@@ -24,7 +39,8 @@ static DWORD WINAPI pump_thread(void *argument)
         char *at = buffer;
         InterlockedExchange(&pump->writing, 1);
         while (count) {
-            if (!WriteFile(pump->to, at, count, &written, NULL) || !written) goto done;
+            DWORD piece = next_piece(pump, at, count);
+            if (!WriteFile(pump->to, at, piece, &written, NULL) || !written) goto done;
             at += written;
             count -= written;
         }
@@ -112,6 +128,20 @@ static void set_temp(void)
     temp[MAX_PATH + 31] = 0;
     SetEnvironmentVariableW(L"TEMP", temp);
     SetEnvironmentVariableW(L"TMP", temp);
+}
+
+static BOOL is_command_shell(const WCHAR *command)
+{
+    WCHAR name[MAX_PATH];
+    BOOL quoted = *command == '"';
+    size_t length = wcscspn(command + quoted, quoted ? L"\"" : L" ");
+    const WCHAR *start = command + quoted, *end = start + length;
+    for (const WCHAR *at = start; at < end; at++) if (*at == '\\' || *at == '/') start = at + 1;
+    length = end - start;
+    if (length >= MAX_PATH) return FALSE;
+    memcpy(name, start, length * sizeof(WCHAR));
+    name[length] = 0;
+    return !_wcsicmp(name, L"cmd") || !_wcsicmp(name, L"cmd.exe");
 }
 
 static void say(const WCHAR *text)
@@ -205,6 +235,8 @@ int main(void)
         pumps[i]->to = i == 0 ? write : given[i];
         theirs[i] = i == 0 ? read : write;
         ours[i] = i == 0 ? write : read;
+        if (i == 0 && is_command_shell(command))
+            DuplicateHandle(GetCurrentProcess(), read, GetCurrentProcess(), &pumps[i]->paced, 0, FALSE, DUPLICATE_SAME_ACCESS);
         SetHandleInformation(ours[i], HANDLE_FLAG_INHERIT, 0);
         SetHandleInformation(given[i], HANDLE_FLAG_INHERIT, 0);
     }

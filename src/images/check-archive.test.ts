@@ -124,6 +124,25 @@ for (const [index, [what, forgery, reason]] of refusals.entries()) {
   });
 }
 
+test('an archive of an older docker is read, and checked as well', async () => {
+  const write = async (name: string, entry: string): Promise<string> => {
+    const file = join(folder, name);
+    const manifest = [{ Config: 'c.json', RepoTags: ['old:1'], Layers: ['1/layer.tar'] }];
+    const files = {
+      'manifest.json': JSON.stringify(manifest),
+      'c.json': JSON.stringify({ os: 'linux', architecture: 'amd64' }),
+      '1/layer.tar': await tarOf({ [entry]: 'x' }),
+    };
+    writeFileSync(file, await tarOf(files));
+    return file;
+  };
+  assert.deepEqual(await checkImageArchive(await write('docker', 'bin/sh')), {
+    names: ['old:1'],
+    platforms: [{ os: 'linux', architecture: 'amd64' }],
+  });
+  await assert.rejects(checkImageArchive(await write('docker-evil', '../x')), /leaves the layer/);
+});
+
 test('more than the allowed bytes or entries are refused', async () => {
   const layer = await tarOf({ a: 'x'.repeat(5000), b: '' });
   const file = await forge('limits', { layer });
@@ -134,7 +153,7 @@ test('more than the allowed bytes or entries are refused', async () => {
 test('a file that is no archive is refused', async () => {
   const file = join(folder, 'text');
   writeFileSync(file, 'hello');
-  await assert.rejects(checkImageArchive(file), /no index\.json|not a readable/);
+  await assert.rejects(checkImageArchive(file), /no image archive|not a readable/);
 });
 
 test("an index is matched to a node's system, and a mismatch says what it offers", () => {

@@ -230,7 +230,7 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
   }
   const root = blobs.get('index.json')?.document;
   const entries = indexEntries(root);
-  if (!entries) throw new ImageError('the archive has no index.json: it is no OCI image archive');
+  if (!entries) return checkDockerStructure(blobs);
   const names = (isObject(root) && Array.isArray(root['manifests']) ? root['manifests'] : [])
     .map((entry: unknown) => (isObject(entry) && isObject(entry['annotations']) ? entry['annotations'] : {}))
     .map(
@@ -241,6 +241,39 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
   const platforms: ImagePlatform[] = [];
   for (const { digest, size } of entries) checkDocument(blobs, digest, size, platforms, 0);
   return { names, platforms };
+}
+
+/** What `docker save` of before version 25 writes: manifest.json names configurations and layers by path. */
+function checkDockerStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
+  const list = blobs.get('manifest.json')?.document;
+  if (!Array.isArray(list) || list.length === 0) {
+    throw new ImageError('the archive has neither index.json nor manifest.json: it is no image archive');
+  }
+  const names: string[] = [];
+  const platforms: ImagePlatform[] = [];
+  for (const value of list as unknown[]) {
+    const image = isObject(value) ? value : {};
+    const tags: unknown[] = Array.isArray(image['RepoTags']) ? image['RepoTags'] : [];
+    names.push(...tags.filter((tag) => typeof tag === 'string'));
+    const config = blobs.get(String(image['Config']))?.document;
+    if (!isObject(config))
+      throw new ImageError('manifest.json names a configuration that is not in the archive');
+    const platform = platformOf(config);
+    const layers: unknown[] = Array.isArray(image['Layers']) ? image['Layers'] : [];
+    for (const layer of layers) {
+      const blob = blobs.get(String(layer));
+      if (!blob) throw new ImageError(`layer ${JSON.stringify(layer)} is not in the archive`);
+      refuseLayer(blob, String(layer), platform.os);
+    }
+    platforms.push(platform);
+  }
+  return { names, platforms };
+}
+
+function refuseLayer(blob: Blob, name: string, os: string): void {
+  if (!blob.refusals) throw new ImageError(`layer ${name} is no tar file`);
+  const refusal = blob.refusals[os === 'windows' ? 'windows' : 'linux'];
+  if (refusal !== undefined) throw new ImageError(`layer ${name.slice(0, 19)}: ${refusal}`);
 }
 
 function blobOf(blobs: ReadonlyMap<string, Blob>, digest: string, size: number, what: string): Blob {
@@ -275,13 +308,9 @@ function checkDocument(
   const layers = document['layers'];
   if (!Array.isArray(layers)) throw new ImageError(`manifest ${digest} has no layers`);
   const platform = platformOf(blobOf(blobs, config.digest, config.size, 'config').document);
-  const os = platform.os === 'windows' ? 'windows' : 'linux';
   for (const value of layers as unknown[]) {
     const layer = descriptorOf(value, 'layer');
-    const blob = blobOf(blobs, layer.digest, layer.size, 'layer');
-    if (!blob.refusals) throw new ImageError(`layer ${layer.digest} is no tar file`);
-    const refusal = blob.refusals[os];
-    if (refusal !== undefined) throw new ImageError(`layer ${layer.digest.slice(0, 19)}: ${refusal}`);
+    refuseLayer(blobOf(blobs, layer.digest, layer.size, 'layer'), layer.digest, platform.os);
   }
   platforms.push(platform);
 }

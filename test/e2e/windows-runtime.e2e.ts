@@ -236,6 +236,15 @@ test('a program that is killed for memory does not take the node with it', async
   assert.equal((await shell.exec('cmd', '/c', 'exit', '0')).code, 0);
 });
 
+test('cmd runs each line of its standard input', async () => {
+  const input = 'echo one\r\nset X=two\r\necho %X%\r\nexit 9\r\n';
+  const where = ['--address', runtime.address, '--namespace', 'k8s.io'];
+  const exec = ['tasks', 'exec', '--exec-id', 'stdin', shell.id, 'cmd'];
+  const { code, stdout } = await linuxProcesses.run('ctr', [...where, ...exec], { input });
+  assert.equal(code, 9);
+  assert.match(stdout.toString(), />one\r\n.*>two\r\n/s);
+});
+
 test('a terminal works: prompt, echo and the exit code', async () => {
   const container = await pod.container('tty', {
     image: images.empty,

@@ -1,6 +1,7 @@
 // What every part of one kubelet shares.
-import type { Pod, Service } from '../api/generated/types/core-v1.ts';
+
 import { pods } from '../api/generated/resources.ts';
+import type { Pod, Service } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { Lister } from '../client/cache/informer.ts';

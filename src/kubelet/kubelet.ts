@@ -16,8 +16,8 @@ import { type KubeletContext, podEvent } from './kubelet-context.ts';
 import type { NodeOs } from './node-os/node-os.ts';
 import { startNodeLease } from './node-status/node-lease.ts';
 import { allocatableNumbers, type NodeFacts } from './node-status/node-object.ts';
-import { runtimeHealth } from './node-status/runtime-health.ts';
 import { startNodeStatusUpdater } from './node-status/node-status-updater.ts';
+import { runtimeHealth } from './node-status/runtime-health.ts';
 import { createObjectCache } from './object-cache.ts';
 import { podUid } from './pod-format.ts';
 import { startPleg } from './pod-lifecycle-event-generator.ts';
@@ -27,6 +27,7 @@ import { createNodeProber } from './prober/node-prober.ts';
 import type { ClusterDns } from './runtime/dns-config.ts';
 import { imageCredentials } from './runtime/image-credentials.ts';
 import { createImagePuller } from './runtime/image-puller.ts';
+import { startLogRotation } from './runtime/log-rotation.ts';
 import { type KubeletServerTls, startKubeletServer } from './server/kubelet-server.ts';
 import { simulatedProber } from './simulated/simulated-prober.ts';
 import { createStatusManager } from './status-manager.ts';
@@ -244,6 +245,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   });
   const status = startNodeStatusUpdater({ client, clock, log, recorder: ctx.recorder, facts, health });
   const stopLease = startNodeLease({ client, clock, log, nodeName });
+  const stopRotation = startLogRotation({
+    files: options.host.files,
+    runtime: options.cri.runtime,
+    clock,
+    log,
+    running: () => all.list().flatMap((w) => w.observed.containers.filter((c) => c.state === 'running')),
+  });
   log.info({ nodeName, port: facts.kubeletPort }, 'kubelet started');
   return {
     port: server?.port ?? 0,
@@ -253,7 +261,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       ctx.prober.stop();
       objects.stop();
       ctx.status.stop();
-      await Promise.all([pleg.stop(), status.stop(), stopLease(), server?.close()]);
+      await Promise.all([pleg.stop(), status.stop(), stopLease(), stopRotation(), server?.close()]);
       await ctx.recorder.flush();
     },
   };

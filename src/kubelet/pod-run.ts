@@ -2,7 +2,7 @@
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { PodSandboxConfig } from '../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
-import { type ObservedContainer, type ObservedPod, latestOf, readySandbox } from './observed-pod.ts';
+import { latestOf, type ObservedContainer, type ObservedPod, readySandbox } from './observed-pod.ts';
 import { containerHash, failureText, findContainer, podText, podUid } from './pod-format.ts';
 import { podCgroup, podCgroupLimits } from './resources/qos.ts';
 import { StartError } from './runtime/image-puller.ts';

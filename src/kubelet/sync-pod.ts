@@ -1,6 +1,6 @@
 // What is to be done for a pod, from what is wanted and what is observed. Pure (upstream: computePodActions).
 import type { Container, Pod } from '../api/generated/types/core-v1.ts';
-import { type ObservedContainer, type ObservedPod, type ObservedSandbox, latestOf } from './observed-pod.ts';
+import { latestOf, type ObservedContainer, type ObservedPod, type ObservedSandbox } from './observed-pod.ts';
 import { type AnyContainer, containerHash, isHostNetwork, isSidecar } from './pod-format.ts';
 
 /** Results of the probes of a running container; undefined: no result yet. */

@@ -61,6 +61,8 @@ export interface KubeletNode {
 }
 
 const nativeDir = fileURLToPath(new URL('../../native', import.meta.url));
+/** One for each test process: tests may run at the same time. */
+const cgroupRoot = `/porthole-kubelet-test-${process.pid}`;
 const day = 86_400_000;
 
 async function certificates(): Promise<{
@@ -137,8 +139,7 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
     cri: createCri(grpc),
     close: async () => {
       grpc.close();
-      await removeContainerd(deps, { ...options, images: true });
-      await host.cgroups?.remove('/porthole-kubelet-test');
+      await removeContainerd(deps, { ...options, images: true, cgroupRoot });
     },
   };
 }
@@ -191,7 +192,7 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
       },
       version: 'v1.36.0',
       contentRoot: runtime.contentRoot,
-      cgroupRoot: '/porthole-kubelet-test',
+      cgroupRoot,
       server: {
         address: '127.0.0.1',
         port: 0,

@@ -13,7 +13,7 @@ export interface ContainerdPaths {
 }
 
 export interface ContainerdDeps {
-  readonly host: Pick<Host, 'files' | 'processes' | 'mounts'>;
+  readonly host: Pick<Host, 'files' | 'processes' | 'mounts' | 'cgroups'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -139,12 +139,12 @@ async function removeShimSockets(deps: ContainerdDeps, state: string): Promise<v
 
 /**
  * Takes everything of this containerd away: daemon, shims, containers, mounts, namespaces, state.
- * Images stay unless `images` is true. Also works when the daemon is dead.
+ * Images stay unless `images` is true; `cgroupRoot`, the node's own, is removed too. Also works when the daemon is dead.
  */
 export async function removeContainerd(
   deps: ContainerdDeps,
   options: Pick<ContainerdOptions, 'root' | 'state' | 'address'> &
-    ContainerdPaths & { readonly images?: boolean },
+    ContainerdPaths & { readonly images?: boolean; readonly cgroupRoot?: string },
 ): Promise<void> {
   await stopContainerd(deps, options);
   const all = await processesWithArgument(deps.host.files, undefined);
@@ -156,6 +156,7 @@ export async function removeContainerd(
   await deps.host.files.remove(options.state);
   await deps.host.files.remove(options.address);
   await deps.host.files.remove(`${options.address}.ttrpc`);
+  if (options.cgroupRoot) await deps.host.cgroups?.remove(options.cgroupRoot);
   if (options.images) await deps.host.files.remove(options.root);
 }
 

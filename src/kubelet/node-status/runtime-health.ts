@@ -2,8 +2,8 @@
 import type { ContainerImage } from '../../api/generated/types/core-v1.ts';
 import type { HostStats } from '../../os/stats.ts';
 import type { KubeletContext } from '../kubelet-context.ts';
-import type { Pleg } from '../pod-lifecycle-event-generator.ts';
 import { failureText } from '../pod-format.ts';
+import type { Pleg } from '../pod-lifecycle-event-generator.ts';
 import type { NodeHealth } from './node-object.ts';
 
 /** Upstream: nodeStatusMaxImages. */

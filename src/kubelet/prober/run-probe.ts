@@ -1,8 +1,8 @@
 // Runs one probe once: a command, an HTTP request, a TCP connection or a gRPC health check.
 import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
 import type { RuntimeService } from '../../rpc-api/cri.ts';
-import { probeGrpcHealth } from '../../wire/probe-grpc.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
+import { probeGrpcHealth } from '../../wire/probe-grpc.ts';
 import { probeHttp } from '../../wire/probe-http.ts';
 import { probeTcp } from '../../wire/probe-tcp.ts';
 import { type AnyContainer, failureText } from '../pod-format.ts';

@@ -1,5 +1,6 @@
 // Ends containers: preStop within the grace period, then the runtime's stop; sidecars last.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { isGrpcError } from '../../wire/grpc-client.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
 import {
   type ObservedContainer,
@@ -8,7 +9,6 @@ import {
   runningContainers,
 } from '../observed-pod.ts';
 import { failureText, findContainer, isSidecar } from '../pod-format.ts';
-import { isGrpcError } from '../../wire/grpc-client.ts';
 import { gracePeriodSeconds } from './container-config.ts';
 import { runHook } from './lifecycle-hooks.ts';
 

@@ -2,7 +2,7 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Image, Mount, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
-import { type ObservedPod, latestOf, readySandbox } from '../observed-pod.ts';
+import { latestOf, type ObservedPod, readySandbox } from '../observed-pod.ts';
 import { type AnyContainer, failureText, podUid } from '../pod-format.ts';
 import type { MountedVolumes } from '../volumes/volume-manager.ts';
 import { containerConfig, imageUserOf } from './container-config.ts';

@@ -2,9 +2,8 @@
 import type { HttpResponse, PullBody } from '../../wire/http-message.ts';
 import { findContainer } from '../pod-format.ts';
 import { type LogOptions, streamLog } from './container-log-stream.ts';
-import { textResponse } from './kubelet-server.ts';
 import { pullBodyOf } from './pull-body.ts';
-import type { RouteInput } from './routes.ts';
+import { type RouteInput, textResponse } from './route.ts';
 
 const isTrue = (text: string | null): boolean => text === 'true' || text === '1';
 

@@ -1,10 +1,9 @@
 // The kubelet's HTTPS server: what the API server asks a node for.
-import { createHttpServer } from '../../wire/http-server.ts';
+
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
-import type { Host } from '../../os/host.ts';
-import type { KubeletContext } from '../kubelet-context.ts';
-import type { PodWorkers } from '../pod-workers.ts';
+import { createHttpServer } from '../../wire/http-server.ts';
 import { authorizeRequest, type KubeletAuthOptions } from './delegated-auth.ts';
+import type { KubeletServerDeps } from './route.ts';
 import { routeRequest } from './routes.ts';
 
 export interface KubeletServerTls extends KubeletAuthOptions {
@@ -14,28 +13,10 @@ export interface KubeletServerTls extends KubeletAuthOptions {
   readonly clientCa: string;
 }
 
-export interface KubeletServerDeps {
-  readonly ctx: KubeletContext;
-  readonly workers: PodWorkers;
-  readonly host: Pick<Host, 'files' | 'stats'>;
-}
-
 export interface KubeletServer {
   readonly port: number;
   close(): Promise<void>;
 }
-
-export const textResponse = (status: number, text: string): HttpResponse => ({
-  status,
-  headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
-  body: Buffer.from(text),
-});
-
-export const jsonResponse = (value: unknown): HttpResponse => ({
-  status: 200,
-  headers: { 'content-type': 'application/json' },
-  body: Buffer.from(JSON.stringify(value)),
-});
 
 export async function startKubeletServer(
   deps: KubeletServerDeps,

@@ -1,19 +1,9 @@
 // Which path of the kubelet's server is answered by what.
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
 import { containerLogs } from './container-logs-handler.ts';
+import { jsonResponse, type KubeletServerDeps, type Route, type RouteInput, textResponse } from './route.ts';
 import { metricsResource, statsSummary } from './stats-handler.ts';
 import { attach, exec, portForward, run } from './streaming-session.ts';
-import { jsonResponse, type KubeletServerDeps, textResponse } from './kubelet-server.ts';
-
-export interface RouteInput {
-  readonly deps: KubeletServerDeps;
-  readonly request: HttpRequest;
-  /** Decoded parts after the first one. */
-  readonly parts: readonly string[];
-  readonly query: URLSearchParams;
-}
-
-type Route = (input: RouteInput) => Promise<HttpResponse>;
 
 function podsOf({ deps }: RouteInput): HttpResponse {
   const items = deps.workers.list().map((w) => {

@@ -3,8 +3,7 @@ import { rfc3339 } from '../../base/clock.ts';
 import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
 import type { HttpResponse } from '../../wire/http-message.ts';
 import { labelContainerName, labelPodName, labelPodNamespace, labelPodUid } from '../pod-format.ts';
-import { jsonResponse, type KubeletServerDeps, textResponse } from './kubelet-server.ts';
-import type { RouteInput } from './routes.ts';
+import { jsonResponse, type KubeletServerDeps, type RouteInput, textResponse } from './route.ts';
 
 interface ContainerUse {
   readonly pod: string;

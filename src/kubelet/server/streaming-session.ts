@@ -3,8 +3,7 @@ import type { HttpResponse } from '../../wire/http-message.ts';
 import { passUpgradeThrough } from '../../wire/upgrade-passthrough.ts';
 import { type ObservedContainer, readySandbox } from '../observed-pod.ts';
 import { failureText } from '../pod-format.ts';
-import { textResponse } from './kubelet-server.ts';
-import type { RouteInput } from './routes.ts';
+import { type RouteInput, textResponse } from './route.ts';
 
 const isTrue = (text: string | null): boolean => text === 'true' || text === '1';
 

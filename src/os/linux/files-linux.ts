@@ -1,7 +1,8 @@
 // Files by node:fs.
+
+import type { BigIntStats, Stats } from 'node:fs';
 import { constants, watch as watchPath } from 'node:fs';
 import * as fs from 'node:fs/promises';
-import type { BigIntStats, Stats } from 'node:fs';
 import type { FileInfo, FileKind, Files, OpenFile } from '../files.ts';
 
 const defaultMaxBytes = 64 << 20;

@@ -1,5 +1,5 @@
 // Links by iproute2: changes through `ip -batch`, facts through `ip -j`.
-import { LinksError, type LinkChange, type LinkInfo, type Links, type RouteInfo } from '../links.ts';
+import { type LinkChange, type LinkInfo, type Links, LinksError, type RouteInfo } from '../links.ts';
 import { type Processes, runOrThrow } from '../processes.ts';
 import { renderLinkChange } from './ip-render.ts';
 

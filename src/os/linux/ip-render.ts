@@ -1,5 +1,5 @@
 // Writes link changes as lines of `ip -batch`; refuses whatever is not a plain name, address or number.
-import { LinksError, type LinkChange, type RouteChange } from '../links.ts';
+import { type LinkChange, LinksError, type RouteChange } from '../links.ts';
 
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$/;
 const addressPattern = /^[0-9A-Fa-f.:]{2,45}(\/[0-9]{1,3})?$/;

@@ -1,7 +1,7 @@
 // hostPath: a file or folder of the node, checked for its type.
 import type { FileKind, Files } from '../../../os/files.ts';
-import { windowsHostPath } from '../windows-host-path.ts';
 import type { VolumePlugin } from '../volume-plugin.ts';
+import { windowsHostPath } from '../windows-host-path.ts';
 
 const expected: Readonly<Record<string, readonly [FileKind, string]>> = {
   Directory: ['directory', 'directory'],

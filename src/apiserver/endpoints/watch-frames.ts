@@ -83,8 +83,24 @@ export function eventFrame(
   const known = event.frames.get(key);
   if (known) return known;
   const frame = storedFrame(format, type, value, first);
+  if (event.frames.size === 0) remember(event);
   event.frames.set(key, frame);
   return frame;
+}
+
+/** Watchers read the same events at about the same time; older frames would only double the memory of the ring. */
+const maxRemembered = 512;
+const remembered: CacheEvent[] = [];
+let oldest = 0;
+
+function remember(event: CacheEvent): void {
+  if (remembered.length < maxRemembered) {
+    remembered.push(event);
+    return;
+  }
+  remembered[oldest]!.frames.clear();
+  remembered[oldest] = event;
+  oldest = (oldest + 1) % maxRemembered;
 }
 
 export function bookmarkFrame(format: FrameFormat, revision: number, initialEventsEnd: boolean): Buffer {

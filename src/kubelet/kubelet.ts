@@ -160,6 +160,7 @@ function createContext(
           objects,
           nodeOs,
           podDir: storage.podDir,
+          hostDrive: `${options.paths.root}/windows-host/c`,
           nodeIPs: options.nodeIPs,
           allocatable,
         }),

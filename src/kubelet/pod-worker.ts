@@ -31,6 +31,23 @@ export interface PodWorkerOptions {
 const keptDead = 2;
 const errorRetryMs = 2000;
 
+/** Everything of a pod that somebody else decides. */
+function wishOf(pod: Pod): string {
+  const { labels, annotations, deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
+  const gates = (pod.spec.readinessGates ?? []).map((g) =>
+    pod.status?.conditions?.find((c) => c.type === g.conditionType),
+  );
+  return JSON.stringify([
+    pod.spec,
+    labels,
+    annotations,
+    deletionTimestamp,
+    deletionGracePeriodSeconds,
+    gates,
+    pod.status?.phase === 'Failed',
+  ]);
+}
+
 export class PodWorker {
   readonly uid: string;
   #pod: Pod;
@@ -77,7 +94,10 @@ export class PodWorker {
   }
 
   update(pod: Pod): void {
+    const before = wishOf(this.#pod);
     this.#pod = pod;
+    // Our own status writes come back as updates; they ask for nothing.
+    if (wishOf(pod) === before) return;
     this.#run.volumesChanged();
     if (pod.metadata.deletionTimestamp !== undefined) this.#shorten(podGraceSeconds(pod));
     this.wake();

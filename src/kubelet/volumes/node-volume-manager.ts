@@ -24,6 +24,8 @@ export interface NodeVolumeManagerDeps {
   readonly objects: ObjectSource;
   readonly nodeOs: NodeOs;
   readonly podDir: (uid: string) => string;
+  /** Folder that is drive C: of an emulated Windows host. */
+  readonly hostDrive: string;
   readonly nodeIPs: readonly string[];
   readonly allocatable: FieldContext['allocatable'];
 }
@@ -98,6 +100,7 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
         clock: deps.clock,
         random: deps.random,
         nodeOs: deps.nodeOs,
+        hostDrive: deps.hostDrive,
         fields: { podIPs, nodeIPs: deps.nodeIPs, allocatable: deps.allocatable },
         token: (audience, seconds) => token(pod, audience, seconds),
       });
@@ -121,7 +124,10 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
     return {
       containerPath: deps.nodeOs.containerPath(mount.mountPath),
       hostPath,
-      readonly: mount.readOnly === true || !found.plugin.writable,
+      readonly:
+        mount.readOnly === true ||
+        !found.plugin.writable ||
+        found.volume.persistentVolumeClaim?.readOnly === true,
       propagation:
         deps.nodeOs.name === 'windows'
           ? 'PROPAGATION_PRIVATE'

@@ -22,6 +22,8 @@ export interface VolumeContext {
   readonly random: Random;
   readonly nodeOs: NodeOs;
   readonly fields: FieldContext;
+  /** Folder that is drive C: of an emulated Windows host. */
+  readonly hostDrive: string;
   readonly token: (audience: string, expirationSeconds: number) => Promise<string>;
 }
 

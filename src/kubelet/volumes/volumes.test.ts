@@ -102,7 +102,7 @@ test('a subPath never leads out of its volume, by dots or by links', async (t) =
 });
 
 test('a host path of an emulated Windows node stays in its own drive folder', () => {
-  assert.equal(windowsHostPath('C:\\Data\\x'), '/var/lib/porthole/windows-host/c/data/x');
-  assert.equal(windowsHostPath('/etc/../../../etc/shadow'), '/var/lib/porthole/windows-host/c/etc/shadow');
-  assert.throws(() => windowsHostPath('D:\\x'));
+  assert.equal(windowsHostPath('/node/c', 'C:\\Data\\x'), '/node/c/data/x');
+  assert.equal(windowsHostPath('/node/c', '/etc/../../../etc/shadow'), '/node/c/etc/shadow');
+  assert.throws(() => windowsHostPath('/node/c', 'D:\\x'));
 });

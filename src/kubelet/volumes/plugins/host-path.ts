@@ -30,7 +30,7 @@ export const hostPath: VolumePlugin = {
     if (path.includes('\0') || path.split(/[\\/]/).includes('..')) {
       throw new Error(`hostPath ${JSON.stringify(path)} must not contain '..' or NUL`);
     }
-    const real = context.nodeOs.name === 'windows' ? windowsHostPath(path) : path;
+    const real = context.nodeOs.name === 'windows' ? windowsHostPath(context.hostDrive, path) : path;
     if (!real.startsWith('/')) throw new Error(`hostPath ${JSON.stringify(path)} is not an absolute path`);
     if ((type ?? '') !== '') await prepare(context.files, real, type!);
     // As upstream's runtimes: what is mounted without a type comes to be as a folder.

@@ -9,7 +9,7 @@ export const persistentVolumeClaim: VolumePlugin = {
   supports: (volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined,
   refreshes: false,
   writable: true,
-  setUp: async ({ client, files, pod, volume, nodeOs }) => {
+  setUp: async ({ client, files, pod, volume, nodeOs, hostDrive }) => {
     const name = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
     const namespace = podNamespace(pod);
     const claim = await client.get(persistentvolumeclaims, { name, namespace });
@@ -23,7 +23,7 @@ export const persistentVolumeClaim: VolumePlugin = {
     if (path.includes('\0') || path.split(/[\\/]/).includes('..')) {
       throw new Error(`the path of PersistentVolume ${volumeName} must not contain '..' or NUL`);
     }
-    const real = nodeOs.name === 'windows' ? windowsHostPath(path) : path;
+    const real = nodeOs.name === 'windows' ? windowsHostPath(hostDrive, path) : path;
     if (persistent.spec?.local && (await files.stat(real)) === undefined) {
       throw new Error(`path "${path}" does not exist`);
     }

@@ -39,6 +39,7 @@ export class WatchBody implements PullBody {
   #cancelBookmark: () => void = () => {};
   /** A frame that did not fit into the last pull. */
   #kept: Buffer | undefined;
+  #drained = false;
 
   constructor(options: WatchBodyOptions) {
     this.#options = options;
@@ -60,33 +61,50 @@ export class WatchBody implements PullBody {
     });
   }
 
-  #fire(): void {
+  readonly #fire = (): void => {
+    this.#drained = false;
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();
-  }
+  };
 
   pull(maxBytes: number): Buffer | undefined | null {
     if (this.#ended) return null;
-    const frames: Buffer[] = [];
-    let size = 0;
-    while (size < maxBytes) {
-      const frame = this.#kept ?? this.#next();
-      this.#kept = undefined;
-      if (frame === undefined) break;
-      if (size > 0 && size + frame.length > maxBytes) {
-        this.#kept = frame;
-        break;
-      }
-      frames.push(frame);
-      size += frame.length;
+    if (this.#drained) {
+      // The last pull saw the end of what there was; the one who waits is woken if there is more.
+      this.#drained = false;
+      return undefined;
     }
-    if (frames.length === 0) {
+    const first = this.#take();
+    if (first === undefined) {
       if (!this.#over) return undefined;
       this.#end();
       return null;
     }
-    return frames.length === 1 ? frames[0]! : Buffer.concat(frames, size);
+    let frames: Buffer[] | undefined;
+    let size = first.length;
+    while (size < maxBytes) {
+      const frame = this.#take();
+      if (frame === undefined) {
+        this.#drained = !this.#over;
+        break;
+      }
+      if (size + frame.length > maxBytes) {
+        this.#kept = frame;
+        break;
+      }
+      frames ??= [first];
+      frames.push(frame);
+      size += frame.length;
+    }
+    return frames === undefined ? first : Buffer.concat(frames, size);
+  }
+
+  #take(): Buffer | undefined {
+    const kept = this.#kept;
+    if (kept === undefined) return this.#next();
+    this.#kept = undefined;
+    return kept;
   }
 
   onReady(callback: () => void): void {
@@ -95,7 +113,7 @@ export class WatchBody implements PullBody {
       queueMicrotask(() => this.#fire());
       return;
     }
-    this.#options.cursor.onEvent(() => this.#fire());
+    this.#options.cursor.onEvent(this.#fire);
   }
 
   close(): void {

@@ -76,16 +76,35 @@ export function eventFrame(
   value: Buffer,
   first: boolean,
 ): Buffer {
-  const { mediaType, form, formVersion } = format.negotiated;
-  if (form === 'Table') return storedFrame(format, type, value, first);
-  const { group, version } = format.declaration;
-  const key = `${type} ${mediaType} ${form} ${formVersion} ${group}/${version}`;
+  if (format.negotiated.form === 'Table') return storedFrame(format, type, value, first);
+  const key = frameKeys(format)[type];
   const known = event.frames.get(key);
   if (known) return known;
   const frame = storedFrame(format, type, value, first);
   if (event.frames.size === 0) remember(event);
   event.frames.set(key, frame);
   return frame;
+}
+
+type FrameKeys = Readonly<Record<WatchType, string>>;
+const keysOf = new WeakMap<FrameFormat, FrameKeys>();
+
+/** Made once for each watcher: building a key for each delivery would cost more than finding the frame. */
+function frameKeys(format: FrameFormat): FrameKeys {
+  const known = keysOf.get(format);
+  if (known) return known;
+  const { mediaType, form, formVersion } = format.negotiated;
+  const { group, version } = format.declaration;
+  const key = (type: WatchType): string => `${type} ${mediaType} ${form} ${formVersion} ${group}/${version}`;
+  const keys: FrameKeys = {
+    ADDED: key('ADDED'),
+    MODIFIED: key('MODIFIED'),
+    DELETED: key('DELETED'),
+    BOOKMARK: '',
+    ERROR: '',
+  };
+  keysOf.set(format, keys);
+  return keys;
 }
 
 /** Watchers read the same events at about the same time; older frames would only double the memory of the ring. */

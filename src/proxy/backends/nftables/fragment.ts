@@ -4,13 +4,28 @@ import { type Backend, type Frontend, frontendKey, type ServiceRules } from '../
 export const table = 'ip porthole-proxy';
 export const masqueradeMark = '0x4000';
 
-export const mapNames = [
-  'services',
-  'nodeports',
+/**
+ * A map of endpoints for each protocol: nft ties the ports in a map's type to one protocol, and a rule that uses the
+ * map then matches that protocol only.
+ */
+export const endpointProtocols = ['tcp', 'udp', 'sctp'] as const;
+export type EndpointProtocol = (typeof endpointProtocols)[number];
+const endpointKinds = [
   'endpoints',
   'nodeport-endpoints',
   'inside-endpoints',
   'nodeport-inside-endpoints',
+] as const;
+export type EndpointKind = (typeof endpointKinds)[number];
+export type EndpointMapName = `${EndpointProtocol}-${EndpointKind}`;
+
+const endpointMaps: readonly EndpointMapName[] = endpointProtocols.flatMap((protocol) =>
+  endpointKinds.map((kind): EndpointMapName => `${protocol}-${kind}`),
+);
+
+const otherMaps = [
+  'services',
+  'nodeports',
   'no-endpoints',
   'no-nodeport-endpoints',
   'cluster-ips',
@@ -18,7 +33,9 @@ export const mapNames = [
   'allowed',
   'hairpin',
 ] as const;
-export type MapName = (typeof mapNames)[number];
+export type OtherMapName = (typeof otherMaps)[number];
+export type MapName = OtherMapName | EndpointMapName;
+export const mapNames: readonly MapName[] = [...otherMaps, ...endpointMaps];
 
 export interface Fragment {
   /** Value '' for a set. */
@@ -50,9 +67,9 @@ class Builder {
   }
 }
 
-/** Shared chains are named by what they do: `[n]<kind><endpoints>[-<inside endpoints>]`. */
+/** Shared chains are named by what they do: `<place>-<protocol>-<kind>-<endpoints>[-<inside endpoints>]`. */
 function sharedChain(frontend: Frontend): string {
-  const place = frontend.ip === undefined ? 'nodeport' : 'service';
+  const place = `${frontend.ip === undefined ? 'nodeport' : 'service'}-${frontend.protocol}`;
   const count = frontend.backends.length;
   if (frontend.source !== 'local') return `${place}-${frontend.source}-${count}`;
   return `${place}-local-${count}-${frontend.insideBackends.length}`;
@@ -60,15 +77,19 @@ function sharedChain(frontend: Frontend): string {
 
 /** The rules of a shared chain, from its name. */
 export function rulesOfSharedChain(name: string, clusterCIDR: string): string[] {
-  const match = /^(service|nodeport)-(cluster|external|local)-([0-9]+)(?:-([0-9]+))?$/.exec(name);
+  const match = /^(service|nodeport)-(tcp|udp|sctp)-(cluster|external|local)-([0-9]+)(?:-([0-9]+))?$/.exec(
+    name,
+  );
   if (match === null) throw new Error(`${name} is not the name of a shared chain`);
   const prefix = match[1] === 'nodeport' ? 'nodeport-' : '';
-  const key = match[1] === 'nodeport' ? 'meta l4proto . th dport' : 'ip daddr . meta l4proto . th dport';
+  const protocol = match[2]!;
+  const portKey = `meta l4proto . ${protocol} dport`;
+  const key = match[1] === 'nodeport' ? portKey : `ip daddr . ${portKey}`;
   const dnat = (map: string, count: number): string =>
-    `dnat ip to ${key} . numgen random mod ${count} map @${prefix}${map}`;
-  const count = Number(match[3]);
-  const inside = Number(match[4] ?? 0);
-  switch (match[2]) {
+    `dnat ip to ${key} . numgen random mod ${count} map @${protocol}-${prefix}${map}`;
+  const count = Number(match[4]);
+  const inside = Number(match[5] ?? 0);
+  switch (match[3]) {
     case 'cluster':
       return [`ip saddr != ${clusterCIDR} ${mark}`, dnat('endpoints', count)];
     case 'external':
@@ -162,9 +183,17 @@ function addFrontend(builder: Builder, frontend: Frontend, service: string, cont
   builder.put(verdicts, key, `goto ${chain}`);
   const prefix = isNodePort ? 'nodeport-' : '';
   for (const [i, backend] of frontend.backends.entries())
-    builder.put(`${prefix}endpoints`, `${key} . ${i}`, `${backend.ip} . ${backend.port}`);
+    builder.put(
+      `${frontend.protocol}-${prefix}endpoints`,
+      `${key} . ${i}`,
+      `${backend.ip} . ${backend.port}`,
+    );
   for (const [i, backend] of frontend.insideBackends.entries())
-    builder.put(`${prefix}inside-endpoints`, `${key} . ${i}`, `${backend.ip} . ${backend.port}`);
+    builder.put(
+      `${frontend.protocol}-${prefix}inside-endpoints`,
+      `${key} . ${i}`,
+      `${backend.ip} . ${backend.port}`,
+    );
 }
 
 export function fragmentOf(rules: ServiceRules, context: FragmentContext): Fragment {

@@ -1,7 +1,7 @@
 // Applies rules of services to the node's packet filter: what changed, in one transaction, without reading back.
 import type { Logger } from '../../../component-base/logger.ts';
 import type { PacketFilter } from '../../../os/packet-filter.ts';
-import { type ServiceRules, frontendKey } from '../../rule-set.ts';
+import { frontendKey, type ServiceRules } from '../../rule-set.ts';
 import { type Fragment, type FragmentContext, fragmentOf } from './fragment.ts';
 import { diffElements, type ElementChange, renderChange, renderTable } from './render.ts';
 

@@ -1,9 +1,11 @@
 // The text of the whole table, and of the change from one state of a service to the next: pure.
 import {
+  type EndpointMapName,
   type Fragment,
   type MapName,
   mapNames,
   masqueradeMark,
+  type OtherMapName,
   rulesOfSharedChain,
   table,
 } from './fragment.ts';
@@ -11,20 +13,9 @@ import {
 const key = 'ip daddr . meta l4proto . th dport';
 const nodePortKey = 'meta l4proto . th dport';
 
-/**
- * `typeof` only lends the types of its expressions (an index has none of its own), here with `tcp dport` for
- * `th dport`: nft 1.0.6 can't read `th` back from the kernel, and would refuse every later rule that uses the map.
- */
-const typeKey = 'ip daddr . meta l4proto . tcp dport';
-const nodePortTypeKey = 'meta l4proto . tcp dport';
-
-const mapTypes: Readonly<Record<MapName, string>> = {
+const otherMapTypes: Readonly<Record<OtherMapName, string>> = {
   services: 'map services { type ipv4_addr . inet_proto . inet_service : verdict',
   nodeports: 'map nodeports { type inet_proto . inet_service : verdict',
-  endpoints: `map endpoints { typeof ${typeKey} . numgen random mod 2 : ip daddr . tcp dport`,
-  'nodeport-endpoints': `map nodeport-endpoints { typeof ${nodePortTypeKey} . numgen random mod 2 : ip daddr . tcp dport`,
-  'inside-endpoints': `map inside-endpoints { typeof ${typeKey} . numgen random mod 2 : ip daddr . tcp dport`,
-  'nodeport-inside-endpoints': `map nodeport-inside-endpoints { typeof ${nodePortTypeKey} . numgen random mod 2 : ip daddr . tcp dport`,
   'no-endpoints': 'map no-endpoints { type ipv4_addr . inet_proto . inet_service : verdict',
   'no-nodeport-endpoints': 'map no-nodeport-endpoints { type inet_proto . inet_service : verdict',
   'cluster-ips': 'set cluster-ips { type ipv4_addr',
@@ -32,6 +23,20 @@ const mapTypes: Readonly<Record<MapName, string>> = {
   allowed: 'set allowed { type ipv4_addr . inet_proto . inet_service . ipv4_addr; flags interval',
   hairpin: 'set hairpin { type ipv4_addr . ipv4_addr',
 };
+
+/**
+ * `typeof` lends the types of its expressions (an index has none of its own). With `th dport` nft 1.0.6 can't read the map
+ * back from the kernel and refuses every later rule that uses it; with a protocol's own port, it can.
+ */
+function endpointMapType(name: EndpointMapName): string {
+  const protocol = name.slice(0, name.indexOf('-'));
+  const portKey = `meta l4proto . ${protocol} dport`;
+  const key = name.includes('nodeport') ? portKey : `ip daddr . ${portKey}`;
+  return `map ${name} { typeof ${key} . numgen random mod 2 : ip daddr . ${protocol} dport`;
+}
+
+const isOtherMap = (name: MapName): name is OtherMapName => name in otherMapTypes;
+const mapType = (name: MapName): string => (isOtherMap(name) ? otherMapTypes[name] : endpointMapType(name));
 
 /** Base chains. Where each hooks in is as in kube-proxy's nftables mode. */
 const baseChains = `
@@ -96,7 +101,7 @@ export function renderTable(fragments: Iterable<Fragment>, clusterCIDR: string):
   const maps = mapNames.map((name) => {
     const entries = [...elements.get(name)!];
     const list = entries.length === 0 ? '' : `\n  elements = { ${entries.map(elementText).join(',\n')} }`;
-    return `  ${mapTypes[name]}${list}\n  }`;
+    return `  ${mapType(name)}${list}\n  }`;
   });
   const own = [...chains].map(([name, rules]) => `  chain ${name} {\n${rules.join('\n')}\n  }`);
   const affinity = [...sets].map(([name, seconds]) => `  ${setDefinition(name, seconds)}`);

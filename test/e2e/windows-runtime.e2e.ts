@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { loadImage } from '../../src/images/load-image.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { buildNative } from '../../src/os/native-build.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -15,7 +16,13 @@ import {
   type TestSandbox,
   type WindowsRuntime,
 } from '../harness/windows-runtime.ts';
-import { emptyImage, programsImage, testBuilds, webImage } from '../harness/windows-test-images.ts';
+import {
+  emptyImage,
+  linkImage,
+  programsImage,
+  testBuilds,
+  webImage,
+} from '../harness/windows-test-images.ts';
 
 let runtime: WindowsRuntime;
 let pod: TestSandbox;
@@ -289,6 +296,16 @@ test('a mount that leaves drive C: is refused', async () => {
   });
   await assert.rejects(container.start(), /no drive D:/);
   await container.remove();
+});
+
+test("an image whose C: is a link to the machine's root is refused, and shows nothing of it if it gets in", async () => {
+  const image = await linkImage(runtime.directory);
+  await assert.rejects(runtime.load(image), /link "Files" to "\/" is absolute/);
+  const unchecked = { processes: linuxProcesses, address: runtime.address, checked: true };
+  await loadImage({ ...unchecked, ...image });
+  const { output } = await eventually(() => run(['cmd', '/c', 'dir /b C:\\'], { image: image.reference }));
+  assert.match(output, /windows/i);
+  assert.doesNotMatch(output, /etc|proc|work/);
 });
 
 test('stopping a container gives its program CTRL_SHUTDOWN_EVENT and leaves no mounts', async () => {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { prepareWindowsEmulation } from '../../src/emulation/wine/windows-handler.ts';
 import { writeLayer } from '../../src/images/image-tar.ts';
+import { writeImageArchive } from '../../src/images/oci-archive.ts';
 import { fetchNpmProgram } from '../../src/images/npm-program.ts';
 import {
   buildImage,
@@ -55,6 +56,18 @@ export async function emptyImage(): Promise<SampleImage> {
     await writeLayer(layer, windowsBaseEntries, windows);
     return [{ ...noProgram, osVersion, layers: [layer] }];
   });
+  return { reference, file, platform: 'windows/amd64', osVersion };
+}
+
+/** Hostile: its C: and its C:\Windows are links to the machine's own folders. Only an unchecked load lets it in. */
+export async function linkImage(workDir: string): Promise<SampleImage> {
+  const reference = 'porthole.local/test/link-windows:1';
+  const osVersion = windowsOsVersion(20348);
+  const file = join(workDir, 'link.tar');
+  const layers = ['bottom', 'top'].map((name) => join(workDir, `${name}.tar`));
+  await writeLayer(layers[0]!, [{ kind: 'symlink', path: 'Files', target: '/' }]);
+  await writeLayer(layers[1]!, [{ kind: 'directory', path: 'Hives' }]);
+  await writeImageArchive(file, reference, [{ ...noProgram, osVersion, layers }]);
   return { reference, file, platform: 'windows/amd64', osVersion };
 }
 

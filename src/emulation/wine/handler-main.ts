@@ -1,6 +1,7 @@
 // The one-shot behind the runc front: rewrites a bundle before `runc create` and a process before `runc exec`, then ends.
 // Bundled to one small file; it imports nothing that takes time to load.
 import {
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,15 +17,10 @@ import type { OciProcess, OciSpec } from './oci-spec.ts';
 import { type ContainerState, type HandlerConfig, planBundle } from './wine-bundle.ts';
 import { driveC, wineProcess } from './wine-process.ts';
 
-const reader: FolderReader = {
-  names: (path) => {
-    try {
-      return readdirSync(path);
-    } catch {
-      return [];
-    }
-  },
-};
+const isFolder = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+
+const reader: FolderReader = { isFolder, names: (path) => (isFolder(path) ? readdirSync(path) : []) };
 
 /** A name that may be a path component; runc itself refuses others. */
 const validId = /^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/;

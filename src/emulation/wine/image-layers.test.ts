@@ -31,7 +31,7 @@ test('what is no overlay, or names its layers relatively, or is not there, is no
 
 test('a name that is there exactly wins over one in another letter case', () => {
   const folders: Record<string, readonly string[]> = { '/t': ['data'], '/l': ['DATA', 'Other'] };
-  const reader = { names: (path: string) => folders[path] ?? [] };
+  const reader = { isFolder: () => true, names: (path: string) => folders[path] ?? [] };
   const spell = (...parts: string[]): readonly string[] => spellAsOnDisk(reader, ['/t', '/l'], parts);
   assert.deepEqual(spell('DATA'), ['DATA']);
   assert.deepEqual(spell('Data', 'x'), ['data', 'x']);

@@ -1,7 +1,8 @@
 // What a container's root file system consists of, and where names of C: are found in it whatever their letter case. Pure.
 
-/** Reads folders; what is not a folder has no names. */
+/** Reads folders; what is not a folder has no names. A link is no folder: a layer's link would be followed on the host. */
 export interface FolderReader {
+  isFolder(path: string): boolean;
   names(path: string): readonly string[];
 }
 
@@ -43,13 +44,14 @@ function nameIn(reader: FolderReader, folder: string, name: string): string | un
   return names.includes(name) ? name : names.find((other) => lower(other) === lower(name));
 }
 
-/** The folder `parts` below `root`, each part found whatever its letter case. */
+/** The folder `parts` below `root`, each part found whatever its letter case; undefined when one is missing or a link. */
 export function findFolder(reader: FolderReader, root: string, parts: readonly string[]): string | undefined {
   let folder = root;
   for (const part of parts) {
     const name = nameIn(reader, folder, part);
     if (name === undefined) return undefined;
     folder = `${folder}/${name}`;
+    if (!reader.isFolder(folder)) return undefined;
   }
   return folder;
 }

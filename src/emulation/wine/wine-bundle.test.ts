@@ -18,7 +18,15 @@ const folders: Readonly<Record<string, readonly string[]>> = {
   '/t/drive_c': ['windows', 'Users', 'ProgramData'],
   '/t/drive_c/windows': ['system32', 'Temp'],
 };
-const reader: FolderReader = { names: (path) => (Object.hasOwn(folders, path) ? folders[path]! : []) };
+/** Folders with these names; `links` are names that are no folders. */
+const readerOf = (
+  names: (path: string) => readonly string[],
+  links: readonly string[] = [],
+): FolderReader => ({
+  isFolder: (path) => !links.includes(path),
+  names: (path) => (links.includes(path) ? [] : names(path)),
+});
+const reader = readerOf((path) => (Object.hasOwn(folders, path) ? folders[path]! : []));
 const snapshot: SnapshotMount = { layers: ['/s/3/fs', '/s/2/fs'], upper: '/s/4/fs' };
 
 const bindOf = (destination: string, source: string, ...options: string[]): OciMount => ({
@@ -215,7 +223,7 @@ test('users have the names and rights of a Windows container', () => {
 
 test('without a known overlay the mounted root file system is the only layer', () => {
   const plan = planBundle(
-    input({ snapshot: undefined, reader: { names: (path) => (path === '/b/rootfs' ? ['Files'] : []) } }),
+    input({ snapshot: undefined, reader: readerOf((path) => (path === '/b/rootfs' ? ['Files'] : [])) }),
   );
   assert.deepEqual(mountAt(plan, '/wp/drive_c')?.options, [
     'lowerdir=/hw:/b/rootfs/Files:/t/drive_c',
@@ -227,7 +235,7 @@ test('without a known overlay the mounted root file system is the only layer', (
 test('more layers than mount options can name are taken as their merged view', () => {
   const layers = Array.from({ length: 60 }, (_, i) => `/${'long'.repeat(20)}/${i}/fs`);
   const plan = planBundle(
-    input({ snapshot: { layers, upper: '/s/4/fs' }, reader: { names: () => ['Files'] } }),
+    input({ snapshot: { layers, upper: '/s/4/fs' }, reader: readerOf(() => ['Files']) }),
   );
   assert.equal(mountAt(plan, '/wp/drive_c')?.options?.[0], 'lowerdir=/hw:/b/rootfs/Files:/t/drive_c');
 });
@@ -255,9 +263,23 @@ test('a path that climbs stays below C:', () => {
 
 test('a layer path that would add mount options is refused', () => {
   const layers = ['/s/x,upperdir=/etc'];
-  const names = (): readonly string[] => ['Files'];
   assert.throws(
-    () => planBundle(input({ snapshot: { layers, upper: '/s/4/fs' }, reader: { names } })),
+    () => planBundle(input({ snapshot: { layers, upper: '/s/4/fs' }, reader: readerOf(() => ['Files']) })),
     /no path with a comma/,
   );
+});
+
+test("a layer whose folders are links to the host's is not followed", () => {
+  const evil = { layers: ['/s/evil'], upper: '/s/4/fs' };
+  const lowers = (links: readonly string[]): string => {
+    const names = (path: string): readonly string[] =>
+      path.startsWith('/s/evil') ? ['Files', 'Windows', 'System32'] : (folders[path] ?? []);
+    const plan = planBundle(input({ snapshot: evil, reader: readerOf(names, links) }));
+    return (plan.spec.mounts ?? [])
+      .flatMap(({ options = [] }) => options.filter((o) => o.startsWith('lowerdir=')))
+      .join(' ');
+  };
+  assert.equal(lowers(['/s/evil/Files']).includes('evil'), false);
+  assert.equal(lowers(['/s/evil/Files/Windows']).includes('evil/Files/Windows'), false);
+  assert.equal(lowers(['/s/evil/Files/Windows/System32']).includes('evil/Files/Windows/System32'), false);
 });

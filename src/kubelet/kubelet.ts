@@ -196,6 +196,21 @@ function createContext(
   return { ctx, objects };
 }
 
+/** What `kubectl describe node` shows of a start: also what is not real about this node. */
+function announce(ctx: KubeletContext, options: KubeletOptions): void {
+  const about = { kind: 'Node', apiVersion: 'v1', name: options.nodeName, uid: options.nodeName };
+  ctx.recorder.event(about, 'Normal', 'Starting', 'Starting kubelet.');
+  if (options.nodeOs.notice) ctx.recorder.event(about, 'Normal', 'Emulated', options.nodeOs.notice);
+  if (options.simulated) {
+    ctx.recorder.event(
+      about,
+      'Normal',
+      'Simulated',
+      'The containers of this node are simulated: nothing runs.',
+    );
+  }
+}
+
 /** Starts everything; resolves once the node is being registered and pods are being watched. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { client, clock, log, informers, nodeName } = options;
@@ -253,6 +268,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     log,
     running: () => all.list().flatMap((w) => w.observed.containers.filter((c) => c.state === 'running')),
   });
+  announce(ctx, options);
   log.info({ nodeName, port: facts.kubeletPort }, 'kubelet started');
   return {
     port: server?.port ?? 0,

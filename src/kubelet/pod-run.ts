@@ -143,6 +143,8 @@ export class PodRun {
       await this.#createCgroup(pod);
       const config = await this.#sandboxConfig(pod, attempt);
       await ctx.cri.runtime.runPodSandbox(config, this.#handler ?? '');
+      const notice = ctx.nodeOs.sandboxNotice(this.#handler ?? '');
+      if (notice) podEvent(ctx, pod, { type: 'Normal', reason: 'Emulated', message: notice });
       return true;
     } catch (error) {
       podEvent(ctx, pod, {

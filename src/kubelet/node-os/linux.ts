@@ -113,6 +113,8 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
         ? undefined
         : `image operating system "${image.os}" cannot be used on this platform: operating system is not supported`,
     terminatedReason: (reason) => reason,
+    notice: undefined,
+    sandboxNotice: () => undefined,
     hostsFile: '/etc/hosts',
     hasFileModes: true,
     hasMemoryVolumes: true,

@@ -60,6 +60,10 @@ export interface NodeOs {
   imageMismatch(pod: Pod, image: ImagePlatformFacts, handler: string): string | undefined;
   /** The reason that a terminated container shows. */
   terminatedReason(reason: string, exitCode: number): string;
+  /** What is not the real thing on this node, for events; undefined: nothing. */
+  readonly notice: string | undefined;
+  /** The same of one pod's sandbox. */
+  sandboxNotice(handler: string): string | undefined;
   readonly hostsFile: string;
   /** False: defaultMode, mode, fsGroup and ownership have no effect. */
   readonly hasFileModes: boolean;

@@ -211,6 +211,13 @@ export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
     },
     // There is no OOM killer on Windows: a program that gets no memory fails by itself.
     terminatedReason: (reason) => (reason === 'OOMKilled' ? 'Error' : reason),
+    notice: emulated
+      ? `This Windows node is emulated (${options.emulatedOn ?? 'linux, wine'}): its programs run under Wine in Linux containers.`
+      : undefined,
+    sandboxNotice: (handler) =>
+      emulated && handler === windowsRuntimeHandlers.hyperv
+        ? 'Hyper-V isolation is emulated: the pod runs in containers of the same kernel as all others.'
+        : undefined,
     hostsFile: 'C:\\Windows\\System32\\drivers\\etc\\hosts',
     hasFileModes: false,
     hasMemoryVolumes: false,

@@ -75,7 +75,10 @@ async function withReason<T>(reason: string, work: () => Promise<T>): Promise<T>
     return await work();
   } catch (error) {
     if (error instanceof StartError) throw error;
-    throw new StartError(reason, failureText(error), retryMs);
+    // As upstream: the description of a runtime's error, without its code. What was created is seen as
+    // ended at the next look and then waits as every crash does.
+    const text = error instanceof Error ? error.message : String(error);
+    throw new StartError(reason, text, reason === 'RunContainerError' ? 1000 : retryMs);
   }
 }
 

@@ -66,9 +66,15 @@ export function writePull(out: Writable, body: PullBody, onEnd: () => void): () 
   const pump = (): void => {
     for (;;) {
       if (over) return;
-      if (out.destroyed) return finish();
+      if (out.destroyed) {
+        finish();
+        return;
+      }
       const bytes = body.pull(pullBytes);
-      if (bytes === undefined) return body.onReady(pump);
+      if (bytes === undefined) {
+        body.onReady(pump);
+        return;
+      }
       if (bytes === null) {
         finish();
         out.end();

@@ -115,7 +115,10 @@ export class SpdyConnection {
     this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
     while (this.#buffered.length >= 8) {
       const length = this.#buffered.readUInt32BE(4) & 0xffffff;
-      if (length > maxFrameBytes) return this.close();
+      if (length > maxFrameBytes) {
+        this.close();
+        return;
+      }
       if (this.#buffered.length < 8 + length) return;
       const head = this.#buffered.subarray(0, 8);
       const payload = this.#buffered.subarray(8, 8 + length);

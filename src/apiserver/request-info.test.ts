@@ -1,0 +1,43 @@
+// What paths ask for, as upstream's RequestInfoFactory reads them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pathOf, requestInfo } from './request-info.ts';
+
+const read = (line: string): string => {
+  const [method = '', url = ''] = line.split(' ');
+  const at = url.indexOf('?');
+  const info = requestInfo(method, pathOf(url), () => new URLSearchParams(at < 0 ? '' : url.slice(at + 1)));
+  if (!info.isResource) return `${info.verb} ${info.path}`;
+  const resource = info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`;
+  return `${info.verb} ${info.group}/${info.version} ${resource} ns=${info.namespace} name=${info.name}`;
+};
+
+test('requestInfo reads verbs, resources, namespaces and names', () => {
+  const table: readonly (readonly [string, string])[] = [
+    ['GET /api/v1/pods', 'list /v1 pods ns= name='],
+    ['GET /api/v1/pods?watch=true', 'watch /v1 pods ns= name='],
+    ['GET /api/v1/pods?watch=0', 'list /v1 pods ns= name='],
+    ['GET /api/v1/watch/namespaces/x/pods', 'watch /v1 pods ns=x name='],
+    ['GET /api/v1/namespaces/x/pods?fieldSelector=metadata.name%3Dy', 'list /v1 pods ns=x name=y'],
+    ['DELETE /api/v1/namespaces/x/pods', 'deletecollection /v1 pods ns=x name='],
+    ['GET /api/v1/namespaces/x', 'get /v1 namespaces ns=x name=x'],
+    ['PUT /api/v1/namespaces/x/finalize', 'update /v1 namespaces/finalize ns=x name=x'],
+    ['GET /apis/apps/v1/namespaces/x/deployments/d/scale', 'get apps/v1 deployments/scale ns=x name=d'],
+    ['POST /api/v1/namespaces/x/pods/p/exec', 'create /v1 pods/exec ns=x name=p'],
+    ['GET /api/v1/nodes/n/proxy/a/../b', 'get /v1 nodes/proxy ns= name=n'],
+    ['GET /apis/apps/v1', 'get /apis/apps/v1'],
+    ['GET /livez', 'get /livez'],
+  ];
+  for (const [line, expected] of table) assert.equal(read(line), expected, line);
+});
+
+test('requestInfo refuses segments that name nothing, also in a namespace called proxy', () => {
+  for (const path of [
+    '/api/v1/namespaces/proxy/pods/..',
+    '/api/v1/namespaces/x/pods/%2e%2e',
+    '/api/v1/namespaces/a%2Fb/pods',
+    '/api/v1/namespaces/x/pods/a%00',
+    '/apis/proxy/v1/x/../y',
+  ])
+    assert.throws(() => read(`GET ${path}`), /Name parameter invalid/, path);
+});

@@ -1,6 +1,6 @@
 // A containerd of its own with the Windows handler, driven by CRI, for tests of the emulation alone.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build as bundle } from 'esbuild';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
@@ -62,8 +62,8 @@ export interface WindowsRuntime {
   close(): Promise<void>;
 }
 
-/** One for each test process: tests may run at the same time. */
-const cgroupRoot = `/porthole-windows-test-${process.pid}`;
+/** One for each runtime: closing one ends what is in its group. */
+const cgroupRoot = (directory: string): string => `/${basename(directory)}`;
 
 async function bundleHandler(directory: string): Promise<string> {
   const outfile = join(directory, 'handler-main.cjs');
@@ -93,8 +93,20 @@ const cniConfig = (name: string): string =>
     ],
   });
 
+/** Nothing is left behind when it fails half-way. */
 export async function startWindowsRuntime(windowsBuild: number): Promise<WindowsRuntime> {
+  const undo = new AsyncDisposableStack();
+  try {
+    return await start(windowsBuild, undo);
+  } catch (error) {
+    await undo.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(windowsBuild: number, undo: AsyncDisposableStack): Promise<WindowsRuntime> {
   const scratch = scratchDirectory('windows');
+  undo.defer(() => scratch.remove());
   const directory = scratch.path;
   const handler = await installWindowsHandler({
     processes: linuxProcesses,
@@ -118,8 +130,13 @@ export async function startWindowsRuntime(windowsBuild: number): Promise<Windows
   };
   mkdirSync(paths.cniConfDir, { recursive: true });
   writeFileSync(join(paths.cniConfDir, '10-test.conflist'), cniConfig('test'));
+  undo.defer(async () => {
+    await removeContainerd(deps, { ...paths, images: true });
+    await deps.host.cgroups?.remove(cgroupRoot(directory));
+  });
   await ensureContainerd(deps, paths);
   const client = createGrpcClient(systemClock, `unix://${paths.address}`);
+  undo.defer(() => client.close());
   const cri = createCri(client);
   const load = async (image: SampleImage): Promise<void> => {
     await loadImage({ processes: linuxProcesses, address: paths.address, ...image });
@@ -141,12 +158,7 @@ export async function startWindowsRuntime(windowsBuild: number): Promise<Windows
     address: paths.address,
     load,
     sandbox: (name, hostname = name) => sandbox(cri, directory, name, hostname),
-    close: async () => {
-      client.close();
-      await removeContainerd(deps, { ...paths, images: true });
-      await deps.host.cgroups?.remove(cgroupRoot);
-      scratch.remove();
-    },
+    close: () => undo.disposeAsync(),
   };
 }
 
@@ -156,7 +168,7 @@ async function sandbox(cri: Cri, directory: string, name: string, hostname: stri
     metadata: { name, uid: `uid-${name}`, namespace: 'default', attempt: 0 },
     hostname,
     logDirectory,
-    linux: { cgroupParent: `${cgroupRoot}/${name}` },
+    linux: { cgroupParent: `${cgroupRoot(directory)}/${name}` },
   };
   const id = await cri.runtime.runPodSandbox(config, 'runhcs-wcow-process');
   const status = await cri.runtime.podSandboxStatus(id);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { configmaps, events, nodes, secrets } from '../../src/api/generated/resources.ts';
+import { configmaps, events, nodes, pods, secrets } from '../../src/api/generated/resources.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type KubeletNode, startKubeletNode } from '../harness/kubelet-node.ts';
 
@@ -252,6 +252,160 @@ test('probes: a container that is not alive is restarted, one that is not ready 
     said.join('\n'),
   );
   await node.remove('probed');
+});
+
+test('volumes: group of files, host path, fields of the pod, one file of a ConfigMap, read-only', async () => {
+  const hostFolder = join(node.directory, 'host-folder');
+  await node.client.create(configmaps, {
+    metadata: { name: 'one', namespace: 'default' },
+    data: { f: 'text' },
+  });
+  await node.create(
+    'volumes',
+    {
+      restartPolicy: 'Never',
+      securityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 },
+      containers: [
+        sh(
+          [
+            'stat -c "%g" /e',
+            'touch /e/mine && stat -c "%u:%g" /e/mine',
+            'cat /fields/labels /fields/cpu; echo',
+            'cat /one',
+            '(echo x > /ro/f) 2>/dev/null || echo read-only',
+            'cat /host/g',
+            'id -G',
+          ].join('; '),
+          {
+            resources: { limits: { cpu: '1500m' } },
+            volumeMounts: [
+              { name: 'e', mountPath: '/e' },
+              { name: 'fields', mountPath: '/fields' },
+              { name: 'one', mountPath: '/one', subPath: 'f' },
+              { name: 'one', mountPath: '/ro' },
+              { name: 'host', mountPath: '/host' },
+            ],
+          },
+        ),
+      ],
+      initContainers: [
+        {
+          ...sh('echo from-init > /host/g', { volumeMounts: [{ name: 'host', mountPath: '/host' }] }),
+          name: 'init',
+          securityContext: { runAsUser: 0 },
+        },
+      ],
+      volumes: [
+        { name: 'e', emptyDir: {} },
+        { name: 'one', configMap: { name: 'one' } },
+        { name: 'host', hostPath: { path: hostFolder, type: 'DirectoryOrCreate' } },
+        {
+          name: 'fields',
+          projected: {
+            sources: [
+              {
+                downwardAPI: {
+                  items: [
+                    { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+                    {
+                      path: 'cpu',
+                      resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' },
+                    },
+                  ],
+                },
+              },
+            ],
+          },
+        },
+      ],
+    },
+    { labels: { app: 'v' } },
+  );
+  await node.until(
+    'volumes',
+    'ended',
+    (p) => p.status?.phase === 'Succeeded' || p.status?.phase === 'Failed',
+  );
+  const { text } = await node.request('/containerLogs/default/volumes/main');
+  assert.deepEqual(text.split('\n').slice(0, 6), [
+    '2000',
+    '1000:2000',
+    'app="v"1500',
+    'textread-only',
+    'from-init',
+    '1000 2000',
+  ]);
+  await node.create('nohost', {
+    containers: [sh('true', { volumeMounts: [{ name: 'h', mountPath: '/h' }] })],
+    volumes: [{ name: 'h', hostPath: { path: join(hostFolder, 'g'), type: 'Directory' } }],
+  });
+  await eventually(async () =>
+    assert.ok(
+      (await messages('nohost')).some((m) =>
+        m.includes(`hostPath type check failed: ${hostFolder}/g is not a directory`),
+      ),
+    ),
+  );
+  for (const name of ['volumes', 'nohost']) await node.remove(name);
+});
+
+test('an ephemeral container joins a running pod and sees the processes of its target', async () => {
+  await node.create('target', { containers: [sh(`: marker; ${forever}`)] });
+  const pod = await node.until('target', 'runs', (p) => p.status?.phase === 'Running');
+  const debug = {
+    name: 'debug',
+    image,
+    command: ['/bin/sh', '-c', 'grep -l marker /proc/1/cmdline'],
+    targetContainerName: 'main',
+  };
+  await node.client.patch(
+    pods,
+    { name: 'target', namespace: 'default' },
+    { type: 'strategic', body: { spec: { ephemeralContainers: [debug] } } },
+    { subresource: 'ephemeralcontainers' },
+  );
+  const after = await node.until(
+    'target',
+    'was debugged',
+    (p) => p.status?.ephemeralContainerStatuses?.[0]?.state?.terminated !== undefined,
+  );
+  assert.equal(after.status?.ephemeralContainerStatuses?.[0]?.state?.terminated?.exitCode, 0);
+  assert.equal(
+    after.status?.containerStatuses?.[0]?.containerID,
+    pod.status?.containerStatuses?.[0]?.containerID,
+  );
+  await node.remove('target');
+});
+
+test('a pod past its deadline fails, one that asks for more than the node has is refused', async () => {
+  await node.create('late', { activeDeadlineSeconds: 1, containers: [sh(forever)] });
+  const late = await node.until('late', 'failed', (p) => p.status?.phase === 'Failed');
+  assert.equal(late.status?.reason, 'DeadlineExceeded');
+  assert.equal(late.status?.message, 'Pod was active on the node longer than the specified deadline');
+  await node.create('big', { containers: [sh(forever, { resources: { requests: { cpu: '1000' } } })] });
+  const big = await node.until('big', 'failed', (p) => p.status?.phase === 'Failed');
+  assert.equal(big.status?.reason, 'OutOfcpu');
+  assert.match(
+    big.status?.message ?? '',
+    /^Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000, used: \d+, capacity: \d+$/,
+  );
+  for (const name of ['late', 'big']) await node.remove(name);
+});
+
+test('a program killed for memory says OOMKilled, a failing postStart hook ends its container', async () => {
+  await node.create('oom', {
+    restartPolicy: 'Never',
+    containers: [sh('x=a; while true; do x=$x$x; done', { resources: { limits: { memory: '16Mi' } } })],
+  });
+  const oom = await node.until('oom', 'failed', (p) => p.status?.phase === 'Failed');
+  assert.equal(oom.status?.containerStatuses?.[0]?.state?.terminated?.reason, 'OOMKilled');
+  await node.create('hook', {
+    containers: [sh(forever, { lifecycle: { postStart: { exec: { command: ['/bin/false'] } } } })],
+  });
+  await eventually(async () =>
+    assert.ok((await messages('hook')).includes('FailedPostStartHook: PostStartHook failed')),
+  );
+  for (const name of ['oom', 'hook']) await node.remove(name);
 });
 
 test('deletion gives the program its grace, runs preStop before, and leaves nothing', async () => {

@@ -16,15 +16,29 @@ export async function checkedAnswer(response: ApiResponse, about: About): Promis
   throw await refusalOf(response, about);
 }
 
-export async function refusalOf(response: ApiResponse, about: About): Promise<StatusError> {
-  const { body, status } = response;
-  const text = isPullBody(body)
-    ? await readText(body, maxErrorBytes)
-    : body === undefined
-      ? ''
-      : Buffer.isBuffer(body)
-        ? body.toString()
-        : Buffer.concat(body).toString();
+async function textOf({ body }: ApiResponse): Promise<string> {
+  if (body === undefined) return '';
+  if (isPullBody(body)) return readText(body, maxErrorBytes);
+  return Buffer.isBuffer(body) ? body.toString() : Buffer.concat(body).toString();
+}
+
+/** A kubelet that does not switch protocols, as upstream's translator tells it. */
+export async function notUpgraded(response: ApiResponse): Promise<StatusError> {
+  return internalError(new Error(`unable to upgrade connection: ${(await textOf(response)).trim()}`));
+}
+
+/** The same for a client whose bytes are passed through: it gets the kubelet's own words. */
+export async function passedRefusal(response: ApiResponse): Promise<ApiResponse> {
+  return {
+    status: response.status,
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
+    body: Buffer.from(await textOf(response)),
+  };
+}
+
+async function refusalOf(response: ApiResponse, about: About): Promise<StatusError> {
+  const { status } = response;
+  const text = await textOf(response);
   if (status === 400) return badRequest(text);
   if (status === 500) return internalError(new Error(text));
   const suffix = `( ${about.resource} ${about.name})`;

@@ -2,7 +2,6 @@
 import { type BackendTarget, endToEnd, requestBackend } from '../../wire/backend.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
 import { maxBodyBytes } from '../registry/decode-body.ts';
-import type { About } from './backend-errors.ts';
 import { unreachable } from './backend-errors.ts';
 import { passUpgrade } from './upgrade-proxy.ts';
 
@@ -21,7 +20,6 @@ export async function proxyRequest(
   request: ApiRequest,
   target: BackendTarget,
   path: string,
-  about: About,
 ): Promise<ApiResponse> {
   const headers: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(endToEnd(request.headers as Record<string, string | string[]>)))
@@ -31,7 +29,7 @@ export async function proxyRequest(
   if (request.upgrade) {
     for (const [name, value] of Object.entries(request.headers))
       if (value !== undefined && upgradeOnly.test(name)) headers[name] = value;
-    return passUpgrade(request, target, path, about, headers);
+    return passUpgrade(request, target, path, headers);
   }
   const body = await request.readBody(maxBodyBytes);
   try {

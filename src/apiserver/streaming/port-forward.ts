@@ -2,7 +2,7 @@
 import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
 import { acceptWebSocket } from '../../wire/websocket.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
-import { type About, refusalOf, unreachable } from './backend-errors.ts';
+import { notUpgraded, unreachable } from './backend-errors.ts';
 import { hijacked } from './upgrade-proxy.ts';
 
 export const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io';
@@ -11,7 +11,6 @@ export async function tunnelPortForward(
   request: ApiRequest,
   target: BackendTarget,
   path: string,
-  about: About,
 ): Promise<ApiResponse> {
   const answer = await upgradeBackend(target, {
     method: 'POST',
@@ -25,7 +24,7 @@ export async function tunnelPortForward(
   }).catch((error: unknown) => {
     throw unreachable(error);
   });
-  if (!answer.upgraded) throw await refusalOf(answer.response, about);
+  if (!answer.upgraded) throw await notUpgraded(answer.response);
   const { socket, head } = answer;
   const ws = await acceptWebSocket(request, [tunnelProtocol]);
   if (!ws) {

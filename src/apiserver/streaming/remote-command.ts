@@ -3,7 +3,7 @@ import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
 import { SpdyConnection, type SpdyStream } from '../../wire/spdy.ts';
 import { type AcceptedWebSocket, acceptWebSocket } from '../../wire/websocket.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
-import { type About, refusalOf, unreachable } from './backend-errors.ts';
+import { notUpgraded, unreachable } from './backend-errors.ts';
 import { hijacked } from './upgrade-proxy.ts';
 
 export interface RemoteCommandStreams {
@@ -29,7 +29,6 @@ export async function translateRemoteCommand(
   target: BackendTarget,
   path: string,
   streams: RemoteCommandStreams,
-  about: About,
 ): Promise<ApiResponse> {
   const answer = await upgradeBackend(target, {
     method: 'POST',
@@ -43,7 +42,7 @@ export async function translateRemoteCommand(
   }).catch((error: unknown) => {
     throw unreachable(error);
   });
-  if (!answer.upgraded) throw await refusalOf(answer.response, about);
+  if (!answer.upgraded) throw await notUpgraded(answer.response);
   const spdy = new SpdyConnection(answer.socket, answer.head);
   const ws = await acceptWebSocket(request, remoteCommandProtocols);
   if (!ws) {

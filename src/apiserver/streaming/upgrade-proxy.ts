@@ -1,7 +1,7 @@
 // Passes an upgraded connection through: SPDY of old clients, whose bytes the kubelet understands itself.
 import { type BackendTarget, joinSockets, upgradeBackend } from '../../wire/backend.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
-import { type About, refusalOf, unreachable } from './backend-errors.ts';
+import { passedRefusal, unreachable } from './backend-errors.ts';
 
 export const hijacked: ApiResponse = { status: 101, headers: {}, body: undefined, hijacked: true };
 
@@ -19,7 +19,6 @@ export async function passUpgrade(
   request: ApiRequest,
   target: BackendTarget,
   path: string,
-  about: About,
   headers: Readonly<Record<string, string | readonly string[]>> = upgradeHeaders(request),
 ): Promise<ApiResponse> {
   const { socket, head } = request.upgrade!;
@@ -29,7 +28,7 @@ export async function passUpgrade(
     },
   );
   // A backend that does not switch must not get the connection: its next request would pass for the API server's.
-  if (!answer.upgraded) throw await refusalOf(answer.response, about);
+  if (!answer.upgraded) return passedRefusal(answer.response);
   socket.write(answer.rawHead);
   if (answer.head.length > 0) socket.write(answer.head);
   if (head.length > 0) answer.socket.write(head);

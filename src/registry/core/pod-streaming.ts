@@ -123,11 +123,11 @@ export const createPodRemoteCommand = (
       throw badRequest('you must specify at least 1 of stdin, stdout, stderr');
     if (!http.upgrade) throw notUpgradable();
     const path = `${kubeletPath(verb, request.namespace, request.name, container)}?${out.toString()}`;
-    if (!isWebSocketRequest(http)) return passUpgrade(http, target, path, about(request));
+    if (!isWebSocketRequest(http)) return passUpgrade(http, target, path);
     const offered = offeredProtocols(http);
     if (offered.length > 0 && !offered.some((p) => remoteCommandProtocols.includes(p)))
       throw badRequest(`unable to upgrade: no supported protocol in ${offered.join(', ')}`);
-    return translateRemoteCommand(http, target, path, streams, about(request));
+    return translateRemoteCommand(http, target, path, streams);
   },
 });
 
@@ -144,7 +144,7 @@ export const createPodPortForward = (connection: KubeletConnection): RestHandler
     const path = kubeletPath('portForward', request.namespace, request.name);
     const full = ports.length === 0 ? path : `${path}?${ports.map((p) => `port=${p}`).join('&')}`;
     if (isWebSocketRequest(http) && offeredProtocols(http).includes(tunnelProtocol))
-      return tunnelPortForward(http, target, full, about(request));
-    return passUpgrade(http, target, full, about(request));
+      return tunnelPortForward(http, target, full);
+    return passUpgrade(http, target, full);
   },
 });

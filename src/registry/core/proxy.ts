@@ -36,16 +36,13 @@ const backend = (scheme: 'http' | 'https', host: string, port: number): BackendT
   ...(scheme === 'https' ? { tls: { verify: false } } : {}),
 });
 
-const forward = (request: RestRequest, target: BackendTarget, resource: string) =>
-  proxyRequest(request.context.request, target, pathAfterProxy(request.context.request.url), {
-    resource,
-    name: request.name,
-  });
+const forward = (request: RestRequest, target: BackendTarget) =>
+  proxyRequest(request.context.request, target, pathAfterProxy(request.context.request.url));
 
 export const createNodeProxy = (connection: KubeletConnection): RestHandler => ({
   async connect(request) {
     const { name } = splitProxyName(request.name);
-    return forward(request, await kubeletOf(request, name, connection), 'nodes');
+    return forward(request, await kubeletOf(request, name, connection));
   },
 });
 
@@ -65,7 +62,7 @@ export const podProxy: RestHandler = {
     const number = port === '' ? firstPort(pod) : Number(port);
     if (!Number.isInteger(number) || number < 1 || number > 65_535)
       throw badRequest(`invalid port ${JSON.stringify(port)}`);
-    return forward(request, backend(scheme, ip, number), 'pods');
+    return forward(request, backend(scheme, ip, number));
   },
 };
 
@@ -113,6 +110,6 @@ export const createServiceProxy = (pick: (below: number) => number): RestHandler
     const { scheme, name, port } = splitProxyName(request.name);
     const endpoint = endpointOf(request, name, port, pick);
     assertProxyable(endpoint.ip);
-    return forward(request, backend(scheme, endpoint.ip, endpoint.port), 'services');
+    return forward(request, backend(scheme, endpoint.ip, endpoint.port));
   },
 });

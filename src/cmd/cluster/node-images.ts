@@ -28,14 +28,26 @@ interface Target extends NodeRecord {
 function targetsOf(where: Where): Target[] {
   const paths = clusterPaths(where.home, where.name);
   const state = readClusterState(paths);
-  if (!state) throw new Error(`there is no cluster ${JSON.stringify(where.name)}; make it with: porthole up --name ${where.name}`);
-  if (state.runtime !== 'containerd') throw new Error(`cluster ${JSON.stringify(where.name)} has the simulated runtime: it needs no images`);
-  return state.nodes.map((node) => ({ ...node, address: nodeLayout(paths.node(node.name)).containerdSocket }));
+  if (!state)
+    throw new Error(
+      `there is no cluster ${JSON.stringify(where.name)}; make it with: porthole up --name ${where.name}`,
+    );
+  if (state.runtime !== 'containerd')
+    throw new Error(`cluster ${JSON.stringify(where.name)} has the simulated runtime: it needs no images`);
+  return state.nodes.map((node) => ({
+    ...node,
+    address: nodeLayout(paths.node(node.name)).containerdSocket,
+  }));
 }
 
 /** Why no platform of the image runs on the node; undefined when one does. */
-export function reasonAgainst(image: CheckedImage, node: Pick<NodeRecord, 'os' | 'windowsBuild'>): string | undefined {
-  const sameSystem = image.platforms.filter((platform) => platform.os === node.os && platform.architecture === 'amd64');
+export function reasonAgainst(
+  image: CheckedImage,
+  node: Pick<NodeRecord, 'os' | 'windowsBuild'>,
+): string | undefined {
+  const sameSystem = image.platforms.filter(
+    (platform) => platform.os === node.os && platform.architecture === 'amd64',
+  );
   if (sameSystem.length === 0) {
     return `it is for ${image.platforms.map((platform) => `${platform.os}/${platform.architecture}`).join(', ') || 'no known platform'}, the node is ${node.os}/amd64`;
   }
@@ -56,8 +68,11 @@ export interface LoadArchive extends Where {
 
 /** Throws when the archive is broken or hostile, or when no node can run what is in it. */
 export async function loadArchive(options: LoadArchive, progress: Progress): Promise<NodeImage[]> {
-  const targets = targetsOf(options).filter((node) => options.node === undefined || node.name === options.node);
-  if (targets.length === 0) throw new Error(`cluster ${JSON.stringify(options.name)} has no node ${JSON.stringify(options.node)}`);
+  const targets = targetsOf(options).filter(
+    (node) => options.node === undefined || node.name === options.node,
+  );
+  if (targets.length === 0)
+    throw new Error(`cluster ${JSON.stringify(options.name)} has no node ${JSON.stringify(options.node)}`);
   const image = await progress.step('the archive is sound', () => checkImageArchive(options.archive));
   const loaded: NodeImage[] = [];
   const refusals: string[] = [];
@@ -76,13 +91,23 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
 }
 
 const fits = (image: SampleImage, node: NodeRecord): boolean =>
-  image.platform.startsWith(`${node.os}/`) && (node.os === 'linux' || matchWindowsImage(node.windowsBuild ?? 0, image.osVersion).fits);
+  image.platform.startsWith(`${node.os}/`) &&
+  (node.os === 'linux' || matchWindowsImage(node.windowsBuild ?? 0, image.osVersion).fits);
 
-export async function buildSamples(where: Where & { readonly cache: string }, progress: Progress): Promise<NodeImage[]> {
+export async function buildSamples(
+  where: Where & { readonly cache: string },
+  progress: Progress,
+): Promise<NodeImage[]> {
   const targets = targetsOf(where);
   const windowsBuilds = [...new Set(targets.flatMap((node) => node.windowsBuild ?? []))];
   const images = await progress.step('sample images are built', (detail) =>
-    sampleImages({ processes: linuxProcesses, cacheDir: where.cache, nativeDir: nativeDir(), windowsBuilds, onProgress: detail }),
+    sampleImages({
+      processes: linuxProcesses,
+      cacheDir: where.cache,
+      nativeDir: nativeDir(),
+      windowsBuilds,
+      onProgress: detail,
+    }),
   );
   return progress.step('sample images are loaded', async (detail) => {
     const loaded: NodeImage[] = [];
@@ -101,7 +126,15 @@ export async function buildSamples(where: Where & { readonly cache: string }, pr
 export async function listImages(where: Where): Promise<NodeImage[]> {
   const lists = await Promise.all(
     targetsOf(where).map(async (node) => {
-      const text = await runOrThrow(linuxProcesses, 'ctr', ['--address', node.address, '--namespace', 'k8s.io', 'images', 'ls', '-q']);
+      const text = await runOrThrow(linuxProcesses, 'ctr', [
+        '--address',
+        node.address,
+        '--namespace',
+        'k8s.io',
+        'images',
+        'ls',
+        '-q',
+      ]);
       const names = text.split('\n').filter((name) => name !== '' && !name.startsWith('sha256:'));
       return names.map((image) => ({ node: node.name, image }));
     }),

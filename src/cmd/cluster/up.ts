@@ -176,7 +176,8 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
     }
   };
   await progress.step('API server, controllers, scheduler, DNS', async () => {
-    if (!running('server')) start('server', serverArguments({ paths, gateway, port, topology: options.topology }));
+    if (!running('server'))
+      start('server', serverArguments({ paths, gateway, port, topology: options.topology }));
     // Agents start beside the server and wait for it: their containerd takes the same time as it does.
     startAgents();
     await waitForServer(

@@ -32,7 +32,10 @@ function lsCommand(): Command {
     .option('--name <name>', 'name of the cluster', 'default')
     .action(async (flags: { name: string }) => {
       const images = await listImages({ name: flags.name, home: portholeHome() });
-      printTable(['NODE', 'IMAGE'], images.map((one) => [one.node, one.image]));
+      printTable(
+        ['NODE', 'IMAGE'],
+        images.map((one) => [one.node, one.image]),
+      );
     });
 }
 

@@ -1,4 +1,6 @@
 // porthole server: a control plane alone, in the foreground.
+
+import { pathToFileURL } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
@@ -6,7 +8,6 @@ import { type ServerComponent, startServer } from '../compose/compose-server.ts'
 import { podRouterComponent } from '../compose/pod-router-component.ts';
 import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
 import { entryFile, isBundled } from '../setup/package-root.ts';
-import { pathToFileURL } from 'node:url';
 
 interface Flags {
   readonly dataDir: string;
@@ -61,7 +62,13 @@ export function serverCommand(): Command {
 const podRouter = ({ clusterCidr, podRoutes, serviceClusterIpRange }: Flags): ServerComponent[] =>
   podRoutes === undefined
     ? []
-    : [podRouterComponent({ topology: podRoutes, clusterCIDR: clusterCidr, serviceCIDR: serviceClusterIpRange })];
+    : [
+        podRouterComponent({
+          topology: podRoutes,
+          clusterCIDR: clusterCidr,
+          serviceCIDR: serviceClusterIpRange,
+        }),
+      ];
 
 async function serve(flags: Flags): Promise<void> {
   if (flags.etcdServers !== undefined) {

@@ -29,13 +29,22 @@ export async function issueClusterCredentials(options: ClusterCredentials): Prom
   const pki = await openPki(pkiFiles(join(options.serverDir, 'pki')), systemClock);
   const common = { clusterName: options.clusterName, caCertificatePem: pki.caCertificatePem };
   const admin = await pki.client('admin', 'kubernetes-admin', ['kubeadm:cluster-admins', 'system:masters']);
-  write(options.kubeconfig, kubeconfigText({ ...common, userName: 'kubernetes-admin', server: options.localUrl, credentials: admin }));
+  write(
+    options.kubeconfig,
+    kubeconfigText({ ...common, userName: 'kubernetes-admin', server: options.localUrl, credentials: admin }),
+  );
   await Promise.all(
     options.nodes.map(async ({ name, ip, dir }) => {
       const issued = await pki.issueNodeCredentials(name, { dnsNames: [name], ips: [ip] });
       const server = options.nodeUrl;
-      write(join(dir, 'agent.kubeconfig'), kubeconfigText({ ...common, userName: `system:node:${name}`, server, credentials: issued.kubelet }));
-      write(join(dir, 'kube-proxy.kubeconfig'), kubeconfigText({ ...common, userName: 'system:kube-proxy', server, credentials: issued.kubeProxy }));
+      write(
+        join(dir, 'agent.kubeconfig'),
+        kubeconfigText({ ...common, userName: `system:node:${name}`, server, credentials: issued.kubelet }),
+      );
+      write(
+        join(dir, 'kube-proxy.kubeconfig'),
+        kubeconfigText({ ...common, userName: 'system:kube-proxy', server, credentials: issued.kubeProxy }),
+      );
       write(join(dir, 'kubelet.crt'), issued.kubeletServing.certificatePem);
       write(join(dir, 'kubelet.key'), issued.kubeletServing.privateKeyPem);
       write(join(dir, 'ca.crt'), pki.caCertificatePem);

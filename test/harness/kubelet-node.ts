@@ -28,6 +28,7 @@ import {
   type SampleImage,
 } from '../../src/images/sample-images.ts';
 import { ensureContainerd, removeContainerd } from '../../src/kubelet/containerd/containerd-process.ts';
+import { superviseContainerd } from '../../src/kubelet/containerd/containerd-supervisor.ts';
 import { type Kubelet, startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import type { NodeOs } from '../../src/kubelet/node-os/node-os.ts';
@@ -124,6 +125,7 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
   mkdirSync(options.cniConfDir, { recursive: true });
   writeFileSync(join(options.cniConfDir, '10-test.conflist'), JSON.stringify(network(directory)));
   await ensureContainerd(deps, options);
+  const stopSupervision = superviseContainerd(deps, options);
   const images = await linuxSampleImages({ processes: linuxProcesses, cacheDir: portholeCache(), nativeDir });
   for (const { file, platform } of [...images, ...(node.images ?? [])]) {
     await loadImage({ processes: linuxProcesses, address: options.address, file, platform });
@@ -139,6 +141,7 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
     cri: createCri(grpc),
     close: async () => {
       grpc.close();
+      await stopSupervision();
       await removeContainerd(deps, { ...options, images: true, cgroupRoot });
     },
   };

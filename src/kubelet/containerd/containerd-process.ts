@@ -34,7 +34,7 @@ export interface RunningContainerd {
 const pidFile = (paths: ContainerdPaths): string => `${paths.dir}/containerd.pid`;
 
 /** The pid file holds pid and start time, so that a reused pid is never mistaken for containerd. */
-async function runningPid(deps: ContainerdDeps, paths: ContainerdPaths): Promise<number | undefined> {
+export async function runningPid(deps: ContainerdDeps, paths: ContainerdPaths): Promise<number | undefined> {
   const text = (await deps.host.files.readIfThere(pidFile(paths)))?.toString() ?? '';
   const [pid, startTime] = text.trim().split(' ');
   if (!pid || !startTime || !/^\d+$/.test(pid)) return undefined;

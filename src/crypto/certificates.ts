@@ -31,7 +31,9 @@ let library: Promise<typeof import('@peculiar/x509')> | undefined;
 export function x509Library(): Promise<typeof import('@peculiar/x509')> {
   library ??= import('reflect-metadata')
     .then(() => import('@peculiar/x509'))
-    .then((x509) => {
+    .then((loaded) => {
+      // A bundler may hand over the CommonJS build, whose names lie under `default`.
+      const x509 = 'cryptoProvider' in loaded ? loaded : (loaded as { default: typeof loaded }).default;
       x509.cryptoProvider.set(webcrypto as Crypto);
       return x509;
     });

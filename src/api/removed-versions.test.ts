@@ -1,7 +1,12 @@
 // Old versions get a sentence that helps, and every replacement is served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removedVersion, removedVersionSentence, removedVersions } from './removed-versions.ts';
+import {
+  removedResource,
+  removedVersion,
+  removedVersionSentence,
+  removedVersions,
+} from './removed-versions.ts';
 import { createScheme } from './scheme.ts';
 
 test('a DaemonSet of extensions/v1beta1 is sent to apps/v1', () => {
@@ -10,6 +15,13 @@ test('a DaemonSet of extensions/v1beta1 is sent to apps/v1', () => {
     removed && removedVersionSentence(removed),
     'extensions/v1beta1 DaemonSet was removed in Kubernetes 1.16; use apps/v1 DaemonSet',
   );
+  assert.match(removedResource('extensions', 'v1beta1', 'daemonsets') ?? '', /use apps\/v1 DaemonSet$/);
+  assert.match(removedResource('policy', 'v1beta1', 'podsecuritypolicies') ?? '', /nothing replaces it$/);
+  assert.match(
+    removedResource('networking.k8s.io', 'v1beta1', 'ingresses') ?? '',
+    /use networking.k8s.io\/v1/,
+  );
+  assert.equal(removedResource('apps', 'v1', 'daemonsets'), undefined);
   assert.equal(removedVersion({ group: 'apps', version: 'v1', kind: 'DaemonSet' }), undefined);
 });
 

@@ -109,6 +109,19 @@ export const removedVersion = (gvk: GroupVersionKind): RemovedVersion | undefine
     ? removedVersions.find((r) => r.group === gvk.group && r.version === gvk.version)
     : byKind.get(`${gvk.group}/${gvk.version}/${gvk.kind}`);
 
+const pluralOf = (kind: string): string => {
+  const word = kind.toLowerCase();
+  if (word.endsWith('y')) return `${word.slice(0, -1)}ies`;
+  return word.endsWith('s') ? `${word}es` : `${word}s`;
+};
+const byResource = new Map(removedVersions.map((r) => [`${r.group}/${r.version}/${pluralOf(r.kind)}`, r]));
+
+/** The sentence on a removed resource (`daemonsets`), as a server of today answers a request for it. */
+export function removedResource(group: string, version: string, resource: string): string | undefined {
+  const removed = byResource.get(`${group}/${version}/${resource}`);
+  return removed && removedVersionSentence(removed);
+}
+
 /** `extensions/v1beta1 DaemonSet was removed in Kubernetes 1.16; use apps/v1 DaemonSet`. */
 export function removedVersionSentence(removed: RemovedVersion): string {
   const name = (g: GroupVersionKind): string =>

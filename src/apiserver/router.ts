@@ -39,6 +39,8 @@ export function routeResource(
   if (declaration === undefined) {
     const served = deps.scheme.resources().some((d) => d.group === info.group && d.version === info.version);
     if (served) throw missingRoute();
+    const instead = deps.removedResource?.(info.group, info.version, info.resource);
+    if (instead !== undefined) throw new StatusError(404, 'NotFound', instead, {});
     return notFoundPage();
   }
   if (!scopeFits(declaration, context)) throw missingRoute();

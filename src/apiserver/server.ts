@@ -45,6 +45,8 @@ export interface ApiServerConfig {
   /** Default true: requests without credentials are system:anonymous. */
   readonly allowAnonymous?: boolean;
   readonly inFlight?: InFlightLimits;
+  /** A sentence on a resource that is served no more; the answer is 404 with it instead of a bare page. */
+  readonly removedResource?: (group: string, version: string, resource: string) => string | undefined;
 }
 
 export interface ApiServer {
@@ -76,6 +78,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
     store: stores,
     patches: patchEngines(config.scheme),
     now: () => config.clock.now(),
+    ...(config.removedResource ? { removedResource: config.removedResource } : {}),
   };
   let closing = false;
   const health: readonly HealthCheck[] = [

@@ -2,6 +2,7 @@
 import type { Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
+import { removedResource } from '../api/removed-versions.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
@@ -170,6 +171,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     version,
     serverAddress: () => `${options.advertiseAddress}:${options.securePort}`,
     allowAnonymous: false,
+    removedResource,
   });
 
   const now = rfc3339(clock.now());

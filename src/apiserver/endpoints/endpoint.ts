@@ -19,6 +19,8 @@ export interface EndpointDependencies {
   store(declaration: ResourceDeclaration): ResourceStore;
   readonly patches: PatchEngines;
   now(): number;
+  /** What to say of a resource that was served once: which one took its place. */
+  removedResource?(group: string, version: string, resource: string): string | undefined;
 }
 
 /** The patch engines, pure. Each answers the patched object and throws StatusError. */

@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nodes } from '../../api/generated/resources.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import type { Client } from '../../client/client.ts';
 import { createClient } from '../../client/create-client.ts';
@@ -12,17 +11,12 @@ import { createLogger, type Logger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
-import { windowsVersionOf } from '../../component-helpers/windows-image-match.ts';
 import { installWindowsHandler, type WindowsHandler } from '../../emulation/wine/windows-handler.ts';
 import { loadImage } from '../../images/load-image.ts';
 import { linuxSampleImages, pauseImage } from '../../images/sample-images.ts';
 import { ensureContainerd } from '../../kubelet/containerd/containerd-process.ts';
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
-import { createLinuxNodeOs } from '../../kubelet/node-os/linux.ts';
-import type { NodeOs } from '../../kubelet/node-os/node-os.ts';
-import { createWindowsNodeOs } from '../../kubelet/node-os/windows.ts';
 import { parseResolvConf } from '../../kubelet/runtime/dns-config.ts';
-import { createSimulatedCri, simulatedLabels } from '../../kubelet/simulated/simulated-cri.ts';
 import type { Host } from '../../os/host.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
@@ -32,6 +26,8 @@ import { type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
 import { buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { entryFile } from '../setup/package-root.ts';
 import { type NodeNetwork, startNodeNetwork } from './compose-node-network.ts';
+import { nodeOsOf } from './node-os.ts';
+import { simulatedRuntime } from './simulated-node.ts';
 
 /** The flags of `porthole agent`. */
 export interface AgentOptions {
@@ -64,30 +60,6 @@ async function clientFrom(
   const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
   const open = httpTransport(systemClock, transport);
   return { client: createClient(open, { userAgent }), close: () => open.close() };
-}
-
-async function nodeOsOf(options: AgentOptions, host: Host, wineVersion?: string): Promise<NodeOs> {
-  const machine = await host.stats.machine();
-  const simulated = options.runtime === 'simulated' ? simulatedLabels : {};
-  if (options.os === 'linux')
-    return createLinuxNodeOs({
-      osImage: machine.osImage,
-      kernelVersion: machine.kernelVersion,
-      labels: simulated,
-    });
-  const windows = windowsVersionOf(options.windowsBuild);
-  if (!windows) throw new Error(`no Windows Server has build ${options.windowsBuild}`);
-  return createWindowsNodeOs({
-    build: windows.build,
-    osImage: windows.productName,
-    kernelVersion: windows.kernelVersion,
-    emulated: true,
-    emulatedOn:
-      wineVersion === undefined
-        ? 'a simulation'
-        : `Wine ${wineVersion}, ${machine.osImage}, Linux ${machine.kernelVersion}`,
-    labels: simulated,
-  });
 }
 
 /** Starts or adopts the node's containerd, with its sandbox image. */
@@ -180,7 +152,10 @@ async function realRuntime(
   return {
     kubelet: {
       cri: createCri(grpc),
-      nodeOs: await nodeOsOf(options, host, handler?.wineVersion),
+      nodeOs: await nodeOsOf(
+        { os: options.os, windowsBuild: options.windowsBuild, wineVersion: handler?.wineVersion, labels: {} },
+        host,
+      ),
       contentRoot: layout.containerdRoot,
       ...(handler === undefined ? {} : { fullExitCode: exitCodeOf(handler) }),
     },
@@ -194,42 +169,19 @@ async function realRuntime(
   };
 }
 
-/** The node's pod CIDR, once the control plane has assigned it. */
-async function assignedPodCidr(client: Client, nodeName: string): Promise<string> {
-  for (;;) {
-    const node = await client.get(nodes, { name: nodeName });
-    if (node.spec.podCIDR) return node.spec.podCIDR;
-    await systemClock.sleep(200);
-  }
-}
-
-async function simulatedRuntime(options: AgentOptions, host: Host, client: Client): Promise<NodeRuntime> {
-  const nodeOs = await nodeOsOf(options, host);
-  return {
-    kubelet: {
-      cri: createSimulatedCri({
-        clock: systemClock,
-        random: systemRandom,
-        podCidr: () => assignedPodCidr(client, options.nodeName),
-        version: version.gitVersion,
-      }),
-      nodeOs,
-      simulated: true,
-    },
-    network: undefined,
-    close: () => undefined,
-  };
-}
-
 /** Resolves once the node is being registered and its pods are watched. */
 export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
   const log = createLogger({ level: options.verbose ? 'debug' : 'info', name: `agent ${options.nodeName}` });
   const layout = nodeLayout(options.dataDir);
   const host = createLinuxHost();
   const { client, close } = await clientFrom(options.kubeconfig, 'porthole-kubelet');
-  const runtime =
+  const runtime: NodeRuntime =
     options.runtime === 'simulated'
-      ? await simulatedRuntime(options, host, client)
+      ? {
+          kubelet: await simulatedRuntime({ ...options, name: options.nodeName, client }),
+          network: undefined,
+          close: () => undefined,
+        }
       : await realRuntime(options, layout, host, log);
   const file = (name: string): string => readFileSync(join(options.dataDir, name), 'utf8');
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });

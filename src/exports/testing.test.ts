@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { nodes, pods } from './api.ts';
+import { startCluster } from './testing.ts';
+
+test('a test gets a whole cluster: pods are placed on the node that they ask for, and run', {
+  timeout: 30_000,
+}, async () => {
+  const cluster = await startCluster({
+    nodes: [
+      { name: 'l', os: 'linux' },
+      { name: 'w', os: 'windows', windowsBuild: 26100 },
+    ],
+  });
+  try {
+    for (const os of ['linux', 'windows']) {
+      await cluster.client.create(pods, {
+        metadata: { name: os, namespace: 'default' },
+        spec: {
+          nodeSelector: { 'kubernetes.io/os': os },
+          tolerations: [{ key: 'os', operator: 'Exists' }],
+          containers: [{ name: 'main', image: 'any' }],
+        },
+      });
+    }
+    const placed = new Map<string, string>();
+    while (placed.size < 2) {
+      for (const pod of (await cluster.client.list(pods, { namespace: 'default' })).items) {
+        if (pod.status?.phase === 'Running') placed.set(pod.metadata.name, pod.spec.nodeName ?? '');
+      }
+      await delay(20);
+    }
+    assert.deepEqual(Object.fromEntries(placed), { linux: 'l', windows: 'w' });
+    const windows = await cluster.client.get(nodes, { name: 'w' });
+    assert.equal(windows.metadata.labels?.['node.kubernetes.io/windows-build'], '10.0.26100');
+    assert.equal(windows.metadata.labels?.['porthole.dev/simulated'], 'true');
+  } finally {
+    await cluster.stop();
+  }
+});

@@ -1,8 +1,8 @@
 // What one question about a Service costs the DNS server, with 10,000 services in memory.
 import { decode, encode } from 'dns-packet';
-import type { ResourceRef } from '../src/apimachinery/resource-ref.ts';
 import { endpointslices, namespaces, services } from '../src/api/generated/resources.ts';
 import type { Service } from '../src/api/generated/types/core-v1.ts';
+import type { ResourceRef } from '../src/apimachinery/resource-ref.ts';
 import type { Informer } from '../src/client/cache/informer.ts';
 import { silentLogger } from '../src/component-base/logger.ts';
 import { systemClock } from '../src/component-base/system-clock.ts';

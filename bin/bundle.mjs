@@ -25,7 +25,11 @@ function newestSource(directory) {
 /** Path of the bundle's main file; bundles first when it is missing or stale. */
 export async function ensureBundle() {
   const main = `${dist}/porthole.mjs`;
-  const newest = Math.max(newestSource(`${root}src`), statSync(`${root}package-lock.json`).mtimeMs, statSync(fileURLToPath(import.meta.url)).mtimeMs);
+  const newest = Math.max(
+    newestSource(`${root}src`),
+    statSync(`${root}package-lock.json`).mtimeMs,
+    statSync(fileURLToPath(import.meta.url)).mtimeMs,
+  );
   if (existsSync(main) && statSync(main).mtimeMs >= newest) return main;
   const { build } = await import('esbuild');
   const scratch = `${dist}.new-${process.pid}`;
@@ -49,7 +53,9 @@ export async function ensureBundle() {
       sourcemap: true,
       external: ['esbuild'],
       define: { PORTHOLE_BUNDLED: 'true' },
-      banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+      banner: {
+        js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+      },
       logLevel: 'warning',
     });
     for (const name of readdirSync(scratch)) {

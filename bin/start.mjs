@@ -2,5 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const { status } = spawnSync(process.execPath, [fileURLToPath(new URL('./porthole', import.meta.url)), 'start', ...process.argv.slice(2)], { stdio: 'inherit' });
+const { status } = spawnSync(
+  process.execPath,
+  [fileURLToPath(new URL('./porthole', import.meta.url)), 'start', ...process.argv.slice(2)],
+  { stdio: 'inherit' },
+);
 process.exit(status ?? 1);

@@ -1,6 +1,5 @@
 // Every group and version with what its kinds add.
 import type { GroupBehaviours } from '../apimachinery/kind-behaviour.ts';
-import { coreV1 } from './core/v1/group.ts';
 import { admissionregistrationV1 } from './admissionregistration/v1/group.ts';
 import { apiextensionsV1 } from './apiextensions/v1/group.ts';
 import { apiregistrationV1 } from './apiregistration/v1/group.ts';
@@ -12,6 +11,7 @@ import { autoscalingV2 } from './autoscaling/v2/group.ts';
 import { batchV1 } from './batch/v1/group.ts';
 import { certificatesV1 } from './certificates/v1/group.ts';
 import { coordinationV1 } from './coordination/v1/group.ts';
+import { coreV1 } from './core/v1/group.ts';
 import { discoveryV1 } from './discovery/v1/group.ts';
 import { eventsV1 } from './events/v1/group.ts';
 import { flowcontrolV1 } from './flowcontrol/v1/group.ts';

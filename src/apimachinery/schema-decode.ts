@@ -1,8 +1,9 @@
 // Reads a JSON value as a type of the schema, in place: types are checked, nulls and unknown fields dropped, static defaults set.
-import type { Json, JsonObject } from './declaration.ts';
+
 import { canonicalMicroTime, canonicalQuantity, canonicalTime } from './canonical-scalars.ts';
-import { cannotUnmarshal, DecodeError, goValueName } from './schema-errors.ts';
+import type { Json, JsonObject } from './declaration.ts';
 import type { PlanNode, PlanSource, ScalarType, StructPlan } from './plan.ts';
+import { cannotUnmarshal, DecodeError, goValueName } from './schema-errors.ts';
 import { goTypeName } from './schema-plan.ts';
 
 export interface DecodeResult {

@@ -72,7 +72,6 @@ function checkSegment(text: string): void {
   if (text === '.') refuse("may not be '.'");
   if (text.includes('/')) refuse("may not contain '/'");
   if (text.includes('%')) refuse("may not contain '%'");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
   if (/[\u0000-\u001f\u007f]/.test(text)) refuse('may not contain control characters');
 }
 

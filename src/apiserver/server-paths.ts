@@ -1,12 +1,13 @@
 // Paths that are no resources: discovery, health, version, metrics, OpenAPI and what composition adds.
-import { badRequest, methodNotAllowed } from '../apimachinery/errors.ts';
+
 import { aggregatedDiscovery, aggregatedMediaType } from '../apimachinery/discovery/aggregated.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../apimachinery/discovery/discovery.ts';
 import { servedGroups } from '../apimachinery/discovery/groups.ts';
+import { badRequest, methodNotAllowed } from '../apimachinery/errors.ts';
+import { openApiResponse } from './discovery/openapi.ts';
 import { type HealthCheck, healthPaths, healthResponse } from './healthz.ts';
 import type { ApiResponse } from './http.ts';
 import type { RequestContext } from './request-context.ts';
-import { openApiResponse } from './discovery/openapi.ts';
 import { bytesResponse, jsonResponse, notFoundPage } from './response.ts';
 import type { ApiServerConfig } from './server.ts';
 

@@ -16,7 +16,7 @@ import { chain, filterOrder } from './filters/filter-order.ts';
 import { defaultInFlight, type InFlightLimits } from './filters/max-in-flight.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiRequest, ApiResponse } from './http.ts';
-import { restKey, type RestStorage } from './registry/rest-storage.ts';
+import { type RestStorage, restKey } from './registry/rest-storage.ts';
 import { openCache, ResourceStore } from './registry/store.ts';
 import { RequestContext } from './request-context.ts';
 import { errorResponse } from './response.ts';

@@ -1,8 +1,9 @@
 // One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
-import type { Scheme } from '../apimachinery/declaration.ts';
-import { isStatusError } from '../apimachinery/errors.ts';
+
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedResource } from '../api/removed-versions.ts';
+import type { Scheme } from '../apimachinery/declaration.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
@@ -14,8 +15,8 @@ import type { PathHandler } from '../apiserver/server-paths.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Random } from '../base/random.ts';
-import { createClient } from '../client/create-client.ts';
 import type { Client } from '../client/client.ts';
+import { createClient } from '../client/create-client.ts';
 import { inProcessTransport } from '../client/transport-in-process.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';

@@ -6,8 +6,8 @@ import type { NetworkHost } from '../os/network-host.ts';
 import {
   bridgeName,
   checkFabricName,
-  fabricTable,
   type FabricPlan,
+  fabricTable,
   forwardingSettings,
   hostChanges,
   nodeChanges,

@@ -1,16 +1,16 @@
 // The server's front door: HTTP/2 and HTTP/1.1 (with upgrades) on one TLS port.
 import { createServer as createHttp1Server, type ServerResponse } from 'node:http';
 import {
-  createServer as createHttp2Server,
   constants,
+  createServer as createHttp2Server,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import type { HttpRequest, HttpResponse } from './http-message.ts';
 import { Http1Request, refuseUpgrade, respondHttp1 } from './http1-request.ts';
 import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
-import type { HttpRequest, HttpResponse } from './http-message.ts';
 
 export interface ServerTls {
   readonly key: string | Buffer;

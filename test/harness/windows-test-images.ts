@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { prepareWindowsEmulation } from '../../src/emulation/wine/windows-handler.ts';
 import { writeLayer } from '../../src/images/image-tar.ts';
-import { writeImageArchive } from '../../src/images/oci-archive.ts';
 import { fetchNpmProgram } from '../../src/images/npm-program.ts';
+import { writeImageArchive } from '../../src/images/oci-archive.ts';
 import {
   buildImage,
   type SampleImage,

@@ -196,7 +196,7 @@ export function operationsOf(d: ResourceDeclaration, typeOf: TypeOf): Operation[
       codes: [200],
       produces: [...media, ...watchMedia],
     } as const;
-    const watched = (path: string): string => base + '/watch' + path.slice(base.length);
+    const watched = (path: string): string => `${base}/watch${path.slice(base.length)}`;
     add({
       ...watch,
       path: watched(collection),

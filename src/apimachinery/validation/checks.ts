@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../declaration.ts';
 import type { FieldError } from '../field-error.ts';
 import { duplicate, invalid, notSupported, required } from '../field-error.ts';
 import { isObject, num, obj, objs, semanticEqual, str, strs } from '../json-access.ts';
-import { labelValueErrors, qualifiedNameErrors } from '../labels.ts';
 import { matchesSelector, selectorFrom } from '../label-selector.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../labels.ts';
 import type { NameRule } from './names.ts';
 
 export type Errors = FieldError[];

@@ -1,7 +1,8 @@
 // GET of one object: the stored bytes, neither parsed nor written anew.
-import { parseRevision } from './list-options.ts';
-import type { EndpointRequest } from './endpoint.ts';
+
 import type { ApiResponse } from '../http.ts';
+import type { EndpointRequest } from './endpoint.ts';
+import { parseRevision } from './list-options.ts';
 import { respondStored } from './object-response.ts';
 
 export function getObject(request: EndpointRequest): Promise<ApiResponse> | ApiResponse {

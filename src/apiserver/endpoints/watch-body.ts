@@ -1,6 +1,7 @@
 // One watcher: pulls events from its place in the ring when its client can take more, and holds nothing itself.
-import { StatusError } from '../../apimachinery/errors.ts';
+
 import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, CacheEvent, Predicate, WatchCursor } from '../../storage/watch/resource-cache.ts';

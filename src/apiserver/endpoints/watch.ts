@@ -1,12 +1,13 @@
 // GET of a collection with watch=true: where the stream begins, what comes first, and when it ends.
-import { includeObjectFrom } from '../../apimachinery/table.ts';
+
 import { notAcceptable } from '../../apimachinery/errors.ts';
+import { includeObjectFrom } from '../../apimachinery/table.ts';
 import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import type { ApiBody, ApiResponse } from '../http.ts';
-import { contentTypes, negotiate } from './negotiation.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import { type ListOptions, parseRevision, readListOptions } from './list-options.ts';
+import { contentTypes, negotiate } from './negotiation.ts';
 import { errorFrame, SingleFrame, WatchBody } from './watch-body.ts';
 import type { FrameFormat } from './watch-frames.ts';
 

@@ -41,7 +41,6 @@ function warningHeader(context: RequestContext): Record<string, readonly string[
 
 /** A quoted-string of HTTP; what headers can't hold is left out. */
 const quoted = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
   text
     .replace(/[\\"]/g, '\\$&')
     .replace(/[\u0000-\u001f\u007f]/g, '')

@@ -1,6 +1,6 @@
 // Who is it? Credentials that are wrong are refused; none at all is the anonymous user, if that is allowed.
 import { StatusError, unauthorized } from '../../apimachinery/errors.ts';
-import { anonymousUser, type Authenticator, type UserInfo } from '../authentication/authenticator.ts';
+import { type Authenticator, anonymousUser, type UserInfo } from '../authentication/authenticator.ts';
 import { errorResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
 

@@ -1,6 +1,7 @@
 // A real API server over memory storage in one call, for integration tests: in process, or on a port.
-import type { Scheme } from '../../apimachinery/declaration.ts';
+
 import { createScheme } from '../../api/scheme.ts';
+import type { Scheme } from '../../apimachinery/declaration.ts';
 import { silentLogger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';

@@ -14,8 +14,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { windowsVersionOf, windowsVersions } from '../../component-helpers/windows-image-match.ts';
 import { contentKey } from '../../component-base/content-hash.ts';
+import { windowsVersionOf, windowsVersions } from '../../component-helpers/windows-image-match.ts';
 import { withFileLock } from '../../os/file-lock.ts';
 import { type Processes, runOrThrow } from '../../os/processes.ts';
 import type { OnProgress } from './progress.ts';

@@ -1,5 +1,5 @@
 // Hands out the addresses of this node's pod CIDR: in turn, so that one just freed is not taken again at once.
-import { formatIpv4, ipv4CidrContains, type Ipv4Cidr, parseIpv4, sizeOfIpv4Cidr } from '../../base/ipv4.ts';
+import { formatIpv4, type Ipv4Cidr, ipv4CidrContains, parseIpv4, sizeOfIpv4Cidr } from '../../base/ipv4.ts';
 
 export interface HostLocalIpam {
   /** Undefined when every address is taken. */

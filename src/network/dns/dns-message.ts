@@ -1,7 +1,7 @@
 // Reads a DNS question strictly and writes answers that fit: pure.
 import {
-  AUTHORITATIVE_ANSWER,
   type Answer,
+  AUTHORITATIVE_ANSWER,
   type DecodedPacket,
   decode,
   encode,

@@ -2,9 +2,9 @@
 import { csinodes, leases, nodes, pods, serviceaccounts } from '../../api/generated/resources.ts';
 import type { TokenRequest } from '../../api/generated/types/authentication-v1.ts';
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
+import type { Json } from '../../apimachinery/declaration.ts';
 import { forbidden } from '../../apimachinery/errors.ts';
 import { jsonEqual } from '../../apimachinery/json-access.ts';
-import type { Json } from '../../apimachinery/declaration.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import { nodeNameOf } from '../../component-helpers/node-identity.ts';

@@ -2,8 +2,8 @@
 // both take the last of it.
 import { persistentvolumeclaims, pods, resourcequotas, services } from '../../api/generated/resources.ts';
 import type { Pod, ResourceQuota } from '../../api/generated/types/core-v1.ts';
-import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import { forbidden } from '../../apimachinery/errors.ts';
+import { nameOf } from '../../apimachinery/json-access.ts';
 import {
   addQuantities,
   compareQuantities,
@@ -13,10 +13,10 @@ import {
   quantityOf,
   zeroQuantity,
 } from '../../apimachinery/quantity.ts';
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Clock } from '../../base/clock.ts';
-import { nameOf } from '../../apimachinery/json-access.ts';
 import {
   addUsage,
   claimUsage,

@@ -1,5 +1,5 @@
 // The kind CustomResourceDefinition.
-import { ensure, objs, obj, setDefault, str } from '../../../apimachinery/json-access.ts';
+import { ensure, obj, objs, setDefault, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { createdCell, nameCell } from '../../meta/row-cells.ts';
 import { customResourceDefinitionStays, validateCustomResourceDefinition } from './validate-crd.ts';

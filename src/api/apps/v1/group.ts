@@ -1,17 +1,10 @@
 // The kinds of apps/v1: rows, defaults, generation.
-import { num, obj, spec, str } from '../../../apimachinery/json-access.ts';
+
 import { ageOf } from '../../../apimachinery/human-duration.ts';
-import { meta, objs } from '../../../apimachinery/json-access.ts';
+import { meta, num, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
-import { ageCell, containerCells, labelsCell, nameCell, selectorCell } from '../../meta/row-cells.ts';
 import { templateWarnings } from '../../core/v1/pod-warnings.ts';
-import {
-  count,
-  daemonSetDefaults,
-  deploymentDefaults,
-  replicaSetDefaults,
-  statefulSetDefaults,
-} from './workload-defaults.ts';
+import { ageCell, containerCells, labelsCell, nameCell, selectorCell } from '../../meta/row-cells.ts';
 import {
   selectorStays,
   validateControllerRevision,
@@ -22,6 +15,13 @@ import {
   validateStatefulSet,
   validateStatefulSetUpdate,
 } from './validate-workloads.ts';
+import {
+  count,
+  daemonSetDefaults,
+  deploymentDefaults,
+  replicaSetDefaults,
+  statefulSetDefaults,
+} from './workload-defaults.ts';
 
 const deployment: KindBehaviour = {
   hasGeneration: true,

@@ -4,8 +4,8 @@ import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import {
   hpaFromV1,
   hpaToV1,
-  validateHorizontalPodAutoscaler,
   horizontalPodAutoscaler as v2,
+  validateHorizontalPodAutoscaler,
 } from '../v2/horizontalpodautoscaler.ts';
 
 export const autoscalingV1: GroupBehaviours = {

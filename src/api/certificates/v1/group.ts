@@ -1,7 +1,7 @@
 // The kind CertificateSigningRequest.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { humanDuration } from '../../../apimachinery/human-duration.ts';
 import { invalid, required } from '../../../apimachinery/field-error.ts';
+import { humanDuration } from '../../../apimachinery/human-duration.ts';
 import { num, objs, spec, status, str, strs } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { pathSegment } from '../../../apimachinery/validation/names.ts';

@@ -7,7 +7,7 @@ import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quant
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel, ipErrors, isPort, portRange } from '../../../apimachinery/validation/names.ts';
-import { validateTemplate, replicasErrors } from './validate-workload.ts';
+import { replicasErrors, validateTemplate } from './validate-workload.ts';
 
 export function validateEndpoints(endpoints: JsonObject): Errors {
   return objs(endpoints['subsets']).flatMap((subset, i) => {

@@ -1,6 +1,7 @@
 // What all workloads share: a selector that takes its template's labels, and a pod template.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
 import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
+import { isPercent } from '../../../apimachinery/int-or-string.ts';
 import { num, obj, spec, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import {
@@ -10,7 +11,6 @@ import {
   nonNegative,
   selects,
 } from '../../../apimachinery/validation/checks.ts';
-import { isPercent } from '../../../apimachinery/int-or-string.ts';
 import { validatePodSpec } from './validate-pod-spec.ts';
 
 export function validateTemplate(template: JsonObject, at: string): Errors {

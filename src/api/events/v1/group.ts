@@ -1,7 +1,7 @@
 // events.k8s.io/v1: another face of the core group's events.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { obj, str } from '../../../apimachinery/json-access.ts';
+import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { event, eventFromCore, eventToCore } from '../../core/v1/event.ts';
 
 /** The names that events.k8s.io adds to those of core; selectors may use both. */

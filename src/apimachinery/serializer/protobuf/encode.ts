@@ -133,7 +133,7 @@ function createEncoder(plans: PlanSource): {
   };
   /** JSONSchemaPropsOrArray, OrBool and OrStringArray. */
   const schemaChoice = (type: string, shortName: string, value: Json): void => {
-    const schema = structOf(plans, type.slice(0, type.lastIndexOf('.') + 1) + 'JSONSchemaProps');
+    const schema = structOf(plans, `${type.slice(0, type.lastIndexOf('.') + 1)}JSONSchemaProps`);
     if (!schema) return;
     const one = (number: number, s: Json): void => put(number, schema, s);
     if (Array.isArray(value)) {

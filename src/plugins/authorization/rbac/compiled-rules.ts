@@ -1,6 +1,7 @@
 // A user's rules as nested maps, so that one request costs a few look-ups however many rules there are.
-import type { AppliedRule } from './rule-resolver.ts';
+
 import { type RequestedAccess, ruleAllows } from './policy-rules.ts';
+import type { AppliedRule } from './rule-resolver.ts';
 
 /** Source of the rule that allows any name, and sources by name. */
 interface Grant {

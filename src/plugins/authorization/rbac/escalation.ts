@@ -1,8 +1,7 @@
 // Nobody grants what they do not hold: the check of roles and bindings when they are written.
 import type { PolicyRule, RoleRef } from '../../../api/generated/types/rbac-v1.ts';
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { forbidden, internalError } from '../../../apimachinery/errors.ts';
-import { notFound } from '../../../apimachinery/errors.ts';
+import { forbidden, internalError, notFound } from '../../../apimachinery/errors.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 import type { UserInfo } from '../../../apiserver/authentication/user-info.ts';
 import type { Authorizer } from '../../../apiserver/authorization/authorizer.ts';

@@ -33,6 +33,7 @@ async function removeContainers(state: ClusterState, nodeRoot: (name: string) =>
         state: layout.containerdState,
         address: layout.containerdSocket,
         images: true,
+        cgroupRoot: layout.cgroupRoot,
       },
     );
     await host.mounts.unmountAllBelow(layout.root);

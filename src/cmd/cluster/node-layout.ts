@@ -1,5 +1,6 @@
 // Where a node's agent and containerd keep their things, below the node's folder.
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { contentKey } from '../../component-base/content-hash.ts';
 
 export interface NodeLayout {
   readonly root: string;
@@ -13,6 +14,8 @@ export interface NodeLayout {
   readonly cniConf: string;
   readonly kubelet: string;
   readonly handler: string;
+  /** Parent of all cgroups of the node's pods; two clusters of one name in different homes differ. */
+  readonly cgroupRoot: string;
 }
 
 export function nodeLayout(root: string): NodeLayout {
@@ -28,5 +31,6 @@ export function nodeLayout(root: string): NodeLayout {
     cniConf: join(root, 'cni/conf'),
     kubelet: join(root, 'kubelet'),
     handler: join(root, 'windows'),
+    cgroupRoot: `/porthole-${basename(root)}-${contentKey([root])}`,
   };
 }

@@ -1,5 +1,5 @@
 // A node agent as one process: containerd beside it, the kubelet, and the node's network.
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
@@ -11,10 +11,8 @@ import { createLogger, type Logger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
+import { exitCodeFile, parseExitCode } from '../../component-helpers/emulated-windows.ts';
 import { installWindowsHandler, type WindowsHandler } from '../../emulation/wine/windows-handler.ts';
-import { loadImage } from '../../images/load-image.ts';
-import { linuxSampleImages, pauseImage } from '../../images/sample-images.ts';
-import { ensureContainerd } from '../../kubelet/containerd/containerd-process.ts';
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
 import { parseResolvConf } from '../../kubelet/runtime/dns-config.ts';
 import type { Host } from '../../os/host.ts';
@@ -25,7 +23,8 @@ import { createGrpcClient } from '../../wire/grpc-client.ts';
 import { type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
 import { buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { entryFile } from '../setup/package-root.ts';
-import { type NodeNetwork, startNodeNetwork } from './compose-node-network.ts';
+import { startNodeNetwork } from './compose-node-network.ts';
+import { startNodeContainerd } from './node-containerd.ts';
 import { nodeOsOf } from './node-os.ts';
 import { simulatedRuntime } from './simulated-node.ts';
 
@@ -62,55 +61,21 @@ async function clientFrom(
   return { client: createClient(open, { userAgent }), close: () => open.close() };
 }
 
-/** Starts or adopts the node's containerd, with its sandbox image. */
-async function startContainerd(
-  options: AgentOptions,
-  layout: NodeLayout,
-  host: Host,
-  handler: WindowsHandler | undefined,
-  log: Logger,
-): Promise<void> {
-  const running = await ensureContainerd(
-    { host, clock: systemClock, log },
-    {
-      dir: layout.containerdDir,
-      root: layout.containerdRoot,
-      state: layout.containerdState,
-      address: layout.containerdSocket,
-      cniBinDir: layout.cniBin,
-      cniConfDir: layout.cniConf,
-      sandboxImage: pauseImage,
-      windowsRuntimeBinary: handler?.binary,
-    },
-  );
-  log.info({ pid: running.pid, adopted: running.adopted, version: running.version }, 'containerd runs');
-  if (running.adopted) return;
-  const [pause] = await linuxSampleImages({
-    processes: linuxProcesses,
-    cacheDir: options.cacheDir,
-    nativeDir: nativeDir(),
-  });
-  await loadImage({
-    processes: linuxProcesses,
-    address: layout.containerdSocket,
-    file: pause!.file,
-    platform: pause!.platform,
-  });
-}
-
 const exitCodeOf =
   (handler: WindowsHandler) =>
   async (containerId: string): Promise<number | undefined> => {
-    const file = join(handler.stateDir, 'exit-codes', containerId);
-    if (!/^[0-9a-f]+$/.test(containerId) || !existsSync(file)) return undefined;
-    const text = readFileSync(file, 'utf8').trim();
-    return /^\d+$/.test(text) ? Number(text) : undefined;
+    if (!/^[0-9a-f]+$/.test(containerId)) return undefined;
+    const text = await readFile(exitCodeFile(handler.stateDir, containerId), 'utf8').catch(() => '');
+    return parseExitCode(text);
   };
 
 interface NodeRuntime {
-  readonly kubelet: Pick<KubeletOptions, 'cri' | 'nodeOs' | 'contentRoot' | 'simulated' | 'fullExitCode'>;
-  readonly network: NodeNetwork | undefined;
-  close(): void;
+  readonly kubelet: Pick<
+    KubeletOptions,
+    'cri' | 'nodeOs' | 'contentRoot' | 'cgroupRoot' | 'simulated' | 'fullExitCode'
+  >;
+  /** After the kubelet. Containers, and what they need, go on. */
+  stop(): Promise<void>;
 }
 
 async function realRuntime(
@@ -132,7 +97,13 @@ async function realRuntime(
           handlerMain: entryFile('wine-handler', 'src/emulation/wine/handler-main.ts'),
         })
       : undefined;
-  await startContainerd(options, layout, host, handler, log);
+  const endSupervision = await startNodeContainerd({
+    layout,
+    host,
+    windowsRuntimeBinary: handler?.binary,
+    cacheDir: options.cacheDir,
+    log,
+  });
   const network = await startNodeNetwork({
     client: proxyClient.client,
     nodeName: options.nodeName,
@@ -157,15 +128,15 @@ async function realRuntime(
         host,
       ),
       contentRoot: layout.containerdRoot,
+      cgroupRoot: layout.cgroupRoot,
       ...(handler === undefined ? {} : { fullExitCode: exitCodeOf(handler) }),
     },
-    network: {
-      stop: async () => {
-        await network.stop();
-        await proxyClient.close();
-      },
+    stop: async () => {
+      await network.stop();
+      await proxyClient.close();
+      await endSupervision();
+      grpc.close();
     },
-    close: () => grpc.close(),
   };
 }
 
@@ -179,8 +150,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     options.runtime === 'simulated'
       ? {
           kubelet: await simulatedRuntime({ ...options, name: options.nodeName, client }),
-          network: undefined,
-          close: () => undefined,
+          stop: async () => undefined,
         }
       : await realRuntime(options, layout, host, log);
   const file = (name: string): string => readFileSync(join(options.dataDir, name), 'utf8');
@@ -218,8 +188,7 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
     stop: async () => {
       await kubelet.stop();
       await informers.stop();
-      await runtime.network?.stop();
-      runtime.close();
+      await runtime.stop();
       await close();
     },
   };

@@ -34,6 +34,8 @@ async function remove(processes: Processes, names: readonly string[]): Promise<v
   const left = new Set(await list(processes));
   if (doomed.some((name) => left.has(name)))
     throw new CommandError('ip', ['netns', 'delete', ...doomed], result);
+  // ip binds the folder to itself with the first name, and leaves that. With no name in it, nobody needs it.
+  if (left.size === 0) await processes.run('umount', [folder]);
 }
 
 export function linuxNetworkNamespaces(processes: Processes): NetworkNamespaces {

@@ -1,0 +1,134 @@
+// The product's handshake, as the README gives it: npm start, a look around, npm stop, and nothing is left.
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
+import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
+import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { runOrThrow } from '../../src/os/processes.ts';
+import { kubectlFor } from '../harness/kubectl.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What a cluster could leave behind on a machine. */
+async function traces(home: string): Promise<Record<string, string[]>> {
+  const run = async (program: string, ...args: string[]): Promise<string[]> =>
+    (await runOrThrow(linuxProcesses, program, args)).split('\n').filter((line) => line !== '');
+  // Other clusters of this machine have groups of their own: only those of this home count.
+  const own = ['linux-1', 'windows-1'].map(
+    (node) => nodeLayout(clusterPaths(home, 'default').node(node)).cgroupRoot,
+  );
+  const cgroups = ['memory', 'cpu', 'pids', ''].flatMap((controller) =>
+    own.map((name) => join('/sys/fs/cgroup', controller, name)).filter((path) => existsSync(path)),
+  );
+  return {
+    links: (await run('ip', '-o', 'link')).map((line) => line.split(':')[1]!.trim()),
+    namespaces: await run('ip', 'netns', 'list'),
+    tables: await run('nft', 'list', 'tables'),
+    mounts: readFileSync('/proc/self/mounts', 'utf8')
+      .split('\n')
+      .map((line) => line.split(' ')[1] ?? '')
+      .sort(),
+    processes: readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((pid) => {
+        try {
+          const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+          return /porthole|containerd|wine|pause/.test(command) && !command.includes('--test')
+            ? [command]
+            : [];
+        } catch {
+          return [];
+        }
+      }),
+    cgroups,
+  };
+}
+
+const script = (name: 'start' | 'stop'): string => join(root, 'bin', `${name}.mjs`);
+
+describe('npm start', { timeout: 300_000 }, () => {
+  const scratch = scratchDirectory('start');
+  const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
+  let before_: Record<string, string[]>;
+  let output = '';
+  before(async () => {
+    before_ = await traces(scratch.path);
+    const result = await linuxProcesses.run(process.execPath, [script('start')], { env, timeoutMs: 240_000 });
+    output = result.stdout.toString();
+    assert.equal(result.code, 0, `${output}${result.stderr}`);
+  });
+  after(() => scratch.remove());
+
+  test('prints nodes, pods, and the answer of each program to the other', () => {
+    assert.match(output, /^linux-1 +Ready /m);
+    assert.match(output, /^windows-1 +Ready .*Windows Server 2022 Datacenter \(emulated/m);
+    assert.match(output, /"message": "Hello from a Windows container"/);
+    assert.match(output, /^Hello from a Linux container/m);
+    assert.match(output, /Microsoft Windows 10\.0\.20348/);
+    assert.match(output, /npm stop/);
+  });
+
+  test('leaves a cluster that the printed commands reach', async () => {
+    const kubeconfig = /export KUBECONFIG=(\S+)/.exec(output)?.[1];
+    assert.ok(kubeconfig);
+    const kubectl = await kubectlFor(kubeconfig);
+    assert.match(await kubectl.ok(['get', 'pods', '-A', '-o', 'wide']), /windows-web-.*Running/);
+    const status = await linuxProcesses.run(process.execPath, [join(root, 'bin/porthole'), 'status'], {
+      env,
+    });
+    assert.match(
+      status.stdout.toString(),
+      /windows-1 +windows 20348 \(emulated\) +172\.30\.\d+\.\d+ +pid \d+/,
+    );
+  });
+
+  test('again finds everything in place', async () => {
+    const again = await linuxProcesses.run(process.execPath, [script('start')], { env, timeoutMs: 120_000 });
+    assert.equal(again.code, 0, again.stderr.toString());
+  });
+
+  test('is undone by npm stop: no process, link, namespace, rule, mount or cgroup is left', async () => {
+    const result = await linuxProcesses.run(process.execPath, [script('stop')], { env, timeoutMs: 60_000 });
+    assert.equal(result.code, 0, result.stderr.toString());
+    assert.deepEqual(await traces(scratch.path), before_);
+    assert.deepEqual(readdirSync(join(scratch.path, 'clusters')), []);
+    const twice = await linuxProcesses.run(process.execPath, [script('stop')], { env });
+    assert.match(twice.stderr.toString(), /there is no cluster/);
+  });
+});
+
+describe('npm start without root', { timeout: 120_000 }, () => {
+  test('comes up with the simulated runtime, says so, and stops', async () => {
+    const scratch = scratchDirectory('nobody');
+    chmodSync(scratch.path, 0o777);
+    const cache = join(scratch.path, 'cache');
+    mkdirSync(cache);
+    chmodSync(cache, 0o777);
+    // kubectl is fetched by the set-up of the tests: there is no network in here.
+    symlinkSync(join(portholeCache(), 'tools'), join(cache, 'tools'));
+    const env = { HOME: scratch.path, PORTHOLE_HOME: join(scratch.path, 'home'), PORTHOLE_CACHE: cache };
+    const asNobody = (name: 'start' | 'stop'): ReturnType<typeof linuxProcesses.run> =>
+      linuxProcesses.run(
+        'setpriv',
+        ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, script(name)],
+        { env, timeoutMs: 90_000 },
+      );
+    try {
+      const started = await asNobody('start');
+      const said = started.stdout.toString() + started.stderr.toString();
+      assert.equal(started.code, 0, said);
+      assert.match(said, /runtime: simulated \(.*you are not root/);
+      assert.match(said, /windows-web-\S+ +1\/1 +Running/);
+      assert.match(said, /nothing runs/);
+      const stopped = await asNobody('stop');
+      assert.equal(stopped.code, 0, stopped.stderr.toString());
+    } finally {
+      scratch.remove();
+    }
+  });
+});

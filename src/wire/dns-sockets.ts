@@ -85,12 +85,13 @@ async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
   const port = await listenTcp(tcp, options.address, options.port);
   const udp = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 });
   udp.on('message', (packet: Buffer, from: RemoteInfo) => {
-    options.handle(packet, 'udp').then(
-      (answer) => {
+    options
+      .handle(packet, 'udp')
+      .then((answer) => {
         if (answer !== undefined) udp.send(answer, from.port, from.address, () => undefined);
-      },
-      () => undefined,
-    );
+      })
+      // a packet may claim to come from port 0, which send refuses, and the socket may be closed by now
+      .catch(() => undefined);
   });
   const closeTcp = (): Promise<void> =>
     new Promise((done) => {
@@ -156,7 +157,10 @@ export function exchangeDns(
 function exchangeUdp(server: DnsServerAddress, packet: Buffer, options: DnsExchangeOptions): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(server.address.includes(':') ? 'udp6' : 'udp4');
+    let ended = false;
     const end = (finish: () => void): void => {
+      if (ended) return;
+      ended = true;
       clearTimeout(timer);
       socket.close();
       finish();
@@ -165,12 +169,16 @@ function exchangeUdp(server: DnsServerAddress, packet: Buffer, options: DnsExcha
       () => end(() => reject(new Error(`no answer from ${server.address} in ${options.timeoutMs} ms`))),
       options.timeoutMs,
     );
-    socket.once('error', (error) => end(() => reject(error)));
+    socket.on('error', (error) => end(() => reject(error)));
     socket.on('message', (answer: Buffer) => {
       if (options.accepts(answer)) end(() => resolve(answer));
     });
     // connected: the kernel takes answers from this server alone, and says when nobody listens there
-    socket.connect(server.port, server.address, () => socket.send(packet));
+    socket.connect(server.port, server.address, (error?: Error) => {
+      // without a route there is an error here, and no 'error' event
+      if (error) end(() => reject(error));
+      else if (!ended) socket.send(packet);
+    });
   });
 }
 

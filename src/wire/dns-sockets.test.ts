@@ -1,0 +1,55 @@
+// DNS sockets when the network says no.
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { test } from 'node:test';
+import { exchangeDns, listenDns } from './dns-sockets.ts';
+
+const query = Buffer.from('a question');
+const echo = (packet: Buffer): Promise<Buffer> => Promise.resolve(packet);
+
+test('a question is answered over UDP and TCP', async () => {
+  const listener = await listenDns({ address: '127.0.0.1', port: 0, handle: echo });
+  try {
+    for (const transport of ['udp', 'tcp'] as const) {
+      const server = { address: '127.0.0.1', port: listener.port };
+      const answer = await exchangeDns(server, query, { transport, timeoutMs: 5000, accepts: () => true });
+      assert.deepEqual(answer, query);
+    }
+  } finally {
+    await listener.close();
+  }
+});
+
+test('a resolver that can not be reached is an error of that question only', async () => {
+  // The kernel refuses to connect to the broadcast address, as it refuses where there is no route.
+  const server = { address: '255.255.255.255', port: 53 };
+  for (const transport of ['udp', 'tcp'] as const)
+    await assert.rejects(exchangeDns(server, query, { transport, timeoutMs: 5000, accepts: () => true }), {
+      syscall: 'connect',
+    });
+});
+
+test('an answer that comes after the listener is closed is dropped', async () => {
+  let answer: (packet: Buffer) => void = () => undefined;
+  const asked = Promise.withResolvers<void>();
+  const listener = await listenDns({
+    address: '127.0.0.1',
+    port: 0,
+    handle: () => {
+      asked.resolve();
+      return new Promise((resolve) => {
+        answer = resolve;
+      });
+    },
+  });
+  const client = createSocket('udp4');
+  try {
+    client.send(query, listener.port, '127.0.0.1');
+    await asked.promise;
+  } finally {
+    await listener.close();
+    client.close();
+  }
+  answer(query);
+  await new Promise((done) => setImmediate(done));
+});

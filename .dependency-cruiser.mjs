@@ -22,7 +22,7 @@ const onlyIn = Object.entries(builtins).map(([names, folders]) =>
   error(
     `builtin-${names.split('|')[0]}`,
     `node:${names} is wrapped in src/${folders.join(', src/')}; use the wrapper`,
-    { path: '^src/', pathNot: `^src/${any([...folders, 'cmd'])}/|${TEST}|${TESTING}` },
+    { path: '^src/', pathNot: `^src/${any([...folders, 'cmd', 'exports'])}/|${TEST}|${TESTING}` },
     { dependencyTypes: ['core'], path: `^(node:)?(${names})$` },
   ),
 );

@@ -120,7 +120,7 @@ export const layers = {
   exports: '*',
 };
 export const pure = ['base', 'apimachinery', 'api', 'component-helpers'];
-/** node: builtin -> the only folders that may import it (cmd, tools and tests are always allowed). */
+/** node: builtin -> the only folders that may import it (cmd, exports, tools and tests are always allowed). */
 export const builtins = {
   'child_process|cluster|worker_threads': ['os', 'emulation', 'storage'],
   'fs|fs/promises': ['component-base', 'os', 'storage', 'emulation', 'images'],

@@ -1,6 +1,6 @@
 // A request as the API server sees it: the wire's, with the user whom the in-process transport vouches for.
 import type { HttpRequest, HttpResponse } from '../wire/http-message.ts';
-import type { UserInfo } from './authentication/authenticator.ts';
+import type { UserInfo } from './authentication/user-info.ts';
 
 export type {
   ClientCertificate,

@@ -9,9 +9,7 @@ import { type HealthCheck, healthPaths, healthResponse } from './healthz.ts';
 import type { ApiResponse } from './http.ts';
 import type { RequestContext } from './request-context.ts';
 import { bytesResponse, jsonResponse, notFoundPage } from './response.ts';
-import type { ApiServerConfig } from './server.ts';
-
-export type PathHandler = (context: RequestContext) => Promise<ApiResponse> | ApiResponse;
+import type { ApiServerConfig, PathHandler } from './server-config.ts';
 
 export interface PathDependencies {
   readonly config: ApiServerConfig;

@@ -1,53 +1,22 @@
 // The API server: filters, then resources by the generic registry, then the paths of the server itself.
 import type { ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { serviceUnavailable } from '../apimachinery/errors.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Random } from '../base/random.ts';
-import type { Logger } from '../component-base/logger.ts';
-import type { MetricsRegistry } from '../component-base/metrics.ts';
-import type { CacheSource } from '../storage/watch/resource-cache.ts';
-import type { AdmissionPlugin } from './admission/admission.ts';
 import { admissionChain } from './admission/chain.ts';
-import type { Authenticator } from './authentication/authenticator.ts';
-import type { Authorizer } from './authorization/authorizer.ts';
 import type { EndpointDependencies } from './endpoints/endpoint.ts';
 import { fieldTracker, patchEngines, protobufCodec } from './endpoints/engines.ts';
 import { chain, filterOrder } from './filters/filter-order.ts';
-import { defaultInFlight, type InFlightLimits } from './filters/max-in-flight.ts';
+import { defaultInFlight } from './filters/max-in-flight.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiRequest, ApiResponse } from './http.ts';
 import { type RestStorage, restKey } from './registry/rest-storage.ts';
-import { openCache, ResourceStore } from './registry/store.ts';
+import { ResourceStore } from './registry/store.ts';
+import { openCache } from './registry/stored-resource.ts';
 import { RequestContext } from './request-context.ts';
 import { errorResponse } from './response.ts';
 import { routeResource } from './router.ts';
+import type { ApiServerConfig } from './server-config.ts';
 import { serverMetrics } from './server-metrics.ts';
-import { type PathHandler, servePath } from './server-paths.ts';
-
-export interface ApiServerConfig {
-  readonly scheme: Scheme;
-  readonly caches: CacheSource;
-  readonly authenticator: Authenticator;
-  readonly authorizer: Authorizer;
-  /** In the order in which they run. */
-  readonly admission: readonly AdmissionPlugin[];
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: MetricsRegistry;
-  readonly restStorage?: RestStorage;
-  readonly health?: readonly HealthCheck[];
-  /** More paths: `/openid/v1/jwks`, … The longest prefix that ends in `/` or the exact path wins. */
-  readonly paths?: ReadonlyMap<string, PathHandler>;
-  readonly version?: Readonly<Record<string, string>>;
-  /** `host:port` that discovery tells to clients. */
-  readonly serverAddress?: () => string;
-  /** Default true: requests without credentials are system:anonymous. */
-  readonly allowAnonymous?: boolean;
-  readonly inFlight?: InFlightLimits;
-  /** A sentence on a resource that is served no more; the answer is 404 with it instead of a bare page. */
-  readonly removedResource?: (group: string, version: string, resource: string) => string | undefined;
-}
+import { servePath } from './server-paths.ts';
 
 export interface ApiServer {
   handle(request: ApiRequest): Promise<ApiResponse>;

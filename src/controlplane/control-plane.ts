@@ -11,7 +11,7 @@ import { createLiveObjects } from '../apiserver/registry/cached-live-objects.ts'
 import type { RestStorage } from '../apiserver/registry/rest-storage.ts';
 import { jsonResponse } from '../apiserver/response.ts';
 import { type ApiServer, createApiServer } from '../apiserver/server.ts';
-import type { PathHandler } from '../apiserver/server-paths.ts';
+import type { PathHandler } from '../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Random } from '../base/random.ts';

@@ -4,7 +4,7 @@ import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import type { JsonObject, Scheme } from '../apimachinery/declaration.ts';
 import { jsonEqual, meta, objs, str, strs } from '../apimachinery/json-access.ts';
 import { decodeEntry, encodeDraft } from '../apiserver/registry/encode.ts';
-import { openCache } from '../apiserver/registry/store.ts';
+import { openCache } from '../apiserver/registry/stored-resource.ts';
 import type { Clock } from '../base/clock.ts';
 import { rfc3339 } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';

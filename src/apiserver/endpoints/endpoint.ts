@@ -6,7 +6,8 @@ import type { ApiResponse } from '../http.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
 import type { FieldTracker } from '../registry/field-manager.ts';
 import type { RestStorage } from '../registry/rest-storage.ts';
-import type { ResourceStore, WriteOptions } from '../registry/store.ts';
+import type { ResourceStore } from '../registry/store.ts';
+import type { WriteOptions } from '../registry/stored-resource.ts';
 import type { RequestContext } from '../request-context.ts';
 
 export interface EndpointDependencies {

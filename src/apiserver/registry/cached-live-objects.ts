@@ -10,7 +10,7 @@ import type {
 } from '../../storage/watch/resource-cache.ts';
 import type { LiveObjects } from '../live-objects.ts';
 import { decodeEntry } from './encode.ts';
-import { openCache } from './store.ts';
+import { openCache } from './stored-resource.ts';
 
 /** Kinds whose parsed form is not kept: there may be tens of thousands, and they are asked for rarely. */
 const notKept: readonly string[] = ['/pods', '/secrets', '/configmaps'];

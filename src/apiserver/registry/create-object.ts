@@ -5,7 +5,7 @@ import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { str } from '../../apimachinery/json-access.ts';
 import { randomSuffix } from '../../base/random.ts';
 import { ensureMeta, nameErrors, validateObjectMeta } from './object-meta.ts';
-import type { ResourceStore, Stored, WriteOptions } from './store.ts';
+import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 import {
   admissionRequest,
   dryRunResult,
@@ -21,7 +21,7 @@ const nameAttempts = 8;
 const maxGeneratedPrefix = 58;
 
 export async function createObject(
-  store: ResourceStore,
+  store: StoredResource,
   namespace: string,
   object: JsonObject,
   options: WriteOptions,
@@ -42,7 +42,7 @@ export async function createObject(
   }
 }
 
-function checkNamespace(store: ResourceStore, namespace: string, metadata: JsonObject): void {
+function checkNamespace(store: StoredResource, namespace: string, metadata: JsonObject): void {
   if (!store.declaration.namespaced) return;
   const sent = str(metadata['namespace']);
   if (sent !== '' && sent !== namespace)
@@ -50,7 +50,7 @@ function checkNamespace(store: ResourceStore, namespace: string, metadata: JsonO
   metadata['namespace'] = namespace;
 }
 
-function fillMeta(store: ResourceStore, metadata: JsonObject, now: string): void {
+function fillMeta(store: StoredResource, metadata: JsonObject, now: string): void {
   delete metadata['deletionTimestamp'];
   delete metadata['deletionGracePeriodSeconds'];
   delete metadata['selfLink'];
@@ -62,7 +62,7 @@ function fillMeta(store: ResourceStore, metadata: JsonObject, now: string): void
 }
 
 async function createOnce(
-  store: ResourceStore,
+  store: StoredResource,
   namespace: string,
   object: JsonObject,
   options: WriteOptions,
@@ -113,7 +113,7 @@ async function createOnce(
   }
 }
 
-function createErrors(store: ResourceStore, object: JsonObject): FieldError[] {
+function createErrors(store: StoredResource, object: JsonObject): FieldError[] {
   const { declaration } = store;
   const metadata = ensureMeta(object);
   const name = str(metadata['name']);

@@ -5,7 +5,7 @@ import { num, str, strs } from '../../apimachinery/json-access.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import { ensureMeta, metadataOf } from './object-meta.ts';
-import type { ResourceStore, WriteOptions } from './store.ts';
+import type { StoredResource, WriteOptions } from './stored-resource.ts';
 import { admissionRequest, dryRunResult, toDraft } from './write-rules.ts';
 
 export interface DeleteOptions {
@@ -36,7 +36,7 @@ interface Plan {
 const attempts = 20;
 
 export async function deleteObject(
-  store: ResourceStore,
+  store: StoredResource,
   namespace: string,
   name: string,
   request: DeleteOptions,
@@ -77,7 +77,7 @@ export async function deleteObject(
   }
 }
 
-function checkPreconditions(store: ResourceStore, object: JsonObject, request: DeleteOptions): void {
+function checkPreconditions(store: StoredResource, object: JsonObject, request: DeleteOptions): void {
   const metadata = metadataOf(object);
   const { group, kind } = store.declaration;
   const about = { group, resource: kind };
@@ -126,7 +126,7 @@ function wantsForeground(finalizers: readonly string[], request: DeleteOptions):
   return finalizers.includes('foregroundDeletion');
 }
 
-function planDeletion(store: ResourceStore, object: JsonObject, request: DeleteOptions): Plan {
+function planDeletion(store: StoredResource, object: JsonObject, request: DeleteOptions): Plan {
   const { strategy } = store.declaration;
   const metadata = ensureMeta(object);
   const now = store.deps.clock.now();
@@ -177,7 +177,7 @@ function markAsDeleting(metadata: JsonObject, now: number): void {
 }
 
 async function deleteOnce(
-  store: ResourceStore,
+  store: StoredResource,
   current: CachedObject,
   plan: Plan,
   options: WriteOptions,

@@ -1,9 +1,10 @@
-// Where kinds plug in what the generic registry can't know: subresources with side effects, and hooks around writes.
+// Where kinds plug in what the generic registry can't know: subresources with side effects.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { ResourceStore } from './store.ts';
+import type { WriteHooks } from './write-hooks.ts';
 
 /** A request to one resource or subresource, after authorization. */
 export interface RestRequest {
@@ -45,31 +46,6 @@ export interface RestHandler {
     readonly apply: (parent: JsonObject, view: JsonObject) => JsonObject;
   };
   readonly hooks?: WriteHooks;
-}
-
-export interface HookContext {
-  readonly context: RequestContext | undefined;
-  readonly dryRun: boolean;
-}
-
-/** Each returns what undoes it when the write fails afterwards. */
-export interface WriteHooks {
-  /** After admission and prepareForCreate, before validation and storage; may set fields (clusterIP). */
-  beforeCreate?(
-    object: JsonObject,
-    hook: HookContext,
-  ): Promise<(() => void) | undefined> | (() => void) | undefined;
-  beforeUpdate?(
-    object: JsonObject,
-    old: JsonObject,
-    hook: HookContext,
-  ): Promise<(() => void) | undefined> | (() => void) | undefined;
-  /** After a write that changed the object. */
-  afterUpdate?(object: JsonObject, old: JsonObject): void;
-  /** After the object is gone. */
-  afterDelete?(object: JsonObject): void;
-  /** Decides what a read shows; undefined leaves it as it is. */
-  decorate?(object: JsonObject): JsonObject | undefined;
 }
 
 /** `group/resource` or `group/resource/subresource`; the core group is empty: `/pods/binding`, `apps/deployments/scale`. */

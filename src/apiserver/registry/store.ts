@@ -1,95 +1,13 @@
 // The generic registry of one resource: reads from its cache, writes under the rules of its strategy. It never names a kind.
-import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
-import { notFound } from '../../apimachinery/errors.ts';
-import { meta, obj, str } from '../../apimachinery/json-access.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Random } from '../../base/random.ts';
-import type {
-  CachedObject,
-  CacheSource,
-  IndexRecord,
-  ResourceCache,
-} from '../../storage/watch/resource-cache.ts';
-import type { AdmissionChain } from '../admission/chain.ts';
-import type { RequestContext } from '../request-context.ts';
+import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { createObject } from './create-object.ts';
 import { type DeleteOptions, type Deletion, deleteObject } from './delete-object.ts';
-import { decodeEntry } from './encode.ts';
-import type { FieldTracker } from './field-manager.ts';
-import type { WriteHooks } from './rest-storage.ts';
+import { type Stored, StoredResource, type UpdateOptions, type WriteOptions } from './stored-resource.ts';
 import { type UpdateOutcome, updateObject } from './update-object.ts';
-
-export interface StoreDependencies {
-  readonly declaration: ResourceDeclaration;
-  /** The declaration whose form is stored; the same one for almost every kind. */
-  readonly storageDeclaration: ResourceDeclaration;
-  readonly cache: ResourceCache;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly admission: AdmissionChain;
-  readonly hooks: WriteHooks | undefined;
-  readonly fields: FieldTracker | undefined;
-}
-
-export interface WriteOptions {
-  /** undefined: a write of the server itself, without admission. */
-  readonly context: RequestContext | undefined;
-  readonly dryRun: boolean;
-  readonly subresource: string;
-  /** Manager name for managedFields; '' tracks nothing. */
-  readonly fieldManager: string;
-}
-
-export interface UpdateOptions extends WriteOptions {
-  /** PUT may create what is missing, when the strategy allows it. */
-  readonly mayCreate: boolean;
-  /** Server-side apply creates whatever the strategy says. */
-  readonly createAlways?: boolean;
-  /** The change is worked out anew from each state, so a revision that nobody asked for is no conflict. */
-  readonly patch?: boolean;
-}
-
-/** An object as it was stored (or would have been, in a dry run), in the served version. */
-export interface Stored {
-  readonly value: Buffer;
-  readonly revision: number;
-}
 
 const own: WriteOptions = { context: undefined, dryRun: false, subresource: '', fieldManager: '' };
 
-export class ResourceStore {
-  readonly deps: StoreDependencies;
-  constructor(deps: StoreDependencies) {
-    this.deps = deps;
-  }
-  get declaration(): ResourceDeclaration {
-    return this.deps.declaration;
-  }
-  get cache(): ResourceCache {
-    return this.deps.cache;
-  }
-  /** Throws 404. The value is in the stored version. */
-  cached(namespace: string, name: string): CachedObject {
-    const found = this.deps.cache.get(namespace, name);
-    if (!found) throw notFound(this.deps.declaration, name);
-    return found;
-  }
-  /** The parsed object in the served version; undefined when it is not there. */
-  find(namespace: string, name: string): JsonObject | undefined {
-    const found = this.deps.cache.get(namespace, name);
-    return found ? this.served(found.value) : undefined;
-  }
-  /** Parses stored bytes and turns them into the served version. */
-  served(value: Buffer): JsonObject {
-    const object = decodeEntry(value);
-    const conversion = this.deps.declaration.conversion;
-    return conversion ? conversion.fromStorage(object) : object;
-  }
-  /** Bytes in the served version; the very same ones for almost every kind. */
-  servedBytes(value: Buffer): Buffer {
-    if (this.deps.declaration.conversion === undefined) return value;
-    return Buffer.from(JSON.stringify(this.served(value)));
-  }
+export class ResourceStore extends StoredResource {
   create(namespace: string, object: JsonObject, options: WriteOptions = own): Promise<Stored> {
     return createObject(this, namespace, object, options);
   }
@@ -114,30 +32,3 @@ export class ResourceStore {
     return deleteObject(this, namespace, name, request, options);
   }
 }
-
-/** What selectors may ask of an object of this kind. */
-export function indexOf(declaration: ResourceDeclaration): (object: unknown) => IndexRecord {
-  return (value) => {
-    const object = value as JsonObject;
-    const metadata = meta(object);
-    const name = str(metadata['name']);
-    const namespace = str(metadata['namespace']);
-    return {
-      namespace,
-      name,
-      uid: str(metadata['uid']),
-      labels: obj(metadata['labels']) as Readonly<Record<string, string>>,
-      fields: {
-        ...declaration.selectableFields(object),
-        'metadata.name': name,
-        'metadata.namespace': namespace,
-      },
-    };
-  };
-}
-
-export const openCache = (source: CacheSource, declaration: ResourceDeclaration): ResourceCache =>
-  source.cache(
-    { group: declaration.storage.group, resource: declaration.storage.resource },
-    indexOf(declaration),
-  );

@@ -12,7 +12,7 @@ import {
   specChanged,
   validateObjectMetaUpdate,
 } from './object-meta.ts';
-import type { ResourceStore, Stored, UpdateOptions } from './store.ts';
+import type { Stored, StoredResource, UpdateOptions } from './stored-resource.ts';
 import {
   admissionRequest,
   dryRunResult,
@@ -35,7 +35,7 @@ export interface UpdateOutcome extends Stored {
 /** A write that asked for no certain revision is tried again this often. */
 const attempts = 20;
 
-export async function updateObject(store: ResourceStore, request: UpdateRequest): Promise<UpdateOutcome> {
+export async function updateObject(store: StoredResource, request: UpdateRequest): Promise<UpdateOutcome> {
   for (let attempt = 1; ; attempt++) {
     const current = store.cache.get(request.namespace, request.name);
     if (current === undefined) return createInstead(store, request);
@@ -45,7 +45,7 @@ export async function updateObject(store: ResourceStore, request: UpdateRequest)
   }
 }
 
-async function createInstead(store: ResourceStore, request: UpdateRequest): Promise<UpdateOutcome> {
+async function createInstead(store: StoredResource, request: UpdateRequest): Promise<UpdateOutcome> {
   const { declaration } = store;
   if (
     !request.mayCreate ||
@@ -67,14 +67,14 @@ async function createInstead(store: ResourceStore, request: UpdateRequest): Prom
   return { ...stored, created: true };
 }
 
-const preconditionText = (store: ResourceStore, request: UpdateRequest, text: string): string => {
+const preconditionText = (store: StoredResource, request: UpdateRequest, text: string): string => {
   const { storage } = store.declaration;
   const place = request.namespace === '' ? request.name : `${request.namespace}/${request.name}`;
   return `StorageError: invalid object, Code: 4, Key: /registry/${storage.group === '' || !storage.group.includes('.') ? '' : `${storage.group}/`}${storage.resource}/${place}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${text}`;
 };
 
 /** Names in the body and in the path must be the same. */
-function checkIdentity(store: ResourceStore, request: UpdateRequest, metadata: JsonObject): void {
+function checkIdentity(store: StoredResource, request: UpdateRequest, metadata: JsonObject): void {
   const name = str(metadata['name']);
   if (name === '') metadata['name'] = request.name;
   else if (name !== request.name)
@@ -87,7 +87,7 @@ function checkIdentity(store: ResourceStore, request: UpdateRequest, metadata: J
 }
 
 async function updateOnce(
-  store: ResourceStore,
+  store: StoredResource,
   request: UpdateRequest,
   current: CachedObject,
 ): Promise<UpdateOutcome | 'raced'> {
@@ -155,13 +155,13 @@ async function updateOnce(
   }
 }
 
-const gone = (store: ResourceStore, request: UpdateRequest): never => {
+const gone = (store: StoredResource, request: UpdateRequest): never => {
   throw notFound(store.declaration, request.name);
 };
 
 /** True when the client named the revision that it wants to replace. */
 function checkRevision(
-  store: ResourceStore,
+  store: StoredResource,
   request: UpdateRequest,
   metadata: JsonObject,
   oldMeta: JsonObject,
@@ -206,7 +206,7 @@ function checkRevision(
 }
 
 function prepare(
-  store: ResourceStore,
+  store: StoredResource,
   object: JsonObject,
   old: JsonObject,
   context: { readonly now: string; readonly namespace: string; readonly subresource: string },
@@ -229,7 +229,7 @@ function prepare(
 }
 
 async function write(
-  store: ResourceStore,
+  store: StoredResource,
   request: UpdateRequest,
   current: CachedObject,
   object: JsonObject,

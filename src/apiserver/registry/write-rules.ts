@@ -7,10 +7,10 @@ import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import { encodeDraft } from './encode.ts';
 import { metadataOf } from './object-meta.ts';
-import type { ResourceStore, Stored, WriteOptions } from './store.ts';
+import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 
 export const strategyContext = (
-  store: ResourceStore,
+  store: StoredResource,
   namespace: string,
   subresource: string,
 ): StrategyContext => ({ now: rfc3339(store.deps.clock.now()), namespace, subresource });
@@ -26,7 +26,7 @@ export interface AdmissionSubject {
 
 /** undefined when nobody would look at it, or when the server itself writes. */
 export function admissionRequest(
-  store: ResourceStore,
+  store: StoredResource,
   subject: AdmissionSubject,
   options: WriteOptions,
 ): AdmissionRequest | undefined {
@@ -47,13 +47,17 @@ export function admissionRequest(
   };
 }
 
-export function refuseInvalid(store: ResourceStore, object: JsonObject, errors: readonly FieldError[]): void {
+export function refuseInvalid(
+  store: StoredResource,
+  object: JsonObject,
+  errors: readonly FieldError[],
+): void {
   if (errors.length === 0) return;
   throw invalidObject(store.declaration, String(metadataOf(object)['name'] ?? ''), errors);
 }
 
 export function warnAbout(
-  store: ResourceStore,
+  store: StoredResource,
   object: JsonObject,
   old: JsonObject | undefined,
   options: WriteOptions,
@@ -63,14 +67,14 @@ export function warnAbout(
 }
 
 /** In the stored version, as bytes. */
-export function toDraft(store: ResourceStore, object: JsonObject): { draft: Draft; stored: JsonObject } {
+export function toDraft(store: StoredResource, object: JsonObject): { draft: Draft; stored: JsonObject } {
   const conversion = store.declaration.conversion;
   const stored = conversion ? conversion.toStorage(object) : object;
   return { draft: encodeDraft(stored), stored };
 }
 
 /** What a dry run answers: the object with the revision it has now, or none. */
-export function dryRunResult(store: ResourceStore, object: JsonObject, revision: number): Stored {
+export function dryRunResult(store: StoredResource, object: JsonObject, revision: number): Stored {
   const { draft } = toDraft(store, object);
   const bytes = Buffer.from(draft.bytes);
   const value = Buffer.concat([

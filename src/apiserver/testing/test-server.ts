@@ -14,7 +14,8 @@ import { createHttpServer, type ServerTls } from '../../wire/http-server.ts';
 import type { UserInfo } from '../authentication/authenticator.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
 import { isPullBody } from '../http.ts';
-import { type ApiServer, type ApiServerConfig, createApiServer } from '../server.ts';
+import { type ApiServer, createApiServer } from '../server.ts';
+import type { ApiServerConfig } from '../server-config.ts';
 
 export const admin: UserInfo = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
 

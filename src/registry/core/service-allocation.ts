@@ -3,7 +3,7 @@ import type { Service, ServicePort } from '../../api/generated/types/core-v1.ts'
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { internalError, invalidObject } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
-import type { HookContext, WriteHooks } from '../../apiserver/registry/rest-storage.ts';
+import type { HookContext, WriteHooks } from '../../apiserver/registry/write-hooks.ts';
 import type { IpAllocator } from './ip-allocator.ts';
 import type { PortAllocator } from './port-allocator.ts';
 import { defaultFamilies, needsClusterIp } from './service-families.ts';

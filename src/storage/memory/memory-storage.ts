@@ -1,5 +1,6 @@
 // The driver of tests and of servers that keep nothing: a map, with the same contract as the durable ones.
 import type { Clock } from '../../base/clock.ts';
+import { entriesUnder } from '../entries-under.ts';
 import type { HistoryLimits } from '../event-log.ts';
 import { defaultHistoryLimits, EventLog } from '../event-log.ts';
 import { stamp } from '../stamp.ts';
@@ -91,11 +92,4 @@ export class MemoryStorage implements Storage {
   #assertOpen(): void {
     if (this.#closed) throw new Error('the store is closed');
   }
-}
-
-/** By key, in the order of code units, which is the order of bytes for the names that Kubernetes allows. */
-export function entriesUnder(entries: ReadonlyMap<Key, Entry>, prefix: Key): Entry[] {
-  const found: Entry[] = [];
-  for (const entry of entries.values()) if (entry.key.startsWith(prefix)) found.push(entry);
-  return found.sort((a, b) => (a.key < b.key ? -1 : 1));
 }

@@ -1,9 +1,9 @@
 // The embedded driver: state in memory, every write in SQLite before anyone sees it, many writes in one sync.
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
+import { entriesUnder } from '../entries-under.ts';
 import type { HistoryLimits } from '../event-log.ts';
 import { defaultHistoryLimits, EventLog } from '../event-log.ts';
-import { entriesUnder } from '../memory/memory-storage.ts';
 import { stamp } from '../stamp.ts';
 import type {
   Draft,

@@ -1,0 +1,42 @@
+// What an API server is made of: kinds, store, who may do what, and the paths that are no resources.
+import type { Scheme } from '../apimachinery/declaration.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import type { Logger } from '../component-base/logger.ts';
+import type { MetricsRegistry } from '../component-base/metrics.ts';
+import type { CacheSource } from '../storage/watch/resource-cache.ts';
+import type { AdmissionPlugin } from './admission/admission.ts';
+import type { Authenticator } from './authentication/authenticator.ts';
+import type { Authorizer } from './authorization/authorizer.ts';
+import type { InFlightLimits } from './filters/max-in-flight.ts';
+import type { HealthCheck } from './healthz.ts';
+import type { ApiResponse } from './http.ts';
+import type { RestStorage } from './registry/rest-storage.ts';
+import type { RequestContext } from './request-context.ts';
+
+export type PathHandler = (context: RequestContext) => Promise<ApiResponse> | ApiResponse;
+
+export interface ApiServerConfig {
+  readonly scheme: Scheme;
+  readonly caches: CacheSource;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** In the order in which they run. */
+  readonly admission: readonly AdmissionPlugin[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: MetricsRegistry;
+  readonly restStorage?: RestStorage;
+  readonly health?: readonly HealthCheck[];
+  /** More paths: `/openid/v1/jwks`, … The longest prefix that ends in `/` or the exact path wins. */
+  readonly paths?: ReadonlyMap<string, PathHandler>;
+  readonly version?: Readonly<Record<string, string>>;
+  /** `host:port` that discovery tells to clients. */
+  readonly serverAddress?: () => string;
+  /** Default true: requests without credentials are system:anonymous. */
+  readonly allowAnonymous?: boolean;
+  readonly inFlight?: InFlightLimits;
+  /** A sentence on a resource that is served no more; the answer is 404 with it instead of a bare page. */
+  readonly removedResource?: (group: string, version: string, resource: string) => string | undefined;
+}

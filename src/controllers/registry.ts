@@ -11,8 +11,11 @@ import { jobController } from './job-controller.ts';
 import { namespaceController } from './namespace-controller.ts';
 import { nodeIpamController } from './node-ipam-controller.ts';
 import { nodeLifecycleController } from './node-lifecycle-controller.ts';
+import { persistentVolumeProtectionController } from './persistentvolume-protection-controller.ts';
+import { persistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection-controller.ts';
 import { podGarbageCollectorController } from './pod-garbage-collector-controller.ts';
 import { replicaSetController } from './replicaset-controller.ts';
+import { replicationControllerController } from './replicationcontroller-controller.ts';
 import { rootCaCertificatePublisherController } from './root-ca-certificate-publisher-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
 import { statefulSetController } from './statefulset-controller.ts';
@@ -38,8 +41,8 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     clusterRoleAggregationController,
     daemonSetController,
     deploymentController,
-    endpointSliceController,
     endpointsController,
+    endpointSliceController,
     jobController(),
     namespaceController,
     nodeIpamController(config),
@@ -47,8 +50,11 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
       monitorGracePeriodMs: config.nodeMonitorGracePeriodMs ?? 40_000,
       startupGracePeriodMs: 60_000,
     }),
+    persistentVolumeClaimProtectionController,
+    persistentVolumeProtectionController,
     podGarbageCollectorController(config.terminatedPodThreshold),
     replicaSetController,
+    replicationControllerController,
     rootCaCertificatePublisherController(config.rootCA),
     serviceAccountController,
     statefulSetController,

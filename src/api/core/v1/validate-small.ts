@@ -1,7 +1,7 @@
 // Endpoints, quotas, limit ranges and replication controllers.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { invalid, required } from '../../../apimachinery/field-error.ts';
-import { obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
+import { obj, objs, spec, str, strs } from '../../../apimachinery/json-access.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
@@ -36,13 +36,51 @@ export function validateEndpoints(endpoints: JsonObject): Errors {
   });
 }
 
+/** What a quota with pod scopes may count: pods and what their containers ask for. */
+const podScoped =
+  /^(?:pods|count\/pods|cpu|memory|ephemeral-storage|(?:requests|limits)\.(?:cpu|memory|ephemeral-storage))$/;
+const scopes: readonly string[] = [
+  'Terminating',
+  'NotTerminating',
+  'BestEffort',
+  'NotBestEffort',
+  'PriorityClass',
+  'CrossNamespacePodAffinity',
+];
+const contradictions: readonly (readonly [string, string])[] = [
+  ['BestEffort', 'NotBestEffort'],
+  ['Terminating', 'NotTerminating'],
+];
+
+function validateScopes(quota: JsonObject): Errors {
+  const asked = strs(spec(quota)['scopes']);
+  const errors: Errors = [];
+  const names = Object.keys(obj(spec(quota)['hard']));
+  for (const scope of asked) {
+    if (!scopes.includes(scope)) {
+      errors.push(invalid('spec.scopes', asked, 'unsupported scope'));
+      continue;
+    }
+    // Pods without requests can only be counted.
+    const counts = (name: string): boolean =>
+      scope === 'BestEffort' ? name === 'pods' || name === 'count/pods' : podScoped.test(name);
+    if (names.some((name) => !counts(name)))
+      errors.push(invalid('spec.scopes', asked, 'unsupported scope applied to resource'));
+  }
+  for (const [a, b] of contradictions)
+    if (asked.includes(a) && asked.includes(b))
+      errors.push(invalid('spec.scopes', asked, 'conflicting scopes'));
+  return errors;
+}
+
 export function validateResourceQuota(quota: JsonObject): Errors {
-  return Object.entries(obj(spec(quota)['hard'])).flatMap(([name, value]) => {
+  const hard = Object.entries(obj(spec(quota)['hard'])).flatMap(([name, value]) => {
     const errors = qualifiedNameErrors(name).map((why) => invalid(`spec.hard[${name}]`, name, why));
     if ((tryParseQuantity(value)?.nano ?? 0n) < 0n)
       errors.push(invalid(`spec.hard[${name}]`, String(value), 'must be greater than or equal to 0'));
     return errors;
   });
+  return [...hard, ...validateScopes(quota)];
 }
 
 export function validateLimitRange(range: JsonObject): Errors {

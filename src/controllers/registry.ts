@@ -16,6 +16,7 @@ import { persistentVolumeClaimProtectionController } from './persistentvolumecla
 import { podGarbageCollectorController } from './pod-garbage-collector-controller.ts';
 import { replicaSetController } from './replicaset-controller.ts';
 import { replicationControllerController } from './replicationcontroller-controller.ts';
+import { resourceQuotaController } from './resourcequota-controller.ts';
 import { rootCaCertificatePublisherController } from './root-ca-certificate-publisher-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
 import { statefulSetController } from './statefulset-controller.ts';
@@ -55,6 +56,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     podGarbageCollectorController(config.terminatedPodThreshold),
     replicaSetController,
     replicationControllerController,
+    resourceQuotaController,
     rootCaCertificatePublisherController(config.rootCA),
     serviceAccountController,
     statefulSetController,

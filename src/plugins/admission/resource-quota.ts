@@ -26,7 +26,7 @@ import {
   serviceUsage,
   type Usage,
   usageText,
-} from './quota/quota-usage.ts';
+} from '../../component-helpers/quota-usage.ts';
 import { isAbout, requested } from './request/typed-request.ts';
 
 /** Writes what is used into the quota's status, for people; nobody waits for it. */

@@ -3,9 +3,10 @@ import type {
   Container,
   PersistentVolumeClaim,
   Pod,
+  PodAffinityTerm,
   ResourceQuota,
   Service,
-} from '../../../api/generated/types/core-v1.ts';
+} from '../api/generated/types/core-v1.ts';
 import {
   addQuantities,
   compareQuantities,
@@ -13,7 +14,7 @@ import {
   parseQuantity,
   type Quantity,
   quantityOf,
-} from '../../../apimachinery/quantity.ts';
+} from '../apimachinery/quantity.ts';
 
 export type Usage = ReadonlyMap<string, Quantity>;
 
@@ -145,10 +146,20 @@ function matchesScope(pod: Pod, scope: string, operator: string, values: readonl
       if (operator === 'DoesNotExist') return name === '';
       return operator === 'In' ? values.includes(name) : !values.includes(name);
     }
+    case 'CrossNamespacePodAffinity':
+      return affinityTerms(pod).some(
+        (term) => (term.namespaces ?? []).length > 0 || term.namespaceSelector !== undefined,
+      );
     default:
       return false;
   }
 }
+
+const affinityTerms = ({ spec }: Pod): PodAffinityTerm[] =>
+  [spec.affinity?.podAffinity, spec.affinity?.podAntiAffinity].flatMap((affinity) => [
+    ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((w) => w.podAffinityTerm),
+  ]);
 
 const isBestEffort = (pod: Pod): boolean =>
   [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every(

@@ -101,14 +101,6 @@ export const removedVersions: readonly RemovedVersion[] = [
   ),
 ];
 
-const byKind = new Map(removedVersions.map((r) => [`${r.group}/${r.version}/${r.kind}`, r]));
-
-/** The row of a removed kind. With kind '' the first row of that group and version. */
-export const removedVersion = (gvk: GroupVersionKind): RemovedVersion | undefined =>
-  gvk.kind === ''
-    ? removedVersions.find((r) => r.group === gvk.group && r.version === gvk.version)
-    : byKind.get(`${gvk.group}/${gvk.version}/${gvk.kind}`);
-
 const pluralOf = (kind: string): string => {
   const word = kind.toLowerCase();
   if (word.endsWith('y')) return `${word.slice(0, -1)}ies`;

@@ -27,8 +27,6 @@ types.set(`${metaTypes}${partial}List`, {
 });
 
 export const schemaSource: SchemaSource = { type: (fullName) => types.get(fullName) };
-export const typeNames: readonly string[] = [...types.keys()];
-
 const key = (gvk: GroupVersionKind): string => `${gvk.group}/${gvk.version}/${gvk.kind}`;
 const byKind = new Map<string, string>();
 for (const [name, type] of types) for (const gvk of type.gvk ?? []) byKind.set(key(gvk), name);

@@ -72,7 +72,7 @@ interface Resource {
 }
 
 /** `deployments.apps`, or `pods` for the core group: how messages name a resource. */
-export const qualified = (r: Resource): string => (r.group === '' ? r.resource : `${r.resource}.${r.group}`);
+const qualified = (r: Resource): string => (r.group === '' ? r.resource : `${r.resource}.${r.group}`);
 const about = (r: Resource, name: string): StatusDetails => ({
   ...(name === '' ? {} : { name }),
   ...(r.group === '' ? {} : { group: r.group }),
@@ -126,14 +126,10 @@ export const unsupportedMediaType = (accepted: readonly string[]): StatusError =
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
-export const resourceExpired = (message: string): StatusError => new StatusError(410, 'Expired', message);
-export const gone = (message: string): StatusError => new StatusError(410, 'Gone', message);
 export const tooLargeBody = (limit: number): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${limit}`);
 export const tooManyRequests = (message: string, retryAfterSeconds: number): StatusError =>
   new StatusError(429, 'TooManyRequests', message, { retryAfterSeconds });
-export const timeout = (message: string, retryAfterSeconds = 0): StatusError =>
-  new StatusError(504, 'Timeout', `Timeout: ${message}`, { retryAfterSeconds });
 export const serviceUnavailable = (message: string): StatusError =>
   new StatusError(503, 'ServiceUnavailable', message);
 export const internalError = (cause: unknown): StatusError => {

@@ -66,8 +66,5 @@ export const tooLong = (field: string, maxBytes: number): FieldError =>
 export const tooMany = (field: string, actual: number, max: number): FieldError =>
   error('FieldValueTooMany', field, `Too many: ${actual}: must have at most ${max} items`);
 
-export const typeInvalid = (field: string, value: unknown, detail: string): FieldError =>
-  error('FieldValueTypeInvalid', field, `Invalid value: ${show(value)}: ${detail}`);
-
 /** `spec.x: Required value`, the form in messages. */
 export const fieldErrorText = (e: FieldError): string => `${e.field}: ${e.message}`;

@@ -68,8 +68,6 @@ function unescapeFieldValue(text: string): string {
   return value;
 }
 
-export const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, '\\$&');
-
 /** A field that is missing counts as empty, as upstream. */
 export function matchesFieldSelector(
   selector: FieldSelector,
@@ -85,6 +83,3 @@ export function matchesFieldSelector(
 /** The value that `field` must equal, when the selector says so. */
 export const exactFieldValue = (selector: FieldSelector, field: string): string | undefined =>
   selector.requirements.find((r) => r.field === field && r.operator === '=')?.value;
-
-export const fieldSelectorText = (selector: FieldSelector): string =>
-  selector.requirements.map((r) => `${r.field}${r.operator}${escapeFieldValue(r.value)}`).join(',');

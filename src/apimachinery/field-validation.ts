@@ -6,8 +6,6 @@ import { DecodeError } from './schema-errors.ts';
 
 /** `?fieldValidation=`: the API server's default is Warn. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
-export const fieldValidations: readonly string[] = ['Ignore', 'Strict', 'Warn'];
-
 export interface DecodedObject {
   readonly object: JsonObject;
   /** Texts for `Warning:` headers, with Warn. */

@@ -26,8 +26,6 @@ export const meta = (object: JsonObject): JsonObject => obj(object['metadata']);
 export const spec = (object: JsonObject): JsonObject => obj(object['spec']);
 export const status = (object: JsonObject): JsonObject => obj(object['status']);
 export const nameOf = (object: JsonObject): string => str(meta(object)['name']);
-export const namespaceOf = (object: JsonObject): string => str(meta(object)['namespace']);
-
 /** The object at `key`, made when missing. Keys come from code, never from input. */
 export function ensure(object: JsonObject, key: string): JsonObject {
   const found = object[key];

@@ -22,8 +22,8 @@ export interface LabelSelectorObject {
     | undefined;
 }
 
-export const everything: Selector = { requirements: [] };
-export const nothing: Selector = { requirements: [], nothing: true };
+const everything: Selector = { requirements: [] };
+const nothing: Selector = { requirements: [], nothing: true };
 
 /** Parses the query text. Throws Error with upstream's message. */
 export function parseLabelSelector(text: string): Selector {

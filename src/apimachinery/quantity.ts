@@ -115,10 +115,6 @@ export const quantityOf = (value: number, format: QuantityFormat = 'DecimalSI'):
   nano: BigInt(value) * billion,
   format,
 });
-export const quantityOfMilli = (milli: number, format: QuantityFormat = 'DecimalSI'): Quantity => ({
-  nano: BigInt(milli) * 1_000_000n,
-  format,
-});
 export const zeroQuantity: Quantity = { nano: 0n, format: 'DecimalSI' };
 
 export const compareQuantities = (a: Quantity, b: Quantity): -1 | 0 | 1 =>
@@ -128,12 +124,6 @@ export const addQuantities = (a: Quantity, b: Quantity): Quantity => ({
   nano: a.nano + b.nano,
   format: a.nano === 0n ? b.format : a.format,
 });
-export const subtractQuantities = (a: Quantity, b: Quantity): Quantity => ({
-  nano: a.nano - b.nano,
-  format: a.nano === 0n ? b.format : a.format,
-});
-export const negateQuantity = (q: Quantity): Quantity => ({ nano: -q.nano, format: q.format });
-
 /** The one canonical text: no fraction, the largest suffix that loses nothing. */
 export function formatQuantity(q: Quantity): string {
   if (q.nano === 0n) return '0';

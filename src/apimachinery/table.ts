@@ -29,7 +29,7 @@ const descriptions: Readonly<Record<string, string>> = {
 };
 
 /** Column headers as JSON; the same for every table of the kind. */
-export const columnDefinitions = (declaration: ResourceDeclaration): JsonObject[] =>
+const columnDefinitions = (declaration: ResourceDeclaration): JsonObject[] =>
   declaration.columns.map((c) => ({
     name: c.name,
     type: c.type,

@@ -1,5 +1,5 @@
 // A request as the API server sees it: the wire's, with the user whom the in-process transport vouches for.
-import type { HttpRequest, HttpResponse } from '../wire/http-message.ts';
+import type { HttpRequest } from '../wire/http-message.ts';
 import type { UserInfo } from './authentication/user-info.ts';
 
 export type {
@@ -14,5 +14,3 @@ export interface ApiRequest extends HttpRequest {
   /** Set by the in-process transport: authentication is already done. */
   readonly user?: UserInfo | undefined;
 }
-
-export type Handler = (request: ApiRequest) => Promise<HttpResponse>;

@@ -4,7 +4,7 @@ import { internalError, StatusError, tooLargeBody } from '../apimachinery/errors
 import type { ApiBody, ApiResponse } from './http.ts';
 import { BodyTooLargeError } from './http.ts';
 
-export const jsonType = 'application/json';
+const jsonType = 'application/json';
 
 export const bytesResponse = (
   status: number,

@@ -13,7 +13,7 @@ export interface ServerMetrics {
   inFlight(kind: string, count: number): void;
 }
 
-export const scopeOf = (context: RequestContext): string => {
+const scopeOf = (context: RequestContext): string => {
   const { info } = context;
   if (!info.isResource) return '';
   if (info.name !== '') return 'resource';

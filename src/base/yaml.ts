@@ -2,7 +2,7 @@
 import { parseAllDocuments, stringify } from 'yaml';
 
 /** All documents of a text. Throws Error with line and column; alias bombs are refused. */
-export function parseYamlDocuments(text: string): unknown[] {
+function parseYamlDocuments(text: string): unknown[] {
   return parseAllDocuments(text, { maxAliasCount: 100 } as object).map((document) => {
     const error = 'errors' in document ? document.errors[0] : undefined;
     if (error) throw error;

@@ -53,7 +53,7 @@ export function matchesNodeSelectorTerm(term: NodeSelectorTerm, node: NodeIdenti
 }
 
 /** Terms are ORed. */
-export const matchesNodeSelector = (selector: NodeSelector, node: NodeIdentity): boolean =>
+const matchesNodeSelector = (selector: NodeSelector, node: NodeIdentity): boolean =>
   selector.nodeSelectorTerms.some((term) => matchesNodeSelectorTerm(term, node));
 
 /** `spec.nodeSelector` and the required node affinity of a pod. */

@@ -1,9 +1,10 @@
 // Effective requests, QoS classes and matching of nodes follow upstream's examples.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { podQosClass } from '../api/core/v1/pod-qos.ts';
 import type { Container, Pod } from '../api/generated/types/core-v1.ts';
+import type { JsonObject } from '../apimachinery/declaration.ts';
 import { matchesRequiredNodeAffinity } from './node-affinity.ts';
-import { qosOf } from './pod-qos.ts';
 import { podLimits, podRequests } from './pod-resources.ts';
 import { toleratesTaint } from './taints.ts';
 
@@ -28,11 +29,13 @@ test('requests are the larger of the containers with sidecars and the greediest 
   assert.deepEqual(podLimits(pod({ containers: [c('1')], overhead: { cpu: '250m' } })), {});
 });
 
+const qosOf = (spec: Partial<Pod['spec']>): string => podQosClass(pod(spec) as unknown as JsonObject);
+
 test('a pod is Guaranteed only when every container has equal requests and limits', () => {
   const both = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1000m', memory: '1024Mi' } };
-  assert.equal(qosOf(pod({ containers: [{ name: 'a', resources: both }] })), 'Guaranteed');
-  assert.equal(qosOf(pod({ containers: [{ name: 'a', resources: both }, c('1')] })), 'Burstable');
-  assert.equal(qosOf(pod({ containers: [{ name: 'a' }] })), 'BestEffort');
+  assert.equal(qosOf({ containers: [{ name: 'a', resources: both }] }), 'Guaranteed');
+  assert.equal(qosOf({ containers: [{ name: 'a', resources: both }, c('1')] }), 'Burstable');
+  assert.equal(qosOf({ containers: [{ name: 'a' }] }), 'BestEffort');
 });
 
 test('tolerations and node affinity match as upstream', () => {

@@ -19,7 +19,7 @@ function amountsOf(resources: ResourceRequirements | undefined, list: List): Res
   for (const [name, value] of Object.entries(resources?.[list] ?? {})) found.set(name, parseQuantity(value));
   return found;
 }
-export function addAmounts(into: ResourceAmounts, more: ResourceAmounts): void {
+function addAmounts(into: ResourceAmounts, more: ResourceAmounts): void {
   for (const [name, value] of more) {
     const old = into.get(name);
     into.set(name, old ? addQuantities(old, value) : value);
@@ -67,13 +67,13 @@ function aggregate(pod: Pod, list: List, options: PodResourceOptions): ResourceA
   return total;
 }
 
-export const podRequestAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
+const podRequestAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
   aggregate(pod, 'requests', options);
-export const podLimitAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
+const podLimitAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
   aggregate(pod, 'limits', options);
 
 /** Amounts as a ResourceList of canonical texts. */
-export const resourceListOf = (amounts: ResourceAmounts): Record<string, string> =>
+const resourceListOf = (amounts: ResourceAmounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([name, value]) => [name, formatQuantity(value)]));
 export const podRequests = (pod: Pod, options: PodResourceOptions = {}): Record<string, string> =>
   resourceListOf(podRequestAmounts(pod, options));

@@ -1,12 +1,9 @@
 // What a pod's status says: ready, running, over.
-import type { ContainerStatus, Pod, PodCondition } from '../api/generated/types/core-v1.ts';
+import type { Pod, PodCondition } from '../api/generated/types/core-v1.ts';
 
 export const podCondition = (pod: Pod, type: string): PodCondition | undefined =>
   pod.status?.conditions?.find((c) => c.type === type);
 export const isPodReady = (pod: Pod): boolean => podCondition(pod, 'Ready')?.status === 'True';
-export const arePodContainersReady = (pod: Pod): boolean =>
-  podCondition(pod, 'ContainersReady')?.status === 'True';
-export const isPodScheduled = (pod: Pod): boolean => (pod.spec.nodeName ?? '') !== '';
 /** Succeeded or Failed: it will never run again. */
 export const isPodTerminal = (pod: Pod): boolean =>
   pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
@@ -22,18 +19,6 @@ export function isPodAvailable(pod: Pod, minReadySeconds: number, nowMs: number)
   const since = Date.parse(ready.lastTransitionTime ?? '');
   return !Number.isNaN(since) && since + minReadySeconds * 1000 <= nowMs;
 }
-
-export const containerStatus = (pod: Pod, name: string): ContainerStatus | undefined =>
-  pod.status?.containerStatuses?.find((s) => s.name === name);
-/** Of all containers, init and ephemeral ones too. */
-export const allContainerStatuses = (pod: Pod): readonly ContainerStatus[] => [
-  ...(pod.status?.initContainerStatuses ?? []),
-  ...(pod.status?.containerStatuses ?? []),
-  ...(pod.status?.ephemeralContainerStatuses ?? []),
-];
-/** Sum of the restarts of the pod's containers. */
-export const podRestarts = (pod: Pod): number =>
-  (pod.status?.containerStatuses ?? []).reduce((sum, s) => sum + (s.restartCount ?? 0), 0);
 
 /** A copy of `conditions` with this one set; the transition time moves only when the status changes. */
 export function withCondition<

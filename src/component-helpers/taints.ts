@@ -26,7 +26,7 @@ function comparesTo(toleration: Toleration, taint: Taint): boolean {
   return toleration.operator === 'Lt' ? actual < bound : actual > bound;
 }
 
-export const tolerates = (tolerations: readonly Toleration[] | undefined, taint: Taint): boolean =>
+const tolerates = (tolerations: readonly Toleration[] | undefined, taint: Taint): boolean =>
   (tolerations ?? []).some((t) => toleratesTaint(t, taint));
 
 /** The first taint that counts and that nothing tolerates. */
@@ -37,6 +37,3 @@ export const findUntoleratedTaint = (
 ): Taint | undefined => (taints ?? []).find((t) => counts(t) && !tolerates(tolerations, t));
 
 export const sameTaint = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect;
-/** `key=value:NoSchedule`, as kubectl writes it. */
-export const taintText = (t: Taint): string =>
-  `${t.key}${t.value === undefined || t.value === '' ? '' : `=${t.value}`}:${t.effect}`;

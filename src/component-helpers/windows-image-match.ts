@@ -74,7 +74,7 @@ export function parseOsVersion(text: string): OsVersion | undefined {
 const stableAbiBuild = 20348;
 
 /** The oldest and newest image build that a host runs. */
-export function acceptedBuilds(
+function acceptedBuilds(
   hostBuild: number,
   isolation: WindowsIsolation,
 ): { readonly oldest: number; readonly newest: number } {
@@ -86,9 +86,7 @@ export function acceptedBuilds(
 }
 
 /** What the Host Compute Service answers, HRESULT 0xc0370101. */
-export const hcsImageMismatch = 'The container operating system does not match the host operating system.';
-export const hcsImageMismatchCode = 0xc0370101;
-
+const hcsImageMismatch = 'The container operating system does not match the host operating system.';
 export type WindowsImageMatch = { readonly fits: true } | { readonly fits: false; readonly reason: string };
 
 /** The known hosts that run an image of this version, as `10.0.20348 (Windows Server 2022 Datacenter)`. */

@@ -6,7 +6,7 @@ import type { AnyResource } from './define-controller.ts';
 
 const idOf = (resource: AnyResource): string => `${resource.group}/${resource.resource}`;
 
-export class UndeclaredAccessError extends Error {
+class UndeclaredAccessError extends Error {
   constructor(controller: string, verb: 'reads' | 'writes', resource: AnyResource) {
     super(`${controller} does not declare ${idOf(resource)} in its ${verb}`);
     this.name = 'UndeclaredAccessError';

@@ -41,7 +41,7 @@ export interface RunningControllers {
   readonly done: Promise<void>;
 }
 
-export function keyOfText(text: string): ObjectKey {
+function keyOfText(text: string): ObjectKey {
   const cut = text.indexOf('/');
   return cut < 0 ? { name: text } : { namespace: text.slice(0, cut), name: text.slice(cut + 1) };
 }

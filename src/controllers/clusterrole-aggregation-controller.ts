@@ -7,7 +7,7 @@ import { semanticEqual } from './workload/semantic-equal.ts';
 import { canonicalJson } from './workload/template-hash.ts';
 
 /** Rules of all roles that the selectors match, in the order of their names, each once. */
-export function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): PolicyRule[] {
+function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): PolicyRule[] {
   const rules = new Map<string, PolicyRule>();
   const sorted = [...all].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   for (const labels of role.aggregationRule?.clusterRoleSelectors ?? []) {

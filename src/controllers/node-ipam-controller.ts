@@ -18,7 +18,7 @@ export interface NodeIpamOptions {
   readonly nodeCIDRMaskSizeIPv6?: number;
 }
 
-export const cidrsOf = (node: Node): readonly string[] => {
+const cidrsOf = (node: Node): readonly string[] => {
   const { podCIDR, podCIDRs } = node.spec ?? {};
   return podCIDRs !== undefined && podCIDRs.length > 0
     ? podCIDRs

@@ -19,7 +19,7 @@ const outOfServiceTaint = 'node.kubernetes.io/out-of-service';
 const createdAt = (pod: Pod): number => Date.parse(pod.metadata.creationTimestamp ?? '') || 0;
 
 /** The oldest finished pods beyond the threshold. */
-export const surplusTerminated = (all: readonly Pod[], threshold: number): readonly Pod[] => {
+const surplusTerminated = (all: readonly Pod[], threshold: number): readonly Pod[] => {
   const terminated = all.filter((pod) => isPodTerminal(pod) && !isPodTerminating(pod));
   if (terminated.length <= threshold) return [];
   return terminated.sort((a, b) => createdAt(a) - createdAt(b)).slice(0, terminated.length - threshold);

@@ -35,12 +35,12 @@ export interface StartControllersDeps {
 }
 
 /** Who reads for all: it may list and watch everything. */
-export const controllerManagerUser: ControllerUser = {
+const controllerManagerUser: ControllerUser = {
   name: 'system:kube-controller-manager',
   groups: ['system:authenticated'],
 };
 
-export const controllerUser = (serviceAccount: string): ControllerUser => ({
+const controllerUser = (serviceAccount: string): ControllerUser => ({
   name: `system:serviceaccount:kube-system:${serviceAccount}`,
   groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
 });

@@ -5,7 +5,7 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 
 /** Milliseconds since the epoch; undefined for a job that stays. */
-export function expiresAt(job: Job): number | undefined {
+function expiresAt(job: Job): number | undefined {
   const ttl = job.spec?.ttlSecondsAfterFinished;
   const finished = job.status?.conditions?.find(
     (condition) =>

@@ -84,7 +84,7 @@ export const loopbackUser: UserInfo = {
   groups: ['system:masters', 'system:authenticated'],
 };
 
-export const nodePortRange = { first: 30_000, last: 32_767 } as const;
+const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { scheme, caches, clock, random, log, serviceCidr } = options;

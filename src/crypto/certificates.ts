@@ -64,7 +64,7 @@ export async function verifyingKey(key: KeyObject): Promise<webcrypto.CryptoKey>
 }
 
 /** A positive serial number of 16 bytes. */
-export function newSerialNumber(): string {
+function newSerialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x01;
   return bytes.toString('hex');

@@ -15,5 +15,3 @@ export const publicKeyToPem = (key: KeyObject): string =>
 
 /** Reads PKCS#8, PKCS#1 and SEC 1 PEM. Throws Error for anything else. */
 export const privateKeyFromPem = (pem: string): KeyObject => createPrivateKey(pem);
-
-export const publicKeyFromPem = (pem: string): KeyObject => createPublicKey(pem);

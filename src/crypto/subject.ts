@@ -7,7 +7,7 @@ export interface Subject {
 }
 
 /** The subject's common name and organizations: user name and groups of a client certificate. */
-export function certificateSubject(certificate: string | Uint8Array): Subject {
+function certificateSubject(certificate: string | Uint8Array): Subject {
   const x509 = new X509Certificate(certificate);
   const subject: Record<string, unknown> = { ...x509.toLegacyObject().subject };
   const values = (name: string): string[] => {
@@ -45,9 +45,4 @@ export function isIssuedBy(certificate: string | Uint8Array, issuer: string | Ui
   const child = new X509Certificate(certificate);
   const parent = new X509Certificate(issuer);
   return child.checkIssued(parent) && child.verify(parent.publicKey);
-}
-
-/** The DER inside a PEM block; the text may hold a chain, the first is taken. */
-export function derFromPem(pem: string): Buffer {
-  return new X509Certificate(pem).raw;
 }

@@ -71,7 +71,7 @@ export interface NodePlatform {
   readonly build?: number;
 }
 
-export const platformText = (platform: ImagePlatform): string =>
+const platformText = (platform: ImagePlatform): string =>
   [platform.os, platform.architecture].join('/') + (platform.osVersion ? ` ${platform.osVersion}` : '');
 
 /** The manifest of an index that this node runs: for Windows the newest that fits its build. */

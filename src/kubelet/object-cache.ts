@@ -34,7 +34,7 @@ type Meta = { readonly metadata: { readonly resourceVersion?: string | undefined
 const rewatchMs = 2000;
 
 /** Names of the ConfigMaps and Secrets of a pod, as `configmaps/x` and `secrets/y`. Pure. */
-export function objectsOfPod(pod: Pod): Set<string> {
+function objectsOfPod(pod: Pod): Set<string> {
   const found = new Set<string>();
   const configMap = (name: string | undefined): void => void (name && found.add(`configmaps/${name}`));
   const secret = (name: string | undefined): void => void (name && found.add(`secrets/${name}`));

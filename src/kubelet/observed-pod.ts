@@ -47,7 +47,7 @@ const states = {
   CONTAINER_UNKNOWN: 'unknown',
 } as const;
 
-export function observedContainer(status: v1.ContainerStatus, sandboxId: string): ObservedContainer {
+function observedContainer(status: v1.ContainerStatus, sandboxId: string): ObservedContainer {
   const count = Number(status.annotations?.[names.annotationRestartCount] ?? status.metadata?.attempt ?? 0);
   return {
     id: status.id ?? '',

@@ -31,7 +31,7 @@ export interface PodStorage {
 }
 
 /** Upstream: MaxContainerTerminationMessageLength. */
-export const maxTerminationMessageBytes = 4096;
+const maxTerminationMessageBytes = 4096;
 
 const isUid = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text);
 

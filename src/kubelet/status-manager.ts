@@ -29,7 +29,7 @@ interface Entry {
 const retryMs = 1000;
 
 /** A strategic merge keeps what is not named, so what must go is named as null. */
-export function statusPatch(pod: Pod, status: PodStatus): object {
+function statusPatch(pod: Pod, status: PodStatus): object {
   const conditions = status.conditions?.map((c) => ({ reason: null, message: null, ...c }));
   return {
     metadata: { uid: podUid(pod) },

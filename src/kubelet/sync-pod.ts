@@ -65,7 +65,7 @@ interface SandboxNeed {
   readonly id: string;
 }
 
-export function sandboxNeed(pod: Pod, sandboxes: readonly ObservedSandbox[]): SandboxNeed {
+function sandboxNeed(pod: Pod, sandboxes: readonly ObservedSandbox[]): SandboxNeed {
   const newest = sandboxes[0];
   if (!newest) return { create: true, attempt: 0, id: '' };
   const again = { create: true, attempt: newest.attempt + 1, id: newest.id };

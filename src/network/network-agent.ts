@@ -47,7 +47,7 @@ const settleMs = 20;
 const linkSettleMs = 200;
 const retryMs = 1000;
 
-export function networkNode(node: Node): NetworkNode {
+function networkNode(node: Node): NetworkNode {
   const internalIP = node.status?.addresses?.find((address) => address.type === 'InternalIP')?.address;
   const os = node.metadata.labels?.['kubernetes.io/os'] ?? node.status?.nodeInfo?.operatingSystem;
   return {

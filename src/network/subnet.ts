@@ -2,7 +2,7 @@
 import { formatIpv4Cidr, type Ipv4Cidr, ipv4CidrsOverlap, parseIpv4Cidr } from '../base/ipv4.ts';
 
 /** The prefix of an address or route as `ip` prints it; undefined for `default` and IPv6. */
-export function usedPrefix(text: string): Ipv4Cidr | undefined {
+function usedPrefix(text: string): Ipv4Cidr | undefined {
   const cidr = parseIpv4Cidr(text.includes('/') ? text : `${text}/32`);
   return cidr === undefined || cidr.bits === 0 ? undefined : cidr;
 }

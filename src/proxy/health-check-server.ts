@@ -12,7 +12,7 @@ export interface HealthListener {
 /** Listens for HTTP on a port of every address of the node. */
 export type ListenHealth = (port: number, answer: () => HttpResponse) => Promise<HealthListener>;
 
-export const listenHealth: ListenHealth = async (port, answer) => {
+const listenHealth: ListenHealth = async (port, answer) => {
   const server = createHttpServer({ tls: undefined, handler: async () => answer() });
   await server.listen(port, '0.0.0.0');
   return { close: () => server.close(0) };
@@ -42,7 +42,7 @@ function countLocal(rules: ServiceRules | undefined): number {
 }
 
 /** Body and headers as kube-proxy writes them. */
-export function healthResponse(key: string, localEndpoints: number): HttpResponse {
+function healthResponse(key: string, localEndpoints: number): HttpResponse {
   const [namespace, name] = key.split('/');
   const body = JSON.stringify(
     { service: { namespace, name }, localEndpoints, serviceProxyHealthy: true },

@@ -72,24 +72,3 @@ export function criMethod<Q extends object, R>(service: string, method: string):
     decode: (bytes) => decodeCri(signature.response, bytes) as R,
   };
 }
-
-export interface CriServiceMethod {
-  readonly path: string;
-  readonly serverStream: boolean;
-  readonly decodeRequest: (bytes: Buffer) => object;
-  readonly encodeResponse: (value: object) => Buffer;
-}
-
-/** All methods of a service, for one who serves the CRI. */
-export const criServiceMethods = (service: string): Record<string, CriServiceMethod> =>
-  Object.fromEntries(
-    Object.entries(cri.services[service] ?? {}).map(([name, { request, response, serverStream }]) => [
-      name,
-      {
-        path: `/${cri.package}.${service}/${name}`,
-        serverStream,
-        decodeRequest: (bytes: Buffer) => decodeCri(request, bytes),
-        encodeResponse: (value: object) => encodeCri(response, value),
-      },
-    ]),
-  );

@@ -44,7 +44,7 @@ const isTerminal = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || p
 const hasNode = (pod: Pod): boolean => (pod.spec.nodeName ?? '') !== '';
 
 /** The events that a change of a node is. */
-export function nodeEvents(old: Node, node: Node): ClusterEvent[] {
+function nodeEvents(old: Node, node: Node): ClusterEvent[] {
   const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
   const out: ClusterEvent[] = [];
   if (differs(old.status?.allocatable, node.status?.allocatable)) out.push('NodeAllocatableUpdate');

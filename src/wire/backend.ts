@@ -57,7 +57,7 @@ function open(target: BackendTarget, request: BackendRequest): http.ClientReques
 }
 
 /** A stream's bytes, taken as the client takes them. */
-export class StreamBody implements PullBody {
+class StreamBody implements PullBody {
   readonly #stream: Readable;
   #over = false;
   constructor(stream: Readable) {

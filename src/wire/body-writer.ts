@@ -17,7 +17,7 @@ export const sizeOf = (body: readonly Buffer[]): number => {
 };
 
 /** Joins many small buffers into few large ones, lazily: a list of 10,000 pods is never held twice. */
-export function* coalesced(parts: readonly Buffer[]): Generator<Buffer> {
+function* coalesced(parts: readonly Buffer[]): Generator<Buffer> {
   let first = 0;
   let size = 0;
   for (let i = 0; i < parts.length; i++) {

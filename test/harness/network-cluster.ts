@@ -24,7 +24,7 @@ import { type Processes, runOrThrow } from '../../src/os/processes.ts';
 import { createMemoryInformer, type MemoryInformer } from './memory-informer.ts';
 
 export const clusterCIDR = '10.244.0.0/16';
-export const serviceCIDR = '10.96.0.0/12';
+const serviceCIDR = '10.96.0.0/12';
 
 export interface TestNode {
   readonly name: string;

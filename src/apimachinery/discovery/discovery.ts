@@ -81,7 +81,7 @@ function entriesOf(r: ResourceDeclaration): JsonObject[] {
 }
 
 /** Opaque to clients; equal as long as the stored form is the same. */
-export function storageVersionHash(r: ResourceDeclaration): string {
+function storageVersionHash(r: ResourceDeclaration): string {
   const text = `${r.storage.group}/${r.storage.version}/${r.kind}`;
   let high = 0x811c9dc5;
   let low = 0x01000193;

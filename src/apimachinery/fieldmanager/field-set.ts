@@ -88,7 +88,7 @@ export function setsEqual(a: FieldSet, b: FieldSet): boolean {
 }
 
 /** A set with one member: the path of field names. */
-export function setOfPath(path: readonly string[]): FieldSet {
+function setOfPath(path: readonly string[]): FieldSet {
   let set = leaf;
   for (let i = path.length - 1; i >= 0; i--)
     set = { self: false, children: new Map([[`f:${path[i]}`, set]]) };

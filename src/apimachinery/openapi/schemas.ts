@@ -36,7 +36,7 @@ function fieldSchema(field: FieldSchema, dialect: Dialect): JsonObject {
   };
 }
 
-export function typeDefinition(type: TypeSchema, dialect: Dialect): JsonObject {
+function typeDefinition(type: TypeSchema, dialect: Dialect): JsonObject {
   const properties: JsonObject = {};
   for (const [name, field] of Object.entries(type.fields ?? {}))
     properties[name] = fieldSchema(field, dialect);

@@ -4,7 +4,7 @@ import { isJsonObject, jsonEqual, own } from './own-property.ts';
 import { unclassified } from './patch-error.ts';
 
 /** Elements are the same when their merge key is, or their value when there is none. */
-export const identity = (item: Json, mergeKey: string): Json | undefined =>
+const identity = (item: Json, mergeKey: string): Json | undefined =>
   mergeKey === '' ? item : isJsonObject(item) ? own(item, mergeKey) : undefined;
 
 const indexOf = (list: readonly Json[], item: Json, mergeKey: string): number => {

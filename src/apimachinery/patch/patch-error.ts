@@ -13,7 +13,7 @@ export const tooLarge = (message: string): StatusError =>
 export const unclassified = (message: string): StatusError => new StatusError(500, '', message);
 
 /** As Go's decoder, which would otherwise recurse without end. */
-export const maxDepth = 1_000;
+const maxDepth = 1_000;
 
 /** Throws 400 when `value` is nested deeper than the engines are willing to follow. */
 export function assertShallow(value: Json | undefined): void {

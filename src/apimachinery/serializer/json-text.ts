@@ -9,7 +9,7 @@ export interface ParsedJson {
 }
 
 /** Deeper than any kind, and than any stack of ours could bear. */
-export const maxJsonDepth = 500;
+const maxJsonDepth = 500;
 
 export function parseJsonText(text: string): ParsedJson {
   const scan = scanStructure(text);
@@ -78,6 +78,14 @@ function refuseRoundedNumbers(text: string): void {
       throw new DecodeError(`json: cannot unmarshal number ${number} into Go value of type int64`);
 }
 
+/** As upstream's strict decoder: nobody reads more of them, and whoever sends them must not cost more. */
+const maxDuplicates = 100;
+
+/** A path is told to people; one of a megabyte is an attack. */
+const maxPathLength = 1024;
+const shortened = (path: string): string =>
+  path.length > maxPathLength ? `${path.slice(0, maxPathLength)}…` : path;
+
 /** The slow way, for texts that are known to hold a duplicate: a reader of keys only. */
 function duplicatePaths(text: string): string[] {
   const found: string[] = [];
@@ -101,16 +109,20 @@ function duplicatePaths(text: string): string[] {
     space();
   };
   const members = (path: string): void => {
-    const seen = new Set<string>();
+    /** True once the key is reported. */
+    const seen = new Map<string, boolean>();
     at++;
     for (space(); text[at] !== '}'; space()) {
       const key = string();
       const here = path === '' ? key : `${path}.${key}`;
-      if (seen.has(key) && !found.includes(here)) found.push(here);
-      seen.add(key);
+      const before = seen.get(key);
+      if (before === false) found.push(shortened(here));
+      if (found.length >= maxDuplicates) return;
+      seen.set(key, before !== undefined);
       space();
       at++;
       value(here);
+      if (found.length >= maxDuplicates) return;
       if (text[at] === ',') at++;
     }
     at++;
@@ -120,6 +132,7 @@ function duplicatePaths(text: string): string[] {
     space();
     for (let i = 0; text[at] !== ']'; i++) {
       value(`${path}[${i}]`);
+      if (found.length >= maxDuplicates) return;
       if (text[at] === ',') at++;
     }
     at++;

@@ -1,7 +1,7 @@
 // Small checks that validators are made of. Each answers the violated rules of one field.
-import type { Json, JsonObject } from '../declaration.ts';
+import type { Json } from '../declaration.ts';
 import type { FieldError } from '../field-error.ts';
-import { duplicate, invalid, notSupported, required } from '../field-error.ts';
+import { invalid, notSupported, required } from '../field-error.ts';
 import { isObject, num, obj, objs, semanticEqual, str, strs } from '../json-access.ts';
 import { matchesSelector, selectorFrom } from '../label-selector.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../labels.ts';
@@ -75,15 +75,3 @@ export function selects(selector: Json | undefined, labelSet: Json | undefined):
 export const isEmptySelector = (selector: Json | undefined): boolean =>
   Object.keys(obj(obj(selector)['matchLabels'])).length === 0 &&
   objs(obj(selector)['matchExpressions']).length === 0;
-
-/** The second and later items with the same key. */
-export function duplicates(items: readonly JsonObject[], key: string, field: (i: number) => string): Errors {
-  const seen = new Set<string>();
-  return items.flatMap((item, i) => {
-    const name = str(item[key]);
-    if (name === '') return [];
-    if (seen.has(name)) return [duplicate(`${field(i)}.${key}`, name)];
-    seen.add(name);
-    return [];
-  });
-}

@@ -65,7 +65,7 @@ function checked(options: DeleteRequest): DeleteRequest {
   return options;
 }
 
-export const deletedStatus = (request: EndpointRequest, name: string, uid: string): JsonObject => ({
+const deletedStatus = (request: EndpointRequest, name: string, uid: string): JsonObject => ({
   kind: 'Status',
   apiVersion: 'v1',
   metadata: {},

@@ -15,7 +15,7 @@ export interface Encoding {
 }
 
 /** As upstream: browsers and curl get indented text unless they ask otherwise. */
-export function wantsPretty(context: RequestContext): boolean {
+function wantsPretty(context: RequestContext): boolean {
   const agent = context.header('user-agent');
   const asked = context.request.url.includes('pretty=') ? context.query.get('pretty') : null;
   if (asked !== null && asked !== '') return !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(asked);
@@ -23,7 +23,7 @@ export function wantsPretty(context: RequestContext): boolean {
 }
 
 /** Text or bytes of any object in a media type that is not the stored one. */
-export function encodeObject(
+function encodeObject(
   context: RequestContext,
   negotiated: Negotiated,
   object: JsonObject,
@@ -80,7 +80,7 @@ export function respondStored(
 const versionOf = (negotiated: Negotiated): 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1' =>
   `meta.k8s.io/${negotiated.formVersion}`;
 
-export function shape(
+function shape(
   context: RequestContext,
   negotiated: Negotiated,
   object: JsonObject,

@@ -36,7 +36,7 @@ export function serveRest(request: EndpointRequest, handler: RestHandler): Promi
   return serve && answer(request, verb, serve);
 }
 
-export function restRequest(
+function restRequest(
   { context, declaration, deps }: EndpointRequest,
   object: JsonObject | undefined,
 ): RestRequest {

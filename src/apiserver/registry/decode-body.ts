@@ -9,7 +9,7 @@ import type { RequestContext } from '../request-context.ts';
 
 /** As upstream's MaxRequestBodyBytes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
-export const acceptedBodies: readonly string[] = [
+const acceptedBodies: readonly string[] = [
   'application/json',
   'application/yaml',
   'application/vnd.kubernetes.protobuf',

@@ -97,7 +97,7 @@ function checkPreconditions(store: StoredResource, object: JsonObject, request: 
 }
 
 /** Which finalizers of the garbage collector the object is to have: upstream's deletionFinalizersForGarbageCollection. */
-export function collectorFinalizers(
+function collectorFinalizers(
   finalizers: readonly string[],
   request: DeleteOptions,
   standard: 'orphan' | 'background',

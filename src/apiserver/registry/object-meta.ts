@@ -2,13 +2,12 @@
 import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { forbidden, invalid, required, tooLong } from '../../apimachinery/field-error.ts';
-import { arr, isObject, jsonEqual, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { isObject, jsonEqual, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels.ts';
 
 /** As upstream's TotalAnnotationSizeLimitB. */
 const maxAnnotationBytes = 256 * 1024;
 const ownFinalizers: readonly string[] = ['orphan', 'foregroundDeletion', 'kubernetes'];
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 export const metadataOf = (object: JsonObject): JsonObject => obj(object['metadata']);
 
@@ -105,8 +104,6 @@ export function nameErrors(name: string): string[] {
   return bad.map((ch) => `may not contain '${ch}'`);
 }
 
-export const isDnsSubdomain = (name: string): boolean => name.length <= 253 && subdomain.test(name);
-
 const immutable: readonly string[] = [
   'name',
   'namespace',
@@ -167,5 +164,3 @@ export const ensureMeta = (object: JsonObject): JsonObject => {
   if (!isObject(object['metadata'])) object['metadata'] = {};
   return object['metadata'] as JsonObject;
 };
-
-export const finalizersOf = (object: JsonObject): readonly Json[] => arr(metadataOf(object)['finalizers']);

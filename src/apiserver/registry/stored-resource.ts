@@ -88,7 +88,7 @@ export class StoredResource {
 }
 
 /** What selectors may ask of an object of this kind. */
-export function indexOf(declaration: ResourceDeclaration): (object: unknown) => IndexRecord {
+function indexOf(declaration: ResourceDeclaration): (object: unknown) => IndexRecord {
   return (value) => {
     const object = value as JsonObject;
     const metadata = meta(object);

@@ -8,7 +8,7 @@ export const hijacked: ApiResponse = { status: 101, headers: {}, body: undefined
 /** Credentials stay here: the kubelet knows the API server, not its clients. */
 const kept = /^(connection|upgrade|x-stream-protocol-version|sec-websocket-.*)$/;
 
-export function upgradeHeaders(request: ApiRequest): Record<string, string | readonly string[]> {
+function upgradeHeaders(request: ApiRequest): Record<string, string | readonly string[]> {
   const headers: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined && kept.test(name)) headers[name] = value;

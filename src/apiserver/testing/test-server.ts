@@ -50,12 +50,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export function apiRequest(
-  method: string,
-  url: string,
-  body: unknown,
-  options: RequestOptions = {},
-): ApiRequest {
+function apiRequest(method: string, url: string, body: unknown, options: RequestOptions = {}): ApiRequest {
   const bytes =
     body === undefined
       ? Buffer.alloc(0)

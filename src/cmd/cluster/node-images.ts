@@ -41,7 +41,7 @@ function targetsOf(where: Where): Target[] {
 }
 
 /** Why no platform of the image runs on the node; undefined when one does. */
-export function reasonAgainst(
+function reasonAgainst(
   image: CheckedImage,
   node: Pick<NodeRecord, 'os' | 'windowsBuild'>,
 ): string | undefined {

@@ -14,7 +14,7 @@ function statFields(pid: number): string[] | undefined {
 }
 
 /** Start time in clock ticks since boot, or undefined when there is no such process (or only a zombie). */
-export function startTicksOf(pid: number): string | undefined {
+function startTicksOf(pid: number): string | undefined {
   const fields = statFields(pid);
   return fields === undefined || fields[0] === 'Z' ? undefined : fields[19];
 }

@@ -21,7 +21,7 @@ export interface OpenClient {
   close(): Promise<void>;
 }
 
-export async function clientOf(kubeconfig: string): Promise<OpenClient> {
+async function clientOf(kubeconfig: string): Promise<OpenClient> {
   const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
   const open = httpTransport(systemClock, transport);
   return { client: createClient(open), close: () => open.close() };

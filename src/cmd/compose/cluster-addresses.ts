@@ -2,7 +2,5 @@
 
 export const clusterCidr = '10.244.0.0/16';
 export const serviceCidr = '10.96.0.0/16';
-/** The first address: the Service `kubernetes`. */
-export const kubernetesServiceAddress = '10.96.0.1';
 export const clusterDnsAddress = '10.96.0.10';
 export const clusterDomain = 'cluster.local';

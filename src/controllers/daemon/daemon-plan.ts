@@ -26,7 +26,7 @@ const createdAt = (pod: Pod): number => Date.parse(pod.metadata.creationTimestam
 const isUpdated = (view: DaemonView, pod: Pod): boolean =>
   pod.metadata.labels?.[revisionHashLabel] === view.hash;
 
-export function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
+function podsByNode(pods: readonly Pod[]): Map<string, Pod[]> {
   const result = new Map<string, Pod[]>();
   for (const pod of pods) {
     const node = targetNode(pod);
@@ -48,7 +48,7 @@ const limitOf = (view: DaemonView, field: 'maxSurge' | 'maxUnavailable'): number
   const value = view.ds.spec.updateStrategy?.rollingUpdate?.[field] ?? (field === 'maxSurge' ? 0 : 1);
   return scaledValue(value, desiredCount(view), true);
 };
-export const maxSurgeOf = (view: DaemonView): number => (rolling(view.ds) ? limitOf(view, 'maxSurge') : 0);
+const maxSurgeOf = (view: DaemonView): number => (rolling(view.ds) ? limitOf(view, 'maxSurge') : 0);
 /** Both zero would let no update ever begin. */
 function maxUnavailableOf(view: DaemonView): number {
   const unavailable = limitOf(view, 'maxUnavailable');

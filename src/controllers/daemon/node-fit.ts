@@ -32,7 +32,7 @@ const same = (a: Toleration, b: Toleration): boolean =>
   (a.value ?? '') === (b.value ?? '');
 
 /** Daemons stay on nodes in trouble: that is where they are needed. */
-export function withDaemonTolerations(spec: PodSpec): Toleration[] {
+function withDaemonTolerations(spec: PodSpec): Toleration[] {
   const result = [...(spec.tolerations ?? [])];
   const wanted = spec.hostNetwork === true ? [...automatic, hostNetworkToleration] : automatic;
   for (const toleration of wanted) {

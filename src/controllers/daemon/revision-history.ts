@@ -20,7 +20,7 @@ export interface RevisionOwner {
 export const revisionHashLabel = 'controller-revision-hash';
 
 /** What kubectl rollout undo applies as a patch. */
-export const revisionData = (template: PodTemplateSpec): Record<string, unknown> => ({
+const revisionData = (template: PodTemplateSpec): Record<string, unknown> => ({
   spec: { template: { ...template, $patch: 'replace' } },
 });
 

@@ -21,10 +21,8 @@ const byName = (a: ReplicaSet, b: ReplicaSet): number =>
   a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
 export const byAge = (a: ReplicaSet, b: ReplicaSet): number => createdAt(a) - createdAt(b) || byName(a, b);
 /** Upstream's ReplicaSetsBySizeNewer and BySizeOlder. */
-export const bySizeNewer = (a: ReplicaSet, b: ReplicaSet): number =>
-  replicasOf(b) - replicasOf(a) || byAge(b, a);
-export const bySizeOlder = (a: ReplicaSet, b: ReplicaSet): number =>
-  replicasOf(b) - replicasOf(a) || byAge(a, b);
+const bySizeNewer = (a: ReplicaSet, b: ReplicaSet): number => replicasOf(b) - replicasOf(a) || byAge(b, a);
+const bySizeOlder = (a: ReplicaSet, b: ReplicaSet): number => replicasOf(b) - replicasOf(a) || byAge(a, b);
 
 /** Both resolved to numbers; a rollout that may neither add nor remove would never end, so it may remove one. */
 function fenceposts(d: Deployment): { surge: number; unavailable: number } {

@@ -16,7 +16,7 @@ import {
   revisionHistoryAnnotation,
 } from './replica-counts.ts';
 
-export const hashLabel = 'pod-template-hash';
+const hashLabel = 'pod-template-hash';
 const maxHistoryLength = 2000;
 const notInherited = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',

@@ -11,7 +11,7 @@ import { canonicalJson } from '../workload/template-hash.ts';
 import { endpointHostname, podIPs, podPort, shouldBeInEndpoints } from './service-pods.ts';
 
 /** Upstream's cap; beyond it the object says so by an annotation. */
-export const maxAddresses = 1000;
+const maxAddresses = 1000;
 
 function addressOf(pod: Pod, service: Service): EndpointAddress | undefined {
   const wantV6 = service.spec?.ipFamilies?.[0] === 'IPv6';

@@ -24,7 +24,7 @@ export type ZoneOf = (nodeName: string) => string | undefined;
 
 const familyOf = (ip: string): 'IPv4' | 'IPv6' => (ip.includes(':') ? 'IPv6' : 'IPv4');
 
-export function endpointOf(
+function endpointOf(
   pod: Pod,
   service: Service,
   family: 'IPv4' | 'IPv6',

@@ -59,7 +59,7 @@ export interface ReplicaObservation {
 }
 
 /** The status that follows from the pods. */
-export function replicaStatus(rs: ReplicaOwner, observed: ReplicaObservation): ReplicaSetStatus {
+function replicaStatus(rs: ReplicaOwner, observed: ReplicaObservation): ReplicaSetStatus {
   const { active, now, failure } = observed;
   const minReady = rs.spec?.minReadySeconds ?? 0;
   const templateLabels = selectorFrom({ matchLabels: rs.spec?.template?.metadata?.labels ?? {} });

@@ -5,8 +5,8 @@ import type { PersistentVolumeClaim, Pod } from '../../api/generated/types/core-
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
 import { revisionHashLabel } from '../daemon/revision-history.ts';
 
-export const podNameLabel = 'statefulset.kubernetes.io/pod-name';
-export const podIndexLabel = 'apps.kubernetes.io/pod-index';
+const podNameLabel = 'statefulset.kubernetes.io/pod-name';
+const podIndexLabel = 'apps.kubernetes.io/pod-index';
 
 /** -1 for a pod that is not named as one of the set. */
 export function ordinalOf(set: StatefulSet, pod: Pod): number {
@@ -16,7 +16,7 @@ export function ordinalOf(set: StatefulSet, pod: Pod): number {
 }
 
 export const startOf = (set: StatefulSet): number => set.spec?.ordinals?.start ?? 0;
-export const claimName = (template: string, podName: string): string => `${template}-${podName}`;
+const claimName = (template: string, podName: string): string => `${template}-${podName}`;
 
 export function statefulPod(set: StatefulSet, ordinal: number, hash: string): Pod {
   const { name, namespace } = set.metadata;

@@ -23,7 +23,7 @@ export interface Claim<O extends Owned, D extends Owned> {
 const uidOf = (object: Owned): string => object.metadata.uid ?? '';
 
 /** All dependents of the informer's index that the owner might claim: its own and the namespace's orphans. */
-export function candidates<D extends Owned>(
+function candidates<D extends Owned>(
   context: ControllerContext,
   resource: ResourceRef<D>,
   owner: Owned,
@@ -96,7 +96,7 @@ async function adopt<O extends Owned, D extends Owned>(
   }
 }
 
-export async function release<D extends Owned>(
+async function release<D extends Owned>(
   context: ControllerContext,
   resource: ResourceRef<D>,
   object: D,

@@ -47,7 +47,7 @@ export function podFromTemplate(
 }
 
 /** Creates one pod. A refusal is an event at the owner, and is thrown. */
-export async function createPod(
+async function createPod(
   context: ControllerContext,
   owner: PodOwner,
   pod: Omit<Pod, 'metadata'> & { metadata: object },
@@ -75,7 +75,7 @@ export async function createPod(
 }
 
 /** Returns false when it was gone already. */
-export async function deletePod(context: ControllerContext, owner: PodOwner, pod: Pod): Promise<boolean> {
+async function deletePod(context: ControllerContext, owner: PodOwner, pod: Pod): Promise<boolean> {
   const { name, namespace } = pod.metadata;
   try {
     await context.write.delete(pods, { name, namespace });
@@ -89,7 +89,7 @@ export async function deletePod(context: ControllerContext, owner: PodOwner, pod
 }
 
 /** In batches that double while all goes well, so that a quota that is full costs one call and not a hundred. */
-export async function slowStart(count: number, one: (index: number) => Promise<void>): Promise<number> {
+async function slowStart(count: number, one: (index: number) => Promise<void>): Promise<number> {
   let done = 0;
   for (let batch = 1; done < count; batch *= 2) {
     const size = Math.min(batch, count - done);
@@ -103,7 +103,7 @@ export async function slowStart(count: number, one: (index: number) => Promise<v
 }
 
 /** Some of a batch failed; the rest was not tried. */
-export class SlowStartError extends Error {
+class SlowStartError extends Error {
   readonly succeeded: number;
   constructor(succeeded: number, cause: unknown) {
     super(reasonOf(cause), { cause });

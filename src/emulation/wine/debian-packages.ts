@@ -9,7 +9,7 @@ const suite = 'trixie';
 const archiveKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /** The sources in /etc/apt, in apt's order. */
-export async function readAptSources(etcApt = '/etc/apt'): Promise<readonly AptSource[]> {
+async function readAptSources(etcApt = '/etc/apt'): Promise<readonly AptSource[]> {
   const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
   const parts = join(etcApt, 'sources.list.d');
   const names = (await readdir(parts).catch((): string[] => [])).sort();
@@ -132,7 +132,7 @@ export async function fetchDebianPackages(options: {
 }
 
 /** The archive's file names for the lines `Inst name (version source [arch])` of a simulated installation. */
-export function plannedFiles(plan: string): readonly string[] {
+function plannedFiles(plan: string): readonly string[] {
   const lines = plan.matchAll(/^Inst (\S+) \((\S+) .*\[(\w+)\]\)/gm);
   return [...lines]
     .map(([, name = '', version = '', arch = '']) => `${name}_${version.replaceAll(':', '%3a')}_${arch}.deb`)

@@ -28,7 +28,7 @@ import { bootPrefix, checkRunc } from './wine-boot.ts';
 /** Counts up when the way a template is made changes. */
 const recipe = '3';
 const wineFiles = 'usr/lib/x86_64-linux-gnu/wine';
-export const windowsUsers: readonly string[] = ['ContainerAdministrator', 'ContainerUser'];
+const windowsUsers: readonly string[] = ['ContainerAdministrator', 'ContainerUser'];
 
 export interface PrefixTemplate {
   /** Lower layer of a container's Wine prefix; drive_c in it of its C:. */

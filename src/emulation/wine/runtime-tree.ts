@@ -76,7 +76,7 @@ export async function installWineRuntime(options: InstallOptions): Promise<WineR
 const pointerOf = (home: string): string => join(home, `runtime-recipe-${recipe}.json`);
 
 /** The runtime when it is installed already. */
-export async function findWineRuntime(cacheDir: string): Promise<WineRuntime | undefined> {
+async function findWineRuntime(cacheDir: string): Promise<WineRuntime | undefined> {
   const home = join(cacheDir, 'wine');
   const text = await readFile(pointerOf(home), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;

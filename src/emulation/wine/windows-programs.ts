@@ -18,7 +18,7 @@ interface SystemProgram {
 }
 
 /** For programs: what Wine lacks or only pretends to have. */
-export const systemPrograms: readonly SystemProgram[] = [
+const systemPrograms: readonly SystemProgram[] = [
   { source: 'ping', names: ['ping.exe'], libraries: ['ws2_32', 'iphlpapi'] },
   { source: 'timeout', names: ['timeout.exe'] },
   {

@@ -18,7 +18,7 @@ const wineEnvironment: readonly string[] = [
 ];
 
 /** The pod's variables go under a prefix: Wine keeps PATH, HOME, TEMP and more for itself. */
-export function wineEnv(env: readonly string[], user: string): readonly string[] {
+function wineEnv(env: readonly string[], user: string): readonly string[] {
   const program = env.filter((entry) => {
     const [name = '', value = ''] = splitOnce(entry, '=');
     if (name === '' || name === 'TERM') return false;
@@ -47,7 +47,7 @@ const allowedCapabilities: Readonly<Record<'administrator' | 'user', readonly st
   user: ['CAP_NET_BIND_SERVICE', 'CAP_NET_RAW'],
 };
 
-export function limitCapabilities(given: OciCapabilities | undefined, user: string): OciCapabilities {
+function limitCapabilities(given: OciCapabilities | undefined, user: string): OciCapabilities {
   const allowed = allowedCapabilities[user === 'ContainerUser' ? 'user' : 'administrator'];
   const keep = (names: readonly string[] | undefined): readonly string[] =>
     (names ?? []).filter((name) => allowed.includes(name));

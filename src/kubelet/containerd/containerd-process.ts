@@ -115,7 +115,7 @@ async function end(deps: ContainerdDeps, pid: number): Promise<void> {
 }
 
 /** Ends the daemon; containers live on under their shims. */
-export async function stopContainerd(deps: ContainerdDeps, paths: ContainerdPaths): Promise<void> {
+async function stopContainerd(deps: ContainerdDeps, paths: ContainerdPaths): Promise<void> {
   const pid = await runningPid(deps, paths);
   if (pid !== undefined) await end(deps, pid);
   await deps.host.files.remove(pidFile(paths));
@@ -158,28 +158,4 @@ export async function removeContainerd(
   await deps.host.files.remove(`${options.address}.ttrpc`);
   if (options.cgroupRoot) await deps.host.cgroups?.remove(options.cgroupRoot);
   if (options.images) await deps.host.files.remove(options.root);
-}
-
-/** Loads an image archive (OCI or docker save) into containerd's store, unpacked for `platform`. */
-export async function importImageArchive(
-  deps: Pick<ContainerdDeps, 'host'>,
-  options: { readonly address: string; readonly archive: string; readonly platform: string },
-): Promise<readonly string[]> {
-  const text = await runOrThrow(
-    deps.host.processes,
-    'ctr',
-    [
-      '--address',
-      options.address,
-      '--namespace',
-      'k8s.io',
-      'images',
-      'import',
-      '--platform',
-      options.platform,
-      options.archive,
-    ],
-    { timeoutMs: 600_000 },
-  );
-  return [...text.matchAll(/^unpacking (\S+)/gm)].map((m) => m[1]!);
 }

@@ -8,7 +8,7 @@ export interface RunningProcess {
 }
 
 /** Fields of /proc/PID/stat after the command in parentheses: [0] is the state, [1] the parent, [19] the start time. */
-export function statFields(stat: string): string[] {
+function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 

@@ -15,7 +15,7 @@ export interface LinuxNodeOptions {
   readonly taints?: readonly Taint[];
 }
 
-export function linuxResources(input: ContainerSettingsInput): LinuxContainerResources {
+function linuxResources(input: ContainerSettingsInput): LinuxContainerResources {
   const { resources } = input.container;
   const limit = qos.milliCpuOf(resources?.limits);
   const memory = qos.memoryOf(resources?.limits);

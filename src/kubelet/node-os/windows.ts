@@ -32,11 +32,11 @@ export interface WindowsNodeOptions {
   readonly taints?: readonly Taint[];
 }
 
-export const windowsTaint: Taint = { key: 'os', value: 'windows', effect: 'NoSchedule' };
+const windowsTaint: Taint = { key: 'os', value: 'windows', effect: 'NoSchedule' };
 const rootUserName = 'ContainerAdministrator';
 
 /** Container overrides pod; the two GMSA fields override together. */
-export function windowsOptions(pod: Pod, container: AnyContainer): WindowsSecurityContextOptions {
+function windowsOptions(pod: Pod, container: AnyContainer): WindowsSecurityContextOptions {
   const shared = pod.spec.securityContext?.windowsOptions ?? {};
   const own = container.securityContext?.windowsOptions ?? {};
   const gmsa =
@@ -49,7 +49,7 @@ export function windowsOptions(pod: Pod, container: AnyContainer): WindowsSecuri
   };
 }
 
-export const isHostProcessPod = (pod: Pod): boolean =>
+const isHostProcessPod = (pod: Pod): boolean =>
   pod.spec.containers.some((c) => windowsOptions(pod, c).hostProcess === true);
 
 function admit(pod: Pod): Rejection | undefined {
@@ -70,7 +70,7 @@ function admit(pod: Pod): Rejection | undefined {
 }
 
 /** Only limits count; requests are for the scheduler. */
-export function windowsResources(input: ContainerSettingsInput): WindowsContainerResources {
+function windowsResources(input: ContainerSettingsInput): WindowsContainerResources {
   const limits = input.container.resources?.limits;
   const milli = qos.milliCpuOf(limits);
   const memory = qos.memoryOf(limits);

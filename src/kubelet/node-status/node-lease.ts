@@ -13,7 +13,7 @@ export interface NodeLeaseDeps {
   readonly nodeName: string;
 }
 
-export const nodeLeaseNamespace = 'kube-node-lease';
+const nodeLeaseNamespace = 'kube-node-lease';
 const durationSeconds = 40;
 const renewMs = 10_000;
 const retryMs = 1000;

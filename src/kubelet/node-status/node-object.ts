@@ -30,7 +30,7 @@ export interface NodeHealth {
 const evictionMemoryBytes = { linux: 100 << 20, windows: 500 << 20 } as const;
 const bytes = (n: number): string => formatQuantity(quantityOf(Math.floor(n / 1024) * 1024, 'BinarySI'));
 
-export function capacityOf(facts: NodeFacts): Record<string, string> {
+function capacityOf(facts: NodeFacts): Record<string, string> {
   return {
     cpu: String(facts.machine.cpuCount),
     memory: bytes(facts.machine.memoryBytes),
@@ -54,7 +54,7 @@ export function allocatableNumbers(facts: NodeFacts): {
   };
 }
 
-export function allocatableOf(facts: NodeFacts): Record<string, string> {
+function allocatableOf(facts: NodeFacts): Record<string, string> {
   const numbers = allocatableNumbers(facts);
   return {
     ...capacityOf(facts),

@@ -30,7 +30,7 @@ const reportMs = 300_000;
 const startingMs = 250;
 
 /** Creates the node, or takes over the one of that name, with the labels that are the kubelet's. */
-export async function registerNode(deps: NodeStatusDeps): Promise<Node> {
+async function registerNode(deps: NodeStatusDeps): Promise<Node> {
   const wanted = initialNode(deps.facts);
   try {
     return await deps.client.create(nodes, wanted);

@@ -20,7 +20,7 @@ const maxFiles = 5;
 const everyMs = 10_000;
 
 /** The files that a log had before, oldest first: `0.log.20260101-101500`. */
-export function rotatedLogs(names: readonly string[], log: string): string[] {
+function rotatedLogs(names: readonly string[], log: string): string[] {
   return names.filter((n) => n.startsWith(`${log}.`) && /^\d{8}-\d{6}$/.test(n.slice(log.length + 1))).sort();
 }
 

@@ -10,7 +10,7 @@ export interface BackoffOptions {
   readonly maxMs: number;
 }
 
-export const containerBackoff: BackoffOptions = { firstMs: 10_000, maxMs: 300_000 };
+const containerBackoff: BackoffOptions = { firstMs: 10_000, maxMs: 300_000 };
 
 /** Keys are a container's name and definition, or an image. */
 export class RestartBackoff {

@@ -26,7 +26,7 @@ const verbs: Readonly<Record<string, string>> = {
 };
 
 /** Upstream's fine-grained subresources (KubeletFineGrainedAuthz): what was nodes/proxy for all is its own right too. */
-export function subresourceOf(path: string): string {
+function subresourceOf(path: string): string {
   if (path.startsWith('/stats')) return 'stats';
   if (path.startsWith('/metrics')) return 'metrics';
   if (path.startsWith('/logs')) return 'log';

@@ -7,9 +7,9 @@ import { GrpcError } from '../../wire/grpc-client.ts';
 import { createAddressPool } from './address-pool.ts';
 
 /** Pod annotation: how long its containers run before they end by themselves; without it they run until they are stopped. */
-export const runSecondsAnnotation = 'porthole.dev/simulated-run-seconds';
+const runSecondsAnnotation = 'porthole.dev/simulated-run-seconds';
 /** Pod annotation: the exit code they end with then. Default 0. */
-export const exitCodeAnnotation = 'porthole.dev/simulated-exit-code';
+const exitCodeAnnotation = 'porthole.dev/simulated-exit-code';
 /** Every node of a simulated runtime says so. */
 export const simulatedLabels: Readonly<Record<string, string>> = { 'porthole.dev/simulated': 'true' };
 

@@ -3,7 +3,7 @@ import type { Container, Pod, PodSpec } from '../../api/generated/types/core-v1.
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from '../observed-pod.ts';
 import { containerHash } from '../pod-format.ts';
 
-export const image = 'example.com/x:1';
+const image = 'example.com/x:1';
 export const aContainer = (name: string, more: Partial<Container> = {}): Container => ({
   name,
   image,

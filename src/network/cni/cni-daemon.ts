@@ -79,9 +79,9 @@ export async function startCniDaemon(options: CniDaemonOptions): Promise<CniDaem
   return { plugin, socketPath, close: () => server.close() };
 }
 
-export const conflistName = '10-porthole.conflist';
+const conflistName = '10-porthole.conflist';
 
-export function renderConflist(): string {
+function renderConflist(): string {
   const plugin = { type: 'porthole', capabilities: { portMappings: true } };
   return `${JSON.stringify({ cniVersion: '1.0.0', name: 'porthole', plugins: [plugin] }, undefined, 2)}\n`;
 }

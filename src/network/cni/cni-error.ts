@@ -1,6 +1,6 @@
 // CNI's error codes, and the JSON in which a plugin reports them.
 
-export const cniErrorCodes = {
+const cniErrorCodes = {
   incompatibleVersion: 1,
   unsupportedField: 2,
   unknownContainer: 3,

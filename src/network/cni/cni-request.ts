@@ -4,7 +4,7 @@ import { CniError } from './cni-error.ts';
 export const supportedVersions = ['0.1.0', '0.2.0', '0.3.0', '0.3.1', '0.4.0', '1.0.0', '1.1.0'] as const;
 export type CniVersion = (typeof supportedVersions)[number];
 
-export const cniCommands = ['ADD', 'DEL', 'CHECK', 'VERSION', 'GC', 'STATUS'] as const;
+const cniCommands = ['ADD', 'DEL', 'CHECK', 'VERSION', 'GC', 'STATUS'] as const;
 export type CniCommand = (typeof cniCommands)[number];
 
 export interface PortMapping {

@@ -4,7 +4,7 @@ import { hostGateway } from './host-gateway.ts';
 
 const topologies: Readonly<Record<TopologyName, Topology>> = { 'host-gateway': hostGateway };
 
-export const topologyNames: readonly string[] = Object.keys(topologies).sort();
+const topologyNames: readonly string[] = Object.keys(topologies).sort();
 
 export function topologyByName(name: string): Topology {
   const found = Object.entries(topologies).find(([known]) => known === name)?.[1];

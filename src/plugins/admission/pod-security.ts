@@ -48,7 +48,7 @@ function checksOf(level: Level): readonly PodSecurityCheck[] {
 }
 
 /** `privileged (…), hostPort (…)`, or '' when the pod is fine. */
-export function violations(level: Level, podSpec: PodSpec): string {
+function violations(level: Level, podSpec: PodSpec): string {
   return checksOf(level)
     .map((check) => check.check(podSpec))
     .filter((violation) => violation !== undefined)

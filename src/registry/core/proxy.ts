@@ -14,7 +14,7 @@ interface Target {
 }
 
 /** `name`, `name:port` or `scheme:name:port`. */
-export function splitProxyName(text: string): Target {
+function splitProxyName(text: string): Target {
   const parts = text.split(':');
   if (parts.length === 3 && (parts[0] === 'http' || parts[0] === 'https' || parts[0] === ''))
     return { scheme: parts[0] === 'https' ? 'https' : 'http', name: parts[1]!, port: parts[2]! };
@@ -24,7 +24,7 @@ export function splitProxyName(text: string): Target {
 }
 
 /** As upstream's IsProxyableIP: neither loopback nor link-local, where the machine's own services listen. */
-export function assertProxyable(ip: string): void {
+function assertProxyable(ip: string): void {
   const local =
     /^(127\.|0\.0\.0\.0$|169\.254\.|::1$|::$|fe[89ab][0-9a-f]:|::ffff:(127\.|169\.254\.)|22[4-9]\.|23\d\.|ff[0-9a-f]{2}:)/i;
   if (ip === '' || local.test(ip)) throw badRequest('address not allowed');

@@ -12,7 +12,7 @@ interface Wanted {
 const key = stateKey<Wanted>('NodeResourcesFit');
 
 /** Names of resources that are short, in upstream's order; `never` when the node could not hold it even empty. */
-export function insufficientResources(
+function insufficientResources(
   request: Resources,
   node: NodeInfo,
 ): { readonly reasons: string[]; readonly never: boolean } {

@@ -24,7 +24,7 @@ export interface SchedulingQueueOptions {
   readonly onReady: () => void;
 }
 
-export const podKey = (pod: Pod): string => `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
+const podKey = (pod: Pod): string => `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
 
 export class SchedulingQueue {
   readonly #options: SchedulingQueueOptions;

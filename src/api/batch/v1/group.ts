@@ -57,7 +57,7 @@ const jobRow = (o: JsonObject, now: number): Json[] => [
 ];
 
 /** Defaults of a Job's spec; templates of CronJobs get only those of their pods. */
-export function jobDefaults(job: JsonObject): void {
+function jobDefaults(job: JsonObject): void {
   const s = ensure(job, 'spec');
   if (s['completions'] === undefined && s['parallelism'] === undefined) {
     s['completions'] = 1;

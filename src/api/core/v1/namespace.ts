@@ -16,7 +16,7 @@ import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 /** The finalizer that keeps a namespace until it is empty. */
-export const kubernetesFinalizer = 'kubernetes';
+const kubernetesFinalizer = 'kubernetes';
 
 function applyDefaults(namespace: JsonObject): void {
   // A generated name is not known yet.

@@ -42,7 +42,7 @@ function hostNetworkPorts(podSpec: JsonObject): void {
 }
 
 /** Defaults of any PodSpec, in a pod or a template. */
-export function podSpecDefaults(podSpec: JsonObject): void {
+function podSpecDefaults(podSpec: JsonObject): void {
   setDefault(podSpec, 'restartPolicy', 'Always');
   setDefault(podSpec, 'terminationGracePeriodSeconds', 30);
   setDefault(podSpec, 'dnsPolicy', 'ClusterFirst');
@@ -62,7 +62,7 @@ export function podSpecDefaults(podSpec: JsonObject): void {
 }
 
 /** `latest`, or no tag and no digest: the image may change under its name. */
-export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
+function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
   const digest = image.indexOf('@');
   if (digest >= 0) return 'IfNotPresent';
   const tag = image.slice(image.lastIndexOf('/') + 1).split(':')[1] ?? 'latest';

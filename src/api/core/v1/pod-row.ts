@@ -102,9 +102,6 @@ function podReason(pod: JsonObject, restarts: Restarts): { reason: string; ready
   return { reason, ready };
 }
 
-/** What `kubectl get pods` says of a pod in the column STATUS. */
-export const podStatusText = (pod: JsonObject): string => podReason(pod, { count: 0, last: 0 }).reason;
-
 export function podRow(pod: JsonObject, now: number): Json[] {
   const restarts: Restarts = { count: 0, last: 0 };
   const { reason, ready } = podReason(pod, restarts);

@@ -6,7 +6,7 @@ import { ageCell, nameCell } from '../../meta/row-cells.ts';
 import { validateSecret, validateSecretUpdate } from './validate-config.ts';
 
 /** UTF-8 as base64. */
-export function base64OfText(text: string): string {
+function base64OfText(text: string): string {
   const bytes = new TextEncoder().encode(text);
   let binary = '';
   for (const byte of bytes) binary += String.fromCharCode(byte);

@@ -53,7 +53,7 @@ function row(service: JsonObject, now: number): Json[] {
   ];
 }
 
-export function serviceDefaults(service: JsonObject): void {
+function serviceDefaults(service: JsonObject): void {
   const s = ensure(service, 'spec');
   setDefault(s, 'sessionAffinity', 'None');
   if (s['sessionAffinity'] === 'None') delete s['sessionAffinityConfig'];
@@ -81,9 +81,6 @@ export function serviceDefaults(service: JsonObject): void {
       if (str(ingress['ip']) !== '') setDefault(ingress, 'ipMode', 'VIP');
   }
 }
-
-/** Headless when the address is the word None. */
-export const isHeadless = (service: JsonObject): boolean => str(spec(service)['clusterIP']) === 'None';
 
 export const service: KindBehaviour = {
   nameRule: dns1035Label,

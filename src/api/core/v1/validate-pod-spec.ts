@@ -30,7 +30,7 @@ import {
   validateWindowsOptions,
 } from './validate-windows.ts';
 
-export const restartPolicies: readonly string[] = ['Always', 'Never', 'OnFailure'];
+const restartPolicies: readonly string[] = ['Always', 'Never', 'OnFailure'];
 const dnsPolicies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 
 export function validatePodSpec(podSpec: JsonObject, path: string): Errors {

@@ -5,7 +5,7 @@ import { num, obj, objs, semanticEqual, spec, str } from '../../../apimachinery/
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { validatePodSpec } from './validate-pod-spec.ts';
 
-export const validatePod = (pod: JsonObject): Errors => validatePodSpec(spec(pod), 'spec');
+const validatePod = (pod: JsonObject): Errors => validatePodSpec(spec(pod), 'spec');
 
 /** A new pod has no ephemeral containers: they come by their own subresource. */
 export function validatePodCreate(pod: JsonObject): Errors {

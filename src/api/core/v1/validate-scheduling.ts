@@ -58,7 +58,7 @@ export function validateTaints(taints: Json | undefined, path: string): Errors {
 
 const nodeOperators = ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn'];
 
-export function validateNodeSelectorTerm(term: JsonObject, at: string): Errors {
+function validateNodeSelectorTerm(term: JsonObject, at: string): Errors {
   const errors: Errors = [];
   objs(term['matchExpressions']).forEach((r, i) => {
     const here = `${at}.matchExpressions[${i}]`;

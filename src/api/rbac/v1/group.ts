@@ -6,7 +6,7 @@ import { pathSegment } from '../../../apimachinery/validation/names.ts';
 import { ageCell, createdCell, nameCell } from '../../meta/row-cells.ts';
 import { roleRefStays, validateBinding, validateRole } from './validate-rbac.ts';
 
-export const rbacGroup = 'rbac.authorization.k8s.io';
+const rbacGroup = 'rbac.authorization.k8s.io';
 
 const role = (namespaced: boolean): KindBehaviour => ({
   nameRule: pathSegment,

@@ -7,7 +7,6 @@ import { encodeMessage } from './encode.ts';
 import { ProtoReader } from './reader.ts';
 import { createProtoWriter } from './writer.ts';
 
-export const protobufMediaType = 'application/vnd.kubernetes.protobuf';
 const magic = Uint8Array.of(0x6b, 0x38, 0x73, 0);
 
 const splitApiVersion = (apiVersion: string): { group: string; version: string } => {
@@ -16,12 +15,6 @@ const splitApiVersion = (apiVersion: string): { group: string; version: string }
     ? { group: '', version: apiVersion }
     : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 };
-
-/** True for kinds that have a protobuf form; others (custom resources, tables) have JSON only. */
-export function hasProtobuf(scheme: Scheme, apiVersion: string, kind: string): boolean {
-  const type = scheme.typeOf({ ...splitApiVersion(apiVersion), kind });
-  return type !== undefined && scheme.plans.plan(type)?.kind === 'struct';
-}
 
 /** A whole object with kind and apiVersion, in its envelope. Throws when the kind has no protobuf form. */
 export function encodeProtobuf(scheme: Scheme, object: JsonObject): Uint8Array {

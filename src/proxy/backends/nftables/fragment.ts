@@ -8,7 +8,7 @@ export const masqueradeMark = '0x4000';
  * A map of endpoints for each protocol: nft ties the ports in a map's type to one protocol, and a rule that uses the
  * map then matches that protocol only.
  */
-export const endpointProtocols = ['tcp', 'udp', 'sctp'] as const;
+const endpointProtocols = ['tcp', 'udp', 'sctp'] as const;
 export type EndpointProtocol = (typeof endpointProtocols)[number];
 const endpointKinds = [
   'endpoints',

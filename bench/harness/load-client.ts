@@ -96,7 +96,7 @@ async function requests(target: Target, work: Requests): Promise<LoadResult> {
   const took: number[] = [];
   const ask = (i: number): Ask => ({
     method: work.method,
-    path: work.path.replaceAll('{i}', String(i)),
+    path: work.path.replaceAll('{i}', String(work.names === undefined ? i : i % work.names)),
     contentType: work.contentType,
     body: work.body?.replaceAll('{i}', String(i)),
   });

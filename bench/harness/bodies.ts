@@ -1,0 +1,40 @@
+// The objects of the API benchmarks, of the sizes that the reference was measured with.
+
+/** 0.7 KB as sent. */
+export const configMap = (name: string, bytes = 500, namespace = 'default'): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace, labels: { app: 'bench', tier: 'data' } },
+    data: { first: 'x'.repeat(bytes), second: 'value' },
+  });
+
+const container = (name: string): object => ({
+  name,
+  image: `registry.example.com/team/${name}:1.2.3`,
+  args: ['--listen=:8080', '--verbosity=2'],
+  env: Array.from({ length: 8 }, (_, i) => ({ name: `VARIABLE_${i}`, value: `the value of number ${i}` })),
+  ports: [{ containerPort: 8080, name: 'http', protocol: 'TCP' }],
+  resources: { limits: { cpu: '500m', memory: '128Mi' }, requests: { cpu: '10m', memory: '16Mi' } },
+  volumeMounts: [{ name: 'data', mountPath: '/data' }],
+  readinessProbe: { httpGet: { path: '/readyz', port: 'http' }, periodSeconds: 10 },
+});
+
+/** 3 KB as stored. */
+export const pod = (name: string, spec: object = {}): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: 'default',
+      labels: { app: 'bench', 'pod-template-hash': 'abcdef' },
+      annotations: { note: 'y'.repeat(60) },
+    },
+    spec: {
+      containers: [container('main')],
+      volumes: [{ name: 'data', emptyDir: {} }],
+      automountServiceAccountToken: false,
+      ...spec,
+    },
+  });

@@ -12,6 +12,8 @@ export interface ProgressOutput {
   write(text: string): unknown;
 }
 
+/** A log is told of a step's details no more often than this. */
+const quietMs = 2_000;
 const clearLine = '\r\u001b[K';
 
 export function createProgress(output: ProgressOutput, now: () => number): Progress {
@@ -30,12 +32,16 @@ export function createProgress(output: ProgressOutput, now: () => number): Progr
       const from = now();
       show(text);
       let lastDetail = '';
+      let saidAt = Number.NEGATIVE_INFINITY;
       try {
         const result = await run((detail) => {
           if (detail === lastDetail) return;
           lastDetail = detail;
           if (output.isTTY) show(`${text}: ${detail}`);
-          else output.write(`      ${text}: ${detail}\n`);
+          else if (now() - saidAt >= quietMs) {
+            saidAt = now();
+            output.write(`      ${text}: ${detail}\n`);
+          }
         });
         running = undefined;
         line(`  ✓ ${text} (${((now() - from) / 1000).toFixed(1)} s)`);

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
+import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { type Kubectl, kubectlFor } from './kubectl.ts';
@@ -18,6 +19,8 @@ export interface TestCluster {
     args: readonly string[],
     options?: { readonly timeoutMs?: number },
   ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
+  /** The folder of this machine that is drive C: of an emulated Windows node. */
+  hostDrive(node: string): string;
   /** SIGKILL to one process (`server`, `agent linux-1`), then `up` again, which starts what is not running. */
   crashAndRepair(role: string): Promise<void>;
   down(): Promise<void>;
@@ -75,6 +78,8 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     kubectl: await kubectlFor(kubeconfig),
     oldKubectl: await kubectlFor(kubeconfig, '1.20'),
     porthole,
+    hostDrive: (node) =>
+      join(nodeLayout(clusterPaths(scratch.path, name).node(node)).kubelet, 'windows-host/c'),
     crashAndRepair: async (role) => {
       const state = readClusterState(clusterPaths(scratch.path, name));
       const record = state?.processes.find((process) => process.role === role);

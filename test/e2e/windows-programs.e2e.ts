@@ -1,0 +1,281 @@
+// What Windows programs can do in a cluster: end in their own time, give their codes, be talked to, and talk to the world.
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { buildNative } from '../../src/os/native-build.ts';
+import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import type { Kubectl } from '../harness/kubectl.ts';
+
+const windowsImage = 'porthole.local/sample/web-windows:ltsc2022';
+const linuxImage = 'porthole.local/sample/busybox:1';
+
+interface ContainerView {
+  readonly restartCount: number;
+  readonly state: { readonly terminated?: { readonly exitCode: number; readonly reason: string } };
+}
+
+let cluster: TestCluster;
+let kubectl: Kubectl;
+
+before(
+  async () => {
+    cluster = await startTestCluster({ linux: 1, windows: 1 });
+    kubectl = cluster.kubectl;
+    const loaded = await cluster.porthole(['image', 'build-samples', '--name', cluster.name]);
+    assert.equal(loaded.code, 0, loaded.stderr);
+    await kubectl.apply(windowsPod('tools', {}));
+    await ready('tools');
+  },
+  { timeout: 240_000 },
+);
+after(() => cluster?.down());
+
+const limit = { timeout: 60_000 };
+const node = (script: string): object => ({ command: ['C:\\Program Files\\nodejs\\node.exe', '-e', script] });
+function windowsPod(name: string, container: object, spec: object = {}): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: name } },
+    spec: {
+      nodeSelector: { 'kubernetes.io/os': 'windows' },
+      tolerations: [{ key: 'os', operator: 'Exists' }],
+      terminationGracePeriodSeconds: 2,
+      containers: [{ name: 'main', image: windowsImage, ...container }],
+      ...spec,
+    },
+  });
+}
+const linuxPod = (name: string, script: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: name } },
+    spec: {
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      terminationGracePeriodSeconds: 0,
+      containers: [
+        {
+          name: 'main',
+          image: linuxImage,
+          command: ['sh', '-c', script],
+          volumeMounts: [{ name: 'programs', mountPath: '/programs' }],
+        },
+      ],
+      volumes: [{ name: 'programs', hostPath: { path: cluster.home } }],
+    },
+  });
+const ready = (name: string): Promise<string> =>
+  kubectl.ok(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=45s']);
+const container = async (name: string): Promise<ContainerView | undefined> =>
+  (await kubectl.json<{ status: { containerStatuses?: ContainerView[] } }>(['get', 'pod', name])).status
+    .containerStatuses?.[0];
+const terminated = (name: string): Promise<{ readonly exitCode: number; readonly reason: string }> =>
+  eventually(async () => {
+    const end = (await container(name))?.state.terminated;
+    assert.ok(end);
+    return end;
+  });
+const lines = (text: string): string => text.replaceAll('\r\n', '\n');
+/** Runs a script in the pod `tools`; what it prints. */
+const run = async (script: string): Promise<string> =>
+  lines(await kubectl.ok(['exec', 'tools', '--', 'node', '-e', script]));
+
+describe('a Windows program', () => {
+  test('that is deleted gets CTRL_SHUTDOWN_EVENT and its grace to finish', limit, async () => {
+    const program = await buildNative(linuxProcesses, portholeCache(), {
+      name: 'goodbye',
+      target: 'windows',
+      source: fileURLToPath(new URL('./programs/goodbye.c', import.meta.url)),
+    });
+    const shared = join(cluster.hostDrive('windows-1'), 'shared');
+    mkdirSync(shared, { recursive: true });
+    copyFileSync(program, join(shared, 'goodbye.exe'));
+    await kubectl.apply(
+      windowsPod(
+        'goodbye',
+        {
+          command: ['C:\\shared\\goodbye.exe', 'C:\\shared\\goodbye.txt'],
+          volumeMounts: [{ name: 'shared', mountPath: 'C:\\shared' }],
+        },
+        {
+          terminationGracePeriodSeconds: 20,
+          volumes: [{ name: 'shared', hostPath: { path: 'C:\\shared' } }],
+        },
+      ),
+    );
+    await ready('goodbye');
+    await eventually(async () => assert.match(await kubectl.ok(['logs', 'goodbye']), /ready/));
+    const follow = kubectl.run(['logs', '-f', 'goodbye'], { timeoutMs: 30_000 });
+    const from = performance.now();
+    await kubectl.ok(['delete', 'pod', 'goodbye']);
+    assert.ok(performance.now() - from < 10_000, 'it did not take the whole grace');
+    assert.equal(lines(readFileSync(join(shared, 'goodbye.txt'), 'utf8')), 'goodbye after event 6\n');
+    assert.match(lines((await follow).stdout), /^ready\nevent 6\ngoodbye\n/);
+  });
+
+  test('has its whole exit code in the status, and exec passes codes on', limit, async () => {
+    for (const [name, code] of [
+      ['code-big', 1_234_567],
+      ['code-negative', -1_073_741_510],
+    ] as const) {
+      await kubectl.apply(
+        windowsPod(name, { command: ['cmd', '/c', `exit ${code}`] }, { restartPolicy: 'Never' }),
+      );
+      assert.deepEqual(
+        { ...(await terminated(name)), startedAt: '', finishedAt: '', containerID: '' },
+        { exitCode: code, reason: 'Error', startedAt: '', finishedAt: '', containerID: '' },
+      );
+    }
+    for (const tool of [cluster.kubectl, cluster.oldKubectl]) {
+      const { code, stderr } = await tool.run(['exec', 'tools', '--', 'cmd', '/c', 'exit 42']);
+      assert.equal(code, 42);
+      assert.match(stderr, /command terminated with exit code 42/);
+      assert.equal((await tool.run(['exec', 'tools', '--', 'nosuch.exe'])).code, 127);
+    }
+  });
+
+  test('that ended is read by logs --previous', limit, async () => {
+    await kubectl.apply(windowsPod('crashes', { command: ['cmd', '/c', 'echo first words& exit 3'] }));
+    await eventually(async () => assert.ok(((await container('crashes'))?.restartCount ?? 0) >= 1));
+    assert.match(await kubectl.ok(['logs', 'crashes', '--previous']), /^first words\r?\n$/);
+    await kubectl.ok(['delete', 'pod', 'crashes', '--wait=false']);
+  });
+
+  test('is attached to, with its standard input, by both kubectls', limit, async () => {
+    const script = "process.stdin.on('data', d => process.stdout.write(String(d).toUpperCase()))";
+    await kubectl.apply(windowsPod('listens', { ...node(`console.log('ready'); ${script}`), stdin: true }));
+    await ready('listens');
+    await eventually(async () => assert.match(await kubectl.ok(['logs', 'listens']), /ready/));
+    for (const tool of [cluster.kubectl, cluster.oldKubectl]) {
+      const child = linuxProcesses.spawn(tool.path, ['attach', '-i', 'listens'], { env: tool.env });
+      try {
+        const heard = new Promise<void>((resolve, reject) => {
+          let text = '';
+          child.stdout!.on('data', (data: Buffer) => {
+            text += data.toString();
+            if (/GRÜSSE/.test(text)) resolve();
+          });
+          child.stdout!.on('end', () => reject(new Error(`attach ended with ${JSON.stringify(text)}`)));
+        });
+        child.stdin!.write('grüße\n');
+        await heard;
+      } finally {
+        child.kill('SIGKILL');
+        await child.exited;
+      }
+    }
+    await kubectl.ok(['delete', 'pod', 'listens', '--wait=false']);
+  });
+});
+
+describe('from a Windows program', () => {
+  test('names resolve by the system and by DNS messages', limit, async () => {
+    const address = await kubectl.ok(['get', 'service', 'kubernetes', '-o', 'jsonpath={.spec.clusterIP}']);
+    const script = `const dns = require('dns').promises;
+      (async () => {
+        console.log((await dns.lookup('kubernetes.default.svc.cluster.local')).address);
+        console.log((await dns.lookup('kubernetes')).address);
+        console.log(await dns.resolve4('kubernetes.default.svc.cluster.local') + '');
+        console.log((await dns.resolveSrv('_https._tcp.kubernetes.default.svc.cluster.local'))[0].port);
+        console.log(await dns.resolve4('nobody.default.svc.cluster.local').catch(e => e.code));
+      })()`;
+    assert.deepEqual((await run(script)).trim().split('\n'), [address, address, address, '443', 'ENOTFOUND']);
+  });
+
+  test('UDP goes to a Linux pod by its Service and back, and the other way round', limit, async () => {
+    const program = await buildNative(linuxProcesses, portholeCache(), {
+      name: 'udp-echo',
+      target: 'linux',
+      source: fileURLToPath(new URL('./programs/udp-echo.c', import.meta.url)),
+    });
+    copyFileSync(program, join(cluster.home, 'udp-echo'));
+    const udpService = (name: string): string =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name },
+        spec: { selector: { app: name }, ports: [{ port: 5005, protocol: 'UDP' }] },
+      });
+    await kubectl.apply(linuxPod('udp-linux', 'exec /programs/udp-echo 5005'));
+    await kubectl.apply(
+      windowsPod(
+        'udp-windows',
+        node(
+          "const s=require('dgram').createSocket('udp4');s.on('message',(m,r)=>s.send('windows:'+m,r.port,r.address));s.bind(5005)",
+        ),
+      ),
+    );
+    for (const name of ['udp-linux', 'udp-windows']) {
+      await kubectl.apply(udpService(name));
+      await ready(name);
+    }
+    const ask = `const s = require('dgram').createSocket('udp4');
+      const ask = () => s.send('hello\\n', 5005, 'udp-linux');
+      s.on('message', m => { process.stdout.write(m); process.exit(0) });
+      setInterval(ask, 300); ask(); setTimeout(() => process.exit(1), 10000)`;
+    assert.equal(await run(ask), 'linux:hello\n');
+    assert.equal(
+      await kubectl.ok(['exec', 'udp-linux', '--', '/programs/udp-echo', 'udp-windows', '5005', 'hello']),
+      'windows:hello\n',
+    );
+  });
+
+  test(
+    'the world sees the node, the cluster sees the pod: outbound NAT and its exceptions',
+    limit,
+    async () => {
+      const script =
+        "mkdir -p /www/cgi-bin; printf '#!/bin/sh\\necho; echo $REMOTE_ADDR\\n' > /www/cgi-bin/who; chmod 755 /www/cgi-bin/who; exec httpd -f -h /www";
+      await kubectl.apply(linuxPod('who', script));
+      await ready('who');
+      const get = (url: string): string =>
+        `fetch('${url}').then(r => r.text()).then(t => console.log(t.trim()), e => { console.error(e); process.exit(1) })`;
+      const of = (name: string, field: string): Promise<string> =>
+        kubectl.ok(['get', 'pod', name, '-o', `jsonpath={.status.${field}}`]);
+      const pod = await of('tools', 'podIP');
+      const inside = `http://${await of('who', 'podIP')}/cgi-bin/who`;
+      await eventually(async () =>
+        assert.equal((await run(get(inside))).trim().replace(/[[\]]|::ffff:/g, ''), pod),
+      );
+      // A machine of the world: an address that is neither a pod's nor a Service's nor a node's.
+      await linuxProcesses.run('ip', ['address', 'add', '192.0.2.77/32', 'dev', 'lo']);
+      const world = createServer((request, response) => response.end(request.socket.remoteAddress));
+      try {
+        await new Promise<void>((resolve) => world.listen(0, '192.0.2.77', resolve));
+        const { port } = world.address() as AddressInfo;
+        assert.equal((await run(get(`http://192.0.2.77:${port}/`))).trim(), await of('tools', 'hostIP'));
+      } finally {
+        world.closeAllConnections();
+        world.close();
+      }
+    },
+  );
+
+  test('the API answers to its service account’s token', limit, async () => {
+    await kubectl.ok([
+      'create',
+      'rolebinding',
+      'tools-view',
+      '--clusterrole=view',
+      '--serviceaccount=default:default',
+    ]);
+    const script = `const fs = require('fs');
+      const folder = 'C:\\\\var\\\\run\\\\secrets\\\\kubernetes.io\\\\serviceaccount\\\\';
+      const headers = { authorization: 'Bearer ' + fs.readFileSync(folder + 'token') };
+      const ca = fs.readFileSync(folder + 'ca.crt');
+      require('https').get('https://kubernetes.default.svc/api/v1/namespaces/default/pods/tools', { ca, headers }, r => {
+        let text = '';
+        r.on('data', d => text += d);
+        r.on('end', () => console.log(r.statusCode, JSON.parse(text).spec?.nodeName));
+      }).on('error', e => console.log(e.message))`;
+    await eventually(async () => assert.equal(await run(script), '200 windows-1\n'));
+  });
+});

@@ -129,7 +129,7 @@ export const builtins = {
   'os|process': ['os', 'component-base'],
   sqlite: ['storage'],
 };
-/** npm package -> the only folder that may import it. A new one needs a line in docs/adr/0002-libraries.md. */
+/** npm package -> the only folder of src that may import it (bin: the launcher only). A new one needs a line in docs/adr/0002-libraries.md. */
 export const packages = {
   '@grpc/grpc-js': 'wire',
   protobufjs: 'rpc-api',
@@ -137,16 +137,13 @@ export const packages = {
   commander: 'cmd',
   '@peculiar/x509': 'crypto',
   'reflect-metadata': 'crypto',
-  jose: 'crypto',
   'tar-stream': 'images',
   ws: 'wire',
   'prom-client': 'component-base',
   pino: 'component-base',
   re2js: 'base',
-  'fast-json-patch': 'apimachinery',
   yaml: 'base',
-  'ipaddr.js': 'base',
-  esbuild: 'cmd',
+  esbuild: 'bin',
   fflate: 'cmd',
 };
 /** Folders whose files must not import one another: [folder, the files]. */

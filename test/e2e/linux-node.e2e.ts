@@ -4,12 +4,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
-import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
+import type { TestCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import type { Kubectl } from '../harness/kubectl.ts';
+import {
+  busybox,
+  limit,
+  podManifest as pod,
+  startLinuxCluster,
+  untilTerm,
+} from '../harness/linux-cluster.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
-
-const image = 'porthole.local/sample/busybox:1';
 
 interface PodView {
   readonly metadata: { readonly uid: string };
@@ -43,22 +48,11 @@ interface PodView {
 let cluster: TestCluster;
 let kubectl: Kubectl;
 before(async () => {
-  cluster = await startTestCluster({ linux: 1, windows: 0 });
+  cluster = await startLinuxCluster();
   kubectl = cluster.kubectl;
-  const loaded = await cluster.porthole(['image', 'build-samples', '--name', cluster.name], {
-    timeoutMs: 300_000,
-  });
-  assert.equal(loaded.code, 0, loaded.stderr);
-});
-after(() => cluster?.down());
+}, limit);
+after(() => cluster?.down(), limit);
 
-const pod = (name: string, container: object, spec: object = {}): string =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, labels: { app: name } },
-    spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image, ...container }], ...spec },
-  });
 const view = (name: string): Promise<PodView> => kubectl.json<PodView>(['get', 'pod', name]);
 const ready = (name: string): Promise<string> =>
   kubectl.ok(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s']);
@@ -68,10 +62,8 @@ const phase = (name: string, wanted: string): Promise<PodView> =>
     assert.equal(seen.status.phase, wanted);
     return seen;
   });
-const forever = { command: ['sh', '-c', 'trap "exit 0" TERM; while true; do sleep 1 & wait $!; done'] };
-
 describe('a Linux node', () => {
-  test('is Ready, with its addresses, capacity and pod CIDR', async () => {
+  test('is Ready, with its addresses, capacity and pod CIDR', limit, async () => {
     const [node] = (
       await kubectl.json<{
         items: {
@@ -102,14 +94,14 @@ for (const version of ['1.36', '1.20'] as const) {
           command: [
             'sh',
             '-c',
-            'echo one; echo two >&2; echo three; mkdir /www; echo hello > /www/index.html; exec httpd -f -p 8080 -h /www',
+            'echo one; echo two; echo three; mkdir /www; echo hello > /www/index.html; exec httpd -f -p 8080 -h /www',
           ],
         }),
       );
       await ready(name);
-    });
+    }, limit);
 
-    test('logs: all, --tail, --since, --timestamps', async () => {
+    test('logs: all, --tail, --since, --timestamps', limit, async () => {
       await eventually(async () => assert.equal(await tool().ok(['logs', name]), 'one\ntwo\nthree\n'));
       assert.equal(await tool().ok(['logs', name, '--tail=1']), 'three\n');
       assert.equal(await tool().ok(['logs', name, '--since=1h', '-c', 'main']), 'one\ntwo\nthree\n');
@@ -119,13 +111,13 @@ for (const version of ['1.36', '1.20'] as const) {
       );
     });
 
-    test('exec gives output, errors and the exit code', async () => {
+    test('exec gives output, errors and the exit code', limit, async () => {
       const result = await tool().run(['exec', name, '--', 'sh', '-c', 'echo out; echo err >&2; exit 7']);
       assert.deepEqual([result.code, result.stdout], [7, 'out\n']);
       assert.match(result.stderr, /err\n.*exit code 7/s);
     });
 
-    test('exec -i passes standard input to its end', async () => {
+    test('exec -i passes standard input to its end', limit, async () => {
       const text = `${'x'.repeat(100_000)}\n`;
       assert.equal(
         (await tool().ok(['exec', '-i', name, '--', 'wc', '-c'], { input: text })).trim(),
@@ -133,7 +125,7 @@ for (const version of ['1.36', '1.20'] as const) {
       );
     });
 
-    test('exec -it is a terminal', async () => {
+    test('exec -it is a terminal', limit, async () => {
       const script = 'tty; stty size; exit 3\n';
       const { stdout } = await linuxProcesses.run(
         'socat',
@@ -143,7 +135,7 @@ for (const version of ['1.36', '1.20'] as const) {
       assert.match(stdout.toString(), /\/dev\/(pts\/\d+|console)/);
     });
 
-    test('cp copies a file there and back', async () => {
+    test('cp copies a file there and back', limit, async () => {
       const scratch = scratchDirectory('cp');
       try {
         writeFileSync(join(scratch.path, 'there'), 'content\n');
@@ -155,7 +147,7 @@ for (const version of ['1.36', '1.20'] as const) {
       }
     });
 
-    test('port-forward carries requests', async () => {
+    test('port-forward carries requests', limit, async () => {
       const child = linuxProcesses.spawn(tool().path, ['port-forward', name, ':8080'], { env: tool().env });
       try {
         const line = await new Promise<string>((resolve, reject) => {
@@ -171,7 +163,7 @@ for (const version of ['1.36', '1.20'] as const) {
       }
     });
 
-    test('attach shows what the process prints', async () => {
+    test('attach shows what the process prints', limit, async () => {
       const own = `${name}-attach`;
       await kubectl.apply(
         pod(
@@ -189,7 +181,7 @@ for (const version of ['1.36', '1.20'] as const) {
 }
 
 describe('a pod', () => {
-  test('follows its logs until it ends, and keeps those of the container before', async () => {
+  test('follows its logs until it ends, and keeps those of the container before', limit, async () => {
     await kubectl.apply(
       pod(
         'counts',
@@ -219,7 +211,7 @@ describe('a pod', () => {
     assert.equal(await kubectl.ok(['logs', '-f', 'follows']), '1\n2\n3\n');
   });
 
-  test('has its environment from everywhere', async () => {
+  test('has its environment from everywhere', limit, async () => {
     await kubectl.apply(
       JSON.stringify({
         apiVersion: 'v1',
@@ -280,7 +272,7 @@ describe('a pod', () => {
     assert.match(log, /args: a value! \$\(MISSING\)/);
   });
 
-  test('sees volumes of every kind, and a changed ConfigMap without a restart', async () => {
+  test('sees volumes of every kind, and a changed ConfigMap without a restart', limit, async () => {
     await kubectl.apply(
       JSON.stringify({
         apiVersion: 'v1',
@@ -293,7 +285,7 @@ describe('a pod', () => {
       pod(
         'volumes',
         {
-          ...forever,
+          command: untilTerm,
           volumeMounts: [
             { name: 'config', mountPath: '/config' },
             { name: 'all', mountPath: '/all' },
@@ -347,7 +339,7 @@ describe('a pod', () => {
     assert.equal((await view('volumes')).status.containerStatuses?.[0]?.restartCount, 0);
   });
 
-  test('talks to the API with its own token', async () => {
+  test('talks to the API with its own token', limit, async () => {
     await kubectl.apply(
       pod(
         'token',
@@ -365,10 +357,10 @@ describe('a pod', () => {
     assert.equal(await kubectl.ok(['logs', 'token']), 'defaultca.crt\ntoken\n');
   });
 
-  test('runs init containers in order, then its containers', async () => {
+  test('runs init containers in order, then its containers', limit, async () => {
     const write = (text: string): object => ({
       name: text,
-      image,
+      image: busybox,
       command: ['sh', '-c', `echo ${text} >> /shared/log`],
       volumeMounts: [{ name: 'shared', mountPath: '/shared' }],
     });
@@ -387,7 +379,7 @@ describe('a pod', () => {
     assert.equal(await kubectl.ok(['logs', 'inits']), 'first\nsecond\n');
   });
 
-  test('has its limits as cgroups, and is OOMKilled past its memory', async () => {
+  test('has its limits as cgroups, and is OOMKilled past its memory', limit, async () => {
     await kubectl.apply(
       pod(
         'hog',
@@ -403,7 +395,7 @@ describe('a pod', () => {
     assert.equal(seen.status.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
   });
 
-  test('is restarted by its liveness probe, and is Ready by its readiness probe', async () => {
+  test('is restarted by its liveness probe, and is Ready by its readiness probe', limit, async () => {
     await kubectl.apply(
       pod('probed', {
         command: ['sh', '-c', 'mkdir -p /www; touch /alive; exec httpd -f -p 8080 -h /www'],
@@ -426,7 +418,7 @@ describe('a pod', () => {
     );
   });
 
-  test('that crashes is restarted with back-off; its termination message is kept', async () => {
+  test('that crashes is restarted with back-off; its termination message is kept', limit, async () => {
     await kubectl.apply(
       pod('crashes', { command: ['sh', '-c', 'echo last words > /dev/termination-log; exit 4'] }),
     );
@@ -438,7 +430,7 @@ describe('a pod', () => {
     });
   });
 
-  test('that is deleted gets its time to end', async () => {
+  test('that is deleted gets its time to end', limit, async () => {
     await kubectl.apply(
       pod(
         'graceful',
@@ -459,7 +451,7 @@ describe('a pod', () => {
     assert.equal(readFileSync(join(cluster.home, 'graceful/said'), 'utf8'), 'bye\n');
   });
 
-  test('says why its image can not be had', async () => {
+  test('says why its image can not be had', limit, async () => {
     await kubectl.apply(
       pod('no-image', { image: 'porthole.local/sample/nothing:1', imagePullPolicy: 'Never' }),
     );
@@ -472,67 +464,9 @@ describe('a pod', () => {
   });
 });
 
-describe('workloads', () => {
-  test('a Deployment rolls out, scales, and rolls back', async () => {
-    await kubectl.ok([
-      'create',
-      'deployment',
-      'web',
-      `--image=${image}`,
-      '--replicas=2',
-      '--',
-      'sh',
-      '-c',
-      'exec httpd -f -p 8080',
-    ]);
-    await kubectl.ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
-    await kubectl.ok(['set', 'env', 'deployment/web', 'VERSION=2']);
-    await kubectl.ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
-    await kubectl.ok(['scale', 'deployment/web', '--replicas=3']);
-    await kubectl.ok(['rollout', 'undo', 'deployment/web']);
-    await kubectl.ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
-    assert.equal(
-      await kubectl.ok([
-        'get',
-        'deployment',
-        'web',
-        '-o',
-        'jsonpath={.spec.template.spec.containers[0].env}{.status.readyReplicas}',
-      ]),
-      '3',
-    );
-    await kubectl.ok(['delete', 'deployment', 'web']);
-    await eventually(async () =>
-      assert.equal(await kubectl.ok(['get', 'pods', '-l', 'app=web', '-o', 'name']), ''),
-    );
-  });
-
-  test('a Job runs to completion', async () => {
-    await kubectl.ok(['create', 'job', 'sums', `--image=${image}`, '--', 'sh', '-c', 'echo $((6*7))']);
-    await kubectl.ok(['wait', '--for=condition=complete', 'job/sums', '--timeout=60s']);
-    assert.equal(await kubectl.ok(['logs', 'job/sums']), '42\n');
-  });
-
-  test('a DaemonSet has a pod on each node', async () => {
-    const template = {
-      metadata: { labels: { app: 'daemon' } },
-      spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image, ...forever }] },
-    };
-    await kubectl.apply(
-      JSON.stringify({
-        apiVersion: 'apps/v1',
-        kind: 'DaemonSet',
-        metadata: { name: 'daemon' },
-        spec: { selector: { matchLabels: { app: 'daemon' } }, template },
-      }),
-    );
-    await kubectl.ok(['rollout', 'status', 'daemonset/daemon', '--timeout=60s']);
-  });
-});
-
 describe('restarts', () => {
-  test('of the agent leave running containers alone', async () => {
-    await kubectl.apply(pod('stays', forever));
+  test('of the agent leave running containers alone', limit, async () => {
+    await kubectl.apply(pod('stays', { command: untilTerm }));
     await ready('stays');
     const id = (await view('stays')).status.containerStatuses![0]!.containerID;
     await cluster.crashAndRepair('agent linux-1');
@@ -543,7 +477,7 @@ describe('restarts', () => {
     assert.equal((await kubectl.ok(['exec', 'stays', '--', 'echo', 'here'])).trim(), 'here');
   });
 
-  test('of the server after kill -9 lose nothing that was acknowledged', async () => {
+  test('of the server after kill -9 lose nothing that was acknowledged', limit, async () => {
     await kubectl.ok(['create', 'configmap', 'kept', '--from-literal=a=1']);
     const before = await kubectl.ok([
       'get',

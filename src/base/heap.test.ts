@@ -1,3 +1,4 @@
+// A heap is a priority queue: random pushes and pops against a sort.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -10,7 +11,10 @@ test('a heap gives back what was pushed, smallest first', () => {
       for (const n of numbers) heap.push(n);
       const out: number[] = [];
       for (let n = heap.pop(); n !== undefined; n = heap.pop()) out.push(n);
-      assert.deepEqual(out, [...numbers].sort((a, b) => a - b));
+      assert.deepEqual(
+        out,
+        [...numbers].sort((a, b) => a - b),
+      );
     }),
   );
 });

@@ -1,3 +1,4 @@
+// Addresses and prefixes: strict to read, the same when written, and what overlaps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -1,3 +1,4 @@
+// What the user sees of steps that take a while, on a terminal and in a log.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createProgress } from './progress.ts';

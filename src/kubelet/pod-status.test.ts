@@ -1,3 +1,4 @@
+// A pod's status out of what runs: phase, conditions, back-off, the end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '../api/generated/types/core-v1.ts';

@@ -1,3 +1,4 @@
+// Which actions are due, from what a pod asks for and what runs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { podActions } from './sync-pod.ts';

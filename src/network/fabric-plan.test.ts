@@ -1,3 +1,4 @@
+// Addresses and cables of nodes on one machine: kept, repaired, never twice.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hostChanges, planFabric } from './fabric-plan.ts';

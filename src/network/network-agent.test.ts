@@ -1,3 +1,4 @@
+// A node's network as a loop: wait, repair, try again.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../api/generated/types/core-v1.ts';

@@ -1,3 +1,4 @@
+// Rules of the proxy from Services and slices, type by type and policy by policy.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Service, ServiceSpec } from '../api/generated/types/core-v1.ts';

@@ -1,3 +1,4 @@
+// The health check port of a Service whose policy is Local.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Service } from '../api/generated/types/core-v1.ts';

@@ -1,3 +1,4 @@
+// CRI messages: the bytes that containerd speaks, and bytes that are hostile.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeCri, encodeCri } from './cri-codec.ts';

@@ -1,3 +1,4 @@
+// Where a pod goes, and what is said when it goes nowhere.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pod } from '../api/generated/types/core-v1.ts';

@@ -1,5 +1,5 @@
-// Writes src/rpc-api/generated/cri-v1.ts: TypeScript interfaces of the CRI messages from cri-v1.json.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// Generates src/rpc-api/generated/cri-v1.ts: TypeScript interfaces of the CRI messages from cri-v1.json.
+import { readFileSync } from 'node:fs';
 
 interface Data {
   messages: Record<string, { fields: Record<string, { type: string; repeated?: boolean }> }>;
@@ -42,6 +42,7 @@ for (const [name, message] of Object.entries(data.messages)) {
   }
   text += '}\n';
 }
-const out = new URL('../../src/rpc-api/generated/', import.meta.url);
-mkdirSync(out, { recursive: true });
-writeFileSync(new URL('cri-v1.ts', out), text);
+/** Path from the root of the repository -> text. */
+export const generatedFiles: ReadonlyMap<string, string> = new Map([
+  ['src/rpc-api/generated/cri-v1.ts', text],
+]);

@@ -1,3 +1,4 @@
+// Which runtime a machine gets: containers where root can have them, simulated ones elsewhere, and why.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chooseRuntime, type MachineFacts, type RuntimeChoice } from './choose-runtime.ts';

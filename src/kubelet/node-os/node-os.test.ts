@@ -1,3 +1,4 @@
+// What a node makes of a container on Linux and on Windows, and which pods each refuses.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aContainer, aPod } from '../testing/observed-builder.ts';

@@ -1,3 +1,4 @@
+// Pulls that fail, wait and are tried again, and the reasons that users see.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GrpcError } from '../../wire/grpc-client.ts';

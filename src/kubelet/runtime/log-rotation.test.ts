@@ -1,3 +1,4 @@
+// Logs that grow too long are set aside, and old ones go.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

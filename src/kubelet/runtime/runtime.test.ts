@@ -1,3 +1,4 @@
+// A container's environment: references, services, what is missing, names.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aContainer, aPod } from '../testing/observed-builder.ts';

@@ -1,3 +1,4 @@
+// Reading a log: lines, choice of lines, and following through a rotation.
 import assert from 'node:assert/strict';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

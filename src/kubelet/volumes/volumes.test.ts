@@ -1,3 +1,4 @@
+// Volumes of keys: atomic, and no key, link or subPath leads out of them.
 import assert from 'node:assert/strict';
 import {
   mkdirSync,

@@ -1,3 +1,4 @@
+// Addresses and cables of pods: handed out once, given back, refused when the node is not ready.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLogger } from '../../component-base/logger.ts';

@@ -1,3 +1,4 @@
+// Answers of the cluster DNS from Services, slices and pods.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode, encode } from 'dns-packet';

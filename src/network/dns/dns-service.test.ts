@@ -1,3 +1,4 @@
+// The Service of the cluster DNS is made once and kept right.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StatusError } from '../../apimachinery/errors.ts';

@@ -1,3 +1,4 @@
+// Routes and rules of a node under host-gw, and the difference to what is there.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { portholeRouteProtocol } from '../network-plan.ts';

@@ -1,3 +1,4 @@
+// Changes of links and routes as text for ip, from which nothing breaks out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderLinkChange } from './ip-render.ts';

@@ -1,3 +1,4 @@
+// What Linux says of itself, parsed; and files read and removed with care.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// The order in which pods are tried, and when a refused one is tried again.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';

@@ -1,12 +1,13 @@
 // An emulated Windows node beside a Linux one, as a user sees them: real .exe programs under Wine, driven by the real kubectl.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import type { Kubectl } from '../harness/kubectl.ts';
+import { onTerminal } from '../harness/terminal.ts';
 
 const windowsImage = 'porthole.local/sample/web-windows:ltsc2022';
 
@@ -66,7 +67,7 @@ const pod = (name: string, container: object, spec: object = {}): string =>
 const node = (script: string): object => ({ command: ['C:\\Program Files\\nodejs\\node.exe', '-e', script] });
 const view = (name: string): Promise<PodView> => kubectl.json<PodView>(['get', 'pod', name]);
 const ready = (name: string): Promise<string> =>
-  kubectl.ok(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=90s']);
+  kubectl.ok(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=45s']);
 const ended = (name: string): Promise<PodView> =>
   eventually(
     async () => {
@@ -141,17 +142,17 @@ describe('the emulated Windows node', () => {
   });
 
   test('gives a terminal', async () => {
-    const { stdout } = await linuxProcesses.run(
-      'socat',
-      [
-        '-t',
-        '20',
-        '-',
-        `EXEC:"${kubectl.path} exec -it deploy/windows-web -- cmd",pty,setsid,ctty,raw,echo=0,stderr`,
-      ],
-      { env: kubectl.env, input: 'echo from-%OS%\r\nexit\r\n', timeoutMs: 60_000 },
-    );
-    assert.match(stdout.toString(), /from-Windows_NT/);
+    for (const tool of [cluster.kubectl, cluster.oldKubectl]) {
+      const screen = await onTerminal(
+        [tool.path, 'exec', '-it', 'deploy/windows-web', '--', 'cmd'],
+        [
+          { cue: /C:\\app>/, keys: 'echo from-%OS%\r' },
+          { cue: /from-Windows_NT/, keys: 'exit 5\r' },
+        ],
+        { env: tool.env },
+      );
+      assert.match(screen, /command terminated with exit code 5/);
+    }
   });
 
   test('keeps logs, and forwards ports', async () => {
@@ -159,19 +160,24 @@ describe('the emulated Windows node', () => {
       await kubectl.ok(['logs', 'deploy/windows-web']),
       /listening on port 80, Windows Server 2022/,
     );
-    const child = linuxProcesses.spawn(kubectl.path, ['port-forward', 'svc/windows-web', ':80'], {
-      env: kubectl.env,
-    });
-    try {
-      const line = await new Promise<string>((resolve, reject) => {
-        child.stdout!.once('data', (data: Buffer) => resolve(data.toString()));
-        child.stderr!.once('data', (data: Buffer) => reject(new Error(data.toString())));
+    for (const tool of [cluster.kubectl, cluster.oldKubectl]) {
+      assert.match(await tool.ok(['logs', 'deploy/windows-web', '--tail=1']), /listening on port 80/);
+      const child = linuxProcesses.spawn(tool.path, ['port-forward', 'svc/windows-web', ':80'], {
+        env: tool.env,
       });
-      const answer = await fetch(`http://127.0.0.1:${/127\.0\.0\.1:(\d+)/.exec(line)?.[1]}/`);
-      assert.equal(((await answer.json()) as { platform: string }).platform, 'win32');
-    } finally {
-      child.kill('SIGINT');
-      await child.exited;
+      try {
+        const line = await new Promise<string>((resolve, reject) => {
+          child.stdout!.once('data', (data: Buffer) => resolve(data.toString()));
+          child.stderr!.once('data', (data: Buffer) => reject(new Error(data.toString())));
+        });
+        const answer = await fetch(`http://127.0.0.1:${/127\.0\.0\.1:(\d+)/.exec(line)?.[1]}/`, {
+          signal: AbortSignal.timeout(10_000),
+        });
+        assert.equal(((await answer.json()) as { platform: string }).platform, 'win32');
+      } finally {
+        child.kill('SIGINT');
+        await child.exited;
+      }
     }
   });
 });
@@ -199,7 +205,10 @@ describe('a Windows pod', () => {
   });
 
   test('finds its volumes where Windows puts them, whatever way the path is written', async () => {
-    writeFileSync(join(cluster.home, 'from-host.txt'), 'from the host');
+    // Drive C: of the emulated node is a folder of this machine, in lower case.
+    const shared = join(cluster.hostDrive('windows-1'), 'shared');
+    mkdirSync(shared, { recursive: true });
+    writeFileSync(join(shared, 'from-host.txt'), 'from the host');
     await kubectl.apply(
       pod(
         'win-volumes',
@@ -214,7 +223,7 @@ describe('a Windows pod', () => {
         },
         {
           volumes: [
-            { name: 'host', hostPath: { path: cluster.home, type: 'Directory' } },
+            { name: 'host', hostPath: { path: 'C:\\Shared', type: 'Directory' } },
             { name: 'scratch', emptyDir: {} },
             { name: 'cache', emptyDir: {} },
             { name: 'config', configMap: { name: 'win-settings' } },

@@ -2,6 +2,7 @@
 import type { AnyResource, Controller } from '../controller-runtime/define-controller.ts';
 import { resourcesRead } from '../controller-runtime/wire-events.ts';
 import { clusterRoleAggregationController } from './clusterrole-aggregation-controller.ts';
+import { cronJobController } from './cronjob-controller.ts';
 import { daemonSetController } from './daemonset-controller.ts';
 import { deploymentController } from './deployment-controller.ts';
 import { endpointsController } from './endpoints-controller.ts';
@@ -40,6 +41,7 @@ export interface ControllersConfig {
 export function allControllers(config: ControllersConfig): readonly Controller[] {
   const list = [
     clusterRoleAggregationController,
+    cronJobController,
     daemonSetController,
     deploymentController,
     endpointsController,

@@ -1,4 +1,5 @@
 // porthole start: what `npm start` runs. A cluster, the sample, the answers, and how to go on.
+import { dirname } from 'node:path';
 import { Command, Option } from 'commander';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { buildSamples } from '../cluster/node-images.ts';
@@ -33,18 +34,19 @@ async function start(flags: Flags): Promise<void> {
   )) {
     console.log(`\n$ ${command}\n${output}`);
   }
-  const simulated =
-    '\nThe runtime is simulated: pods are state machines, nothing runs. As root, with apt, it is real.\n';
-  console.log(`${runtime === 'simulated' ? simulated : ''}
+  console.log(`
+${runtime === 'simulated' ? 'The runtime is simulated: pods are state machines, nothing runs. As root, with apt, it is real.\n' : ''}
 The cluster stays up. Go on with:
   export KUBECONFIG=${cluster.kubeconfig}
-  export PATH=$PATH:${kubectl.slice(0, kubectl.lastIndexOf('/'))}      # kubectl and helm
+  export PATH=$PATH:${dirname(kubectl)}      # kubectl and helm
   kubectl get pods -A -o wide
-  kubectl exec -it deploy/windows-web -- cmd
+${runtime === 'simulated' ? '' : tipsForRealPods}  npm stop                                       # take it down; nothing is left`);
+}
+
+const tipsForRealPods = `  kubectl exec -it deploy/windows-web -- cmd
   kubectl port-forward svc/windows-web 8080:80
   ls examples/                                   # more to apply
-  npm stop                                       # take it down; nothing is left`);
-}
+`;
 
 export function startCommand(): Command {
   return new Command('start')

@@ -1,0 +1,39 @@
+// YAML is read as kubectl reads it, and no text of a few megabytes holds the process.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseYaml, parseYamlDocuments, toYaml } from './yaml.ts';
+
+test('documents are read one by one, and objects survive being written and read', () => {
+  assert.deepEqual(parseYamlDocuments('a: 1\n---\nb: [x, "1", yes]\n'), [{ a: 1 }, { b: ['x', '1', 'yes'] }]);
+  const object = { a: { b: ['x', 1, true, null], c: 'yes\n' } };
+  assert.deepEqual(parseYaml(toYaml(object)), object);
+});
+
+test('a key that comes twice is refused with its line', () => {
+  assert.throws(() => parseYaml('a: 1\nb:\n  c: 1\n  c: 2\n'), /line 4: key "c" already set in map/);
+  assert.throws(() => parseYaml('{"a": 1, "a": 2}'), /key "a" already set in map/);
+  assert.deepEqual(parseYaml('a:\n  c: 1\nb:\n  c: 2\n'), { a: { c: 1 }, b: { c: 2 } });
+});
+
+test('keys that are names of JavaScript are data', () => {
+  const read = parseYaml('__proto__: {x: 1}\nconstructor: y\n') as Record<string, unknown>;
+  assert.deepEqual(Object.keys(read), ['__proto__', 'constructor']);
+  assert.equal(({} as Record<string, unknown>)['x'], undefined);
+});
+
+test('texts that would cost minutes are refused at once, or read in a moment', () => {
+  const bombs: Record<string, string> = {
+    'a list of millions': `a: [${'x,'.repeat(1_500_000)}]`,
+    'a map of hundreds of thousands': Array.from({ length: 300_000 }, (_, i) => `a${i}: 1`).join('\n'),
+    'escaped line ends': `a: "${'\\\n'.repeat(1_500_000)}"`,
+    'nested flow': '['.repeat(100_000),
+    'nested blocks': `${'- '.repeat(20_000)}x`,
+    'billion laughs': `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghi']
+      .map((c, i) => `${c}: &${c} [${Array.from({ length: 9 }, () => `*${'abcdefgh'[i]}`).join(',')}]`)
+      .join('\n')}`,
+    'many aliases': `- &a x\n${'- *a\n'.repeat(60_000)}`,
+  };
+  for (const [name, text] of Object.entries(bombs)) assert.throws(() => parseYaml(text), Error, name);
+  const many = parseYaml(Array.from({ length: 20_000 }, (_, i) => `a${i}: 1`).join('\n')) as object;
+  assert.equal(Object.keys(many).length, 20_000);
+});

@@ -115,7 +115,7 @@ export function removedResource(group: string, version: string, resource: string
 }
 
 /** `extensions/v1beta1 DaemonSet was removed in Kubernetes 1.16; use apps/v1 DaemonSet`. */
-export function removedVersionSentence(removed: RemovedVersion): string {
+function removedVersionSentence(removed: RemovedVersion): string {
   const name = (g: GroupVersionKind): string =>
     `${g.group === '' ? g.version : `${g.group}/${g.version}`} ${g.kind}`;
   const fact = `${name(removed)} was removed in Kubernetes ${removed.removedIn}`;

@@ -1,4 +1,4 @@
-// autoscaling/v2.
+// The kinds of autoscaling/v2.
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { horizontalPodAutoscaler } from './horizontalpodautoscaler.ts';
 

@@ -1,4 +1,4 @@
-// EndpointSlices.
+// Validation of EndpointSlices.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { duplicate, invalid, required, tooMany } from '../../../apimachinery/field-error.ts';
 import { objs, str, strs } from '../../../apimachinery/json-access.ts';

@@ -1,8 +1,11 @@
 // Images on the nodes of a running cluster: what fits a node is loaded into its containerd.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { matchWindowsImage } from '../../component-helpers/windows-image-match.ts';
 import { type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
 import { loadImage } from '../../images/load-image.ts';
 import { type SampleImage, sampleImages } from '../../images/sample-images.ts';
+import { selectPlatform } from '../../images/select-platform.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { runOrThrow } from '../../os/processes.ts';
 import type { Progress } from '../progress.ts';
@@ -57,8 +60,27 @@ function reasonAgainst(
   return refused.length < matches.length ? undefined : refused[0];
 }
 
+/** `file` is checked or of our own making. */
 const importInto = (node: Target, file: string): Promise<readonly string[]> =>
-  loadImage({ processes: linuxProcesses, address: node.address, file, platform: `${node.os}/amd64` });
+  loadImage({
+    processes: linuxProcesses,
+    address: node.address,
+    file,
+    platform: `${node.os}/amd64`,
+    checked: true,
+  });
+
+/** Of an index only what the node runs: its containerd, on Linux, knows nothing of Windows versions. */
+async function importFitting(node: Target, file: string, directory: string): Promise<readonly string[]> {
+  if (node.os === 'linux') return importInto(node, file);
+  const work = await mkdtemp(join(directory, 'load-'));
+  try {
+    const platform = { os: node.os, architecture: 'amd64', build: node.windowsBuild ?? 0 };
+    return await importInto(node, await selectPlatform(file, platform, work));
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
 
 export interface LoadArchive extends Where {
   readonly archive: string;
@@ -74,6 +96,7 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
   if (targets.length === 0)
     throw new Error(`cluster ${JSON.stringify(options.name)} has no node ${JSON.stringify(options.node)}`);
   const image = await progress.step('the archive is sound', () => checkImageArchive(options.archive));
+  const directory = clusterPaths(options.home, options.name).root;
   const loaded: NodeImage[] = [];
   const refusals: string[] = [];
   for (const node of targets) {
@@ -82,7 +105,9 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
       refusals.push(`not into ${node.name}: ${reason}`);
       continue;
     }
-    const names = await progress.step(`loaded into ${node.name}`, () => importInto(node, options.archive));
+    const names = await progress.step(`loaded into ${node.name}`, () =>
+      importFitting(node, options.archive, directory),
+    );
     loaded.push(...names.map((name) => ({ node: node.name, image: name })));
   }
   if (loaded.length === 0) throw new Error(`no node can run this image\n${refusals.join('\n')}`);

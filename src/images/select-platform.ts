@@ -1,0 +1,115 @@
+// Of an archive that holds an image for several platforms: an archive of the one manifest that a node runs.
+import { createReadStream, createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { extract, pack } from 'tar-stream';
+import { ImageError, indexEntries, isObject, type NodePlatform, selectManifest } from './image-index.ts';
+
+const largestDocument = 4 * 2 ** 20;
+const blobName = (digest: string): string => `blobs/${digest.replace(':', '/')}`;
+const plainName = (name: string): string => name.replace(/^\.\//, '');
+
+/** `index.json` and every blob that is JSON, by name. */
+async function readDocuments(file: string): Promise<ReadonlyMap<string, unknown>> {
+  const documents = new Map<string, unknown>();
+  const archive = createReadStream(file).pipe(extract());
+  for await (const entry of archive) {
+    const { name, size = 0, type } = entry.header;
+    if (type !== 'file' || size > largestDocument) {
+      entry.resume();
+      continue;
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of entry as unknown as AsyncIterable<Buffer>) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    if (!text.startsWith('{')) continue;
+    try {
+      documents.set(plainName(name), JSON.parse(text));
+    } catch {
+      // A layer or another blob that only begins like a document.
+    }
+  }
+  return documents;
+}
+
+const nameOf = (entry: unknown): string => {
+  const annotations = isObject(entry) && isObject(entry['annotations']) ? entry['annotations'] : {};
+  const name = annotations['io.containerd.image.name'] ?? annotations['org.opencontainers.image.ref.name'];
+  return typeof name === 'string' ? name : '';
+};
+
+interface Choice {
+  readonly index: object;
+  /** Names of the blobs that belong to it. */
+  readonly blobs: ReadonlySet<string>;
+}
+
+/** Undefined when the archive leaves nothing to choose. */
+export function chooseManifests(
+  documents: ReadonlyMap<string, unknown>,
+  node: NodePlatform,
+): Choice | undefined {
+  const root = documents.get('index.json');
+  const entries = indexEntries(root);
+  if (!entries || !isObject(root)) return undefined;
+  const raw = root['manifests'] as readonly unknown[];
+  const images = Map.groupBy(entries.keys(), (at) => nameOf(raw[at]));
+  const chosen: object[] = [];
+  let choices = 0;
+  for (const positions of images.values()) {
+    const offered = positions.flatMap((at) => {
+      const entry = entries[at]!;
+      return indexEntries(documents.get(blobName(entry.digest))) ?? [entry];
+    });
+    choices += offered.length - 1;
+    const best = offered.length === 1 ? offered[0]! : selectManifest(offered, node);
+    const first = raw[positions[0]!];
+    const annotations = isObject(first) ? first['annotations'] : undefined;
+    const { mediaType, digest, size } = best;
+    chosen.push({ mediaType, digest, size, ...(isObject(annotations) ? { annotations } : {}) });
+  }
+  if (choices === 0) return undefined;
+  return { index: { schemaVersion: 2, manifests: chosen }, blobs: blobsOf(chosen, documents) };
+}
+
+function blobsOf(manifests: readonly object[], documents: ReadonlyMap<string, unknown>): ReadonlySet<string> {
+  const blobs = new Set<string>();
+  for (const { digest } of manifests as readonly { readonly digest: string }[]) {
+    const manifest = documents.get(blobName(digest));
+    if (!isObject(manifest)) throw new ImageError(`manifest ${digest} is missing`);
+    const layers = Array.isArray(manifest['layers']) ? (manifest['layers'] as unknown[]) : [];
+    blobs.add(blobName(digest));
+    for (const part of [manifest['config'], ...layers]) {
+      if (isObject(part) && typeof part['digest'] === 'string') blobs.add(blobName(part['digest']));
+    }
+  }
+  return blobs;
+}
+
+/**
+ * The path of an archive in `directory` with what the node runs; the archive itself when it holds nothing else.
+ * Throws ImageError when no entry fits. The archive has been checked before.
+ */
+export async function selectPlatform(file: string, node: NodePlatform, directory: string): Promise<string> {
+  const choice = chooseManifests(await readDocuments(file), node);
+  if (!choice) return file;
+  const selected = join(directory, 'selected.tar');
+  const tar = pack();
+  const written = pipeline(tar, createWriteStream(selected));
+  tar.entry({ name: 'oci-layout' }, '{"imageLayoutVersion":"1.0.0"}');
+  tar.entry({ name: 'index.json' }, JSON.stringify(choice.index));
+  const archive = createReadStream(file).pipe(extract());
+  const copied = (async () => {
+    for await (const entry of archive) {
+      const name = plainName(entry.header.name);
+      if (entry.header.type === 'file' && choice.blobs.has(name)) {
+        await pipeline(entry, tar.entry({ name, size: entry.header.size ?? 0 }));
+      } else {
+        entry.resume();
+      }
+    }
+    tar.finalize();
+  })();
+  await Promise.all([written, copied]);
+  return selected;
+}

@@ -1,0 +1,165 @@
+// Windows images on a node: which of them it runs, what it says of the others, and archives that nobody should load.
+import assert from 'node:assert/strict';
+import { appendFileSync, copyFileSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { writeLayer } from '../../src/images/image-tar.ts';
+import { writeImageArchive } from '../../src/images/oci-archive.ts';
+import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import type { Kubectl } from '../harness/kubectl.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+interface PodView {
+  readonly status: {
+    readonly phase: string;
+    readonly containerStatuses?: readonly {
+      readonly state: { readonly waiting?: { readonly reason: string; readonly message: string } };
+    }[];
+  };
+}
+
+let cluster: TestCluster;
+let kubectl: Kubectl;
+let scratch: ReturnType<typeof scratchDirectory>;
+
+before(
+  async () => {
+    scratch = scratchDirectory('images');
+    cluster = await startTestCluster({ linux: 1, windows: 1, windowsBuild: 25398 });
+    kubectl = cluster.kubectl;
+  },
+  { timeout: 240_000 },
+);
+after(async () => {
+  await cluster?.down();
+  scratch?.remove();
+});
+
+const limit = { timeout: 60_000 };
+
+/** An archive of a Windows image for each of these versions; every one holds a file that names its own. */
+async function archive(name: string, osVersions: readonly string[]): Promise<string> {
+  const parts = [];
+  for (const osVersion of osVersions) {
+    const layer = join(scratch.path, `${name}-${osVersion}.layer`);
+    await writeLayer(
+      layer,
+      [
+        { kind: 'directory', path: 'Hives' },
+        { kind: 'file', path: 'Files/version.txt', data: osVersion },
+      ],
+      { windows: true },
+    );
+    parts.push({ os: 'windows', architecture: 'amd64', osVersion, config: {}, layers: [layer] } as const);
+  }
+  const file = join(scratch.path, `${name}.tar`);
+  await writeImageArchive(file, `porthole.local/test/${name}:1`, parts);
+  return file;
+}
+const load = (file: string, ...more: string[]): ReturnType<TestCluster['porthole']> =>
+  cluster.porthole(['image', 'load', '--name', cluster.name, ...more, file], { timeoutMs: 60_000 });
+const podOf = (name: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      nodeSelector: { 'kubernetes.io/os': 'windows' },
+      tolerations: [{ key: 'os', operator: 'Exists' }],
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        {
+          name: 'main',
+          image: `porthole.local/test/${name}:1`,
+          imagePullPolicy: 'IfNotPresent',
+          command: ['cmd', '/c', 'type C:\\version.txt'],
+        },
+      ],
+    },
+  });
+const waiting = (name: string): Promise<{ readonly reason: string; readonly message: string }> =>
+  eventually(async () => {
+    const pod = await kubectl.json<PodView>(['get', 'pod', name]);
+    const state = pod.status.containerStatuses?.[0]?.state.waiting;
+    assert.ok(state && state.reason !== 'ContainerCreating', JSON.stringify(pod.status));
+    return state;
+  });
+
+test(
+  'an image for another Windows is refused, with the reason; forced in, its pod shows what Windows says',
+  limit,
+  async () => {
+    const file = await archive('newer', ['10.0.26100.1']);
+    const refused = await load(file);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /no node can run this image/);
+    assert.match(refused.stderr, /not into linux-1: it is for windows\/amd64, the node is linux\/amd64/);
+    assert.match(refused.stderr, /not into windows-1: The container operating system does not match/);
+    assert.doesNotMatch(refused.stderr, /at .*\.ts:/, 'no stack trace');
+
+    const forced = await load(file, '--node', 'windows-1');
+    assert.equal(forced.code, 0, forced.stderr);
+    await kubectl.apply(podOf('newer'));
+    const { reason, message } = await waiting('newer');
+    assert.match(reason, /^(CreateContainerError|ErrImagePull|ImagePullBackOff)$/);
+    assert.match(message, /The container operating system does not match the host operating system/);
+    assert.match(message, /0xc0370101/);
+    assert.match(
+      message,
+      /It runs on a node with windows-build 10\.0\.26100 \(Windows Server 2025 Datacenter\)/,
+    );
+  },
+);
+
+test('of an index the newest entry that fits the node runs', limit, async () => {
+  const file = await archive('several', [
+    '10.0.17763.8146',
+    '10.0.20348.1',
+    '10.0.25398.7',
+    '10.0.25398.10',
+    '10.0.26100.1',
+  ]);
+  const loaded = await load(file);
+  assert.equal(loaded.code, 0, loaded.stderr);
+  assert.match(loaded.stdout, /windows-1 +porthole\.local\/test\/several:1/);
+  await kubectl.apply(podOf('several'));
+  await kubectl.ok(['wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/several', '--timeout=40s']);
+  assert.equal(await kubectl.ok(['logs', 'several']), '10.0.25398.10');
+});
+
+test('archives that are broken or hostile are refused by the command line', limit, async () => {
+  const hostile = async (name: string, path: string, more: object = {}): Promise<string> => {
+    const layer = join(scratch.path, `${name}.layer`);
+    await writeLayer(layer, [{ kind: 'file', path, data: 'x', ...more }]);
+    const file = join(scratch.path, `${name}.tar`);
+    await writeImageArchive(file, `porthole.local/test/${name}:1`, [
+      { os: 'windows', architecture: 'amd64', osVersion: '10.0.25398.1', config: {}, layers: [layer] },
+    ]);
+    return file;
+  };
+  const link = { kind: 'symlink', target: '../../../../etc' };
+  const truncated = join(scratch.path, 'truncated.tar');
+  copyFileSync(await archive('whole', ['10.0.25398.1']), truncated);
+  truncateSync(truncated, 1000);
+  const text = join(scratch.path, 'text.tar');
+  appendFileSync(text, 'this is no archive');
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [await hostile('dots', 'Files/../../../etc/evil'), /leaves the layer/],
+    [await hostile('absolute', 'Files/app', { kind: 'symlink', target: '/etc' }), /"\/etc" is absolute/],
+    [await hostile('link', 'Files/app', link), /leaves|outside/],
+    [await hostile('linux-path', 'etc/evil'), /"etc" is not below Files/],
+    [truncated, /archive/],
+    [text, /archive/],
+    [join(scratch.path, 'missing.tar'), /ENOENT|no such file|not there/i],
+  ];
+  for (const [file, reason] of cases) {
+    const { code, stdout, stderr } = await load(file, '--node', 'windows-1');
+    assert.equal(code, 1, file);
+    assert.match(stdout + stderr, reason);
+    assert.doesNotMatch(stderr, /\n +at /, 'no stack trace');
+  }
+  const images = await cluster.porthole(['image', 'ls', '--name', cluster.name]);
+  assert.doesNotMatch(images.stdout, /test\/(dots|absolute|link|linux-path)/);
+});

@@ -5,6 +5,7 @@ import { clusterRoleAggregationController } from './clusterrole-aggregation-cont
 import { cronJobController } from './cronjob-controller.ts';
 import { daemonSetController } from './daemonset-controller.ts';
 import { deploymentController } from './deployment-controller.ts';
+import { disruptionController } from './disruption-controller.ts';
 import { endpointsController } from './endpoints-controller.ts';
 import { endpointSliceController } from './endpointslice-controller.ts';
 import { garbageCollectorController } from './garbage-collector-controller.ts';
@@ -44,6 +45,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     cronJobController,
     daemonSetController,
     deploymentController,
+    disruptionController,
     endpointsController,
     endpointSliceController,
     jobController(),

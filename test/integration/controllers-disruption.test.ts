@@ -1,0 +1,62 @@
+// Disruption budgets and evictions through the real API server.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deployments, namespaces, poddisruptionbudgets, pods } from '../../src/api/generated/resources.ts';
+import { isStatusError } from '../../src/apimachinery/errors.ts';
+import { startCluster } from './controllers-cluster.ts';
+
+const namespace = 'steady';
+
+describe('disruption-controller', () => {
+  it('lets one pod be evicted, refuses the next, and lets it go when another is ready', async (t) => {
+    const { client, until } = await startCluster(t);
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    const matchLabels = { app: 'a' };
+    await client.create(poddisruptionbudgets, {
+      metadata: { name: 'b', namespace },
+      spec: { selector: { matchLabels }, maxUnavailable: 1 },
+    });
+    await client.create(deployments, {
+      metadata: { name: 'a', namespace },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels },
+        template: {
+          metadata: { labels: matchLabels } as never,
+          spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] },
+        },
+      },
+    });
+    const allowed = (n: number): Promise<true> =>
+      until(
+        poddisruptionbudgets,
+        (l) => {
+          const status = l.get('b', namespace)?.status;
+          return status?.disruptionsAllowed === n && status.expectedPods === 2;
+        },
+        `${n} disruptions allowed`,
+      );
+    const makeReady = async (): Promise<string[]> => {
+      const all = await until(pods, (l) => l.list(namespace).length === 2 && l.list(namespace), 'two pods');
+      const body = { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
+      for (const { metadata } of all)
+        await client.patch(pods, metadata, { type: 'strategic', body }, { subresource: 'status' });
+      return all.map(({ metadata }) => metadata.name);
+    };
+    const evict = (name: string): Promise<unknown> =>
+      client.createSubresource(pods, { name, namespace }, 'eviction', {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name, namespace },
+      });
+    await allowed(0);
+    const [first = '', second = ''] = await makeReady();
+    await allowed(1);
+    await evict(first);
+    await assert.rejects(evict(second), (error: unknown) => isStatusError(error, 'TooManyRequests'));
+    await until(pods, (l) => l.get(first, namespace) === undefined, 'the pod is gone');
+    await makeReady();
+    await allowed(1);
+    await evict(second);
+  });
+});

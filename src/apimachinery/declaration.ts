@@ -76,6 +76,8 @@ export interface ResourceDeclaration {
   readonly columns: readonly ColumnDefinition[];
   readonly subresources: readonly SubresourceDeclaration[];
   readonly strategy: Strategy;
+  /** True for kinds that a client defined: they have no strategic merge. */
+  readonly custom?: boolean;
   /** True for reviews, bindings and the like: created for their answer and never stored. */
   readonly virtual: boolean;
   /** True when `status` is reset on create and only written by the status subresource. */
@@ -106,4 +108,6 @@ export interface Scheme extends SchemaSource {
   typeOf(gvk: GroupVersionKind): string | undefined;
   /** The compiled type of any full name; what decoding and protobuf walk. */
   readonly plans: PlanSource;
+  /** Definitions in OpenAPI documents that are given whole: custom resources. */
+  definition?(type: string, dialect: 'v2' | 'v3'): JsonObject | undefined;
 }

@@ -1,5 +1,5 @@
 // The compiled form of a type: a tree that decoding, protobuf and OpenAPI walk without look-ups by name.
-import type { FieldSchema, Json } from './json.ts';
+import type { FieldSchema, Json, JsonObject } from './json.ts';
 
 export type ScalarType = 'string' | 'int32' | 'int64' | 'bool' | 'float64';
 export type SpecialType =
@@ -35,7 +35,9 @@ export type PlanNode =
   | { readonly kind: 'special'; readonly special: SpecialType; readonly type: string }
   | { readonly kind: 'array'; readonly items: PlanNode }
   | { readonly kind: 'map'; readonly values: PlanNode }
-  | { readonly kind: 'any' };
+  | { readonly kind: 'any' }
+  /** A whole object that reads itself (a custom resource), in place; tells the paths of unknown fields. */
+  | { readonly kind: 'own'; decode(object: JsonObject): readonly string[] };
 
 export interface PlanSource {
   plan(type: string): PlanNode | undefined;

@@ -33,6 +33,7 @@ export function decodeObject(
   options: { readonly defaults?: boolean } = {},
 ): DecodeResult {
   const plan = plans.plan(type);
+  if (plan?.kind === 'own') return { unknownFields: plan.decode(object) };
   if (plan?.kind !== 'struct') return { unknownFields: [] };
   const walk: Walk = { path: [], struct: '', unknown: [], place: [] };
   decodeStruct(plan, object, walk, options.defaults !== false);

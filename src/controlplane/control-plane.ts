@@ -4,6 +4,8 @@ import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedResource } from '../api/removed-versions.ts';
 import type { Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
+import { serveCustomResources } from '../apiserver/apiextensions/serve-custom-resources.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
@@ -87,7 +89,8 @@ export const loopbackUser: UserInfo = {
 const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { scheme, caches, clock, random, log, serviceCidr } = options;
+  const { caches, clock, random, log, serviceCidr } = options;
+  const scheme = extensibleScheme(options.scheme);
   const live = createLiveObjects(scheme, caches);
   const issuer = `https://kubernetes.default.svc.${options.clusterDomain}`;
   const tokenKeys = [verificationKey(options.serviceAccountKey)];
@@ -130,24 +133,26 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       });
   };
   const healthy = { healthy: true, message: 'ok' };
-  const rest = restStorage(
-    {
-      live,
-      random,
-      authorizer,
-      rules: resolver,
-      tokens,
-      signer: {
-        issuer,
-        audiences: [issuer],
-        sign: (claims) => signJwt(options.serviceAccountKey, claims),
+  const rest = new Map(
+    restStorage(
+      {
+        live,
+        random,
+        authorizer,
+        rules: resolver,
+        tokens,
+        signer: {
+          issuer,
+          audiences: [issuer],
+          sign: (claims) => signJwt(options.serviceAccountKey, claims),
+        },
+        services: allocators,
+        componentHealth:
+          options.componentHealth ??
+          (() => ({ 'controller-manager': healthy, scheduler: healthy, 'etcd-0': healthy })),
       },
-      services: allocators,
-      componentHealth:
-        options.componentHealth ??
-        (() => ({ 'controller-manager': healthy, scheduler: healthy, 'etcd-0': healthy })),
-    },
-    options.streaming,
+      options.streaming,
+    ),
   );
 
   const api = createApiServer({
@@ -188,6 +193,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     }),
   ]);
   await allocators.repair();
+  await serveCustomResources({ api, scheme, rest, clock, log }).settled();
 
   return {
     api,

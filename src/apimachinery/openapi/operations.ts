@@ -32,6 +32,7 @@ const patches = [
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
 ];
+const customPatches = patches.filter((type) => !type.includes('strategic'));
 const listQuery = [
   'allowWatchBookmarks',
   'continue',
@@ -186,7 +187,7 @@ export function operationsOf(d: ResourceDeclaration, typeOf: TypeOf): Operation[
       body: { type: patchType, required: true },
       answer: d.type,
       codes: [200, 201],
-      consumes: patches,
+      consumes: d.custom ? customPatches : patches,
     });
   if (can('watch')) {
     const watch = {

@@ -71,8 +71,11 @@ export function definitionsOf(
     if (seen.has(name)) continue;
     const given = own(name);
     const type = source.type(name);
-    if (given) seen.set(name, given);
-    else if (type) {
+    if (given) {
+      seen.set(name, given);
+      for (const [, ref] of JSON.stringify(given).matchAll(/"\$ref":"#\/[a-z/]+\/([^"]+)"/g))
+        queue.push(ref!);
+    } else if (type) {
       seen.set(name, typeDefinition(type, dialect));
       for (const field of Object.values(type.fields ?? {})) refsOf(field, queue);
     }

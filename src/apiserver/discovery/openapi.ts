@@ -1,5 +1,5 @@
 // Serves the OpenAPI documents: made when first asked for, kept until the kinds change, named by their content.
-import type { ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
+import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
 import { openApiV2, openApiV3, openApiV3Index, openApiV3Paths } from '../../apimachinery/openapi/document.ts';
 import { encodeOpenApiV2, openApiV2MediaType } from '../../apimachinery/openapi/v2-protobuf.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
@@ -40,6 +40,8 @@ export function openApiResponse(
   config: { readonly scheme: Scheme; readonly version?: Readonly<Record<string, string>> },
 ): ApiResponse | undefined {
   const { scheme } = config;
+  const definition = (type: string, dialect: 'v2' | 'v3'): JsonObject | undefined =>
+    scheme.definition?.(type, dialect);
   const info = { title: 'Kubernetes', version: config.version?.['gitVersion'] ?? '' };
   const documents = documentsOf(scheme);
   const document = (name: string, make: () => Uint8Array): Document => {
@@ -57,18 +59,18 @@ export function openApiResponse(
     if (shortTypes.some((type) => accept.includes(type)))
       return withTag(
         context,
-        document('v2.pb', () => encodeOpenApiV2(openApiV2(scheme, { info }))),
+        document('v2.pb', () => encodeOpenApiV2(openApiV2(scheme, { info, definition }))),
         openApiV2MediaType,
       );
     return withTag(
       context,
-      document('v2', () => json(openApiV2(scheme, { info }))),
+      document('v2', () => json(openApiV2(scheme, { info, definition }))),
     );
   }
   const v3 = (name: string): Document | undefined => {
     if (!openApiV3Paths(scheme).includes(name)) return undefined;
     const [, group, version] = name.startsWith('apis/') ? name.split('/') : ['', '', name.split('/')[1]];
-    return document(`v3/${name}`, () => json(openApiV3(scheme, group!, version!, { info })));
+    return document(`v3/${name}`, () => json(openApiV3(scheme, group!, version!, { info, definition })));
   };
   if (path === '/openapi/v3')
     return withTag(

@@ -1,0 +1,123 @@
+// Structural schemas: what is dropped, what is filled in, what is refused and in which words.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fieldErrorText } from '../field-error.ts';
+import type { JsonObject } from '../json.ts';
+import { setDefaults } from './defaults.ts';
+import { prune } from './prune.ts';
+import { publishedSchema } from './published-schema.ts';
+import { typesOf } from './schema-types.ts';
+import { validateStructural } from './validate.ts';
+
+const text = { type: 'string' };
+const schema: JsonObject = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      required: ['size'],
+      properties: {
+        size: { type: 'integer', minimum: 1, maximum: 5, default: 2 },
+        name: { type: 'string', pattern: '^[a-z]+$', maxLength: 4 },
+        mode: { type: 'string', enum: ['on', 'off'], nullable: true },
+        port: { 'x-kubernetes-int-or-string': true },
+        free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        labels: { type: 'object', additionalProperties: text },
+        parts: {
+          type: 'array',
+          maxItems: 3,
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['id'],
+          items: {
+            type: 'object',
+            required: ['id'],
+            properties: { id: text, n: { type: 'integer', default: 7 } },
+          },
+        },
+        names: { type: 'array', 'x-kubernetes-list-type': 'set', items: text },
+      },
+    },
+  },
+};
+const errorsOf = (spec: JsonObject): string[] => validateStructural({ spec }, schema).map(fieldErrorText);
+
+test('unknown fields go, except where the schema keeps them', () => {
+  const object: JsonObject = {
+    apiVersion: 'x/v1',
+    kind: 'X',
+    metadata: { name: 'a' },
+    spec: { size: 1, more: 1, free: { any: { thing: 1 } }, labels: { a: 'b' }, parts: [{ id: '1', no: 1 }] },
+    other: {},
+  };
+  assert.deepEqual(prune(object, schema), ['spec.more', 'spec.parts[0].no', 'other']);
+  assert.deepEqual(object['spec'], {
+    size: 1,
+    free: { any: { thing: 1 } },
+    labels: { a: 'b' },
+    parts: [{ id: '1' }],
+  });
+});
+
+test('defaults are set in what is there, and instead of a null that may not be', () => {
+  const object: JsonObject = { spec: { size: null, mode: null, parts: [{ id: 'a' }] } };
+  setDefaults(object, schema);
+  assert.deepEqual(object, { spec: { size: 2, mode: null, parts: [{ id: 'a', n: 7 }] } });
+  const empty: JsonObject = {};
+  setDefaults(empty, schema);
+  assert.deepEqual(empty, {});
+});
+
+test('a name such as __proto__ is data and changes nothing else', () => {
+  const hostile = JSON.parse('{"spec":{"__proto__":{"polluted":1},"size":1}}') as JsonObject;
+  assert.deepEqual(prune(hostile, schema), ['spec.__proto__']);
+  setDefaults(hostile, JSON.parse('{"properties":{"__proto__":{"default":{"polluted":1}}}}') as JsonObject);
+  assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+  assert.equal(Object.getPrototypeOf(hostile), Object.prototype);
+});
+
+test('values are refused in upstream’s words', () => {
+  assert.deepEqual(errorsOf({ size: 3, port: 'http', mode: null, names: ['a', 'b'] }), []);
+  assert.deepEqual(errorsOf({}), ['spec.size: Required value']);
+  assert.deepEqual(errorsOf({ size: 'x' }), [
+    'spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"',
+  ]);
+  assert.deepEqual(errorsOf({ size: 9 }), [
+    'spec.size: Invalid value: 9: spec.size in body should be less than or equal to 5',
+  ]);
+  assert.deepEqual(errorsOf({ size: 1, name: 'ABCDE' }), [
+    'spec.name: Too long: may not be more than 4 bytes',
+    'spec.name: Invalid value: "ABCDE": spec.name in body should match \'^[a-z]+$\'',
+  ]);
+  assert.deepEqual(errorsOf({ size: 1, mode: 'x' }), [
+    'spec.mode: Unsupported value: "x": supported values: "off", "on"',
+  ]);
+  assert.deepEqual(errorsOf({ size: 1, names: ['a', 'a'] }), ['spec.names[1]: Duplicate value: "a"']);
+  assert.deepEqual(errorsOf({ size: 1, parts: [{ id: 'a' }, { id: 'a' }, {}, {}] }), [
+    'spec.parts: Too many: 4: must have at most 3 items',
+    'spec.parts[2].id: Required value',
+    'spec.parts[3].id: Required value',
+    'spec.parts[1]: Duplicate value: {"id":"a"}',
+    'spec.parts[3]: Duplicate value: {}',
+  ]);
+});
+
+test('a pattern that takes other engines for ever is matched in no time', () => {
+  const slow: JsonObject = { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } } };
+  assert.equal(validateStructural({ s: `${'a'.repeat(5000)}!` }, slow).length, 1);
+});
+
+test('types tell how lists merge; documents show the schema with what every object has', () => {
+  const types = typesOf('com.x.v1.X', schema);
+  const spec = types.get('com.x.v1.X.spec')?.fields;
+  assert.deepEqual(spec?.['parts'], {
+    type: 'array',
+    items: { ref: 'com.x.v1.X.spec.parts.items' },
+    listType: 'map',
+    listMapKeys: ['id'],
+  });
+  assert.equal(spec?.['names']?.listType, 'set');
+  const gvk = { group: 'x.com', version: 'v1', kind: 'X' };
+  const shown = publishedSchema(schema, gvk, 'v3');
+  assert.deepEqual(Object.keys(shown['properties'] as object), ['spec', 'apiVersion', 'kind', 'metadata']);
+  assert.ok(!JSON.stringify(publishedSchema(schema, gvk, 'v2')).includes('nullable'));
+});

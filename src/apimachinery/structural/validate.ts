@@ -1,0 +1,240 @@
+// Checks a custom resource against the structural schema of its version, in the words of upstream's validator.
+import { compilePattern, type Pattern } from '../../base/regular-expression.ts';
+import type { FieldError } from '../field-error.ts';
+import { duplicate, invalid, notSupported, required, tooMany } from '../field-error.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { isObject, jsonEqual, objs, strs } from '../json-access.ts';
+import { hasFormat } from './formats.ts';
+import {
+  isIntOrString,
+  isNullable,
+  itemsOf,
+  listKeysOf,
+  listTypeOf,
+  propertiesOf,
+  propertyOf,
+  type StructuralSchema,
+  valuesOf,
+} from './structural-schema.ts';
+
+const maxErrors = 50;
+const patterns = new Map<string, Pattern | undefined>();
+
+function patternOf(source: string): Pattern | undefined {
+  if (!patterns.has(source)) {
+    if (patterns.size > 10_000) patterns.clear();
+    try {
+      patterns.set(source, compilePattern(source));
+    } catch {
+      patterns.set(source, undefined);
+    }
+  }
+  return patterns.get(source);
+}
+
+/** Of everything but metadata, which has rules of its own. */
+export function validateStructural(object: JsonObject, schema: StructuralSchema): FieldError[] {
+  const errors: FieldError[] = [];
+  const properties: JsonObject = { ...propertiesOf(schema) };
+  delete properties['metadata'];
+  check(object, { ...schema, properties }, '', errors);
+  return errors.slice(0, maxErrors);
+}
+
+const typeName = (value: Json): string =>
+  Array.isArray(value)
+    ? 'array'
+    : value === null
+      ? 'null'
+      : typeof value === 'number'
+        ? Number.isInteger(value)
+          ? 'integer'
+          : 'number'
+        : typeof value;
+
+function hasType(value: Json, type: string): boolean {
+  const is = typeName(value);
+  return is === type || (type === 'number' && is === 'integer');
+}
+
+/** `spec.x in body must be …`; the root has no name. */
+const inBody = (path: string): string => (path === '' ? 'in body' : `${path} in body`);
+const place = (path: string): string => (path === '' ? '<nil>' : path);
+
+function check(value: Json | undefined, schema: StructuralSchema, path: string, errors: FieldError[]): void {
+  if (value === undefined || errors.length >= maxErrors) return;
+  if (value === null && isNullable(schema)) return;
+  const type = schema['type'];
+  if (isIntOrString(schema)) {
+    if (!hasType(value, 'integer') && typeof value !== 'string')
+      errors.push(wrongType(path, value, 'integer,string'));
+  } else if (typeof type === 'string' && type !== '' && !hasType(value, type)) {
+    errors.push(wrongType(path, value, type));
+    return;
+  }
+  checkEnum(value, schema, path, errors);
+  if (typeof value === 'string') checkString(value, schema, path, errors);
+  else if (typeof value === 'number') checkNumber(value, schema, path, errors);
+  else if (Array.isArray(value)) checkList(value, schema, path, errors);
+  else if (isObject(value)) checkObject(value, schema, path, errors);
+  checkCombined(value, schema, path, errors);
+}
+
+const wrongType = (path: string, value: Json, wanted: string): FieldError => ({
+  ...invalid(
+    place(path),
+    typeName(value),
+    `${inBody(path)} must be of type ${wanted}: ${JSON.stringify(typeName(value))}`,
+  ),
+  type: 'FieldValueTypeInvalid',
+});
+
+function checkEnum(value: Json, schema: StructuralSchema, path: string, errors: FieldError[]): void {
+  const allowed = schema['enum'];
+  if (!Array.isArray(allowed) || allowed.length === 0) return;
+  if (allowed.some((one) => jsonEqual(one, value))) return;
+  errors.push(
+    notSupported(
+      place(path),
+      value,
+      allowed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))),
+    ),
+  );
+}
+
+const numberIn = (schema: StructuralSchema, name: string): number | undefined => {
+  const found = schema[name];
+  return typeof found === 'number' ? found : undefined;
+};
+
+function checkString(value: string, schema: StructuralSchema, path: string, errors: FieldError[]): void {
+  const say = (why: string): void => {
+    errors.push(invalid(place(path), value, `${inBody(path)} ${why}`));
+  };
+  const length = [...value].length;
+  const min = numberIn(schema, 'minLength');
+  const max = numberIn(schema, 'maxLength');
+  if (min !== undefined && length < min) say(`should be at least ${min} chars long`);
+  if (max !== undefined && length > max)
+    errors.push({
+      type: 'FieldValueTooLong',
+      field: place(path),
+      message: `Too long: may not be more than ${max} bytes`,
+    });
+  const pattern = schema['pattern'];
+  if (typeof pattern === 'string' && patternOf(pattern)?.matches(value) === false)
+    say(`should match '${pattern}'`);
+  const format = schema['format'];
+  if (typeof format === 'string' && !hasFormat(value, format))
+    say(`must be of type ${format}: ${JSON.stringify(value)}`);
+}
+
+function checkNumber(value: number, schema: StructuralSchema, path: string, errors: FieldError[]): void {
+  const say = (why: string): void => {
+    errors.push(invalid(place(path), value, `${inBody(path)} ${why}`));
+  };
+  const min = numberIn(schema, 'minimum');
+  const max = numberIn(schema, 'maximum');
+  const step = numberIn(schema, 'multipleOf');
+  if (min !== undefined) {
+    if (schema['exclusiveMinimum'] === true && value <= min) say(`should be greater than ${min}`);
+    else if (value < min) say(`should be greater than or equal to ${min}`);
+  }
+  if (max !== undefined) {
+    if (schema['exclusiveMaximum'] === true && value >= max) say(`should be less than ${max}`);
+    else if (value > max) say(`should be less than or equal to ${max}`);
+  }
+  if (step !== undefined && step > 0 && !Number.isInteger(value / step))
+    say(`should be a multiple of ${step}`);
+  const format = schema['format'];
+  if (format === 'int32' && (value < -2147483648 || value > 2147483647))
+    say(`must be of type int32: ${JSON.stringify(String(value))}`);
+}
+
+function checkList(
+  value: readonly Json[],
+  schema: StructuralSchema,
+  path: string,
+  errors: FieldError[],
+): void {
+  const min = numberIn(schema, 'minItems');
+  const max = numberIn(schema, 'maxItems');
+  if (min !== undefined && value.length < min)
+    errors.push(invalid(place(path), value.length, `${inBody(path)} should have at least ${min} items`));
+  if (max !== undefined && value.length > max) errors.push(tooMany(place(path), value.length, max));
+  const items = itemsOf(schema);
+  if (items) value.forEach((item, i) => check(item, items, `${path}[${i}]`, errors));
+  checkUnique(value, schema, path, errors);
+}
+
+/** Elements of sets, and of maps in list form, are there once. */
+function checkUnique(
+  value: readonly Json[],
+  schema: StructuralSchema,
+  path: string,
+  errors: FieldError[],
+): void {
+  const listType = listTypeOf(schema);
+  if (listType !== 'set' && listType !== 'map') return;
+  const items = itemsOf(schema) ?? {};
+  const names = listKeysOf(schema);
+  const seen = new Set<string>();
+  value.forEach((item, i) => {
+    const key =
+      listType === 'set'
+        ? item
+        : Object.fromEntries(
+            names.map((name) => [
+              name,
+              isObject(item) ? (item[name] ?? propertyOf(items, name)?.['default']) : null,
+            ]),
+          );
+    const text = JSON.stringify(key);
+    if (seen.has(text)) errors.push(duplicate(`${path}[${i}]`, key));
+    seen.add(text);
+  });
+}
+
+function checkObject(value: JsonObject, schema: StructuralSchema, path: string, errors: FieldError[]): void {
+  const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
+  const count = Object.keys(value).length;
+  const min = numberIn(schema, 'minProperties');
+  const max = numberIn(schema, 'maxProperties');
+  if (min !== undefined && count < min)
+    errors.push(invalid(place(path), count, `${inBody(path)} should have at least ${min} properties`));
+  if (max !== undefined && count > max) errors.push(tooMany(place(path), count, max));
+  for (const name of strs(schema['required']))
+    if (!Object.hasOwn(value, name) || value[name] === undefined) errors.push(required(at(name)));
+  const values = valuesOf(schema);
+  for (const [name, item] of Object.entries(value)) {
+    const property = propertyOf(schema, name);
+    if (property) check(item, property, at(name), errors);
+    else if (values !== undefined && values !== true) check(item, values, at(name), errors);
+  }
+}
+
+const isFine = (value: Json, schema: StructuralSchema, path: string): boolean => {
+  const errors: FieldError[] = [];
+  check(value, schema, path, errors);
+  return errors.length === 0;
+};
+
+function checkCombined(value: Json, schema: StructuralSchema, path: string, errors: FieldError[]): void {
+  const say = (why: string): void => {
+    errors.push(invalid(place(path), value, `${inBody(path)} ${why}`));
+  };
+  for (const one of objs(schema['allOf'])) check(value, one, path, errors);
+  const any = objs(schema['anyOf']);
+  if (any.length > 0 && !any.some((one) => isFine(value, one, path)))
+    say('must validate at least one schema (anyOf)');
+  const one = objs(schema['oneOf']);
+  if (one.length > 0) {
+    const fitting = one.filter((s) => isFine(value, s, path)).length;
+    if (fitting !== 1)
+      say(
+        `must validate one and only one schema (oneOf). Found ${fitting === 0 ? 'none' : String(fitting)} valid`,
+      );
+  }
+  const not = schema['not'];
+  if (isObject(not) && isFine(value, not, path)) say('must not validate the schema (not)');
+}

@@ -1,0 +1,163 @@
+// One served version of a CustomResourceDefinition as a declaration: schema, rules, columns, subresources.
+import type {
+  JsonObject,
+  ResourceDeclaration,
+  Scheme,
+  Strategy,
+  SubresourceDeclaration,
+} from '../../apimachinery/declaration.ts';
+import { type FieldError, fieldErrorText, invalid } from '../../apimachinery/field-error.ts';
+import { isObject, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { decodeObject } from '../../apimachinery/schema-decode.ts';
+import { setDefaults } from '../../apimachinery/structural/defaults.ts';
+import { prune } from '../../apimachinery/structural/prune.ts';
+import { publishedSchema } from '../../apimachinery/structural/published-schema.ts';
+import { typesOf } from '../../apimachinery/structural/schema-types.ts';
+import { preserves, type StructuralSchema } from '../../apimachinery/structural/structural-schema.ts';
+import { validateStructural } from '../../apimachinery/structural/validate.ts';
+import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
+import { parseJsonPath } from '../../base/json-path.ts';
+import type { CustomKind } from './extensible-scheme.ts';
+import { printerColumns } from './printer-columns.ts';
+
+const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+const verbs: readonly string[] = [
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'create',
+  'update',
+  'watch',
+];
+const subresourceVerbs: readonly string[] = ['get', 'patch', 'update'];
+
+/** `company.com`, `v1`, `Foo` → `com.company.v1.Foo`: how OpenAPI names it. */
+const typeName = (group: string, version: string, kind: string): string =>
+  `${group.split('.').reverse().join('.')}.${version}.${kind}`;
+
+/** Reads an object in place: metadata as every object has it, the rest by the schema. */
+function decode(scheme: Scheme, schema: StructuralSchema, object: JsonObject): string[] {
+  const unknown: string[] = [];
+  const metadata = object['metadata'];
+  if (isObject(metadata))
+    for (const field of decodeObject(scheme.plans, objectMeta, metadata).unknownFields)
+      unknown.push(`metadata.${field}`);
+  unknown.push(...prune(object, schema));
+  setDefaults(object, schema);
+  return unknown;
+}
+
+function strategyOf(schema: StructuralSchema): Strategy {
+  const errorsOf = (object: JsonObject): FieldError[] => [
+    ...dnsSubdomain(nameOf(object)).map((why) => invalid('metadata.name', nameOf(object), why)),
+    ...validateStructural(object, schema),
+  ];
+  return {
+    allowUnconditionalUpdate: false,
+    validate: errorsOf,
+    // What was wrong before may stay wrong, so that a stricter schema does not freeze old objects.
+    validateUpdate(object, old) {
+      const errors = errorsOf(object);
+      if (errors.length === 0) return errors;
+      const before = new Set(errorsOf(old).map(fieldErrorText));
+      return errors.filter((error) => !before.has(fieldErrorText(error)));
+    },
+  };
+}
+
+function selectable(version: JsonObject): Pick<
+  ResourceDeclaration,
+  'selectableFields' | 'selectableFieldNames'
+> & {
+  readonly names: readonly string[];
+} {
+  const fields = objs(version['selectableFields']).flatMap((field) => {
+    const text = str(field['jsonPath']);
+    return text === '' ? [] : [{ name: text.replace(/^\./, ''), path: parseJsonPath(text) }];
+  });
+  const names = fields.map((field) => field.name);
+  return {
+    names,
+    selectableFieldNames: names,
+    selectableFields: (object) =>
+      Object.fromEntries(
+        fields.map(({ name, path }) => {
+          const value = path.find(object)[0];
+          return [name, value === undefined || value === null ? '' : String(value)];
+        }),
+      ),
+  };
+}
+
+/** `version` is one of the definition's; it must be served. */
+export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme): CustomKind {
+  const spec = obj(crd['spec']);
+  const names = obj(spec['names']);
+  const group = str(spec['group']);
+  const name = str(version['name']);
+  const kind = str(names['kind']);
+  const gvk = { group, version: name, kind };
+  const type = typeName(group, name, kind);
+  const given = obj(obj(version['schema'])['openAPIV3Schema']);
+  const schema: StructuralSchema =
+    spec['preserveUnknownFields'] === true && !preserves(given)
+      ? { ...given, 'x-kubernetes-preserve-unknown-fields': true }
+      : given;
+  const subresources = obj(version['subresources']);
+  const versions = objs(spec['versions']);
+  const storageVersion = str(versions.find((v) => v['storage'] === true)?.['name']) || name;
+  const deleting = obj(crd['metadata'])['deletionTimestamp'] !== undefined;
+  const { columns, row } = printerColumns(version);
+  const { names: fieldNames, selectableFields } = selectable(version);
+  const namespaced = spec['scope'] === 'Namespaced';
+  const asVersion =
+    (v: string) =>
+    (object: JsonObject): JsonObject => ({ ...object, apiVersion: `${group}/${v}` });
+  const declared: SubresourceDeclaration[] = [
+    ...(subresources['status'] === undefined ? [] : [{ name: 'status', kind: gvk, verbs: subresourceVerbs }]),
+    ...(subresources['scale'] === undefined
+      ? []
+      : [
+          {
+            name: 'scale',
+            kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+            verbs: subresourceVerbs,
+          },
+        ]),
+  ];
+  const declaration: ResourceDeclaration = {
+    ...gvk,
+    listKind: str(names['listKind']) || `${kind}List`,
+    resource: str(names['plural']),
+    singular: str(names['singular']) || kind.toLowerCase(),
+    shortNames: strs(names['shortNames']),
+    categories: strs(names['categories']),
+    namespaced,
+    // Nothing new comes while the old is being cleared away.
+    verbs: deleting ? verbs.filter((verb) => verb !== 'create') : verbs,
+    type,
+    columns,
+    subresources: declared,
+    strategy: strategyOf(schema),
+    custom: true,
+    virtual: false,
+    hasStatus: subresources['status'] !== undefined,
+    hasGeneration: true,
+    storage: { group, version: storageVersion, resource: str(names['plural']) },
+    // Objects may have been stored when another version was the storage version.
+    ...(versions.length > 1
+      ? { conversion: { toStorage: asVersion(storageVersion), fromStorage: asVersion(name) } }
+      : {}),
+    row,
+    selectableFields,
+    selectableFieldNames: ['metadata.name', ...(namespaced ? ['metadata.namespace'] : []), ...fieldNames],
+  };
+  return {
+    declaration,
+    types: typesOf(type, schema),
+    plan: { kind: 'own', decode: (object) => decode(scheme, schema, object) },
+    definition: (dialect) => publishedSchema(schema, gvk, dialect),
+  };
+}

@@ -1,0 +1,75 @@
+// Columns of a custom resource: its name, then what its definition asks to print.
+import type { ColumnDefinition, Json, JsonObject } from '../../apimachinery/declaration.ts';
+import { ageOf } from '../../apimachinery/human-duration.ts';
+import { nameOf, num, objs, str } from '../../apimachinery/json-access.ts';
+import { type JsonPath, parseJsonPath } from '../../base/json-path.ts';
+
+export interface PrinterColumns {
+  readonly columns: readonly ColumnDefinition[];
+  row(object: JsonObject, now: number): Json[];
+}
+
+const nameColumn: ColumnDefinition = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  priority: 0,
+  description: 'Name must be unique within a namespace.',
+};
+const ageColumn: JsonObject = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+
+function pathOf(text: string): JsonPath | undefined {
+  try {
+    return parseJsonPath(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first value that the path finds; as upstream, the column's type decides how it is shown. */
+function cell(type: string, value: unknown, now: number): Json {
+  if (value === undefined || value === null) return null;
+  switch (type) {
+    case 'string':
+      return typeof value === 'string'
+        ? value
+        : typeof value === 'object'
+          ? JSON.stringify(value)
+          : String(value);
+    case 'date':
+      return typeof value !== 'string'
+        ? null
+        : Number.isNaN(Date.parse(value))
+          ? '<invalid>'
+          : ageOf(value, now);
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    default:
+      return null;
+  }
+}
+
+export function printerColumns(version: JsonObject): PrinterColumns {
+  const asked = objs(version['additionalPrinterColumns']);
+  const own = (asked.length === 0 ? [ageColumn] : asked).map((column) => ({
+    definition: {
+      name: str(column['name']),
+      type: str(column['type']),
+      format: str(column['format']),
+      priority: num(column['priority']),
+      description: str(column['description']),
+    },
+    path: pathOf(str(column['jsonPath'])),
+  }));
+  return {
+    columns: [nameColumn, ...own.map((c) => c.definition)],
+    row: (object, now) => [
+      nameOf(object),
+      ...own.map(({ definition, path }) => cell(definition.type, path?.find(object)[0], now)),
+    ],
+  };
+}

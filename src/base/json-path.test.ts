@@ -1,0 +1,43 @@
+// The paths of printer columns.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseJsonPath } from './json-path.ts';
+
+const object = {
+  metadata: { annotations: { 'a.b/c': 'yes' }, name: 'n' },
+  spec: {
+    list: [
+      { name: 'x', port: 1 },
+      { name: 'y', port: 2 },
+    ],
+  },
+  status: {
+    conditions: [
+      { type: 'Ready', status: 'True' },
+      { type: 'Other', status: 'False' },
+    ],
+  },
+};
+const find = (path: string): unknown[] => parseJsonPath(path).find(object);
+
+test('names, indices, wildcards and filters lead to values', () => {
+  assert.deepEqual(find('.metadata.name'), ['n']);
+  assert.deepEqual(find('{.metadata.name}'), ['n']);
+  assert.deepEqual(find('$.spec.list[0].name'), ['x']);
+  assert.deepEqual(find('.spec.list[-1].port'), [2]);
+  assert.deepEqual(find('.spec.list[*].port'), [1, 2]);
+  assert.deepEqual(find('.status.conditions[?(@.type=="Ready")].status'), ['True']);
+  assert.deepEqual(find(".status.conditions[?(@.type != 'Ready')].status"), ['False']);
+  assert.deepEqual(find('.spec.list[?(@.port==2)].name'), ['y']);
+  assert.deepEqual(find('.metadata.annotations.a\\.b/c'), ['yes']);
+  assert.deepEqual(find(".metadata.annotations['a.b/c']"), ['yes']);
+});
+
+test('what is not there is no value, and nothing of a prototype is ever found', () => {
+  for (const path of ['.nope', '.metadata.name.deeper', '.spec.list[9]', '.__proto__', '.constructor.name'])
+    assert.deepEqual(find(path), [], path);
+});
+
+test('a path that can not be read is an error', () => {
+  for (const path of ['.a[', '.a[?(', '.a[?(@.b)]extra[']) assert.throws(() => parseJsonPath(path), path);
+});

@@ -1,0 +1,188 @@
+// Custom resources on a whole control plane: definitions become kinds, and go with their objects.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../src/controlplane/testing/test-control-plane.ts';
+import { eventually } from '../harness/eventually.ts';
+
+let cluster: TestControlPlane;
+before(async () => {
+  cluster = await startTestControlPlane();
+});
+after(() => cluster.close());
+
+const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const merge = { contentType: 'application/merge-patch+json' };
+const definition = (plural: string, kind: string, more: object = {}): object => ({
+  metadata: { name: `${plural}.test.example.com` },
+  spec: {
+    group: 'test.example.com',
+    scope: 'Namespaced',
+    names: { plural, kind },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: {
+                type: 'object',
+                properties: {
+                  size: { type: 'integer', default: 1, minimum: 1 },
+                  replicas: { type: 'integer' },
+                },
+              },
+              status: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+            },
+          },
+        },
+        ...more,
+      },
+      {
+        name: 'v2',
+        served: true,
+        storage: false,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+});
+const path = (plural: string, version = 'v1'): string =>
+  `/apis/test.example.com/${version}/namespaces/default/${plural}`;
+
+async function define(plural: string, kind: string, more: object = {}): Promise<void> {
+  const made = await cluster.ask('POST', crds, definition(plural, kind, more));
+  assert.equal(made.status, 201, made.text);
+  await eventually(async () => assert.equal((await cluster.ask('GET', path(plural))).status, 200), {
+    everyMs: 5,
+  });
+}
+
+test('a definition is served when its names are accepted: decoded, defaulted, validated, in every version', async () => {
+  await define('widgets', 'Widget');
+  const crd = (await cluster.ask('GET', `${crds}/widgets.test.example.com`)).body;
+  const status = crd['status'] as { conditions: { type: string; status: string }[]; acceptedNames: object };
+  assert.deepEqual(
+    status.conditions.map((c) => [c.type, c.status]),
+    [
+      ['NamesAccepted', 'True'],
+      ['Established', 'True'],
+    ],
+  );
+  const made = await cluster.ask('POST', path('widgets'), { metadata: { name: 'a' }, spec: { nope: 1 } });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual(made.body['spec'], { size: 1 });
+  const other = await cluster.ask('GET', `${path('widgets', 'v2')}/a`);
+  assert.equal(other.body['apiVersion'], 'test.example.com/v2');
+  const wrong = await cluster.ask('PATCH', `${path('widgets')}/a`, { spec: { size: 0 } }, merge);
+  assert.equal(
+    wrong.message,
+    'Widget.test.example.com "a" is invalid: spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1',
+  );
+  const strict = await cluster.ask('POST', `${path('widgets')}?fieldValidation=Strict`, {
+    metadata: { name: 'b' },
+    spec: { nope: 1 },
+  });
+  assert.equal(
+    strict.message,
+    'Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "spec.nope"',
+  );
+  const strategic = await cluster.ask(
+    'PATCH',
+    `${path('widgets')}/a`,
+    {},
+    {
+      contentType: 'application/strategic-merge-patch+json',
+    },
+  );
+  assert.equal(strategic.status, 415);
+  const groups = (await cluster.ask('GET', '/apis/test.example.com')).body;
+  assert.deepEqual(groups['preferredVersion'], { groupVersion: 'test.example.com/v2', version: 'v2' });
+  const openapi = await cluster.ask('GET', '/openapi/v3/apis/test.example.com/v1');
+  assert.ok(openapi.text.includes('com.example.test.v1.Widget'));
+});
+
+test('status and scale are written apart; generation counts what is wanted', async () => {
+  await define('gears', 'Gear', {
+    subresources: {
+      status: {},
+      scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.n' },
+    },
+  });
+  await cluster.ask('POST', path('gears'), {
+    metadata: { name: 'g' },
+    spec: { replicas: 2 },
+    status: { n: 9 },
+  });
+  const fresh = (await cluster.ask('GET', `${path('gears')}/g`)).body;
+  assert.equal(fresh['status'], undefined);
+  const status = await cluster.ask(
+    'PATCH',
+    `${path('gears')}/g/status`,
+    { status: { n: 2 }, spec: { size: 5 } },
+    merge,
+  );
+  assert.deepEqual(status.body['status'], { n: 2 });
+  assert.deepEqual(status.body['spec'], { replicas: 2, size: 1 });
+  const scale = await cluster.ask('PATCH', `${path('gears')}/g/scale`, { spec: { replicas: 4 } }, merge);
+  assert.deepEqual([scale.body['spec'], scale.body['status']], [{ replicas: 4 }, { replicas: 2 }]);
+  const metadata = (await cluster.ask('GET', `${path('gears')}/g`)).body['metadata'] as {
+    generation: number;
+  };
+  assert.equal(metadata.generation, 2);
+});
+
+test('names that another definition has are refused, and it is not served', async () => {
+  await define('apples', 'Fruit');
+  await cluster.ask('POST', crds, definition('pears', 'Fruit'));
+  await eventually(
+    async () => {
+      const { body } = await cluster.ask('GET', `${crds}/pears.test.example.com`);
+      const { conditions } = body['status'] as {
+        conditions: { type: string; status: string; message: string }[];
+      };
+      assert.deepEqual(
+        conditions.map((c) => `${c.type}=${c.status}: ${c.message}`),
+        [
+          'NamesAccepted=False: "fruit" is already in use, "Fruit" is already in use, "FruitList" is already in use',
+          'Established=False: not all names are accepted',
+        ],
+      );
+    },
+    { everyMs: 5 },
+  );
+  assert.equal((await cluster.ask('GET', path('pears'))).status, 404);
+});
+
+test('a definition goes after its objects, and those after their finalizers', async () => {
+  await define('stones', 'Stone');
+  await cluster.ask('POST', path('stones'), { metadata: { name: 'light' } });
+  await cluster.ask('POST', path('stones'), {
+    metadata: { name: 'heavy', finalizers: ['example.com/hold'] },
+  });
+  await cluster.ask('DELETE', `${crds}/stones.test.example.com`);
+  await eventually(
+    async () => assert.equal((await cluster.ask('GET', `${path('stones')}/light`)).status, 404),
+    { everyMs: 5 },
+  );
+  const held = await cluster.ask('GET', `${crds}/stones.test.example.com`);
+  assert.equal(held.status, 200);
+  assert.equal((await cluster.ask('POST', path('stones'), { metadata: { name: 'new' } })).status, 405);
+  await cluster.ask('PATCH', `${path('stones')}/heavy`, { metadata: { finalizers: null } }, merge);
+  await eventually(
+    async () => assert.equal((await cluster.ask('GET', `${crds}/stones.test.example.com`)).status, 404),
+    { everyMs: 5 },
+  );
+  assert.equal((await cluster.ask('GET', path('stones'))).status, 404);
+});
+
+test('objects and kinds are there again after a restart', async () => {
+  const next = await startTestControlPlane({ storage: cluster.storage, pki: cluster.pki });
+  const found = await next.ask('GET', `${path('widgets')}/a`);
+  assert.equal(found.status, 200, found.text);
+});

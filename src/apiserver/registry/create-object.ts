@@ -95,7 +95,7 @@ async function createOnce(
   const undo = await hooks?.beforeCreate?.(admitted, { context: options.context, dryRun: options.dryRun });
   let done = false;
   try {
-    refuseInvalid(store, admitted, createErrors(store, admitted));
+    refuseInvalid(store, admitted, () => createErrors(store, admitted));
     warnAbout(store, admitted, undefined, options);
     if (admission) await store.deps.admission.validate(admission);
     const finalName = str(ensureMeta(admitted)['name']);
@@ -120,7 +120,7 @@ function createErrors(store: StoredResource, object: JsonObject): FieldError[] {
   const errors = validateObjectMeta(metadata, declaration.namespaced);
   for (const why of nameErrors(name)) errors.push(invalid('metadata.name', name, why));
   const own = declaration.strategy.validate?.(object) ?? [];
-  for (const error of own)
-    if (!errors.some((e) => e.field === error.field && e.message === error.message)) errors.push(error);
+  const said = new Set(errors.map(({ field, message }) => `${field}\n${message}`));
+  for (const error of own) if (!said.has(`${error.field}\n${error.message}`)) errors.push(error);
   return errors;
 }

@@ -132,7 +132,7 @@ async function updateOnce(
   });
   let done = false;
   try {
-    refuseInvalid(store, admitted, [
+    refuseInvalid(store, admitted, () => [
       ...validateObjectMetaUpdate(ensureMeta(admitted), oldMeta, declaration.namespaced),
       ...(declaration.strategy.validateUpdate?.(admitted, old, context) ?? []),
     ]);

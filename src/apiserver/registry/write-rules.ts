@@ -1,6 +1,6 @@
 // Steps that create and update share: admission, validation, storing and reading back.
 import type { JsonObject, StrategyContext } from '../../apimachinery/declaration.ts';
-import { invalidObject } from '../../apimachinery/errors.ts';
+import { invalidObject, tooLargeBody } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import type { Draft } from '../../storage/storage.ts';
@@ -47,13 +47,28 @@ export function admissionRequest(
   };
 }
 
+/** Nobody reads more of them, and an answer must not be many times as long as its request. */
+const maxErrors = 1000;
+
 export function refuseInvalid(
   store: StoredResource,
   object: JsonObject,
-  errors: readonly FieldError[],
+  validate: () => readonly FieldError[],
 ): void {
+  let errors: readonly FieldError[];
+  try {
+    errors = validate();
+  } catch (error) {
+    // A body can hold more faults than one call takes arguments: hundreds of thousands of them.
+    if (!(error instanceof RangeError)) throw error;
+    errors = [{ type: 'FieldValueTooMany', field: '', message: 'Too many: the object has too many errors' }];
+  }
   if (errors.length === 0) return;
-  throw invalidObject(store.declaration, String(metadataOf(object)['name'] ?? ''), errors);
+  throw invalidObject(
+    store.declaration,
+    String(metadataOf(object)['name'] ?? ''),
+    errors.length > maxErrors ? errors.slice(0, maxErrors) : errors,
+  );
 }
 
 export function warnAbout(
@@ -66,11 +81,16 @@ export function warnAbout(
   if (warnings) for (const text of warnings) options.context?.warn(text);
 }
 
+/** Defaults can make a body ten times as long. etcd takes 1.5 MiB of protobuf; this is the same object as JSON. */
+const maxStoredBytes = 4 * 1024 * 1024;
+
 /** In the stored version, as bytes. */
 export function toDraft(store: StoredResource, object: JsonObject): { draft: Draft; stored: JsonObject } {
   const conversion = store.declaration.conversion;
   const stored = conversion ? conversion.toStorage(object) : object;
-  return { draft: encodeDraft(stored), stored };
+  const draft = encodeDraft(stored);
+  if (draft.bytes.length > maxStoredBytes) throw tooLargeBody(maxStoredBytes);
+  return { draft, stored };
 }
 
 /** What a dry run answers: the object with the revision it has now, or none. */

@@ -9,10 +9,12 @@ import { passUpgrade } from './upgrade-proxy.ts';
 const withheld = /^(authorization|impersonate-.*|x-remote-.*|cookie2|host|content-length)$/;
 const upgradeOnly = /^(connection|upgrade)$/;
 
+/** A namespace, a node or a pod may be called `proxy` as well. */
+const beforePath = /^\/*api\/[^/?]+\/(?:namespaces\/[^/?]+\/)?[^/?]+\/[^/?]+\/proxy(?=[/?]|$)/;
+
 /** The part of the URL after `/proxy`, as it was sent, with its query. */
 export function pathAfterProxy(url: string): string {
-  const at = url.search(/\/proxy(?=[/?]|$)/);
-  const rest = at < 0 ? '' : url.slice(at + '/proxy'.length);
+  const rest = url.slice(beforePath.exec(url)?.[0].length ?? url.length);
   return rest === '' ? '/' : rest.startsWith('?') ? `/${rest}` : rest;
 }
 

@@ -18,6 +18,7 @@ import {
   firstAddressOf,
   loopbackUser,
 } from '../../controlplane/control-plane.ts';
+import type { KeyPair } from '../../crypto/certificates.ts';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { openPki, type Pki } from '../../controlplane/pki.ts';
 import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
@@ -44,6 +45,8 @@ export interface ComponentContext {
   readonly random: Random;
   readonly log: Logger;
   readonly rootCaPem: string;
+  /** Signs certificates of nodes and clients. */
+  readonly authority: KeyPair;
   readonly signal: AbortSignal;
 }
 
@@ -119,9 +122,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ],
     ips: [...new Set(['127.0.0.1', firstAddressOf(serviceCidr), ...sans.filter(isIp)])],
   });
-  const kubeletClient = await pki.client('apiserver-kubelet-client', 'kube-apiserver-kubelet-client', [
-    'system:masters',
-  ]);
+  // Kubelets know the name. Without a group it is nobody to an API server, which a node may claim to be.
+  const kubeletClient = await pki.client('apiserver-kubelet-client', 'kube-apiserver-kubelet-client', []);
   const admin = await pki.client('admin', 'kubernetes-admin', ['kubeadm:cluster-admins', 'system:masters']);
 
   const caches = await createCacheSource(storage, clock);
@@ -191,6 +193,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     random,
     log,
     rootCaPem: pki.caCertificatePem,
+    authority: pki.authority,
     signal: ending.signal,
   };
   const running: Promise<void>[] = [];

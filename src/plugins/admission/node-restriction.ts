@@ -3,11 +3,12 @@ import { csinodes, leases, nodes, pods, serviceaccounts } from '../../api/genera
 import type { TokenRequest } from '../../api/generated/types/authentication-v1.ts';
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
 import type { Json } from '../../apimachinery/declaration.ts';
-import { forbidden } from '../../apimachinery/errors.ts';
+import { forbidden, notFound } from '../../apimachinery/errors.ts';
 import { jsonEqual } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import { nodeNameOf } from '../../component-helpers/node-identity.ts';
+import { configMapsOf, secretsOf } from '../authorization/node/node-access.ts';
 import { isAbout, previous, requested } from './request/typed-request.ts';
 
 const refuse = (request: AdmissionRequest, why: string): never => {
@@ -52,7 +53,40 @@ function changedLabels(now: Node, old: Node | undefined): string[] {
     .sort();
 }
 
-function checkMirrorPod(request: AdmissionRequest, node: string, pod: Pod): void {
+function checkOwner(request: AdmissionRequest, node: string, pod: Pod, registered: Node | undefined): void {
+  const owners = pod.metadata?.ownerReferences ?? [];
+  if (owners.length > 1) {
+    refuse(request, `node ${quote(node)} can only create pods with a single owner reference set to itself`);
+  }
+  const [owner] = owners;
+  if (owner?.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
+    throw forbidden(
+      request.declaration,
+      request.name,
+      `node ${quote(node)} can only create pods with an owner reference set to itself`,
+    );
+  }
+  if (owner.controller !== true) {
+    refuse(
+      request,
+      `node ${quote(node)} can only create pods with a controller owner reference set to itself`,
+    );
+  }
+  if (owner.blockOwnerDeletion === true) {
+    refuse(request, `node ${quote(node)} must not set blockOwnerDeletion on an owner reference`);
+  }
+  if (registered === undefined) throw notFound(nodes, node);
+  const uid = registered.metadata?.uid ?? '';
+  if (owner.uid !== uid) refuse(request, `node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
+}
+
+/** What a pod names its kubelet may read: a node that could choose would read everything. */
+function checkMirrorPod(
+  request: AdmissionRequest,
+  node: string,
+  pod: Pod,
+  registered: () => Node | undefined,
+): void {
   if (pod.metadata?.annotations?.['kubernetes.io/config.mirror'] === undefined) {
     refuse(
       request,
@@ -62,23 +96,18 @@ function checkMirrorPod(request: AdmissionRequest, node: string, pod: Pod): void
   if (pod.spec?.nodeName !== node) {
     refuse(request, `node ${quote(node)} can only create pods with spec.nodeName set to itself`);
   }
-  const owners = pod.metadata?.ownerReferences ?? [];
-  if (owners.length > 1) {
-    refuse(request, `node ${quote(node)} can only create pods with a single owner reference set to itself`);
-  }
-  const [owner] = owners;
-  if (owner?.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
-    refuse(request, `node ${quote(node)} can only create pods with an owner reference set to itself`);
-  }
+  checkOwner(request, node, pod, registered());
   const references = (what: string): never =>
     refuse(request, `node ${quote(node)} can not create pods that reference ${what}`);
   if ((pod.spec?.serviceAccountName ?? '') !== '') references('a service account');
+  if (secretsOf(pod).length > 0) references('secrets');
+  if (configMapsOf(pod).length > 0) references('configmaps');
   for (const volume of pod.spec?.volumes ?? []) {
-    if (volume.secret !== undefined) references('secrets');
-    if (volume.configMap !== undefined) references('configmaps');
-    if (volume.persistentVolumeClaim !== undefined) references('persistentvolumeclaims');
     if (volume.projected !== undefined) references('projected volumes');
+    if (volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined)
+      references('persistentvolumeclaims');
   }
+  if ((pod.spec?.resourceClaims ?? []).length > 0) references('resourceclaims');
 }
 
 export function createNodeRestriction(live: LiveObjects): AdmissionPlugin {
@@ -92,7 +121,7 @@ export function createNodeRestriction(live: LiveObjects): AdmissionPlugin {
   const checkPod = (request: AdmissionRequest, node: string): void => {
     switch (`${request.operation} ${request.subresource}`) {
       case 'CREATE ':
-        checkMirrorPod(request, node, request.object as unknown as Pod);
+        checkMirrorPod(request, node, request.object as unknown as Pod, () => live.get(nodes, node));
         break;
       case 'DELETE ':
         ownPod(request, node, 'can only delete');
@@ -111,6 +140,11 @@ export function createNodeRestriction(live: LiveObjects): AdmissionPlugin {
           (now?.metadata?.labels ?? {}) as Json,
         );
         if (!same) refuse(request, `node ${quote(node)} cannot update labels through pod status`);
+        // These name the resource claims that the node may read.
+        const claims = (pod: Pod | undefined): Json =>
+          (pod?.status?.resourceClaimStatuses ?? []) as unknown as Json;
+        if (!jsonEqual(claims(before), claims(now)))
+          refuse(request, `node ${quote(node)} cannot update resource claim statues`);
         break;
       }
       case 'CREATE eviction':
@@ -138,6 +172,11 @@ export function createNodeRestriction(live: LiveObjects): AdmissionPlugin {
       ) {
         refuse(request, `node ${quote(node)} is not allowed to modify taints`);
       }
+      // An owner that does not exist has the node collected as garbage, and it comes back as it likes (CVE-2025-5187).
+      const owners = (object: Node | undefined): Json =>
+        (object?.metadata?.ownerReferences ?? []) as unknown as Json;
+      if (!jsonEqual(owners(old), owners(now)))
+        refuse(request, `node ${quote(node)} is not allowed to modify ownerReferences`);
     }
     const bad = changedLabels(now, old).filter(isForbiddenLabel);
     if (bad.length === 0) return;

@@ -4,6 +4,7 @@ import { badRequest, notFound, serviceUnavailable } from '../../apimachinery/err
 import { arr, meta, num, obj, objs, spec, status, str, strs } from '../../apimachinery/json-access.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { pathAfterProxy, proxyRequest } from '../../apiserver/streaming/http-proxy.ts';
+import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
 import type { BackendTarget } from '../../wire/backend.ts';
 import { type KubeletConnection, kubeletOf } from './pod-location.ts';
 
@@ -23,12 +24,33 @@ function splitProxyName(text: string): Target {
   throw badRequest(`invalid proxy request ${JSON.stringify(text)}`);
 }
 
-/** As upstream's IsProxyableIP: neither loopback nor link-local, where the machine's own services listen. */
-function assertProxyable(ip: string): void {
-  const local =
-    /^(127\.|0\.0\.0\.0$|169\.254\.|::1$|::$|fe[89ab][0-9a-f]:|::ffff:(127\.|169\.254\.)|22[4-9]\.|23\d\.|ff[0-9a-f]{2}:)/i;
-  if (ip === '' || local.test(ip)) throw badRequest('address not allowed');
+/** Loopback, link-local, multicast, broadcast and `this network`: where the machine's own services listen. */
+const localIpv4 = ['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'].map(
+  (cidr) => parseIpv4Cidr(cidr)!,
+);
+const localIpv6 = /^(::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:)/;
+
+/** `::ffff:7f00:1` and `::7f00:1` are 127.0.0.1. */
+const hidesIpv4 = /^[0:]*:(ffff:)?[^:]+(:[^:]+)?$/i;
+
+/**
+ * As upstream's IsProxyableIP: a global unicast address. Kubelets and users write these addresses, so that whatever
+ * is no plain address - a name, `127.1`, an IPv4 address in the clothes of IPv6 - is refused.
+ */
+export function assertProxyable(ip: string): void {
+  const value = parseIpv4(ip);
+  const fine =
+    value === undefined
+      ? isIpv6(ip) && !localIpv6.test(ip.toLowerCase()) && !hidesIpv4.test(ip)
+      : !localIpv4.some((cidr) => ipv4CidrContains(cidr, value));
+  if (!fine) throw badRequest('address not allowed');
 }
+
+/** Eight groups, or fewer around one `::`; no zone. */
+const isIpv6 = (ip: string): boolean =>
+  /^[0-9a-f:]{2,39}$/i.test(ip) &&
+  ip.split(':').every((group) => group.length <= 4) &&
+  (ip.includes('::') ? ip.indexOf('::') === ip.lastIndexOf('::') : ip.split(':').length === 8);
 
 const backend = (scheme: 'http' | 'https', host: string, port: number): BackendTarget => ({
   host,
@@ -92,6 +114,7 @@ function endpointOf(
   for (const item of slices.cache.list({ namespace: request.namespace, limit: 0 }).items) {
     if (item.index.labels['kubernetes.io/service-name'] !== name) continue;
     const slice = slices.served(item.value);
+    if (slice['addressType'] === 'FQDN') continue;
     const target = objs(slice['ports']).find((p) => str(p['name']) === str(wanted['name']));
     if (!target) continue;
     for (const endpoint of objs(slice['endpoints']))

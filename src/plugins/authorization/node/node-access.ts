@@ -74,6 +74,17 @@ const claimsOf = (pod: Pod): string[] =>
     return [claim.resourceClaimName, status?.resourceClaimName].filter((n): n is string => n !== undefined);
   });
 
+/** Names of the secrets and config maps that a pod would have its kubelet read. */
+export const secretsOf = (pod: Pod): string[] => [
+  ...(pod.spec?.imagePullSecrets ?? []).map((ref) => ref.name ?? ''),
+  ...envSources(pod).secrets,
+  ...volumeSources(pod).secrets,
+];
+export const configMapsOf = (pod: Pod): string[] => [
+  ...envSources(pod).configmaps,
+  ...volumeSources(pod).configmaps,
+];
+
 export interface NodeAccess {
   /** True when a pod of the node, or a volume of such a pod, names the object. */
   needs(node: string, what: NodeNeed, name: string, namespace: string): boolean;
@@ -114,13 +125,9 @@ export function createNodeAccess(live: LiveObjects): NodeAccess {
   const podNeeds = (pod: Pod, what: NodeNeed, name: string): boolean => {
     switch (what) {
       case 'secrets':
-        return (
-          (pod.spec?.imagePullSecrets ?? []).some((ref) => ref.name === name) ||
-          envSources(pod).secrets.includes(name) ||
-          volumeSources(pod).secrets.includes(name)
-        );
+        return secretsOf(pod).includes(name);
       case 'configmaps':
-        return envSources(pod).configmaps.includes(name) || volumeSources(pod).configmaps.includes(name);
+        return configMapsOf(pod).includes(name);
       case 'persistentvolumeclaims':
         return volumeSources(pod).claims.includes(name);
       case 'serviceaccounts':

@@ -84,9 +84,26 @@ function ruleCovers(owner: PolicyRule, part: PolicyRule): boolean {
   );
 }
 
-/** The parts of `wanted` that no rule of `owned` covers. */
+/** A rule of a thousand verbs, groups and resources each has a billion parts. */
+const maxParts = 100_000;
+const partsOf = (rule: PolicyRule): number =>
+  (rule.verbs?.length ?? 0) *
+  ((rule.apiGroups?.length ?? 0) *
+    (rule.resources?.length ?? 0) *
+    Math.max(rule.resourceNames?.length ?? 0, 1) +
+    (rule.nonResourceURLs?.length ?? 0));
+
+/** The parts of `wanted` that no rule of `owned` covers. Rules of too many parts count whole. */
 export function uncoveredRules(owned: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
-  return wanted.flatMap(breakdown).filter((part) => !owned.some((rule) => ruleCovers(rule, part)));
+  const missing: PolicyRule[] = [];
+  let parts = 0;
+  for (const rule of wanted) {
+    if (owned.some((held) => ruleCovers(held, rule))) continue;
+    parts += partsOf(rule);
+    if (parts > maxParts) return [...missing, rule];
+    for (const part of breakdown(rule)) if (!owned.some((held) => ruleCovers(held, part))) missing.push(part);
+  }
+  return missing;
 }
 
 /** Rules that differ in their verb only become one, as upstream's CompactRules. */

@@ -21,11 +21,11 @@ export const untilTerm: readonly string[] = [
   'trap "exit 0" TERM; while true; do sleep 600 & wait $!; done',
 ];
 
-/** Serves `body` over HTTP on port 8080, and ends at once when told. */
-export const serve = (body: string): readonly string[] => [
+/** Serves `body` over HTTP, and ends at once when told. */
+export const serve = (body: string, port = 8080): readonly string[] => [
   'sh',
   '-c',
-  `mkdir -p /www; echo "${body}" > /www/index.html; trap "exit 0" TERM; httpd -f -p 8080 -h /www & wait`,
+  `mkdir -p /www; echo "${body}" > /www/index.html; trap "exit 0" TERM; httpd -f -p ${port} -h /www & wait`,
 ];
 
 export const podSpec = (container: object, spec: object = {}): object => ({

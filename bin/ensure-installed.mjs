@@ -1,20 +1,32 @@
-// Installs the npm packages of the lock file when they are missing or older than it. Plain JavaScript for Node >= 20.
+// Installs the npm packages of the lock file when one is missing or has another version. Plain JavaScript for Node >= 20.
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** True when node_modules was written after the lock file changed. */
-function upToDate() {
-  const installed = `${root}node_modules/.package-lock.json`;
-  if (!existsSync(installed)) return false;
-  return statSync(installed).mtimeMs >= statSync(`${root}package-lock.json`).mtimeMs;
+function packagesOf(path) {
+  try {
+    return JSON.parse(readFileSync(`${root}${path}`, 'utf8')).packages ?? {};
+  } catch {
+    return undefined;
+  }
+}
+
+/** npm writes what it installed to node_modules/.package-lock.json; packages for other machines are not in it. */
+function isInstalled() {
+  const wanted = packagesOf('package-lock.json') ?? {};
+  const installed = packagesOf('node_modules/.package-lock.json');
+  if (!installed) return false;
+  return Object.entries(wanted).every(([path, { version, optional }]) => {
+    if (path === '' || (optional && !installed[path])) return true;
+    return installed[path]?.version === version;
+  });
 }
 
 /** Install scripts are never run: nothing downloads binaries behind npm's back. */
 export function ensureInstalled() {
-  if (upToDate()) return;
+  if (isInstalled()) return;
   console.error('porthole: installing npm packages (npm ci) …');
   const { status } = spawnSync(
     'npm',
@@ -22,7 +34,9 @@ export function ensureInstalled() {
     { cwd: root, stdio: 'inherit' },
   );
   if (status !== 0) {
-    console.error('porthole: npm ci failed; is the npm registry reachable? Try "npm ci" by hand to see why.');
+    console.error(
+      'porthole: npm ci failed; is the npm registry reachable? Try "npm ci" by hand to see why.',
+    );
     process.exit(1);
   }
 }

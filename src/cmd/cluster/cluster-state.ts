@@ -27,6 +27,8 @@ export interface ClusterState {
   readonly runtime: RuntimeKind;
   readonly topology: string;
   readonly server: string;
+  /** The pods' addresses; no other cluster of this machine has them. */
+  readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];
   readonly processes: readonly ProcessRecord[];
 }

@@ -12,9 +12,16 @@ function tryListen(host: string, port: number): Promise<number | undefined> {
   });
 }
 
-/** `preferred` when it is free on `host`, else one that the system chooses. */
-export async function freePort(host: string, preferred: number): Promise<number> {
-  const port = (await tryListen(host, preferred)) ?? (await tryListen(host, 0));
-  if (port === undefined) throw new Error(`no free port on ${host}`);
-  return port;
+/** `preferred` when it is free on `host` and not in `taken`, else one that the system chooses. */
+export async function freePort(
+  host: string,
+  preferred: number,
+  taken: readonly number[] = [],
+): Promise<number> {
+  for (const candidate of [preferred, 0, 0, 0]) {
+    if (taken.includes(candidate)) continue;
+    const port = await tryListen(host, candidate);
+    if (port !== undefined && !taken.includes(port)) return port;
+  }
+  throw new Error(`no free port on ${host}`);
 }

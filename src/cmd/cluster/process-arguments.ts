@@ -1,5 +1,5 @@
 // The command lines of a cluster's own processes: what `up` starts is what a user could start by hand.
-import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
+import { clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import type { ClusterPaths, NodeRecord, RuntimeKind } from './cluster-state.ts';
 
 export interface ServerArguments {
@@ -8,9 +8,10 @@ export interface ServerArguments {
   readonly gateway: string;
   readonly port: number;
   readonly topology: string;
+  readonly clusterCidr: string;
 }
 
-export function serverArguments({ paths, gateway, port, topology }: ServerArguments): string[] {
+export function serverArguments({ paths, gateway, port, topology, clusterCidr }: ServerArguments): string[] {
   return [
     'server',
     '--data-dir',
@@ -39,9 +40,17 @@ export interface AgentArguments {
   readonly cache: string;
   readonly runtime: RuntimeKind;
   readonly topology: string;
+  readonly clusterCidr: string;
 }
 
-export function agentArguments({ node, paths, cache, runtime, topology }: AgentArguments): string[] {
+export function agentArguments({
+  node,
+  paths,
+  cache,
+  runtime,
+  topology,
+  clusterCidr,
+}: AgentArguments): string[] {
   return [
     'agent',
     '--node-name',

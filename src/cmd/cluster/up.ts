@@ -1,6 +1,8 @@
 // porthole up: from nothing, or from what a crash left, to a cluster whose nodes are all Ready.
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFabric, type Fabric } from '../../network/fabric.ts';
+import { createFabric, type FabricPorts } from '../../network/fabric.ts';
+import { withFileLock } from '../../os/file-lock.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { clusterCidr, serviceCidr } from '../compose/cluster-addresses.ts';
@@ -9,10 +11,12 @@ import { linuxFabricPorts } from '../compose/compose-fabric.ts';
 import type { Progress } from '../progress.ts';
 import { linuxNodePackages, missingPackages } from '../setup/system-packages.ts';
 import { chooseRuntime } from './choose-runtime.ts';
+import { chooseClusterCidr } from './cluster-cidr.ts';
 import { planNodes } from './cluster-plan.ts';
 import {
   type ClusterPaths,
   type ClusterState,
+  clusterNames,
   clusterPaths,
   type NodeRecord,
   type ProcessRecord,
@@ -60,20 +64,44 @@ function decideRuntime(options: UpOptions, progress: Progress): RuntimeKind {
   return choice.runtime;
 }
 
+async function usedPrefixes({ links }: FabricPorts): Promise<string[]> {
+  const [all, routes] = await Promise.all([links.links(), links.routes()]);
+  return [...all.flatMap((link) => link.addresses), ...routes.map((route) => route.to)];
+}
+
+/** Taken, though their servers may not listen yet. */
+const portsOfOtherClusters = ({ home, name }: UpOptions): number[] =>
+  clusterNames(home)
+    .filter((other) => other !== name)
+    .flatMap((other) => readClusterState(clusterPaths(home, other))?.server ?? [])
+    .map((url) => Number(new URL(url).port));
+
+const cidrsOfOtherClusters = ({ home, name }: UpOptions): string[] =>
+  clusterNames(home)
+    .filter((other) => other !== name)
+    .flatMap((other) => readClusterState(clusterPaths(home, other))?.clusterCidr ?? []);
+
 /** The namespaces and addresses of the nodes; on a machine without root every node is on the loopback address. */
 async function placeNodes(
   options: UpOptions,
   runtime: RuntimeKind,
-): Promise<{ readonly gateway: string; readonly nodes: NodeRecord[]; readonly fabric?: Fabric }> {
+  known: string | undefined,
+): Promise<{ readonly gateway: string; readonly nodes: NodeRecord[]; readonly clusterCidr: string }> {
   const planned = planNodes(options);
   if (runtime === 'simulated')
-    return { gateway: '127.0.0.1', nodes: planned.map((node) => ({ ...node, ip: '127.0.0.1' })) };
+    return {
+      gateway: '127.0.0.1',
+      nodes: planned.map((node) => ({ ...node, ip: '127.0.0.1' })),
+      clusterCidr: known ?? clusterCidr,
+    };
   const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
   try {
+    const podCidr =
+      known ?? chooseClusterCidr([...(await usedPrefixes(ports)), ...cidrsOfOtherClusters(options)]);
     const fabric = await createFabric(ports, {
       clusterName: options.name,
       nodes: planned,
-      avoid: [clusterCidr, serviceCidr],
+      avoid: [podCidr, serviceCidr],
     });
     const placed = new Map(fabric.nodes.map((node) => [node.name, node]));
     const nodes = planned.map((node) => ({
@@ -81,10 +109,16 @@ async function placeNodes(
       ip: placed.get(node.name)!.address,
       netns: placed.get(node.name)!.netnsPath,
     }));
-    return { gateway: fabric.gateway, nodes, fabric };
+    return { gateway: fabric.gateway, nodes, clusterCidr: podCidr };
   } finally {
     await ports.packetFilter.close();
   }
+}
+
+interface Placed {
+  readonly gateway: string;
+  readonly port: number;
+  readonly state: ClusterState;
 }
 
 /** The cluster as it is recorded, with the processes that still run. */
@@ -123,24 +157,34 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
       }),
     );
   }
-  const { gateway, nodes } = await progress.step(
+  const place = async (): Promise<Placed> => {
+    const { gateway, nodes, clusterCidr: podCidr } = await placeNodes(options, runtime, known?.clusterCidr);
+    const port = known
+      ? Number(new URL(known.server).port)
+      : await freePort('0.0.0.0', 6443, portsOfOtherClusters(options));
+    const state: ClusterState = {
+      name: options.name,
+      version: 1,
+      runtime,
+      topology: options.topology,
+      server: `https://127.0.0.1:${port}`,
+      clusterCidr: podCidr,
+      nodes,
+      processes: known?.processes ?? [],
+    };
+    writeClusterState(paths, state);
+    return { gateway, port, state };
+  };
+  // Addresses and ports are taken by one cluster after the other.
+  mkdirSync(options.home, { recursive: true, mode: 0o700 });
+  const { gateway, port, ...placed } = await progress.step(
     runtime === 'containerd'
       ? `${options.linux + options.windows} nodes on one network`
       : 'nodes on the loopback address',
-    () => placeNodes(options, runtime),
+    () => withFileLock(linuxProcesses, join(options.home, 'addresses.lock'), place),
   );
-
-  const port = known ? Number(new URL(known.server).port) : await freePort('0.0.0.0', 6443);
-  let state: ClusterState = {
-    name: options.name,
-    version: 1,
-    runtime,
-    topology: options.topology,
-    server: `https://127.0.0.1:${port}`,
-    nodes,
-    processes: known?.processes ?? [],
-  };
-  writeClusterState(paths, state);
+  let { state } = placed;
+  const { nodes, clusterCidr: podCidr } = state;
   const running = (role: string): boolean => state.processes.some((process) => process.role === role);
   const start = (role: string, args: readonly string[], netnsPath?: string): ProcessRecord => {
     const record = spawnSelf(linuxProcesses, { role, args, logs: paths.logs, netnsPath });
@@ -170,14 +214,24 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
       if (!running(role))
         start(
           role,
-          agentArguments({ paths, node, cache: options.cache, runtime, topology: options.topology }),
+          agentArguments({
+            paths,
+            node,
+            cache: options.cache,
+            runtime,
+            topology: options.topology,
+            clusterCidr: podCidr,
+          }),
           node.netns,
         );
     }
   };
   await progress.step('API server, controllers, scheduler, DNS', async () => {
     if (!running('server'))
-      start('server', serverArguments({ paths, gateway, port, topology: options.topology }));
+      start(
+        'server',
+        serverArguments({ paths, gateway, port, topology: options.topology, clusterCidr: podCidr }),
+      );
     // Agents start beside the server and wait for it: their containerd takes the same time as it does.
     startAgents();
     await waitForServer(

@@ -1,0 +1,14 @@
+// Pod addresses for a new cluster: the usual ones, unless this machine reaches something else there already.
+import { freeSubnet } from '../../network/subnet.ts';
+import { clusterCidr } from '../compose/cluster-addresses.ts';
+
+/** Where later clusters of one machine take theirs. */
+const pool = '10.128.0.0/9';
+const prefixLength = 16;
+
+/** `used`: addresses and routes of the machine, and the CIDRs of its other clusters. Throws when nothing is left. */
+export function chooseClusterCidr(used: readonly string[]): string {
+  const chosen = freeSubnet(clusterCidr, prefixLength, used) ?? freeSubnet(pool, prefixLength, used);
+  if (chosen === undefined) throw new Error(`no free /${prefixLength} for pods is left in ${pool}`);
+  return chosen;
+}

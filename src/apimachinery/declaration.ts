@@ -25,6 +25,15 @@ export interface StrategyContext {
   readonly namespace: string;
   /** '' for the main resource, else `status`, `scale`, `resize` … */
   readonly subresource: string;
+  /** Who asks; undefined when the server itself writes. */
+  readonly user?: RequestingUser | undefined;
+}
+
+export interface RequestingUser {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The rules of one kind (upstream: rest create/update/delete strategies). Everything is optional and pure. */

@@ -1,5 +1,7 @@
 // What every endpoint is given: the request, the kind that is asked for and its registry.
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
+import { invalidObject } from '../../apimachinery/errors.ts';
+import { type FieldError, invalid, notSupported, tooLong } from '../../apimachinery/field-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { ApiResponse } from '../http.ts';
@@ -49,9 +51,40 @@ export function fieldManagerOf(context: RequestContext): string {
 
 export const isDryRun = (context: RequestContext): boolean => context.query.getAll('dryRun').includes('All');
 
-export const writeOptions = (context: RequestContext): WriteOptions => ({
-  context,
-  dryRun: isDryRun(context),
-  subresource: context.info.subresource,
-  fieldManager: fieldManagerOf(context),
-});
+const maxFieldManagerBytes = 128;
+
+const optionsKinds: Readonly<Record<string, string>> = {
+  create: 'CreateOptions',
+  update: 'UpdateOptions',
+  patch: 'PatchOptions',
+  delete: 'DeleteOptions',
+  deletecollection: 'DeleteOptions',
+};
+
+/** Throws 422 for values that a dry run or a manager's name can't have: nothing may be written by mistake. */
+function checkWriteOptions({ query, info }: RequestContext): void {
+  const errors: FieldError[] = [];
+  const dryRun = query.getAll('dryRun');
+  if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
+  const manager = query.get('fieldManager') ?? '';
+  if (Buffer.byteLength(manager) > maxFieldManagerBytes)
+    errors.push(tooLong('fieldManager', maxFieldManagerBytes));
+  const odd = [...manager].findIndex((c) => !/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(c));
+  if (odd >= 0) errors.push(invalid('fieldManager', manager, 'should only contain printable characters'));
+  if (errors.length > 0)
+    throw invalidObject(
+      { group: 'meta.k8s.io', kind: optionsKinds[info.verb] ?? 'UpdateOptions' },
+      '',
+      errors,
+    );
+}
+
+export function writeOptions(context: RequestContext): WriteOptions {
+  checkWriteOptions(context);
+  return {
+    context,
+    dryRun: isDryRun(context),
+    subresource: context.info.subresource,
+    fieldManager: fieldManagerOf(context),
+  };
+}

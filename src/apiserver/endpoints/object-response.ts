@@ -1,6 +1,7 @@
 // Encodes objects as the client asked: JSON as stored, Table, metadata only, YAML, protobuf, indented.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { notAcceptable } from '../../apimachinery/errors.ts';
+import { obj, objs } from '../../apimachinery/json-access.ts';
 import { includeObjectFrom, partialObjectMetadata, tableOf } from '../../apimachinery/table.ts';
 import { toYaml } from '../../base/yaml.ts';
 import type { ApiResponse } from '../http.ts';
@@ -53,6 +54,35 @@ export function respondObject(
   return bytesResponse(
     status,
     encodeObject(context, plain, object, encoding),
+    contentTypes[negotiated.mediaType],
+  );
+}
+
+/** What a handler answers with: like a stored object when it is of the resource's own kind, else as it is. */
+export function respondRest(
+  context: RequestContext,
+  status: number,
+  object: JsonObject,
+  declaration: ResourceDeclaration,
+  encoding: Encoding,
+): ApiResponse {
+  const own = object['kind'] === declaration.kind;
+  if (!own && object['kind'] !== declaration.listKind)
+    return respondObject(context, status, object, encoding);
+  const negotiated = negotiate(context.header('accept'));
+  const shaped = own
+    ? shape(context, negotiated, object, declaration, encoding.now())
+    : shapeList(
+        context,
+        negotiated,
+        obj(object['metadata']),
+        objs(object['items']),
+        declaration,
+        encoding.now(),
+      );
+  return bytesResponse(
+    status,
+    encodeObject(context, negotiated, shaped, encoding),
     contentTypes[negotiated.mediaType],
   );
 }

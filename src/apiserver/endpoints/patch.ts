@@ -1,6 +1,13 @@
 // PATCH: JSON patch, merge patch, strategic merge patch and server-side apply, tried again when a writer was faster.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { badRequest, conflict, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
+import {
+  badRequest,
+  conflict,
+  invalidObject,
+  StatusError,
+  unsupportedMediaType,
+} from '../../apimachinery/errors.ts';
+import { invalid } from '../../apimachinery/field-error.ts';
 import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { isObject, str } from '../../apimachinery/json-access.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
@@ -105,11 +112,15 @@ function patched(
       : type === mergePatch
         ? patches.merge(current, patch)
         : patches.strategic(current, patch, declaration.type);
-  return checkedResult(request, result);
+  return checkedResult(request, result, patch);
 }
 
 /** The patched object is read as its kind, as if it had been sent. */
-function checkedResult({ context, declaration, deps }: EndpointRequest, result: JsonObject): JsonObject {
+function checkedResult(
+  { context, declaration, deps }: EndpointRequest,
+  result: JsonObject,
+  patch: unknown,
+): JsonObject {
   try {
     return decodeParsed(result, deps.scheme, targetOf(declaration), {
       validation: fieldValidationOf(context),
@@ -118,7 +129,9 @@ function checkedResult({ context, declaration, deps }: EndpointRequest, result: 
   } catch (error) {
     // Upstream answers 422 for a patch whose result is no object of the kind.
     if (error instanceof StatusError && error.code === 400 && error.message.includes('cannot unmarshal'))
-      throw new StatusError(422, 'Invalid', error.message, { name: context.info.name });
+      throw invalidObject({ group: '', kind: '' }, '', [
+        invalid('patch', JSON.stringify(patch), error.message.slice(error.message.indexOf('json: '))),
+      ]);
     throw error;
   }
 }
@@ -149,5 +162,5 @@ function applied(request: EndpointRequest, patch: JsonObject, current: JsonObjec
     subresource: context.info.subresource,
     now: rfc3339(deps.now()),
   });
-  return checkedResult(request, result);
+  return checkedResult(request, result, patch);
 }

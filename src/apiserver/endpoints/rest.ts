@@ -22,7 +22,7 @@ import {
 import type { ResourceStore } from '../registry/store.ts';
 import { admissionRequest } from '../registry/write-rules.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
-import { respondObject } from './object-response.ts';
+import { respondObject, respondRest } from './object-response.ts';
 
 type Verb = 'create' | 'get' | 'list' | 'update' | 'delete' | 'connect';
 
@@ -86,7 +86,10 @@ async function answer(
     object = await readObject(context, deps.scheme, bodyTarget(request), deps.protobuf);
     object = await admitted(request, store, verb, object);
   }
-  return encode(request, await serve(restRequest(request, object)));
+  const answered = await serve(restRequest(request, object));
+  if (isWholeResponse(answered) || context.info.subresource !== '' || (verb !== 'get' && verb !== 'list'))
+    return encode(request, answered);
+  return respondRest(context, answered.status, answered.object, request.declaration, deps);
 }
 
 async function admitted(

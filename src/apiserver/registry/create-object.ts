@@ -71,7 +71,7 @@ async function createOnce(
   const metadata = ensureMeta(object);
   if (str(metadata['resourceVersion']) !== '')
     throw badRequest('resourceVersion should not be set on objects to be created');
-  const context = strategyContext(store, namespace, options.subresource);
+  const context = strategyContext(store, namespace, options);
   const name = str(metadata['name']);
   const admission = admissionRequest(
     store,

@@ -62,7 +62,7 @@ async function createInstead(store: StoredResource, request: UpdateRequest): Pro
     );
   if (!['', '0'].includes(str(metadata['resourceVersion']))) throw notFound(declaration, request.name);
   delete metadata['resourceVersion'];
-  if (str(metadata['name']) === '') metadata['name'] = request.name;
+  checkIdentity(store, request, metadata);
   const stored = await createObject(store, request.namespace, object, request);
   return { ...stored, created: true };
 }
@@ -98,7 +98,7 @@ async function updateOnce(
   const metadata = ensureMeta(object);
   checkIdentity(store, request, metadata);
   const pinned = checkRevision(store, request, metadata, oldMeta);
-  const context = strategyContext(store, request.namespace, request.subresource);
+  const context = strategyContext(store, request.namespace, request);
   const prepared = prepare(store, object, old, context);
   const admission = admissionRequest(
     store,

@@ -12,8 +12,13 @@ import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts'
 export const strategyContext = (
   store: StoredResource,
   namespace: string,
-  subresource: string,
-): StrategyContext => ({ now: rfc3339(store.deps.clock.now()), namespace, subresource });
+  options: WriteOptions,
+): StrategyContext => ({
+  now: rfc3339(store.deps.clock.now()),
+  namespace,
+  subresource: options.subresource,
+  user: options.context?.user,
+});
 
 export interface AdmissionSubject {
   readonly operation: AdmissionRequest['operation'];

@@ -15,6 +15,24 @@ function condition(csr: JsonObject): string {
   return words.join(',');
 }
 
+/** The approval subresource writes conditions and nothing else of the status. */
+function keepAllBut(o: JsonObject, old: JsonObject, field: string): void {
+  const written = status(o)[field];
+  o['status'] = { ...status(old), ...(written === undefined ? {} : { [field]: written }) };
+}
+
+/** Times that the client left out; a transition is a change of the condition's status. */
+function stampConditions(o: JsonObject, old: JsonObject, now: string): void {
+  const before = objs(status(old)['conditions']);
+  for (const next of objs(status(o)['conditions'])) {
+    const was = before.find((c) => c['type'] === next['type']);
+    if (next['lastUpdateTime'] === undefined) next['lastUpdateTime'] = now;
+    if (next['lastTransitionTime'] === undefined)
+      next['lastTransitionTime'] =
+        was !== undefined && was['status'] === next['status'] ? (was['lastTransitionTime'] ?? now) : now;
+  }
+}
+
 export const certificatesV1: GroupBehaviours = {
   certificatesigningrequests: {
     row: (o, now) => [
@@ -42,8 +60,24 @@ export const certificatesV1: GroupBehaviours = {
           );
         return errors;
       },
-      prepareForUpdate(o, old) {
+      // Who asks is what the server knows, never what the client says.
+      prepareForCreate(o, { user }) {
+        const { username, uid, groups, extra, ...asked } = spec(o);
+        if (user === undefined) return;
+        o['spec'] = {
+          ...asked,
+          groups: [...user.groups],
+          username: user.name,
+          ...(user.uid ? { uid: user.uid } : {}),
+          ...(user.extra === undefined || Object.keys(user.extra).length === 0
+            ? {}
+            : { extra: Object.fromEntries(Object.entries(user.extra).map(([k, v]) => [k, [...v]])) }),
+        };
+      },
+      prepareForUpdate(o, old, { now, subresource }) {
         o['spec'] = old['spec'] ?? {};
+        if (subresource === 'approval') keepAllBut(o, old, 'conditions');
+        if (subresource !== '') stampConditions(o, old, now);
       },
     },
     nameRule: pathSegment,

@@ -1,0 +1,70 @@
+// Options of writes that are wrong write nothing; bodies and paths must name the same object.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestServer, type TestServer } from '../../src/apiserver/testing/test-server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.close());
+
+const maps = '/api/v1/namespaces/w/configmaps';
+const message = (answer: { json(): Record<string, unknown> }): unknown => answer.json()['message'];
+
+test('a dry run that is not All is refused, and nothing is written', async () => {
+  const made = await server.request('POST', `${maps}?dryRun=server`, { metadata: { name: 'a' } });
+  assert.equal(made.status, 422);
+  assert.equal(
+    message(made),
+    'CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["server"]: supported values: "All"',
+  );
+  assert.equal((await server.request('GET', `${maps}/a`)).status, 404);
+  await server.request('POST', maps, { metadata: { name: 'b' } });
+  assert.equal((await server.request('DELETE', `${maps}/b?dryRun=yes`)).status, 422);
+  assert.equal((await server.request('GET', `${maps}/b`)).status, 200);
+});
+
+test('the name of a field manager is short and printable', async () => {
+  const long = await server.request('POST', `${maps}?fieldManager=${'x'.repeat(129)}`, {
+    metadata: { name: 'c' },
+  });
+  assert.equal(
+    message(long),
+    'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+  );
+  const odd = await server.request('POST', `${maps}?fieldManager=a%0Ab`, { metadata: { name: 'c' } });
+  assert.equal(
+    message(odd),
+    'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\nb": should only contain printable characters',
+  );
+});
+
+test('an apply that would create makes the object that the path names', async () => {
+  const answer = await server.request(
+    'PATCH',
+    `${maps}/one?fieldManager=m`,
+    { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'two' } },
+    { headers: { 'content-type': 'application/apply-patch+yaml' } },
+  );
+  assert.equal(answer.status, 400);
+  assert.equal(message(answer), 'the name of the object (two) does not match the name on the URL (one)');
+  assert.equal((await server.request('GET', `${maps}/two`)).status, 404);
+});
+
+test('a patch whose result has another type is told as a fault of the patch', async () => {
+  await server.request('POST', maps, { metadata: { name: 'p' } });
+  const answer = await server.request(
+    'PATCH',
+    `${maps}/p`,
+    { data: { a: 1 } },
+    { headers: { 'content-type': 'application/merge-patch+json' } },
+  );
+  assert.equal(answer.status, 422);
+  const { causes } = answer.json()['details'] as { causes: { field: string; message: string }[] };
+  assert.equal(causes[0]?.field, 'patch');
+  assert.match(
+    causes[0]?.message ?? '',
+    /^Invalid value: .*json: cannot unmarshal number into Go struct field/,
+  );
+});

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { CgroupLimits, Cgroups } from '../cgroups.ts';
 
 const v1Controllers = [
@@ -28,20 +29,24 @@ async function putIfThere(path: string, value: string | number): Promise<void> {
   if (existsSync(path)) await put(path, value);
 }
 
-/** A group that still has processes says EBUSY; they are killed and the removal tried again, a bounded number of times. */
+/** A killed process stays in its group until the kernel is done with it: up to 2 s of waiting on a loaded machine. */
+const removalWaitsMs = [1, 2, 5, 10, 20, 50, ...Array.from({ length: 20 }, () => 100)];
+
+/** A group that still has processes says EBUSY; they are killed and the removal tried again until they are gone. */
 async function removeTree(path: string): Promise<void> {
   if (!existsSync(path)) return;
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     if (entry.isDirectory()) await removeTree(join(path, entry.name));
   }
-  for (let attempt = 0; attempt < 20; attempt++) {
+  for (let attempt = 0; ; attempt++) {
     try {
       await rmdir(path);
       return;
     } catch (error) {
       const code = (error as { code?: string }).code;
       if (code === 'ENOENT') return;
-      if (code !== 'EBUSY') throw error;
+      const wait = removalWaitsMs[attempt];
+      if (code !== 'EBUSY' || wait === undefined) throw error;
       const pids = (await readFile(join(path, 'cgroup.procs'), 'utf8')).split('\n').filter((p) => p !== '');
       for (const pid of pids) {
         try {
@@ -50,6 +55,7 @@ async function removeTree(path: string): Promise<void> {
           if ((killError as { code?: string }).code !== 'ESRCH') throw killError;
         }
       }
+      await delay(wait);
     }
   }
 }

@@ -1,3 +1,4 @@
+// Pod addresses of several clusters on one machine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chooseClusterCidr } from './cluster-cidr.ts';

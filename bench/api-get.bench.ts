@@ -3,9 +3,9 @@ import { configmaps } from '../src/api/generated/resources.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { configMap } from './harness/bodies.ts';
 import { cpuPerRequest } from './harness/compare.ts';
+import type { Requests } from './harness/load-job.ts';
 import { readerToken } from './harness/reader-token.ts';
 import { load, startBenchServer, startFloorServer } from './harness/servers.ts';
-import type { Requests } from './harness/load-job.ts';
 
 const path = '/api/v1/namespaces/default/configmaps/small';
 

@@ -1,6 +1,7 @@
 // From the start of the server's process to the first `ok` of /readyz, on an empty folder and on one that is there.
-import { rmSync } from 'node:fs';
+
 import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import type { Bench, Measurement } from './bench.ts';
 import { quantile } from './bench.ts';
 import { cpuMicros } from './harness/process-cost.ts';

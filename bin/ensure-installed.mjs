@@ -34,9 +34,7 @@ export function ensureInstalled() {
     { cwd: root, stdio: 'inherit' },
   );
   if (status !== 0) {
-    console.error(
-      'porthole: npm ci failed; is the npm registry reachable? Try "npm ci" by hand to see why.',
-    );
+    console.error('porthole: npm ci failed; is the npm registry reachable? Try "npm ci" by hand to see why.');
     process.exit(1);
   }
 }

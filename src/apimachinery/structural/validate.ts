@@ -163,7 +163,7 @@ function checkList(
     errors.push(invalid(place(path), value.length, `${inBody(path)} should have at least ${min} items`));
   if (max !== undefined && value.length > max) errors.push(tooMany(place(path), value.length, max));
   const items = itemsOf(schema);
-  if (items) value.forEach((item, i) => check(item, items, `${path}[${i}]`, errors));
+  if (items) for (const [i, item] of value.entries()) check(item, items, `${path}[${i}]`, errors);
   checkUnique(value, schema, path, errors);
 }
 

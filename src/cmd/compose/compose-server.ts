@@ -18,9 +18,9 @@ import {
   firstAddressOf,
   loopbackUser,
 } from '../../controlplane/control-plane.ts';
-import type { KeyPair } from '../../crypto/certificates.ts';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { openPki, type Pki } from '../../controlplane/pki.ts';
+import type { KeyPair } from '../../crypto/certificates.ts';
 import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
 import { streamingStorage } from '../../registry/core/streaming-storage.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';

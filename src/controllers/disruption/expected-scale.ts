@@ -1,11 +1,12 @@
 // How many pods there should be: what the owners of a budget's pods ask for.
-import type { ReplicaSet } from '../../api/generated/types/apps-v1.ts';
+
 import {
   deployments,
   replicasets,
   replicationcontrollers,
   statefulsets,
 } from '../../api/generated/resources.ts';
+import type { ReplicaSet } from '../../api/generated/types/apps-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { OwnerReference } from '../../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';

@@ -1,6 +1,10 @@
 // All controllers, by upstream's names.
 import type { AnyResource, Controller } from '../controller-runtime/define-controller.ts';
 import { resourcesRead } from '../controller-runtime/wire-events.ts';
+import type { KeyPair } from '../crypto/certificates.ts';
+import { certificateApprovingController } from './certificatesigningrequest-approving-controller.ts';
+import { certificateCleanerController } from './certificatesigningrequest-cleaner-controller.ts';
+import { certificateSigningController } from './certificatesigningrequest-signing-controller.ts';
 import { clusterRoleAggregationController } from './clusterrole-aggregation-controller.ts';
 import { cronJobController } from './cronjob-controller.ts';
 import { daemonSetController } from './daemonset-controller.ts';
@@ -28,6 +32,8 @@ import { ttlAfterFinishedController } from './ttl-after-finished-controller.ts';
 export interface ControllersConfig {
   /** PEM of the certificate that signed the server's. */
   readonly rootCA: string;
+  /** Signs certificates of nodes and clients; none are signed without it. */
+  readonly authority?: KeyPair;
   readonly clusterCIDRs: readonly string[];
   /** Default 24. */
   readonly nodeCIDRMaskSizeIPv4?: number;
@@ -41,6 +47,9 @@ export interface ControllersConfig {
 
 export function allControllers(config: ControllersConfig): readonly Controller[] {
   const list = [
+    certificateApprovingController,
+    certificateCleanerController,
+    certificateSigningController(config.authority),
     clusterRoleAggregationController,
     cronJobController,
     daemonSetController,

@@ -53,7 +53,7 @@ export async function startCluster(
       signal: ended.signal,
       disabled: options.disabled ?? [],
     },
-    { rootCA: 'PEM', clusterCIDRs: ['10.244.0.0/16'], ...options },
+    { rootCA: 'PEM', authority: server.pki.authority, clusterCIDRs: ['10.244.0.0/16'], ...options },
   );
   t.after(async () => {
     ended.abort(new Error('test is over'));

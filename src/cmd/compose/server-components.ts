@@ -18,10 +18,10 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 export function controllersComponent(options: { readonly clusterCidrs: readonly string[] }): ServerComponent {
   return {
     name: 'controllers',
-    async start({ clientFor, clock, random, log, informers, rootCaPem, signal }) {
+    async start({ clientFor, clock, random, log, informers, rootCaPem, authority, signal }) {
       const running = startControllers(
         { clientFor, clock, random, log, informers, signal },
-        { rootCA: rootCaPem, clusterCIDRs: options.clusterCidrs },
+        { rootCA: rootCaPem, authority, clusterCIDRs: options.clusterCidrs },
       );
       await running.ready;
       return { done: running.done };

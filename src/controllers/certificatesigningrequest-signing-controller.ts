@@ -1,0 +1,74 @@
+// Signs approved requests for certificates of clients and nodes.
+import { certificatesigningrequests } from '../api/generated/resources.ts';
+import type { CertificateSigningRequest } from '../api/generated/types/certificates-v1.ts';
+import { rfc3339 } from '../base/clock.ts';
+import { parseCertificateRequest, signCertificateRequest } from '../crypto/certificate-requests.ts';
+import type { KeyPair } from '../crypto/certificates.ts';
+import { certificateFacts } from '../crypto/subject.ts';
+import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
+import { hasCondition, isIssued } from './certificates/request-state.ts';
+import { isOwnSigner, validityOf, verdictOf } from './certificates/signer-rules.ts';
+
+const fromBase64 = (text: string): string => Buffer.from(text, 'base64').toString('utf8');
+
+type Signed = { readonly certificatePem: string } | { readonly refusal: string };
+
+async function sign(authority: KeyPair, request: CertificateSigningRequest, now: number): Promise<Signed> {
+  const parsed = await parseCertificateRequest(fromBase64(request.spec.request)).catch(
+    (error: unknown) => `unable to parse csr: ${error instanceof Error ? error.message : String(error)}`,
+  );
+  if (typeof parsed === 'string') return { refusal: parsed };
+  const verdict = verdictOf(request.spec.signerName, request.spec.usages ?? [], parsed);
+  if ('refusal' in verdict) return verdict;
+  const authorityEnds = certificateFacts(authority.certificatePem).notAfter;
+  const validity = validityOf(request.spec.expirationSeconds, now, authorityEnds);
+  return {
+    certificatePem: await signCertificateRequest(authority, parsed, { usages: verdict.usages, ...validity }),
+  };
+}
+
+/** Without an authority it signs nothing: somebody else does. */
+export function certificateSigningController(authority: KeyPair | undefined): Controller {
+  return defineController({
+    name: 'certificatesigningrequest-signing-controller',
+    serviceAccount: 'certificate-controller',
+    for: certificatesigningrequests,
+    writes: [certificatesigningrequests],
+    async reconcile({ name }, context) {
+      const request = context.read(certificatesigningrequests).get(name);
+      if (authority === undefined || request === undefined || !isOwnSigner(request.spec.signerName))
+        return undefined;
+      if (!hasCondition(request, 'Approved') || hasCondition(request, 'Denied')) return undefined;
+      if (hasCondition(request, 'Failed') || isIssued(request)) return undefined;
+      const now = context.clock.now();
+      const signed = await sign(authority, request, now);
+      const time = rfc3339(now);
+      const status =
+        'certificatePem' in signed
+          ? {
+              ...request.status,
+              certificate: Buffer.from(signed.certificatePem, 'utf8').toString('base64'),
+            }
+          : {
+              ...request.status,
+              conditions: [
+                ...(request.status?.conditions ?? []),
+                {
+                  type: 'Failed',
+                  status: 'True',
+                  reason: 'SignerValidationFailure',
+                  message: signed.refusal,
+                  lastUpdateTime: time,
+                  lastTransitionTime: time,
+                },
+              ],
+            };
+      await context.write.update(
+        certificatesigningrequests,
+        { ...request, status },
+        { subresource: 'status' },
+      );
+      return undefined;
+    },
+  });
+}

@@ -1,5 +1,5 @@
 // Writes a response body to a socket or stream at the speed at which the client reads it.
-import { pipeline, Readable, type Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import type { PullBody } from './http-message.ts';
 
@@ -30,6 +30,33 @@ function* coalesced(parts: readonly Buffer[]): Generator<Buffer> {
   }
 }
 
+/** A client that takes nothing for so long is gone, whatever its connection says. As upstream's request timeout. */
+const stallMs = 60_000;
+
+/** Goes on when the client has taken what waits; cuts one that does not. 0: it may wait forever. */
+function whenDrained(out: Writable, limitMs: number, next: () => void): void {
+  if (limitMs === 0) {
+    out.once('drain', next);
+    return;
+  }
+  const stop = (): void => {
+    clearTimeout(timer);
+    out.off('drain', drained);
+    out.off('close', stop);
+  };
+  const drained = (): void => {
+    stop();
+    next();
+  };
+  const timer = setTimeout(() => {
+    stop();
+    out.destroy();
+  }, limitMs);
+  timer.unref();
+  out.on('drain', drained);
+  out.on('close', stop);
+}
+
 export function writeParts(out: Writable, parts: readonly Buffer[]): void {
   const chunks = coalesced(parts);
   const next = (): void => {
@@ -41,7 +68,7 @@ export function writeParts(out: Writable, parts: readonly Buffer[]): void {
         return;
       }
       if (!out.write(value)) {
-        out.once('drain', next);
+        whenDrained(out, stallMs, next);
         return;
       }
     }
@@ -51,7 +78,14 @@ export function writeParts(out: Writable, parts: readonly Buffer[]): void {
 
 export function writeGzip(out: Writable, parts: readonly Buffer[]): void {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: chunkBytes });
-  pipeline(Readable.from(coalesced(parts)), gzip, out, () => {});
+  gzip.on('data', (chunk: Buffer) => {
+    if (out.destroyed || out.write(chunk)) return;
+    gzip.pause();
+    whenDrained(out, stallMs, () => gzip.resume());
+  });
+  gzip.on('end', () => out.end());
+  out.once('close', () => gzip.destroy());
+  writeParts(gzip, parts);
 }
 
 /** Streams a pull body; `onEnd` runs once, when the body ended or the client left. */
@@ -81,7 +115,7 @@ export function writePull(out: Writable, body: PullBody, onEnd: () => void): () 
         return;
       }
       if (!out.write(bytes)) {
-        out.once('drain', pump);
+        whenDrained(out, body.stallMs ?? 0, pump);
         return;
       }
     }

@@ -38,6 +38,8 @@ export interface PullBody {
   onReady(callback: () => void): void;
   /** The client went away. */
   close(): void;
+  /** How long the client may take nothing of what is ready, before it is cut. Forever when not said. */
+  readonly stallMs?: number;
 }
 
 export type HttpBody = Buffer | readonly Buffer[] | PullBody | undefined;

@@ -23,6 +23,8 @@ export interface HttpServerOptions {
   readonly handler: (request: HttpRequest) => Promise<HttpResponse>;
   /** undefined: plain HTTP/1.1, for a loopback port in tests. */
   readonly tls: ServerTls | undefined;
+  /** How long a connection without requests is kept. */
+  readonly idleMs?: number | undefined;
   /** Failures that no client sees. */
   readonly onError?: (error: unknown, where: string) => void;
 }
@@ -44,6 +46,8 @@ const limits = {
   maxHeaderPairs: 256,
   maxConcurrentStreams: 250,
   windowBytes: 1024 * 1024,
+  /** A connection without a request on it is let go, as Go's server does. */
+  idleMs: 180_000,
   /** Streams a client may reset at once, and a second after that (CVE-2023-44487). */
   resetBurst: 1000,
   resetRate: 100,
@@ -153,6 +157,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     session.once('close', () => void sessions.delete(session));
     session.on('error', () => {});
     session.on('frameError', () => {});
+    let open = 0;
+    session.on('stream', (stream) => {
+      open++;
+      stream.once('close', () => open--);
+    });
+    session.setTimeout(options.idleMs ?? limits.idleMs, () => {
+      if (open === 0) session.close();
+    });
     try {
       session.setLocalWindowSize(4 * limits.windowBytes);
     } catch (error) {

@@ -7,6 +7,7 @@ import type { HttpRequest } from './http-message.ts';
 /** kubectl sends 32 KiB at a time; a message larger than this is hostile. */
 const maxMessageBytes = 4 * 1024 * 1024;
 const maxBufferedBytes = 1024 * 1024;
+const maxUnreadPongBytes = 64 * 1024;
 
 export interface AcceptedWebSocket {
   readonly protocol: string;
@@ -41,6 +42,7 @@ export function acceptWebSocket(
     noServer: true,
     clientTracking: false,
     maxPayload: maxMessageBytes,
+    autoPong: false,
     perMessageDeflate: false,
   });
   // Kubernetes' names of protocols (`SPDY/3.1+…`) are no tokens of HTTP, which the library insists on.
@@ -94,6 +96,10 @@ function wrap(ws: WebSocket, socket: Duplex, protocol: string): AcceptedWebSocke
     onMessage: () => {},
     onClose: () => {},
   };
+  // A client that sends pings and reads nothing must not fill our memory with answers.
+  ws.on('ping', (data) => {
+    if (ws.bufferedAmount < maxUnreadPongBytes) ws.pong(data);
+  });
   ws.on('message', (data, binary) => accepted.onMessage(data as Buffer, binary));
   ws.on('close', () => accepted.onClose());
   ws.on('error', () => ws.terminate());

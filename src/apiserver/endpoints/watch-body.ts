@@ -26,7 +26,11 @@ export interface WatchBodyOptions {
 /** As upstream's cacher: about once a minute. */
 const bookmarkEveryMs = 60_000;
 
+/** As upstream: a watcher that does not read is ended, and begins again where it was. */
+const stallMs = 60_000;
+
 export class WatchBody implements PullBody {
+  readonly stallMs: number = stallMs;
   readonly #options: WatchBodyOptions;
   #initialAt = 0;
   #initialEnd: number | undefined;

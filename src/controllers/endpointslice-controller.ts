@@ -1,7 +1,6 @@
 // Endpoint slices of services with a selector: what proxies and DNS read.
 import { endpointslices, nodes, pods, services } from '../api/generated/resources.ts';
-import { isStatusError } from '../apimachinery/errors.ts';
-import { keyOf, objectKey } from '../client/cache/object-store.ts';
+import { keyOf } from '../client/cache/object-store.ts';
 import {
   type Controller,
   defineController,
@@ -10,7 +9,7 @@ import {
 } from '../controller-runtime/define-controller.ts';
 import { desiredSlices, managedBy, managedByLabel, serviceNameLabel } from './endpoints/desired-slices.ts';
 import { isManaged, selectedPods, servicesOf } from './endpoints/service-pods.ts';
-import { isNamespaceTerminating } from './workload/namespace-terminating.ts';
+import { writeSlices } from './endpoints/write-slices.ts';
 
 const byService = 'endpointsliceService';
 const zoneLabel = 'topology.kubernetes.io/zone';
@@ -43,32 +42,7 @@ export const endpointSliceController: Controller = defineController({
       .filter((slice) => slice.metadata.deletionTimestamp === undefined);
     const zoneOf = (node: string): string | undefined =>
       context.read(nodes).get(node)?.metadata.labels?.[zoneLabel];
-    const { create, update, remove } = desiredSlices(
-      service,
-      selectedPods(context, service),
-      existing,
-      zoneOf,
-    );
-    for (const slice of create) {
-      context.expectations.expectCreations(objectKey(service), 1);
-      try {
-        await context.write.create(endpointslices, slice);
-      } catch (error) {
-        context.expectations.creationObserved(key);
-        if (isNamespaceTerminating(error)) return undefined;
-        throw error;
-      }
-    }
-    for (const slice of update) await context.write.update(endpointslices, slice);
-    for (const { metadata } of remove) {
-      context.expectations.expectDeletions(key, [metadata.uid ?? '']);
-      try {
-        await context.write.delete(endpointslices, { name: metadata.name, namespace });
-      } catch (error) {
-        context.expectations.deletionObserved(key, metadata.uid ?? '');
-        if (!isStatusError(error, 'NotFound')) throw error;
-      }
-    }
+    await writeSlices(context, key, desiredSlices(service, selectedPods(context, service), existing, zoneOf));
     return undefined;
   },
 });

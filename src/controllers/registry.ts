@@ -12,6 +12,7 @@ import { deploymentController } from './deployment-controller.ts';
 import { disruptionController } from './disruption-controller.ts';
 import { endpointsController } from './endpoints-controller.ts';
 import { endpointSliceController } from './endpointslice-controller.ts';
+import { endpointSliceMirroringController } from './endpointslice-mirroring-controller.ts';
 import { garbageCollectorController } from './garbage-collector-controller.ts';
 import { jobController } from './job-controller.ts';
 import { namespaceController } from './namespace-controller.ts';
@@ -57,6 +58,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     disruptionController,
     endpointsController,
     endpointSliceController,
+    endpointSliceMirroringController,
     jobController(),
     namespaceController,
     nodeIpamController(config),

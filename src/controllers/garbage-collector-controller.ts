@@ -28,6 +28,9 @@ const idOf = (r: ResourceRef): string => `${r.group}/${r.resource}`;
 const isIgnored = (r: ResourceRef): boolean =>
   r.resource === 'events' && (r.group === '' || r.group === 'events.k8s.io');
 
+const definesKinds = (r: ResourceRef): boolean =>
+  r.group === 'apiextensions.k8s.io' && r.resource === 'customresourcedefinitions';
+
 class GarbageCollector {
   readonly #context: ControllerContext;
   readonly #informers: InformerFactory;
@@ -38,6 +41,8 @@ class GarbageCollector {
   readonly #graph: OwnershipGraph;
   readonly #collector: Collector;
   #early: Set<string> | undefined = new Set();
+  /** Ends the rest between two discoveries: a definition of kinds has changed. */
+  #wake = new AbortController();
   readonly #deleting: WorkQueue;
   readonly #orphaning: WorkQueue;
 
@@ -104,6 +109,7 @@ class GarbageCollector {
     for (const node of attemptToOrphan) this.#orphaning.add(node.uid);
   }
   #set(resource: ResourceRef, object: unknown): void {
+    if (definesKinds(resource)) this.#wake.abort();
     this.#apply(this.#graph.set(resource, (object as AnyObject).metadata));
   }
   #remove(uid: string | undefined): void {
@@ -180,6 +186,8 @@ class GarbageCollector {
   async run(): Promise<void> {
     const { signal, clock, log } = this.#context;
     while (!signal.aborted) {
+      // What changes from here on may be missed by this discovery.
+      this.#wake = new AbortController();
       try {
         await this.#sync();
         await Promise.all(this.#watching.values());
@@ -190,7 +198,7 @@ class GarbageCollector {
         if (signal.aborted) break;
         log.warn({ error }, 'discovery failed');
       }
-      await clock.sleep(discoverEveryMs, signal).catch(() => {});
+      await clock.sleep(discoverEveryMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
     }
     await Promise.all([this.#deleting.stop(), this.#orphaning.stop()]);
   }

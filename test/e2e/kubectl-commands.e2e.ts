@@ -133,7 +133,7 @@ describe('kubectl', () => {
     assert.match(await k.apply(deployment(2)), /unchanged/);
     const diff = await k.run(['diff', '-f', '-'], { input: deployment(3) });
     assert.equal(diff.code, 1);
-    assert.match(diff.stdout, /-  replicas: 2\n\+  replicas: 3/);
+    assert.match(diff.stdout, /- {2}replicas: 2\n\+ {2}replicas: 3/);
     assert.match(await k.apply(deployment(3)), /configured/);
     await k.ok(['apply', '--server-side', '-f', '-'], { input: deployment(3) });
     const other = ['apply', '--server-side', '--field-manager=other', '-f', '-'];

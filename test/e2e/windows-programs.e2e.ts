@@ -1,11 +1,13 @@
 // What Windows programs can do in a cluster: end in their own time, give their codes, be talked to, and talk to the world.
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
+import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { buildNative } from '../../src/os/native-build.ts';
@@ -35,7 +37,8 @@ before(
   },
   { timeout: 240_000 },
 );
-after(() => cluster?.down());
+let isDown = false;
+after(() => (isDown ? rmSync(cluster.home, { recursive: true, force: true }) : cluster?.down()));
 
 const limit = { timeout: 60_000 };
 const node = (script: string): object => ({ command: ['C:\\Program Files\\nodejs\\node.exe', '-e', script] });
@@ -277,5 +280,46 @@ describe('from a Windows program', () => {
         r.on('end', () => console.log(r.statusCode, JSON.parse(text).spec?.nodeName));
       }).on('error', e => console.log(e.message))`;
     await eventually(async () => assert.equal(await run(script), '200 windows-1\n'));
+  });
+});
+
+describe('a cluster whose every process was killed', () => {
+  /** Processes of the box whose command line says so; the tests' own are not among them. */
+  const running = (what: RegExp): readonly { readonly pid: number; readonly command: string }[] =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => {
+        try {
+          const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
+          return what.test(command) && !command.includes('--test') ? [{ pid: Number(name), command }] : [];
+        } catch {
+          return []; // ended meanwhile
+        }
+      });
+
+  test('is taken down: no program, mount, namespace, link or cgroup of it is left', limit, async () => {
+    const killed = running(/porthole\.mjs|containerd/);
+    assert.ok(killed.length > 6, 'server, agents, containerds and shims');
+    for (const { pid } of killed) process.kill(pid, 'SIGKILL');
+    const down = await cluster.porthole(['down', '--name', cluster.name]);
+    assert.equal(down.code, 0, down.stderr);
+    isDown = true;
+    assert.deepEqual(running(/porthole\.mjs|containerd|catatonit|wine|pinit|node\.exe|\/pause/), []);
+    const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+    assert.deepEqual(
+      mounts.filter((line) => line.includes(cluster.home)),
+      [],
+    );
+    assert.deepEqual(readdirSync('/run/netns'), []);
+    const links = await linuxProcesses.run('ip', ['-o', 'link', 'show']);
+    assert.match(links.stdout.toString(), /^1: lo: [^\n]*\n$/);
+    const groups = ['linux-1', 'windows-1'].flatMap((name) => {
+      const { cgroupRoot } = nodeLayout(clusterPaths(cluster.home, cluster.name).node(name));
+      return ['', ...readdirSync('/sys/fs/cgroup')].map((one) => join('/sys/fs/cgroup', one, cgroupRoot));
+    });
+    assert.deepEqual(
+      groups.filter((path) => existsSync(path)),
+      [],
+    );
   });
 });

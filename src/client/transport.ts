@@ -1,28 +1,10 @@
 // One exchange with an API server, as values; every client is a wrapper of a Transport.
+import type { Http2Client, Http2Request, Http2Response } from '../wire/http2-client.ts';
 
-export interface TransportRequest {
-  readonly method: string;
-  /** Path with query: `/api/v1/pods?limit=5`. */
-  readonly path: string;
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Buffer | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Until the response's headers; a stream may then last. 0: no limit. */
-  readonly timeoutMs?: number | undefined;
-}
-
-export interface TransportResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Ends early, without an error, when the request's signal is aborted. */
-  readonly body: AsyncIterable<Buffer>;
-}
-
-export interface Transport {
-  request(request: TransportRequest): Promise<TransportResponse>;
-  close(): Promise<void>;
-}
+export type TransportRequest = Http2Request;
+export type TransportResponse = Http2Response;
+/** What an HTTP/2 client does; the in-process transport does the same without a socket. */
+export type Transport = Http2Client;
 
 /** The whole body; past `limitBytes` it throws rather than fill the memory. */
 export async function readAll(body: AsyncIterable<Buffer>, limitBytes: number): Promise<Buffer> {

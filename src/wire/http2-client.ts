@@ -19,16 +19,20 @@ export interface Http2ClientOptions {
 
 export interface Http2Request {
   readonly method: string;
+  /** Path with query: `/api/v1/pods?limit=5`. */
   readonly path: string;
+  /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Buffer | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Until the response's headers; a stream may then last. 0: no limit. */
   readonly timeoutMs?: number | undefined;
 }
 
 export interface Http2Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Ends early, without an error, when the request's signal is aborted. */
   readonly body: AsyncIterable<Buffer>;
 }
 

@@ -1,12 +1,12 @@
 // One node in this process, Linux or emulated Windows: API server in memory, containerd and runc for real, Debian's CNI plugins.
+
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
-import { namespaces, pods } from '../../src/api/generated/resources.ts';
+import { pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
-import { isStatusError } from '../../src/apimachinery/errors.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
@@ -38,6 +38,7 @@ import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { type Cri, createCri } from '../../src/rpc-api/cri.ts';
 import { createGrpcClient } from '../../src/wire/grpc-client.ts';
 import { eventually } from './eventually.ts';
+import { createNodeNamespaces } from './node-namespaces.ts';
 import { scratchDirectory } from './scratch.ts';
 
 export interface KubeletNode {
@@ -62,8 +63,8 @@ export interface KubeletNode {
 }
 
 const nativeDir = fileURLToPath(new URL('../../native', import.meta.url));
-/** One for each test process: tests may run at the same time. */
-const cgroupRoot = `/porthole-kubelet-test-${process.pid}`;
+/** Named after the test's folder: tests may run at the same time, and a killed one is tidied up by its folder. */
+const cgroupRootOf = (directory: string): string => `/${basename(directory)}`;
 const day = 86_400_000;
 
 async function certificates(): Promise<{
@@ -142,7 +143,7 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
     close: async () => {
       grpc.close();
       await stopSupervision();
-      await removeContainerd(deps, { ...options, images: true, cgroupRoot });
+      await removeContainerd(deps, { ...options, images: true, cgroupRoot: cgroupRootOf(directory) });
     },
   };
 }
@@ -167,13 +168,7 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
   const tls = await certificates();
   const server = await startTestServer();
   const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
-  for (const name of ['default', 'kube-node-lease']) {
-    try {
-      await client.create(namespaces, { metadata: { name }, spec: {} });
-    } catch (error) {
-      if (!isStatusError(error, 'AlreadyExists')) throw error;
-    }
-  }
+  await createNodeNamespaces(client);
   const log = process.env['KUBELET_LOG'] === undefined ? silentLogger : createLogger({ level: 'debug' });
   const common = { client, clock: systemClock, random: systemRandom, log };
   const start = async (): Promise<Kubelet> => {
@@ -195,7 +190,7 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
       },
       version: 'v1.36.0',
       contentRoot: runtime.contentRoot,
-      cgroupRoot,
+      cgroupRoot: cgroupRootOf(directory),
       server: {
         address: '127.0.0.1',
         port: 0,

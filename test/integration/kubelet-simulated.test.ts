@@ -1,9 +1,9 @@
 // A simulated node against a real API server in process: pods come, run, end and go; nothing real is started.
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { namespaces, nodes, pods } from '../../src/api/generated/resources.ts';
+import { nodes, pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
-import { isStatusError } from '../../src/apimachinery/errors.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
@@ -19,17 +19,12 @@ import { createWindowsNodeOs } from '../../src/kubelet/node-os/windows.ts';
 import { createSimulatedCri, simulatedLabels } from '../../src/kubelet/simulated/simulated-cri.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { eventually } from '../harness/eventually.ts';
+import { createNodeNamespaces } from '../harness/node-namespaces.ts';
 
 async function simulatedNode(t: TestContext, nodeOs: NodeOs): Promise<Client> {
   const server = await startTestServer();
   const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
-  for (const name of ['default', 'kube-node-lease']) {
-    try {
-      await client.create(namespaces, { metadata: { name }, spec: {} });
-    } catch (error) {
-      if (!isStatusError(error, 'AlreadyExists')) throw error;
-    }
-  }
+  await createNodeNamespaces(client);
   const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
   const informers = createInformerFactory(common);
   const kubelet = await startKubelet({

@@ -1,22 +1,17 @@
 // Starts and ends the long-running processes of a cluster on this machine.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseProcessStat } from '../../os/process-stat.ts';
 import type { ProcessRecord } from './cluster-state.ts';
-
-function statFields(pid: number): string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The program's name may hold spaces and brackets; fields are counted after its last bracket.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return undefined;
-  }
-}
 
 /** Start time in clock ticks since boot, or undefined when there is no such process (or only a zombie). */
 function startTicksOf(pid: number): string | undefined {
-  const fields = statFields(pid);
-  return fields === undefined || fields[0] === 'Z' ? undefined : fields[19];
+  try {
+    const { startTicks, ended } = parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return ended ? undefined : startTicks;
+  } catch {
+    return undefined;
+  }
 }
 
 export function recordOf(role: string, pid: number): ProcessRecord {

@@ -1,15 +1,11 @@
 // The machine's processes as /proc shows them: who runs, with which arguments, since when.
 import type { Files } from '../../os/files.ts';
+import { parseProcessStat } from '../../os/process-stat.ts';
 
 export interface RunningProcess {
   readonly pid: number;
   readonly parent: number;
   readonly args: readonly string[];
-}
-
-/** Fields of /proc/PID/stat after the command in parentheses: [0] is the state, [1] the parent, [19] the start time. */
-function statFields(stat: string): string[] {
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 /** Clock ticks since boot at which the process started: with the pid it is unique. Undefined: no such process, or a zombie. */
@@ -21,8 +17,8 @@ export async function startTimeOf(files: Files, pid: number): Promise<string | u
     return undefined; // it ended while it was read (ESRCH)
   }
   if (stat === undefined) return undefined;
-  const fields = statFields(stat.toString());
-  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+  const { startTicks, ended } = parseProcessStat(stat.toString());
+  return ended ? undefined : startTicks;
 }
 
 /** All processes, or those that have `argument` in their command line. */
@@ -37,7 +33,7 @@ export async function processesWithArgument(
       const args = (await files.read(`/proc/${name}/cmdline`)).toString().split('\0').slice(0, -1);
       if (argument !== undefined && !args.includes(argument)) continue;
       const stat = (await files.read(`/proc/${name}/stat`)).toString();
-      found.push({ pid: Number(name), parent: Number(statFields(stat)[1]), args });
+      found.push({ pid: Number(name), parent: parseProcessStat(stat).parent, args });
     } catch {} // the process ended between the two reads
   }
   return found;

@@ -5,6 +5,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import type { Files } from '../../os/files.ts';
 import type { RuntimeService } from '../../rpc-api/cri.ts';
 import type { ObservedContainer } from '../observed-pod.ts';
+import { runEvery } from '../run-every.ts';
 
 export interface LogRotationDeps {
   readonly files: Files;
@@ -53,26 +54,13 @@ export async function rotateLog(
 
 /** Returns the function that ends it. */
 export function startLogRotation(deps: LogRotationDeps): () => Promise<void> {
-  const stopped = new AbortController();
-  async function loop(): Promise<void> {
-    for (;;) {
+  return runEvery(deps.clock, everyMs, async () => {
+    for (const container of deps.running()) {
       try {
-        await deps.clock.sleep(everyMs, stopped.signal);
-      } catch {
-        return; // stopped
-      }
-      for (const container of deps.running()) {
-        try {
-          await rotateLog(deps, container);
-        } catch (error) {
-          deps.log.warn({ error, path: container.logPath }, 'a log was not rotated');
-        }
+        await rotateLog(deps, container);
+      } catch (error) {
+        deps.log.warn({ error, path: container.logPath }, 'a log was not rotated');
       }
     }
-  }
-  const work = loop();
-  return async () => {
-    stopped.abort();
-    await work;
-  };
+  });
 }

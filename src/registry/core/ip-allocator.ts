@@ -1,6 +1,7 @@
 // Hands out cluster IPs of one IPv4 range; dynamic ones from the upper band first, as upstream.
 import { formatIpv4, type Ipv4Cidr, ipv4CidrContains, parseIpv4, sizeOfIpv4Cidr } from '../../base/ipv4.ts';
 import type { Random } from '../../base/random.ts';
+import { freeNumber, reservedBand } from './free-number.ts';
 
 export type AllocationRefusal = 'allocated' | 'not-in-range' | 'not-an-ip' | 'full';
 
@@ -14,25 +15,12 @@ export interface IpAllocator {
   free(): number;
 }
 
-/** As upstream: below this offset addresses are left for those who name them. */
-const lowerBand = (size: number): number =>
-  size < 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 16)), 256);
-
 export function createIpAllocator(cidr: Ipv4Cidr, random: Random): IpAllocator {
   const taken = new Set<number>();
   // The network's own address and its broadcast address are never given.
   const first = cidr.base + 1;
   const last = cidr.base + sizeOfIpv4Cidr(cidr) - 2;
-  const scan = (from: number, to: number): number | undefined => {
-    const count = to - from + 1;
-    if (count <= 0) return undefined;
-    const start = random.uint(count);
-    for (let i = 0; i < count; i++) {
-      const candidate = from + ((start + i) % count);
-      if (!taken.has(candidate)) return candidate;
-    }
-    return undefined;
-  };
+  const scan = (from: number, to: number): number | undefined => freeNumber(taken, random, from, to);
   return {
     allocate(ip) {
       const value = parseIpv4(ip);
@@ -43,7 +31,7 @@ export function createIpAllocator(cidr: Ipv4Cidr, random: Random): IpAllocator {
       return undefined;
     },
     allocateNext() {
-      const upper = first + lowerBand(last - first + 1);
+      const upper = first + reservedBand(last - first + 1, 16, 256);
       const found = scan(upper, last) ?? scan(first, upper - 1);
       if (found === undefined) return undefined;
       taken.add(found);

@@ -1,5 +1,6 @@
 // Hands out node ports of one range.
 import type { Random } from '../../base/random.ts';
+import { freeNumber, reservedBand } from './free-number.ts';
 
 export interface PortAllocator {
   readonly first: number;
@@ -9,23 +10,10 @@ export interface PortAllocator {
   release(port: number): void;
 }
 
-/** As upstream: the lower part is left for those who name a port. */
-const reservedBand = (size: number): number =>
-  size < 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 32)), 128);
-
 export function createPortAllocator(range: { first: number; last: number }, random: Random): PortAllocator {
   const { first, last } = range;
   const taken = new Set<number>();
-  const scan = (from: number, to: number): number | undefined => {
-    const count = to - from + 1;
-    if (count <= 0) return undefined;
-    const start = random.uint(count);
-    for (let i = 0; i < count; i++) {
-      const candidate = from + ((start + i) % count);
-      if (!taken.has(candidate)) return candidate;
-    }
-    return undefined;
-  };
+  const scan = (from: number, to: number): number | undefined => freeNumber(taken, random, from, to);
   return {
     first,
     last,
@@ -36,7 +24,7 @@ export function createPortAllocator(range: { first: number; last: number }, rand
       return undefined;
     },
     allocateNext() {
-      const upper = first + reservedBand(last - first + 1);
+      const upper = first + reservedBand(last - first + 1, 32, 128);
       const found = scan(upper, last) ?? scan(first, upper - 1);
       if (found !== undefined) taken.add(found);
       return found;

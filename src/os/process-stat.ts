@@ -1,0 +1,19 @@
+// What /proc/PID/stat says of a process. Its start time makes a process number unique: numbers are used again.
+
+export interface ProcessStat {
+  readonly parent: number;
+  /** Clock ticks from the machine's start to the process's. */
+  readonly startTicks: string;
+  /** It has ended; only its parent has not asked for its exit code yet. */
+  readonly ended: boolean;
+}
+
+export function parseProcessStat(text: string): ProcessStat {
+  // The program's name may hold spaces and brackets; fields are counted after its last bracket.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return {
+    parent: Number(fields[1]),
+    startTicks: fields[19] ?? '',
+    ended: fields[0] === 'Z' || fields[0] === 'X',
+  };
+}

@@ -26,6 +26,7 @@ export interface RunFiles {
   readonly concurrency: number;
   /** Command line put before node: the namespace box of e2e tests. */
   readonly prefix?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly namePatterns?: readonly string[];
   readonly verbose: boolean;
@@ -48,7 +49,7 @@ export async function runFiles(options: RunFiles): Promise<Totals> {
   ];
   const child = spawn(args[0]!, args.slice(1), {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_ENV: 'test' },
+    env: { ...process.env, ...options.env, NODE_ENV: 'test' },
   });
   const stderr = new Map<string, string>();
   let events = 0;

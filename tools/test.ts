@@ -2,6 +2,8 @@
 import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { box } from '../test/harness/box.ts';
+import { scratchListVariable } from '../test/harness/scratch.ts';
+import { removeLeftovers, removeLeftoversOfDeadRuns, scratchListOf } from './test-leftovers.ts';
 import { prepareTestMachine } from './test-machine.ts';
 import { runFiles, type Totals } from './test-run.ts';
 
@@ -51,9 +53,15 @@ for (const name of chosen) {
   const common = { timeoutMs: group.timeoutMs, verbose: values.verbose, namePatterns: values.name ?? [] };
   if (name !== 'e2e') add(await runFiles({ ...common, files, concurrency: 2 }));
   else {
+    await removeLeftoversOfDeadRuns();
     await prepareTestMachine();
-    for (const file of files)
-      add(await runFiles({ ...common, files: [file], concurrency: 1, prefix: box() }));
+    const list = scratchListOf(process.pid);
+    const env = { [scratchListVariable]: list };
+    for (const file of files) {
+      add(await runFiles({ ...common, files: [file], concurrency: 1, prefix: box(), env }));
+      for (const folder of await removeLeftovers(list))
+        console.log(`left behind by ${file}, removed: ${folder}`);
+    }
   }
   console.log(`== ${name}: ${((performance.now() - from) / 1000).toFixed(1)} s`);
 }

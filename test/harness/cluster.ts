@@ -67,6 +67,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
   try {
     await must(up, 600_000);
   } catch (error) {
+    await porthole(['down', '--name', name]).catch(() => undefined);
     scratch.remove();
     throw error;
   }

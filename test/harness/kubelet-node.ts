@@ -1,5 +1,4 @@
 // One node in this process, Linux or emulated Windows: API server in memory, containerd and runc for real, Debian's CNI plugins.
-
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { basename, join } from 'node:path';

@@ -1,5 +1,4 @@
 // A simulated node against a real API server in process: pods come, run, end and go; nothing real is started.
-
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { nodes, pods } from '../../src/api/generated/resources.ts';

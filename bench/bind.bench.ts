@@ -16,23 +16,22 @@ async function register(server: BenchServer, name: string): Promise<void> {
   const resources = { cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-storage': '100Gi' };
   const now = new Date().toISOString().replace(/\.\d+/, '');
   await server.client.create(nodes, {
-    apiVersion: 'v1',
-    kind: 'Node',
     metadata: { name, labels: { 'kubernetes.io/os': 'linux', 'kubernetes.io/hostname': name } },
-    status: {
-      capacity: resources,
-      allocatable: resources,
-      conditions: [
-        {
-          type: 'Ready',
-          status: 'True',
-          reason: 'KubeletReady',
-          lastHeartbeatTime: now,
-          lastTransitionTime: now,
-        },
-      ],
-    },
   } as unknown as Node);
+  const status = {
+    capacity: resources,
+    allocatable: resources,
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'KubeletReady',
+        lastHeartbeatTime: now,
+        lastTransitionTime: now,
+      },
+    ],
+  };
+  await server.client.patch(nodes, { name }, { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
 const createPods = (server: BenchServer, name: string, spec: object): Promise<LoadResult> =>

@@ -27,12 +27,24 @@ async function bareContainerd(): Promise<number> {
   return took;
 }
 
+/** Empty for one that has ended. */
+function commandOf(pid: string): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      .split('\0')
+      .filter((word) => word !== '');
+  } catch {
+    return [];
+  }
+}
+
 /** All processes of the box but this one and its shell, by what they are; shared pages count in parts. */
 function memoryByProgram(): Map<string, number> {
   const sums = new Map<string, number>();
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     if (Number(pid) === process.pid || pid === '1') continue;
-    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    const command = commandOf(pid);
+    if (command.length === 0) continue;
     const program = command.includes('server')
       ? 'server'
       : command.includes('agent')

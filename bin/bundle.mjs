@@ -48,7 +48,6 @@ export async function ensureBundle() {
       format: 'esm',
       minifyWhitespace: true,
       minifySyntax: true,
-      keepNames: true,
       legalComments: 'none',
       sourcemap: true,
       external: ['esbuild'],

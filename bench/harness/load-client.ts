@@ -158,20 +158,24 @@ async function fanOut(target: Target, work: FanOut): Promise<LoadResult> {
   }
   const create = overHttp2(session(target), target);
   const took: number[] = [];
+  let next = 0;
+  const creator = async (): Promise<void> => {
+    while (next < work.events) {
+      const body = work.body.replaceAll('{i}', String(next++));
+      const before = performance.now();
+      const { status } = await create({
+        method: 'POST',
+        path: work.createPath,
+        contentType: 'application/json',
+        body,
+      });
+      if (status >= 300) throw new Error(`POST ${work.createPath}: ${status}`);
+      took.push(performance.now() - before);
+    }
+  };
   const cpu = cpuMicros(target.pid);
   const started = performance.now();
-  for (let i = 0; i < work.events; i++) {
-    const before = performance.now();
-    const body = work.body.replaceAll('{i}', String(i));
-    const { status } = await create({
-      method: 'POST',
-      path: work.createPath,
-      contentType: 'application/json',
-      body,
-    });
-    if (status >= 300) throw new Error(`POST ${work.createPath}: ${status}`);
-    took.push(performance.now() - before);
-  }
+  await Promise.all(Array.from({ length: work.creators }, creator));
   await all;
   return {
     count: wanted,

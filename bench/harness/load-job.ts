@@ -27,12 +27,14 @@ export interface Requests {
   readonly body?: string;
 }
 
-/** Watches on HTTP/2, then creates one after the other until every watcher has had every event. */
+/** Watches on HTTP/2, then creates until every watcher has had every event. */
 export interface FanOut {
   readonly kind: 'fan-out';
   readonly connections: number;
   readonly watchersPerConnection: number;
   readonly events: number;
+  /** Creates that are under way at once. */
+  readonly creators: number;
   readonly watchPath: string;
   readonly createPath: string;
   readonly body: string;

@@ -1,5 +1,5 @@
 // What a process has cost so far: CPU time and memory, read from /proc.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 const ticksPerSecond = 100; // USER_HZ, the same on every Linux that Node runs on
 
@@ -22,19 +22,4 @@ export function memory(pid: number): Memory {
   const megabytes = (field: string): number =>
     (Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? 0) * 1_024) / 1_000_000;
   return { rss: megabytes('Rss'), pss: megabytes('Pss') };
-}
-
-/** Processes whose command line contains `text`. */
-export function processesWith(text: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => {
-      const file = `/proc/${pid}/cmdline`;
-      try {
-        return existsSync(file) && readFileSync(file, 'utf8').includes(text);
-      } catch {
-        return false; // it ended meanwhile
-      }
-    })
-    .map(Number);
 }

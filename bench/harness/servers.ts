@@ -79,7 +79,7 @@ export async function startBenchServer(options: BenchServerOptions = {}): Promis
     ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`]
     : [];
   const started = performance.now();
-  const child = spawn(process.execPath, [...profile, bundle, ...args, '--log-level', 'warn'], {
+  const child = spawn(process.execPath, [...profile, bundle, ...args, '--log-level', 'silent'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const kubeconfig = join(directory, 'admin.kubeconfig');

@@ -8,13 +8,31 @@ import type { Negotiated } from './negotiation.ts';
 
 export type WatchType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
+export type FrameKeys = Readonly<Record<WatchType, string>>;
+
 export interface FrameFormat {
+  /** Made once for each watcher: building a key for each delivery would cost more than finding the frame. */
+  readonly frameKeys: FrameKeys;
   readonly negotiated: Negotiated;
   readonly declaration: ResourceDeclaration;
   readonly includeObject: IncludeObject;
   readonly protobuf: ProtobufCodec | undefined;
   readonly convert: (value: Buffer) => Buffer;
   now(): number;
+}
+
+/** Watchers with equal keys share the frames of an event. */
+export function frameKeysOf(negotiated: Negotiated, declaration: ResourceDeclaration): FrameKeys {
+  const { mediaType, form, formVersion } = negotiated;
+  const { group, version } = declaration;
+  const key = (type: WatchType): string => `${type} ${mediaType} ${form} ${formVersion} ${group}/${version}`;
+  return {
+    ADDED: key('ADDED'),
+    MODIFIED: key('MODIFIED'),
+    DELETED: key('DELETED'),
+    BOOKMARK: '',
+    ERROR: '',
+  };
 }
 
 const frameEnd = Buffer.from('}\n');
@@ -77,34 +95,13 @@ export function eventFrame(
   first: boolean,
 ): Buffer {
   if (format.negotiated.form === 'Table') return storedFrame(format, type, value, first);
-  const key = frameKeys(format)[type];
+  const key = format.frameKeys[type];
   const known = event.frames.get(key);
   if (known) return known;
   const frame = storedFrame(format, type, value, first);
   if (event.frames.size === 0) remember(event);
   event.frames.set(key, frame);
   return frame;
-}
-
-type FrameKeys = Readonly<Record<WatchType, string>>;
-const keysOf = new WeakMap<FrameFormat, FrameKeys>();
-
-/** Made once for each watcher: building a key for each delivery would cost more than finding the frame. */
-function frameKeys(format: FrameFormat): FrameKeys {
-  const known = keysOf.get(format);
-  if (known) return known;
-  const { mediaType, form, formVersion } = format.negotiated;
-  const { group, version } = format.declaration;
-  const key = (type: WatchType): string => `${type} ${mediaType} ${form} ${formVersion} ${group}/${version}`;
-  const keys: FrameKeys = {
-    ADDED: key('ADDED'),
-    MODIFIED: key('MODIFIED'),
-    DELETED: key('DELETED'),
-    BOOKMARK: '',
-    ERROR: '',
-  };
-  keysOf.set(format, keys);
-  return keys;
 }
 
 /** Watchers read the same events at about the same time; older frames would only double the memory of the ring. */

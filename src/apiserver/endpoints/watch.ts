@@ -9,7 +9,7 @@ import type { EndpointRequest } from './endpoint.ts';
 import { type ListOptions, parseRevision, readListOptions } from './list-options.ts';
 import { contentTypes, negotiate } from './negotiation.ts';
 import { errorFrame, SingleFrame, WatchBody } from './watch-body.ts';
-import type { FrameFormat } from './watch-frames.ts';
+import { type FrameFormat, frameKeysOf } from './watch-frames.ts';
 
 /** As upstream's min-request-timeout: a watch lasts half an hour to an hour unless it asks for less. */
 const minTimeoutSeconds = 1800;
@@ -24,6 +24,7 @@ export async function watchObjects(request: EndpointRequest): Promise<ApiRespons
       'application/vnd.kubernetes.protobuf;stream=watch',
     ]);
   const format: FrameFormat = {
+    frameKeys: frameKeysOf(negotiated, declaration),
     negotiated,
     declaration,
     includeObject: includeObjectFrom(context.query.get('includeObject')),

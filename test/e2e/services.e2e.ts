@@ -175,6 +175,11 @@ describe('a Service', () => {
     }
   });
 
+  test('keeps answering by name when the server process is killed and started again', limit, async () => {
+    await cluster.crashAndRepair('server');
+    assert.match(await get('http://web/'), /^db-/);
+  });
+
   test('is gone when it is deleted', limit, async () => {
     const ip = await fieldOf('door', '.spec.clusterIP');
     await kubectl.ok(['delete', 'service', 'door']);

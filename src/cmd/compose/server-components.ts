@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { createEventRecorder } from '../../client/event-recorder.ts';
 import { startControllers } from '../../controllers/start-controllers.ts';
 import { loopbackUser } from '../../controlplane/control-plane.ts';
-import { startDns } from '../../network/dns/dns-server.ts';
-import { ensureDnsService } from '../../network/dns/dns-service.ts';
+import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
+import { ensureDnsService, lastDnsPort } from '../../network/dns/dns-service.ts';
 import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { schedulerName, startScheduler } from '../../scheduler/scheduler.ts';
+import type { DnsListener } from '../../wire/dns-sockets.ts';
 import type { ServerComponent } from './compose-server.ts';
 
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -50,6 +51,19 @@ function machineResolvers(): string {
   }
 }
 
+/** On the port of the time before, if it is free: nodes whose watch is not yet back after a restart still reach it. */
+async function startDnsAgain(
+  last: number | undefined,
+  options: Omit<DnsOptions, 'port'>,
+): Promise<DnsListener> {
+  try {
+    return await startDns({ ...options, port: last ?? 0 });
+  } catch (error) {
+    if (last === undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return startDns({ ...options, port: 0 });
+  }
+}
+
 export function dnsComponent(options: {
   /** Of the Service kube-dns. */
   readonly clusterIP: string;
@@ -61,10 +75,10 @@ export function dnsComponent(options: {
     name: 'dns',
     async start({ clientFor, clock, random, log, informers, signal }) {
       const { address, clusterDomain, clusterIP } = options;
-      const listener = await startDns({
+      const client = clientFor(loopbackUser);
+      const listener = await startDnsAgain(await lastDnsPort(client), {
         informers,
         address,
-        port: 0,
         clusterDomain,
         upstreams: upstreamsOf(machineResolvers(), [clusterIP]),
         clock,
@@ -72,7 +86,7 @@ export function dnsComponent(options: {
         log,
       });
       try {
-        await ensureDnsService(clientFor(loopbackUser), { clusterIP, address, port: listener.port });
+        await ensureDnsService(client, { clusterIP, address, port: listener.port });
       } catch (error) {
         await listener.close();
         throw error;

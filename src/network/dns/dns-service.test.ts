@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Client } from '../../client/client.ts';
-import { ensureDnsService } from './dns-service.ts';
+import { ensureDnsService, lastDnsPort } from './dns-service.ts';
 
 test('the Service and its EndpointSlice are made once and patched after', async () => {
   const stored = new Map<string, object>();
@@ -23,7 +23,9 @@ test('the Service and its EndpointSlice are made once and patched after', async 
     },
   } as unknown as Client;
   const options = { clusterIP: '10.96.0.10', address: '172.30.0.1', port: 5353 };
+  assert.equal(await lastDnsPort(client), undefined);
   await ensureDnsService(client, options);
+  assert.equal(await lastDnsPort(client), 5353);
   await ensureDnsService(client, { ...options, address: '172.30.1.1' });
   assert.deepEqual(calls, [
     'create services',

@@ -27,6 +27,18 @@ async function createOrPatch<T extends object>(
   await client.patch(resource, { name, namespace }, { type: 'merge', body }, { fieldManager });
 }
 
+/** Where the server listened when it was last written; undefined in a new cluster, or when something else stands there. */
+export async function lastDnsPort(client: Client): Promise<number | undefined> {
+  try {
+    const { ports } = await client.get(endpointslices, { name, namespace });
+    const port = ports?.[0]?.port;
+    return port !== undefined && port > 0 && port < 65_536 ? port : undefined;
+  } catch (error) {
+    if (!isStatusError(error, 'NotFound')) throw error;
+    return undefined;
+  }
+}
+
 /** Idempotent; a changed address or port is written. */
 export async function ensureDnsService(
   client: Client,

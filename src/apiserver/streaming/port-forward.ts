@@ -1,8 +1,8 @@
 // Port-forward over WebSocket: a tunnel whose messages carry the bytes of a SPDY connection, as they are.
-import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
+import type { BackendTarget } from '../../wire/backend.ts';
 import { acceptWebSocket } from '../../wire/websocket.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
-import { notUpgraded, unreachable } from './backend-errors.ts';
+import { upgradeToSpdy } from './spdy-upgrade.ts';
 import { hijacked } from './upgrade-proxy.ts';
 
 export const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io';
@@ -12,20 +12,7 @@ export async function tunnelPortForward(
   target: BackendTarget,
   path: string,
 ): Promise<ApiResponse> {
-  const answer = await upgradeBackend(target, {
-    method: 'POST',
-    path,
-    headers: {
-      connection: 'Upgrade',
-      upgrade: 'SPDY/3.1',
-      'x-stream-protocol-version': 'portforward.k8s.io',
-      'content-length': '0',
-    },
-  }).catch((error: unknown) => {
-    throw unreachable(error);
-  });
-  if (!answer.upgraded) throw await notUpgraded(answer.response);
-  const { socket, head } = answer;
+  const { socket, head } = await upgradeToSpdy(target, path, 'portforward.k8s.io');
   const ws = await acceptWebSocket(request, [tunnelProtocol]);
   if (!ws) {
     socket.destroy();

@@ -1,9 +1,9 @@
 // exec and attach over WebSocket, translated to SPDY toward the kubelet: upstream's StreamTranslator.
-import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
+import type { BackendTarget } from '../../wire/backend.ts';
 import { SpdyConnection, type SpdyStream } from '../../wire/spdy.ts';
 import { type AcceptedWebSocket, acceptWebSocket } from '../../wire/websocket.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
-import { notUpgraded, unreachable } from './backend-errors.ts';
+import { upgradeToSpdy } from './spdy-upgrade.ts';
 import { hijacked } from './upgrade-proxy.ts';
 
 export interface RemoteCommandStreams {
@@ -30,19 +30,7 @@ export async function translateRemoteCommand(
   path: string,
   streams: RemoteCommandStreams,
 ): Promise<ApiResponse> {
-  const answer = await upgradeBackend(target, {
-    method: 'POST',
-    path,
-    headers: {
-      connection: 'Upgrade',
-      upgrade: 'SPDY/3.1',
-      'x-stream-protocol-version': subprotocol,
-      'content-length': '0',
-    },
-  }).catch((error: unknown) => {
-    throw unreachable(error);
-  });
-  if (!answer.upgraded) throw await notUpgraded(answer.response);
+  const answer = await upgradeToSpdy(target, path, subprotocol);
   const spdy = new SpdyConnection(answer.socket, answer.head);
   const ws = await acceptWebSocket(request, remoteCommandProtocols);
   if (!ws) {

@@ -186,6 +186,16 @@ test('each folder of src has a floor and a README of less than 60 lines', () => 
   }
 });
 
+test('the floors of the architecture page are those of layers.mjs', () => {
+  const rows = (text.get('docs/ARCHITECTURE.md') ?? '')
+    .split('\n')
+    .filter((line) => /^\| \d \| `/.test(line));
+  const named = rows.flatMap((row) =>
+    [...row.split('|')[2]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
+  );
+  assert.deepEqual(named.sort(), Object.keys(layers).sort());
+});
+
 test('links of documents lead somewhere', () => {
   for (const [file, content] of text) {
     if (!file.endsWith('.md')) continue;

@@ -23,6 +23,7 @@ import {
   podChanges,
   statusCounts,
 } from './job/job-plan.ts';
+import { failureAnnotations, hasIndexLimit, retryAt } from './job/index-failures.ts';
 import { finishedAt, isIndexed, isTracked, jobPodTemplate, trackingFinalizer } from './job/job-pod.ts';
 import { claim } from './workload/claim.ts';
 import { findCondition, withCondition } from './workload/conditions.ts';
@@ -87,10 +88,39 @@ async function removePods(
   await changePods(context, owner, { create: 0, pod: () => podFromTemplate(owner, {}), remove });
 }
 
+const annotationsOf = (
+  job: Job,
+  index: number | undefined,
+  { indexFailures }: JobCounts,
+): Record<string, string> =>
+  index === undefined || !hasIndexLimit(job) ? {} : failureAnnotations(indexFailures.get(index));
+
+/** Those that may be tried now, and how long the next must wait. */
+function dueIndexes(
+  memory: Memory,
+  job: Job,
+  create: readonly (number | undefined)[],
+  { indexFailures }: JobCounts,
+  now: number,
+): { readonly due: readonly (number | undefined)[]; readonly waitMs: number } {
+  if (create.length === 0) return { due: [], waitMs: 0 };
+  if (!hasIndexLimit(job)) {
+    const waitMs = msUntilNextPod(memory, now);
+    return { due: waitMs > 0 ? [] : create, waitMs };
+  }
+  const waitOf = (index: number | undefined): number => {
+    const failures = index === undefined ? undefined : indexFailures.get(index);
+    return failures === undefined ? 0 : Math.max(0, retryAt(failures) - now);
+  };
+  const waits = create.map(waitOf).filter((wait) => wait > 0);
+  return { due: create.filter((index) => waitOf(index) === 0), waitMs: Math.min(...waits, maxBackoffMs) };
+}
+
 async function createPods(
   context: ControllerContext,
   job: Job,
   indexes: readonly (number | undefined)[],
+  counts: JobCounts,
 ): Promise<void> {
   if (indexes.length === 0) return;
   const owner = { resource: jobs, object: job };
@@ -98,7 +128,7 @@ async function createPods(
     create: indexes.length,
     pod: (at) => {
       const index = indexes[at];
-      const pod = podFromTemplate(owner, jobPodTemplate(job, index));
+      const pod = podFromTemplate(owner, jobPodTemplate(job, index, annotationsOf(job, index, counts)));
       if (index === undefined) return pod;
       return { ...pod, metadata: { ...pod.metadata, generateName: `${job.metadata.name}-${index}-` } };
     },
@@ -144,9 +174,9 @@ class JobSync {
           outcome === undefined ? podChanges(this.#job, counts) : { create: [], remove: counts.active };
         await removePods(this.#context, memory, this.#job, change.remove);
         active = active.filter((pod) => !change.remove.includes(pod));
-        const wait = change.create.length === 0 ? 0 : msUntilNextPod(memory, now);
-        if (wait > 0) again = wait;
-        else await createPods(this.#context, this.#job, change.create);
+        const { due, waitMs } = dueIndexes(memory, this.#job, change.create, counts, now);
+        if (due.length < change.create.length) again = waitMs;
+        await createPods(this.#context, this.#job, due, counts);
       } catch (error) {
         failure = error;
       }

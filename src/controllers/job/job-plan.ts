@@ -11,7 +11,10 @@ import {
 import { findCondition } from '../workload/conditions.ts';
 import { omitZeros } from '../workload/omit-zeros.ts';
 import { formatIndexes, parseIndexes } from './completed-indexes.ts';
+import { failedIndexes, hasIndexLimit, type IndexFailures, indexFailures } from './index-failures.ts';
 import { hasFailed, indexOf, isIndexed, isTracked } from './job-pod.ts';
+import { failureVerdict } from './pod-failure-policy.ts';
+import { metSuccessRule } from './success-policy.ts';
 
 /** No more at a time than this are taken into the status: its size is limited. */
 const maxUncounted = 500;
@@ -36,7 +39,12 @@ export interface JobCounts {
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   /** Already counted in the status: counters without the uncounted. */
   readonly counted: { readonly succeeded: number; readonly failed: number };
-  /** Ended and counting for nothing: a second success of one index. */
+  /** Indexes that are given up; for jobs with a limit for each index. */
+  readonly failedIndexes: ReadonlySet<number>;
+  readonly indexFailures: ReadonlyMap<number, IndexFailures>;
+  /** Why the policy for failed pods ends the job. */
+  readonly failJob: string | undefined;
+  /** Ended and counting for nothing: a second success of one index, a failure that the policy ignores. */
   readonly leftOver: readonly Pod[];
   readonly newlyFailed: readonly Pod[];
   readonly newlySucceeded: readonly Pod[];
@@ -83,6 +91,10 @@ export function countPods({ job, pods, released }: JobView): JobCounts {
       newlySucceeded.push(pod);
       seen.add(uid);
     } else if (hasFailed(job, pod)) {
+      if (failureVerdict(job, pod).action === 'Ignore') {
+        leftOver.push(pod);
+        continue;
+      }
       uncounted.failed.push(uid);
       newlyFailed.push(pod);
       seen.add(uid);
@@ -95,8 +107,15 @@ export function countPods({ job, pods, released }: JobView): JobCounts {
     failed: (job.status?.failed ?? 0) + failedSettled,
   };
   const active = pods.filter(isPodActive);
+  const failures = indexFailures(job, pods);
   return {
     active,
+    failedIndexes: failedIndexes(job, pods, failures),
+    indexFailures: failures,
+    failJob: pods
+      .filter((pod) => hasFailed(job, pod))
+      .map((pod) => failureVerdict(job, pod).message)
+      .find((message) => message !== undefined),
     terminating: pods.filter((pod) => isPodTerminating(pod) && !isPodTerminal(pod)).length,
     ready: active.filter(isPodReady).length,
     succeeded: counted.succeeded + uncounted.succeeded.length,
@@ -138,6 +157,20 @@ export const deadlineAt = (job: Job): number | undefined => {
   return since + activeDeadlineSeconds * 1000;
 };
 
+function outcomeOfIndexes(job: Job, { failedIndexes: failed, succeeded }: JobCounts): Outcome | undefined {
+  const { maxFailedIndexes, completions = 0 } = job.spec;
+  if (failed.size === 0) return undefined;
+  if (maxFailedIndexes !== undefined && failed.size > maxFailedIndexes)
+    return {
+      type: 'Failed',
+      reason: 'MaxFailedIndexesExceeded',
+      message: 'Job has exceeded the specified maximal number of failed indexes',
+    };
+  return failed.size + succeeded >= completions
+    ? { type: 'Failed', reason: 'FailedIndexes', message: 'Job has failed indexes' }
+    : undefined;
+}
+
 /** How the job ends, once it is clear; pods may still be on their way out. */
 export function outcomeOf(job: Job, counts: JobCounts, now: number): Outcome | undefined {
   const decided = (['FailureTarget', 'SuccessCriteriaMet'] as const).find(
@@ -147,12 +180,18 @@ export function outcomeOf(job: Job, counts: JobCounts, now: number): Outcome | u
     const { reason = '', message = '' } = findCondition(job.status?.conditions, decided) ?? {};
     return { type: decided === 'FailureTarget' ? 'Failed' : 'Complete', reason, message };
   }
+  if (counts.failJob !== undefined)
+    return { type: 'Failed', reason: 'PodFailurePolicy', message: counts.failJob };
+  const success = metSuccessRule(job, counts.completedIndexes);
+  if (success !== undefined) return { type: 'Complete', reason: 'SuccessPolicy', message: success };
   if (counts.failed > (job.spec?.backoffLimit ?? 6) || isPastBackoffOnFailure(job, counts.active))
     return {
       type: 'Failed',
       reason: 'BackoffLimitExceeded',
       message: 'Job has reached the specified backoff limit',
     };
+  const failedIndexesOutcome = outcomeOfIndexes(job, counts);
+  if (failedIndexesOutcome !== undefined) return failedIndexesOutcome;
   const deadline = deadlineAt(job);
   if (deadline !== undefined && deadline <= now)
     return {
@@ -182,11 +221,11 @@ export interface JobChange {
 const maxPerSync = 500;
 
 /** Pods of one index beyond the first. */
-function duplicates(active: readonly Pod[], completions: number, completed: ReadonlySet<number>): Pod[] {
+function duplicates(active: readonly Pod[], completions: number, over: ReadonlySet<number>): Pod[] {
   const seen = new Set<number>();
   return active.filter((pod) => {
     const index = indexOf(pod);
-    if (index === undefined || index >= completions || completed.has(index) || seen.has(index)) return true;
+    if (index === undefined || index >= completions || over.has(index) || seen.has(index)) return true;
     seen.add(index);
     return false;
   });
@@ -194,15 +233,16 @@ function duplicates(active: readonly Pod[], completions: number, completed: Read
 
 /** Pods to make and to delete, while the job runs. */
 export function podChanges(job: Job, counts: JobCounts): JobChange {
-  const { active, succeeded, completedIndexes } = counts;
+  const { active, succeeded } = counts;
+  const over = new Set([...counts.completedIndexes, ...counts.failedIndexes]);
   const { suspend, completions } = job.spec ?? {};
   const parallelism = job.spec?.parallelism ?? 1;
   if (suspend === true) return { create: [], remove: active.slice(0, maxPerSync) };
-  const extra = isIndexed(job) ? duplicates(active, completions ?? 0, completedIndexes) : [];
+  const extra = isIndexed(job) ? duplicates(active, completions ?? 0, over) : [];
   const useful = active.filter((pod) => !extra.includes(pod));
   let wanted: number;
   if (completions === undefined) wanted = succeeded > 0 ? Math.min(useful.length, parallelism) : parallelism;
-  else wanted = Math.max(0, Math.min(completions - succeeded, parallelism));
+  else wanted = Math.max(0, Math.min(completions - succeeded - counts.failedIndexes.size, parallelism));
   if (useful.length > wanted) {
     const rank = (pod: Pod): number => (isPodReady(pod) ? 2 : pod.status?.phase === 'Running' ? 1 : 0);
     const sorted = [...useful].sort((a, b) => rank(a) - rank(b));
@@ -214,7 +254,7 @@ export function podChanges(job: Job, counts: JobCounts): JobChange {
   const occupied = job.spec?.podReplacementPolicy === 'Failed' ? counts.terminating : 0;
   const missing = Math.min(maxPerSync, Math.max(0, wanted - useful.length - occupied));
   if (!isIndexed(job)) return { create: Array<undefined>(missing).fill(undefined), remove: extra };
-  const taken = new Set([...completedIndexes, ...useful.map((pod) => indexOf(pod) ?? -1)]);
+  const taken = new Set([...over, ...useful.map((pod) => indexOf(pod) ?? -1)]);
   const create: number[] = [];
   for (let index = 0; index < (completions ?? 0) && create.length < missing; index++)
     if (!taken.has(index)) create.push(index);
@@ -243,6 +283,7 @@ export function statusCounts(job: Job, counts: JobCounts): JobStatus {
     succeeded: counts.succeeded,
     failed: counts.failed,
     ...(isIndexed(job) ? { completedIndexes: formatIndexes(counts.completedIndexes) } : {}),
+    ...(hasIndexLimit(job) ? { failedIndexes: formatIndexes(counts.failedIndexes) } : {}),
     uncountedTerminatedPods: {},
   };
   return omitZeros(status, 'active', 'succeeded', 'failed');

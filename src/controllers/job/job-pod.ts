@@ -38,8 +38,12 @@ function withIndex(container: Container): Container {
   return { ...container, env: [...(container.env ?? []), { name: indexVariable, valueFrom }] };
 }
 
-/** The template of one pod; `index` is set for indexed jobs. */
-export function jobPodTemplate(job: Job, index: number | undefined): PodTemplate {
+/** The template of one pod; `index` is set for indexed jobs, `more` are annotations of its own. */
+export function jobPodTemplate(
+  job: Job,
+  index: number | undefined,
+  more: Readonly<Record<string, string>> = {},
+): PodTemplate {
   const { metadata, spec } = job.spec?.template ?? {};
   const finalizers = [...(metadata?.finalizers ?? []), trackingFinalizer];
   if (index === undefined) return { metadata: { ...metadata, finalizers }, spec };
@@ -49,7 +53,7 @@ export function jobPodTemplate(job: Job, index: number | undefined): PodTemplate
     metadata: {
       ...metadata,
       finalizers,
-      annotations: { ...metadata?.annotations, ...numbered },
+      annotations: { ...metadata?.annotations, ...numbered, ...more },
       labels: { ...metadata?.labels, ...numbered },
     },
     spec: {

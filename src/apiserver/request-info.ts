@@ -107,7 +107,7 @@ export function requestInfo(method: string, rawPath: string, query: () => URLSea
   } else rest = segments.slice(1);
   const version = rest[0]!;
   rest = rest.slice(1);
-  let verb = methodVerbs[method] ?? '';
+  let verb = Object.hasOwn(methodVerbs, method) ? methodVerbs[method]! : '';
   // The deprecated form /api/v1/watch/namespaces/x/pods.
   const oldWatch = rest[0] === 'watch' && rest.length > 1;
   if (oldWatch) rest = rest.slice(1);

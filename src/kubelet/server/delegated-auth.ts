@@ -94,7 +94,7 @@ export async function authorizeRequest(
   if (!subject?.CN) return refusal(401, 'Unauthorized');
   if (subject.O.includes('system:masters') || options.trustedUsers?.includes(subject.CN)) return undefined;
   const path = request.url.split('?')[0]!;
-  const verb = verbs[request.method] ?? 'get';
+  const verb = Object.hasOwn(verbs, request.method) ? verbs[request.method]! : 'get';
   const subresource = subresourceOf(path);
   const user = { name: subject.CN, groups: subject.O };
   if (await mayDo(ctx, user, { verb, subresource })) return undefined;

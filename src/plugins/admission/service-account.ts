@@ -36,7 +36,8 @@ function mountToken(pod: Pod, random: Random): void {
   const spec = pod.spec;
   if (spec === undefined) return;
   spec.volumes ??= [];
-  const present = spec.volumes.find((volume) => volume.name.startsWith(volumePrefix));
+  // Validation comes later: names and lists that must be there may be missing.
+  const present = spec.volumes.find((volume) => String(volume.name).startsWith(volumePrefix));
   const name = present?.name ?? `${volumePrefix}${randomSuffix(random)}`;
   let needed = false;
   const mount = (container: Container): void => {
@@ -45,7 +46,7 @@ function mountToken(pod: Pod, random: Random): void {
     needed = true;
   };
   spec.initContainers?.forEach(mount);
-  spec.containers.forEach(mount);
+  for (const container of spec.containers ?? []) mount(container);
   if (needed && present === undefined) spec.volumes.push(tokenVolume(name));
   if (spec.volumes.length === 0) delete spec.volumes;
 }

@@ -68,7 +68,7 @@ export function validateSecret(secret: JsonObject): Errors {
     !Object.hasOwn(data, 'password')
   )
     errors.push(required('data[username]'), required('data[password]'));
-  for (const key of keysOfType[type] ?? []) {
+  for (const key of Object.hasOwn(keysOfType, type) ? keysOfType[type]! : []) {
     if (!Object.hasOwn(data, key)) errors.push(required(`data[${key}]`));
     else if (key.startsWith('.docker') && !isJsonText(str(data[key])))
       errors.push(invalid(`data[${key}]`, '<secret contents redacted>', 'invalid character in JSON'));

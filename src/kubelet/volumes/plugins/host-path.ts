@@ -15,7 +15,8 @@ async function prepare(files: Files, path: string, type: string): Promise<void> 
   const info = await files.stat(path);
   if (type === 'DirectoryOrCreate' && !info) return files.makeDirectory(path, 0o755);
   if (type === 'FileOrCreate' && !info) return files.write(path, '', { mode: 0o644, exclusive: true });
-  const wanted = expected[type.replace('OrCreate', '')];
+  const kind = type.replace('OrCreate', '');
+  const wanted = Object.hasOwn(expected, kind) ? expected[kind] : undefined;
   if (!wanted) throw new Error(`hostPath type check failed: ${path} has unknown type ${type}`);
   if (info?.kind !== wanted[0]) throw new Error(`hostPath type check failed: ${path} is not a ${wanted[1]}`);
 }

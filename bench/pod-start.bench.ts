@@ -83,6 +83,8 @@ async function startOne(client: Client, kind: NodeKind, name: string): Promise<n
 async function run(): Promise<readonly Measurement[]> {
   const floor = { what: 'runc run', value: bareRunc() };
   const cluster = await startTestCluster({ name: 'bench', linux: 1, windows: 1 });
+  const built = await cluster.porthole(['image', 'build-samples', '--name', 'bench'], { timeoutMs: 300_000 });
+  if (built.code !== 0) throw new Error(`images: ${built.stderr}`);
   const { transport } = await loadKubeconfig(cluster.kubeconfig, async (path) => readFileSync(path));
   const http = httpTransport(systemClock, transport);
   const client = createClient(http);

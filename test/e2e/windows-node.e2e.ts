@@ -146,7 +146,8 @@ describe('the emulated Windows node', () => {
       const screen = await onTerminal(
         [tool.path, 'exec', '-it', 'deploy/windows-web', '--', 'cmd'],
         [
-          { cue: /C:\\app>/, keys: 'echo from-%OS%\r' },
+          // Typed ahead of the prompt: nothing is lost.
+          { cue: /Microsoft Windows/, keys: 'echo from-%OS%\r' },
           { cue: /from-Windows_NT/, keys: 'exit 5\r' },
         ],
         { env: tool.env },

@@ -40,7 +40,7 @@ const systemPrograms: readonly SystemProgram[] = [
 ];
 
 export interface WindowsPrograms {
-  /** Holds pinit.exe and ctrl.exe. */
+  /** Holds pinit.exe, ctrl.exe and rawtty. */
   readonly runtimeDir: string;
   /** File name in System32 to the compiled program. */
   readonly system: ReadonlyMap<string, string>;
@@ -60,7 +60,14 @@ export async function buildWindowsPrograms(
       source: join(nativeDir, 'windows', `${name}.c`),
       libraries,
     });
-  const forRuntime = await Promise.all(runtimePrograms.map((name) => build(name)));
+  const forRuntime = await Promise.all([
+    ...runtimePrograms.map((name) => build(name)),
+    buildNative(processes, cacheDir, {
+      name: 'rawtty',
+      target: 'linux',
+      source: join(nativeDir, 'linux/rawtty.c'),
+    }),
+  ]);
   const system = new Map<string, string>();
   for (const { source, names, libraries } of systemPrograms) {
     const program = await build(source, libraries);

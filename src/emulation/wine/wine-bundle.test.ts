@@ -111,6 +111,11 @@ test('the program starts under an init and pinit, arguments untouched', () => {
   assert.equal(process?.noNewPrivileges, true);
 });
 
+test('on a terminal it starts behind the program that makes the terminal raw', () => {
+  const { process } = planBundle(input({ spec: { ...spec, ...withProcess({ terminal: true }) } })).spec;
+  assert.deepEqual(process?.args?.slice(0, 2), ['/.porthole/rawtty', '/usr/bin/catatonit']);
+});
+
 test("the pod's variables travel under a prefix; Linux' PATH and nameless ones stay behind", () => {
   const env = planBundle(input()).spec.process?.env ?? [];
   const pods = env.filter((entry) => entry.startsWith('PORTHOLE_ENV_'));

@@ -3,6 +3,7 @@ import type { OciCapabilities, OciProcess } from './oci-spec.ts';
 
 export const driveC = '/wp/drive_c';
 const wine = '/usr/lib/wine/wine64';
+const rawTerminal = '/.porthole/rawtty';
 const pinit = '\\\\?\\unix\\.porthole\\pinit.exe';
 const exitCodePath = '\\\\?\\unix\\run\\porthole\\exit-code';
 
@@ -99,12 +100,13 @@ export function wineProcess<Process extends OciProcess>(
   const args = process.args ?? [];
   if (args.length === 0) throw new Error('the container has no command');
   const start = [wine, pinit, ...args];
+  const program = options.first ? ['/usr/bin/catatonit', '--', ...start] : start;
   const env = [...wineEnv(process.env ?? [], options.user)];
   if (options.first) env.push(`PORTHOLE_EXIT=${exitCodePath}`);
   return {
     ...process,
     user: { uid: 0, gid: 0 },
-    args: options.first ? ['/usr/bin/catatonit', '--', ...start] : start,
+    args: process.terminal === true ? [rawTerminal, ...program] : program,
     env,
     cwd: options.cwd,
     capabilities: limitCapabilities(process.capabilities, options.user),

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../apimachinery/declaration.ts';
-import { decodeResource } from '../apimachinery/field-validation.ts';
 import { parseJsonText } from '../apimachinery/serializer/json-text.ts';
 import { createScheme } from './scheme.ts';
+import { decodeResource } from './testing/decode-resource.ts';
 
 const scheme = createScheme();
 const pods = scheme.resource('', 'v1', 'pods')!;

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { JsonObject } from '../apimachinery/declaration.ts';
 import { fieldErrorText } from '../apimachinery/field-error.ts';
-import { decodeResource } from '../apimachinery/field-validation.ts';
 import { meta, obj, objs, spec, str } from '../apimachinery/json-access.ts';
 import { createScheme } from './scheme.ts';
+import { decodeResource } from './testing/decode-resource.ts';
 
 const scheme = createScheme();
 

@@ -1,5 +1,5 @@
 // From a parsed body to a typed object: unknown and duplicate fields are refused, reported or ignored as the request asks.
-import type { JsonObject, ResourceDeclaration, Scheme } from './declaration.ts';
+import type { JsonObject, Scheme } from './declaration.ts';
 import { badRequest } from './errors.ts';
 import { decodeObject } from './schema-decode.ts';
 import { DecodeError } from './schema-errors.ts';
@@ -51,15 +51,3 @@ const cannotBeHandled = (kind: TypedKind, why: string): ReturnType<typeof badReq
   badRequest(
     `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${why}`,
   );
-
-/** `decodeAs` and then the kind's own defaults: what every object goes through before it is validated or stored. */
-export function decodeResource(
-  scheme: Scheme,
-  declaration: ResourceDeclaration,
-  object: JsonObject,
-  options: { readonly fieldValidation?: FieldValidation; readonly duplicateFields?: readonly string[] } = {},
-): DecodedObject {
-  const decoded = decodeAs(scheme, declaration, object, options);
-  declaration.strategy.applyDefaults?.(object);
-  return decoded;
-}

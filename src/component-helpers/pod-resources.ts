@@ -67,9 +67,9 @@ function aggregate(pod: Pod, list: List, options: PodResourceOptions): ResourceA
   return total;
 }
 
-const podRequestAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
+export const podRequestAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
   aggregate(pod, 'requests', options);
-const podLimitAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
+export const podLimitAmounts = (pod: Pod, options: PodResourceOptions = {}): ResourceAmounts =>
   aggregate(pod, 'limits', options);
 
 /** Amounts as a ResourceList of canonical texts. */
@@ -77,5 +77,3 @@ const resourceListOf = (amounts: ResourceAmounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([name, value]) => [name, formatQuantity(value)]));
 export const podRequests = (pod: Pod, options: PodResourceOptions = {}): Record<string, string> =>
   resourceListOf(podRequestAmounts(pod, options));
-export const podLimits = (pod: Pod, options: PodResourceOptions = {}): Record<string, string> =>
-  resourceListOf(podLimitAmounts(pod, options));

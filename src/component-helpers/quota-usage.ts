@@ -1,6 +1,5 @@
 // What an object costs against a quota, and which quotas it falls under: pure.
 import type {
-  Container,
   PersistentVolumeClaim,
   Pod,
   PodAffinityTerm,
@@ -9,12 +8,12 @@ import type {
 } from '../api/generated/types/core-v1.ts';
 import {
   addQuantities,
-  compareQuantities,
   formatQuantity,
   parseQuantity,
   type Quantity,
   quantityOf,
 } from '../apimachinery/quantity.ts';
+import { podLimitAmounts, podRequestAmounts } from './pod-resources.ts';
 
 export type Usage = ReadonlyMap<string, Quantity>;
 
@@ -29,47 +28,6 @@ export function addUsage(a: Usage, b: Usage): Usage {
   return sum;
 }
 
-type Amounts = Readonly<Record<string, string | number>>;
-const amounts = (container: Container, kind: 'requests' | 'limits'): Map<string, Quantity> =>
-  new Map(
-    Object.entries((container.resources?.[kind] ?? {}) as Amounts).map(([name, text]) => [
-      name,
-      parseQuantity(text),
-    ]),
-  );
-
-/** As upstream's PodRequests: the larger of the sum of the containers and each init container; sidecars count on. */
-function podAmounts(pod: Pod, kind: 'requests' | 'limits'): Map<string, Quantity> {
-  const total = new Map<string, Quantity>();
-  for (const container of pod.spec.containers) {
-    for (const [name, amount] of amounts(container, kind)) add(total, name, amount);
-  }
-  const sidecars = new Map<string, Quantity>();
-  const peak = new Map<string, Quantity>();
-  for (const container of pod.spec.initContainers ?? []) {
-    const own = amounts(container, kind);
-    if (container.restartPolicy === 'Always') {
-      for (const [name, amount] of own) {
-        add(total, name, amount);
-        add(sidecars, name, amount);
-      }
-    }
-    const now = container.restartPolicy === 'Always' ? sidecars : addUsage(sidecars, own);
-    for (const [name, amount] of now) {
-      const highest = peak.get(name);
-      if (highest === undefined || compareQuantities(amount, highest) > 0) peak.set(name, amount);
-    }
-  }
-  for (const [name, amount] of peak) {
-    const so = total.get(name);
-    if (so === undefined || compareQuantities(amount, so) > 0) total.set(name, amount);
-  }
-  for (const [name, text] of Object.entries((pod.spec.overhead ?? {}) as Amounts)) {
-    if (kind === 'requests' || total.has(name)) add(total, name, parseQuantity(text));
-  }
-  return total;
-}
-
 export const isFinished = (pod: Pod): boolean =>
   pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
@@ -80,11 +38,11 @@ export function podUsage(pod: Pod): Usage {
   const usage = new Map<string, Quantity>([['count/pods', one]]);
   if (isFinished(pod)) return usage;
   usage.set('pods', one);
-  for (const [name, amount] of podAmounts(pod, 'requests')) {
+  for (const [name, amount] of podRequestAmounts(pod)) {
     usage.set(`requests.${name}`, amount);
     if (shared.includes(name)) usage.set(name, amount);
   }
-  for (const [name, amount] of podAmounts(pod, 'limits')) {
+  for (const [name, amount] of podLimitAmounts(pod)) {
     if (shared.includes(name)) usage.set(`limits.${name}`, amount);
   }
   return usage;
@@ -163,7 +121,9 @@ const affinityTerms = ({ spec }: Pod): PodAffinityTerm[] =>
 
 const isBestEffort = (pod: Pod): boolean =>
   [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every(
-    (container) => amounts(container, 'requests').size === 0 && amounts(container, 'limits').size === 0,
+    ({ resources }) =>
+      Object.keys(resources?.requests ?? {}).length === 0 &&
+      Object.keys(resources?.limits ?? {}).length === 0,
   );
 
 /** A quota with scopes is for pods that fit all of them. */

@@ -38,6 +38,3 @@ export function parseWindowsPath(path: string): WindowsPath {
   }
   return { drive: 'C', parts };
 }
-
-/** As Windows writes it. */
-export const formatWindowsPath = (parts: readonly string[]): string => `C:\\${parts.join('\\')}`;

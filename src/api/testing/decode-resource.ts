@@ -1,0 +1,14 @@
+// Reads an object as the API server does, for tests of kinds: types and the schema's defaults, then the kind's own.
+import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
+import { type DecodedObject, decodeAs, type FieldValidation } from '../../apimachinery/field-validation.ts';
+
+export function decodeResource(
+  scheme: Scheme,
+  declaration: ResourceDeclaration,
+  object: JsonObject,
+  options: { readonly fieldValidation?: FieldValidation; readonly duplicateFields?: readonly string[] } = {},
+): DecodedObject {
+  const decoded = decodeAs(scheme, declaration, object, options);
+  declaration.strategy.applyDefaults?.(object);
+  return decoded;
+}

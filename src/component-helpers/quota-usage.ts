@@ -71,7 +71,9 @@ export function claimUsage(claim: PersistentVolumeClaim): Usage {
     ['persistentvolumeclaims', one],
   ]);
   const className = claim.spec?.storageClassName;
-  const storage = (claim.spec?.resources?.requests as Readonly<Record<string, string | number>> | undefined)?.['storage'];
+  const storage = (
+    claim.spec?.resources?.requests as Readonly<Record<string, string | number>> | undefined
+  )?.['storage'];
   const prefix = className === undefined ? undefined : `${className}.storageclass.storage.k8s.io`;
   if (prefix !== undefined) usage.set(`${prefix}/persistentvolumeclaims`, one);
   if (storage === undefined) return usage;

@@ -1,6 +1,6 @@
 // Installs the npm packages of the lock file when one is missing or has another version. Plain JavaScript for Node >= 20.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -24,9 +24,12 @@ function isInstalled() {
   });
 }
 
+/** What a link leads to belongs to somebody else: npm would empty it. */
+const isLink = () => lstatSync(`${root}node_modules`, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+
 /** Install scripts are never run: nothing downloads binaries behind npm's back. */
 export function ensureInstalled() {
-  if (isInstalled()) return;
+  if (isInstalled() || isLink()) return;
   console.error('porthole: installing npm packages (npm ci) …');
   const { status } = spawnSync(
     'npm',

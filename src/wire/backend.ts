@@ -116,17 +116,28 @@ export function endToEnd(headers: http.IncomingHttpHeaders): Record<string, stri
   return kept;
 }
 
+/** Opens the request; `answered` ends the wait for the backend's first word. */
+function begin(
+  target: BackendTarget,
+  request: BackendRequest,
+  fail: (error: BackendError) => void,
+): { readonly outgoing: http.ClientRequest; readonly answered: () => void } {
+  const outgoing = open(target, request);
+  const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), connectTimeoutMs);
+  const answered = (): void => clearTimeout(timer);
+  outgoing.on('error', (error) => {
+    answered();
+    fail(new BackendError(error.message, { cause: error }));
+  });
+  return { outgoing, answered };
+}
+
 /** The answer's head at once, its body as it comes. Throws BackendError. */
 export function requestBackend(target: BackendTarget, request: BackendRequest): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    const outgoing = open(target, request);
-    const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), connectTimeoutMs);
-    outgoing.on('error', (error) => {
-      clearTimeout(timer);
-      reject(new BackendError(error.message, { cause: error }));
-    });
+    const { outgoing, answered } = begin(target, request, reject);
     outgoing.on('response', (response) => {
-      clearTimeout(timer);
+      answered();
       const headers = endToEnd(response.headers);
       delete headers['content-length'];
       resolve({ status: response.statusCode ?? 502, headers, body: new StreamBody(response) });
@@ -167,14 +178,9 @@ export type Upgraded =
 /** Asks the backend to switch protocols. Throws BackendError when it can't be reached. */
 export function upgradeBackend(target: BackendTarget, request: BackendRequest): Promise<Upgraded> {
   return new Promise((resolve, reject) => {
-    const outgoing = open(target, request);
-    const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), connectTimeoutMs);
-    outgoing.on('error', (error) => {
-      clearTimeout(timer);
-      reject(new BackendError(error.message, { cause: error }));
-    });
+    const { outgoing, answered } = begin(target, request, reject);
     outgoing.on('response', (response) => {
-      clearTimeout(timer);
+      answered();
       resolve({
         upgraded: false,
         response: {
@@ -185,7 +191,7 @@ export function upgradeBackend(target: BackendTarget, request: BackendRequest): 
       });
     });
     outgoing.on('upgrade', (response, socket, head) => {
-      clearTimeout(timer);
+      answered();
       const lines = [`HTTP/1.1 ${response.statusCode} ${response.statusMessage}`];
       for (let i = 0; i + 1 < response.rawHeaders.length; i += 2)
         lines.push(`${response.rawHeaders[i]}: ${response.rawHeaders[i + 1]}`);

@@ -1,13 +1,14 @@
 // Keeps a claim that is to be deleted until no pod uses it.
 import { persistentvolumeclaims, pods } from '../api/generated/resources.ts';
 import { keyOf } from '../client/cache/object-store.ts';
+import { claimsOf, usesClaim } from '../component-helpers/pod-claims.ts';
 import {
   type Controller,
   defineController,
   index,
   watching,
 } from '../controller-runtime/define-controller.ts';
-import { claimsOf, usesClaim } from './storage/in-use.ts';
+
 import { finalizersDue, writeFinalizers } from './storage/protect.ts';
 
 const finalizer = 'kubernetes.io/pvc-protection';

@@ -15,9 +15,11 @@ import { endpointSliceController } from './endpointslice-controller.ts';
 import { endpointSliceMirroringController } from './endpointslice-mirroring-controller.ts';
 import { garbageCollectorController } from './garbage-collector-controller.ts';
 import { jobController } from './job-controller.ts';
+import { localPathController } from './local-path-controller.ts';
 import { namespaceController } from './namespace-controller.ts';
 import { nodeIpamController } from './node-ipam-controller.ts';
 import { nodeLifecycleController } from './node-lifecycle-controller.ts';
+import { persistentVolumeBinderController } from './persistentvolume-binder-controller.ts';
 import { persistentVolumeProtectionController } from './persistentvolume-protection-controller.ts';
 import { persistentVolumeClaimProtectionController } from './persistentvolumeclaim-protection-controller.ts';
 import { podGarbageCollectorController } from './pod-garbage-collector-controller.ts';
@@ -60,12 +62,14 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     endpointSliceController,
     endpointSliceMirroringController,
     jobController(),
+    localPathController,
     namespaceController,
     nodeIpamController(config),
     nodeLifecycleController({
       monitorGracePeriodMs: config.nodeMonitorGracePeriodMs ?? 40_000,
       startupGracePeriodMs: 60_000,
     }),
+    persistentVolumeBinderController,
     persistentVolumeClaimProtectionController,
     persistentVolumeProtectionController,
     podGarbageCollectorController(config.terminatedPodThreshold),

@@ -18,6 +18,7 @@ import type { Status } from './framework/status.ts';
 import { defaultPlugins } from './plugins/registry.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
 import { schedulePod } from './scheduling-cycle.ts';
+import { watchStorage } from './storage-view.ts';
 
 export const schedulerName = 'default-scheduler';
 /** Scheduling stops for other work of the process after this. */
@@ -57,8 +58,12 @@ function nodeEvents(old: Node, node: Node): ClusterEvent[] {
 /** Starts scheduling; the informers must be started by the caller. */
 export function startScheduler(options: SchedulerOptions): Scheduler {
   const { client, clock, log } = options;
+  const storage = watchStorage(options.informers, clock, () => {
+    queue.moveAllOn('StorageChange');
+    wake();
+  });
   const weighted = [
-    ...defaultPlugins(client),
+    ...defaultPlugins(client, storage),
     ...(options.extraPlugins ?? []).map((plugin) => ({ plugin, weight: 1 })),
   ];
   const framework = new Framework(weighted);
@@ -267,6 +272,7 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
       queue.close();
       removeNodes();
       removePods();
+      storage.stop();
     },
   };
 }

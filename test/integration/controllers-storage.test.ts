@@ -56,3 +56,45 @@ describe('persistentvolumeclaim-protection-controller and persistentvolume-prote
     await until(persistentvolumes, (l) => l.get('v') === undefined, 'the volume is gone');
   });
 });
+
+describe('persistentvolume-binder-controller', () => {
+  it('binds a claim to the smallest volume, and leaves the volume released after it', async (t) => {
+    const { client, until } = await startCluster(t);
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    const makeVolume = (name: string, storage: string): Promise<unknown> =>
+      client.create(persistentvolumes, {
+        metadata: { name },
+        spec: {
+          capacity: { storage },
+          accessModes: ['ReadWriteOnce'],
+          storageClassName: 'by-hand',
+          hostPath: { path: `/srv/${name}` },
+        },
+      });
+    await client.create(persistentvolumeclaims, {
+      metadata: { name: 'c', namespace },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'by-hand',
+        resources: { requests: { storage: '1Gi' } },
+      },
+    });
+    await makeVolume('large', '9Gi');
+    const first = await until(
+      persistentvolumeclaims,
+      (l) => l.get('c', namespace)?.status?.phase === 'Bound' && l.get('c', namespace),
+      'the claim is bound',
+    );
+    assert.equal(first.spec?.volumeName, 'large');
+    assert.deepEqual(first.status?.capacity, { storage: '9Gi' });
+    assert.equal(first.metadata.annotations?.['pv.kubernetes.io/bind-completed'], 'yes');
+    const volume = await until(
+      persistentvolumes,
+      (l) => l.get('large')?.status?.phase === 'Bound' && l.get('large'),
+      'the volume is bound',
+    );
+    assert.equal(volume.spec?.claimRef?.uid, first.metadata.uid);
+    await client.delete(persistentvolumeclaims, { name: 'c', namespace });
+    await until(persistentvolumes, (l) => l.get('large')?.status?.phase === 'Released', 'it is released');
+  });
+});

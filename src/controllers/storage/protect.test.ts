@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
-import { claimsOf, usesClaim } from './in-use.ts';
+import { claimsOf, usesClaim } from '../../component-helpers/pod-claims.ts';
 import { finalizersDue } from './protect.ts';
 
 const f = 'kubernetes.io/pvc-protection';

@@ -17,6 +17,8 @@ export type ClusterEvent =
   | 'AssignedPodAdd'
   | 'AssignedPodDelete'
   | 'UnscheduledPodUpdate'
+  /** Of a claim, a volume or a storage class. */
+  | 'StorageChange'
   | 'ForceActivate';
 
 export interface PreFilterResult {

@@ -14,8 +14,9 @@ import { podTopologySpread } from './pod-topology-spread.ts';
 import { prioritySort } from './priority-sort.ts';
 import { schedulingGates } from './scheduling-gates.ts';
 import { taintToleration } from './taint-toleration.ts';
+import { type StorageView, volumeBinding } from './volume-binding.ts';
 
-export function defaultPlugins(client: Client): readonly WeightedPlugin[] {
+export function defaultPlugins(client: Client, storage: StorageView): readonly WeightedPlugin[] {
   return [
     { plugin: schedulingGates, weight: 0 },
     { plugin: prioritySort, weight: 0 },
@@ -25,6 +26,7 @@ export function defaultPlugins(client: Client): readonly WeightedPlugin[] {
     { plugin: nodeAffinity, weight: 2 },
     { plugin: nodePorts, weight: 0 },
     { plugin: nodeResourcesFit, weight: 1 },
+    { plugin: volumeBinding(client, storage), weight: 0 },
     { plugin: podTopologySpread, weight: 2 },
     { plugin: interPodAffinity, weight: 2 },
     { plugin: nodeResourcesBalancedAllocation, weight: 1 },

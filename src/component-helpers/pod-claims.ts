@@ -1,5 +1,5 @@
-// Which claims a pod uses: what keeps a claim that is to be deleted.
-import type { Pod } from '../../api/generated/types/core-v1.ts';
+// Which claims a pod uses.
+import type { Pod } from '../api/generated/types/core-v1.ts';
 
 /** Names of the claims, those of generic ephemeral volumes too. */
 export function claimsOf(pod: Pod): string[] {

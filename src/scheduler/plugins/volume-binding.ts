@@ -1,0 +1,103 @@
+// VolumeBinding: a pod waits for its claims; bound volumes choose its nodes; claims that wait for it learn its node.
+import { persistentvolumeclaims } from '../../api/generated/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types/core-v1.ts';
+import type { StorageClass } from '../../api/generated/types/storage-v1.ts';
+import type { Client } from '../../client/client.ts';
+import { claimsOf } from '../../component-helpers/pod-claims.ts';
+import { classOf, findVolume, isReachable } from '../../component-helpers/volume-match.ts';
+import { stateKey } from '../framework/cycle-state.ts';
+import type { Plugin } from '../framework/plugin.ts';
+import { failure, skip, unresolvable } from '../framework/status.ts';
+
+/** What the plugin knows of storage, and a way to wait for it. */
+export interface StorageView {
+  claim(name: string, namespace: string): PersistentVolumeClaim | undefined;
+  volume(name: string): PersistentVolume | undefined;
+  volumes(): readonly PersistentVolume[];
+  storageClass(name: string): StorageClass | undefined;
+  /** Resolves with true when `isDone` says so after a change, with false when it took too long. */
+  until(isDone: () => boolean): Promise<boolean>;
+}
+
+const selectedNode = 'volume.kubernetes.io/selected-node';
+
+interface Claims {
+  readonly bound: readonly PersistentVolumeClaim[];
+  /** They get a volume on the node that the pod gets. */
+  readonly delayed: readonly PersistentVolumeClaim[];
+}
+const key = stateKey<Claims>('VolumeBinding');
+
+const isBound = (claim: PersistentVolumeClaim | undefined): boolean =>
+  (claim?.spec?.volumeName ?? '') !== '' &&
+  claim?.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined;
+
+/** The claims of a pod, or why it must wait. */
+function claimsOfPod(pod: Pod, view: StorageView): Claims | string {
+  const bound: PersistentVolumeClaim[] = [];
+  const delayed: PersistentVolumeClaim[] = [];
+  let immediate = false;
+  for (const name of claimsOf(pod)) {
+    const claim = view.claim(name, pod.metadata.namespace ?? '');
+    if (claim === undefined) return `persistentvolumeclaim ${JSON.stringify(name)} not found`;
+    if (claim.status?.phase === 'Lost')
+      return `persistentvolumeclaim ${JSON.stringify(name)} bound to non-existent persistentvolume ${JSON.stringify(claim.spec?.volumeName ?? '')}`;
+    if (claim.metadata.deletionTimestamp !== undefined)
+      return `persistentvolumeclaim ${JSON.stringify(name)} is being deleted`;
+    if (isBound(claim)) bound.push(claim);
+    else if (
+      (claim.spec?.volumeName ?? '') === '' &&
+      view.storageClass(classOf(claim))?.volumeBindingMode === 'WaitForFirstConsumer'
+    )
+      delayed.push(claim);
+    else immediate = true;
+  }
+  return immediate ? 'pod has unbound immediate PersistentVolumeClaims' : { bound, delayed };
+}
+
+export function volumeBinding(client: Client, view: StorageView): Plugin {
+  return {
+    name: 'VolumeBinding',
+    requeueOn: ['StorageChange', 'NodeAdd', 'NodeLabelUpdate'],
+    preFilter: (state, pod) => {
+      if (claimsOf(pod).length === 0) return { status: skip };
+      const claims = claimsOfPod(pod, view);
+      if (typeof claims === 'string') return { status: unresolvable(claims) };
+      state.write(key, claims);
+      return undefined;
+    },
+    filter: (state, _pod, { node }) => {
+      const { bound = [], delayed = [] } = state.read(key) ?? {};
+      for (const claim of bound) {
+        const volume = view.volume(claim.spec?.volumeName ?? '');
+        if (volume === undefined)
+          return unresolvable('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)');
+        if (!isReachable(volume, node))
+          return unresolvable("node(s) didn't match PersistentVolume's node affinity");
+      }
+      for (const claim of delayed) {
+        const provisioner = view.storageClass(classOf(claim))?.provisioner;
+        const isStatic = provisioner === undefined || provisioner === 'kubernetes.io/no-provisioner';
+        if (isStatic && findVolume(claim, view.volumes(), node) === undefined)
+          return unresolvable("node(s) didn't find available persistent volumes to bind");
+      }
+      return undefined;
+    },
+    preBind: async (state, _pod, node) => {
+      const { delayed = [] } = state.read(key) ?? {};
+      const now = (claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined =>
+        view.claim(claim.metadata.name, claim.metadata.namespace ?? '');
+      if (delayed.length === 0) return undefined;
+      try {
+        for (const { metadata } of delayed) {
+          const body = { metadata: { annotations: { [selectedNode]: node } } };
+          await client.patch(persistentvolumeclaims, metadata, { type: 'merge', body });
+        }
+      } catch (cause) {
+        return failure(`binding volumes: ${cause instanceof Error ? cause.message : String(cause)}`);
+      }
+      const isDone = await view.until(() => delayed.every((claim) => isBound(now(claim))));
+      return isDone ? undefined : unresolvable('binding volumes: timed out waiting for the condition');
+    },
+  };
+}

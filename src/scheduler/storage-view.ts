@@ -1,0 +1,53 @@
+// What the scheduler knows of claims, volumes and storage classes, from the shared informers.
+import { persistentvolumeclaims, persistentvolumes, storageclasses } from '../api/generated/resources.ts';
+import type { Clock } from '../base/clock.ts';
+import type { InformerFactory } from '../client/cache/informer.ts';
+import type { StorageView } from './plugins/volume-binding.ts';
+
+/** Upstream's bindTimeoutSeconds. */
+const bindTimeoutMs = 600_000;
+
+export interface WatchedStorage extends StorageView {
+  stop(): void;
+}
+
+/** `changed` is called after each change of any of them. */
+export function watchStorage(informers: InformerFactory, clock: Clock, changed: () => void): WatchedStorage {
+  const claims = informers.informer(persistentvolumeclaims);
+  const volumes = informers.informer(persistentvolumes);
+  const classes = informers.informer(storageclasses);
+  const waiting = new Set<() => void>();
+  const notify = (): void => {
+    for (const check of [...waiting]) check();
+    changed();
+  };
+  const handler = { added: notify, updated: notify, deleted: notify };
+  const removes = [claims.addHandler(handler), volumes.addHandler(handler), classes.addHandler(handler)];
+  let stopped = false;
+  return {
+    claim: (name, namespace) => claims.lister.get(name, namespace),
+    volume: (name) => volumes.lister.get(name),
+    volumes: () => volumes.lister.list(),
+    storageClass: (name) => classes.lister.get(name),
+    until: (isDone) =>
+      new Promise((resolve) => {
+        const end = (result: boolean): void => {
+          waiting.delete(check);
+          cancel();
+          resolve(result);
+        };
+        const check = (): void => {
+          if (isDone()) end(true);
+          else if (stopped) end(false);
+        };
+        const cancel = clock.timer(bindTimeoutMs, () => end(false));
+        waiting.add(check);
+        check();
+      }),
+    stop() {
+      stopped = true;
+      for (const remove of removes) remove();
+      for (const check of [...waiting]) check();
+    },
+  };
+}

@@ -2,10 +2,10 @@
 import { certificatesigningrequests } from '../api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../api/generated/types/certificates-v1.ts';
 import { rfc3339 } from '../base/clock.ts';
+import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 import { parseCertificateRequest, signCertificateRequest } from '../crypto/certificate-requests.ts';
 import type { KeyPair } from '../crypto/certificates.ts';
 import { certificateFacts } from '../crypto/subject.ts';
-import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 import { hasCondition, isIssued } from './certificates/request-state.ts';
 import { isOwnSigner, validityOf, verdictOf } from './certificates/signer-rules.ts';
 

@@ -1,5 +1,5 @@
 // Mirrors Endpoints that somebody keeps by hand into endpoint slices: what proxies and DNS read.
-import { endpointslices, endpoints, services } from '../api/generated/resources.ts';
+import { endpoints, endpointslices, services } from '../api/generated/resources.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import {
   type Controller,

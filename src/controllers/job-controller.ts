@@ -12,6 +12,7 @@ import {
   type ControllerContext,
   defineController,
 } from '../controller-runtime/define-controller.ts';
+import { failureAnnotations, hasIndexLimit, retryAt } from './job/index-failures.ts';
 import {
   countPods,
   deadlineAt,
@@ -23,7 +24,6 @@ import {
   podChanges,
   statusCounts,
 } from './job/job-plan.ts';
-import { failureAnnotations, hasIndexLimit, retryAt } from './job/index-failures.ts';
 import { finishedAt, isIndexed, isTracked, jobPodTemplate, trackingFinalizer } from './job/job-pod.ts';
 import { claim } from './workload/claim.ts';
 import { findCondition, withCondition } from './workload/conditions.ts';

@@ -1,7 +1,7 @@
 // Endpoints kept by hand become slices, through the real API server.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { endpointslices, endpoints, namespaces, services } from '../../src/api/generated/resources.ts';
+import { endpoints, endpointslices, namespaces, services } from '../../src/api/generated/resources.ts';
 import { startCluster } from './controllers-cluster.ts';
 
 const namespace = 'byhand';

@@ -4,6 +4,7 @@ import type { Pod, Service } from '../../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
+import { endpointHostname, isHeadless, podIPs, podPort, shouldBeInEndpoints } from './service-pods.ts';
 import {
   addressKey,
   type EndpointGroup,
@@ -13,7 +14,6 @@ import {
   groupOf,
   type SliceChanges,
 } from './slice-changes.ts';
-import { endpointHostname, isHeadless, podIPs, podPort, shouldBeInEndpoints } from './service-pods.ts';
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';

@@ -7,10 +7,24 @@ import { unclassified } from './patch-error.ts';
 const identity = (item: Json, mergeKey: string): Json | undefined =>
   mergeKey === '' ? item : isJsonObject(item) ? own(item, mergeKey) : undefined;
 
-const indexOf = (list: readonly Json[], item: Json, mergeKey: string): number => {
-  const id = identity(item, mergeKey);
-  return list.findIndex((other) => jsonEqual(identity(other, mergeKey), id));
-};
+/** Equal values have equal texts. */
+export function textOf(value: Json | undefined): string {
+  if (value === undefined) return '';
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(textOf).join(',')}]`;
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${textOf(own(value, name))}`).join(',')}}`;
+}
+
+/** Where each element of a list is: a list of a body may have tens of thousands. */
+function positions(list: readonly Json[], mergeKey: string): (item: Json) => number {
+  const at = new Map<string, number>();
+  list.forEach((item, i) => {
+    const text = textOf(identity(item, mergeKey));
+    if (!at.has(text)) at.set(text, i);
+  });
+  return (item) => at.get(textOf(identity(item, mergeKey))) ?? -1;
+}
 
 /** Upstream's normalizeElementOrder over the two parts of `merged`. */
 export function inOrder(
@@ -21,33 +35,25 @@ export function inOrder(
 ): Json[] {
   const patched: Json[] = [];
   const serverOnly: Json[] = [];
-  for (const item of merged) (indexOf(patchOrder, item, mergeKey) >= 0 ? patched : serverOnly).push(item);
-  return weave(
-    sortedBy(serverOnly, serverOrder, mergeKey),
-    sortedBy(patched, patchOrder, mergeKey),
-    serverOrder,
-    mergeKey,
-  );
+  const inPatch = positions(patchOrder, mergeKey);
+  const onServer = positions(serverOrder, mergeKey);
+  for (const item of merged) (inPatch(item) >= 0 ? patched : serverOnly).push(item);
+  return weave(sortedBy(serverOnly, onServer), sortedBy(patched, inPatch), onServer);
 }
 
-const sortedBy = (items: readonly Json[], order: readonly Json[], mergeKey: string): Json[] =>
+const sortedBy = (items: readonly Json[], position: (item: Json) => number): Json[] =>
   items
-    .map((item) => ({ item, at: indexOf(order, item, mergeKey) }))
+    .map((item) => ({ item, at: position(item) }))
     .sort((a, b) => a.at - b.at)
     .map(({ item }) => item);
 
-function weave(
-  left: readonly Json[],
-  right: readonly Json[],
-  serverOrder: readonly Json[],
-  mergeKey: string,
-): Json[] {
+function weave(left: readonly Json[], right: readonly Json[], onServer: (item: Json) => number): Json[] {
   const result: Json[] = [];
   let i = 0;
   let j = 0;
   while (i < left.length && j < right.length) {
-    const l = indexOf(serverOrder, left[i]!, mergeKey);
-    const r = indexOf(serverOrder, right[j]!, mergeKey);
+    const l = onServer(left[i]!);
+    const r = onServer(right[j]!);
     result.push(l >= 0 && r >= 0 && l < r ? left[i++]! : right[j++]!);
   }
   return [...result, ...left.slice(i), ...right.slice(j)];

@@ -206,3 +206,11 @@ test('a patch of nothing changes nothing, and applying a patch twice changes not
     assert.deepEqual(apply(apply(live, patch), patch), apply(live, patch));
   }
 });
+
+test('lists of tens of thousands are merged and ordered in one pass', () => {
+  const names = Array.from({ length: 40_000 }, (_, i) => ({ name: `c${i}`, image: 'x' }));
+  const live = pod({ spec: { containers: [{ name: 'c', image: 'i' }] } }, { spec: { containers: names } });
+  const patch = { '$setElementOrder/containers': names.map(({ name }) => ({ name })), containers: names };
+  const again = pod(live, { spec: patch }) as { spec: { containers: Json[] } };
+  assert.equal(again.spec.containers.length, 40_001);
+});

@@ -2,8 +2,8 @@
 // $deleteFromPrimitiveList and $setElementOrder. Follows upstream's strategicpatch step by step.
 import type { Json, JsonObject, SchemaSource } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
-import { assertFollows, inOrder } from './element-order.ts';
-import { isJsonObject, jsonEqual, own, put } from './own-property.ts';
+import { assertFollows, inOrder, textOf } from './element-order.ts';
+import { isJsonObject, own, put } from './own-property.ts';
 import { assertShallow, unclassified, unprocessable } from './patch-error.ts';
 import type { PatchMeta, PatchSchema } from './patch-schema.ts';
 import { patchMetaOf, patchSchemaOf } from './patch-schema.ts';
@@ -70,19 +70,26 @@ function mergeList(original: readonly Json[], patch: readonly Json[], meta: Patc
   if (meta.strategy !== 'merge') return [...patch];
   if (original.length === 0 && patch.length === 0) return [];
   if (!ofMaps([...original, ...patch])) {
-    const merged: Json[] = [];
-    for (const item of [...original, ...patch]) if (!merged.includes(item)) merged.push(item);
-    return inOrder(merged, patch, original, '');
+    return inOrder([...new Set([...original, ...patch])], patch, original, '');
   }
   const { mergeKey, schema } = meta;
   if (mergeKey === '') throw unclassified(`cannot merge lists without merge key for ${schema.name}`);
   const { base, additions } = specialElements(original as JsonObject[], patch as JsonObject[], mergeKey);
   const merged: JsonObject[] = [...base];
+  const positions = new Map<string, number>();
+  if (additions.length > 0)
+    base.forEach((item, i) => {
+      const text = textOf(keyOf(item, mergeKey));
+      if (!positions.has(text)) positions.set(text, i);
+    });
   for (const item of additions) {
-    const id = keyOf(item, mergeKey);
-    const at = merged.findIndex((other) => jsonEqual(keyOf(other, mergeKey), id));
-    if (at >= 0) merged[at] = mergeMap(merged[at]!, item, schema);
-    else merged.push(taken(item) as JsonObject);
+    const text = textOf(keyOf(item, mergeKey));
+    const at = positions.get(text);
+    if (at !== undefined) merged[at] = mergeMap(merged[at]!, item, schema);
+    else {
+      positions.set(text, merged.length);
+      merged.push(taken(item) as JsonObject);
+    }
   }
   return inOrder(merged, additions, base, mergeKey);
 }
@@ -93,20 +100,20 @@ function specialElements(
   patch: readonly JsonObject[],
   mergeKey: string,
 ): { base: JsonObject[]; additions: JsonObject[] } {
-  let base = [...original];
+  const deleted = new Set<string>();
   const additions: JsonObject[] = [];
   let replace = false;
   for (const item of patch) {
     const kind = own(item, directive);
     if (kind === undefined) additions.push(item);
-    else if (kind === 'delete') {
-      const id = keyOf(item, mergeKey);
-      base = base.filter((other) => !jsonEqual(keyOf(other, mergeKey), id));
-    } else if (kind === 'replace') replace = true;
+    else if (kind === 'delete') deleted.add(textOf(keyOf(item, mergeKey)));
+    else if (kind === 'replace') replace = true;
     else if (kind === 'merge') throw unclassified('merging lists cannot yet be specified in the patch');
     else throw unclassified(`unknown patch type: ${String(kind)} in map: ${goMap(item)}`);
   }
-  return replace ? { base: additions, additions: [] } : { base, additions };
+  if (replace) return { base: additions, additions: [] };
+  if (deleted.size === 0) return { base: [...original], additions };
+  return { base: original.filter((item) => !deleted.has(textOf(keyOf(item, mergeKey)))), additions };
 }
 
 function keyOf(item: JsonObject, mergeKey: string): Json {
@@ -129,22 +136,24 @@ function retainOnly(result: JsonObject, patch: Map<string, Json | undefined>): v
   if (!patch.delete(retainKeys)) return;
   const bad = badRequest('invalid patch format of retainKeys');
   if (!Array.isArray(keys)) throw bad;
+  const kept = new Set(keys);
   for (const [key, value] of patch) {
     if (value === null || key.startsWith(deletePrefix) || key.startsWith(orderPrefix)) continue;
-    if (!keys.includes(key)) throw bad;
+    if (!kept.has(key)) throw bad;
   }
-  for (const key of Object.keys(result)) if (!keys.includes(key)) delete result[key];
+  for (const key of Object.keys(result)) if (!kept.has(key)) delete result[key];
 }
 
 function deleteFrom(result: JsonObject, key: string, items: Json | undefined): void {
   const current = own(result, key);
   if (!Array.isArray(items)) throw badRequest('invalid patch format of primitive list');
-  if (Array.isArray(current))
-    put(
-      result,
-      key,
-      current.filter((item) => !items.includes(item)),
-    );
+  if (!Array.isArray(current)) return;
+  const unwanted = new Set(items);
+  put(
+    result,
+    key,
+    current.filter((item) => !unwanted.has(item)),
+  );
 }
 
 /** Merges the list that a `$setElementOrder` names and puts it in that order. */

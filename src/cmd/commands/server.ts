@@ -1,5 +1,6 @@
 // porthole server: a control plane alone, in the foreground.
 
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
@@ -95,7 +96,10 @@ async function serve(flags: Flags): Promise<void> {
         clusterDomain: flags.clusterDomain,
       }),
       schedulerComponent(),
-      controllersComponent({ clusterCidrs: [flags.clusterCidr] }),
+      controllersComponent({
+        clusterCidrs: [flags.clusterCidr],
+        volumesDir: resolve(flags.dataDir, 'volumes'),
+      }),
       ...podRouter(flags),
     ].filter((component) => !flags.disable.includes(component.name)),
     disabledAdmission: flags.disableAdmissionPlugins,

@@ -9,6 +9,7 @@ import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { schedulerName, startScheduler } from '../../scheduler/scheduler.ts';
 import type { DnsListener } from '../../wire/dns-sockets.ts';
 import type { ServerComponent } from './compose-server.ts';
+import { ensureDefaultStorageClass } from './default-storage-class.ts';
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -16,7 +17,11 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-export function controllersComponent(options: { readonly clusterCidrs: readonly string[] }): ServerComponent {
+export function controllersComponent(options: {
+  readonly clusterCidrs: readonly string[];
+  /** Where nodes keep the directories of the default storage class; there is no such class without it. */
+  readonly volumesDir?: string;
+}): ServerComponent {
   return {
     name: 'controllers',
     async start({ clientFor, clock, random, log, informers, rootCaPem, authority, signal }) {
@@ -25,6 +30,8 @@ export function controllersComponent(options: { readonly clusterCidrs: readonly 
         { rootCA: rootCaPem, authority, clusterCIDRs: options.clusterCidrs },
       );
       await running.ready;
+      if (options.volumesDir !== undefined)
+        await ensureDefaultStorageClass(clientFor(loopbackUser), options.volumesDir);
       return { done: running.done };
     },
   };

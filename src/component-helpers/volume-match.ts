@@ -1,7 +1,7 @@
 // Which volume a claim gets. Pure.
 import type { PersistentVolume, PersistentVolumeClaim } from '../api/generated/types/core-v1.ts';
 import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts';
-import { compareQuantities, parseQuantity, zeroQuantity, type Quantity } from '../apimachinery/quantity.ts';
+import { compareQuantities, parseQuantity, type Quantity, zeroQuantity } from '../apimachinery/quantity.ts';
 import { matchesNodeSelectorTerm, type NodeIdentity } from './node-affinity.ts';
 
 const betaClass = 'volume.beta.kubernetes.io/storage-class';

@@ -20,6 +20,12 @@ export function scratch(): string {
   return mkdtempSync(fileURLToPath(new URL('../../.cache-bench-', import.meta.url)));
 }
 
+/** Node as a process that ends with this one, however this one ends. */
+const withUs = (args: readonly string[]): [string, string[]] => [
+  'setpriv',
+  ['--pdeathsig', 'KILL', process.execPath, ...args],
+];
+
 export interface BenchServer {
   /** With the administrator's client certificate. */
   readonly target: Target;
@@ -79,7 +85,7 @@ export async function startBenchServer(options: BenchServerOptions = {}): Promis
     ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`]
     : [];
   const started = performance.now();
-  const child = spawn(process.execPath, [...profile, bundle, ...args, '--log-level', 'silent'], {
+  const child = spawn(...withUs([...profile, bundle, ...args, '--log-level', 'silent']), {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const kubeconfig = join(directory, 'admin.kubeconfig');
@@ -124,14 +130,13 @@ export async function startFloorServer(beside: BenchServer, answer: Buffer): Pro
   writeFileSync(answerFile, answer);
   const pki = join(beside.directory, 'pki');
   const child = spawn(
-    process.execPath,
-    [
+    ...withUs([
       fileURLToPath(new URL('floor-server.ts', import.meta.url)),
       join(pki, 'apiserver.crt'),
       join(pki, 'apiserver.key'),
       answerFile,
       join(beside.directory, 'floor-log'),
-    ],
+    ]),
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const line = await new Promise<string>((resolve) =>

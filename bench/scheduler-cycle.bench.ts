@@ -6,13 +6,14 @@ import { Framework } from '../src/scheduler/framework/framework.ts';
 import { defaultPlugins } from '../src/scheduler/plugins/registry.ts';
 import { schedulePod } from '../src/scheduler/scheduling-cycle.ts';
 import { makeNode, makePod } from '../src/scheduler/testing/builders.ts';
+import { noStorage } from '../src/scheduler/testing/no-storage.ts';
 import type { Bench } from './bench.ts';
 
 function podsPerSecond(nodes: number, pods: number): number {
   const cache = new SchedulerCache();
   for (let i = 0; i < nodes; i++)
     cache.setNode(makeNode(`node-${i}`, { cpu: '4', memory: '32Gi', labels: { zone: `z${i % 3}` } }));
-  const framework = new Framework(defaultPlugins({} as Client));
+  const framework = new Framework(defaultPlugins({} as Client, noStorage));
   const queue = Array.from({ length: pods }, (_, i) => makePod(`pod-${i}`, { cpu: '100m', memory: '500Mi' }));
   let startAt = 0;
   const from = performance.now();

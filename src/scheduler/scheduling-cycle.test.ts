@@ -9,18 +9,11 @@ import { Framework } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
 import { snapshotOf } from './framework/snapshot.ts';
 import { defaultPlugins } from './plugins/registry.ts';
-import type { StorageView } from './plugins/volume-binding.ts';
 import { feasibleNodesToFind, schedulePod } from './scheduling-cycle.ts';
 import { makeNode, makePod, nodeWith } from './testing/builders.ts';
+import { noStorage } from './testing/no-storage.ts';
 
 const random: Random = { uint: () => 1, fraction: () => 0.5, uuid: () => 'u' };
-const noStorage: StorageView = {
-  claim: () => undefined,
-  volume: () => undefined,
-  volumes: () => [],
-  storageClass: () => undefined,
-  until: async () => true,
-};
 const framework = new Framework(defaultPlugins({} as Client, noStorage));
 
 function place(pod: Pod, nodes: readonly NodeInfo[]): string {

@@ -68,3 +68,28 @@ test('a patch whose result has another type is told as a fault of the patch', as
     /^Invalid value: .*json: cannot unmarshal number into Go struct field/,
   );
 });
+
+test('a resize changes amounts and never the quality of service', async () => {
+  const pods = '/api/v1/namespaces/w/pods';
+  const container = { name: 'c', image: 'i', resources: { requests: { cpu: '1' } } };
+  for (const [name, resources] of [
+    ['some', container.resources],
+    ['none', {}],
+  ] as const)
+    await server.request('POST', pods, {
+      metadata: { name },
+      spec: { containers: [{ ...container, resources }] },
+    });
+  const resize = (name: string): ReturnType<TestServer['request']> =>
+    server.request(
+      'PATCH',
+      `${pods}/${name}/resize`,
+      { spec: { containers: [{ name: 'c', resources: { requests: { cpu: '2' } } }] } },
+      { headers: { 'content-type': 'application/strategic-merge-patch+json' } },
+    );
+  assert.equal((await resize('some')).status, 200);
+  assert.match(
+    String(message(await resize('none'))),
+    /Pod QOS Class may not change as a result of resizing$/,
+  );
+});

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import { num, obj, objs, semanticEqual, spec, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { podQosClass } from './pod-qos.ts';
 import { validatePodSpec } from './validate-pod-spec.ts';
 
 const validatePod = (pod: JsonObject): Errors => validatePodSpec(spec(pod), 'spec');
@@ -154,6 +155,9 @@ function resizeUpdate(pod: JsonObject, old: JsonObject): Errors {
   const errors = validatePod(pod);
   if (!semanticEqual(withoutAmounts(spec(pod)), withoutAmounts(spec(old))))
     errors.push(forbidden('spec', 'only cpu and memory resources are mutable'));
+  const qos = podQosClass(pod);
+  if (qos !== podQosClass(old))
+    errors.push(invalid('spec', qos, 'Pod QOS Class may not change as a result of resizing'));
   return errors;
 }
 function onlyFixed(resources: JsonObject): JsonObject {

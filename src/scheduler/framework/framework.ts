@@ -122,7 +122,16 @@ export class Framework {
     return undefined;
   }
 
+  /** A plugin that throws has failed, like one that answers so. */
   async runBind(state: CycleState, pod: Pod, node: string): Promise<Result> {
+    try {
+      return await this.#bind(state, pod, node);
+    } catch (error) {
+      return { code: 'Error', reasons: [error instanceof Error ? error.message : String(error)] };
+    }
+  }
+
+  async #bind(state: CycleState, pod: Pod, node: string): Promise<Result> {
     for (const plugin of having(this.plugins, 'preBind')) {
       const status = await plugin.preBind(state, pod, node);
       if (status) return { ...status, plugin: plugin.name };

@@ -3,6 +3,7 @@ import { createServer as createHttp1Server, type ServerResponse } from 'node:htt
 import {
   constants,
   createServer as createHttp2Server,
+  type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
@@ -53,6 +54,16 @@ const limits = {
   resetRate: 100,
 } as const;
 
+/** How often within `idleMs` connections are looked at. */
+const sweepsUntilIdle = 4;
+
+interface SessionUse {
+  /** Streams under way. */
+  open: number;
+  /** Looks since the last stream began at which none was under way. */
+  idleSweeps: number;
+}
+
 const broken: HttpResponse = {
   status: 500,
   headers: { 'content-type': 'text/plain; charset=utf-8' },
@@ -62,7 +73,7 @@ const broken: HttpResponse = {
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const onError = options.onError ?? (() => {});
   const streams = new Set<() => void>();
-  const sessions = new Set<ServerHttp2Session>();
+  const sessions = new Map<ServerHttp2Session, SessionUse>();
   const sockets = new Set<Socket>();
   const upgraded = new Set<object>();
   let active = 0;
@@ -153,18 +164,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   http2.on('session', (session) => {
     if (pendingSocket) sessionSockets.set(session, pendingSocket);
     pendingSocket = undefined;
-    sessions.add(session);
     session.once('close', () => void sessions.delete(session));
     session.on('error', () => {});
     session.on('frameError', () => {});
-    let open = 0;
-    session.on('stream', (stream) => {
-      open++;
-      stream.once('close', () => open--);
-    });
-    session.setTimeout(options.idleMs ?? limits.idleMs, () => {
-      if (open === 0) session.close();
-    });
+    const use: SessionUse = { open: 0, idleSweeps: 0 };
+    sessions.set(session, use);
+    session.on('stream', (stream, headers) => serveStream(stream as ServerHttp2Stream, headers, use));
     try {
       session.setLocalWindowSize(4 * limits.windowBytes);
     } catch (error) {
@@ -172,8 +177,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     }
   });
   http2.on('sessionError', () => {});
-  http2.on('stream', (anyStream, headers) => {
-    const stream = anyStream as ServerHttp2Stream;
+  // A timeout of the session would be moved at every frame; this costs nothing while there is traffic.
+  const sweep = setInterval(
+    () => {
+      for (const [session, use] of sessions)
+        if (use.open === 0 && ++use.idleSweeps > sweepsUntilIdle) session.close();
+    },
+    (options.idleMs ?? limits.idleMs) / sweepsUntilIdle,
+  );
+  sweep.unref();
+  const serveStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, use: SessionUse): void => {
     stream.on('error', () => {});
     if (headers[':method'] === 'CONNECT') {
       stream.respond({ ':status': 501 }, { endStream: true });
@@ -181,12 +194,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     }
     const request = new Http2Request(stream, headers);
     started();
+    use.open++;
+    use.idleSweeps = 0;
     // A body that nobody reads must not hold the connection's window: as Go's server, the stream is let go.
     if (!stream.endAfterHeaders)
       stream.once('finish', () => {
         if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
       });
-    stream.once('close', finished);
+    stream.once('close', () => {
+      use.open--;
+      finished();
+    });
     void answer(request).then((response) => {
       try {
         respondHttp2(stream, request, response, onPull);
@@ -195,7 +213,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
       }
     });
-  });
+  };
 
   const track = (socket: Socket): void => {
     sockets.add(socket);
@@ -246,7 +264,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       closing = true;
       listener.close();
       for (const end of [...streams]) end();
-      for (const session of sessions) session.close();
+      clearInterval(sweep);
+      for (const session of sessions.keys()) session.close();
       http1.closeIdleConnections();
       if (active > 0) {
         await new Promise<void>((resolve) => {
@@ -257,7 +276,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           };
         });
       }
-      for (const session of [...sessions]) session.destroy();
+      for (const session of [...sessions.keys()]) session.destroy();
       for (const socket of [...sockets]) socket.destroy();
       http1.close();
       http2.close();

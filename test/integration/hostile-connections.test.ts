@@ -7,6 +7,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { admin, startTestServer, type TestServer } from '../../src/apiserver/testing/test-server.ts';
 import { type TestServing, testServing } from '../../src/apiserver/testing/test-serving.ts';
+import { createHttpServer } from '../../src/wire/http-server.ts';
 
 let serving: TestServing;
 let server: TestServer;
@@ -352,4 +353,38 @@ test('more lists at once than there is room for are told to come again', async (
   );
   assert.equal((await gate.request('GET', '/api/v1/pods', undefined, { user })).status, 200);
   await gate.close();
+});
+
+test('a connection that asks nothing is let go, one with a request under way is kept', async (t) => {
+  let answer = (): void => {};
+  const asked = Promise.withResolvers<void>();
+  const quiet = createHttpServer({
+    tls: serving,
+    idleMs: 40,
+    handler: async () => {
+      const waiting = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      asked.resolve();
+      await waiting;
+      return { status: 200, headers: {}, body: undefined };
+    },
+  });
+  t.after(() => quiet.close(0));
+  const { port } = await quiet.listen(0, '127.0.0.1');
+  const connected = (): ClientHttp2Session =>
+    connectHttp2(`https://127.0.0.1:${port}`, { ca: serving.caPem });
+  const busy = connected();
+  const stream = busy.request({ ':path': '/' });
+  await asked.promise;
+  const idle = connected();
+  await new Promise((resolve) => idle.once('close', resolve));
+  assert.equal(busy.closed, false);
+  const answered = new Promise((resolve) =>
+    stream.once('response', (headers) => resolve(headers[':status'])),
+  );
+  answer();
+  assert.equal(await answered, 200);
+  stream.resume();
+  await new Promise((resolve) => busy.once('close', resolve));
 });

@@ -102,7 +102,7 @@ export class WatchBody implements PullBody {
       frames.push(frame);
       size += frame.length;
     }
-    return frames === undefined ? first : Buffer.concat(frames, size);
+    return frames === undefined ? first : joined(frames, size);
   }
 
   #take(): Buffer | undefined {
@@ -137,7 +137,7 @@ export class WatchBody implements PullBody {
   #next(): Buffer | undefined {
     const { initial, format } = this.#options;
     if (this.#initialAt < initial.length)
-      return this.#once((first) => storedFrame(format, 'ADDED', initial[this.#initialAt++]!.value, first));
+      return storedFrame(format, 'ADDED', initial[this.#initialAt++]!.value, this.#isFirst());
     if (this.#initialEnd !== undefined) {
       const revision = this.#initialEnd;
       this.#initialEnd = undefined;
@@ -148,10 +148,11 @@ export class WatchBody implements PullBody {
     return this.#bookmark();
   }
 
-  #once(make: (first: boolean) => Buffer): Buffer {
-    const frame = make(this.#first);
+  /** True once: the first frame of a table carries the columns. */
+  #isFirst(): boolean {
+    const first = this.#first;
     this.#first = false;
-    return frame;
+    return first;
   }
 
   #bookmark(): Buffer | undefined {
@@ -181,19 +182,31 @@ export class WatchBody implements PullBody {
   #frameOf(event: CacheEvent): Buffer | undefined {
     const { matches, format } = this.#options;
     const { object, previous } = event;
-    const send = (type: 'ADDED' | 'MODIFIED' | 'DELETED', value: Buffer): Buffer =>
-      this.#once((first) => eventFrame(format, event, type, value, first));
-    if (matches === undefined) return send(event.type, object.value);
+    if (matches === undefined) return this.#send(event, event.type);
     const before = previous !== undefined && matches(previous.index);
     if (event.type === 'DELETED')
-      return (previous ? before : matches(object.index)) ? send('DELETED', object.value) : undefined;
+      return (previous ? before : matches(object.index)) ? this.#send(event, 'DELETED') : undefined;
     const after = matches(object.index);
-    if (after) return send(before ? 'MODIFIED' : 'ADDED', object.value);
+    if (after) return this.#send(event, before ? 'MODIFIED' : 'ADDED');
     if (!before) return undefined;
-    return this.#once((first) =>
-      storedFrame(format, 'DELETED', withRevision(previous!.value, event.revision), first),
-    );
+    return storedFrame(format, 'DELETED', withRevision(previous!.value, event.revision), this.#isFirst());
   }
+
+  #send(event: CacheEvent, type: CacheEvent['type']): Buffer {
+    return eventFrame(this.#options.format, event, type, event.object.value, this.#isFirst());
+  }
+}
+
+let lastJoined: { readonly frames: readonly Buffer[]; readonly bytes: Buffer } | undefined;
+
+/** Watchers that were woken together take the same frames: they share the bytes of them all, too. */
+function joined(frames: readonly Buffer[], size: number): Buffer {
+  const known = lastJoined;
+  if (known?.frames.length === frames.length && frames.every((frame, i) => frame === known.frames[i]))
+    return known.bytes;
+  const bytes = Buffer.concat(frames, size);
+  lastJoined = { frames, bytes };
+  return bytes;
 }
 
 export function errorFrame(format: FrameFormat, error: unknown): Buffer {

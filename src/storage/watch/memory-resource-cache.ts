@@ -25,6 +25,7 @@ import type {
   ResourceCache,
   WatchCursor,
 } from './resource-cache.ts';
+import { WakeRounds } from './wake-rounds.ts';
 import { RingCursor } from './watch-cursor.ts';
 
 /** What all caches of one store share. */
@@ -52,6 +53,7 @@ export class MemoryResourceCache implements ResourceCache {
   readonly #inverted = new Map<string, Map<string, Map<Key, CachedObject>>>();
   readonly #ring: EventRing;
   readonly #cursors = new Set<RingCursor>();
+  readonly #rounds = new WakeRounds(this.#cursors, setImmediate);
   readonly #pending = new Map<Key, PendingWrite[]>();
   #indexOf: IndexOf | undefined;
   readonly #indexer = (): IndexOf => {
@@ -90,7 +92,7 @@ export class MemoryResourceCache implements ResourceCache {
   }
 
   wake(): void {
-    for (const cursor of [...this.#cursors]) cursor.wake();
+    this.#rounds.wake();
   }
 
   #place(object: CachedObject): void {

@@ -9,7 +9,7 @@ import { createClient } from '../create-client.ts';
 import type { Transport } from '../transport.ts';
 import type { InformerFactory } from './informer.ts';
 import { createInformerFactory } from './informer-factory.ts';
-import { deepFreeze } from './shared-informer.ts';
+import { deepFreeze, dropManagedFields } from './shared-informer.ts';
 
 /** Time that jumps: every sleep is over at once, and is remembered. */
 function jumpingClock(): Clock & { slept: number[] } {
@@ -196,5 +196,27 @@ describe('createInformerFactory', () => {
     assert.throws(() => {
       informer.lister.get('a', 'n')!.metadata.name = 'b';
     }, TypeError);
+  });
+
+  it('trims objects before anyone sees them, listed and watched ones', async (t) => {
+    const owned = (name: string, version: string): ConfigMap => ({
+      ...map(name, version),
+      metadata: { ...map(name, version).metadata, managedFields: [{ manager: 'kubectl' }] },
+    });
+    const { transport, done } = scripted([
+      { expect: isList, body: list('1', owned('a', '1')) },
+      { expect: watchFrom('1'), body: event('ADDED', owned('b', '2')) },
+      { expect: watchFrom('2'), body: '', last: true },
+    ]);
+    const factory = createInformerFactory(
+      { client: createClient(transport), clock: jumpingClock(), random, log: silentLogger },
+      { trim: dropManagedFields, freeze: deepFreeze },
+    );
+    t.after(() => factory.stop());
+    const seen: ConfigMap[] = [];
+    factory.informer(configmaps).addHandler({ added: (object) => seen.push(object) });
+    factory.start();
+    await done;
+    assert.equal(JSON.stringify(seen), JSON.stringify([map('a', '1'), map('b', '2')]));
   });
 });

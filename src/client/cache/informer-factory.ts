@@ -2,11 +2,13 @@
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import type { Informer, InformerFactory } from './informer.ts';
 import { type ReflectorDeps, type ReflectorScope, reflect } from './reflector.ts';
-import { type Freeze, SharedInformer } from './shared-informer.ts';
+import { type Freeze, SharedInformer, type Trim } from './shared-informer.ts';
 
 export interface InformerFactoryOptions {
   /** Called with every object before handlers see it; tests pass `deepFreeze`. */
   readonly freeze?: Freeze;
+  /** Called with every object as it comes, before anyone sees it: takes out what no handler reads (client-go's SetTransform). */
+  readonly trim?: Trim;
 }
 
 interface Running {
@@ -34,7 +36,7 @@ export function createInformerFactory(
       ]);
       let entry = running.get(id);
       if (entry === undefined) {
-        const informer = new SharedInformer<unknown>(resource, deps.log, options.freeze);
+        const informer = new SharedInformer<unknown>(resource, deps.log, options);
         entry = { informer, scope, done: undefined };
         running.set(id, entry);
       }

@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { InformerFactory } from '../../client/cache/informer.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
+import { dropManagedFields } from '../../client/cache/shared-informer.ts';
 import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
@@ -180,12 +181,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   );
 
   const ending = new AbortController();
-  const informers = createInformerFactory({
-    client: controlPlane.clientFor(loopbackUser),
-    clock,
-    random,
-    log,
-  });
+  const informers = createInformerFactory(
+    { client: controlPlane.clientFor(loopbackUser), clock, random, log },
+    { trim: dropManagedFields },
+  );
   const context: ComponentContext = {
     clientFor: controlPlane.clientFor,
     informers,

@@ -50,8 +50,10 @@ function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): vo
   };
   port.on('message', (message: ToWriter) => {
     try {
-      if (message.type === 'batch') database.write(message);
-      else if (message.type === 'compact') {
+      if (message.type === 'batch') {
+        database.write(message);
+        release(message.values);
+      } else if (message.type === 'compact') {
         // The first piece at once, so that a floor that was promised holds after a restart.
         compactTo = Math.max(compactTo, message.upTo);
         if (database.compactSome(compactTo)) compactLater();
@@ -65,6 +67,11 @@ function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): vo
       fail(message.id, error);
     }
   });
+}
+
+/** At once: this thread allocates so little that its collector would let megabytes of written batches lie. */
+function release(bytes: Uint8Array): void {
+  (bytes.buffer as ArrayBuffer).transfer(0);
 }
 
 function sendRows<R extends LoadedRow | HistoryRow>(

@@ -4,7 +4,7 @@ export type WindowsPath =
   | { readonly drive: 'C'; readonly parts: readonly string[] }
   | { readonly error: string };
 
-const reservedNames = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
+const reservedNames = /^(con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3])(\.|$)/i;
 
 /**
  * `C:\etc\foo`, `C:/scratch`, `/cache` and `cache` all name a file below C:\. `.` and `..` are resolved and never leave it.

@@ -13,6 +13,7 @@ import type { PlanSource } from '../apimachinery/plan.ts';
 import { createPlans } from '../apimachinery/schema-plan.ts';
 import { strategyOf } from './meta/strategy.ts';
 import { behaviours } from './registry.ts';
+import { isReturnedOnDelete } from './returned-on-delete.ts';
 import data from './schema/resources.json' with { type: 'json' };
 import { schemaSource, typeOfKind } from './schema-source.ts';
 
@@ -69,7 +70,10 @@ function declare(resource: ResourceData, behaviour: KindBehaviour, plans: PlanSo
       kind: kindOf(resource, s.responseKind),
       verbs: s.verbs,
     })),
-    strategy: strategyOf(behaviour, type, plans, hasStatus),
+    strategy: {
+      ...strategyOf(behaviour, type, plans, hasStatus),
+      returnDeletedObject: isReturnedOnDelete(group, resource.resource),
+    },
     virtual: behaviour.virtual ?? false,
     hasStatus,
     hasGeneration: behaviour.hasGeneration ?? false,

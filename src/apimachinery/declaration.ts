@@ -46,6 +46,8 @@ export interface Strategy {
   validateUpdate?(object: JsonObject, old: JsonObject, context: StrategyContext): readonly FieldError[];
   /** Texts of `Warning:` headers. */
   warnings?(object: JsonObject, old: JsonObject | undefined): readonly string[];
+  /** True when a create may bring its status (a node that registers). Default: it is reset. */
+  readonly keepsStatusOnCreate?: boolean;
   /** True when a PUT to a missing name creates it (Lease, Endpoints, Event …). */
   readonly allowCreateOnUpdate?: boolean;
   /** False when an update must carry a resourceVersion. Default true. */

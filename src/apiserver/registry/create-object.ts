@@ -81,7 +81,7 @@ async function createOnce(
   if (admission) await store.deps.admission.admit(admission);
   let admitted = admission?.object ?? object;
   fillMeta(store, ensureMeta(admitted), context.now);
-  if (declaration.hasStatus) delete admitted['status'];
+  if (declaration.hasStatus && !declaration.strategy.keepsStatusOnCreate) delete admitted['status'];
   declaration.strategy.prepareForCreate?.(admitted, context);
   if (options.fieldManager !== '' && fields)
     admitted = fields.update({

@@ -54,5 +54,9 @@ function applyDefaults(node: JsonObject): void {
 export const node: KindBehaviour = {
   row,
   selectableFields: (o) => ({ 'spec.unschedulable': String(bool(spec(o)['unschedulable'])) }),
-  strategy: { applyDefaults, validate: (o) => validateTaints(spec(o)['taints'], 'spec.taints') },
+  strategy: {
+    applyDefaults,
+    validate: (o) => validateTaints(spec(o)['taints'], 'spec.taints'),
+    keepsStatusOnCreate: true,
+  },
 };

@@ -7,6 +7,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 // @ts-expect-error: plain JavaScript of the launcher
 import { ensureBundle } from '../../bin/bundle.mjs';
+// @ts-expect-error: plain JavaScript of the launcher
+import { nodeEnvironment, nodeFlags } from '../../bin/pinned-node.mjs';
 import type { Client } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { type Kubeconfig, loadKubeconfig } from '../../src/client/kubeconfig.ts';
@@ -85,8 +87,9 @@ export async function startBenchServer(options: BenchServerOptions = {}): Promis
     ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`]
     : [];
   const started = performance.now();
-  const child = spawn(...withUs([...profile, bundle, ...args, '--log-level', 'silent']), {
+  const child = spawn(...withUs([...nodeFlags, ...profile, bundle, ...args, '--log-level', 'silent']), {
     stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...nodeEnvironment, ...process.env },
   });
   const kubeconfig = join(directory, 'admin.kubeconfig');
   const read = (): Promise<Kubeconfig> => loadKubeconfig(kubeconfig, async (path) => readFileSync(path));

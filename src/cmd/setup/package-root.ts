@@ -17,5 +17,5 @@ export function entryFile(bundled: string, source: string): string {
   return `${packageRoot()}${isBundled() ? `dist/${bundled}.mjs` : source}`;
 }
 
-/** Arguments for the pinned Node that run this command line again, in another process. */
-export const selfArguments = (): string[] => [entryFile('porthole', 'src/cmd/main.ts')];
+/** Arguments for the pinned Node that run this command line again, in another process; with the launcher's flags. */
+export const selfArguments = (): string[] => [...process.execArgv, entryFile('porthole', 'src/cmd/main.ts')];

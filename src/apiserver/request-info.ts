@@ -36,11 +36,15 @@ export const pathOf = (url: string): string => {
   return at < 0 ? url : url.slice(0, at);
 };
 
+/** Most paths: no segment needs decoding, or could be refused. */
+const plainPath = /^(?:\/[A-Za-z0-9_:-][A-Za-z0-9_:.-]*)+$/;
+
 /**
  * Decodes one segment at a time, so that an encoded slash can't become a separator. What may follow a `proxy`
  * segment belongs to somebody else and is not judged.
  */
 function decodeSegments(path: string): string[] {
+  if (plainPath.test(path)) return path.slice(1).split('/');
   const parts = path.replace(/^\/+|\/+$/g, '').split('/');
   if (parts.length === 1 && parts[0] === '') return [];
   const decoded: string[] = [];

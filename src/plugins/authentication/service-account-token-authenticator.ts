@@ -1,7 +1,8 @@
 // Bound service account tokens: signature, issuer and audience, then whether what they are bound to still exists.
 import { nodes, pods, secrets, serviceaccounts } from '../../api/generated/resources.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
-import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
+import type { TokenAuthenticator } from '../../apiserver/authentication/token-authenticator.ts';
+import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type JwtClaims, unverifiedClaims, type VerificationKey, verifyJwt } from '../../crypto/jwt.ts';
@@ -30,8 +31,8 @@ interface Identity {
   readonly secret?: Bound;
   readonly node?: Bound;
   readonly audiences: readonly string[];
-  readonly id: string;
   readonly expiresAtMs: number;
+  readonly user: UserInfo;
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -60,14 +61,34 @@ function identityOf(claims: JwtClaims): Identity | string {
     if (object === undefined) return `the bound ${kind} has no name or uid`;
     bound[kind] = object;
   }
+  const { namespace } = own;
   return {
-    namespace: own.namespace,
+    namespace,
     serviceaccount,
     ...bound,
     audiences: audiences.filter((a): a is string => typeof a === 'string'),
-    id: typeof claims.jti === 'string' ? claims.jti : '',
     expiresAtMs: Number(claims.exp) * 1000,
+    user: {
+      name: claims.sub,
+      uid: serviceaccount.uid,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+      extra: extraOf(claims.jti, bound.node, bound.pod),
+    },
   };
+}
+
+/** What else a token says of its holder, with upstream's keys. */
+function extraOf(id: unknown, node: Bound | undefined, pod: Bound | undefined): Record<string, string[]> {
+  const extra: Record<string, string[]> = {};
+  const say = (key: string, value: string | undefined): void => {
+    if (value !== undefined && value !== '') extra[`authentication.kubernetes.io/${key}`] = [value];
+  };
+  say('credential-id', typeof id === 'string' && id !== '' ? `JTI=${id}` : undefined);
+  say('node-name', node?.name);
+  say('node-uid', node?.uid);
+  say('pod-name', pod?.name);
+  say('pod-uid', pod?.uid);
+  return extra;
 }
 
 interface Meta {
@@ -119,25 +140,6 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
     return undefined;
   };
 
-  const userOf = (identity: Identity): Extract<TokenVerdict, { user: unknown }>['user'] => {
-    const extra: Record<string, string[]> = {};
-    const say = (key: string, value: string | undefined): void => {
-      if (value !== undefined && value !== '') extra[`authentication.kubernetes.io/${key}`] = [value];
-    };
-    say('credential-id', identity.id === '' ? undefined : `JTI=${identity.id}`);
-    say('node-name', identity.node?.name);
-    say('node-uid', identity.node?.uid);
-    say('pod-name', identity.pod?.name);
-    say('pod-uid', identity.pod?.uid);
-    const { namespace, serviceaccount } = identity;
-    return {
-      name: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
-      uid: serviceaccount.uid,
-      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
-      extra,
-    };
-  };
-
   return {
     authenticateToken(token, audiences) {
       if (!remembered.has(token) && unverifiedClaims(token)?.iss !== deps.issuer) return undefined;
@@ -150,7 +152,7 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
         };
       }
       const gone = liveness(identity);
-      return gone === undefined ? { user: userOf(identity), audiences: shared } : { refused: gone };
+      return gone === undefined ? { user: identity.user, audiences: shared } : { refused: gone };
     },
   };
 }

@@ -14,7 +14,7 @@ export function pinnedNode() {
   return path;
 }
 
-/** A young generation of 12 MB instead of 48: what a burst of requests leaves there stays resident for good. */
+/** A young generation of 8 MB instead of 64: what a burst of requests leaves there stays resident until the next collection. */
 export const nodeFlags = ['--max-semi-space-size=4'];
 
 /** The C library would give each thread an arena of its own, and memory freed in one is of no use to the others. */

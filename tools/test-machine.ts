@@ -1,20 +1,31 @@
 // What e2e tests need on this machine, installed by the set-up of the tests.
-
 import { ensureKubectl, ensureOldKubectl } from '../src/cmd/setup/kubectl.ts';
 import { portholeCache } from '../src/cmd/setup/locations.ts';
 import {
   ensureSystemPackages,
   linuxNodePackages,
+  type SystemPackage,
   windowsNodePackages,
 } from '../src/cmd/setup/system-packages.ts';
 import { linuxProcesses } from '../src/os/linux/processes-linux.ts';
 import { prepareWindowsTests } from '../test/harness/windows-test-images.ts';
 
+/** What only tests use. */
+const testPackages: readonly SystemPackage[] = [
+  {
+    name: 'containernetworking-plugins',
+    provides: '/usr/lib/cni/bridge',
+    why: 'the kubelet is also tested with a network that is not ours',
+  },
+  { name: 'socat', provides: 'socat', why: 'a terminal for kubectl exec -it' },
+];
+
 const say = (text: string): void => console.log(`   ${text} …`);
 
 /** Throws with the next step when something can't be installed. */
 export async function prepareTestMachine(): Promise<void> {
-  await ensureSystemPackages(linuxProcesses, [...linuxNodePackages, ...windowsNodePackages], say);
+  const packages = [...linuxNodePackages, ...windowsNodePackages, ...testPackages];
+  await ensureSystemPackages(linuxProcesses, packages, say);
   await ensureKubectl(linuxProcesses, portholeCache(), say);
   await ensureOldKubectl(linuxProcesses, portholeCache(), say);
   await prepareWindowsTests(say);

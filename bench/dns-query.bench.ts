@@ -34,7 +34,7 @@ export const bench: Bench = {
             (informer) => informer.resource.resource === resource.resource,
           ) as unknown as Informer<T>,
       },
-      upstreams: [],
+      upstreams: () => [],
       clock: systemClock,
       random: systemRandom,
       log: silentLogger,

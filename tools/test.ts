@@ -1,4 +1,4 @@
-// npm test [-- words]: unit, integration and e2e tests; the last line says how many passed, failed, were skipped.
+// npm test [-- words]: all groups of tests; the last line says how many passed, failed, were skipped.
 import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { box } from '../test/harness/box.ts';
@@ -17,9 +17,12 @@ const { values, positionals } = parseArgs({
   },
 });
 if (values.help) {
-  console.log('npm test [-- [--group unit|integration|repo|e2e]… [--name <pattern>] [-v] [words of paths…]]');
+  console.log(
+    'npm test [-- [--group unit|repo|integration|security|faults|e2e]… [--name <pattern>] [-v] [words of paths…]]',
+  );
   process.exit(0);
 }
+/** Files that end in `.e2e.ts` run one after the other, each in a namespace box on a prepared machine. */
 const groups = {
   unit: { globs: ['src/**/*.test.ts', 'tools/**/*.test.ts'], timeoutMs: 60_000 },
   repo: { globs: ['test/repo/**/*.test.ts'], timeoutMs: 120_000 },
@@ -27,6 +30,8 @@ const groups = {
     globs: ['test/integration/**/*.test.ts', 'test/conformance/**/*.test.ts'],
     timeoutMs: 120_000,
   },
+  security: { globs: ['test/security/**/*.test.ts', 'test/security/**/*.e2e.ts'], timeoutMs: 600_000 },
+  faults: { globs: ['test/faults/**/*.test.ts', 'test/faults/**/*.e2e.ts'], timeoutMs: 600_000 },
   e2e: { globs: ['test/e2e/**/*.e2e.ts'], timeoutMs: 600_000 },
 } as const;
 const chosen = (Object.keys(groups) as (keyof typeof groups)[]).filter(
@@ -40,6 +45,22 @@ const add = (more: Totals): void => {
   totals.failed += more.failed;
   totals.skipped += more.skipped;
 };
+
+type RunOptions = Omit<Parameters<typeof runFiles>[0], 'files' | 'concurrency'>;
+
+async function runBoxed(files: readonly string[], options: RunOptions): Promise<void> {
+  if (files.length === 0) return;
+  await removeLeftoversOfDeadRuns();
+  await prepareTestMachine();
+  const list = scratchListOf(process.pid);
+  const env = { [scratchListVariable]: list };
+  for (const file of files) {
+    add(await runFiles({ ...options, files: [file], concurrency: 1, prefix: box(), env }));
+    for (const folder of await removeLeftovers(list))
+      console.log(`left behind by ${file}, removed: ${folder}`);
+  }
+}
+
 const started = performance.now();
 for (const name of chosen) {
   const group = groups[name];
@@ -50,19 +71,11 @@ for (const name of chosen) {
   if (files.length === 0) continue;
   const from = performance.now();
   console.log(`\n== ${name}: ${files.length} files`);
-  const common = { timeoutMs: group.timeoutMs, verbose: values.verbose, namePatterns: values.name ?? [] };
-  if (name !== 'e2e') add(await runFiles({ ...common, files, concurrency: 2 }));
-  else {
-    await removeLeftoversOfDeadRuns();
-    await prepareTestMachine();
-    const list = scratchListOf(process.pid);
-    const env = { [scratchListVariable]: list };
-    for (const file of files) {
-      add(await runFiles({ ...common, files: [file], concurrency: 1, prefix: box(), env }));
-      for (const folder of await removeLeftovers(list))
-        console.log(`left behind by ${file}, removed: ${folder}`);
-    }
-  }
+  const options = { timeoutMs: group.timeoutMs, verbose: values.verbose, namePatterns: values.name ?? [] };
+  const isBoxed = (file: string): boolean => file.endsWith('.e2e.ts');
+  const free = files.filter((file) => !isBoxed(file));
+  if (free.length > 0) add(await runFiles({ ...options, files: free, concurrency: 2 }));
+  await runBoxed(files.filter(isBoxed), options);
   console.log(`== ${name}: ${((performance.now() - from) / 1000).toFixed(1)} s`);
 }
 console.log(`\n${((performance.now() - started) / 1000).toFixed(0)} s`);

@@ -4,6 +4,7 @@ import type {
   GroupVersionKind,
   ResourceDeclaration,
   Scheme,
+  Strategy,
   TypeSchema,
 } from '../apimachinery/declaration.ts';
 import { ageOf } from '../apimachinery/human-duration.ts';
@@ -12,6 +13,7 @@ import type { KindBehaviour } from '../apimachinery/kind-behaviour.ts';
 import type { PlanSource } from '../apimachinery/plan.ts';
 import { createPlans } from '../apimachinery/schema-plan.ts';
 import { strategyOf } from './meta/strategy.ts';
+import { notEnforcedWarnings } from './not-enforced.ts';
 import { behaviours } from './registry.ts';
 import { isReturnedOnDelete } from './returned-on-delete.ts';
 import data from './schema/resources.json' with { type: 'json' };
@@ -70,10 +72,13 @@ function declare(resource: ResourceData, behaviour: KindBehaviour, plans: PlanSo
       kind: kindOf(resource, s.responseKind),
       verbs: s.verbs,
     })),
-    strategy: {
-      ...strategyOf(behaviour, type, plans, hasStatus),
-      returnDeletedObject: isReturnedOnDelete(group, resource.resource),
-    },
+    strategy: withWarnings(
+      {
+        ...strategyOf(behaviour, type, plans, hasStatus),
+        returnDeletedObject: isReturnedOnDelete(group, resource.resource),
+      },
+      notEnforcedWarnings(group, resource.resource),
+    ),
     virtual: behaviour.virtual ?? false,
     hasStatus,
     hasGeneration: behaviour.hasGeneration ?? false,
@@ -88,6 +93,15 @@ function declare(resource: ResourceData, behaviour: KindBehaviour, plans: PlanSo
       ...(resource.scope === 'Namespaced' ? ['metadata.namespace'] : []),
       ...names,
     ],
+  };
+}
+
+/** The strategy with what is said of its kind beside its own warnings. */
+function withWarnings(strategy: Strategy, more: ReturnType<typeof notEnforcedWarnings>): Strategy {
+  if (more === undefined) return strategy;
+  return {
+    ...strategy,
+    warnings: (object, old) => [...(strategy.warnings?.(object, old) ?? []), ...more(object)],
   };
 }
 

@@ -4,7 +4,8 @@ import { canonicalizeQuantity as quantityText } from './quantity.ts';
 import { DecodeError } from './schema-errors.ts';
 
 export function canonicalQuantity(value: Json): string {
-  if (typeof value !== 'string' && typeof value !== 'number') throw new DecodeError(quantityFormat);
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint')
+    throw new DecodeError(quantityFormat);
   const text = String(value).trim();
   if (/^(0|[1-9][0-9]{0,14})(m?)$/.test(text) && !text.endsWith('m')) return simpleInteger(text);
   try {

@@ -42,6 +42,8 @@ export interface Strategy {
   applyDefaults?(object: JsonObject): void;
   prepareForCreate?(object: JsonObject, context: StrategyContext): void;
   prepareForUpdate?(object: JsonObject, old: JsonObject, context: StrategyContext): void;
+  /** Subresources besides `status` whose writes metadata.generation does not count. */
+  readonly uncountedSubresources?: readonly string[];
   validate?(object: JsonObject): readonly FieldError[];
   validateUpdate?(object: JsonObject, old: JsonObject, context: StrategyContext): readonly FieldError[];
   /** Texts of `Warning:` headers. */

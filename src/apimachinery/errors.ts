@@ -32,7 +32,11 @@ export interface Status {
 export class StatusError extends Error {
   readonly status: Status;
   constructor(code: number, reason: string, message: string, details?: StatusDetails) {
+    // An answer, not a fault: nobody reads where it was made, and a stack costs more than the rest of a 404.
+    const frames = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
     super(message);
+    Error.stackTraceLimit = frames;
     this.name = 'StatusError';
     this.status = {
       kind: 'Status',
@@ -128,8 +132,6 @@ export const unsupportedMediaType = (accepted: readonly string[]): StatusError =
   );
 export const tooLargeBody = (limit: number): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${limit}`);
-export const tooManyRequests = (message: string, retryAfterSeconds: number): StatusError =>
-  new StatusError(429, 'TooManyRequests', message, { retryAfterSeconds });
 export const serviceUnavailable = (message: string): StatusError =>
   new StatusError(503, 'ServiceUnavailable', message);
 export const internalError = (cause: unknown): StatusError => {

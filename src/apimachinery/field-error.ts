@@ -20,9 +20,23 @@ export interface FieldError {
   readonly message: string;
 }
 
+/** A value is told to people; beyond this it is an attack, and one fault's text would be as long as the body. */
+const maxShown = 8 * 1024;
+/** Thousands of faults may tell of the same list: it is written out once. */
+const shown = new WeakMap<object, string>();
+
 /** As Go's `%#v`-like rendering in upstream's field.Error: strings quoted, objects as JSON. */
 function show(value: unknown): string {
-  return value === undefined ? 'null' : JSON.stringify(value);
+  if (value === undefined) return 'null';
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > maxShown ? `${value.slice(0, maxShown)}…` : value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const known = shown.get(value);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(value);
+  const bounded = text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+  shown.set(value, bounded);
+  return bounded;
 }
 
 const error = (type: FieldErrorType, field: string, message: string): FieldError => ({

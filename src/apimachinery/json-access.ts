@@ -19,7 +19,9 @@ export const objs = (value: Json | undefined): JsonObject[] =>
 export const strs = (value: Json | undefined): string[] =>
   Array.isArray(value) ? value.filter((v) => typeof v === 'string') : [];
 export const str = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
-export const num = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
+/** An int64 beyond 2^53 is rounded: it is compared here, and never written. */
+export const num = (value: Json | undefined): number =>
+  typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : 0;
 export const bool = (value: Json | undefined): boolean => value === true;
 
 export const meta = (object: JsonObject): JsonObject => obj(object['metadata']);

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from './declaration.ts';
 import type { PlanNode, PlanSource, ScalarType, StructPlan } from './plan.ts';
 import { cannotUnmarshal, DecodeError, goValueName } from './schema-errors.ts';
 import { goTypeName } from './schema-plan.ts';
+import { isInt64 } from './serializer/json-numbers.ts';
 
 export interface DecodeResult {
   /** Paths of the fields that the type does not have, `spec.containers[0].foo`, in the order they came. */
@@ -191,13 +192,13 @@ function decodeScalar(scalar: ScalarType, value: Json, walk: Walk, node: PlanNod
       if (typeof value !== 'boolean') throw mismatch(node, value, walk);
       return value;
     case 'float64':
+      if (typeof value === 'bigint') return Number(value);
       if (typeof value !== 'number') throw mismatch(node, value, walk);
       return value;
     default: {
-      if (typeof value !== 'number') throw mismatch(node, value, walk);
-      const fits =
-        scalar === 'int32' ? value >= -2147483648 && value <= 2147483647 : Number.isSafeInteger(value);
-      if (!Number.isInteger(value) || !fits)
+      if (typeof value !== 'number' && typeof value !== 'bigint') throw mismatch(node, value, walk);
+      const fits = scalar === 'int32' ? value >= -2147483648 && value <= 2147483647 : isInt64(value);
+      if (!fits || (typeof value === 'number' && !Number.isInteger(value)))
         throw cannotUnmarshal(goValueName(value, true), walk.struct, walk.path, scalar);
       return value;
     }

@@ -9,14 +9,19 @@ export class DecodeError extends Error {
   }
 }
 
+/** Whole numbers are never written with an exponent. */
+const digitsOf = (value: unknown): string =>
+  Number.isInteger(value) ? BigInt(value as number).toString() : String(value);
+
 /** How Go's encoding/json names a JSON value in its errors. */
 export function goValueName(value: Json | undefined, withNumber = false): string {
   if (Array.isArray(value)) return 'array';
   switch (typeof value) {
     case 'string':
       return 'string';
+    case 'bigint':
     case 'number':
-      return withNumber ? `number ${value}` : 'number';
+      return withNumber ? `number ${digitsOf(value)}` : 'number';
     case 'boolean':
       return 'bool';
     default:

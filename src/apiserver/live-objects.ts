@@ -12,6 +12,11 @@ export interface LiveObjects {
       readonly field?: { readonly name: string; readonly value: string };
     },
   ): readonly T[];
+  /** How many a namespace holds, whatever the version; undefined when it is not served. Nothing is parsed. */
+  count(
+    resource: { readonly group: string; readonly resource: string },
+    namespace: string,
+  ): number | undefined;
   /** Differs from an earlier answer when an object of the resource was written since. */
   version(resource: ResourceRef): number;
 }

@@ -3,6 +3,9 @@ import type { UserInfo } from './authentication/authenticator.ts';
 import type { ApiRequest } from './http.ts';
 import { pathOf, type RequestInfo, requestInfo } from './request-info.ts';
 
+/** What is smaller is done in a few milliseconds, whatever is done with it. */
+export const heavyBytes: number = 64 * 1024;
+
 export class RequestContext {
   readonly request: ApiRequest;
   /** Set by the request-info filter. */
@@ -12,6 +15,10 @@ export class RequestContext {
   auditId = '';
   /** Texts of `Warning:` headers, each once. */
   readonly warnings: string[] = [];
+  /** What admission has to say to the audit log of this request. */
+  readonly auditAnnotations: Map<string, string> = new Map();
+  /** Its body or its object is large: each step of it waits for a turn, so that others are served between two. */
+  heavy = false;
   #query: URLSearchParams | undefined;
   constructor(request: ApiRequest) {
     this.request = request;
@@ -22,6 +29,12 @@ export class RequestContext {
       this.#query = new URLSearchParams(at < 0 ? '' : this.request.url.slice(at + 1));
     }
     return this.#query;
+  }
+  /** The whole body. A large one makes the request a heavy one. */
+  async readBody(limit: number): Promise<Buffer> {
+    const body = await this.request.readBody(limit);
+    if (body.length > heavyBytes) this.heavy = true;
+    return body;
   }
   readInfo(): void {
     this.info = requestInfo(this.request.method, pathOf(this.request.url), () => this.query);

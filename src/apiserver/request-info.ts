@@ -1,4 +1,6 @@
 // Reads from the path and method what is asked for: upstream's RequestInfo.
+import { exactFieldValue, parseFieldSelector } from '../apimachinery/field-selector.ts';
+import { queryBoolean } from './query.ts';
 
 export interface RequestInfo {
   readonly isResource: boolean;
@@ -93,9 +95,6 @@ const nonResource = (path: string, method: string): RequestInfo => ({
   parts: [],
 });
 
-const truthy = (value: string | null): boolean =>
-  value !== null && !['false', '0', 'f', 'F', 'FALSE', 'False'].includes(value);
-
 /** Throws PathError. `query` is looked at only for collections. */
 export function requestInfo(method: string, rawPath: string, query: () => URLSearchParams): RequestInfo {
   const segments = decodeSegments(rawPath);
@@ -126,12 +125,9 @@ export function requestInfo(method: string, rawPath: string, query: () => URLSea
   if (oldWatch) verb = 'watch';
   else if (name === '') {
     if (verb === 'get') {
-      verb = truthy(query().get('watch')) ? 'watch' : 'list';
+      verb = queryBoolean(query(), 'watch') === true ? 'watch' : 'list';
       named = nameInFieldSelector(query().get('fieldSelector'));
-    } else if (verb === 'delete') {
-      verb = 'deletecollection';
-      named = nameInFieldSelector(query().get('fieldSelector'));
-    }
+    } else if (verb === 'delete') verb = 'deletecollection';
   }
   return {
     isResource: true,
@@ -148,10 +144,17 @@ export function requestInfo(method: string, rawPath: string, query: () => URLSea
   };
 }
 
-/** Authorization may be by name for a list of one: `fieldSelector=metadata.name=x`. */
+/**
+ * Authorization may be by name for a list of one: `fieldSelector=metadata.name=x`. Read by the parser that the
+ * endpoint uses, so that both see the same name.
+ */
 function nameInFieldSelector(selector: string | null): string {
   if (selector === null) return '';
-  const found = /(?:^|,)metadata\.name==?([^,=!]+)(?:,|$)/.exec(selector);
-  const name = found?.[1] ?? '';
+  let name = '';
+  try {
+    name = exactFieldValue(parseFieldSelector(selector), 'metadata.name') ?? '';
+  } catch {
+    // The endpoint refuses it with the parser's words.
+  }
   return /^[^/%]+$/.test(name) && name !== '.' && name !== '..' ? name : '';
 }

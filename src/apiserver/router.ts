@@ -44,23 +44,26 @@ export function routeResource(
     return notFoundPage();
   }
   if (!scopeFits(declaration, context)) throw missingRoute();
+  if (info.verb === 'watch' && context.request.method !== 'GET') throw methodNotAllowed();
   const handler = deps.rest.get(restKey(info.group, info.resource, info.subresource));
   const request: EndpointRequest = { context, declaration, store: deps.store(declaration), deps };
   if (info.subresource !== '') return routeSubresource(request, handler);
-  const own = handler && serveRest(request, handler);
-  if (own) return own;
   const named = info.parts.length > 0;
   const byItem =
     info.verb === 'get' || info.verb === 'update' || info.verb === 'patch' || info.verb === 'delete';
   if ((byItem !== named && info.verb !== 'watch') || !declaration.verbs.includes(info.verb))
     throw methodNotAllowed();
-  return endpoints[info.verb]!(request);
+  const own = handler && serveRest(request, handler);
+  return own ?? endpoints[info.verb]!(request);
 }
 
 /** A namespaced kind is named inside a namespace, except when all namespaces are listed; another kind never is. */
 function scopeFits(declaration: ResourceDeclaration, { info }: RequestContext): boolean {
-  if (!declaration.namespaced)
-    return info.namespace === '' || (declaration.resource === 'namespaces' && info.resource === 'namespaces');
+  // The path of a namespace itself is in that namespace; `/namespaces/a/namespaces/b` is nowhere.
+  if (!declaration.namespaced) {
+    const itself = declaration.resource === 'namespaces' && info.parts[0] === info.namespace;
+    return info.namespace === '' || itself;
+  }
   if (info.namespace !== '') return true;
   return info.parts.length === 0 && (info.verb === 'list' || info.verb === 'watch' || declaration.virtual);
 }
@@ -72,11 +75,12 @@ function routeSubresource(
   const { context, declaration } = request;
   const { info } = context;
   const declared = declaration.subresources.find((s) => s.name === info.subresource);
-  if (declared === undefined && handler === undefined) throw missingRoute();
+  // What follows a proxy's name is the backend's path; no other subresource has anything behind it, or is watched.
+  const trailing = info.parts.length > 2 && info.subresource !== 'proxy';
+  if (declared === undefined || trailing || info.verb === 'watch') throw missingRoute();
+  if (!declared.verbs.includes(info.verb)) throw methodNotAllowed();
   const own = handler && serveRest(request, handler);
   if (own) return own;
-  if (declared === undefined || !declared.verbs.includes(info.verb)) throw methodNotAllowed();
-  if (info.parts.length > 2) throw missingRoute();
   if (handler?.view) return serveView(request, handler.view, declared);
   const same = declared.kind.kind === declaration.kind;
   if (!same) throw methodNotAllowed();

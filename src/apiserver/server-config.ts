@@ -8,13 +8,22 @@ import type { CacheSource } from '../storage/watch/resource-cache.ts';
 import type { AdmissionPlugin } from './admission/admission.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import type { InFlightLimits } from './filters/max-in-flight.ts';
+import type { FlowObjects } from './flowcontrol/flow-control.ts';
+import type { UserLimits } from './flowcontrol/user-limits.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiResponse } from './http.ts';
 import type { RestStorage } from './registry/rest-storage.ts';
 import type { RequestContext } from './request-context.ts';
 
 export type PathHandler = (context: RequestContext) => Promise<ApiResponse> | ApiResponse;
+
+export interface FlowControlConfig {
+  /** Seats of all priority levels: --max-requests-inflight and --max-mutating-requests-inflight together. */
+  readonly total?: number | undefined;
+  readonly userLimits?: UserLimits | undefined;
+  /** Without: only upstream's mandatory schemas and levels. */
+  readonly objects?: FlowObjects | undefined;
+}
 
 export interface ApiServerConfig {
   readonly scheme: Scheme;
@@ -36,7 +45,8 @@ export interface ApiServerConfig {
   readonly serverAddress?: () => string;
   /** Default true: requests without credentials are system:anonymous. */
   readonly allowAnonymous?: boolean;
-  readonly inFlight?: InFlightLimits;
+  /** How requests share the server, and how many seats there are. */
+  readonly flowControl?: FlowControlConfig;
   /** A sentence on a resource that is served no more; the answer is 404 with it instead of a bare page. */
   readonly removedResource?: (group: string, version: string, resource: string) => string | undefined;
 }

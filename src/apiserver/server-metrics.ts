@@ -1,6 +1,6 @@
 // What the API server counts about its requests, with upstream's names and labels.
 import type { MetricsRegistry } from '../component-base/metrics.ts';
-import { isLongRunning } from './filters/max-in-flight.ts';
+import { isLongRunning } from './filters/priority-and-fairness.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RequestInfo } from './request-info.ts';
 
@@ -10,7 +10,6 @@ const durationBuckets: readonly number[] = [
 
 export interface ServerMetrics {
   finished(context: RequestContext, status: number, milliseconds: number): void;
-  inFlight(kind: string, count: number): void;
 }
 
 const scopeOf = (context: RequestContext): string => {
@@ -38,11 +37,6 @@ export function serverMetrics(
     ['component', 'dry_run', ...labels],
     durationBuckets,
   );
-  const current = metrics.gauge(
-    'apiserver_current_inflight_requests',
-    'Maximal number of currently used inflight request limit of this apiserver per request kind in last second.',
-    ['request_kind'],
-  );
   return {
     finished(context, status, milliseconds) {
       const { info } = context;
@@ -66,6 +60,5 @@ export function serverMetrics(
       total.inc({ ...values, code: String(status) });
       if (!isLongRunning(info)) duration.observe(values, milliseconds / 1000);
     },
-    inFlight: (kind, count) => current.set({ request_kind: kind }, count),
   };
 }

@@ -1,11 +1,14 @@
 // The API server: filters, then resources by the generic registry, then the paths of the server itself.
 import type { ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { serviceUnavailable } from '../apimachinery/errors.ts';
+import { Turns } from '../base/turns.ts';
 import { admissionChain } from './admission/chain.ts';
 import type { EndpointDependencies } from './endpoints/endpoint.ts';
 import { fieldTracker, patchEngines, protobufCodec } from './endpoints/engines.ts';
 import { chain, filterOrder } from './filters/filter-order.ts';
-import { defaultInFlight } from './filters/max-in-flight.ts';
+import { FlowControl } from './flowcontrol/flow-control.ts';
+import { flowMetrics } from './flowcontrol/flow-metrics.ts';
+import { defaultUserLimits } from './flowcontrol/user-limits.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiRequest, ApiResponse } from './http.ts';
 import { type RestStorage, restKey } from './registry/rest-storage.ts';
@@ -28,6 +31,11 @@ export interface ApiServer {
 }
 
 const noHandlers: RestStorage = new Map();
+/**
+ * Upstream has 600, for as many processors as it is given. Here one thread does the work: more at a time would be more
+ * memory and longer waits, and no more done.
+ */
+const defaultSeats = 120;
 
 export function createApiServer(config: ApiServerConfig): ApiServer {
   const rest = config.restStorage ?? noHandlers;
@@ -36,7 +44,8 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
     if (declaration === undefined) return false;
     return subresource === '' || declaration.subresources.some((s) => s.name === subresource);
   });
-  const stores = storesOf(config, rest);
+  const turns = new Turns(setImmediate);
+  const stores = storesOf(config, rest, turns);
   const deps: EndpointDependencies = {
     scheme: config.scheme,
     clock: config.clock,
@@ -44,8 +53,10 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
     protobuf: protobufCodec(config.scheme),
     fields: fieldTracker(config.scheme),
     rest,
+    authorizer: config.authorizer,
     store: stores,
     patches: patchEngines(config.scheme),
+    turns,
     now: () => config.clock.now(),
     ...(config.removedResource ? { removedResource: config.removedResource } : {}),
   };
@@ -67,10 +78,23 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
       authenticator: config.authenticator,
       authorizer: config.authorizer,
       allowAnonymous: config.allowAnonymous ?? true,
-      inFlight: config.inFlight ?? defaultInFlight,
+      fairness: {
+        clock: config.clock,
+        flow: new FlowControl({
+          total: config.flowControl?.total ?? defaultSeats,
+          clock: config.clock,
+          metrics: flowMetrics(config.metrics),
+          objects: config.flowControl?.objects,
+          unusable: (kind, name) => config.log.warn({ kind, name }, 'left out: it does not say what it must'),
+        }),
+        limits: config.flowControl?.userLimits ?? defaultUserLimits,
+        count: ({ group, version, resource }) => {
+          const declaration = config.scheme.resource(group, version, resource);
+          return declaration === undefined ? 0 : stores(declaration).cache.count();
+        },
+      },
       random: config.random,
       log: config.log,
-      observeInFlight: observed.inFlight,
     }),
     async (context) => {
       if (context.info.isResource) return routeResource(context, deps);
@@ -108,6 +132,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
 function storesOf(
   config: ApiServerConfig,
   rest: RestStorage,
+  turns: Turns,
 ): (declaration: ResourceDeclaration) => ResourceStore {
   const admission = admissionChain(config.admission);
   const known = new WeakMap<ResourceDeclaration, ResourceStore>();
@@ -125,6 +150,7 @@ function storesOf(
       admission,
       hooks: rest.get(restKey(declaration.group, declaration.resource))?.hooks,
       fields: fieldTracker(config.scheme),
+      turns,
     });
     known.set(declaration, store);
     return store;

@@ -37,3 +37,20 @@ test('texts that would cost minutes are refused at once, or read in a moment', (
   const many = parseYaml(Array.from({ length: 20_000 }, (_, i) => `a${i}: 1`).join('\n')) as object;
   assert.equal(Object.keys(many).length, 20_000);
 });
+
+test('S10: forms that are read in more than linear time are refused before they are read', () => {
+  const nines = '9'.repeat(2_900_000);
+  const forms: readonly (readonly [string, RegExp])[] = [
+    [`data: {a: ${nines}}`, /line 1: cannot unmarshal !!int `9999999\.\.\.` into float64/],
+    [`a:\n  b: !!int "${nines}"`, /line 2: cannot unmarshal !!int/],
+    ['? '.repeat(100_000), /exceeded max depth/],
+    ['- '.repeat(100_000), /exceeded max depth/],
+    [`a: >\n${'  b\n\n'.repeat(500_000)}`, /the document is too complex/],
+    [Array.from({ length: 100_000 }, (_, i) => `- &a${i} x`).join('\n'), /excessive aliasing/],
+    ['? '.repeat(20), /invalid map key: map/],
+    ['? [a]\n: b', /invalid map key: \[\]interface/],
+  ];
+  for (const [text, says] of forms) assert.throws(() => parseYaml(text), says, text.slice(0, 20));
+  assert.deepEqual(parseYaml(`a: "${'9'.repeat(500)}"\nb: 12\n`), { a: '9'.repeat(500), b: 12 });
+  assert.deepEqual(parseYaml('a: &k x\n*k : y\n'), { a: 'x', x: 'y' });
+});

@@ -1,55 +1,71 @@
 // YAML, as kubectl reads it: 1.2 core schema, bounded aliases, duplicate keys refused, work bounded before it is done.
-import { isMap, isScalar, Lexer, LineCounter, parseAllDocuments, stringify, visit } from 'yaml';
-
-/**
- * What one text may consist of. A manifest of a megabyte has fewer; a reader that builds a node for each of millions
- * would hold its process for many seconds.
- */
-const maxTokens = 250_000;
-const maxDepth = 500;
+import { isAlias, isMap, isScalar, LineCounter, parseAllDocuments, stringify, visit } from 'yaml';
+import { assertBounded } from './yaml-bounds.ts';
 
 /** All documents of a text. Throws Error with line and column; bombs are refused. */
-export function parseYamlDocuments(text: string): unknown[] {
+export function parseYamlDocuments(text: string, intAsBigInt = false): unknown[] {
   assertBounded(text);
   const lines = new LineCounter();
   // The library compares every key of a map with every other one; a set does it in one pass.
-  const options = { maxAliasCount: 100, uniqueKeys: false, lineCounter: lines, logLevel: 'error' };
+  const options = {
+    maxAliasCount: 100,
+    uniqueKeys: false,
+    lineCounter: lines,
+    logLevel: 'error',
+    intAsBigInt,
+    // Whatever a %YAML directive says: the numbers of 1.1 are read in quadratic time.
+    schema: 'core',
+  };
   return parseAllDocuments(text, options as object).map((document) => {
     const error = 'errors' in document ? document.errors[0] : undefined;
     if (error) throw error;
-    if ('contents' in document) assertUniqueKeys(document, lines);
+    if ('contents' in document) assertKeys(document, lines);
     return document.toJS({ maxAliasCount: 100 });
   });
 }
 
-function assertBounded(text: string): void {
-  let tokens = 0;
-  let depth = 0;
-  for (const token of new Lexer().lex(text)) {
-    if (++tokens > maxTokens) throw new Error('the document is too complex');
-    if (token === '{' || token === '[') depth++;
-    else if (token === '}' || token === ']') depth--;
-    if (depth > maxDepth) throw new Error('exceeded max depth');
-  }
-}
-
-function assertUniqueKeys(document: Parameters<typeof visit>[0], lines: LineCounter): void {
+/** A key is a scalar: the library would write one that is a map as a text, and its keys, in exponential time. */
+function assertKeys(document: Parameters<typeof visit>[0], lines: LineCounter): void {
+  const anchors = new Map<string, unknown>();
+  visit(document, {
+    Value(_, node) {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
   visit(document, {
     Map(_, map) {
       const seen = new Set<unknown>();
       for (const { key } of map.items) {
-        const value: unknown = isScalar(key) ? key.value : key;
+        const node = isAlias(key) ? (anchors.get(key.source) ?? key) : key;
+        if (node !== null && !isScalar(node))
+          throw new Error(
+            `invalid map key: ${isMap(node) ? 'map[interface {}]interface {}' : '[]interface {}'}`,
+          );
+        const value: unknown = isScalar(node) ? node.value : node;
         if (!seen.has(value)) {
           seen.add(value);
           continue;
         }
-        const at = isScalar(key) || isMap(key) ? (key.range?.[0] ?? 0) : 0;
+        const at = isScalar(key) ? (key.range?.[0] ?? 0) : 0;
         throw new Error(
           `unmarshal errors:\n  line ${lines.linePos(at).line}: key ${JSON.stringify(value)} already set in map`,
         );
       }
     },
   });
+}
+
+/** The first document as JSON, with all the digits of its numbers. */
+export function yamlToJson(text: string): string {
+  const [first] = parseYamlDocuments(text, true);
+  return JSON.stringify(first ?? null, written);
+}
+function written(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint')
+    return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(value.toString());
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new Error(`json: unsupported value: ${value < 0 ? '-Inf' : value > 0 ? '+Inf' : 'NaN'}`);
+  return value;
 }
 
 export function parseYaml(text: string): unknown {

@@ -1,6 +1,6 @@
 // The transport to a server over TLS and HTTP/2, with the client's credentials.
 import type { Clock } from '../base/clock.ts';
-import { createHttp2Client } from '../wire/http2-client.ts';
+import { type ClientTls, createHttp2Client } from '../wire/http2-client.ts';
 import type { Transport } from './transport.ts';
 
 export interface HttpTransportOptions {
@@ -17,7 +17,12 @@ export interface HttpTransportOptions {
   readonly pingIntervalMs?: number | undefined;
 }
 
-export function httpTransport(clock: Clock, options: HttpTransportOptions): Transport {
+export interface HttpTransport extends Transport {
+  /** Certificates that were renewed: for new requests, without an end of what is under way. */
+  setTls(tls: ClientTls): void;
+}
+
+export function httpTransport(clock: Clock, options: HttpTransportOptions): HttpTransport {
   const url = new URL(options.server);
   const prefix = url.pathname.replace(/\/+$/, '');
   const http2 = createHttp2Client(clock, {
@@ -38,5 +43,6 @@ export function httpTransport(clock: Clock, options: HttpTransportOptions): Tran
       return http2.request({ ...request, path: prefix + request.path, headers });
     },
     close: () => http2.close(),
+    setTls: (tls) => http2.setTls(tls),
   };
 }

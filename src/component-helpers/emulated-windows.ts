@@ -8,6 +8,9 @@ export const hostProcessAnnotation = 'porthole.dev/host-process';
 /** Node label of every emulated node. */
 export const emulatedNodeLabel = 'porthole.dev/emulated';
 
+/** Node annotation: what keeps emulated pods apart from the machine, as its kernel allows. */
+export const emulatedIsolationAnnotation = 'porthole.dev/emulated-isolation';
+
 /** Handlers that containerd knows; the emulation serves both. */
 export const windowsRuntimeHandlers = {
   process: 'runhcs-wcow-process',

@@ -82,7 +82,35 @@ export function claimUsage(claim: PersistentVolumeClaim): Usage {
   return usage;
 }
 
+/** Names without `count/` that upstream knows of old. */
 const named = ['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas'];
+/** What these use is more than their number. */
+const detailed = ['pods', 'services', 'persistentvolumeclaims'];
+
+export interface GroupResource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+/** The resource whose number a name like `count/jobs.batch` or `secrets` is; undefined for sums of amounts. */
+export function countedResource(name: string): GroupResource | undefined {
+  if (named.includes(name)) return { group: '', resource: name };
+  if (!name.startsWith('count/')) return undefined;
+  const counted = name.slice('count/'.length);
+  const dot = counted.indexOf('.');
+  return dot < 0
+    ? { group: '', resource: counted }
+    : { group: counted.slice(dot + 1), resource: counted.slice(0, dot) };
+}
+
+/** Those that the quota counts by their number alone. */
+export const countedResources = (quota: ResourceQuota): GroupResource[] =>
+  Object.keys(quota.spec?.hard ?? {}).flatMap((name) => {
+    const counted = countedResource(name);
+    return counted === undefined || (counted.group === '' && detailed.includes(counted.resource))
+      ? []
+      : [counted];
+  });
 
 export function countUsage(group: string, resource: string): Usage {
   const usage = new Map<string, Quantity>([[`count/${resource}${group === '' ? '' : `.${group}`}`, one]]);

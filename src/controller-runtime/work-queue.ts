@@ -101,7 +101,14 @@ export class WorkQueue {
   async #work(key: string): Promise<void> {
     // Not inside the caller's stack: an informer hands out an event to all before anyone acts on it.
     await Promise.resolve();
-    if (!this.#stopped) await this.#options.process(key);
+    try {
+      if (!this.#stopped) await this.#options.process(key);
+    } finally {
+      this.#done(key);
+    }
+  }
+
+  #done(key: string): void {
     this.#processing.delete(key);
     if (this.#dirty.delete(key) && !this.#stopped) this.#ready.add(key);
     if (this.#stopped && this.#processing.size === 0) for (const resolve of this.#idle.splice(0)) resolve();

@@ -1,15 +1,22 @@
 // Approves client certificates of kubelets whose askers may have them.
-import { certificatesigningrequests, subjectaccessreviews } from '../api/generated/resources.ts';
+import { certificatesigningrequests, nodes, subjectaccessreviews } from '../api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../api/generated/types/certificates-v1.ts';
+import type { Node } from '../api/generated/types/core-v1.ts';
 import { rfc3339 } from '../base/clock.ts';
 import {
   type Controller,
   type ControllerContext,
   defineController,
 } from '../controller-runtime/define-controller.ts';
-import { parseCertificateRequest } from '../crypto/certificate-requests.ts';
+import { type CertificateRequest, parseCertificateRequest } from '../crypto/certificate-requests.ts';
 import { hasCondition, isIssued } from './certificates/request-state.ts';
-import { kubeletClientSigner, verdictOf } from './certificates/signer-rules.ts';
+import {
+  kubeletClientSigner,
+  kubeletServingSigner,
+  nodePrefix,
+  nodesGroup,
+  verdictOf,
+} from './certificates/signer-rules.ts';
 
 async function mayHave(
   context: ControllerContext,
@@ -34,51 +41,80 @@ async function mayHave(
   return review.status?.allowed === true;
 }
 
+/** The names and addresses are those of the asker's own Node. */
+function isOwnAddress(node: Node | undefined, asked: CertificateRequest): boolean {
+  const addresses = node?.status?.addresses ?? [];
+  const has = (types: readonly string[], value: string): boolean =>
+    addresses.some(({ type, address }) => types.includes(type) && address === value);
+  return (
+    asked.dnsNames.every((name) => has(['Hostname', 'InternalDNS', 'ExternalDNS'], name)) &&
+    asked.ips.every((ip) => has(['InternalIP', 'ExternalIP'], ip))
+  );
+}
+
 /** The message of the approval; undefined when there is none. */
 async function approval(
   context: ControllerContext,
   request: CertificateSigningRequest,
+  options: ApprovalOptions,
 ): Promise<string | undefined> {
   const { spec } = request;
-  if (spec.signerName !== kubeletClientSigner) return undefined;
+  const isServing = options.kubeletServing && spec.signerName === kubeletServingSigner;
+  if (spec.signerName !== kubeletClientSigner && !isServing) return undefined;
   const parsed = await parseCertificateRequest(Buffer.from(spec.request, 'base64').toString('utf8')).catch(
     () => undefined,
   );
   if (parsed === undefined || 'refusal' in verdictOf(spec.signerName, spec.usages ?? [], parsed))
     return undefined;
-  if (spec.username === parsed.commonName && (await mayHave(context, request, 'selfnodeclient')))
+  const isSelf = spec.username === parsed.commonName;
+  if (isServing) {
+    const node = context.read(nodes).get(parsed.commonName.slice(nodePrefix.length));
+    return isSelf && (spec.groups ?? []).includes(nodesGroup) && isOwnAddress(node, parsed)
+      ? "Auto approving kubelet serving certificate: its names and addresses are the Node's."
+      : undefined;
+  }
+  if (isSelf && (await mayHave(context, request, 'selfnodeclient')))
     return 'Auto approving self kubelet client certificate after SubjectAccessReview.';
   return (await mayHave(context, request, 'nodeclient'))
     ? 'Auto approving kubelet client certificate after SubjectAccessReview.'
     : undefined;
 }
 
-export const certificateApprovingController: Controller = defineController({
-  name: 'certificatesigningrequest-approving-controller',
-  serviceAccount: 'certificate-controller',
-  for: certificatesigningrequests,
-  writes: [certificatesigningrequests, subjectaccessreviews],
-  async reconcile({ name }, context) {
-    const request = context.read(certificatesigningrequests).get(name);
-    if (request === undefined || isIssued(request)) return undefined;
-    if (hasCondition(request, 'Approved') || hasCondition(request, 'Denied')) return undefined;
-    const message = await approval(context, request);
-    if (message === undefined) return undefined;
-    const time = rfc3339(context.clock.now());
-    const approved = {
-      type: 'Approved',
-      status: 'True',
-      reason: 'AutoApproved',
-      message,
-      lastUpdateTime: time,
-      lastTransitionTime: time,
-    };
-    const conditions = [...(request.status?.conditions ?? []), approved];
-    await context.write.update(
-      certificatesigningrequests,
-      { ...request, status: { ...request.status, conditions } },
-      { subresource: 'approval' },
-    );
-    return undefined;
-  },
-});
+export interface ApprovalOptions {
+  /** Upstream leaves these to people, since it can't know what is a node's address. */
+  readonly kubeletServing: boolean;
+}
+
+export const certificateApprovingController = (options: ApprovalOptions): Controller =>
+  defineController({
+    name: 'certificatesigningrequest-approving-controller',
+    serviceAccount: 'certificate-controller',
+    for: certificatesigningrequests,
+    ...(options.kubeletServing ? { reads: [nodes] } : {}),
+    writes: [certificatesigningrequests, subjectaccessreviews],
+    async reconcile({ name }, context) {
+      const request = context.read(certificatesigningrequests).get(name);
+      if (request === undefined || isIssued(request)) return undefined;
+      if (hasCondition(request, 'Approved') || hasCondition(request, 'Denied')) return undefined;
+      const message = await approval(context, request, options);
+      if (message === undefined)
+        // Its Node may not have said its addresses yet.
+        return request.spec.signerName === kubeletServingSigner ? { requeueAfterMs: 5000 } : undefined;
+      const time = rfc3339(context.clock.now());
+      const approved = {
+        type: 'Approved',
+        status: 'True',
+        reason: 'AutoApproved',
+        message,
+        lastUpdateTime: time,
+        lastTransitionTime: time,
+      };
+      const conditions = [...(request.status?.conditions ?? []), approved];
+      await context.write.update(
+        certificatesigningrequests,
+        { ...request, status: { ...request.status, conditions } },
+        { subresource: 'approval' },
+      );
+      return undefined;
+    },
+  });

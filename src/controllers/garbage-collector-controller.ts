@@ -2,6 +2,7 @@
 import type { ObjectMeta, OwnerReference } from '../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
+import { Turns } from '../base/turns.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import { reflect } from '../client/cache/reflector.ts';
 import { type DiscoveredResource, discover, supports } from '../client/discovery.ts';
@@ -55,6 +56,8 @@ class GarbageCollector {
     this.#graph = new OwnershipGraph(resourceOf);
     this.#collector = {
       client: context.write,
+      turns: new Turns((run) => context.clock.timer(0, run)),
+      now: () => context.clock.monotonic(),
       resourceOf,
       nodeOf: (uid) => this.#graph.node(uid),
       enqueue: (node) => this.#enqueue(node.uid),

@@ -11,6 +11,7 @@ import {
   type Controller,
   type ControllerContext,
   defineController,
+  watching,
 } from '../controller-runtime/define-controller.ts';
 import { failureAnnotations, hasIndexLimit, retryAt } from './job/index-failures.ts';
 import {
@@ -270,6 +271,60 @@ async function releaseAll(context: ControllerContext, memory: Memory, all: reado
   await Promise.all(held.map((pod) => releasePod(context, memory, pod)));
 }
 
+const jobNameLabel = 'batch.kubernetes.io/job-name';
+
+/** The name of the job that a pod was made for; also when the garbage collector took its owner away. */
+const jobNameOf = ({ metadata }: Pod): string | undefined => {
+  const owner = metadata.ownerReferences?.find((reference) => reference.controller === true);
+  if (owner === undefined) return metadata.labels?.[jobNameLabel];
+  return owner.kind === 'Job' && owner.apiVersion === 'batch/v1' ? owner.name : undefined;
+};
+
+const isOwnedBy = ({ metadata }: Pod, uid: string | undefined): boolean =>
+  metadata.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) ===
+  true;
+
+/**
+ * Frees the pods of a job that is gone, or gone and there again: nobody else takes their finalizer away. The job is
+ * read live, for the informers of pods and jobs need not show the same moment.
+ */
+async function releaseOrphans(context: ControllerContext, name: string, namespace: string): Promise<void> {
+  const held = context
+    .read(pods)
+    .list(namespace)
+    .filter((pod) => isTracked(pod) && jobNameOf(pod) === name);
+  const shown = context.read(jobs).get(name, namespace)?.metadata.uid;
+  if (held.every((pod) => isOwnedBy(pod, shown))) return;
+  const live = await liveUid(context, name, namespace);
+  const memory: Memory = { released: new Set(), failuresInARow: 0, lastFailureAt: 0 };
+  const orphans = held.filter((pod) => live === undefined || (!isOwnedBy(pod, live) && hasController(pod)));
+  await releaseAll(context, memory, orphans);
+}
+
+const hasController = ({ metadata }: Pod): boolean =>
+  metadata.ownerReferences?.some((reference) => reference.controller === true) === true;
+
+async function liveUid(
+  context: ControllerContext,
+  name: string,
+  namespace: string,
+): Promise<string | undefined> {
+  try {
+    return (await context.write.get(jobs, { name, namespace })).metadata.uid;
+  } catch (error) {
+    if (isStatusError(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+/** Pods that are held for a job which does not own them; the job's own changes come by `owns`. */
+const orphanWatch = watching(pods, (pod, { type }, context) => {
+  const name = isTracked(pod) && type !== 'deleted' ? jobNameOf(pod) : undefined;
+  const { namespace } = pod.metadata;
+  if (name === undefined || isOwnedBy(pod, context.read(jobs).get(name, namespace)?.metadata.uid)) return [];
+  return [keyOf(name, namespace)];
+});
+
 export function jobController(): Controller {
   const memories = new Map<string, Memory>();
   return defineController({
@@ -277,11 +332,13 @@ export function jobController(): Controller {
     serviceAccount: 'job-controller',
     for: jobs,
     owns: [pods],
+    watches: [orphanWatch],
     selectorOf: (job) => job.spec?.selector,
     writes: [jobs, pods, events],
     async reconcile({ name, namespace }, context) {
       const key = keyOf(name, namespace);
       const job = context.read(jobs).get(name, namespace);
+      await releaseOrphans(context, name, namespace ?? '');
       if (job === undefined) {
         context.expectations.forget(key);
         memories.delete(key);

@@ -1,10 +1,12 @@
 // All controllers, by upstream's names.
 import type { AnyResource, Controller } from '../controller-runtime/define-controller.ts';
 import { resourcesRead } from '../controller-runtime/wire-events.ts';
-import type { KeyPair } from '../crypto/certificates.ts';
 import { certificateApprovingController } from './certificatesigningrequest-approving-controller.ts';
 import { certificateCleanerController } from './certificatesigningrequest-cleaner-controller.ts';
-import { certificateSigningController } from './certificatesigningrequest-signing-controller.ts';
+import {
+  type CertificateSigners,
+  certificateSigningController,
+} from './certificatesigningrequest-signing-controller.ts';
 import { clusterRoleAggregationController } from './clusterrole-aggregation-controller.ts';
 import { cronJobController } from './cronjob-controller.ts';
 import { daemonSetController } from './daemonset-controller.ts';
@@ -35,8 +37,12 @@ import { ttlAfterFinishedController } from './ttl-after-finished-controller.ts';
 export interface ControllersConfig {
   /** PEM of the certificate that signed the server's. */
   readonly rootCA: string;
-  /** Signs certificates of nodes and clients; none are signed without it. */
-  readonly authority?: KeyPair;
+  /** Who signs certificates of clients and nodes; none are signed without it. */
+  readonly signers?: CertificateSigners;
+  /** How long signed certificates are good at most. Default a year. */
+  readonly clusterSigningMs?: number;
+  /** Approves serving certificates of kubelets for the names and addresses of their Node. Default false, as upstream. */
+  readonly approveKubeletServing?: boolean;
   readonly clusterCIDRs: readonly string[];
   /** Default 24. */
   readonly nodeCIDRMaskSizeIPv4?: number;
@@ -50,9 +56,9 @@ export interface ControllersConfig {
 
 export function allControllers(config: ControllersConfig): readonly Controller[] {
   const list = [
-    certificateApprovingController,
+    certificateApprovingController({ kubeletServing: config.approveKubeletServing ?? false }),
     certificateCleanerController,
-    certificateSigningController(config.authority),
+    certificateSigningController(config.signers, config.clusterSigningMs),
     clusterRoleAggregationController,
     cronJobController,
     daemonSetController,

@@ -4,6 +4,7 @@ import {
   cronjobs,
   daemonsets,
   deployments,
+  endpoints,
   jobs,
   persistentvolumeclaims,
   pods,
@@ -11,6 +12,7 @@ import {
   replicationcontrollers,
   resourcequotas,
   secrets,
+  serviceaccounts,
   services,
   statefulsets,
 } from '../api/generated/resources.ts';
@@ -19,7 +21,7 @@ import type { ObjectMeta } from '../api/generated/types/meta-v1.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import { objectKey } from '../client/cache/object-store.ts';
 import { discover } from '../client/discovery.ts';
-import { isFinished } from '../component-helpers/quota-usage.ts';
+import { countedResources, type GroupResource, isFinished } from '../component-helpers/quota-usage.ts';
 import {
   type AnyResource,
   type Controller,
@@ -27,7 +29,7 @@ import {
   defineController,
   type Watch,
 } from '../controller-runtime/define-controller.ts';
-import { countedResources, type GroupResource, quotaStatus, sameAmounts } from './quota/quota-counts.ts';
+import { quotaStatus, sameAmounts } from './quota/quota-counts.ts';
 
 /** Their comings and goings are seen at once; others are counted by the clock. */
 const watched: readonly AnyResource[] = [
@@ -35,12 +37,14 @@ const watched: readonly AnyResource[] = [
   cronjobs,
   daemonsets,
   deployments,
+  endpoints,
   jobs,
   persistentvolumeclaims,
   pods,
   replicasets,
   replicationcontrollers,
   secrets,
+  serviceaccounts,
   services,
   statefulsets,
 ];

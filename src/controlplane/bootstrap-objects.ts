@@ -20,8 +20,13 @@ export interface BootstrapFacts {
   readonly kubernetesServiceIp: string;
   readonly advertiseAddress: string;
   readonly securePort: number;
-  readonly clientCaPem: string;
+  readonly approveKubeletServing: boolean;
+  /** Data of the ConfigMap `extension-apiserver-authentication`. */
+  readonly authentication: Readonly<Record<string, string>>;
 }
+
+/** The common name of the certificate with which the API server speaks to kubelets. */
+export const kubeletClientUser = 'kube-apiserver-kubelet-client';
 
 const rbac = 'rbac.authorization.k8s.io';
 /** Recorded as they are, and the same in every cluster. */
@@ -90,6 +95,19 @@ export function nodeRules(): readonly JsonObject[] {
   return objs(role?.rules);
 }
 
+const kubeletServingApprover: BootstrapObject = {
+  ...partsOf(`${rbac}/v1/clusterrolebindings`),
+  object: {
+    metadata: { name: 'porthole:kubelet-serving-approver' },
+    subjects: [{ kind: 'ServiceAccount', name: 'certificate-controller', namespace: 'kube-system' }],
+    roleRef: {
+      apiGroup: rbac,
+      kind: 'ClusterRole',
+      name: 'system:certificates.k8s.io:kubelet-serving-approver',
+    },
+  },
+};
+
 /** Objects that say where this API server is. */
 export function ownObjects(facts: BootstrapFacts): BootstrapObject[] {
   const { serviceCidr, kubernetesServiceIp: ip, advertiseAddress, securePort, now } = facts;
@@ -147,11 +165,34 @@ export function ownObjects(facts: BootstrapFacts): BootstrapObject[] {
         },
       },
     },
+    ...(facts.approveKubeletServing ? [kubeletServingApprover] : []),
+    {
+      // As kubeadm: a node renews the client certificate that it has.
+      ...partsOf(`${rbac}/v1/clusterrolebindings`),
+      object: {
+        metadata: { name: 'kubeadm:node-autoapprove-certificate-rotation' },
+        subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:nodes' }],
+        roleRef: {
+          apiGroup: rbac,
+          kind: 'ClusterRole',
+          name: 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient',
+        },
+      },
+    },
+    {
+      // The API server's own client certificate: a name with rights, and no name that needs none.
+      ...partsOf(`${rbac}/v1/clusterrolebindings`),
+      object: {
+        metadata: { name: 'kube-apiserver:kubelet-apis' },
+        subjects: [{ kind: 'User', apiGroup: rbac, name: kubeletClientUser }],
+        roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
+      },
+    },
     {
       ...partsOf('v1/configmaps'),
       object: {
         metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
-        data: { 'client-ca-file': facts.clientCaPem },
+        data: { ...facts.authentication },
       },
     },
     {

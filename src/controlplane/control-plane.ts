@@ -1,5 +1,6 @@
 // One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
 
+import { flowschemas, prioritylevelconfigurations } from '../api/generated/resources.ts';
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedResource } from '../api/removed-versions.ts';
 import type { Scheme } from '../apimachinery/declaration.ts';
@@ -7,13 +8,14 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import { extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
 import { serveCustomResources } from '../apiserver/apiextensions/serve-custom-resources.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
+import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import { createLiveObjects } from '../apiserver/registry/cached-live-objects.ts';
 import type { RestStorage } from '../apiserver/registry/rest-storage.ts';
 import { jsonResponse } from '../apiserver/response.ts';
 import { type ApiServer, createApiServer } from '../apiserver/server.ts';
-import type { PathHandler } from '../apiserver/server-config.ts';
+import type { FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Random } from '../base/random.ts';
@@ -30,6 +32,7 @@ import type { QuotaRecorder } from '../plugins/admission/resource-quota.ts';
 import { createAnonymousAuthenticator } from '../plugins/authentication/anonymous-authenticator.ts';
 import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer-token-authenticator.ts';
 import { createBootstrapTokenAuthenticator } from '../plugins/authentication/bootstrap-token-authenticator.ts';
+import { createRequestHeaderAuthenticator } from '../plugins/authentication/request-header-authenticator.ts';
 import { createServiceAccountTokenAuthenticator } from '../plugins/authentication/service-account-token-authenticator.ts';
 import { unionAuthenticator } from '../plugins/authentication/union-authenticator.ts';
 import { createX509Authenticator } from '../plugins/authentication/x509-authenticator.ts';
@@ -46,6 +49,7 @@ import { restStorage } from '../registry/rest-storage.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
 import { nodeRules, ownObjects, recordedObjects } from './bootstrap-objects.ts';
 import { ensureBootstrap } from './ensure-bootstrap.ts';
+import { keepFlowSchemaConditions } from './flow-schema-conditions.ts';
 
 export interface ControlPlaneOptions {
   readonly scheme: Scheme;
@@ -56,19 +60,32 @@ export interface ControlPlaneOptions {
   readonly metrics: MetricsRegistry;
   /** Signs service account tokens. */
   readonly serviceAccountKey: KeyObject;
-  readonly clientCaPem: string;
+  readonly authorities: ClientAuthorities;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
   /** Where nodes and pods reach this server. */
   readonly advertiseAddress: string;
   readonly securePort: number;
+  /** Default true, as upstream: tokens of pods live for a year, for clients that never read them again. */
+  readonly extendTokenExpiration?: boolean | undefined;
+  /** The certificate controller may approve kubelets' serving certificates. */
+  readonly approveKubeletServing?: boolean | undefined;
   /** exec, log, attach, portforward, proxy. */
   readonly streaming?: RestStorage | undefined;
-  readonly paths?: ReadonlyMap<string, PathHandler> | undefined;
+  /** More paths, for handlers that ask for more than a right to their path. */
+  readonly paths?: ((authorizer: Authorizer) => ReadonlyMap<string, PathHandler>) | undefined;
   readonly health?: readonly HealthCheck[] | undefined;
   readonly componentHealth?: ComponentHealth | undefined;
   /** Admission plugins to leave out, by name. */
   readonly disabledAdmission?: readonly string[] | undefined;
+  /** Seats of all priority levels, and what one user may have under way. */
+  readonly flowControl?: Omit<FlowControlConfig, 'objects'> | undefined;
+}
+
+/** PEM bundles that vouch for clients, as they are now. */
+export interface ClientAuthorities {
+  clientCa(): string;
+  frontProxyCa(): string;
 }
 
 export interface ControlPlane {
@@ -79,6 +96,26 @@ export interface ControlPlane {
   clientFor(user: UserInfo): Client;
   readonly bootstrapped: { readonly created: number; readonly repaired: number };
 }
+
+/** As kubeadm sets up kube-apiserver: how a front proxy says for whom it asks. */
+const requestHeaders = {
+  allowedNames: ['front-proxy-client'],
+  usernameHeaders: ['X-Remote-User'],
+  uidHeaders: ['X-Remote-Uid'],
+  groupHeaders: ['X-Remote-Group'],
+  extraHeadersPrefixes: ['X-Remote-Extra-'],
+} as const;
+
+/** What extension API servers read of this server: whom to believe. */
+const extensionAuthentication = (authorities: ClientAuthorities): Record<string, string> => ({
+  'client-ca-file': authorities.clientCa(),
+  'requestheader-allowed-names': JSON.stringify(requestHeaders.allowedNames),
+  'requestheader-client-ca-file': authorities.frontProxyCa(),
+  'requestheader-extra-headers-prefix': JSON.stringify(requestHeaders.extraHeadersPrefixes),
+  'requestheader-group-headers': JSON.stringify(requestHeaders.groupHeaders),
+  'requestheader-uid-headers': JSON.stringify(requestHeaders.uidHeaders),
+  'requestheader-username-headers': JSON.stringify(requestHeaders.usernameHeaders),
+});
 
 /** The server's own identity, as upstream's loopback client. */
 export const loopbackUser: UserInfo = {
@@ -100,7 +137,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     createBootstrapTokenAuthenticator({ live, clock }),
   ];
   const authenticator = unionAuthenticator([
-    createX509Authenticator(),
+    createRequestHeaderAuthenticator({ ...requestHeaders, ca: options.authorities.frontProxyCa }),
+    createX509Authenticator({ clientCa: options.authorities.clientCa }),
     createBearerTokenAuthenticator(tokens, [issuer]),
     createAnonymousAuthenticator(),
   ]);
@@ -123,14 +161,15 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     nodePorts: nodePortRange,
     addresses: () => api.store('networking.k8s.io', 'v1', 'ipaddresses'),
   });
-  const recordQuota: QuotaRecorder = (namespace, name, status) => {
-    api
-      .store('', 'v1', 'resourcequotas')
-      .update(namespace, name, (quota) => ({ ...quota, status }), { subresource: 'status' })
-      .catch((error: unknown) => {
-        if (!isStatusError(error, 'NotFound'))
-          log.warn({ namespace, name, error }, 'quota status not written');
-      });
+  const recordQuota: QuotaRecorder = async (namespace, name, status) => {
+    try {
+      await api
+        .store('', 'v1', 'resourcequotas')
+        .update(namespace, name, (quota) => ({ ...quota, status: status() }), { subresource: 'status' });
+    } catch (error) {
+      // The reservation holds whether or not it could be said.
+      if (!isStatusError(error, 'NotFound')) log.warn({ namespace, name, error }, 'quota status not written');
+    }
   };
   const healthy = { healthy: true, message: 'ok' };
   const rest = new Map(
@@ -144,6 +183,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
         signer: {
           issuer,
           audiences: [issuer],
+          extendExpiration: options.extendTokenExpiration ?? true,
           sign: (claims) => signJwt(options.serviceAccountKey, claims),
         },
         services: allocators,
@@ -170,14 +210,19 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     ],
     restStorage: rest,
     health: options.health ?? [],
-    paths: new Map([
-      ...serviceAccountIssuerPaths(issuer, tokenKeys),
-      ...(options.paths ?? new Map<string, PathHandler>()),
-    ]),
+    paths: new Map([...serviceAccountIssuerPaths(issuer, tokenKeys), ...(options.paths?.(authorizer) ?? [])]),
     version,
     serverAddress: () => `${options.advertiseAddress}:${options.securePort}`,
     allowAnonymous: false,
     removedResource,
+    flowControl: {
+      ...options.flowControl,
+      objects: {
+        version: () => live.version(flowschemas) + live.version(prioritylevelconfigurations),
+        schemas: () => live.list(flowschemas),
+        levels: () => live.list(prioritylevelconfigurations),
+      },
+    },
   });
 
   const now = rfc3339(clock.now());
@@ -189,10 +234,12 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       kubernetesServiceIp: firstAddressOf(serviceCidr),
       advertiseAddress: options.advertiseAddress,
       securePort: options.securePort,
-      clientCaPem: options.clientCaPem,
+      approveKubeletServing: options.approveKubeletServing ?? false,
+      authentication: extensionAuthentication(options.authorities),
     }),
   ]);
   await allocators.repair();
+  keepFlowSchemaConditions({ api, live, clock, log });
   await serveCustomResources({ api, scheme, rest, clock, log }).settled();
 
   return {

@@ -7,7 +7,8 @@ export interface KubeconfigFacts {
   readonly userName: string;
   readonly server: string;
   readonly caCertificatePem: string;
-  readonly credentials: KeyPairPem;
+  /** A file holds certificate and key, and is replaced when they are renewed. */
+  readonly credentials: KeyPairPem | { readonly file: string };
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -30,10 +31,13 @@ export function kubeconfigText(facts: KubeconfigFacts): string {
     users: [
       {
         name: userName,
-        user: {
-          'client-certificate-data': base64(facts.credentials.certificatePem),
-          'client-key-data': base64(facts.credentials.privateKeyPem),
-        },
+        user:
+          'file' in facts.credentials
+            ? { 'client-certificate': facts.credentials.file, 'client-key': facts.credentials.file }
+            : {
+                'client-certificate-data': base64(facts.credentials.certificatePem),
+                'client-key-data': base64(facts.credentials.privateKeyPem),
+              },
       },
     ],
     contexts: [{ name: context, context: { cluster: clusterName, user: userName } }],

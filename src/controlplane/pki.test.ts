@@ -17,11 +17,11 @@ test('a second start finds everything as it was', async () => {
   const files = memory();
   const first = await openPki(files, at(start));
   const serving = await first.serving(names);
-  const admin = await first.client('admin', 'kubernetes-admin', ['system:masters']);
+  const admin = await first.admin();
   const before = new Map(files.files);
   const second = await openPki(files, at(start + 30 * day));
   assert.deepEqual(await second.serving(names), serving);
-  assert.deepEqual(await second.client('admin', 'kubernetes-admin', ['system:masters']), admin);
+  assert.deepEqual(await second.admin(), admin);
   assert.deepEqual(files.files, before);
 });
 
@@ -31,7 +31,7 @@ test('new names, and certificates that are about to end, are served by new certi
   const old = await first.serving(names);
   const more = await first.serving({ ...names, ips: ['127.0.0.1', '10.0.0.9'] });
   assert.notEqual(more.certificatePem, old.certificatePem);
-  assert.ok(certificateFacts(more.certificatePem).subjectAltNames.includes('IP Address:10.0.0.9'));
+  assert.ok(certificateFacts(more.certificatePem).names.ips.includes('10.0.0.9'));
   const late = await openPki(files, at(start + 340 * day));
   const renewed = await late.serving(names);
   assert.notEqual(renewed.certificatePem, more.certificatePem);
@@ -57,8 +57,25 @@ test('a node gets its own name, and what kube-proxy reads by another user', asyn
     O: ['system:nodes'],
   });
   assert.deepEqual(certificateFacts(node.kubeProxy.certificatePem).subject.CN, 'system:kube-proxy');
-  assert.deepEqual(certificateFacts(node.kubeletServing.certificatePem).subjectAltNames, [
-    'DNS:linux-1',
-    'IP Address:10.0.0.2',
-  ]);
+  assert.deepEqual(certificateFacts(node.kubeletServing.certificatePem).names, {
+    dnsNames: ['linux-1'],
+    ips: ['10.0.0.2'],
+    emails: [],
+    uris: [],
+  });
+});
+
+test('R13: a key file in which one bit is another is refused, also where it can still be read', async () => {
+  const files = memory();
+  await openPki(files, at(start));
+  for (const name of ['sa.key', 'ca.key', 'kubelet-serving-ca.key', 'front-proxy-ca.key']) {
+    const whole = files.read(name)!;
+    const body = whole.indexOf('\n') + 1;
+    // base64 of PKCS#8 of P-256: the private number lies at bytes 36 to 67
+    const character = whole[body + 56] === 'A' ? 'B' : 'A';
+    files.write(name, `${whole.slice(0, body + 56)}${character}${whole.slice(body + 57)}`);
+    await assert.rejects(openPki(files, at(start)), new RegExp(`pki/${name} is damaged`));
+    files.write(name, whole);
+  }
+  await openPki(files, at(start));
 });

@@ -1,5 +1,6 @@
-// The cluster's keys and certificates: made on the first start, reused after, renewed before they end.
+// The cluster's keys and certificates, in kubeadm's files: made on the first start, reused after, renewed before they end.
 import {
+  type CertificateUsage,
   createCertificateAuthority,
   issueCertificate,
   type KeyPair,
@@ -7,12 +8,15 @@ import {
 } from '../crypto/certificates.ts';
 import {
   generatePrivateKey,
+  isWhole,
   type KeyObject,
   privateKeyFromPem,
   privateKeyToPem,
   publicKeyToPem,
 } from '../crypto/keys.ts';
-import { certificateFacts, isIssuedBy } from '../crypto/subject.ts';
+import { certificateFacts, isIssuedBy, isPairOf } from '../crypto/subject.ts';
+import { kubeletClientUser } from './bootstrap-objects.ts';
+import type { ClientAuthorities } from './control-plane.ts';
 
 /** Files below the PKI folder; written whole or not at all, readable by their owner only. */
 export interface PkiFiles {
@@ -34,120 +38,248 @@ export interface NodeCredentials {
   readonly kubeProxy: KeyPairPem;
 }
 
+export interface PkiOptions {
+  /** How long certificates of the server and of nodes are good. Default a year. */
+  readonly certificateMs?: number | undefined;
+}
+
+/** Everything that is asked for is read from its file, and made anew when it is about to end: ask again to rotate. */
 export interface Pki {
+  /** Signed the API server's certificate, and the clients'. A bundle, when `ca.crt` is one. */
   readonly caCertificatePem: string;
+  /** Signed the certificates of kubelets' servers, and nothing else. */
+  readonly kubeletServingCaPem: string;
+  readonly authorities: ClientAuthorities;
+  readonly signers: CertificateSigners;
   readonly serviceAccountKey: KeyObject;
   /** The server's own certificate, made anew when its names changed. */
   serving(names: ServerNames): Promise<KeyPairPem>;
-  /** A kept client certificate: admin, controllers … */
-  client(file: string, commonName: string, organizations: readonly string[]): Promise<KeyPairPem>;
+  /** With which the API server speaks to kubelets. */
+  kubeletClient(): Promise<KeyPairPem>;
+  /** With which the API server speaks to extension API servers. */
+  frontProxyClient(): Promise<KeyPairPem>;
+  admin(): Promise<KeyPairPem>;
   issueNodeCredentials(nodeName: string, addresses: ServerNames): Promise<NodeCredentials>;
-  /** The authority itself, for signing requests. */
-  readonly authority: KeyPair;
+  /** Reads the authorities' files again; throws, and keeps what it had, when they can't be used. */
+  reload(): void;
+  /** Which authorities end soon: only an administrator can replace them, since everyone must learn of the new one first. */
+  endingAuthorities(): readonly { readonly name: string; readonly notAfter: number }[];
+}
+
+/** Who signs for which kind of signer. */
+export interface CertificateSigners {
+  client(): KeyPair;
+  kubeletServing(): KeyPair;
 }
 
 const dayMs = 24 * 3600 * 1000;
-const authorityDays = 3650;
-const certificateDays = 365;
-const renewDays = 30;
+const authorityMs = 3650 * dayMs;
+const defaultCertificateMs = 365 * dayMs;
+/** A certificate is renewed when less than this, and less than a third of its life, is left. */
+const renewMs = 30 * dayMs;
+const warnAuthorityMs = 90 * dayMs;
 /** Clocks of other machines may be a little behind. */
 const backdateMs = 5 * 60 * 1000;
 
-export async function openPki(files: PkiFiles, clock: { now(): number }): Promise<Pki> {
-  const now = clock.now();
-  const dates = (days: number): { notBefore: number; notAfter: number } => ({
-    notBefore: now - backdateMs,
-    notAfter: now + days * dayMs,
-  });
+const authorityNames = {
+  ca: 'kubernetes',
+  'kubelet-serving-ca': 'kubelet-serving-ca',
+  'front-proxy-ca': 'front-proxy-ca',
+} as const;
+type AuthorityFile = keyof typeof authorityNames;
+const authorityFiles = Object.keys(authorityNames) as readonly AuthorityFile[];
 
-  const authority = await loadAuthority(files, dates(authorityDays));
-  const isGood = (certificatePem: string, names?: ServerNames): boolean => {
-    try {
-      const facts = certificateFacts(certificatePem);
-      if (facts.notAfter < now + renewDays * dayMs) return false;
-      if (!isIssuedBy(certificatePem, authority.certificatePem)) return false;
-      if (names === undefined) return true;
-      const wanted = [
-        ...names.dnsNames.map((name) => `DNS:${name}`),
-        ...names.ips.map((ip) => `IP Address:${ip}`),
-      ];
-      return wanted.every((name) => facts.subjectAltNames.includes(name));
-    } catch {
-      return false;
-    }
+interface Authority {
+  /** Everything that vouches. */
+  readonly bundlePem: string;
+  readonly signer: KeyPair;
+}
+
+interface Leaf {
+  readonly authority: AuthorityFile;
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+  readonly usage: CertificateUsage;
+  readonly names?: ServerNames;
+}
+
+export async function openPki(
+  files: PkiFiles,
+  clock: { now(): number },
+  options: PkiOptions = {},
+): Promise<Pki> {
+  const certificateMs = options.certificateMs ?? defaultCertificateMs;
+  for (const [file, commonName] of Object.entries(authorityNames))
+    await makeAuthority(files, file, commonName, clock.now());
+  const read = (): ReadonlyMap<AuthorityFile, Authority> =>
+    new Map(authorityFiles.map((file) => [file, readAuthority(files, file)]));
+  let loaded = read();
+  const bundle = (file: AuthorityFile): string => loaded.get(file)!.bundlePem;
+  const signer = (file: AuthorityFile): KeyPair => loaded.get(file)!.signer;
+
+  const issue = ({ authority, commonName, organizations, usage, names }: Leaf): Promise<KeyPairPem> => {
+    const now = clock.now();
+    return issueCertificate(signer(authority), {
+      commonName,
+      organizations: organizations ?? [],
+      usages: [usage],
+      ...names,
+      notBefore: now - Math.min(backdateMs, certificateMs / 10),
+      notAfter: now + certificateMs,
+    });
   };
-  const kept = async (
-    file: string,
-    make: () => Promise<KeyPairPem>,
-    names?: ServerNames,
-  ): Promise<KeyPairPem> => {
+  const kept = async (file: string, leaf: Leaf): Promise<KeyPairPem> => {
     const certificatePem = files.read(`${file}.crt`);
     const privateKeyPem = files.read(`${file}.key`);
-    if (certificatePem !== undefined && privateKeyPem !== undefined && isGood(certificatePem, names)) {
-      return { certificatePem, privateKeyPem };
+    if (certificatePem !== undefined && privateKeyPem !== undefined) {
+      const pair = { certificatePem, privateKeyPem };
+      if (isGood(pair, bundle(leaf.authority), leaf.names, clock.now())) return pair;
     }
-    const made = await make();
+    const made = await issue(leaf);
     files.write(`${file}.key`, made.privateKeyPem);
     files.write(`${file}.crt`, made.certificatePem);
     return made;
   };
-  const client = (commonName: string, organizations: readonly string[]): Promise<KeyPairPem> =>
-    issueCertificate(authority, {
-      commonName,
-      organizations,
-      usages: ['client'],
-      ...dates(certificateDays),
-    });
-  const server = (
-    commonName: string,
-    organizations: readonly string[],
-    names: ServerNames,
-  ): Promise<KeyPairPem> =>
-    issueCertificate(authority, {
-      commonName,
-      organizations,
-      usages: ['server'],
-      ...names,
-      ...dates(certificateDays),
-    });
 
   return {
-    authority,
-    caCertificatePem: authority.certificatePem,
+    get caCertificatePem() {
+      return bundle('ca');
+    },
+    get kubeletServingCaPem() {
+      return bundle('kubelet-serving-ca');
+    },
+    authorities: { clientCa: () => bundle('ca'), frontProxyCa: () => bundle('front-proxy-ca') },
+    signers: { client: () => signer('ca'), kubeletServing: () => signer('kubelet-serving-ca') },
     serviceAccountKey: loadServiceAccountKey(files),
-    serving: (names) => kept('apiserver', () => server('kube-apiserver', [], names), names),
-    client: (file, commonName, organizations) => kept(file, () => client(commonName, organizations)),
+    serving: (names) =>
+      kept('apiserver', { authority: 'ca', commonName: 'kube-apiserver', usage: 'server', names }),
+    // Its rights are those of one role, on kubelets: whoever claims to be a node gets no administrator to talk to.
+    kubeletClient: () =>
+      kept('apiserver-kubelet-client', { authority: 'ca', commonName: kubeletClientUser, usage: 'client' }),
+    frontProxyClient: () =>
+      kept('front-proxy-client', {
+        authority: 'front-proxy-ca',
+        commonName: 'front-proxy-client',
+        usage: 'client',
+      }),
+    admin: () =>
+      kept('admin', {
+        authority: 'ca',
+        commonName: 'kubernetes-admin',
+        organizations: ['kubeadm:cluster-admins', 'system:masters'],
+        usage: 'client',
+      }),
     issueNodeCredentials: async (nodeName, addresses) => {
-      const user = `system:node:${nodeName}`;
+      const commonName = `system:node:${nodeName}`;
+      const node = { commonName, organizations: ['system:nodes'] };
       return {
-        kubelet: await client(user, ['system:nodes']),
-        kubeletServing: await server(user, ['system:nodes'], addresses),
-        kubeProxy: await client('system:kube-proxy', ['system:node-proxier']),
+        kubelet: await issue({ ...node, authority: 'ca', usage: 'client' }),
+        kubeletServing: await issue({
+          ...node,
+          authority: 'kubelet-serving-ca',
+          usage: 'server',
+          names: addresses,
+        }),
+        kubeProxy: await issue({
+          authority: 'ca',
+          commonName: 'system:kube-proxy',
+          organizations: ['system:node-proxier'],
+          usage: 'client',
+        }),
       };
     },
+    reload: () => {
+      loaded = read();
+    },
+    endingAuthorities: () =>
+      authorityFiles
+        .map((file) => ({
+          name: `${file}.crt`,
+          notAfter: certificateFacts(signer(file).certificatePem).notAfter,
+        }))
+        .filter(({ notAfter }) => notAfter < clock.now() + warnAuthorityMs),
   };
 }
 
-async function loadAuthority(
-  files: PkiFiles,
-  dates: { notBefore: number; notAfter: number },
-): Promise<KeyPair> {
-  const certificatePem = files.read('ca.crt');
-  const privateKeyPem = files.read('ca.key');
-  // An authority is never replaced on its own: everything that it signed would be worthless.
-  if (certificatePem !== undefined && privateKeyPem !== undefined) {
-    return { certificatePem, privateKey: privateKeyFromPem(privateKeyPem) };
+/** Can be used a while longer, is of this authority, says these names. */
+export function isGood(
+  { certificatePem, privateKeyPem }: KeyPairPem,
+  authorityPem: string,
+  names: ServerNames | undefined,
+  now: number,
+): boolean {
+  try {
+    const facts = certificateFacts(certificatePem);
+    const left = facts.notAfter - now;
+    if (left < Math.min(renewMs, (facts.notAfter - facts.notBefore) / 3)) return false;
+    if (!isPairOf(certificatePem, privateKeyPem) || !isIssuedBy(certificatePem, authorityPem)) return false;
+    const { dnsNames, ips } = facts.names;
+    return (
+      names === undefined ||
+      (names.dnsNames.every((name) => dnsNames.includes(name)) && names.ips.every((ip) => ips.includes(ip)))
+    );
+  } catch {
+    return false;
   }
-  if (certificatePem !== undefined) throw new Error('pki/ca.key is missing, though pki/ca.crt is there');
-  const made = await createCertificateAuthority({ commonName: 'kubernetes', ...dates });
-  files.write('ca.key', privateKeyToPem(made.privateKey));
-  files.write('ca.crt', made.certificatePem);
-  return made;
+}
+
+async function makeAuthority(files: PkiFiles, file: string, commonName: string, now: number): Promise<void> {
+  const certificatePem = files.read(`${file}.crt`);
+  // An authority is never replaced on its own: everything that it signed would be worthless.
+  if (certificatePem !== undefined) {
+    if (files.read(`${file}.key`) === undefined)
+      throw new Error(
+        `pki/${file}.key is missing, though pki/${file}.crt is there: put it back from a backup; without it nothing can be signed`,
+      );
+    return;
+  }
+  const made = await createCertificateAuthority({
+    commonName,
+    notBefore: now - backdateMs,
+    notAfter: now + authorityMs,
+  });
+  files.write(`${file}.key`, privateKeyToPem(made.privateKey));
+  files.write(`${file}.crt`, made.certificatePem);
+}
+
+/** The bundle that vouches, and the certificate and key that sign: the one of the bundle that the key belongs to. */
+function readAuthority(files: PkiFiles, file: string): Authority {
+  const bundlePem = files.read(`${file}.crt`) ?? '';
+  const keyPem = files.read(`${file}.key`) ?? '';
+  const privateKey = keyIn(`${file}.key`, keyPem);
+  const blocks = bundlePem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g) ?? [];
+  if (blocks.length === 0) throw damaged(`${file}.crt`, undefined);
+  for (const block of blocks) readable(`${file}.crt`, block);
+  const certificatePem = blocks.find((block) => isPairOf(block, keyPem));
+  if (certificatePem === undefined)
+    throw new Error(`pki/${file}.key belongs to no certificate of pki/${file}.crt`);
+  return { bundlePem, signer: { certificatePem, privateKey } };
+}
+
+const damaged = (name: string, cause: unknown): Error =>
+  new Error(`pki/${name} is damaged (it is no PEM of its kind): put it back from a backup`, { cause });
+
+function readable(name: string, certificatePem: string): void {
+  try {
+    certificateFacts(certificatePem);
+  } catch (cause) {
+    throw damaged(name, cause);
+  }
+}
+
+function keyIn(name: string, pem: string): KeyObject {
+  try {
+    const key = privateKeyFromPem(pem);
+    if (!isWhole(key)) throw new Error('its halves do not belong together');
+    return key;
+  } catch (cause) {
+    throw damaged(name, cause);
+  }
 }
 
 function loadServiceAccountKey(files: PkiFiles): KeyObject {
   const pem = files.read('sa.key');
-  if (pem !== undefined) return privateKeyFromPem(pem);
+  if (pem !== undefined) return keyIn('sa.key', pem);
   const key = generatePrivateKey();
   files.write('sa.key', privateKeyToPem(key));
   files.write('sa.pub', publicKeyToPem(key));

@@ -1,24 +1,33 @@
 // PKCS#10 certificate signing requests: made by nodes, read and signed by the control plane.
-import type { webcrypto } from 'node:crypto';
-import type { KeyPair } from './certificates.ts';
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { type AlternativeNames, noNames, readAlternativeNames } from './alternative-names.ts';
+import type { CertificateUsage, KeyPair } from './certificates.ts';
 import {
+  alternativeNamesExtension,
   ecdsa,
   signCertificate,
   signingKey,
-  subjectName,
   verifyingKey,
   x509Library,
 } from './certificates.ts';
+import { childAt, childrenOf, DerError, type DerValue, derTag, oidOf, readDer } from './der.ts';
+import {
+  commonNameOf,
+  type NameAttribute,
+  organizationsOf,
+  readName,
+  signableName,
+  subjectOf,
+  typedName,
+} from './distinguished-name.ts';
 import { generatePrivateKey, privateKeyToPem } from './keys.ts';
+import { extensionOid, pemBlocks, readExtensions } from './read-certificate.ts';
 
-export interface CertificateRequest {
+export interface CertificateRequest extends AlternativeNames {
+  readonly subject: readonly NameAttribute[];
   readonly commonName: string;
   readonly organizations: readonly string[];
-  readonly dnsNames: readonly string[];
-  readonly ips: readonly string[];
-  readonly emails: readonly string[];
-  readonly uris: readonly string[];
-  readonly publicKey: webcrypto.CryptoKey;
+  readonly publicKey: KeyObject;
 }
 
 export async function createCertificateRequest(options: {
@@ -30,39 +39,65 @@ export async function createCertificateRequest(options: {
   const x509 = await x509Library();
   const key = generatePrivateKey();
   const publicKey = await verifyingKey(key);
-  const names = [
-    ...(options.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
-    ...(options.ips ?? []).map((value) => ({ type: 'ip' as const, value })),
-  ];
+  const { dnsNames = [], ips = [] } = options;
   const request = await x509.Pkcs10CertificateRequestGenerator.create({
-    name: subjectName(options.commonName, options.organizations),
+    name: typedName(x509, subjectOf(options.commonName, options.organizations)),
     keys: { publicKey: publicKey as CryptoKey, privateKey: (await signingKey(key)) as CryptoKey },
     signingAlgorithm: ecdsa,
-    extensions: names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)],
+    extensions: alternativeNamesExtension(x509, { ...noNames, dnsNames, ips }),
   });
   return { requestPem: `${request.toString('pem')}\n`, privateKeyPem: privateKeyToPem(key) };
 }
 
-const pemBlock =
-  /-----BEGIN (?:NEW )?CERTIFICATE REQUEST-----[A-Za-z0-9+/=\s]+-----END (?:NEW )?CERTIFICATE REQUEST-----/;
+/** Signature algorithm to digest; null where the key knows its own. */
+const digests: ReadonlyMap<string, string | null> = new Map([
+  ['1.2.840.113549.1.1.11', 'sha256'],
+  ['1.2.840.113549.1.1.12', 'sha384'],
+  ['1.2.840.113549.1.1.13', 'sha512'],
+  ['1.2.840.10045.4.3.2', 'sha256'],
+  ['1.2.840.10045.4.3.3', 'sha384'],
+  ['1.2.840.10045.4.3.4', 'sha512'],
+  ['1.3.101.112', null],
+]);
+const extensionRequest = '1.2.840.113549.1.9.14';
+
+/** The extensions that are asked for. Two lists of them could be read as either. */
+function requestedExtensions(attributes: DerValue | undefined): ReturnType<typeof readExtensions> {
+  const lists = (attributes === undefined ? [] : childrenOf(attributes)).flatMap((attribute) => {
+    const [type, values] = childrenOf(attribute);
+    if (type === undefined || values?.tag !== derTag.set) throw new DerError('x509: malformed attribute');
+    return oidOf(type) === extensionRequest ? childrenOf(values) : [];
+  });
+  if (lists.length > 1)
+    throw new DerError('x509: certificate request contains duplicate requested extensions');
+  return lists.flatMap((list) => readExtensions(list, 'certificate request'));
+}
 
 /** Reads and checks the signature. Throws Error when it is no request, or not signed by its own key. */
 export async function parseCertificateRequest(pem: string): Promise<CertificateRequest> {
-  if (!pemBlock.test(pem)) throw new Error('PEM block type must be CERTIFICATE REQUEST');
-  const x509 = await x509Library();
-  const request = new x509.Pkcs10CertificateRequest(pem.replaceAll('NEW CERTIFICATE', 'CERTIFICATE'));
-  if (!(await request.verify())) throw new Error('x509: the signature of the request is wrong');
-  const alternative = request.extensions.find((e) => e instanceof x509.SubjectAlternativeNameExtension);
-  const names = alternative?.names.items ?? [];
-  const ofType = (type: string): string[] => names.filter((n) => n.type === type).map((n) => n.value);
+  const blocks = pemBlocks(pem, '(?:NEW )?CERTIFICATE REQUEST');
+  if (blocks[0] === undefined) throw new Error('PEM block type must be CERTIFICATE REQUEST');
+  if (blocks.length > 1) throw new Error('PEM text holds more than one CERTIFICATE REQUEST');
+  const outer = childrenOf(readDer(blocks[0], derTag.sequence));
+  const info = childAt(outer, 0, derTag.sequence);
+  const algorithm = oidOf(childAt(childrenOf(childAt(outer, 1, derTag.sequence)), 0, derTag.oid));
+  const signature = childAt(outer, 2, derTag.bitString).content.subarray(1);
+  const fields = childrenOf(info);
+  const subject = readName(childAt(fields, 1, derTag.sequence));
+  const key = childAt(fields, 2, derTag.sequence);
+  const extensions = requestedExtensions(fields.find((field) => field.tag === 0xa0));
+  const names = extensions.find(({ oid }) => oid === extensionOid.alternativeNames);
+  const publicKey = createPublicKey({ key: Buffer.from(key.raw), format: 'der', type: 'spki' });
+  const digest = digests.get(algorithm);
+  if (digest === undefined) throw new Error('x509: cannot verify signature: algorithm unimplemented');
+  if (!verify(digest, info.raw, publicKey, signature))
+    throw new Error('x509: the signature of the request is wrong');
   return {
-    commonName: request.subjectName.getField('CN').at(-1) ?? '',
-    organizations: request.subjectName.getField('O'),
-    dnsNames: ofType('dns'),
-    ips: ofType('ip'),
-    emails: ofType('email'),
-    uris: ofType('url'),
-    publicKey: (await request.publicKey.export()) as webcrypto.CryptoKey,
+    subject,
+    commonName: commonNameOf(subject) ?? '',
+    organizations: organizationsOf(subject),
+    ...(names === undefined ? noNames : readAlternativeNames(names.value)),
+    publicKey,
   };
 }
 
@@ -71,10 +106,16 @@ export async function signCertificateRequest(
   ca: KeyPair,
   request: CertificateRequest,
   terms: {
-    readonly usages: readonly ('server' | 'client')[];
+    readonly usages: readonly CertificateUsage[];
     readonly notBefore: number;
     readonly notAfter: number;
   },
 ): Promise<string> {
-  return await signCertificate(ca, { ...request, ...terms }, request.publicKey);
+  const { dnsNames, ips, emails, uris } = request;
+  const subject = signableName(request.subject);
+  return await signCertificate(
+    ca,
+    { subject, names: { dnsNames, ips, emails, uris }, ...terms },
+    request.publicKey,
+  );
 }

@@ -42,7 +42,7 @@ test('a serving certificate answers to its names and addresses', async () => {
   assert.equal(x509.checkHost('kubernetes'), 'kubernetes');
   assert.equal(x509.checkIP('127.0.0.1'), '127.0.0.1');
   assert.equal(x509.checkHost('elsewhere'), undefined);
-  assert.equal(certificateFacts(pair.certificatePem).subjectAltNames.length, 4);
+  assert.deepEqual(certificateFacts(pair.certificatePem).names.ips, ['127.0.0.1', 'fd00::1']);
 });
 
 test('a certificate of another authority of the same name is told apart', async () => {

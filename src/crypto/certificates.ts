@@ -1,7 +1,11 @@
 // Makes X.509 certificates: a CA, serving certificates with subject alternative names, client certificates.
 import { createPublicKey, randomBytes, webcrypto } from 'node:crypto';
+import { type AlternativeNames, canonicalIp, noNames, sameNames } from './alternative-names.ts';
+import { type NameAttribute, sameName, subjectOf, typedName } from './distinguished-name.ts';
 import type { KeyObject } from './keys.ts';
 import { generatePrivateKey, privateKeyToPem } from './keys.ts';
+import { readCertificate } from './read-certificate.ts';
+import { isIssuedBy } from './subject.ts';
 
 export interface KeyPair {
   readonly certificatePem: string;
@@ -15,13 +19,22 @@ export interface KeyPairPem {
 
 export type CertificateUsage = 'server' | 'client';
 
+/** What a certificate is to say. */
+export interface CertificateTerms {
+  readonly subject: readonly NameAttribute[];
+  readonly names: AlternativeNames;
+  readonly usages: readonly CertificateUsage[];
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
 export interface CertificateRequestFacts {
   readonly commonName: string;
   readonly organizations?: readonly string[];
   readonly usages: readonly CertificateUsage[];
   readonly dnsNames?: readonly string[];
   readonly ips?: readonly string[];
-  /** Milliseconds since the epoch. */
   readonly notBefore: number;
   readonly notAfter: number;
 }
@@ -59,9 +72,13 @@ export async function signingKey(key: KeyObject): Promise<webcrypto.CryptoKey> {
 
 /** The WebCrypto form of the public half of a P-256 key. */
 export async function verifyingKey(key: KeyObject): Promise<webcrypto.CryptoKey> {
-  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
-  return await webcrypto.subtle.importKey('spki', new Uint8Array(spki), ecdsa, true, ['verify']);
+  return await webcrypto.subtle.importKey('spki', spkiOf(key), ecdsa, true, ['verify']);
 }
+
+const spkiOf = (key: KeyObject): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(
+    (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }),
+  );
 
 /** A positive serial number of 16 bytes. */
 function newSerialNumber(): string {
@@ -70,11 +87,19 @@ function newSerialNumber(): string {
   return bytes.toString('hex');
 }
 
-/** The relative distinguished names of a subject, organizations first as Go writes them. */
-export const subjectName = (
-  commonName: string,
-  organizations: readonly string[] = [],
-): Record<string, string[]>[] => [...organizations.map((o) => ({ O: [o] })), { CN: [commonName] }];
+/** The extension that names them; none for none. The values are the names' bytes, which nothing interprets. */
+export function alternativeNamesExtension(
+  x509: typeof import('@peculiar/x509'),
+  names: AlternativeNames,
+): import('@peculiar/x509').Extension[] {
+  const all = [
+    ...names.dnsNames.map((value) => ({ type: 'dns' as const, value })),
+    ...names.emails.map((value) => ({ type: 'email' as const, value })),
+    ...names.ips.map((value) => ({ type: 'ip' as const, value })),
+    ...names.uris.map((value) => ({ type: 'url' as const, value })),
+  ];
+  return all.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(all)];
+}
 
 export async function createCertificateAuthority(options: {
   readonly commonName: string;
@@ -86,8 +111,8 @@ export async function createCertificateAuthority(options: {
   const publicKey = await verifyingKey(privateKey);
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: newSerialNumber(),
-    subject: subjectName(options.commonName),
-    issuer: subjectName(options.commonName),
+    subject: typedName(x509, subjectOf(options.commonName)),
+    issuer: typedName(x509, subjectOf(options.commonName)),
     notBefore: new Date(options.notBefore),
     notAfter: new Date(options.notAfter),
     signingAlgorithm: ecdsa,
@@ -108,45 +133,78 @@ export async function createCertificateAuthority(options: {
   return { certificatePem: `${certificate.toString('pem')}\n`, privateKey };
 }
 
-/** A certificate for a public key of someone else, as from a CSR. */
+/** The certificate that was made is not the one that was to be made; it is not handed out. */
+export class CertificateMismatchError extends Error {}
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+/** Reads back what was signed, by other code than the one that wrote it, and compares it with what was approved. */
+function checkSigned(pem: string, ca: KeyPair, terms: CertificateTerms, publicKey: KeyObject): void {
+  const made = readCertificate(pem);
+  const wanted = terms.usages.map((usage) => extendedKeyUsage[usage]).join();
+  const ips = terms.names.ips.map(canonicalIp);
+  const differs = Object.entries({
+    subject: !sameName(made.subject, terms.subject),
+    'subject alternative names': !sameNames(made.names, { ...terms.names, ips }),
+    usages: made.extendedKeyUsages.join() !== wanted,
+    'basic constraints': made.isAuthority,
+    lifetime:
+      seconds(made.notBefore) !== seconds(terms.notBefore) ||
+      seconds(made.notAfter) !== seconds(terms.notAfter),
+    'public key': !Buffer.from(made.publicKeyDer).equals(spkiOf(publicKey)),
+    issuer:
+      !Buffer.from(made.issuerDer).equals(readCertificate(ca.certificatePem).subjectDer) ||
+      !isIssuedBy(pem, ca.certificatePem),
+  })
+    .filter(([, wrong]) => wrong)
+    .map(([what]) => what);
+  if (differs.length > 0)
+    throw new CertificateMismatchError(
+      `the signed certificate differs from what was approved: ${differs.join(', ')}`,
+    );
+}
+
+/** A certificate for a public key of someone else, as from a CSR. Throws CertificateMismatchError. */
 export async function signCertificate(
   ca: KeyPair,
-  facts: CertificateRequestFacts,
-  publicKey: webcrypto.CryptoKey,
+  terms: CertificateTerms,
+  publicKey: KeyObject,
 ): Promise<string> {
   const x509 = await x509Library();
   const issuer = new x509.X509Certificate(ca.certificatePem);
-  const names = [
-    ...(facts.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
-    ...(facts.ips ?? []).map((value) => ({ type: 'ip' as const, value })),
-  ];
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: newSerialNumber(),
-    subject: subjectName(facts.commonName, facts.organizations),
-    issuer: issuer.subjectName.toJSON(),
-    notBefore: new Date(facts.notBefore),
-    notAfter: new Date(facts.notAfter),
+    subject: typedName(x509, terms.subject),
+    issuer: issuer.subjectName,
+    notBefore: new Date(terms.notBefore),
+    notAfter: new Date(terms.notAfter),
     signingAlgorithm:
       ca.privateKey.asymmetricKeyType === 'rsa' ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } : ecdsa,
-    publicKey: publicKey as CryptoKey,
+    publicKey: spkiOf(publicKey),
     signingKey: (await signingKey(ca.privateKey)) as CryptoKey,
     extensions: [
       new x509.KeyUsagesExtension(
         x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment,
         true,
       ),
-      new x509.ExtendedKeyUsageExtension(facts.usages.map((usage) => extendedKeyUsage[usage])),
+      new x509.ExtendedKeyUsageExtension(terms.usages.map((usage) => extendedKeyUsage[usage])),
       new x509.BasicConstraintsExtension(false, undefined, true),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
-      ...(names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)]),
+      ...alternativeNamesExtension(x509, terms.names),
     ],
   });
-  return `${certificate.toString('pem')}\n`;
+  const pem = `${certificate.toString('pem')}\n`;
+  checkSigned(pem, ca, terms, publicKey);
+  return pem;
 }
 
 /** A new key and a certificate for it. */
 export async function issueCertificate(ca: KeyPair, facts: CertificateRequestFacts): Promise<KeyPairPem> {
+  const { commonName, organizations, dnsNames = [], ips = [], usages, notBefore, notAfter } = facts;
   const privateKey = generatePrivateKey();
-  const certificatePem = await signCertificate(ca, facts, await verifyingKey(privateKey));
+  const subject = subjectOf(commonName, organizations);
+  const names = { ...noNames, dnsNames, ips };
+  const terms = { subject, names, usages, notBefore, notAfter };
+  const certificatePem = await signCertificate(ca, terms, privateKey);
   return { certificatePem, privateKeyPem: privateKeyToPem(privateKey) };
 }

@@ -65,3 +65,17 @@ test('the key set names each public key and holds no private part', () => {
   assert.match(text, new RegExp(`"kid":"${keyId(key)}","alg":"ES256"`));
   assert.doesNotMatch(text, /"d":/);
 });
+
+test('S (low): a token has one spelling: the unused bits of its last letter are not free', () => {
+  const key = generatePrivateKey();
+  const keys = [verificationKey(key)];
+  const token = signJwt(key, { exp: 2_000_000_000 });
+  const accepted = (text: string): boolean => 'claims' in verifyJwt(text, keys, 1_900_000_000_000);
+  assert.equal(accepted(token), true);
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const others = [...letters].map((letter) => token.slice(0, -1) + letter).filter((other) => other !== token);
+  assert.deepEqual(others.filter(accepted), []);
+  assert.equal(accepted(`${token}=`), false);
+  const [head = '', body = '', mac = ''] = token.split('.');
+  assert.equal(accepted(`${head}=.${body}.${mac}`), false);
+});

@@ -12,6 +12,13 @@ export interface VerificationKey {
 const maxTokenBytes = 64 * 1024;
 const base64url = /^[A-Za-z0-9_-]+$/;
 
+/** The bytes of one part; undefined for any other spelling of them, so that a token has one text only. */
+function bytesOf(part: string): Buffer | undefined {
+  if (!base64url.test(part)) return undefined;
+  const bytes = Buffer.from(part, 'base64url');
+  return bytes.toString('base64url') === part ? bytes : undefined;
+}
+
 // createPublicKey refuses a key that is public already.
 const publicHalf = (key: KeyObject): KeyObject => (key.type === 'public' ? key : createPublicKey(key));
 
@@ -42,9 +49,10 @@ export function signJwt(privateKey: KeyObject, claims: JwtClaims): string {
 }
 
 function decodePart(part: string): Record<string, unknown> | undefined {
-  if (!base64url.test(part)) return undefined;
+  const bytes = bytesOf(part);
+  if (bytes === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined;
@@ -73,7 +81,8 @@ export function verifyJwt(
   }
   const header = decodePart(head);
   const claims = decodePart(body);
-  if (header === undefined || claims === undefined || !base64url.test(mac)) {
+  const signature = bytesOf(mac);
+  if (header === undefined || claims === undefined || signature === undefined) {
     return { refused: 'the token is no JWT' };
   }
   if (header.crit !== undefined) return { refused: 'critical headers are not supported' };
@@ -83,7 +92,7 @@ export function verifyJwt(
     'sha256',
     Buffer.from(`${head}.${body}`),
     { key: key.publicKey, dsaEncoding: 'ieee-p1363' },
-    Buffer.from(mac, 'base64url'),
+    signature,
   );
   if (!good) return { refused: 'the signature is wrong' };
   const seconds = nowMs / 1000;

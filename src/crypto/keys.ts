@@ -1,5 +1,12 @@
 // Private keys: ECDSA P-256, made fast and kept as PKCS#8 PEM.
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
 
 export type { KeyObject } from 'node:crypto';
 
@@ -15,3 +22,9 @@ export const publicKeyToPem = (key: KeyObject): string =>
 
 /** Reads PKCS#8, PKCS#1 and SEC 1 PEM. Throws Error for anything else. */
 export const privateKeyFromPem = (pem: string): KeyObject => createPrivateKey(pem);
+
+/** False when a damaged file still parses, but what the key signs is not vouched for by its public half. */
+export function isWhole(key: KeyObject): boolean {
+  const probe = Buffer.from('probe');
+  return verify('sha256', probe, createPublicKey(key), sign('sha256', probe, key));
+}

@@ -1,48 +1,60 @@
-// What a certificate says of its holder, and how long it is good: read by node:crypto, no X.509 library loaded.
-import { X509Certificate } from 'node:crypto';
+// What a certificate says of its holder, and who vouches for it: read without the X.509 library.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { AlternativeNames } from './alternative-names.ts';
+import { commonNameOf, organizationsOf } from './distinguished-name.ts';
+import { pemBlocks, readCertificate } from './read-certificate.ts';
 
 export interface Subject {
   readonly CN?: string | undefined;
   readonly O: readonly string[];
 }
 
-/** The subject's common name and organizations: user name and groups of a client certificate. */
-function certificateSubject(certificate: string | Uint8Array): Subject {
-  const x509 = new X509Certificate(certificate);
-  const subject: Record<string, unknown> = { ...x509.toLegacyObject().subject };
-  const values = (name: string): string[] => {
-    const value = subject[name];
-    return Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : [];
-  };
-  return { CN: values('CN').at(-1), O: values('O') };
-}
-
 export interface CertificateFacts {
   readonly subject: Subject;
   readonly notBefore: number;
   readonly notAfter: number;
-  /** `DNS:a` and `IP Address:10.0.0.1` entries, as OpenSSL prints them. */
-  readonly subjectAltNames: readonly string[];
+  readonly names: AlternativeNames;
   /** SHA-256 of the DER, lower-case hex without colons. */
   readonly fingerprint: string;
   readonly serialNumber: string;
 }
 
 export function certificateFacts(certificate: string | Uint8Array): CertificateFacts {
+  const text = readCertificate(certificate);
   const x509 = new X509Certificate(certificate);
   return {
-    subject: certificateSubject(certificate),
-    notBefore: Date.parse(x509.validFrom),
-    notAfter: Date.parse(x509.validTo),
-    subjectAltNames: x509.subjectAltName === undefined ? [] : x509.subjectAltName.split(', '),
+    subject: { CN: commonNameOf(text.subject), O: organizationsOf(text.subject) },
+    notBefore: text.notBefore,
+    notAfter: text.notAfter,
+    names: text.names,
     fingerprint: x509.fingerprint256.replaceAll(':', '').toLowerCase(),
-    serialNumber: x509.serialNumber.toLowerCase(),
+    serialNumber: text.serialNumber,
   };
 }
 
-/** True when `issuer` signed `certificate`. Dates are not looked at. */
-export function isIssuedBy(certificate: string | Uint8Array, issuer: string | Uint8Array): boolean {
+/** True when a certificate of the bundle `issuers` signed `certificate`. Dates are not looked at. */
+export function isIssuedBy(certificate: string | Uint8Array, issuers: string | Uint8Array): boolean {
   const child = new X509Certificate(certificate);
-  const parent = new X509Certificate(issuer);
-  return child.checkIssued(parent) && child.verify(parent.publicKey);
+  const bundle = typeof issuers === 'string' ? pemBlocks(issuers, 'CERTIFICATE') : [issuers];
+  return bundle.some((issuer) => {
+    const parent = new X509Certificate(issuer);
+    return child.checkIssued(parent) && child.verify(parent.publicKey);
+  });
+}
+
+/** True when the certificate is for this private key. */
+export const isPairOf = (certificatePem: string, privateKeyPem: string): boolean =>
+  new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(privateKeyPem));
+
+/** Remembers for each certificate whether a bundle that may change vouches for it; a new bundle is asked anew. */
+export function bundleCheck(bundle: () => string): (certificate: { readonly raw: Uint8Array }) => boolean {
+  const known = new WeakMap<object, { readonly bundle: string; readonly good: boolean }>();
+  return (certificate) => {
+    const now = bundle();
+    const hit = known.get(certificate);
+    if (hit !== undefined && hit.bundle === now) return hit.good;
+    const good = isIssuedBy(certificate.raw, now);
+    known.set(certificate, { bundle: now, good });
+    return good;
+  };
 }

@@ -20,7 +20,6 @@ test('a test gets a whole cluster: pods are placed on the node that they ask for
         metadata: { name: os, namespace: 'default' },
         spec: {
           nodeSelector: { 'kubernetes.io/os': os },
-          tolerations: [{ key: 'os', operator: 'Exists' }],
           containers: [{ name: 'main', image: 'any' }],
         },
       });

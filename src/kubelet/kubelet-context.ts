@@ -42,6 +42,10 @@ export interface KubeletContext {
   /** Absent on Windows and in simulation. */
   readonly cgroups: Cgroups | undefined;
   readonly cgroupRoot: string;
+  /** Folder of the node's seccomp profiles, as upstream's /var/lib/kubelet/seccomp. */
+  readonly seccompRoot: string;
+  /** Of one pod; -1 is no limit. */
+  readonly podPidsLimit: number;
   readonly dns: ClusterDns;
   readonly machine: MachineInfo;
   readonly allocatable: FieldContext['allocatable'];

@@ -8,6 +8,8 @@ import type { InformerFactory } from '../client/cache/informer.ts';
 import type { Client } from '../client/client.ts';
 import { createEventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { MetricsRegistry } from '../component-base/metrics.ts';
+import type { Beneath } from '../os/beneath.ts';
 import type { Host } from '../os/host.ts';
 import type { Cri } from '../rpc-api/cri.ts';
 import { admitPod } from './admit-handlers.ts';
@@ -24,6 +26,13 @@ import { startPleg } from './pod-lifecycle-event-generator.ts';
 import { createPodStorage, type KubeletPaths, type PodStorage } from './pod-storage.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { createNodeProber } from './prober/node-prober.ts';
+import {
+  allPodsLimits,
+  defaultPodPidsLimit,
+  nothingReserved,
+  type Reservation,
+} from './resources/node-reservation.ts';
+import { allPodsCgroup } from './resources/qos.ts';
 import type { ClusterDns } from './runtime/dns-config.ts';
 import { imageCredentials } from './runtime/image-credentials.ts';
 import { createImagePuller } from './runtime/image-puller.ts';
@@ -57,9 +66,13 @@ export interface KubeletOptions {
   /** Default 110. */
   readonly maxPods?: number;
   /** Kept from pods. Default nothing. */
-  readonly reserved?: { readonly milliCpu: number; readonly memoryBytes: number };
+  readonly reserved?: Reservation;
+  /** Processes and threads of one pod; -1 is no limit. Default 4096. */
+  readonly podPidsLimit?: number;
   /** Absent: no server (logs, exec …). */
   readonly server?: { readonly address: string; readonly port: number; readonly tls: KubeletServerTls };
+  /** Shown at the server's /metrics. */
+  readonly metrics?: Pick<MetricsRegistry, 'text'>;
   /** True: nothing of the machine is touched; containers are state machines. */
   readonly simulated?: boolean;
   /** All 32 bits of an exit code, where the runtime's answer has eight. */
@@ -69,6 +82,8 @@ export interface KubeletOptions {
 export interface Kubelet {
   /** Where the server listens; 0 without one. */
   readonly port: number;
+  /** Certificates of the server that were renewed. */
+  setServerTls(tls: KubeletServerTls): void;
   /** Ends the agent's work; containers go on running. */
   stop(): Promise<void>;
 }
@@ -115,8 +130,14 @@ async function nodeFacts(options: KubeletOptions, port: number): Promise<NodeFac
     kubeletVersion: options.version,
     containerRuntimeVersion: `${version.runtimeName}://${version.runtimeVersion}`,
     kubeletPort: port,
-    reserved: options.reserved ?? { milliCpu: 0, memoryBytes: 0 },
+    reserved: options.reserved ?? nothingReserved,
   };
+}
+
+function beneathOf(host: Host): Beneath {
+  if (!host.beneath)
+    throw new Error('a node of real containers needs the program that walks beneath folders');
+  return host.beneath;
 }
 
 function createContext(
@@ -153,8 +174,9 @@ function createContext(
     volumes: options.simulated
       ? noVolumes
       : createNodeVolumeManager({
-          host,
+          host: { ...host, beneath: beneathOf(host) },
           client,
+          log,
           clock,
           random,
           objects,
@@ -182,6 +204,8 @@ function createContext(
         }),
     cgroups: options.simulated ? undefined : host.cgroups,
     cgroupRoot: options.cgroupRoot ?? '',
+    seccompRoot: `${options.paths.root}/seccomp`,
+    podPidsLimit: options.podPidsLimit ?? defaultPodPidsLimit,
     dns: options.dns,
     machine: facts.machine,
     allocatable,
@@ -217,11 +241,19 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   let workers: PodWorkers | undefined;
   const provisional = await nodeFacts(options, options.server?.port ?? 10250);
   const { ctx, objects } = createContext(options, provisional, () => workers!);
+  await ctx.cgroups?.ensure(
+    allPodsCgroup(ctx.cgroupRoot),
+    allPodsLimits(provisional.machine, provisional.reserved),
+  );
   const room = { ...ctx.allocatable, pods: provisional.maxPods };
   const all = new PodWorkers(ctx, (pod, active) => admitPod(options.nodeOs, room, pod, active));
   workers = all;
   const server =
-    options.server && (await startKubeletServer({ ctx, workers: all, host: options.host }, options.server));
+    options.server &&
+    (await startKubeletServer(
+      { ctx, workers: all, host: options.host, metrics: options.metrics },
+      options.server,
+    ));
   const facts = { ...provisional, kubeletPort: server?.port ?? provisional.kubeletPort };
   const informer = informers.informer(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
   const removeHandler = informer.addHandler({
@@ -272,6 +304,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   log.info({ nodeName, port: facts.kubeletPort }, 'kubelet started');
   return {
     port: server?.port ?? 0,
+    setServerTls: (tls) => server?.setTls(tls),
     stop: async () => {
       removeHandler();
       all.stop();

@@ -78,7 +78,17 @@ export function createObjectCache(deps: ObjectCacheDeps): ObjectCache {
     }
   }
 
-  /** One watch until it ends; true when something changed. */
+  /** Whoever asks for the object gets the error; nobody has to, so that it must not count as unhandled. */
+  function reload(
+    ref: ResourceRef<unknown>,
+    entry: Entry,
+    { namespace, name }: { namespace: string; name: string },
+  ): void {
+    entry.object = read(ref, namespace, name);
+    entry.object.catch(() => undefined);
+  }
+
+  /** One watch until it ends. */
   async function follow(
     ref: ResourceRef<unknown>,
     entry: Entry,
@@ -93,10 +103,7 @@ export function createObjectCache(deps: ObjectCacheDeps): ObjectCache {
       signal: entry.stop.signal,
     });
     for await (const event of events) {
-      if (event.type === 'ERROR') {
-        entry.object = read(ref, key.namespace, key.name);
-        return;
-      }
+      if (event.type === 'ERROR') return reload(ref, entry, key);
       if (event.type === 'BOOKMARK') continue;
       const version = (event.object as Meta).metadata.resourceVersion;
       const current = (await entry.object.catch(() => undefined)) as Meta | undefined;
@@ -117,8 +124,7 @@ export function createObjectCache(deps: ObjectCacheDeps): ObjectCache {
       } catch (error) {
         if (entry.stop.signal.aborted) return;
         deps.log.debug({ error, ...key }, 'a watch of one object broke off');
-        entry.object = read(ref, key.namespace, key.name);
-        entry.object.catch(() => undefined); // who asks next gets the error
+        reload(ref, entry, key);
       }
       try {
         await deps.clock.sleep(rewatchMs, entry.stop.signal);
@@ -134,7 +140,7 @@ export function createObjectCache(deps: ObjectCacheDeps): ObjectCache {
     try {
       return (await entry.object) as T | undefined;
     } catch {
-      entry.object = read(refs[resource]!, namespace, name);
+      reload(refs[resource]!, entry, { namespace, name });
       return (await entry.object) as T | undefined;
     }
   }
@@ -159,9 +165,9 @@ export function createObjectCache(deps: ObjectCacheDeps): ObjectCache {
     const entry: Entry = {
       users: new Set([uid]),
       stop: new AbortController(),
-      object: read(ref, namespace, name),
+      object: Promise.resolve(undefined),
     };
-    entry.object.catch(() => undefined); // who asks gets the error
+    reload(ref, entry, { namespace, name });
     entries.set(key, entry);
     void keepFresh(ref, entry, { namespace, name });
   }

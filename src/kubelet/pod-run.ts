@@ -2,14 +2,15 @@
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { PodSandboxConfig } from '../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
-import { latestOf, type ObservedContainer, type ObservedPod, readySandbox } from './observed-pod.ts';
+import { latestOf, type ObservedContainer, type ObservedPod } from './observed-pod.ts';
 import { containerHash, failureText, findContainer, podText, podUid } from './pod-format.ts';
 import { podCgroup, podCgroupLimits } from './resources/qos.ts';
 import { StartError } from './runtime/image-puller.ts';
 import { killContainer, killContainers, podGraceSeconds, stopSandboxes } from './runtime/kill-container.ts';
+import { podIPsOf } from './runtime/pod-ips.ts';
 import { goSeconds, RestartBackoff } from './runtime/restart-backoff.ts';
 import { sandboxConfig } from './runtime/sandbox-config.ts';
-import { podIPsOf, startContainer } from './runtime/start-container.ts';
+import { startContainer } from './runtime/start-container.ts';
 import { type ContainerKill, type PodActions, podActions } from './sync-pod.ts';
 import { type MountedVolumes, VolumeError } from './volumes/volume-manager.ts';
 
@@ -122,7 +123,7 @@ export class PodRun {
         : kill.why === 'startup'
           ? spec?.startupProbe?.terminationGracePeriodSeconds
           : undefined;
-    const podIP = readySandbox(observed)?.ips[0] ?? '';
+    const podIP = podIPsOf(this.#ctx, pod, observed)[0] ?? '';
     await killContainer(this.#ctx, { pod, container, message: kill.message, graceSeconds: own, podIP });
   }
 
@@ -159,13 +160,14 @@ export class PodRun {
   }
 
   async #createCgroup(pod: Pod): Promise<void> {
-    const { cgroups, nodeOs, cgroupRoot } = this.#ctx;
+    const { cgroups, nodeOs, cgroupRoot, podPidsLimit } = this.#ctx;
     if (!cgroups) return;
     const limits = nodeOs.hasPodCgroups ? podCgroupLimits(pod) : undefined;
     await cgroups.ensure(podCgroup(pod, cgroupRoot), {
       ...(limits ? { cpuShares: limits.cpuShares } : {}),
       ...(limits?.cpuQuotaUs ? { cpuQuotaUs: limits.cpuQuotaUs, cpuPeriodUs: 100_000 } : {}),
       ...(limits?.memoryLimitBytes ? { memoryLimitBytes: limits.memoryLimitBytes } : {}),
+      ...(podPidsLimit > 0 ? { pidsLimit: podPidsLimit } : {}),
     });
   }
 
@@ -181,7 +183,6 @@ export class PodRun {
       cgroupParent: ctx.cgroups ? podCgroup(pod, ctx.cgroupRoot) : '',
       dns: ctx.dns,
       nodeOs: ctx.nodeOs,
-      nodeHostname: ctx.machine.hostname,
     });
     return this.#config;
   }

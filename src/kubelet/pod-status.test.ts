@@ -44,6 +44,30 @@ test('a running pod is Ready when its containers are', () => {
   assert.equal(condition(unready, 'ContainersReady')?.reason, 'ContainersNotReady');
 });
 
+test('R15: a kubelet that starts again leaves ready and started as they were told, of this very container', () => {
+  const probe = { tcpSocket: { port: 1 } };
+  const spec = { containers: [aContainer('main', { readinessProbe: probe, startupProbe: probe })] };
+  const told = (containerID: string, value: boolean): Pod => {
+    const before = { name: 'main', image: '', imageID: '', restartCount: 0, containerID };
+    return {
+      ...aPod(spec),
+      status: { containerStatuses: [{ ...before, ready: value, started: value }] },
+    };
+  };
+  const notProbed = { readiness: () => undefined, startup: () => undefined };
+  const rows: readonly (readonly [Pod, Partial<StatusInput>, boolean])[] = [
+    [told('containerd://main-id', true), notProbed, true],
+    [told('containerd://main-id', false), notProbed, false],
+    [told('containerd://another', true), notProbed, false],
+    [aPod(spec), notProbed, false],
+    [told('containerd://main-id', true), { readiness: () => false, startup: () => false }, false],
+  ];
+  for (const [pod, probed, expected] of rows) {
+    const [main] = status(pod, observedPod([observedContainer('main')]), probed).containerStatuses ?? [];
+    assert.deepEqual([main?.ready, main?.started], [expected, expected]);
+  }
+});
+
 test('a container in back-off waits, its end moves to lastState, and the pod stays Running', () => {
   const waiting = new Map([['main', { reason: 'CrashLoopBackOff', message: 'back-off 10s' }]]);
   const s = status(aPod(), observedPod([exited('main', 3, { restartCount: 2 })]), { waiting });

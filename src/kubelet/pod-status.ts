@@ -84,6 +84,17 @@ function currentState(
   return { state: stateOf(input, latest), replaced: false };
 }
 
+/** What was last told of this very container: a kubelet that starts again changes nothing before it has probed. */
+function toldOf(input: StatusInput, kind: Kind, id: string): ContainerStatus | undefined {
+  const { status } = input.pod;
+  const told = kind === 'init' ? status?.initContainerStatuses : status?.containerStatuses;
+  return told?.find((one) => one.containerID === `${input.runtimeName}://${id}`);
+}
+
+function hasStarted(input: StatusInput, kind: Kind, latest: ObservedContainer): boolean {
+  return input.startup(latest.id) ?? toldOf(input, kind, latest.id)?.started === true;
+}
+
 function isReady(
   input: StatusInput,
   kind: Kind,
@@ -93,17 +104,19 @@ function isReady(
   const long = kind === 'container' || (kind === 'init' && container.restartPolicy === 'Always');
   if (kind === 'init' && !long) return latest.state === 'exited' && latest.exitCode === 0;
   if (!long || latest.state !== 'running') return false;
-  if (container.startupProbe && input.startup(latest.id) !== true) return false;
-  return container.readinessProbe ? input.readiness(latest.id) === true : true;
+  if (container.startupProbe && !hasStarted(input, kind, latest)) return false;
+  if (!container.readinessProbe) return true;
+  return input.readiness(latest.id) ?? toldOf(input, kind, latest.id)?.ready === true;
 }
 
 function isStarted(
   input: StatusInput,
+  kind: Kind,
   container: AnyContainer,
   latest: ObservedContainer | undefined,
 ): boolean {
   if (latest?.state !== 'running') return false;
-  return container.startupProbe ? input.startup(latest.id) === true : true;
+  return container.startupProbe ? hasStarted(input, kind, latest) : true;
 }
 
 const volumeMountStatuses = (container: AnyContainer): Partial<ContainerStatus> => {
@@ -137,7 +150,7 @@ function containerStatus(
     image: latest?.image || (container.image ?? ''),
     imageID: latest?.imageId ?? '',
     ...(latest ? { containerID: `${input.runtimeName}://${latest.id}` } : {}),
-    started: isStarted(input, container, latest),
+    started: isStarted(input, kind, container, latest),
     ...(latest && container.resources && Object.keys(container.resources).length > 0
       ? {
           resources: container.resources,

@@ -1,8 +1,8 @@
 // The files of a pod that are no volumes: log folders, hosts file, termination messages.
 import type { Pod } from '../api/generated/types/core-v1.ts';
-import type { Files } from '../os/files.ts';
-import type { Mounts } from '../os/mounts.ts';
+import type { Host } from '../os/host.ts';
 import { podNamespace, podUid } from './pod-format.ts';
+import { releasePodPins } from './volumes/pins.ts';
 
 export interface KubeletPaths {
   /** Pods' folders lie below: upstream's /var/lib/kubelet. */
@@ -36,7 +36,7 @@ const maxTerminationMessageBytes = 4096;
 const isUid = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text);
 
 export function createPodStorage(
-  host: { readonly files: Files; readonly mounts: Mounts },
+  host: Pick<Host, 'files' | 'mounts' | 'beneath'>,
   paths: KubeletPaths,
 ): PodStorage {
   const { files } = host;
@@ -71,10 +71,7 @@ export function createPodStorage(
     },
     readTerminationLog: async (uid, container, attempt) => {
       const path = terminationLog(uid, container, attempt);
-      // The container may have put a link or a pipe in its place.
-      if ((await files.lstat(path))?.kind !== 'file') return undefined;
-      await using file = await files.open(path);
-      return (await file.readAt(0, maxTerminationMessageBytes)).toString('utf8');
+      return (await files.readHead(path, maxTerminationMessageBytes))?.toString('utf8');
     },
     prepareContainerLog: (pod, container) => files.makeDirectory(`${logDirectory(pod)}/${container}`, 0o755),
     readLogTail: async (path, maxBytes) => {
@@ -84,8 +81,11 @@ export function createPodStorage(
       return await file.readAt(Math.max(info.sizeBytes - maxBytes, 0), maxBytes);
     },
     remove: async (uid) => {
+      const { beneath } = host;
+      if (beneath) await releasePodPins({ files, beneath }, podDir(uid));
       await host.mounts.unmountAllBelow(podDir(uid));
-      await files.remove(podDir(uid));
+      // Not by names: a program of the pod could still be changing what they lead to.
+      await (beneath?.remove ?? files.remove)(podDir(uid));
     },
     removeLogs: (pod) => files.remove(logDirectory(pod)),
     pods: async () => (await files.list(`${paths.root}/pods`)).filter(isUid),

@@ -252,6 +252,8 @@ export class PodWorker {
     const wanted =
       !over && !this.#removed && !this.#verdict && this.#pod.metadata.deletionTimestamp === undefined;
     if (!wanted) return this.#terminate();
+    // What died while nobody looked (a cold start) is told before it takes its time to start again.
+    this.#publish(false);
     const result = await this.#run.step(this.#pod, () => this.#observe(), observed);
     this.#publish(false);
     if (result === 'finished') return this.#terminate();
@@ -289,8 +291,9 @@ export class PodWorker {
     await this.#observe();
     ctx.prober.remove(this.uid);
     this.#publish(true);
-    await ctx.volumes.tearDown(this.#pod);
+    // Also what left its container (a pod in the machine's process namespace): nothing of it works in its volumes any more.
     await ctx.cgroups?.remove(podCgroup(this.#pod, ctx.cgroupRoot));
+    await ctx.volumes.tearDown(this.#pod);
     await ctx.status.written(this.uid);
     this.#terminated = true;
     if (this.#removed) await this.#cleanUp();

@@ -120,26 +120,62 @@ export const forwardingSettings: Readonly<Record<string, string>> = {
   'net/ipv4/ip_forward': '1',
   'net/ipv4/conf/all/send_redirects': '0',
   'net/ipv4/conf/default/send_redirects': '0',
-  'net/ipv4/conf/all/rp_filter': '0',
-  'net/ipv4/conf/default/rp_filter': '0',
+  // who sends with an address that would not be answered over the same interface is not heard
+  'net/ipv4/conf/all/rp_filter': '1',
+  'net/ipv4/conf/default/rp_filter': '1',
+  // the cluster has no IPv6 yet: link-local addresses would be a way around its rules
+  'net/ipv6/conf/default/disable_ipv6': '1',
   'net/bridge/bridge-nf-call-iptables': '0',
 };
 
-/** The machine's rules: nodes reach the outside by its address, and clusters don't reach each other. */
-export function renderFabricTable(plan: FabricPlan, forwardingBefore: string): string {
+/** What of the machine the nodes and pods of a cluster reach. */
+export interface MachineAccess {
+  /** On the machine's address on the fabric: API server and DNS. */
+  readonly ports: readonly { readonly protocol: 'tcp' | 'udp'; readonly port: number }[];
+  /** All that listens on this machine, and all that it forwards elsewhere. */
+  readonly everything: boolean;
+}
+
+/**
+ * The machine's rules. Nodes reach the outside by the machine's address, of the machine itself what is meant for them, and no
+ * other cluster; nobody but the machine reaches nodes, pods and the machine's address on the fabric.
+ */
+export function renderFabricTable(plan: FabricPlan, access: MachineAccess, forwardingBefore: string): string {
   const name = fabricTable(plan.clusterName);
+  const open = access.ports.map(({ protocol, port }) => `${protocol} . ${port}`);
   return `add table ip ${name}
 delete table ip ${name}
 table ip ${name} {
   comment "ip_forward was ${forwardingBefore === '0' ? '0' : '1'}"
+  set open { type inet_proto . inet_service
+  }
   chain postrouting {
     type nat hook postrouting priority srcnat; policy accept;
     ip saddr ${plan.subnet} oifname != "${plan.bridge}" masquerade
   }
+  chain input {
+    type filter hook input priority filter; policy accept;
+    ip daddr ${plan.gateway} iifname != { "${plan.bridge}", "lo" } drop
+    iifname "${plan.bridge}" jump fromnodes
+  }
+  chain fromnodes {
+    ct state established,related accept
+    ip daddr ${plan.gateway} meta l4proto . th dport @open accept
+    ip daddr ${plan.gateway} icmp type echo-request accept
+    ${access.everything ? 'accept' : 'counter reject with icmp type admin-prohibited'}
+  }
   chain forward {
     type filter hook forward priority filter; policy accept;
-    iifname "phb-*" oifname "phb-*" iifname . oifname != { "${plan.bridge}" . "${plan.bridge}" } iifname "${plan.bridge}" drop
+    iifname "${plan.bridge}" oifname "${plan.bridge}" accept
+    ct state established,related accept
+    oifname "${plan.bridge}" ct status dnat accept
+    oifname "${plan.bridge}" counter drop
+    iifname "${plan.bridge}" jump outward
+  }
+  chain outward {
+    oifname "phb-*" counter drop
+    ${access.everything ? 'accept' : 'ip daddr 169.254.0.0/16 counter drop\n    ct status dnat counter drop'}
   }
 }
-`;
+${open.length === 0 ? '' : `add element ip ${name} open { ${open.join(', ')} }\n`}`;
 }

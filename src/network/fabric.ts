@@ -10,6 +10,7 @@ import {
   fabricTable,
   forwardingSettings,
   hostChanges,
+  type MachineAccess,
   nodeChanges,
   nodeNetns,
   planFabric,
@@ -28,6 +29,8 @@ export interface FabricOptions {
   readonly nodes: readonly { readonly name: string }[];
   /** Where the /24 of the fabric is taken from. Default 172.30.0.0/16. */
   readonly pool?: string;
+  /** Default: nothing of the machine but its answer to a ping. */
+  readonly access?: MachineAccess;
   /** Prefixes to keep clear of besides those of the machine: pod and service CIDRs. */
   readonly avoid?: readonly string[];
 }
@@ -102,9 +105,18 @@ async function linksInside(
   return new Map(found);
 }
 
+const bridgeSettings = (bridge: string): Record<string, string> => ({
+  'net/ipv4/ip_forward': '1',
+  [`net/ipv4/conf/${bridge}/send_redirects`]: '0',
+  [`net/ipv4/conf/${bridge}/rp_filter`]: '1',
+  // the packet filter's rules are for IPv4; on the bridge there is nothing else
+  [`net/ipv6/conf/${bridge}/disable_ipv6`]: '1',
+});
+
 async function applyPlan(
   ports: FabricPorts,
   plan: FabricPlan,
+  access: MachineAccess,
   links: readonly LinkInfo[],
   inside: Map<string, readonly LinkInfo[]>,
 ): Promise<void> {
@@ -115,13 +127,14 @@ async function applyPlan(
   const before = await forwardingBefore(ports, plan.clusterName);
   await ports.namespaces.create(plan.nodes.map((node) => node.netns));
   await ports.links.apply(hostChanges(plan, links, new Set(whole.map((node) => node.name))));
+  // First: it remembers what forwarding was, also for who finds the rest half done.
+  await ports.packetFilter.apply(renderFabricTable(plan, access, before));
   await Promise.all([
-    ports.packetFilter.apply(renderFabricTable(plan, before)),
-    ports.sysctl.set({ 'net/ipv4/ip_forward': '1', [`net/ipv4/conf/${plan.bridge}/send_redirects`]: '0' }),
+    ports.sysctl.set(bridgeSettings(plan.bridge)),
     ...plan.nodes.map(async (node) => {
       const own = ports.inside(ports.namespaces.path(node.netns));
       await Promise.all([
-        own.sysctl.set(forwardingSettings),
+        own.sysctl.set({ ...forwardingSettings, 'net/ipv6/conf/eth0/disable_ipv6': '1' }),
         own.links.apply(nodeChanges(plan, node, inside.get(node.name) ?? [])),
       ]);
     }),
@@ -144,7 +157,7 @@ export async function createFabric(ports: FabricPorts, options: FabricOptions): 
   }
   const subnet = await chooseSubnet(ports, options, links);
   const plan = planFabric({ clusterName: options.clusterName, nodeNames, subnet, addresses });
-  await applyPlan(ports, plan, links, inside);
+  await applyPlan(ports, plan, options.access ?? { ports: [], everything: false }, links, inside);
   return {
     bridge: plan.bridge,
     subnet,

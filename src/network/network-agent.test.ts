@@ -111,3 +111,59 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
   assert.equal(packetFilter.applied.length, written, 'a resync without differences writes nothing');
   await agent.stop();
 });
+
+test('R1: on a machine that clusters share, each keeps and removes the routes on its own bridge alone', async () => {
+  const links = createFakeLinks();
+  const cluster = (bridge: string, net: string, pods: string) => {
+    const clock = manualClock();
+    const { informer, put } = nodeList();
+    const start = () =>
+      startNetworkAgent({
+        nodes: informer,
+        topology: hostGateway,
+        nodeName: undefined,
+        interface: bridge,
+        clusterCIDR: `${pods}.0.0/16`,
+        serviceCIDR: '10.96.0.0/16',
+        links,
+        packetFilter: createFakePacketFilter(),
+        sysctl: { get: async () => undefined, set: async () => undefined },
+        clock,
+        log: silentLogger,
+      });
+    const at = (i: number, podCIDR: string, address = `${net}.${i}`): Node => ({
+      ...node(i, podCIDR),
+      status: { addresses: [{ type: 'InternalIP', address }] },
+    });
+    return { clock, put, start, at };
+  };
+  await links.apply([
+    { do: 'addBridge', name: 'phb-a' },
+    { do: 'replaceAddress', name: 'phb-a', address: '172.30.0.1/24' },
+    { do: 'addBridge', name: 'phb-b' },
+    { do: 'replaceAddress', name: 'phb-b', address: '172.30.1.1/24' },
+    { do: 'addBridge', name: 'vpn0' },
+    { do: 'replaceRoute', to: '10.128.9.0/24', dev: 'vpn0' },
+  ]);
+  const a = cluster('phb-a', '172.30.0', '10.244');
+  const b = cluster('phb-b', '172.30.1', '10.128');
+  const [first, second] = [a.start(), b.start()];
+  a.put(a.at(2, '10.244.0.0/24'));
+  b.put(b.at(2, '10.128.0.0/24'));
+  b.put(b.at(9, '10.128.9.0/24'));
+  b.put(b.at(7, '10.128.7.0/24', '172.30.0.7'));
+  const everyRoute = [
+    '10.128.0.0/24 phb-b 172.30.1.2',
+    '10.128.9.0/24 vpn0 undefined',
+    '10.244.0.0/24 phb-a 172.30.0.2',
+  ];
+  for (let round = 0; round < 3; round++) {
+    for (const { clock } of [a, b]) await clock.fire();
+    const routes = (await links.routes()).map(({ to, dev, via }) => `${to} ${dev} ${via}`);
+    assert.deepEqual(routes.sort(), everyRoute);
+  }
+  assert.deepEqual(first.problems(), []);
+  assert.match(second.problems().join('; '), /n7 at 172\.30\.0\.7 is not in a subnet of this machine/);
+  assert.match(second.problems().join('; '), /10\.128\.9\.0\/24 is routed by somebody else on vpn0/);
+  await Promise.all([first.stop(), second.stop()]);
+});

@@ -9,8 +9,8 @@ import type { PacketFilter } from '../os/packet-filter.ts';
 import type { Sysctl } from '../os/sysctl.ts';
 import { forwardingSettings } from './fabric-plan.ts';
 import { podIPOfInterface } from './interface-name.ts';
-import { portholeRouteProtocol } from './network-plan.ts';
 import { addressChanges, renderMasquerade, routeChanges } from './plan-diff.ts';
+import { believedNodes } from './pod-cidr-claims.ts';
 import type { NetworkNode, Topology } from './topology.ts';
 
 export interface NetworkAgentOptions {
@@ -18,6 +18,11 @@ export interface NetworkAgentOptions {
   readonly topology: Topology;
   /** Undefined on a machine that is no node but must reach the pods, as the API server's. */
   readonly nodeName: string | undefined;
+  /**
+   * The cluster's interface in a namespace that others use too: only routes on it are looked at, made and removed.
+   * Undefined in a node's own namespace.
+   */
+  readonly interface?: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
   /** Prefixes besides the cluster's own that see pods by their own address. */
@@ -55,12 +60,14 @@ function networkNode(node: Node): NetworkNode {
     os: os === 'windows' ? 'windows' : 'linux',
     internalIP,
     podCIDR: node.spec.podCIDR === '' ? undefined : node.spec.podCIDR,
+    registered: node.metadata.creationTimestamp ?? '',
   };
 }
 
-/** Loopback, the pods' cables and CNI's own bridge lead to no other node. */
-function connectedPrefixes(links: readonly LinkInfo[]): string[] {
+/** Loopback, the pods' cables and CNI's own bridge lead to no other node; nor does what is not `only`, if given. */
+function connectedPrefixes(links: readonly LinkInfo[], only: string | undefined): string[] {
   return links
+    .filter((link) => only === undefined || link.name === only)
     .filter((link) => link.name !== 'lo' && link.name !== 'cbr0' && podIPOfInterface(link.name) === undefined)
     .flatMap((link) => link.addresses)
     .filter((address) => (parseIpv4Cidr(address)?.bits ?? 32) < 32);
@@ -100,7 +107,10 @@ class Agent implements NetworkAgent {
       const aborted = (): void => reject(signal.reason as Error);
       if (signal.aborted) aborted();
       signal.addEventListener('abort', aborted, { once: true });
-      void this.#ready.promise.then(resolve).finally(() => signal.removeEventListener('abort', aborted));
+      void this.#ready.promise.then(() => {
+        signal.removeEventListener('abort', aborted);
+        resolve();
+      }, reject);
     });
   }
 
@@ -149,29 +159,30 @@ class Agent implements NetworkAgent {
   async #sync(): Promise<void> {
     const { links, log, nodeName, nodes, packetFilter, sysctl, topology } = this.#options;
     await nodes.synced(this.#stopped.signal);
-    const [found, routes] = await Promise.all([
-      links.links(),
-      links.routes({ protocol: portholeRouteProtocol }),
-    ]);
+    const { interface: only } = this.#options;
+    const [found, routes] = await Promise.all([links.links(), links.routes()]);
+    const believed = believedNodes(nodes.lister.list().map(networkNode), this.#options.clusterCIDR);
     const view = {
-      nodes: nodes.lister.list().map(networkNode),
+      nodes: believed.nodes,
       clusterCIDR: this.#options.clusterCIDR,
       serviceCIDR: this.#options.serviceCIDR,
-      connected: connectedPrefixes(found),
+      connected: connectedPrefixes(found, only),
       masqueradeExceptions: this.#options.masqueradeExceptions ?? [],
     };
     const own = view.nodes.find((node) => node.name === nodeName);
     const plan = topology.plan(view, nodeName);
-    await links.apply([...addressChanges(plan, found), ...routeChanges(plan, routes)]);
+    const routing = routeChanges(plan, routes, only);
+    await links.apply([...addressChanges(plan, found), ...routing.changes]);
     const masquerade = nodeName === undefined ? '' : renderMasquerade(plan.masquerade);
     if (masquerade !== this.#masquerade) {
       await Promise.all([packetFilter.apply(masquerade), sysctl.set(forwardingSettings)]);
       this.#masquerade = masquerade;
     }
-    for (const problem of plan.problems)
+    const problems = [...believed.problems, ...plan.problems, ...routing.problems];
+    for (const problem of problems)
       if (!this.#problems.includes(problem))
         log.warn({ problem }, 'a part of the pod network cannot be reached');
-    this.#problems = plan.problems;
+    this.#problems = problems;
     if (nodeName === undefined) this.#ready.resolve();
     else this.#announce(own);
   }

@@ -18,8 +18,9 @@ export interface NodeNetworkOptions {
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
   readonly masqueradeExceptions?: readonly string[];
-  /** Records and socket; at most 90 bytes long. */
   readonly dataDir: string;
+  /** Of the CNI daemon. Default below `dataDir`, which is then at most 90 bytes long. */
+  readonly cniSocket?: string;
   /** The compiled native/cni-client.c. */
   readonly cniClient: string;
   /** containerd's plugins."io.containerd.grpc.v1.cri".cni.bin_dir and conf_dir. */
@@ -52,6 +53,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     files,
     log,
     dataDir,
+    ...(options.cniSocket === undefined ? {} : { socketPath: options.cniSocket }),
     os: options.os,
     mtu: 1500 - topology.facts.mtuOverheadBytes,
   });

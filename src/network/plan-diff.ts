@@ -9,33 +9,61 @@ const canonical = (prefix: string): string => {
   return cidr === undefined ? prefix : formatIpv4Cidr(cidr);
 };
 
-/** `routes` are those of portholeRouteProtocol; the ones to pods on this node have no next hop and are CNI's. */
-export function routeChanges(plan: NetworkPlan, routes: readonly RouteInfo[]): LinkChange[] {
-  const ours = routes.filter((route) => route.via !== undefined || route.unreachable);
+const onInterface = (dev: string | undefined): { dev?: string } => (dev === undefined ? {} : { dev });
+
+/**
+ * `routes` are all of the namespace. The agent's own are marked with portholeRouteProtocol and, in a namespace that
+ * clusters share, lie on their cluster's interface `dev`; ones without a next hop lead to pods and are CNI's.
+ * A prefix that somebody else routes is left to them and becomes a problem.
+ */
+export function routeChanges(
+  plan: NetworkPlan,
+  routes: readonly RouteInfo[],
+  dev: string | undefined,
+): { readonly changes: readonly LinkChange[]; readonly problems: readonly string[] } {
+  const isOurs = (route: RouteInfo): boolean =>
+    route.protocol === String(portholeRouteProtocol) && (dev === undefined || route.dev === dev);
+  const ours = routes.filter(
+    (route) => isOurs(route) && (route.via !== undefined || (route.unreachable && dev === undefined)),
+  );
+  const foreign = new Map(
+    routes.filter((route) => !isOurs(route)).map((route) => [canonical(route.to), route]),
+  );
   const wanted = new Map(plan.routes.map((route) => [canonical(route.to), route.via]));
   const present = new Map(ours.map((route) => [canonical(route.to), route.via]));
   const stale = ours.filter((route) => !wanted.has(canonical(route.to)));
   const missing = plan.routes.filter(
     (route) => !present.has(canonical(route.to)) || present.get(canonical(route.to)) !== route.via,
   );
-  return [
+  const changes = [
     ...stale.map(
       (route): LinkChange => ({
         do: 'deleteRoute',
         to: canonical(route.to),
-        ...(route.unreachable ? { unreachable: true } : {}),
+        ...(route.unreachable ? { unreachable: true } : onInterface(dev)),
         protocol: portholeRouteProtocol,
       }),
     ),
-    ...missing.map(
-      (route): LinkChange => ({
-        do: 'replaceRoute',
-        to: canonical(route.to),
-        ...(route.via === undefined ? { unreachable: true } : { via: route.via }),
-        protocol: portholeRouteProtocol,
-      }),
-    ),
+    ...missing
+      .filter((route) => !foreign.has(canonical(route.to)))
+      .map(
+        (route): LinkChange => ({
+          do: 'replaceRoute',
+          to: canonical(route.to),
+          ...(route.via === undefined ? { unreachable: true } : { via: route.via, ...onInterface(dev) }),
+          protocol: portholeRouteProtocol,
+        }),
+      ),
   ];
+  const problems = plan.routes.flatMap((route) => {
+    const other = foreign.get(canonical(route.to));
+    if (other === undefined) return [];
+    const where = other.dev === undefined ? '' : ` on ${other.dev}`;
+    return [
+      `${canonical(route.to)} is routed by somebody else${where} (protocol ${other.protocol}): its pods cannot be reached from here`,
+    ];
+  });
+  return { changes, problems };
 }
 
 export function addressChanges(plan: NetworkPlan, links: readonly LinkInfo[]): LinkChange[] {

@@ -11,6 +11,8 @@ import { topologyByName } from './topologies/registry.ts';
 export interface PodRouterOptions {
   readonly nodes: Informer<Node>;
   readonly topology: string;
+  /** The cluster's own bridge on this machine: other clusters of the machine have theirs. */
+  readonly bridge: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
   readonly host: NetworkHost;
@@ -25,6 +27,7 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     nodes: options.nodes,
     topology: topologyByName(options.topology),
     nodeName: undefined,
+    interface: options.bridge,
     clusterCIDR: options.clusterCIDR,
     serviceCIDR: options.serviceCIDR,
     links,

@@ -18,9 +18,12 @@ export interface NetworkNode {
   readonly os: 'linux' | 'windows';
   readonly internalIP: string | undefined;
   readonly podCIDR: string | undefined;
+  /** When it joined, RFC 3339. */
+  readonly registered: string;
 }
 
 export interface NetworkView {
+  /** Their prefixes are believed: inside the cluster's, and no two overlap. */
   readonly nodes: readonly NetworkNode[];
   /** All pod addresses of the cluster. */
   readonly clusterCIDR: string;

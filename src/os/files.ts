@@ -34,6 +34,8 @@ export interface Files {
   read(path: string, options?: { readonly maxBytes?: number }): Promise<Buffer>;
   /** Undefined when there is no such file. */
   readIfThere(path: string, options?: { readonly maxBytes?: number }): Promise<Buffer | undefined>;
+  /** The first bytes of a regular file; undefined when there is none, or a link, a pipe or anything else in its place. */
+  readHead(path: string, maxBytes: number): Promise<Buffer | undefined>;
   /** Creates or replaces; `mode` is applied whatever the umask. `exclusive` refuses an existing file or link. */
   write(
     path: string,

@@ -1,4 +1,5 @@
 // The machine as the node agent sees it: one port for each thing it does.
+import type { Beneath } from './beneath.ts';
 import type { Cgroups } from './cgroups.ts';
 import type { Files } from './files.ts';
 import type { Mounts } from './mounts.ts';
@@ -12,4 +13,6 @@ export interface Host {
   readonly processes: Processes;
   readonly stats: HostStats;
   readonly cgroups?: Cgroups;
+  /** Absent where no pod's files are: a simulated node, the command line. */
+  readonly beneath?: Beneath;
 }

@@ -11,6 +11,8 @@ export interface MachineInfo {
   readonly kernelVersion: string;
   readonly osImage: string;
   readonly maxPids: number;
+  /** Whether the kernel enforces AppArmor profiles. */
+  readonly appArmor: boolean;
 }
 
 export interface MachineUsage {

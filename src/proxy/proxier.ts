@@ -1,6 +1,10 @@
 // kube-proxy: watches Services and EndpointSlices and keeps this node's packet filter in step.
-import { endpointslices, services as servicesResource } from '../api/generated/resources.ts';
-import type { Service } from '../api/generated/types/core-v1.ts';
+import {
+  endpointslices,
+  nodes as nodesResource,
+  services as servicesResource,
+} from '../api/generated/resources.ts';
+import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
@@ -16,8 +20,6 @@ import type { ServiceRules } from './rule-set.ts';
 export interface ProxyOptions {
   readonly informers: Pick<InformerFactory, 'informer'>;
   readonly nodeName: string;
-  /** The node's label topology.kubernetes.io/zone. */
-  readonly zone?: string;
   /** Traffic from here to a ClusterIP keeps its source address. */
   readonly clusterCIDR: string;
   readonly packetFilter: PacketFilter;
@@ -36,6 +38,8 @@ export interface Proxy {
 }
 
 const retryMs = 1000;
+const zoneOf = (node: Node | undefined): string | undefined =>
+  node?.metadata.labels?.['topology.kubernetes.io/zone'] || undefined;
 const serviceOf = (slice: EndpointSlice): string | undefined => {
   const name = slice.metadata.labels?.['kubernetes.io/service-name'];
   return name === undefined || name === '' ? undefined : `${slice.metadata.namespace}/${name}`;
@@ -44,9 +48,10 @@ const keyOf = (service: Service): string => `${service.metadata.namespace}/${ser
 
 class Proxier implements Proxy {
   readonly #options: ProxyOptions;
-  readonly #node: NodeView;
+  #node: NodeView;
   readonly #backend: NftablesBackend;
   readonly #health: HealthChecks;
+  readonly #nodes: Informer<Node>;
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
   readonly #slicesOf = new Map<string, Map<string, EndpointSlice>>();
@@ -61,12 +66,17 @@ class Proxier implements Proxy {
 
   constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#node = { name: options.nodeName, zone: options.zone };
+    this.#node = { name: options.nodeName, zone: undefined };
     this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR, options.log);
     this.#health = createHealthChecks(options.log);
+    this.#nodes = options.informers.informer(nodesResource);
     this.#services = options.informers.informer(servicesResource);
     this.#slices = options.informers.informer(endpointslices);
     this.#removeHandlers = [
+      this.#nodes.addHandler({
+        added: (node) => this.#see(node),
+        updated: (_, node) => this.#see(node),
+      }),
       this.#services.addHandler({
         added: (service) => this.#touch(keyOf(service)),
         updated: (_, service) => this.#touch(keyOf(service)),
@@ -95,6 +105,15 @@ class Proxier implements Proxy {
     this.#cancelResync?.();
     await this.#running;
     await this.#health.stop();
+  }
+
+  /** Hints are for zones: a node that moves to another one has other endpoints. */
+  #see(node: Node): void {
+    const { name } = this.#node;
+    const zone = zoneOf(node);
+    if (node.metadata.name !== name || zone === this.#node.zone) return;
+    this.#node = { name, zone };
+    for (const service of this.#slicesOf.keys()) this.#touch(service);
   }
 
   #putSlice(slice: EndpointSlice): void {
@@ -128,13 +147,13 @@ class Proxier implements Proxy {
     });
   }
 
-  /** A partial table would refuse connections that should work: wait for both lists. */
+  /** A partial table would refuse connections that should work: wait for all lists. */
   async #first(): Promise<void> {
     const { signal } = this.#stopped;
     try {
-      await Promise.all([this.#services.synced(signal), this.#slices.synced(signal)]);
+      await Promise.all([this.#nodes, this.#services, this.#slices].map((one) => one.synced(signal)));
     } catch (error) {
-      if (!signal.aborted) this.#options.log.error({ error }, 'services could not be listed');
+      if (!signal.aborted) this.#options.log.error({ error }, 'nodes and services could not be listed');
     }
     if (!signal.aborted) await this.#run();
     this.#running = undefined;

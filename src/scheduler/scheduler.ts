@@ -98,10 +98,24 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
     while (!stopped) {
       const next = queue.pop();
       if (!next) return;
-      scheduleOne(next);
+      guarded(next, () => scheduleOne(next));
       if (clock.monotonic() < until) continue;
       wake();
       return;
+    }
+  }
+
+  /** A plugin that throws has failed this pod, not the scheduler: the pod is tried again after its back-off. */
+  function guarded(queued: QueuedPod, attempt: () => void | Promise<void>): void {
+    const failed = (error: unknown): void => {
+      log.error({ pod: queued.key, error }, 'scheduling a pod failed');
+      cache.forget(queued.pod);
+      fail(queued, error instanceof Error ? error.message : String(error), new Set());
+    };
+    try {
+      attempt()?.catch(failed);
+    } catch (error) {
+      failed(error);
     }
   }
 
@@ -115,7 +129,9 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
     const result = schedulePod(pod, snapshot, { framework, random: options.random, startAt });
     startAt = result.nextStart;
     if (!result.fits) {
-      void handleUnschedulable(queued, result.statuses, result.state, result.refused, result.total);
+      guarded(queued, () =>
+        handleUnschedulable(queued, result.statuses, result.state, result.refused, result.total),
+      );
       return;
     }
     const { node, state } = result;
@@ -127,7 +143,7 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
       fail(queued, refused.reasons.join(', '), new Set([refused.plugin ?? '']));
       return;
     }
-    void bind(queued, state, node);
+    guarded(queued, () => bind(queued, state, node));
   }
 
   async function bind(queued: QueuedPod, state: CycleState, node: string): Promise<void> {

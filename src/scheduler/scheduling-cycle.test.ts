@@ -64,6 +64,25 @@ describe('a pod goes', () => {
     );
   });
 
+  test('X3: to a node of its system, without selector or toleration', () => {
+    const windows = makeNode('w', { labels: { 'kubernetes.io/os': 'windows' } });
+    const withImage = {
+      ...windows,
+      status: { ...windows.status, images: [{ names: ['porthole.local/iis:1'], sizeBytes: 1 }] },
+    };
+    const nodes = [nodeWith(makeNode('l', { cpu: '1' })), nodeWith(withImage)];
+    const of = (spec: object): string => place(makePod('p', { cpu: '500m', spec }), nodes);
+    const image = (name: string): object => ({ containers: [{ name: 'c', image: name }] });
+    assert.equal(of({ os: { name: 'windows' } }), 'w');
+    assert.equal(of({ nodeSelector: { 'kubernetes.io/os': 'windows' } }), 'w');
+    assert.equal(of(image('porthole.local/iis:1')), 'w');
+    assert.equal(of(image('nginx')), 'l');
+    assert.equal(
+      place(makePod('p', { cpu: '2', spec: { os: { name: 'linux' } } }), nodes),
+      "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't have the pod's operating system {linux}.",
+    );
+  });
+
   test('past a taint only with a toleration', () => {
     const tainted = nodeWith(
       makeNode('w', { spec: { taints: [{ key: 'os', value: 'windows', effect: 'NoSchedule' }] } }),

@@ -1,6 +1,19 @@
 // What can go wrong with a durable store, for the person who must repair it.
 
-export type StorageErrorCode = 'Locked' | 'Corrupt' | 'Unsupported' | 'WriteFailed' | 'Closed';
+export type StorageErrorCode =
+  | 'Locked'
+  /** Something that was stored is not what is read. */
+  | 'Corrupt'
+  /** Writes that were acknowledged are missing. */
+  | 'Lost'
+  | 'Unsupported'
+  /** This write is not stored; later ones are tried again. */
+  | 'WriteFailed'
+  /** As WriteFailed: there is no space. */
+  | 'NoSpace'
+  /** Nothing can be promised any more until the store is opened anew. */
+  | 'Broken'
+  | 'Closed';
 
 export class StorageError extends Error {
   readonly code: StorageErrorCode;

@@ -88,5 +88,7 @@ export interface Storage {
   /** Forgets history up to and including `upTo`. */
   compact(upTo: Revision): Promise<void>;
   currentRevision(): Revision;
+  /** Throws StorageError while writes fail. Absent: they can't. */
+  check?(): Promise<void>;
   close(): Promise<void>;
 }

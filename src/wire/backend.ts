@@ -31,6 +31,8 @@ export interface BackendRequest {
 
 export class BackendError extends Error {}
 
+const maxHeaderBytes = 1 << 20;
+
 /** Until the first byte of the answer's head. */
 const connectTimeoutMs = 30_000;
 
@@ -42,6 +44,9 @@ function open(target: BackendTarget, request: BackendRequest): http.ClientReques
     path: request.path,
     headers: request.headers as http.OutgoingHttpHeaders,
     agent: false,
+    // What a pod's server says is taken as leniently as Go's net/http does; each connection has one answer only.
+    insecureHTTPParser: true,
+    maxHeaderSize: maxHeaderBytes,
     ...(request.signal ? { signal: request.signal } : {}),
   };
   if (target.tls === undefined) return http.request(options);
@@ -56,18 +61,23 @@ function open(target: BackendTarget, request: BackendRequest): http.ClientReques
   });
 }
 
-/** A stream's bytes, taken as the client takes them. */
+/** A stream's bytes, taken as the client takes them. One that breaks off is an error: an end would pass for the whole. */
 class StreamBody implements PullBody {
   readonly #stream: Readable;
   #over = false;
+  #failure: Error | undefined;
+  #wake: (() => void) | undefined;
   constructor(stream: Readable) {
     this.#stream = stream;
-    stream.on('error', () => this.#end());
+    stream.on('error', (error) => {
+      this.#failure = error;
+      this.#end();
+    });
     stream.on('end', () => this.#end());
     stream.on('close', () => this.#end());
-    stream.pause();
+    stream.on('readable', () => this.#fire());
+    if (stream.destroyed) this.#over = true;
   }
-  #wake: (() => void) | undefined;
   #end(): void {
     this.#over = true;
     this.#fire();
@@ -80,15 +90,12 @@ class StreamBody implements PullBody {
   pull(): Buffer | undefined | null {
     const chunk = this.#stream.read() as Buffer | null;
     if (chunk !== null) return chunk;
+    if (this.#failure) throw this.#failure;
     return this.#over || this.#stream.readableEnded ? null : undefined;
   }
   onReady(callback: () => void): void {
-    if (this.#over) {
-      queueMicrotask(callback);
-      return;
-    }
     this.#wake = callback;
-    this.#stream.once('readable', () => this.#fire());
+    if (this.#over) queueMicrotask(() => this.#fire());
   }
   close(): void {
     this.#wake = undefined;
@@ -109,10 +116,17 @@ const hopByHop: readonly string[] = [
   'http2-settings',
 ];
 
+/** Bytes that a header must not have on its way on; a lenient parser has let them in. */
+const unprintable = /[\u0000-\u0008\u000a-\u001f\u007f]/g;
+const clean = (value: string | string[]): string | string[] =>
+  Array.isArray(value)
+    ? value.map((one) => one.replaceAll(unprintable, ' '))
+    : value.replaceAll(unprintable, ' ');
+
 export function endToEnd(headers: http.IncomingHttpHeaders): Record<string, string | readonly string[]> {
   const kept: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !hopByHop.includes(name) && !name.startsWith(':')) kept[name] = value;
+    if (value !== undefined && !hopByHop.includes(name) && !name.startsWith(':')) kept[name] = clean(value);
   return kept;
 }
 
@@ -146,22 +160,26 @@ export function requestBackend(target: BackendTarget, request: BackendRequest): 
   });
 }
 
-/** At most `limit` bytes of a body, for error texts. */
+/** At most `limit` bytes of a body, for error texts: of one that breaks off, what there was. */
 export async function readText(body: PullBody, limit: number): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
-  for (;;) {
-    const chunk = body.pull(limit);
-    if (chunk === null) break;
-    if (chunk === undefined) {
-      await new Promise<void>((resolve) => body.onReady(resolve));
-      continue;
+  try {
+    while (size < limit) {
+      const chunk = body.pull(limit);
+      if (chunk === null) break;
+      if (chunk === undefined) {
+        await new Promise<void>((resolve) => body.onReady(resolve));
+        continue;
+      }
+      parts.push(chunk);
+      size += chunk.length;
     }
-    parts.push(chunk);
-    size += chunk.length;
-    if (size >= limit) break;
+  } catch {
+    // the rest can't be had
+  } finally {
+    body.close();
   }
-  body.close();
   return Buffer.concat(parts).subarray(0, limit).toString();
 }
 
@@ -206,18 +224,4 @@ export function upgradeBackend(target: BackendTarget, request: BackendRequest): 
     });
     outgoing.end(request.body);
   });
-}
-
-/** Joins two connections until either ends. */
-export function joinSockets(a: Duplex, b: Duplex): void {
-  const cut = (): void => {
-    a.destroy();
-    b.destroy();
-  };
-  for (const socket of [a, b]) {
-    socket.on('error', cut);
-    socket.on('close', cut);
-  }
-  a.pipe(b);
-  b.pipe(a);
 }

@@ -83,12 +83,16 @@ export function writeGzip(out: Writable, parts: readonly Buffer[]): void {
     gzip.pause();
     whenDrained(out, stallMs, () => gzip.resume());
   });
+  gzip.on('error', (error) => out.destroy(error));
   gzip.on('end', () => out.end());
   out.once('close', () => gzip.destroy());
   writeParts(gzip, parts);
 }
 
-/** Streams a pull body; `onEnd` runs once, when the body ended or the client left. */
+/**
+ * Streams a pull body, and closes it whatever happens: it ended, it failed, the client left, the server ends. `onEnd`
+ * runs once after that. A body that throws cuts the connection: an end would pass for the whole.
+ */
 export function writePull(out: Writable, body: PullBody, onEnd: () => void): () => void {
   let over = false;
   const finish = (): void => {
@@ -97,27 +101,37 @@ export function writePull(out: Writable, body: PullBody, onEnd: () => void): () 
     body.close();
     onEnd();
   };
+  const cut = (error: unknown): void => {
+    finish();
+    out.destroy(error instanceof Error ? error : new Error(String(error)));
+  };
+  const next = (): Buffer | undefined | null => {
+    const bytes = body.pull(pullBytes);
+    if (bytes === undefined) body.onReady(pump);
+    return bytes;
+  };
   const pump = (): void => {
-    for (;;) {
-      if (over) return;
-      if (out.destroyed) {
-        finish();
-        return;
+    try {
+      for (;;) {
+        if (over) return;
+        if (out.destroyed) {
+          finish();
+          return;
+        }
+        const bytes = next();
+        if (bytes === undefined) return;
+        if (bytes === null) {
+          finish();
+          out.end();
+          return;
+        }
+        if (!out.write(bytes)) {
+          whenDrained(out, body.stallMs ?? 0, pump);
+          return;
+        }
       }
-      const bytes = body.pull(pullBytes);
-      if (bytes === undefined) {
-        body.onReady(pump);
-        return;
-      }
-      if (bytes === null) {
-        finish();
-        out.end();
-        return;
-      }
-      if (!out.write(bytes)) {
-        whenDrained(out, body.stallMs ?? 0, pump);
-        return;
-      }
+    } catch (error) {
+      cut(error);
     }
   };
   out.once('close', finish);

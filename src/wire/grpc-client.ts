@@ -127,6 +127,7 @@ async function* readStream<Q, R>(
     {},
   );
   const cancel = (): void => stream.cancel();
+  stream.on('error', () => undefined); // the library tells of the end of a call that its reader has left, too
   signal.addEventListener('abort', cancel, { once: true });
   try {
     for await (const message of stream) yield message as R;

@@ -9,6 +9,9 @@ export interface ClientCertificate {
   /** SHA-256, as Node prints it. */
   readonly fingerprint: string;
   readonly subject: { readonly CN?: string | undefined; readonly O: readonly string[] };
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number;
+  readonly notAfter: number;
 }
 
 export interface HttpRequest {
@@ -17,6 +20,8 @@ export interface HttpRequest {
   readonly url: string;
   /** Lower-case names. */
   readonly headers: HttpHeaders;
+  /** Names and values in turn, as sent: where one header with a comma is not two headers. */
+  readonly rawHeaders?: readonly string[] | undefined;
   /** Reads the whole body; throws BodyTooLargeError past `limit` bytes. */
   readBody(limit: number): Promise<Buffer>;
   /** Aborted when the client goes away. */
@@ -32,11 +37,11 @@ export interface HttpRequest {
 
 /** Streams by pull: the writer asks for more when its socket is writable, so a slow client holds no queue. */
 export interface PullBody {
-  /** Next bytes that are ready; undefined when there are none now; null at the end. */
+  /** Next bytes that are ready; undefined when there are none now; null at the end. Throws when the rest can't be had. */
   pull(maxBytes: number): Buffer | undefined | null;
   /** Calls back when `pull` has something again. One callback at a time. */
   onReady(callback: () => void): void;
-  /** The client went away. */
+  /** Frees what the body holds. Whoever has the answer calls it, once or more, whether the body was read or not. */
   close(): void;
   /** How long the client may take nothing of what is ready, before it is cut. Forever when not said. */
   readonly stallMs?: number;
@@ -54,6 +59,11 @@ export interface HttpResponse {
 
 export const isPullBody = (body: HttpBody): body is PullBody =>
   body !== undefined && !Array.isArray(body) && !Buffer.isBuffer(body);
+
+/** For an answer that nobody gets. */
+export function discardBody(body: HttpBody): void {
+  if (isPullBody(body)) body.close();
+}
 
 /** The body is longer than the reader allows. */
 export class BodyTooLargeError extends Error {

@@ -7,11 +7,19 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
-import type { HttpRequest, HttpResponse } from './http-message.ts';
+import type { Clock } from '../base/clock.ts';
+import { systemClock } from '../component-base/system-clock.ts';
+import { discardBody, type HttpRequest, type HttpResponse } from './http-message.ts';
 import { Http1Request, refuseUpgrade, respondHttp1 } from './http1-request.ts';
 import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
+import { peerIdentities } from './peer-certificate.ts';
 
 export interface ServerTls {
   readonly key: string | Buffer;
@@ -26,11 +34,14 @@ export interface HttpServerOptions {
   readonly tls: ServerTls | undefined;
   /** How long a connection without requests is kept. */
   readonly idleMs?: number | undefined;
+  /** What time it is for client certificates. Default: the machine's clock. */
+  readonly clock?: Pick<Clock, 'now'>;
   /** Failures that no client sees. */
   readonly onError?: (error: unknown, where: string) => void;
 }
 
 export interface HttpServer {
+  /** May be called again, for further addresses. */
   listen(port: number, host: string): Promise<{ readonly port: number; readonly host: string }>;
   /** New certificates for new connections. */
   setTls(tls: ServerTls): void;
@@ -54,6 +65,19 @@ const limits = {
   resetRate: 100,
 } as const;
 
+/** Forward secrecy and authenticated encryption only. */
+const ciphers = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+
 /** How often within `idleMs` connections are looked at. */
 const sweepsUntilIdle = 4;
 
@@ -72,6 +96,7 @@ const broken: HttpResponse = {
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const onError = options.onError ?? (() => {});
+  const peers = peerIdentities(options.clock ?? systemClock);
   const streams = new Set<() => void>();
   const sessions = new Map<ServerHttp2Session, SessionUse>();
   const sockets = new Set<Socket>();
@@ -89,12 +114,24 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     streams.add(end);
     return () => void streams.delete(end);
   };
-  const answer = async (request: HttpRequest): Promise<HttpResponse> => {
+  /** Never rejects: what fails is told to `onError`, the client is cut, and the answer's body is closed. */
+  const answer = async (
+    request: HttpRequest,
+    respond: (response: HttpResponse) => void,
+    cut: () => void,
+  ): Promise<void> => {
+    let response = broken;
     try {
-      return await options.handler(request);
+      response = await options.handler(request);
     } catch (error) {
       onError(error, 'handler');
-      return broken;
+    }
+    try {
+      respond(response);
+    } catch (error) {
+      discardBody(response.body);
+      onError(error, 'respond');
+      cut();
     }
   };
 
@@ -107,28 +144,29 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   http1.maxRequestsPerSocket = 0;
   http1.on('request', (message, out: ServerResponse) => {
-    const request = new Http1Request(message, out);
+    const request = new Http1Request(message, out, peers);
     started();
     out.once('close', finished);
     out.on('error', () => {});
     if (closing) out.setHeader('connection', 'close');
-    void answer(request).then((response) => {
-      try {
-        respondHttp1(out, request, response, onPull);
-      } catch (error) {
-        onError(error, 'respond');
-        out.destroy();
-      }
-    });
+    void answer(
+      request,
+      (response) => respondHttp1(out, request, response, onPull),
+      () => out.destroy(),
+    );
   });
   http1.on('upgrade', (message, socket, head) => {
-    const request = new Http1Request(message, undefined, { socket, head });
+    const request = new Http1Request(message, undefined, peers, { socket, head });
     socket.on('error', () => {});
     upgraded.add(socket);
     socket.once('close', () => void upgraded.delete(socket));
-    void answer(request).then((response) => {
-      if (response.hijacked !== true) refuseUpgrade(socket, response);
-    });
+    void answer(
+      request,
+      (response) => {
+        if (response.hijacked !== true) refuseUpgrade(socket, response);
+      },
+      () => socket.destroy(),
+    );
   });
   http1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') {
@@ -169,7 +207,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     session.on('frameError', () => {});
     const use: SessionUse = { open: 0, idleSweeps: 0 };
     sessions.set(session, use);
-    session.on('stream', (stream, headers) => serveStream(stream as ServerHttp2Stream, headers, use));
+    session.on('stream', (stream, headers, _flags, rawHeaders: string[]) =>
+      serveStream(stream as ServerHttp2Stream, headers, rawHeaders, use),
+    );
     try {
       session.setLocalWindowSize(4 * limits.windowBytes);
     } catch (error) {
@@ -186,13 +226,18 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     (options.idleMs ?? limits.idleMs) / sweepsUntilIdle,
   );
   sweep.unref();
-  const serveStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, use: SessionUse): void => {
+  const serveStream = (
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+    use: SessionUse,
+  ): void => {
     stream.on('error', () => {});
     if (headers[':method'] === 'CONNECT') {
       stream.respond({ ':status': 501 }, { endStream: true });
       return;
     }
-    const request = new Http2Request(stream, headers);
+    const request = new Http2Request(stream, headers, rawHeaders, peers);
     started();
     use.open++;
     use.idleSweeps = 0;
@@ -205,14 +250,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       use.open--;
       finished();
     });
-    void answer(request).then((response) => {
-      try {
-        respondHttp2(stream, request, response, onPull);
-      } catch (error) {
-        onError(error, 'respond');
+    void answer(
+      request,
+      (response) => respondHttp2(stream, request, response, onPull),
+      () => {
         if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      }
-    });
+      },
+    );
   };
 
   const track = (socket: Socket): void => {
@@ -232,7 +276,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
             ALPNProtocols: ['h2', 'http/1.1'],
             requestCert: true,
             rejectUnauthorized: false,
-            minVersion: 'TLSv1.2',
             handshakeTimeout: limits.handshakeTimeoutMs,
           },
           (socket: TLSSocket) => {
@@ -245,15 +288,23 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           },
         );
   listener.on('tlsClientError', () => {});
-  listener.on('error', (error) => onError(error, 'listener'));
+  const doors: TcpServer[] = [];
+  const door = (): TcpServer => {
+    const next =
+      doors.length === 0 ? listener : createTcpServer((socket) => listener.emit('connection', socket));
+    next.on('error', (error) => onError(error, 'listener'));
+    doors.push(next);
+    return next;
+  };
 
   return {
     listen: (port, host) =>
       new Promise((resolve, reject) => {
-        listener.once('error', reject);
-        listener.listen(port, host, () => {
-          listener.off('error', reject);
-          const address = listener.address() as AddressInfo;
+        const opened = door();
+        opened.once('error', reject);
+        opened.listen(port, host, () => {
+          opened.off('error', reject);
+          const address = opened.address() as AddressInfo;
           resolve({ port: address.port, host: address.address });
         });
       }),
@@ -262,7 +313,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     async close(graceMs = 10_000) {
       closing = true;
-      listener.close();
+      for (const one of doors) one.close();
       for (const end of [...streams]) end();
       clearInterval(sweep);
       for (const session of sessions.keys()) session.close();
@@ -287,12 +338,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 function tlsContext(tls: ServerTls): {
   key: string | Buffer;
   cert: string | Buffer;
+  minVersion: 'TLSv1.2';
+  ciphers: string;
   ca?: (string | Buffer)[];
 } {
   const ca = tls.clientCa;
   return {
     key: tls.key,
     cert: tls.cert,
+    minVersion: 'TLSv1.2',
+    ciphers,
     ...(ca === undefined ? {} : { ca: (Array.isArray(ca) ? [...ca] : [ca]) as (string | Buffer)[] }),
   };
 }

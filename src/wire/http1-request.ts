@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { gzipFromBytes, sizeOf, writeGzip, writeParts, writePull } from './body-writer.ts';
 import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
-import { isPullBody } from './http-message.ts';
+import { discardBody, isPullBody } from './http-message.ts';
 import { wantsGzip } from './http2-request.ts';
-import { peerIdentity } from './peer-certificate.ts';
+import type { PeerIdentities } from './peer-certificate.ts';
 import { readBody } from './read-body.ts';
 
 export class Http1Request implements HttpRequest {
@@ -15,10 +15,12 @@ export class Http1Request implements HttpRequest {
   readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse | undefined;
+  readonly #peers: PeerIdentities;
   #signal: AbortSignal | undefined;
   constructor(
     message: IncomingMessage,
     response: ServerResponse | undefined,
+    peers: PeerIdentities,
     upgrade?: { readonly socket: Duplex; readonly head: Buffer },
   ) {
     this.method = message.method ?? 'GET';
@@ -27,6 +29,7 @@ export class Http1Request implements HttpRequest {
     this.upgrade = upgrade;
     this.#message = message;
     this.#response = response;
+    this.#peers = peers;
   }
   readBody(limit: number): Promise<Buffer> {
     return readBody(this.#message, limit, this.#message.headers['content-length']);
@@ -40,14 +43,17 @@ export class Http1Request implements HttpRequest {
     this.#signal = controller.signal;
     return this.#signal;
   }
+  get rawHeaders(): readonly string[] {
+    return this.#message.rawHeaders;
+  }
   get remoteAddress(): string {
     return this.#message.socket.remoteAddress ?? '';
   }
   get clientCertificate(): ClientCertificate | undefined {
-    return peerIdentity(this.#message.socket).certificate;
+    return this.#peers(this.#message.socket).certificate;
   }
   get clientCertificateError(): string | undefined {
-    return peerIdentity(this.#message.socket).error;
+    return this.#peers(this.#message.socket).error;
   }
 }
 
@@ -61,7 +67,7 @@ export function respondHttp1(
 ): void {
   const body = response.body;
   if (out.destroyed || out.headersSent) {
-    if (isPullBody(body)) body.close();
+    discardBody(body);
     return;
   }
   const headers = { ...response.headers } as OutgoingHeaders;
@@ -96,15 +102,15 @@ export function respondHttp1(
 
 /** Answers an upgrade request that the handler did not take over. */
 export function refuseUpgrade(socket: Duplex, response: HttpResponse): void {
-  if (socket.destroyed) return;
   const body = response.body;
+  discardBody(body);
+  if (socket.destroyed) return;
   const bytes =
     body === undefined || isPullBody(body)
       ? Buffer.alloc(0)
       : Buffer.isBuffer(body)
         ? body
         : Buffer.concat(body);
-  if (isPullBody(body)) body.close();
   const lines = [`HTTP/1.1 ${response.status} ${reasonOf(response.status)}`];
   for (const [name, value] of Object.entries(response.headers))
     for (const one of Array.isArray(value) ? value : [value]) lines.push(`${name}: ${String(one)}`);

@@ -2,12 +2,15 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { Clock } from '../base/clock.ts';
 
-export interface Http2ClientOptions {
-  /** `https://10.0.0.1:6443`. */
-  readonly origin: string;
+export interface ClientTls {
   readonly ca?: Buffer | undefined;
   readonly cert?: Buffer | undefined;
   readonly key?: Buffer | undefined;
+}
+
+export interface Http2ClientOptions extends ClientTls {
+  /** `https://10.0.0.1:6443`. */
+  readonly origin: string;
   readonly insecureSkipTlsVerify?: boolean | undefined;
   /** Name in the server's certificate, when it is not the host of the origin. */
   readonly serverName?: string | undefined;
@@ -39,6 +42,11 @@ export interface Http2Response {
 export interface Http2Client {
   request(request: Http2Request): Promise<Http2Response>;
   close(): Promise<void>;
+}
+
+export interface RenewableHttp2Client extends Http2Client {
+  /** New requests go by a new connection with these; what is under way on the old one ends in peace. */
+  setTls(tls: ClientTls): void;
 }
 
 /** The exchange failed below HTTP: nobody listens, the certificate is wrong, the connection broke, time ran out. */
@@ -73,8 +81,11 @@ async function* bodyOf(
   }
 }
 
-export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Http2Client {
+export function createHttp2Client(clock: Clock, options: Http2ClientOptions): RenewableHttp2Client {
+  let tls: ClientTls = options;
   let current: Promise<ClientHttp2Session> | undefined;
+  /** Sessions that still have streams, but get no new ones. */
+  const retired = new Set<ClientHttp2Session>();
   let closed = false;
 
   function keepAlive(session: ClientHttp2Session): void {
@@ -97,12 +108,12 @@ export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Ht
     session.once('close', () => cancel());
   }
 
-  function open(): Promise<ClientHttp2Session> {
+  function open(forget: () => void): Promise<ClientHttp2Session> {
     return new Promise((resolve, reject) => {
       const session = connect(options.origin, {
-        ...(options.ca ? { ca: options.ca } : {}),
-        ...(options.cert ? { cert: options.cert } : {}),
-        ...(options.key ? { key: options.key } : {}),
+        ...(tls.ca ? { ca: tls.ca } : {}),
+        ...(tls.cert ? { cert: tls.cert } : {}),
+        ...(tls.key ? { key: tls.key } : {}),
         ...(options.serverName ? { servername: options.serverName } : {}),
         rejectUnauthorized: options.insecureSkipTlsVerify !== true,
         settings: { enablePush: false, initialWindowSize: 1 << 20 },
@@ -118,29 +129,30 @@ export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Ht
         keepAlive(session);
         resolve(session);
       });
-      const forget = (): void => {
+      const over = (): void => {
         stop();
-        if (current === opened) current = undefined;
+        forget();
       };
       session.on('error', (cause) => {
-        forget();
+        over();
         reject(
           new ConnectionError(codeOf(cause), `connecting to ${options.origin}: ${textOf(cause)}`, { cause }),
         );
       });
-      session.once('goaway', forget);
+      session.once('goaway', over);
       session.once('close', () => {
-        forget();
+        over();
         reject(new ConnectionError('ECONNRESET', `connecting to ${options.origin}: closed by the server`));
       });
     });
   }
 
-  let opened: Promise<ClientHttp2Session> | undefined;
   function session(): Promise<ClientHttp2Session> {
     if (closed) return Promise.reject(new ConnectionError('ECLOSED', 'the client is closed'));
     if (current === undefined) {
-      opened = open();
+      const opened = open(() => {
+        if (current === opened) current = undefined;
+      });
       current = opened;
       opened.catch(() => {});
     }
@@ -204,8 +216,22 @@ export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Ht
       request.signal?.throwIfAborted();
       return exchange(to, request);
     },
+    setTls(renewed) {
+      tls = renewed;
+      const old = current;
+      current = undefined;
+      old?.then(
+        (session) => {
+          retired.add(session);
+          session.once('close', () => void retired.delete(session));
+          session.close();
+        },
+        () => {},
+      );
+    },
     async close() {
       closed = true;
+      for (const session of retired) session.destroy();
       const open = current;
       current = undefined;
       if (open === undefined) return;

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from
 import type { Duplex } from 'node:stream';
 import { gzipFromBytes, sizeOf, writeGzip, writeParts, writePull } from './body-writer.ts';
 import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
-import { isPullBody } from './http-message.ts';
-import { peerIdentity } from './peer-certificate.ts';
+import { discardBody, isPullBody } from './http-message.ts';
+import type { PeerIdentities } from './peer-certificate.ts';
 import { readBody } from './read-body.ts';
 
 /** The real socket of a session: Node hands out a proxy that refuses most questions. */
@@ -15,9 +15,18 @@ export class Http2Request implements HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: HttpHeaders;
+  readonly rawHeaders: readonly string[];
   readonly #stream: ServerHttp2Stream;
+  readonly #peers: PeerIdentities;
   #signal: AbortSignal | undefined;
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+    peers: PeerIdentities,
+  ) {
+    this.rawHeaders = rawHeaders;
+    this.#peers = peers;
     this.method = headers[':method'] ?? 'GET';
     this.url = headers[':path'] ?? '/';
     this.headers = headers as HttpHeaders;
@@ -41,10 +50,10 @@ export class Http2Request implements HttpRequest {
     return this.#stream.session?.socket?.remoteAddress ?? '';
   }
   get clientCertificate(): ClientCertificate | undefined {
-    return peerIdentity(this.#socket()).certificate;
+    return this.#peers(this.#socket()).certificate;
   }
   get clientCertificateError(): string | undefined {
-    return peerIdentity(this.#socket()).error;
+    return this.#peers(this.#socket()).error;
   }
   #socket(): Duplex | undefined {
     const session = this.#stream.session;
@@ -60,7 +69,7 @@ export function respondHttp2(
   onPull: (end: () => void) => () => void,
 ): void {
   if (stream.destroyed || stream.closed) {
-    if (isPullBody(response.body)) response.body.close();
+    discardBody(response.body);
     return;
   }
   const headers: OutgoingHttpHeaders = Object.assign(
@@ -69,7 +78,7 @@ export function respondHttp2(
   );
   const body = response.body;
   if (body === undefined || request.method === 'HEAD') {
-    if (isPullBody(body)) body.close();
+    discardBody(body);
     stream.respond(headers, { endStream: true });
   } else if (isPullBody(body)) {
     stream.respond(headers);

@@ -46,11 +46,18 @@ export class SpdyConnection {
     this.#socket = socket;
     this.#deflate = createDeflate({ dictionary: spdyDictionary });
     this.#deflate.on('data', (chunk: Buffer) => this.#compressed.push(chunk));
+    this.#deflate.on('error', () => this.close());
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('error', () => this.close());
     socket.on('end', () => this.close());
     socket.on('close', () => this.close());
     if (head.length > 0) this.#read(head);
+    // Its 'close' has been told to nobody.
+    if (socket.destroyed) this.close();
+  }
+
+  get closed(): boolean {
+    return this.#closed;
   }
 
   /** Pauses reading while whoever takes the data is slow. */
@@ -64,13 +71,14 @@ export class SpdyConnection {
     this.#socket.once('drain', callback);
   }
 
-  /** Opens a stream. Header blocks share one compression context, so they go out one after the other. */
+  /** Opens a stream; throws when the connection is gone. Header blocks share one compression context, so they go out one after the other. */
   async createStream(
     headers: Readonly<Record<string, string>>,
     handlers: SpdyStreamHandlers,
   ): Promise<SpdyStream> {
     const id = this.#nextId;
     this.#nextId += 2;
+    if (this.#closed) throw closedError();
     this.#streams.set(id, handlers);
     const done = this.#queue.then(async () => {
       const block = await this.#compress(headerBlock(headers));
@@ -81,7 +89,7 @@ export class SpdyConnection {
       head.writeUInt32BE(id, 8);
       if (!this.#closed) this.#socket.write(Buffer.concat([head, block]));
     });
-    this.#queue = done;
+    this.#queue = done.catch(() => undefined);
     await done;
     return {
       id,
@@ -91,9 +99,19 @@ export class SpdyConnection {
   }
 
   #compress(block: Buffer): Promise<Buffer> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(closedError());
+        return;
+      }
+      // A compressor that is closed calls nobody back.
+      const closed = (): void => reject(closedError());
+      this.#deflate.once('close', closed);
       this.#deflate.write(block);
-      this.#deflate.flush(constants.Z_SYNC_FLUSH, () => resolve(Buffer.concat(this.#compressed.splice(0))));
+      this.#deflate.flush(constants.Z_SYNC_FLUSH, () => {
+        this.#deflate.off('close', closed);
+        resolve(Buffer.concat(this.#compressed.splice(0)));
+      });
     });
   }
 
@@ -170,6 +188,8 @@ export class SpdyConnection {
     this.onClose();
   }
 }
+
+const closedError = (): Error => new Error('the SPDY connection is closed');
 
 /** Name and value pairs as SPDY/3 writes them before compression. */
 function headerBlock(headers: Readonly<Record<string, string>>): Buffer {

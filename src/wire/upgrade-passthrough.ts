@@ -1,10 +1,7 @@
 // Hands an upgraded connection (SPDY, WebSocket) on to another server on this machine, bytes both ways.
 import * as http from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
-
-/** Sockets can end after what is written has gone out. */
-type Closable = Duplex & { destroySoon?: () => void };
+import { joinSockets } from './join-sockets.ts';
 
 const connectMs = 30_000;
 const maxRefusalBytes = 64 << 10;
@@ -27,18 +24,6 @@ function headText(response: http.IncomingMessage): string {
     lines.push(`${response.rawHeaders[i]}: ${response.rawHeaders[i + 1]}`);
   }
   return `${lines.join('\r\n')}\r\n\r\n`;
-}
-
-/** A half that ends lets the other one finish; when one is gone the other goes too. */
-function join(a: Closable, b: Closable): void {
-  for (const [from, to] of [
-    [a, b],
-    [b, a],
-  ] as const) {
-    from.pipe(to);
-    from.on('error', () => to.destroy());
-    from.on('close', () => (to.destroySoon ? to.destroySoon() : to.destroy()));
-  }
 }
 
 /** `target`: an http URL. Answers the target's refusal, or `hijacked` once the bytes flow. */
@@ -68,6 +53,7 @@ export function passUpgradeThrough(request: HttpRequest, target: string): Promis
         if (size <= maxRefusalBytes) parts.push(data);
         else response.destroy();
       });
+      response.on('error', () => undefined); // what came so far is the answer
       response.on('close', () =>
         resolve({
           status: response.statusCode ?? 502,
@@ -81,7 +67,7 @@ export function passUpgradeThrough(request: HttpRequest, target: string): Promis
       upgrade.socket.write(headText(response));
       if (head.length > 0) upgrade.socket.write(head);
       if (upgrade.head.length > 0) socket.write(upgrade.head);
-      join(upgrade.socket, socket);
+      joinSockets(upgrade.socket, socket);
       resolve({ status: 101, headers: {}, body: undefined, hijacked: true });
     });
     outgoing.end();

@@ -31,7 +31,7 @@ export const offeredProtocols = (request: HttpRequest): string[] =>
     .map((p) => p.trim())
     .filter((p) => p !== '');
 
-/** The handshake; undefined when the request is no proper one (the library has answered 400). */
+/** The handshake; undefined when the request is no proper one (the library has answered 400), or the client has left. */
 export function acceptWebSocket(
   request: HttpRequest,
   supported: readonly string[],
@@ -58,6 +58,11 @@ export function acceptWebSocket(
   } as unknown as IncomingMessage;
   return new Promise((resolve) => {
     const refused = (): void => resolve(undefined);
+    // Who left while the other side was being dialled is told to nobody again.
+    if (socket.destroyed) {
+      refused();
+      return;
+    }
     socket.once('close', refused);
     server.handleUpgrade(message, socket, head, (ws) => {
       socket.off('close', refused);

@@ -175,7 +175,6 @@ describe('the founding document’s own manifests', () => {
         metadata: { name: 'beta-label' },
         spec: {
           nodeSelector: { 'beta.kubernetes.io/os': 'windows' },
-          tolerations: [{ key: 'os', operator: 'Exists' }],
           terminationGracePeriodSeconds: 1,
           containers: [{ name: 'main', image: 'porthole.local/sample/web-windows:ltsc2022' }],
         },

@@ -147,6 +147,45 @@ describe('kubectl', () => {
     assert.match(pruned, /configmap\/only created/);
   });
 
+  it('W4: goes from client-side to server-side apply and compares on the server, without conflicts with itself', async () => {
+    const map = (value: string): string =>
+      `{apiVersion: v1, kind: ConfigMap, metadata: {name: moved}, data: {a: "${value}"}}`;
+    assert.match(await k.apply(map('1')), /created/);
+    const diff = await k.run(['diff', '--server-side', '-f', '-'], { input: map('2') });
+    assert.equal(diff.code, 1, diff.stderr);
+    assert.match(diff.stdout, /- {2}a: "1"\n\+ {2}a: "2"/);
+    await k.ok(['apply', '--server-side', '-f', '-'], { input: map('2') });
+    const managers = await k.ok([
+      'get',
+      'cm/moved',
+      '--show-managed-fields',
+      '-o',
+      'jsonpath={.metadata.managedFields[*].manager}',
+    ]);
+    // As kubectl moves it: the annotation has a manager of its own.
+    assert.equal(managers, 'kubectl kubectl-last-applied');
+    const lastApplied = await k.ok(['apply', 'view-last-applied', 'cm/moved', '-o', 'json']);
+    assert.match(lastApplied, /"a": "2"/);
+    await k.ok(['apply', '--server-side', '-f', '-'], { input: map('3') });
+    assert.match(await k.apply(map('4')), /configured/);
+    await k.ok(['delete', 'cm/moved']);
+  });
+
+  it('W2: a definition whose bounds have nineteen digits is created and kept', async () => {
+    const manifest = crd
+      .replaceAll('foos', 'longs')
+      .replace('kind: Foo, shortNames: [fo]', 'kind: Long')
+      .replace('maximum: 9', 'maximum: 9223372036854775000');
+    await k.ok(['create', '-f', '-'], { input: manifest });
+    const stored = await k.ok([
+      'get',
+      '--raw',
+      '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/longs.company.com',
+    ]);
+    assert.match(stored, /"maximum":9223372036854775000[,}]/);
+    await k.ok(['delete', 'crd/longs.company.com']);
+  });
+
   it('changes workloads: image, environment, scale, rollouts, labels, exposure', async () => {
     const steps: readonly (readonly string[])[] = [
       ['set', 'image', 'deploy/d', 'nginx=nginx:2'],

@@ -80,7 +80,7 @@ before(async () => {
       informers,
       address,
       port: 0,
-      upstreams: [{ address, port }],
+      upstreams: () => [{ address, port }],
       clock: systemClock,
       random: systemRandom,
       log: silentLogger,

@@ -67,8 +67,9 @@ before(async () => {
   w2 = await cluster.addPod('w2', windows!);
   for (const pod of [l1, l2, w1]) stops.push(await serveProbe(pod.processes, pod.name, 8080));
   const informers = {
-    informer: <T>(resource: ResourceRef<T>): Informer<T> =>
-      (resource.resource === 'services' ? serviceInformer : sliceInformer) as unknown as Informer<T>,
+    informer: <T>({ resource }: ResourceRef<T>): Informer<T> =>
+      (({ nodes: cluster.nodeInformer, services: serviceInformer })[resource] ??
+        sliceInformer) as unknown as Informer<T>,
   };
   put('web', { type: 'NodePort', clusterIP: '10.96.0.100', ports: [{ port: 80, nodePort: 30080 }] }, [
     l1,

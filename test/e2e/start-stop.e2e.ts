@@ -1,6 +1,6 @@
 // The product's handshake, as the README gives it: npm start, a look around, npm stop, and nothing is left.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -8,46 +8,16 @@ import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
-import { runOrThrow } from '../../src/os/processes.ts';
 import { kubectlFor } from '../harness/kubectl.ts';
+import { machineTraces } from '../harness/machine-traces.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What a cluster could leave behind on a machine. */
-async function traces(home: string): Promise<Record<string, string[]>> {
-  const run = async (program: string, ...args: string[]): Promise<string[]> =>
-    (await runOrThrow(linuxProcesses, program, args)).split('\n').filter((line) => line !== '');
-  // Other clusters of this machine have groups of their own: only those of this home count.
-  const own = ['linux-1', 'windows-1'].map(
-    (node) => nodeLayout(clusterPaths(home, 'default').node(node)).cgroupRoot,
+const traces = (home: string): Promise<Record<string, string[]>> =>
+  machineTraces(
+    ['linux-1', 'windows-1'].map((node) => nodeLayout(clusterPaths(home, 'default').node(node)).cgroupRoot),
   );
-  const cgroups = ['memory', 'cpu', 'pids', ''].flatMap((controller) =>
-    own.map((name) => join('/sys/fs/cgroup', controller, name)).filter((path) => existsSync(path)),
-  );
-  return {
-    links: (await run('ip', '-o', 'link')).map((line) => line.split(':')[1]!.trim()),
-    namespaces: await run('ip', 'netns', 'list'),
-    tables: await run('nft', 'list', 'tables'),
-    mounts: readFileSync('/proc/self/mounts', 'utf8')
-      .split('\n')
-      .map((line) => line.split(' ')[1] ?? '')
-      .sort(),
-    processes: readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .flatMap((pid) => {
-        try {
-          const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-          return /porthole|containerd|wine|pause/.test(command) && !command.includes('--test')
-            ? [command]
-            : [];
-        } catch {
-          return [];
-        }
-      }),
-    cgroups,
-  };
-}
 
 const script = (name: 'start' | 'stop'): string => join(root, 'bin', `${name}.mjs`);
 

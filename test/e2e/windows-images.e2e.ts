@@ -66,7 +66,6 @@ const podOf = (name: string): string =>
     metadata: { name },
     spec: {
       nodeSelector: { 'kubernetes.io/os': 'windows' },
-      tolerations: [{ key: 'os', operator: 'Exists' }],
       restartPolicy: 'Never',
       terminationGracePeriodSeconds: 1,
       containers: [

@@ -10,6 +10,7 @@ import type { Kubectl } from '../harness/kubectl.ts';
 import { onTerminal } from '../harness/terminal.ts';
 
 const windowsImage = 'porthole.local/sample/web-windows:ltsc2022';
+const linuxImage = 'porthole.local/sample/busybox:1';
 
 interface NodeView {
   readonly metadata: {
@@ -17,10 +18,7 @@ interface NodeView {
     readonly labels: Record<string, string>;
     readonly annotations: Record<string, string>;
   };
-  readonly spec: {
-    readonly podCIDR: string;
-    readonly taints?: readonly { readonly key: string; readonly value: string; readonly effect: string }[];
-  };
+  readonly spec: { readonly podCIDR: string; readonly taints?: readonly object[] };
   readonly status: { readonly nodeInfo: Record<string, string> };
 }
 interface ContainerState {
@@ -54,7 +52,6 @@ after(() => cluster?.down());
 
 const onWindows = {
   nodeSelector: { 'kubernetes.io/os': 'windows' },
-  tolerations: [{ key: 'os', operator: 'Exists' }],
   terminationGracePeriodSeconds: 2,
 };
 const pod = (name: string, container: object, spec: object = {}): string =>
@@ -103,10 +100,7 @@ describe('the emulated Windows node', () => {
       ],
       ['windows', 'amd64', 'windows', '10.0.20348', 'true'],
     );
-    assert.deepEqual(
-      seen.spec.taints?.filter((taint) => taint.key === 'os'),
-      [{ key: 'os', value: 'windows', effect: 'NoSchedule' }],
-    );
+    assert.deepEqual(seen.spec.taints ?? [], []);
     assert.equal(seen.status.nodeInfo['operatingSystem'], 'windows');
     assert.match(seen.status.nodeInfo['osImage']!, /^Windows Server 2022 Datacenter.*emulated/);
     assert.match(seen.status.nodeInfo['kernelVersion']!, /^10\.0\.20348\.\d+$/);
@@ -307,15 +301,39 @@ describe('a Windows pod', () => {
     assert.notEqual(terminated?.exitCode, 0);
   });
 
-  test('without a toleration stays Pending, and the event says which taint', async () => {
-    await kubectl.apply(pod('win-untolerated', {}, { tolerations: [] }));
+  test('X3: finds its node by selector, by spec.os or by its image alone, and never lands on Linux', async () => {
+    const anywhere = { nodeSelector: {}, terminationGracePeriodSeconds: 2 };
+    await kubectl.apply(pod('by-selector', {}, { ...anywhere, nodeSelector: onWindows.nodeSelector }));
+    await kubectl.apply(pod('by-os', {}, { ...anywhere, os: { name: 'windows' } }));
+    await kubectl.apply(pod('by-image', {}, anywhere));
+    const linux = { image: linuxImage, command: ['sleep', '3600'] };
     await eventually(async () =>
-      assert.match(
-        await kubectl.ok(['get', 'events', '--field-selector', 'involvedObject.name=win-untolerated']),
-        /FailedScheduling.*untolerated taint \{os: windows\}/,
+      assert.ok(
+        (
+          await kubectl.ok(['get', 'node', 'windows-1', '-o', 'jsonpath={.status.images[*].names[*]}'])
+        ).includes(windowsImage),
       ),
     );
-    await kubectl.ok(['delete', 'pod', 'win-untolerated']);
+    await kubectl.apply(pod('linux-pod', linux, anywhere));
+    for (const [name, node] of [
+      ['by-selector', 'windows-1'],
+      ['by-os', 'windows-1'],
+      ['by-image', 'windows-1'],
+      ['linux-pod', 'linux-1'],
+    ] as const) {
+      await ready(name);
+      assert.equal(await kubectl.ok(['get', 'pod', name, '-o', 'jsonpath={.spec.nodeName}']), node, name);
+      await kubectl.ok(['delete', 'pod', name, '--wait=false']);
+    }
+    const wrong = { ...anywhere, os: { name: 'windows' }, nodeSelector: { 'kubernetes.io/os': 'linux' } };
+    await kubectl.apply(pod('never-on-linux', {}, wrong));
+    await eventually(async () =>
+      assert.match(
+        await kubectl.ok(['get', 'events', '--field-selector', 'involvedObject.name=never-on-linux']),
+        /FailedScheduling.*didn't have the pod's operating system \{windows\}/,
+      ),
+    );
+    await kubectl.ok(['delete', 'pod', 'never-on-linux']);
   });
 
   test('with spec.os of another system is refused by the node, as the kubelet does', async () => {

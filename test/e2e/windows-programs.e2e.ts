@@ -1,14 +1,15 @@
 // What Windows programs can do in a cluster: end in their own time, give their codes, be talked to, and talk to the world.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { linuxLinks } from '../../src/os/linux/ip-links.ts';
+import { linuxNetworkNamespaces, processesInNetns } from '../../src/os/linux/netns-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { buildNative } from '../../src/os/native-build.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
@@ -25,6 +26,35 @@ interface ContainerView {
 
 let cluster: TestCluster;
 let kubectl: Kubectl;
+
+const worldsNeighbour = '192.0.2.1';
+
+/** A machine beyond ours, that answers who asks with the address it sees. */
+async function withWorld(ask: (url: string) => Promise<void>): Promise<void> {
+  const namespaces = linuxNetworkNamespaces(linuxProcesses);
+  await namespaces.create(['world']);
+  const inWorld = processesInNetns(linuxProcesses, namespaces.path('world'));
+  await linuxLinks(linuxProcesses).apply([
+    { do: 'addVeth', name: 'toworld', peer: { name: 'eth0', netns: 'world' } },
+    { do: 'replaceAddress', name: 'toworld', address: `${worldsNeighbour}/24` },
+    { do: 'setLink', name: 'toworld', up: true },
+  ]);
+  await linuxLinks(inWorld).apply([
+    { do: 'replaceAddress', name: 'eth0', address: '192.0.2.77/24' },
+    { do: 'setLink', name: 'eth0', up: true },
+    { do: 'replaceRoute', to: 'default', via: worldsNeighbour },
+  ]);
+  const script = `require('http').createServer((q, r) => r.end(q.socket.remoteAddress)).listen(8080, '192.0.2.77', () => console.log('up'))`;
+  const world = inWorld.spawn(process.execPath, ['-e', script]);
+  try {
+    await once(world.stdout!, 'data');
+    await ask('http://192.0.2.77:8080/');
+  } finally {
+    world.kill('SIGKILL');
+    await world.exited;
+    await namespaces.delete(['world']);
+  }
+}
 
 before(
   async () => {
@@ -49,7 +79,6 @@ function windowsPod(name: string, container: object, spec: object = {}): string 
     metadata: { name, labels: { app: name } },
     spec: {
       nodeSelector: { 'kubernetes.io/os': 'windows' },
-      tolerations: [{ key: 'os', operator: 'Exists' }],
       terminationGracePeriodSeconds: 2,
       containers: [{ name: 'main', image: windowsImage, ...container }],
       ...spec,
@@ -232,7 +261,7 @@ describe('from a Windows program', () => {
   });
 
   test(
-    'the world sees the node, the cluster sees the pod: outbound NAT and its exceptions',
+    'the world sees the machine, the cluster sees the pod: outbound NAT and its exceptions',
     limit,
     async () => {
       const script =
@@ -248,17 +277,8 @@ describe('from a Windows program', () => {
       await eventually(async () =>
         assert.equal((await run(get(inside))).trim().replace(/[[\]]|::ffff:/g, ''), pod),
       );
-      // A machine of the world: an address that is neither a pod's nor a Service's nor a node's.
-      await linuxProcesses.run('ip', ['address', 'add', '192.0.2.77/32', 'dev', 'lo']);
-      const world = createServer((request, response) => response.end(request.socket.remoteAddress));
-      try {
-        await new Promise<void>((resolve) => world.listen(0, '192.0.2.77', resolve));
-        const { port } = world.address() as AddressInfo;
-        assert.equal((await run(get(`http://192.0.2.77:${port}/`))).trim(), await of('tools', 'hostIP'));
-      } finally {
-        world.closeAllConnections();
-        world.close();
-      }
+      // The node hides the pod, and the machine hides the node, which is a namespace of it.
+      await withWorld(async (url) => assert.equal((await run(get(url))).trim(), worldsNeighbour));
     },
   );
 

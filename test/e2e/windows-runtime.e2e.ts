@@ -132,6 +132,33 @@ test("the program's environment is the pod's, not Wine's", async () => {
   assert.deepEqual(leaked, []);
 });
 
+test("cmd's set shows Windows' variables and the pod's: none of Linux, and of Wine only what each process gets from it", async () => {
+  const { output, code } = await run(['cmd', '/c', 'set'], { env: { GREETING: 'hi' } });
+  assert.equal(code, 0, output);
+  const names = output
+    .split(/\r?\n/)
+    .filter((line) => line.includes('='))
+    .map((line) => line.slice(0, line.indexOf('=')));
+  assert.ok(
+    names.includes('GREETING') && names.includes('SystemRoot') && names.includes('USERPROFILE'),
+    output,
+  );
+  const foreign = names.filter((name) =>
+    /^(WINE|winsys|PORTHOLE|UNIX|LANG|LC_|HOME$|USER$|PWD$|SHLVL$|TERM$|_$)/i.test(name),
+  );
+  assert.deepEqual(foreign, [
+    'WINECONFIGDIR',
+    'WINEDATADIR',
+    'WINEDLLDIR0',
+    'WINEHOMEDIR',
+    'WINELOADER',
+    'WINEUSERLOCALE',
+    'WINEUSERNAME',
+    'winsysdir',
+  ]);
+  assert.doesNotMatch(output, /PORTHOLE|=\/(?!usr\/lib\/wine\/)/, 'no path of Linux but that of Wine itself');
+});
+
 test('volumes are where Windows puts them, whatever way their path is written', async () => {
   assert.equal(await answer('/file?path=C:\\etc\\foo\\settings.json'), '{"a":1}');
   const copied = await web.exec('cmd', '/c', 'copy C:\\app\\server.js C:\\etc\\foo\\new.txt');

@@ -165,6 +165,34 @@ describe('other workloads', () => {
     await noPodsOf('db');
   });
 
+  test('W1: a StatefulSet mounts its claims, and a new pod finds what the old one wrote', limit, async () => {
+    const template = podSpec({ command: untilTerm }) as { containers: object[] };
+    const containers = template.containers.map((container) => ({
+      ...container,
+      volumeMounts: [{ name: 'store', mountPath: '/data' }],
+    }));
+    const claim = {
+      metadata: { name: 'store' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
+    };
+    await kubectl.apply(
+      workload('StatefulSet', 'kept', {
+        replicas: 1,
+        serviceName: 'kept',
+        template: { metadata: { labels: { app: 'kept' } }, spec: { ...template, containers } },
+        volumeClaimTemplates: [claim],
+      }),
+    );
+    await rolledOut('statefulset/kept');
+    await kubectl.ok(['exec', 'kept-0', '--', 'sh', '-c', 'echo here > /data/file']);
+    await kubectl.ok(['delete', 'pod', 'kept-0', '--timeout=60s']);
+    await rolledOut('statefulset/kept');
+    assert.equal(await kubectl.ok(['exec', 'kept-0', '--', 'cat', '/data/file']), 'here\n');
+    await kubectl.ok(['delete', 'statefulset', 'kept']);
+    await noPodsOf('kept');
+    await kubectl.ok(['delete', 'pvc', 'store-kept-0']);
+  });
+
   test('a DaemonSet has a pod on each node, and rolls back', limit, async () => {
     await kubectl.apply(workload('DaemonSet', 'daemon'));
     await rolledOut('daemonset/daemon');

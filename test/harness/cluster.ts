@@ -23,21 +23,29 @@ export interface TestCluster {
   hostDrive(node: string): string;
   /** SIGKILL to one process (`server`, `agent linux-1`), then `up` again, which starts what is not running. */
   crashAndRepair(role: string): Promise<void>;
-  down(): Promise<void>;
+  /** `up` again. */
+  up(): Promise<void>;
+  /** `down`, and its own home is removed unless it is kept for another `up`. */
+  down(options?: { readonly keepHome?: boolean }): Promise<void>;
 }
 
 export interface TestClusterOptions {
   readonly name?: string;
+  /** Where other clusters of the test are, too. Default: a folder of its own, removed at the end. */
+  readonly home?: string;
   readonly linux?: number;
   readonly windows?: number;
   readonly windowsBuild?: number;
+  readonly windowsTaint?: boolean;
   readonly runtime?: 'containerd' | 'simulated';
+  readonly bindAddress?: string;
 }
 
 const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
 
 export async function startTestCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
-  const scratch = scratchDirectory('e2e');
+  const scratch =
+    options.home === undefined ? scratchDirectory('e2e') : { path: options.home, remove: () => undefined };
   const name = options.name ?? 'e2e';
   const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
   const porthole: TestCluster['porthole'] = async (args, runOptions = {}) => {
@@ -61,8 +69,10 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     String(options.windows ?? 0),
     '--windows-build',
     String(options.windowsBuild ?? 20348),
+    ...(options.windowsTaint === true ? ['--windows-taint'] : []),
     '--runtime',
     options.runtime ?? 'containerd',
+    ...(options.bindAddress === undefined ? [] : ['--bind-address', options.bindAddress]),
   ];
   try {
     await must(up, 600_000);
@@ -88,9 +98,10 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
       process.kill(record.pid, 'SIGKILL');
       await must(up, 120_000);
     },
-    down: async () => {
+    up: () => must(up, 300_000),
+    down: async ({ keepHome = false } = {}) => {
       await must(['down', '--name', name], 120_000);
-      scratch.remove();
+      if (!keepHome) scratch.remove();
     },
   };
 }

@@ -1,11 +1,12 @@
 // One node in this process, Linux or emulated Windows: API server in memory, containerd and runc for real, Debian's CNI plugins.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 import { pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
+import { type RestHandler, restKey } from '../../src/apiserver/registry/rest-storage.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
@@ -15,9 +16,9 @@ import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { createLogger, silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
-import { exitCodeFile, parseExitCode } from '../../src/component-helpers/emulated-windows.ts';
 import { windowsVersionOf } from '../../src/component-helpers/windows-image-match.ts';
 import { createCertificateAuthority, issueCertificate } from '../../src/crypto/certificates.ts';
+import { readExitCode } from '../../src/emulation/wine/exit-code.ts';
 import { installWindowsHandler } from '../../src/emulation/wine/windows-handler.ts';
 import { loadImage } from '../../src/images/load-image.ts';
 import {
@@ -28,12 +29,15 @@ import {
 } from '../../src/images/sample-images.ts';
 import { ensureContainerd, removeContainerd } from '../../src/kubelet/containerd/containerd-process.ts';
 import { superviseContainerd } from '../../src/kubelet/containerd/containerd-supervisor.ts';
-import { type Kubelet, startKubelet } from '../../src/kubelet/kubelet.ts';
+import { type Kubelet, type KubeletOptions, startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import type { NodeOs } from '../../src/kubelet/node-os/node-os.ts';
 import { createWindowsNodeOs } from '../../src/kubelet/node-os/windows.ts';
+import { beneathProgram } from '../../src/os/linux/beneath-linux.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { buildNative } from '../../src/os/native-build.ts';
+import { createAccessReview } from '../../src/registry/authorization/access-reviews.ts';
 import { type Cri, createCri } from '../../src/rpc-api/cri.ts';
 import { createGrpcClient } from '../../src/wire/grpc-client.ts';
 import { eventually } from './eventually.ts';
@@ -110,7 +114,8 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
           node: process.execPath,
           handlerMain: fileURLToPath(new URL('../../src/emulation/wine/handler-main.ts', import.meta.url)),
         });
-  const host = createLinuxHost();
+  const beneath = await buildNative(linuxProcesses, portholeCache(), beneathProgram(nativeDir));
+  const host = createLinuxHost({ beneath });
   const deps = { host, clock: systemClock, log: silentLogger };
   const options = {
     dir: join(directory, 'containerd'),
@@ -120,6 +125,8 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
     cniBinDir: '/usr/lib/cni',
     cniConfDir: join(directory, 'net.d'),
     sandboxImage: pauseImage,
+    // A test that pulls writes `<registry>/hosts.toml` there.
+    registryConfigDir: join(directory, 'certs.d'),
     windowsRuntimeBinary: handler?.binary,
   };
   mkdirSync(options.cniConfDir, { recursive: true });
@@ -134,10 +141,7 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
   return {
     host,
     contentRoot: options.root,
-    fullExitCode: async (id: string) => {
-      const file = handler && exitCodeFile(handler.stateDir, id);
-      return file !== undefined && existsSync(file) ? parseExitCode(readFileSync(file, 'utf8')) : undefined;
-    },
+    fullExitCode: async (id: string) => handler && readExitCode(host.files, handler.stateDir, id),
     cri: createCri(grpc),
     close: async () => {
       grpc.close();
@@ -148,6 +152,7 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
 }
 
 export interface KubeletNodeOptions {
+  readonly limits?: Pick<KubeletOptions, 'podPidsLimit' | 'reserved'>;
   /** An emulated Windows node of this build. */
   readonly windowsBuild?: number;
   /** Loaded beside the sandbox image and busybox. */
@@ -160,12 +165,24 @@ function nodeOsOf(build: number | undefined): NodeOs {
   return createWindowsNodeOs({ build, osImage: productName, kernelVersion, emulated: true });
 }
 
+const apiServerUser = 'kube-apiserver-kubelet-client';
+/** Answers a kubelet that asks what a certificate's holder may do: one user has all rights on nodes. */
+const accessReviews: readonly [string, RestHandler] = [
+  restKey('authorization.k8s.io', 'subjectaccessreviews'),
+  createAccessReview('SubjectAccessReview', {
+    authorize: ({ user, resource }) => ({
+      decision: user.name === apiServerUser && resource === 'nodes' ? 'allow' : 'no-opinion',
+      reason: '',
+    }),
+  }),
+];
+
 export async function startKubeletNode(options: KubeletNodeOptions = {}): Promise<KubeletNode> {
   const scratch = scratchDirectory('kubelet');
   const directory = scratch.path;
   const runtime = await startRuntime(directory, options);
   const tls = await certificates();
-  const server = await startTestServer();
+  const server = await startTestServer({ restStorage: new Map([accessReviews]) });
   const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
   await createNodeNamespaces(client);
   const log = process.env['KUBELET_LOG'] === undefined ? silentLogger : createLogger({ level: 'debug' });
@@ -188,16 +205,18 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
         host: { servers: [], searches: [], options: [] },
       },
       version: 'v1.36.0',
+      ...options.limits,
       contentRoot: runtime.contentRoot,
       cgroupRoot: cgroupRootOf(directory),
       server: {
         address: '127.0.0.1',
         port: 0,
-        tls: { ...tls.server, clientCa: tls.ca, trustedUsers: ['kube-apiserver-kubelet-client'] },
+        tls: { ...tls.server, clientCa: tls.ca },
       },
     });
     return {
       port: running.port,
+      setServerTls: running.setServerTls,
       stop: async () => {
         await running.stop();
         await informers.stop();
@@ -206,7 +225,7 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
   };
   let kubelet = await start();
   const get = (name: string): Promise<Pod> => client.get(pods, { name, namespace: 'default' });
-  const trusted = 'kube-apiserver-kubelet-client';
+  const trusted = apiServerUser;
   return {
     client,
     cri: runtime.cri,

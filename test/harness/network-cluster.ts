@@ -137,7 +137,11 @@ export async function startNetworkCluster(
 ): Promise<NetworkCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'net-'));
   const ports = { ...linuxNetworkHost(linuxProcesses), files: linuxFiles };
-  const fabric = await createFabric(ports, { clusterName: 'e2e', nodes: spec });
+  const fabric = await createFabric(ports, {
+    clusterName: 'e2e',
+    nodes: spec,
+    access: { ports: [], everything: true },
+  });
   const client = await buildNative(linuxProcesses, folder, {
     name: 'cni-client',
     target: 'linux',
@@ -151,6 +155,7 @@ export async function startNetworkCluster(
     nodes: nodeInformer,
     topology: hostGateway,
     nodeName: undefined,
+    interface: fabric.bridge,
     clusterCIDR,
     serviceCIDR,
     links: ports.links,

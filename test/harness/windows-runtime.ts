@@ -7,7 +7,7 @@ import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { exitCodeFile, parseExitCode } from '../../src/component-helpers/emulated-windows.ts';
-import { installWindowsHandler } from '../../src/emulation/wine/windows-handler.ts';
+import { installWindowsHandler, type KernelAnswers } from '../../src/emulation/wine/windows-handler.ts';
 import { loadImage } from '../../src/images/load-image.ts';
 import { linuxSampleImages, pauseImage, type SampleImage } from '../../src/images/sample-images.ts';
 import { ensureContainerd, removeContainerd } from '../../src/kubelet/containerd/containerd-process.ts';
@@ -44,6 +44,8 @@ export interface ContainerOptions {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly memoryBytes?: number;
   readonly tty?: boolean;
+  /** Default RuntimeDefault, as the kubelet asks for. */
+  readonly seccomp?: 'RuntimeDefault' | 'Unconfined';
 }
 
 export interface TestSandbox {
@@ -94,17 +96,24 @@ const cniConfig = (name: string): string =>
   });
 
 /** Nothing is left behind when it fails half-way. */
-export async function startWindowsRuntime(windowsBuild: number): Promise<WindowsRuntime> {
+export async function startWindowsRuntime(
+  windowsBuild: number,
+  kernel?: KernelAnswers,
+): Promise<WindowsRuntime> {
   const undo = new AsyncDisposableStack();
   try {
-    return await start(windowsBuild, undo);
+    return await start(windowsBuild, kernel, undo);
   } catch (error) {
     await undo.disposeAsync();
     throw error;
   }
 }
 
-async function start(windowsBuild: number, undo: AsyncDisposableStack): Promise<WindowsRuntime> {
+async function start(
+  windowsBuild: number,
+  kernel: KernelAnswers | undefined,
+  undo: AsyncDisposableStack,
+): Promise<WindowsRuntime> {
   const scratch = scratchDirectory('windows');
   undo.defer(() => scratch.remove());
   const directory = scratch.path;
@@ -116,6 +125,7 @@ async function start(windowsBuild: number, undo: AsyncDisposableStack): Promise<
     stateDir: join(directory, 'handler'),
     node: process.execPath,
     handlerMain: await bundleHandler(directory),
+    ...(kernel === undefined ? {} : { kernel }),
   });
   const deps = { host: createLinuxHost(), clock: systemClock, log: silentLogger };
   const paths = {
@@ -204,7 +214,10 @@ async function container(
     tty: options.tty ?? false,
     linux: {
       resources: { memoryLimitInBytes: options.memoryBytes ?? 0 },
-      securityContext: { runAsUser: { value: 0 } },
+      securityContext: {
+        runAsUser: { value: 0 },
+        seccomp: { profileType: options.seccomp ?? 'RuntimeDefault' },
+      },
     },
   };
   const { runtime } = cri;

@@ -318,3 +318,55 @@ test('a restricted namespace says all that is wrong with a pod', async () => {
     'pods "h" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true), hostPath volumes (volume "v")',
   );
 });
+
+test('R9: a quota counts every kind by the name that the controller knows it by, and says at once what is used', async () => {
+  const namespace = 'counted';
+  await ask('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
+  const api = `/api/v1/namespaces/${namespace}`;
+  const rows: readonly (readonly [string, string, (name: string) => object])[] = [
+    ['count/serviceaccounts', `${api}/serviceaccounts`, () => ({})],
+    ['count/endpoints', `${api}/endpoints`, () => ({})],
+    ['count/events', `${api}/events`, (name) => ({ involvedObject: { namespace, kind: 'Pod', name } })],
+    ['count/limitranges', `${api}/limitranges`, () => ({ spec: { limits: [] } })],
+    ['configmaps', `${api}/configmaps`, () => ({})],
+    [
+      'count/leases.coordination.k8s.io',
+      `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`,
+      () => ({}),
+    ],
+    [
+      'count/roles.rbac.authorization.k8s.io',
+      `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`,
+      () => ({}),
+    ],
+    [
+      'count/horizontalpodautoscalers.autoscaling',
+      `/apis/autoscaling/v2/namespaces/${namespace}/horizontalpodautoscalers`,
+      () => ({
+        spec: { maxReplicas: 1, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' } },
+      }),
+    ],
+  ];
+  for (const [name, url, body] of rows) {
+    const quota = `q-${name.replace(/[/.]/g, '-')}`;
+    const made = await ask('POST', `${api}/resourcequotas`, {
+      metadata: { name: quota },
+      spec: { hard: { [name]: '2' } },
+    });
+    assert.equal(made.status, 201, made.text);
+    const statuses: number[] = [];
+    for (const object of ['a', 'b', 'c']) {
+      const answer = await ask('POST', url, { metadata: { name: object }, ...body(object) });
+      statuses.push(answer.status);
+      const { status } = (await ask('GET', `${api}/resourcequotas/${quota}`)).body;
+      const used = (status as { used: Record<string, string> }).used[name];
+      assert.equal(used, object === 'a' ? '1' : '2', `${name} after ${object} ${answer.text}`);
+      if (object === 'c')
+        assert.match(
+          answer.message,
+          new RegExp(`exceeded quota: ${quota}, requested: .*=1, used: .*=2, limited: .*=2$`),
+        );
+    }
+    assert.deepEqual(statuses, [201, 201, 403], name);
+  }
+});

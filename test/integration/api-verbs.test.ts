@@ -287,7 +287,7 @@ test('tables, metadata only, YAML and protobuf are served on request', async () 
   assert.deepEqual((table['rows'] as { cells: unknown[] }[])[0]!.cells.slice(0, 2).map(String), ['a', '1']);
   const partial = (await as('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io')).json();
   assert.deepEqual(Object.keys(partial), ['kind', 'apiVersion', 'metadata']);
-  assert.match((await as('application/yaml')).text, /^kind: ConfigMap\n/);
+  assert.match((await as('application/yaml')).text, /^apiVersion: v1\n/);
   assert.match((await as('application/vnd.kubernetes.protobuf')).text, /^k8s\0/);
   const none = await as('text/html');
   assert.equal(none.status, 406);

@@ -20,7 +20,7 @@ test('an empty cluster has its namespaces, roles, classes and the Service kubern
     'system-node-critical',
   ]);
   assert.equal((await names(`${rbac}/clusterroles`)).length, 71);
-  assert.equal((await names(`${rbac}/clusterrolebindings`)).length, 52);
+  assert.equal((await names(`${rbac}/clusterrolebindings`)).length, 54);
   const namespace = await ask('GET', '/api/v1/namespaces/default');
   assert.deepEqual(namespace.body.status, { phase: 'Active' });
   const service = await ask('GET', '/api/v1/namespaces/default/services/kubernetes');

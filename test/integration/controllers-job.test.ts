@@ -115,4 +115,52 @@ describe('job-controller', () => {
     await until(pods, (l) => l.list(namespace).filter(running).length === 2, 'two pods again');
     assert.equal((await client.get(jobs, { name: 'later', namespace })).status?.failed, undefined);
   });
+
+  it('C14, W9: the pods of a deleted job go, and its namespace too, without any kubelet', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await client.create(jobs, job('cut', { parallelism: 3, completions: 3 }));
+    await until(pods, (l) => l.list(namespace).filter(running).length === 3, 'three pods');
+    await client.delete(jobs, { name: 'cut', namespace }, { propagationPolicy: 'Background' });
+    await until(pods, (l) => l.list(namespace).length === 0, 'no pods');
+    await client.create(jobs, job('kept', { parallelism: 2, completions: 2 }));
+    await until(pods, (l) => l.list(namespace).filter(running).length === 2, 'two pods');
+    await client.delete(namespaces, { name: namespace });
+    await until(namespaces, (l) => l.get(namespace) === undefined, 'no namespace');
+  });
+
+  it('C14: pods that a job left behind are let go: of a job gone long ago, of another of its name, and without an owner', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await client.create(jobs, job('again', { suspend: true }));
+    const held = (name: string, of: string, owned: boolean): Promise<Pod> =>
+      client.create(pods, {
+        metadata: {
+          name,
+          namespace,
+          finalizers: ['batch.kubernetes.io/job-tracking'],
+          labels: { 'batch.kubernetes.io/job-name': of },
+          ...(owned
+            ? {
+                ownerReferences: [
+                  { apiVersion: 'batch/v1', kind: 'Job', name: of, uid: 'of-another-time', controller: true },
+                ],
+              }
+            : {}),
+        },
+        spec: { containers: [{ name: 'c', image: 'i' }] },
+      } as unknown as Pod);
+    await held('gone-owner', 'gone', true);
+    await held('renewed-owner', 'again', true);
+    await held('no-owner', 'gone', false);
+    await until(
+      pods,
+      (l) => l.list(namespace).every((pod) => (pod.metadata.finalizers ?? []).length === 0),
+      'no finalizer',
+    );
+    // The collector takes those whose owner is gone; the other is nobody's and stays.
+    await until(pods, (l) => l.list(namespace).length === 1 && l.get('no-owner', namespace), 'one pod');
+  });
 });

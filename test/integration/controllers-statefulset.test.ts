@@ -45,6 +45,25 @@ async function makeReady({ client }: ControllersCluster, pod: Pod): Promise<void
 const isNew = (pod: Pod): boolean => pod.status?.phase !== 'Running';
 
 describe('statefulset-controller', () => {
+  it('W1: a container mounts a claim of volumeClaimTemplates, and its pods have that volume', async (t) => {
+    const { client, until, server } = await startCluster(t);
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    const set = structuredClone(db);
+    const [container] = set.spec!.template.spec!.containers;
+    container!.volumeMounts = [{ name: 'store', mountPath: '/data' }];
+    await client.create(statefulsets, set);
+    const pod = await until(pods, (l) => l.get('db-0', namespace), 'the first pod');
+    const volume = pod.spec.volumes?.find(({ name }) => name === 'store');
+    assert.equal(volume?.persistentVolumeClaim?.claimName, 'store-db-0');
+    assert.ok(pod.spec.containers[0]?.volumeMounts?.some(({ name }) => name === 'store'));
+    container!.volumeMounts = [{ name: 'stories', mountPath: '/data' }];
+    const wrong = await server.ask('POST', `/apis/apps/v1/namespaces/${namespace}/statefulsets`, {
+      ...set,
+      metadata: { name: 'wrong' },
+    });
+    assert.match(wrong.message, /volumeMounts\[0\]\.name: Not found: "stories"$/);
+  });
+
   it('makes pods in order with claims of their own, and updates them from the top', async (t) => {
     const cluster = await startCluster(t);
     const { client, until } = cluster;

@@ -17,7 +17,7 @@ before(async () => {
     listen: serving,
     authenticator: { authenticate: () => ({ ...admin, groups: ['system:authenticated'] }) },
     authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) },
-    inFlight: { readOnly: 20, mutating: 10 },
+    flowControl: { total: 30 },
   });
 });
 after(() => server.close());
@@ -332,7 +332,7 @@ test('a thousand watchers that read nothing cost little and disturb nobody', asy
 
 test('more lists at once than there is room for are told to come again', async () => {
   const gate = await startTestServer({
-    inFlight: { readOnly: 2, mutating: 1 },
+    flowControl: { total: 2 },
     authorizer: {
       authorize: async () => {
         await new Promise(setImmediate);

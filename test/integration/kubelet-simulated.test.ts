@@ -17,19 +17,30 @@ import type { NodeOs } from '../../src/kubelet/node-os/node-os.ts';
 import { createWindowsNodeOs } from '../../src/kubelet/node-os/windows.ts';
 import { createSimulatedCri, simulatedLabels } from '../../src/kubelet/simulated/simulated-cri.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
+import type { Cri } from '../../src/rpc-api/cri.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createNodeNamespaces } from '../harness/node-namespaces.ts';
 
-async function simulatedNode(t: TestContext, nodeOs: NodeOs): Promise<Client> {
+const machine = { clock: systemClock, random: systemRandom, log: silentLogger };
+const simulatedCri = (): Cri =>
+  createSimulatedCri({ ...machine, podCidr: async () => '10.244.7.0/29', version: '1' });
+
+async function simulatedServer(t: TestContext): Promise<Client> {
   const server = await startTestServer();
+  t.after(() => server.close());
   const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
   await createNodeNamespaces(client);
-  const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
+  return client;
+}
+
+/** Answers with its end. */
+async function simulatedKubelet(client: Client, cri: Cri, nodeOs: NodeOs): Promise<() => Promise<void>> {
+  const common = { ...machine, client };
   const informers = createInformerFactory(common);
   const kubelet = await startKubelet({
     ...common,
     informers,
-    cri: createSimulatedCri({ ...common, podCidr: async () => '10.244.7.0/29', version: '1' }),
+    cri,
     host: createLinuxHost(),
     nodeOs,
     nodeName: 'node-1',
@@ -39,11 +50,15 @@ async function simulatedNode(t: TestContext, nodeOs: NodeOs): Promise<Client> {
     version: 'v1.36.0',
     simulated: true,
   });
-  t.after(async () => {
+  return async () => {
     await kubelet.stop();
     await informers.stop();
-    await server.close();
-  });
+  };
+}
+
+async function simulatedNode(t: TestContext, nodeOs: NodeOs): Promise<Client> {
+  const client = await simulatedServer(t);
+  t.after(await simulatedKubelet(client, simulatedCri(), nodeOs));
   return client;
 }
 
@@ -115,7 +130,41 @@ test('a Windows node refuses a pod for Linux with the reason PodOSNotSupported',
     assert.equal((await get(client, 'window')).status?.phase, 'Running');
     const node = await client.get(nodes, { name: 'node-1' });
     assert.equal(node.metadata.labels?.['node.kubernetes.io/windows-build'], '10.0.20348');
-    assert.deepEqual(node.spec?.taints, [{ key: 'os', value: 'windows', effect: 'NoSchedule' }]);
+    assert.equal(node.spec?.taints, undefined);
     assert.equal(node.status?.nodeInfo?.osImage, 'Windows Server 2022 Datacenter (emulated by Porthole)');
+  });
+});
+
+test('R15: pods that died with the machine are told as dead before they are started again', async (t) => {
+  const client = await simulatedServer(t);
+  const cri = simulatedCri();
+  const end = await simulatedKubelet(client, cri, linux);
+  await client.create(pods, pod('web'));
+  await eventually(async () => assert.equal((await get(client, 'web')).status?.phase, 'Running'));
+  await end();
+  for (const { id = '' } of await cri.runtime.listPodSandbox()) await cri.runtime.stopPodSandbox(id);
+
+  const held = Promise.withResolvers<void>();
+  const slow: Cri = {
+    ...cri,
+    runtime: {
+      ...cri.runtime,
+      stopPodSandbox: (id) => held.promise.then(() => cri.runtime.stopPodSandbox(id)),
+      runPodSandbox: (config, handler) => held.promise.then(() => cri.runtime.runPodSandbox(config, handler)),
+    },
+  };
+  t.after(await simulatedKubelet(client, slow, linux));
+  await eventually(async () => {
+    const { status } = await get(client, 'web');
+    assert.equal(status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
+    assert.equal(status?.containerStatuses?.[0]?.ready, false);
+    for (const type of ['Ready', 'ContainersReady'])
+      assert.equal(status?.conditions?.find((c) => c.type === type)?.status, 'False');
+  });
+  held.resolve();
+  await eventually(async () => {
+    const { status } = await get(client, 'web');
+    assert.equal(status?.containerStatuses?.[0]?.restartCount, 1);
+    assert.equal(status?.conditions?.find((c) => c.type === 'Ready')?.status, 'True');
   });
 });

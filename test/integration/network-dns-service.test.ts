@@ -37,7 +37,7 @@ test('kube-dns is made, found by DNS, reached by the proxy, and follows a new ad
 
   const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
   const informers = createInformerFactory({ ...deps, client: admin });
-  const ask = createDnsHandler({ informers, upstreams: [], ...deps });
+  const ask = createDnsHandler({ informers, upstreams: () => [], ...deps });
   // as a node's proxy may: nothing but services, slices and nodes
   const proxyUser = user('system:kube-proxy', 'system:node-proxier');
   const proxyInformers = createInformerFactory({ ...deps, client: plane.controlPlane.clientFor(proxyUser) });

@@ -22,10 +22,12 @@ export function strategyOf(
     return name === '' ? [] : nameRule(name).map((why) => invalid('metadata.name', name, why));
   };
   /** What the schema says of fields that the kind's own rules have not spoken of. */
-  const complete = (errors: readonly FieldError[], object: JsonObject): FieldError[] => [
-    ...errors,
-    ...schemaErrors(plans, type, object).filter((e) => !errors.some((o) => covers(o.field, e.field))),
-  ];
+  const complete = (errors: readonly FieldError[], object: JsonObject): FieldError[] => {
+    const missed = schemaErrors(plans, type, object);
+    if (missed.length === 0) return [...errors];
+    const spoken = new Set(errors.map(({ field }) => field));
+    return [...errors, ...missed.filter(({ field }) => !holders(field).some((f) => spoken.has(f)))];
+  };
   return {
     ...own,
     prepareForCreate(object, context) {
@@ -46,5 +48,8 @@ export function strategyOf(
   };
 }
 
-/** True when an error at `a` already speaks of `b`: the same field or one that holds it. */
-const covers = (a: string, b: string): boolean => a === b || b.startsWith(`${a}.`) || b.startsWith(`${a}[`);
+/** A field and all that hold it: `a.b[0]`, `a.b`, `a`. There can be tens of thousands of faults, so none is compared. */
+const holders = (field: string): string[] => [
+  field,
+  ...[...field.matchAll(/[.[]/g)].map(({ index }) => field.slice(0, index)),
+];

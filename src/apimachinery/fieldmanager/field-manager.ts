@@ -1,4 +1,5 @@
 // Who owns which field: server-side apply, and the tracking of every other write.
+import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json, JsonObject, SchemaSource } from '../declaration.ts';
 import type { StatusCause } from '../errors.ts';
 import { badRequest, StatusError } from '../errors.ts';
@@ -14,7 +15,9 @@ import {
   setOfPaths,
   setsEqual,
   union,
+  unionAll,
 } from './field-set.ts';
+import { withLastApplied, withoutLastApplied } from './last-applied.ts';
 import type { Conflict, Manager, Managers } from './managed-fields.ts';
 import {
   capUpdaters,
@@ -67,10 +70,14 @@ export interface ApplyRequest extends Writer {
 }
 
 /** Records a create, update or non-apply patch. Returns `result` with its managedFields; changes no argument. */
-export function trackUpdate(update: TrackedUpdate): JsonObject {
+export const trackUpdate = (update: TrackedUpdate): JsonObject => atOnce(trackUpdateSteps(update));
+
+/** The same in steps, for large objects. */
+export function* trackUpdateSteps(update: TrackedUpdate): Steps<JsonObject> {
   const { live, result } = update;
   const requested = managedFieldsOf(result);
   const managers = managersFor(update, requested);
+  yield;
   // Objects whose ownership was reset, or that come from before there was any, stay untracked until the next apply.
   if (managers.size === 0 && live !== undefined) return withManagedFields(result, managers, requested);
   const schema = typedSchemaOf(update.schema, update.type);
@@ -81,8 +88,10 @@ export function trackUpdate(update: TrackedUpdate): JsonObject {
     withoutManagedFields(result),
     live === undefined,
   );
+  yield;
   const ignored = setOfPaths(update.resetFields ?? []);
   recordUpdate(managers, update, changes, ignored);
+  yield;
   return withManagedFields(result, managers, requested);
 }
 
@@ -139,7 +148,10 @@ function takeFromOthers(managers: Managers, id: string, gained: FieldSet, remove
 }
 
 /** The live object with the patch applied, before defaulting. Throws StatusError 400, 409 or 500 as upstream. */
-export function applyPatch(request: ApplyRequest): JsonObject {
+export const applyPatch = (request: ApplyRequest): JsonObject => atOnce(applySteps(request));
+
+/** The same in steps, for large objects. */
+export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
   const { live, patch } = request;
   if (!isJsonObject(patch)) throw badRequest('error decoding YAML: the applied object must be a map');
   assertShallow(patch);
@@ -152,8 +164,10 @@ export function applyPatch(request: ApplyRequest): JsonObject {
   const schema = typedSchemaOf(request.schema, request.type);
   const ignored = setOfPaths(request.resetFields ?? []);
   const applied = withoutServerFields(recursiveDifference(appliedSet(schema, patch), ignored));
+  yield;
   const before = live === undefined ? {} : withoutManagedFields(live);
   const managers = managersBeforeApply(request, schema, before);
+  yield;
 
   const self: Omit<Manager, 'set'> = {
     manager: request.manager,
@@ -168,29 +182,32 @@ export function applyPatch(request: ApplyRequest): JsonObject {
   setOfManager(managers, id, mine);
 
   let result = merge(schema, before, patch) as JsonObject;
+  yield;
   if (last !== undefined) {
-    let owned = emptySet;
-    for (const manager of managers.values()) owned = union(owned, manager.set);
+    const owned = unionAll([...managers.values()].map((manager) => manager.set));
     // Server fields are in nobody's set, and never pruned: `last` has none of them either.
     result = prune(schema, result, last.set, owned) as JsonObject;
+    yield;
   }
   const changes = compare(schema, before, result);
+  yield;
   const gained = written(changes);
   const conflicts = conflictsWith(managers, id, gained);
-  if (conflicts.length > 0 && !request.force) throw applyConflict(conflicts);
-  takeFromOthers(
-    managers,
-    id,
-    conflicts.reduce((all: FieldSet, c) => union(all, c.set), emptySet),
-    changes.removed,
-  );
-
+  yield;
+  if (!request.force) {
+    const kept = withoutLastApplied(conflicts, request.manager, schema, live, request.apiVersion);
+    if (kept.length > 0) throw applyConflict(kept);
+  }
+  takeFromOthers(managers, id, unionAll(conflicts.map((conflict) => conflict.set)), changes.removed);
+  yield;
   const unchanged =
     last !== undefined &&
     mine.encoded !== undefined &&
     last.apiVersion === mine.apiVersion &&
     jsonEqual(before, result);
   if (unchanged && managers.has(id)) managers.set(id, { ...mine, time: last.time });
+  result = withLastApplied(result, patch, request.manager);
+  yield;
   return withManagedFields(result, managers, managedFieldsOf(live));
 }
 

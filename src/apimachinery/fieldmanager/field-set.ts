@@ -33,6 +33,26 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return node(a.self || b.self, children);
 }
 
+/** The union of many: each member is looked at once, where one union after the other copies what has gathered. */
+export function unionAll(sets: readonly FieldSet[]): FieldSet {
+  if (sets.length <= 1) return sets[0] ?? emptySet;
+  if (sets.length === 2) return union(sets[0]!, sets[1]!);
+  let self = false;
+  const groups = new Map<string, FieldSet[]>();
+  for (const set of sets) {
+    self ||= set.self;
+    if (set.children === undefined) continue;
+    for (const [key, child] of set.children) {
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [child]);
+      else group.push(child);
+    }
+  }
+  const children = new Map<string, FieldSet>();
+  for (const [key, group] of groups) children.set(key, unionAll(group));
+  return node(self, children);
+}
+
 /** Members of `a` that are not members of `b`; what lies below a member of `b` stays. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b)) return a;

@@ -18,14 +18,26 @@ export function liveIfUnchanged(live: JsonObject, result: JsonObject): JsonObjec
 function sameButForTimes(before: readonly Json[], after: readonly Json[]): boolean {
   if (before.length !== after.length) return false;
   // Times are part of the order of entries, so the same entry may stand elsewhere.
-  const left = [...after];
+  const left = new Map<string, Json[]>();
+  for (const entry of after) {
+    const same = left.get(nameOf(entry));
+    if (same === undefined) left.set(nameOf(entry), [entry]);
+    else same.push(entry);
+  }
   for (const entry of before) {
-    const at = left.findIndex((other) => jsonEqual(withoutTime(entry), withoutTime(other)));
+    const others = left.get(nameOf(entry)) ?? [];
+    const at = others.findIndex((other) => jsonEqual(withoutTime(entry), withoutTime(other)));
     if (at < 0) return false;
-    left.splice(at, 1);
+    others.splice(at, 1);
   }
   return true;
 }
+
+/** Whose entry it is: hardly any two are of the same. */
+const nameOf = (entry: Json): string =>
+  isJsonObject(entry)
+    ? JSON.stringify([entry['manager'], entry['operation'], entry['apiVersion'], entry['subresource']])
+    : '';
 
 const withoutTime = (entry: Json): Json => (isJsonObject(entry) ? { ...entry, time: undefined } : entry);
 

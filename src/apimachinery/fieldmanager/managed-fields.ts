@@ -10,7 +10,7 @@ import {
   isEmptySet,
   pathsOf,
   setOfPaths,
-  union,
+  unionAll,
 } from './field-set.ts';
 
 export interface Manager {
@@ -50,6 +50,7 @@ const text = (value: Json | undefined): string => (typeof value === 'string' ? v
 export function decodeManagedFields(entries: Json | undefined): Managers {
   const managers: Managers = new Map();
   if (!Array.isArray(entries)) return managers;
+  const twice = new Map<string, FieldSet[]>();
   for (const entry of entries) {
     if (!isJsonObject(entry)) throw badRequest('managedFields entries must be objects');
     const operation = entry.operation;
@@ -66,11 +67,14 @@ export function decodeManagedFields(entries: Json | undefined): Managers {
     };
     const id = identityOf(manager);
     const same = managers.get(id);
-    managers.set(
-      id,
-      same === undefined ? manager : { ...manager, set: union(same.set, manager.set), encoded: undefined },
-    );
+    managers.set(id, manager);
+    if (same === undefined) continue;
+    const sets = twice.get(id);
+    if (sets === undefined) twice.set(id, [same.set, manager.set]);
+    else sets.push(manager.set);
   }
+  for (const [id, sets] of twice)
+    managers.set(id, { ...managers.get(id)!, set: unionAll(sets), encoded: undefined });
   return managers;
 }
 
@@ -129,29 +133,32 @@ export function capUpdaters(managers: Managers): void {
     .filter(([, m]) => m.operation === 'Update')
     .sort(([, a], [, b]) => compareManagers(a, b));
   let count = updaters.length;
-  const firstOfVersion = new Map<string, string>();
+  /** What goes together, oldest first; the sets are united at the end, all at once. */
+  const ofVersion = new Map<string, { readonly ids: string[]; last: Manager }>();
   for (const [id, manager] of updaters) {
-    if (count <= maxUpdaters) return;
-    const first = firstOfVersion.get(manager.apiVersion);
-    if (first === undefined) {
-      firstOfVersion.set(manager.apiVersion, id);
+    if (count <= maxUpdaters) break;
+    const together = ofVersion.get(manager.apiVersion);
+    if (together === undefined) {
+      ofVersion.set(manager.apiVersion, { ids: [id], last: manager });
       continue;
     }
-    const bucket: Manager = {
+    together.ids.push(id);
+    together.last = manager;
+    count--;
+  }
+  for (const [apiVersion, { ids, last }] of ofVersion) {
+    if (ids.length === 1) continue;
+    const bucket: Omit<Manager, 'set'> = {
       manager: bucketName,
       operation: 'Update',
-      apiVersion: manager.apiVersion,
+      apiVersion,
       subresource: '',
-      time: manager.time,
-      set: manager.set,
+      time: last.time,
     };
     const bucketId = identityOf(bucket);
-    const old = managers.get(bucketId) ?? managers.get(first);
-    managers.delete(first);
-    managers.delete(id);
-    managers.set(bucketId, { ...bucket, set: old === undefined ? manager.set : union(old.set, manager.set) });
-    firstOfVersion.set(manager.apiVersion, bucketId);
-    count--;
+    const sets = [...new Set([bucketId, ...ids])].flatMap((id) => managers.get(id)?.set ?? []);
+    for (const id of ids) managers.delete(id);
+    managers.set(bucketId, { ...bucket, set: unionAll(sets) });
   }
 }
 

@@ -1,6 +1,7 @@
 // JSON patch (RFC 6902) with the limits and answers of kube-apiserver.
 import type { Json, JsonObject } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
+import { readJson } from '../serializer/json-numbers.ts';
 import { isJsonObject, jsonEqual, own, put } from './own-property.ts';
 import { assertShallow, tooLarge, unprocessable } from './patch-error.ts';
 
@@ -8,6 +9,8 @@ import { assertShallow, tooLarge, unprocessable } from './patch-error.ts';
 const maxOperations = 10_000;
 /** What `copy` may add up to, in bytes of JSON: upstream's AccumulatedCopySizeLimit. */
 const maxCopiedBytes = 3 << 20;
+/** How many elements of lists the operations of one patch may move up or down, together: each is a step of the one thread. */
+const maxMovedElements = 100_000_000;
 
 /** The patched object; `live` is not changed. Throws StatusError 400, 413 or 422. */
 export function applyJsonPatch(live: JsonObject, patch: Json): JsonObject {
@@ -34,6 +37,7 @@ class PatchedDocument {
   readonly #root: { root: Json };
   readonly #mine = new Set<Container>();
   #copied = 0;
+  #moved = 0;
 
   constructor(live: JsonObject) {
     this.#root = { root: live };
@@ -69,7 +73,7 @@ class PatchedDocument {
         const text = JSON.stringify(this.#get(pointer(own(operation, 'from'))));
         this.#copied += text.length;
         if (this.#copied > maxCopiedBytes) throw unprocessable();
-        this.#add(path, JSON.parse(text) as Json);
+        this.#add(path, readJson(text));
         return;
       }
       case 'test':
@@ -90,16 +94,29 @@ class PatchedDocument {
     const [container, key] = this.#containerOf(path);
     if (!Array.isArray(container)) put(container, key, value);
     else if (key === '-') container.push(value);
-    else container.splice(indexIn(container, key, container.length, 1), 0, value);
+    else {
+      const index = indexIn(container, key, container.length, 1);
+      this.#move(container.length - index);
+      container.splice(index, 0, value);
+    }
   }
 
   #take(path: readonly string[]): Json {
     const value = this.#get(path);
     if (path.length === 0) throw unprocessable();
     const [container, key] = this.#containerOf(path);
-    if (Array.isArray(container)) container.splice(indexIn(container, key, container.length - 1), 1);
-    else delete container[key];
+    if (Array.isArray(container)) {
+      const index = indexIn(container, key, container.length - 1);
+      this.#move(container.length - index);
+      container.splice(index, 1);
+    } else delete container[key];
     return value;
+  }
+
+  #move(elements: number): void {
+    this.#moved += elements;
+    if (this.#moved > maxMovedElements)
+      throw tooLarge(`The operations of a JSON patch may move ${maxMovedElements} elements of lists`);
   }
 
   #get(path: readonly string[]): Json {

@@ -107,6 +107,14 @@ test('a JSON patch that cannot be applied is refused as kube-apiserver does', ()
   );
 });
 
+test('operations that move a long list up or down each time are refused before they take seconds', () => {
+  const list = { list: Array.from({ length: 600_000 }, () => 'z') };
+  const at = (op: string): Json => Array.from({ length: 9_990 }, () => ({ op, path: '/list/0', value: 'z' }));
+  for (const op of ['add', 'remove'])
+    assert.throws(() => applyJsonPatch(list, at(op)), fails(413, /may move 100000000 elements of lists/));
+  assert.equal((applyJsonPatch({ list: ['a', 'b'] }, at('add'))['list'] as Json[]).length, 9_992);
+});
+
 test('a copy bomb and a deep patch are refused quickly', () => {
   const bomb = Array.from({ length: 60 }, () => ({ op: 'copy', from: '/a', path: '/a/-' }));
   assert.throws(() => applyJsonPatch({ a: ['xxxxxxxxxx'] }, bomb), fails(422, hidden));

@@ -1,6 +1,7 @@
 // JSON bodies: duplicates are found, numbers kept or refused, depth bounded, errors in Go's words.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readJson } from './json-numbers.ts';
 import { parseJsonText, syntaxError } from './json-text.ts';
 
 test('duplicate keys are named with their path, the last one counts', () => {
@@ -12,15 +13,35 @@ test('duplicate keys are named with their path, the last one counts', () => {
   assert.deepEqual(parseJsonText('{"a":{"b":1},"c":{"b":1}}').duplicateFields, []);
 });
 
-test('whole numbers that a double can not hold are refused, in strings they are text', () => {
-  assert.throws(() => parseJsonText('{"a":9007199254740993}'), {
-    message: 'json: cannot unmarshal number 9007199254740993 into Go value of type int64',
-  });
-  assert.deepEqual(parseJsonText('{"a":"9007199254740993","b":9007199254740991,"c":1e30}').value, {
-    a: '9007199254740993',
-    b: 9007199254740991,
-    c: 1e30,
-  });
+test('W2: an int64 keeps its digits, what is larger is a float64 as Go writes it, and what no double holds is refused', () => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['9007199254740991', '9007199254740991'],
+    ['9007199254740993', '9007199254740993'],
+    ['9223372036854775807', '9223372036854775807'],
+    ['-9223372036854775808', '-9223372036854775808'],
+    ['9223372036854775000', '9223372036854775000'],
+    ['9223372036854775808', '9223372036854776000'],
+    ['123456789012345678901234567890', '1.2345678901234568e+29'],
+    ['1e30', '1e+30'],
+    ['1e21', '1e+21'],
+    ['100000000000000000000.0', '100000000000000000000'],
+    ['0.0000001', '1e-7'],
+    ['0.000001', '0.000001'],
+    ['1.50', '1.5'],
+    ['1e3', '1000'],
+    ['"9007199254740993"', '"9007199254740993"'],
+    ['"x: 9007199254740993, [9007199254740993"', '"x: 9007199254740993, [9007199254740993"'],
+  ];
+  for (const [sent, written] of rows) {
+    const { value, duplicateFields } = parseJsonText(`{"a":[ ${sent}],"b":{"c":${sent}}}`);
+    assert.equal(JSON.stringify(value), `{"a":[${written}],"b":{"c":${written}}}`);
+    assert.deepEqual(duplicateFields, []);
+    assert.equal(JSON.stringify(readJson(JSON.stringify(value))), JSON.stringify(value));
+  }
+  for (const huge of ['1e400', '-1e400', `1${'0'.repeat(400)}`])
+    assert.throws(() => parseJsonText(`{"a":${huge}}`), {
+      message: `json: cannot unmarshal number ${huge} into Go value of type float64`,
+    });
 });
 
 test('a bomb of brackets is refused before it is parsed', () => {

@@ -1,6 +1,7 @@
-// Parses JSON as the API server must: duplicate keys are seen, huge whole numbers are not rounded silently, depth is bounded.
+// Parses JSON as the API server must: duplicate keys are seen, numbers are Go's, depth is bounded.
 import type { Json } from '../declaration.ts';
 import { DecodeError } from '../schema-errors.ts';
+import { parseLongNumbers } from './json-numbers.ts';
 
 export interface ParsedJson {
   readonly value: Json;
@@ -20,8 +21,10 @@ export function parseJsonText(text: string): ParsedJson {
   } catch {
     throw new DecodeError(syntaxError(text));
   }
-  if (scan.longNumber) refuseRoundedNumbers(text);
-  const twice = scan.members !== countMembers(value);
+  const found = countMembers(value);
+  // NaN: one of the numbers is beyond every double.
+  if (scan.longNumber || Number.isNaN(found)) value = parseLongNumbers(text);
+  const twice = scan.members !== found;
   return { value, duplicateFields: twice ? duplicatePaths(text) : [] };
 }
 
@@ -63,19 +66,12 @@ function endOfString(text: string, open: number): number {
 }
 
 function countMembers(value: Json): number {
-  if (typeof value !== 'object' || value === null) return 0;
+  if (typeof value !== 'object' || value === null)
+    return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? Number.NaN : 0;
   let count = 0;
   if (Array.isArray(value)) for (const item of value) count += countMembers(item);
   else for (const key in value) count += 1 + countMembers(value[key]!);
   return count;
-}
-
-/** Whole numbers beyond 2^53 can't be kept exactly: better refused than changed. */
-function refuseRoundedNumbers(text: string): void {
-  const withoutStrings = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""');
-  for (const [number] of withoutStrings.matchAll(/-?\d{16,}(?![\d.eE])/g))
-    if (!Number.isSafeInteger(Number(number)))
-      throw new DecodeError(`json: cannot unmarshal number ${number} into Go value of type int64`);
 }
 
 /** As upstream's strict decoder: nobody reads more of them, and whoever sends them must not cost more. */

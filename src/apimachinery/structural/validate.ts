@@ -41,16 +41,19 @@ export function validateStructural(object: JsonObject, schema: StructuralSchema)
   return errors.slice(0, maxErrors);
 }
 
+/** Integers beyond what a double tells apart come as bigints; what comes as a double there was no integer of 64 bits. */
 const typeName = (value: Json): string =>
   Array.isArray(value)
     ? 'array'
     : value === null
       ? 'null'
-      : typeof value === 'number'
-        ? Number.isInteger(value)
-          ? 'integer'
-          : 'number'
-        : typeof value;
+      : typeof value === 'bigint'
+        ? 'integer'
+        : typeof value === 'number'
+          ? Number.isSafeInteger(value)
+            ? 'integer'
+            : 'number'
+          : typeof value;
 
 function hasType(value: Json, type: string): boolean {
   const is = typeName(value);
@@ -74,7 +77,7 @@ function check(value: Json | undefined, schema: StructuralSchema, path: string, 
   }
   checkEnum(value, schema, path, errors);
   if (typeof value === 'string') checkString(value, schema, path, errors);
-  else if (typeof value === 'number') checkNumber(value, schema, path, errors);
+  else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(value, schema, path, errors);
   else if (Array.isArray(value)) checkList(value, schema, path, errors);
   else if (isObject(value)) checkObject(value, schema, path, errors);
   checkCombined(value, schema, path, errors);
@@ -104,7 +107,7 @@ function checkEnum(value: Json, schema: StructuralSchema, path: string, errors: 
 
 const numberIn = (schema: StructuralSchema, name: string): number | undefined => {
   const found = schema[name];
-  return typeof found === 'number' ? found : undefined;
+  return typeof found === 'number' ? found : typeof found === 'bigint' ? Number(found) : undefined;
 };
 
 function checkString(value: string, schema: StructuralSchema, path: string, errors: FieldError[]): void {
@@ -129,7 +132,17 @@ function checkString(value: string, schema: StructuralSchema, path: string, erro
     say(`must be of type ${format}: ${JSON.stringify(value)}`);
 }
 
-function checkNumber(value: number, schema: StructuralSchema, path: string, errors: FieldError[]): void {
+const isMultiple = (value: number | bigint, step: number): boolean =>
+  typeof value === 'bigint' && Number.isSafeInteger(step)
+    ? value % BigInt(step) === 0n
+    : Number.isInteger(Number(value) / step);
+
+function checkNumber(
+  value: number | bigint,
+  schema: StructuralSchema,
+  path: string,
+  errors: FieldError[],
+): void {
   const say = (why: string): void => {
     errors.push(invalid(place(path), value, `${inBody(path)} ${why}`));
   };
@@ -144,8 +157,7 @@ function checkNumber(value: number, schema: StructuralSchema, path: string, erro
     if (schema['exclusiveMaximum'] === true && value >= max) say(`should be less than ${max}`);
     else if (value > max) say(`should be less than or equal to ${max}`);
   }
-  if (step !== undefined && step > 0 && !Number.isInteger(value / step))
-    say(`should be a multiple of ${step}`);
+  if (step !== undefined && step > 0 && !isMultiple(value, step)) say(`should be a multiple of ${step}`);
   const format = schema['format'];
   if (format === 'int32' && (value < -2147483648 || value > 2147483647))
     say(`must be of type int32: ${JSON.stringify(String(value))}`);

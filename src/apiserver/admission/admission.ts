@@ -16,6 +16,8 @@ export interface AdmissionRequest {
   readonly options: JsonObject;
   /** Adds a `Warning:` header. */
   warn(text: string): void;
+  /** For the audit log: a domain's key, `pod-security.kubernetes.io/enforce-policy`. */
+  annotate(key: string, value: string): void;
 }
 
 /** A plugin refuses by throwing StatusError. `admit` runs for all plugins before any `validate`. */

@@ -7,7 +7,8 @@ import type {
   SubresourceDeclaration,
 } from '../../apimachinery/declaration.ts';
 import { type FieldError, fieldErrorText, invalid } from '../../apimachinery/field-error.ts';
-import { isObject, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { keptMetadata } from '../../apimachinery/kept-metadata.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
 import { prune } from '../../apimachinery/structural/prune.ts';
@@ -56,6 +57,10 @@ function strategyOf(schema: StructuralSchema): Strategy {
   ];
   return {
     allowUnconditionalUpdate: false,
+    // The status subresource writes no label, finalizer or owner.
+    prepareForUpdate(object, old, { subresource }) {
+      if (subresource === 'status') object['metadata'] = keptMetadata(meta(object), meta(old));
+    },
     validate: errorsOf,
     // What was wrong before may stay wrong, so that a stricter schema does not freeze old objects.
     validateUpdate(object, old) {

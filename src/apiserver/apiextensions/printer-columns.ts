@@ -43,9 +43,13 @@ function cell(type: string, value: unknown, now: number): Json {
           ? '<invalid>'
           : ageOf(value, now);
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null;
+      return typeof value === 'bigint'
+        ? (value as unknown as Json)
+        : typeof value === 'number'
+          ? Math.trunc(value)
+          : null;
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return typeof value === 'number' || typeof value === 'bigint' ? (value as Json) : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     default:

@@ -13,7 +13,10 @@ const together = 32;
 export async function deleteCollectionEndpoint(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
   const options = await readDeleteOptions(request);
-  const list = await readList(request, readListOptions(context.query, declaration, 'list'));
+  const list = await readList(
+    request,
+    readListOptions(context.query, declaration, 'list', context.info.name),
+  );
   const write = { ...writeOptions(context), dryRun: options.dryRun };
   const queue = [...list.items];
   const worker = async (): Promise<void> => {
@@ -30,7 +33,8 @@ export async function deleteCollectionEndpoint(request: EndpointRequest): Promis
     context,
     {
       metadata: { resourceVersion: String(list.revision) },
-      values: list.items.map((item) => store.servedBytes(item.value)),
+      values: list.items.map((item) => item.value),
+      ...(declaration.conversion ? { decode: (value) => store.served(value) } : {}),
     },
     declaration,
     deps,

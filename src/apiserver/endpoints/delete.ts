@@ -5,10 +5,10 @@ import { invalid, notSupported } from '../../apimachinery/field-error.ts';
 import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { obj } from '../../apimachinery/json-access.ts';
 import type { ApiResponse } from '../http.ts';
+import { queryBoolean, queryInteger } from '../query.ts';
 import { maxBodyBytes, mediaTypeOf, parseBody } from '../registry/decode-body.ts';
 import type { DeleteOptions } from '../registry/delete-object.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
-import { queryBoolean, queryInteger } from './list-options.ts';
 import { respondObject, respondStored } from './object-response.ts';
 
 const optionsType = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
@@ -19,7 +19,8 @@ export interface DeleteRequest extends DeleteOptions {
 
 /** From the body when there is one, else from the query, as upstream. */
 export async function readDeleteOptions({ context, deps }: EndpointRequest): Promise<DeleteRequest> {
-  const body = await context.request.readBody(maxBodyBytes);
+  const body = await context.readBody(maxBodyBytes);
+  if (context.heavy) await deps.turns.take();
   const dry = isDryRun(context);
   if (body.length === 0) {
     const { query } = context;

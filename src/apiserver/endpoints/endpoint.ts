@@ -1,9 +1,12 @@
 // What every endpoint is given: the request, the kind that is asked for and its registry.
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
-import { invalidObject } from '../../apimachinery/errors.ts';
+import { forbidden, invalidObject } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid, notSupported, tooLong } from '../../apimachinery/field-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import type { Turns } from '../../base/turns.ts';
+import { attributesOf } from '../authorization/attributes.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
 import type { ApiResponse } from '../http.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
 import type { FieldTracker } from '../registry/field-manager.ts';
@@ -19,8 +22,11 @@ export interface EndpointDependencies {
   readonly protobuf: ProtobufCodec | undefined;
   readonly fields: FieldTracker | undefined;
   readonly rest: RestStorage;
+  readonly authorizer: Authorizer;
   store(declaration: ResourceDeclaration): ResourceStore;
   readonly patches: PatchEngines;
+  /** What takes long is done in turns with all other such work of the server. */
+  readonly turns: Turns;
   now(): number;
   /** What to say of a resource that was served once: which one took its place. */
   removedResource?(group: string, version: string, resource: string): string | undefined;
@@ -77,6 +83,21 @@ function checkWriteOptions({ query, info }: RequestContext): void {
       '',
       errors,
     );
+}
+
+/**
+ * An update or an apply that creates must be allowed to create, too. undefined: it may not create at all, as through
+ * a subresource.
+ */
+export function createCheck({ context, deps }: EndpointRequest): (() => Promise<void>) | undefined {
+  const { info, user } = context;
+  if (info.subresource !== '') return undefined;
+  let asked: ReturnType<Authorizer['authorize']> | undefined;
+  return async () => {
+    asked ??= deps.authorizer.authorize({ ...attributesOf(info, user, null), verb: 'create' });
+    const { decision, reason } = await asked;
+    if (decision !== 'allow') throw forbidden(info, info.name, reason);
+  };
 }
 
 export function writeOptions(context: RequestContext): WriteOptions {

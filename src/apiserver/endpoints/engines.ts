@@ -1,6 +1,6 @@
 // The pure engines of apimachinery as the endpoints call them: patches, field ownership, protobuf.
 import type { Json, JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
-import { applyPatch, trackUpdate } from '../../apimachinery/fieldmanager/field-manager.ts';
+import { applySteps, trackUpdateSteps } from '../../apimachinery/fieldmanager/field-manager.ts';
 import { applyJsonPatch } from '../../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../../apimachinery/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../apimachinery/patch/strategic-merge-patch.ts';
@@ -9,6 +9,7 @@ import {
   decodeProtobuf,
   encodeProtobuf,
   encodeWatchFrame,
+  protobufList,
 } from '../../apimachinery/serializer/protobuf/envelope.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
 import type { FieldTracker } from '../registry/field-manager.ts';
@@ -28,7 +29,7 @@ function resetFields(declaration: ResourceDeclaration, subresource: string): rea
 
 export const fieldTracker = (scheme: Scheme): FieldTracker => ({
   update: ({ declaration, live, object, manager, subresource, now }) =>
-    trackUpdate({
+    trackUpdateSteps({
       manager,
       subresource,
       apiVersion: apiVersionOf(declaration),
@@ -40,7 +41,7 @@ export const fieldTracker = (scheme: Scheme): FieldTracker => ({
       result: object,
     }),
   apply: ({ declaration, live, patch, manager, subresource, now, force }) =>
-    applyPatch({
+    applySteps({
       manager,
       subresource,
       apiVersion: apiVersionOf(declaration),
@@ -59,5 +60,6 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 export const protobufCodec = (scheme: Scheme): ProtobufCodec => ({
   decode: (body, fallback) => decodeProtobuf(scheme, body, fallback) as JsonObject,
   encode: (object) => asBuffer(encodeProtobuf(scheme, object)),
+  list: (shell, key) => protobufList(scheme, shell, key),
   encodeWatchFrame: (type, object) => asBuffer(encodeWatchFrame(type, object)),
 });

@@ -14,7 +14,7 @@ export function getObject(request: EndpointRequest): Promise<ApiResponse> | ApiR
   return respond(request);
 }
 
-function respond({ context, declaration, store, deps }: EndpointRequest): ApiResponse {
+function respond({ context, declaration, store, deps }: EndpointRequest): Promise<ApiResponse> | ApiResponse {
   const { namespace, name } = context.info;
   const found = store.cached(declaration.namespaced ? namespace : '', name);
   return respondStored(context, 200, store.servedBytes(found.value), declaration, deps);

@@ -15,12 +15,11 @@ import {
   type Selector,
 } from '../../apimachinery/label-selector.ts';
 import type { Predicate } from '../../storage/watch/resource-cache.ts';
+import { queryBoolean, queryInteger } from '../query.ts';
 
 export interface ListOptions {
   readonly matches: Predicate | undefined;
   readonly exactField: { readonly name: string; readonly value: string } | undefined;
-  /** metadata.name, when the selector asks for exactly one. */
-  readonly exactName: string | undefined;
   readonly limit: number;
   readonly continueToken: string;
   /** '' when it was not sent. */
@@ -32,32 +31,18 @@ export interface ListOptions {
   readonly timeoutSeconds: number | undefined;
 }
 
-export const queryBoolean = (query: URLSearchParams, name: string): boolean | undefined => {
-  const value = query.get(name);
-  if (value === null) return undefined;
-  // As upstream's conversion from a query: anything but false and 0 is true, an empty value too.
-  return !(value.toLowerCase() === 'false' || value === '0');
-};
-
-export function queryInteger(query: URLSearchParams, name: string): number | undefined {
-  const value = query.get(name);
-  if (value === null || value === '') return undefined;
-  if (!/^[+-]?\d{1,19}$/.test(value))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
-  return Number(value);
-}
-
+/** `name`: the one object that the request was authorized for, by its path or by its selector; '' for all. */
 export function readListOptions(
   query: URLSearchParams,
   declaration: ResourceDeclaration,
-  verb: string,
+  verb: 'list' | 'watch',
+  name: string,
 ): ListOptions {
   const labels = readLabelSelector(query.get('labelSelector'));
-  const fields = readFieldSelector(query.get('fieldSelector'), declaration);
+  const fields = onlyNamed(readFieldSelector(query.get('fieldSelector'), declaration), name);
   const options: ListOptions = {
     matches: predicate(labels, fields),
     exactField: exactField(fields, declaration),
-    exactName: fields ? exactFieldValue(fields, 'metadata.name') : undefined,
     limit: Math.max(queryInteger(query, 'limit') ?? 0, 0),
     continueToken: query.get('continue') ?? '',
     resourceVersion: query.get('resourceVersion') ?? '',
@@ -106,6 +91,15 @@ function readFieldSelector(text: string | null, declaration: ResourceDeclaration
     );
   }
   return selector.requirements.length === 0 ? undefined : selector;
+}
+
+/** As upstream: beside a name, a selector may say nothing but that name. */
+function onlyNamed(fields: FieldSelector | undefined, name: string): FieldSelector | undefined {
+  if (name === '') return fields;
+  if (fields === undefined) return { requirements: [{ field: 'metadata.name', operator: '=', value: name }] };
+  if (exactFieldValue(fields, 'metadata.name') !== name)
+    throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  return fields;
 }
 
 function predicate(labels: Selector | undefined, fields: FieldSelector | undefined): Predicate | undefined {

@@ -11,7 +11,7 @@ import { respondList } from './object-response.ts';
 
 export async function listObjects(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
-  const options = readListOptions(context.query, declaration, 'list');
+  const options = readListOptions(context.query, declaration, 'list', context.info.name);
   const list = await readList(request, options);
   const metadata: JsonObject = { resourceVersion: String(list.revision) };
   if (list.next) {
@@ -22,7 +22,7 @@ export async function listObjects(request: EndpointRequest): Promise<ApiResponse
   const values = list.items.map((item) => item.value);
   return respondList(
     context,
-    { metadata, values: declaration.conversion ? values.map((v) => store.servedBytes(v)) : values },
+    { metadata, values, ...(declaration.conversion ? { decode: (value) => store.served(value) } : {}) },
     declaration,
     deps,
   );

@@ -3,16 +3,24 @@ import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declara
 import { notAcceptable } from '../../apimachinery/errors.ts';
 import { obj, objs } from '../../apimachinery/json-access.ts';
 import { includeObjectFrom, partialObjectMetadata, tableOf } from '../../apimachinery/table.ts';
-import { toYaml } from '../../base/yaml.ts';
+import type { Clock } from '../../base/clock.ts';
+import { Slice, type Turns } from '../../base/turns.ts';
+import { writeYaml } from '../../base/yaml-writer.ts';
 import type { ApiResponse } from '../http.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
-import type { RequestContext } from '../request-context.ts';
+import { decodeEntry } from '../registry/encode.ts';
+import { heavyBytes, type RequestContext } from '../request-context.ts';
 import { bytesResponse } from '../response.ts';
+import { type Conversion, ConvertedBody } from './converted-body.ts';
+import { jsonList, type ListWriter, prettyList, yamlList } from './list-writer.ts';
 import { contentTypes, type Negotiated, negotiate } from './negotiation.ts';
 
 export interface Encoding {
   readonly protobuf: ProtobufCodec | undefined;
   now(): number;
+  /** Conversions of much take their turns here. */
+  readonly turns: Turns;
+  readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /** As upstream: browsers and curl get indented text unless they ask otherwise. */
@@ -32,7 +40,7 @@ function encodeObject(
 ): Buffer {
   switch (negotiated.mediaType) {
     case 'yaml':
-      return Buffer.from(toYaml(object));
+      return Buffer.from(writeYaml(object));
     case 'protobuf':
       if (encoding.protobuf === undefined) throw notAcceptable(['application/json', 'application/yaml']);
       return encodeProtobufObject(encoding.protobuf, object);
@@ -87,24 +95,32 @@ export function respondRest(
   );
 }
 
-/** One stored object. The bytes go out untouched when the client takes JSON. */
+/** One stored object. The bytes go out untouched when the client takes JSON; a large one is converted in turns. */
 export function respondStored(
   context: RequestContext,
   status: number,
   value: Buffer,
   declaration: ResourceDeclaration,
   encoding: Encoding,
-): ApiResponse {
+): ApiResponse | Promise<ApiResponse> {
   const negotiated = negotiate(context.header('accept'));
   if (negotiated.mediaType === 'json' && negotiated.form === 'object' && !wantsPretty(context))
     return bytesResponse(status, value);
-  const object = JSON.parse(value.toString()) as JsonObject;
-  const shaped = shape(context, negotiated, object, declaration, encoding.now());
-  return bytesResponse(
-    status,
-    encodeObject(context, negotiated, shaped, encoding),
-    contentTypes[negotiated.mediaType],
-  );
+  const shaped = (object: JsonObject): JsonObject =>
+    shape(context, negotiated, object, declaration, encoding.now());
+  const encoded = (object: JsonObject): ApiResponse =>
+    bytesResponse(
+      status,
+      encodeObject(context, negotiated, object, encoding),
+      contentTypes[negotiated.mediaType],
+    );
+  if (value.length <= heavyBytes) return encoded(shaped(decodeEntry(value)));
+  return (async () => {
+    await encoding.turns.take();
+    const object = decodeEntry(value);
+    await encoding.turns.take();
+    return encoded(shaped(object));
+  })();
 }
 
 const versionOf = (negotiated: Negotiated): 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1' =>
@@ -133,26 +149,79 @@ function shape(
 export interface ListParts {
   readonly metadata: JsonObject;
   readonly values: readonly Buffer[];
+  /** For kinds that are served in another version than they are stored in. */
+  readonly decode?: (value: Buffer) => JsonObject;
 }
 
-/** A list: its head and the objects' bytes, in order. */
-export function respondList(
+/** A list: its head and the objects' bytes, in order. Converted at once when it is small, else while it is read. */
+export async function respondList(
   context: RequestContext,
   list: ListParts,
   declaration: ResourceDeclaration,
   encoding: Encoding,
-): ApiResponse {
+): Promise<ApiResponse> {
   const negotiated = negotiate(context.header('accept'));
-  if (negotiated.mediaType === 'json' && negotiated.form === 'object' && !wantsPretty(context))
-    return bytesResponse(200, framedList(list, declaration));
-  const objects = list.values.map((value) => JSON.parse(value.toString()) as JsonObject);
-  const shaped = shapeList(context, negotiated, list.metadata, objects, declaration, encoding.now());
-  return bytesResponse(
-    200,
-    encodeObject(context, negotiated, shaped, encoding),
-    contentTypes[negotiated.mediaType],
-  );
+  const { decode = decodeEntry } = list;
+  const asStored =
+    list.decode === undefined && negotiated.mediaType === 'json' && negotiated.form === 'object';
+  if (asStored && !wantsPretty(context)) return bytesResponse(200, framedList(list, declaration));
+  const now = encoding.now();
+  const shaped = (objects: readonly JsonObject[]): JsonObject =>
+    shapeList(context, negotiated, list.metadata, objects, declaration, now);
+  if (sizeOf(list.values) <= heavyBytes)
+    return bytesResponse(
+      200,
+      encodeObject(context, negotiated, shaped(list.values.map((value) => decode(value))), encoding),
+      contentTypes[negotiated.mediaType],
+    );
+  const key = negotiated.form === 'Table' ? 'rows' : 'items';
+  const shell = shaped([]);
+  const shape = (value: Buffer): JsonObject => objs(shaped([decode(value)])[key])[0]!;
+  const conversion = {
+    values: list.values,
+    shape,
+    turns: encoding.turns,
+    monotonic: () => encoding.clock.monotonic(),
+  };
+  const writer =
+    negotiated.mediaType === 'yaml'
+      ? yamlList(shell, key)
+      : negotiated.mediaType === 'protobuf'
+        ? await measuredList(encoding.protobuf, shell, key, conversion)
+        : wantsPretty(context)
+          ? prettyList(shell)
+          : jsonList(shell);
+  const body = new ConvertedBody({ ...conversion, writer });
+  return bytesResponse(200, body, contentTypes[negotiated.mediaType]);
 }
+
+/** The length of a protobuf list stands before it: everything is encoded once to know it, and given up again. */
+async function measuredList(
+  codec: ProtobufCodec | undefined,
+  shell: JsonObject,
+  key: string,
+  { values, shape, turns, monotonic }: Omit<Conversion, 'writer'>,
+): Promise<ListWriter> {
+  const refused = notAcceptable(['application/json', 'application/yaml']);
+  try {
+    const parts = codec?.list(shell, key);
+    if (parts === undefined) throw refused;
+    const item = (object: JsonObject): Buffer => bufferOf(parts.item(object));
+    let size = 0;
+    await turns.take();
+    const slice = new Slice(turns, monotonic);
+    for (const value of values) {
+      if (slice.over) await slice.next();
+      size += item(shape(value)).length;
+    }
+    return { head: bufferOf(parts.head(size)), item, separator: Buffer.alloc(0), tail: bufferOf(parts.tail) };
+  } catch {
+    throw refused;
+  }
+}
+
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const sizeOf = (values: readonly Buffer[]): number => values.reduce((sum, value) => sum + value.length, 0);
 
 const comma = Buffer.from(',');
 const listEnd = Buffer.from(']}\n');

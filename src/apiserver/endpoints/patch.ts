@@ -12,8 +12,10 @@ import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { isObject, str } from '../../apimachinery/json-access.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import { rfc3339 } from '../../base/clock.ts';
-import { parseYaml } from '../../base/yaml.ts';
+import { atOnce, inTurns } from '../../base/turns.ts';
+import { yamlToJson } from '../../base/yaml.ts';
 import type { ApiResponse } from '../http.ts';
+import { queryBoolean } from '../query.ts';
 import {
   decodeParsed,
   fieldValidationOf,
@@ -22,8 +24,7 @@ import {
   targetOf,
 } from '../registry/decode-body.ts';
 import { ensureMeta } from '../registry/object-meta.ts';
-import { type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
-import { queryBoolean } from './list-options.ts';
+import { createCheck, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
 import { respondStored } from './object-response.ts';
 
 const jsonPatch = 'application/json-patch+json';
@@ -38,7 +39,8 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   const type = mediaTypeOf(context);
   const known = declaration.custom === true ? patchTypes.filter((t) => t !== strategicPatch) : patchTypes;
   if (!known.includes(type)) throw unsupportedMediaType(known);
-  const body = await context.request.readBody(maxBodyBytes);
+  const body = await context.readBody(maxBodyBytes);
+  if (context.heavy) await deps.turns.take();
   const patch = parsePatch(type, body);
   const apply = type === applyYaml;
   if (apply) checkApply(request, patch);
@@ -51,7 +53,7 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
     {
       ...writeOptions(context),
       fieldManager: apply ? '' : fieldManagerOf(context),
-      mayCreate: apply && context.info.subresource === '',
+      authorizeCreate: apply ? createCheck(request) : undefined,
       createAlways: apply,
       patch: true,
     },
@@ -64,7 +66,7 @@ function parsePatch(type: string, body: Buffer): unknown {
     try {
       const text = body.toString();
       // kubectl sends JSON, which is YAML too: no need for the slow reader.
-      return /^\s*\{\s*"/.test(text) ? parseJsonText(text).value : parseYaml(text);
+      return /^\s*\{\s*"/.test(text) ? parseJsonText(text).value : parseJsonText(yamlToJson(text)).value;
     } catch (error) {
       throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -97,12 +99,12 @@ function checkApply({ context }: EndpointRequest, patch: unknown): void {
     );
 }
 
-function patched(
+async function patched(
   request: EndpointRequest,
   type: string,
   patch: unknown,
   current: JsonObject | undefined,
-): JsonObject {
+): Promise<JsonObject> {
   const { context, declaration, deps } = request;
   if (current === undefined) throw conflict(declaration, context.info.name, 'the object is gone');
   const { patches } = deps;
@@ -112,6 +114,7 @@ function patched(
       : type === mergePatch
         ? patches.merge(current, patch)
         : patches.strategic(current, patch, declaration.type);
+  if (context.heavy) await deps.turns.take();
   return checkedResult(request, result, patch);
 }
 
@@ -136,10 +139,16 @@ function checkedResult(
   }
 }
 
-function applied(request: EndpointRequest, patch: JsonObject, current: JsonObject | undefined): JsonObject {
+async function applied(
+  request: EndpointRequest,
+  patch: JsonObject,
+  current: JsonObject | undefined,
+): Promise<JsonObject> {
   const { context, declaration, deps } = request;
   const { namespace, name } = context.info;
+  const pause = (): Promise<void> | undefined => (context.heavy ? deps.turns.take() : undefined);
   const copy = structuredClone(patch);
+  await pause();
   const expected =
     declaration.group === '' ? declaration.version : `${declaration.group}/${declaration.version}`;
   if (copy['kind'] !== declaration.kind || copy['apiVersion'] !== expected)
@@ -151,9 +160,12 @@ function applied(request: EndpointRequest, patch: JsonObject, current: JsonObjec
   if (declaration.namespaced && str(metadata['namespace']) === '') metadata['namespace'] = namespace;
   if (metadata['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
   // Values of a wrong type are refused here; what is applied stays as it was sent, so that no default is owned.
-  decodeAs(deps.scheme, declaration, structuredClone(copy));
+  const checked = structuredClone(copy);
+  await pause();
+  decodeAs(deps.scheme, declaration, checked);
+  await pause();
   if (deps.fields === undefined) throw unsupportedMediaType(patchTypes.slice(0, 3));
-  const result = deps.fields.apply({
+  const steps = deps.fields.apply({
     declaration,
     live: current,
     patch: copy,
@@ -162,5 +174,7 @@ function applied(request: EndpointRequest, patch: JsonObject, current: JsonObjec
     subresource: context.info.subresource,
     now: rfc3339(deps.now()),
   });
+  const result = context.heavy ? await inTurns(steps, deps.turns) : atOnce(steps);
+  await pause();
   return checkedResult(request, result, patch);
 }

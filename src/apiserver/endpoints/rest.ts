@@ -1,7 +1,7 @@
 // Serves what kinds plugged in: decodes and admits the body, calls the handler, encodes its answer.
 import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/declaration.ts';
 import { StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
-import { meta, str } from '../../apimachinery/json-access.ts';
+import { meta, objs, str } from '../../apimachinery/json-access.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import type { ApiResponse } from '../http.ts';
 import {
@@ -13,6 +13,7 @@ import {
   readObject,
   targetOf,
 } from '../registry/decode-body.ts';
+import { decodeEntry } from '../registry/encode.ts';
 import {
   isWholeResponse,
   type RestAnswer,
@@ -20,8 +21,10 @@ import {
   type RestRequest,
 } from '../registry/rest-storage.ts';
 import type { ResourceStore } from '../registry/store.ts';
+import { indexRecord } from '../registry/stored-resource.ts';
 import { admissionRequest } from '../registry/write-rules.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
+import { readListOptions } from './list-options.ts';
 import { respondObject, respondRest } from './object-response.ts';
 
 type Verb = 'create' | 'get' | 'list' | 'update' | 'delete' | 'connect';
@@ -83,13 +86,28 @@ async function answer(
   const { context, store, deps } = request;
   let object: JsonObject | undefined;
   if (verb === 'create' || verb === 'update') {
-    object = await readObject(context, deps.scheme, bodyTarget(request), deps.protobuf);
+    object = await readObject(context, deps.scheme, bodyTarget(request), deps.protobuf, deps.turns);
     object = await admitted(request, store, verb, object);
   }
   const answered = await serve(restRequest(request, object));
-  if (isWholeResponse(answered) || context.info.subresource !== '' || (verb !== 'get' && verb !== 'list'))
+  if (verb === 'list' && !isWholeResponse(answered))
+    return respondRest(
+      context,
+      answered.status,
+      selected(request, answered.object),
+      request.declaration,
+      deps,
+    );
+  if (isWholeResponse(answered) || context.info.subresource !== '' || verb !== 'get')
     return encode(request, answered);
   return respondRest(context, answered.status, answered.object, request.declaration, deps);
+}
+
+/** Selectors and the name that was authorized hold for lists that a handler makes, too. */
+function selected({ context, declaration }: EndpointRequest, list: JsonObject): JsonObject {
+  const { matches } = readListOptions(context.query, declaration, 'list', context.info.name);
+  if (matches === undefined) return list;
+  return { ...list, items: objs(list['items']).filter((item) => matches(indexRecord(declaration, item))) };
 }
 
 async function admitted(
@@ -178,12 +196,12 @@ export async function serveView(
     },
     { ...writeOptions(context), subresource: context.info.subresource, patch: verb !== 'update' },
   );
-  return respond(view.get(JSON.parse(outcome.value.toString()) as JsonObject));
+  return respond(view.get(decodeEntry(outcome.value)));
 }
 
 async function sentView(request: EndpointRequest, target: DecodeTarget): Promise<() => JsonObject> {
   const { context, deps } = request;
-  const object = await readObject(context, deps.scheme, target, deps.protobuf);
+  const object = await readObject(context, deps.scheme, target, deps.protobuf, deps.turns);
   return () => structuredClone(object);
 }
 
@@ -194,7 +212,7 @@ async function patchedView(
 ): Promise<(parent: JsonObject) => JsonObject> {
   const type = mediaTypeOf(context);
   if (!patchTypes.includes(type)) throw unsupportedMediaType(patchTypes);
-  const body = await context.request.readBody(maxBodyBytes);
+  const body = await context.readBody(maxBodyBytes);
   let patch: unknown;
   try {
     patch = parseJsonText(body.toString()).value;

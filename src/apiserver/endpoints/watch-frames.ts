@@ -4,6 +4,7 @@ import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
 import { type IncludeObject, partialObjectMetadata, tableOf } from '../../apimachinery/table.ts';
 import type { CacheEvent } from '../../storage/watch/resource-cache.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
+import { decodeEntry } from '../registry/encode.ts';
 import type { Negotiated } from './negotiation.ts';
 
 export type WatchType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -67,7 +68,7 @@ export function storedFrame(format: FrameFormat, type: WatchType, value: Buffer,
   const { negotiated, declaration } = format;
   const served = format.convert(value);
   if (negotiated.mediaType === 'json' && negotiated.form === 'object') return jsonFrame(type, served);
-  const object = JSON.parse(served.toString()) as JsonObject;
+  const object = decodeEntry(served);
   if (negotiated.form === 'object') return objectFrame(format, type, object);
   if (negotiated.form === 'Table') {
     const metadata = object['metadata'] as JsonObject;

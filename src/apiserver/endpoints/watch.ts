@@ -16,7 +16,7 @@ const minTimeoutSeconds = 1800;
 
 export async function watchObjects(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
-  const options = readListOptions(context.query, declaration, 'watch');
+  const options = readListOptions(context.query, declaration, 'watch', context.info.name);
   const negotiated = negotiate(context.header('accept'));
   if (negotiated.mediaType === 'yaml')
     throw notAcceptable([

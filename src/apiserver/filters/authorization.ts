@@ -4,7 +4,8 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { errorResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
 
-const commands: readonly string[] = ['exec', 'attach', 'portforward'];
+/** Upgraded, these run commands or reach whatever listens, a kubelet's own commands too. */
+const connecting: readonly string[] = ['exec', 'attach', 'portforward', 'proxy'];
 
 export const authorizationFilter =
   (authorizer: Authorizer): Filter =>
@@ -18,7 +19,12 @@ export const authorizationFilter =
     const answer = authorizer.authorize(attributes);
     const { decision, reason } = answer instanceof Promise ? await answer : answer;
     if (decision !== 'allow') return errorResponse(forbiddenBy(attributes, reason));
-    if (context.request.upgrade && attributes.verb === 'get' && commands.includes(attributes.subresource)) {
+    if (
+      context.request.upgrade &&
+      attributes.isResource &&
+      attributes.verb !== 'create' &&
+      connecting.includes(attributes.subresource)
+    ) {
       // A WebSocket begins with GET: whoever may only read must not run commands (AuthorizePodWebsocketUpgradeCreatePermission).
       const asCreate = { ...attributes, verb: 'create' };
       const second = await authorizer.authorize(asCreate);

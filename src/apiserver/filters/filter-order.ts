@@ -8,18 +8,17 @@ import { authenticationFilter } from './authentication.ts';
 import { authorizationFilter } from './authorization.ts';
 import type { Filter, Next } from './filter.ts';
 import { impersonationFilter } from './impersonation.ts';
-import { type InFlightLimits, maxInFlightFilter } from './max-in-flight.ts';
 import { panicRecoveryFilter } from './panic-recovery.ts';
+import { type FairnessDependencies, priorityAndFairnessFilter } from './priority-and-fairness.ts';
 import { requestInfoFilter } from './request-info.ts';
 
 export interface FilterDependencies {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly allowAnonymous: boolean;
-  readonly inFlight: InFlightLimits;
+  readonly fairness: FairnessDependencies;
   readonly random: Random;
   readonly log: Logger;
-  readonly observeInFlight: (kind: string, count: number) => void;
 }
 
 export const filterOrder = (deps: FilterDependencies): readonly (readonly [string, Filter])[] => [
@@ -27,8 +26,8 @@ export const filterOrder = (deps: FilterDependencies): readonly (readonly [strin
   ['panic-recovery', panicRecoveryFilter(deps.log)],
   ['request-info', requestInfoFilter],
   ['authentication', authenticationFilter(deps.authenticator, deps.allowAnonymous)],
-  ['max-in-flight', maxInFlightFilter(deps.inFlight, deps.observeInFlight)],
   ['impersonation', impersonationFilter(deps.authorizer)],
+  ['priority-and-fairness', priorityAndFairnessFilter(deps.fairness)],
   ['authorization', authorizationFilter(deps.authorizer)],
 ];
 

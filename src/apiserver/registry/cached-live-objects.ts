@@ -65,6 +65,13 @@ export function createLiveObjects(scheme: Scheme, source: CacheSource): LiveObje
       });
       return items.map((item) => parse(ref, item) as T);
     },
+    count({ group, resource }, namespace) {
+      const declaration = scheme
+        .resources()
+        .find((d) => d.group === group && d.resource === resource && d.namespaced && !d.virtual);
+      const cache = declaration && cacheOf(declaration);
+      return cache?.list({ namespace, limit: Number.MAX_SAFE_INTEGER }).items.length;
+    },
     version(ref) {
       const cache = cacheOf(ref);
       if (cache === undefined) return 0;

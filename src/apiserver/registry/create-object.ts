@@ -10,8 +10,10 @@ import {
   admissionRequest,
   dryRunResult,
   refuseInvalid,
+  stepped,
   strategyContext,
   toDraft,
+  turnOf,
   warnAbout,
 } from './write-rules.ts';
 
@@ -20,11 +22,13 @@ const nameAttempts = 8;
 /** Upstream cuts the prefix so that name and suffix fit into a DNS label. */
 const maxGeneratedPrefix = 58;
 
+/** `authorize`: asked before admission checks what an update or apply would create. */
 export async function createObject(
   store: StoredResource,
   namespace: string,
   object: JsonObject,
   options: WriteOptions,
+  authorize?: () => Promise<void>,
 ): Promise<Stored> {
   const metadata = ensureMeta(object);
   checkNamespace(store, namespace, metadata);
@@ -35,7 +39,7 @@ export async function createObject(
     if (generated)
       ensureMeta(candidate)['name'] =
         generateName.slice(0, maxGeneratedPrefix) + randomSuffix(store.deps.random);
-    const result = await createOnce(store, namespace, candidate, options);
+    const result = await createOnce(store, namespace, candidate, options, authorize);
     if (result !== 'exists') return result;
     if (!generated || attempt >= nameAttempts)
       throw alreadyExists(store.declaration, str(ensureMeta(candidate)['name']));
@@ -66,6 +70,7 @@ async function createOnce(
   namespace: string,
   object: JsonObject,
   options: WriteOptions,
+  authorize: (() => Promise<void>) | undefined,
 ): Promise<Stored | 'exists'> {
   const { declaration, cache, fields, hooks } = store.deps;
   const metadata = ensureMeta(object);
@@ -83,19 +88,26 @@ async function createOnce(
   fillMeta(store, ensureMeta(admitted), context.now);
   if (declaration.hasStatus && !declaration.strategy.keepsStatusOnCreate) delete admitted['status'];
   declaration.strategy.prepareForCreate?.(admitted, context);
+  await turnOf(store, options);
   if (options.fieldManager !== '' && fields)
-    admitted = fields.update({
-      declaration,
-      live: undefined,
-      object: admitted,
-      manager: options.fieldManager,
-      subresource: options.subresource,
-      now: context.now,
-    });
+    admitted = await stepped(
+      store,
+      options,
+      fields.update({
+        declaration,
+        live: undefined,
+        object: admitted,
+        manager: options.fieldManager,
+        subresource: options.subresource,
+        now: context.now,
+      }),
+    );
   const undo = await hooks?.beforeCreate?.(admitted, { context: options.context, dryRun: options.dryRun });
   let done = false;
   try {
+    await turnOf(store, options);
     refuseInvalid(store, admitted, () => createErrors(store, admitted));
+    await authorize?.();
     warnAbout(store, admitted, undefined, options);
     if (admission) await store.deps.admission.validate(admission);
     const finalName = str(ensureMeta(admitted)['name']);
@@ -103,6 +115,7 @@ async function createOnce(
       if (cache.get(namespace, finalName)) return 'exists';
       return dryRunResult(store, admitted, 0);
     }
+    await turnOf(store, options);
     const { draft, stored } = toDraft(store, admitted);
     const written = await cache.create(namespace, finalName, draft, stored);
     if (!written.ok) return 'exists';

@@ -4,7 +4,9 @@ import { badRequest, StatusError, unsupportedMediaType } from '../../apimachiner
 import { decodeAs, type FieldValidation } from '../../apimachinery/field-validation.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
-import { parseYaml } from '../../base/yaml.ts';
+import type { ProtobufListParts } from '../../apimachinery/serializer/protobuf/envelope.ts';
+import type { Turns } from '../../base/turns.ts';
+import { yamlToJson } from '../../base/yaml.ts';
 import type { RequestContext } from '../request-context.ts';
 
 /** As upstream's MaxRequestBodyBytes. */
@@ -20,6 +22,8 @@ export interface ProtobufCodec {
   decode(body: Buffer, fallback: { readonly apiVersion: string; readonly kind: string }): JsonObject;
   /** By the object's own kind. Throws when it has no protobuf form. */
   encode(object: JsonObject): Buffer;
+  /** A list in pieces. Throws when it has no protobuf form. */
+  list(shell: JsonObject, key: string): ProtobufListParts;
   /** One event of a watch stream around an encoded object, with its length. */
   encodeWatchFrame(type: string, object: Buffer): Buffer;
 }
@@ -70,14 +74,17 @@ export async function readObject(
   scheme: Scheme,
   target: DecodeTarget,
   protobuf: ProtobufCodec | undefined,
+  turns: Turns,
 ): Promise<JsonObject> {
   const options: DecodeOptions = {
     validation: fieldValidationOf(context),
     warn: (text) => context.warn(text),
     protobuf,
   };
-  const body = await context.request.readBody(maxBodyBytes);
+  const body = await context.readBody(maxBodyBytes);
+  if (context.heavy) await turns.take();
   const { value, duplicateFields } = parseBody(body, mediaTypeOf(context), target, options);
+  if (context.heavy) await turns.take();
   return decodeParsed(value, scheme, target, options, duplicateFields);
 }
 
@@ -130,7 +137,7 @@ export function parseBody(
 
 function yamlAsJson(body: Buffer, target: DecodeTarget): string {
   try {
-    return JSON.stringify(parseYaml(body.toString()) ?? null);
+    return yamlToJson(body.toString());
   } catch (error) {
     throw unrecognized(target, error, 'yaml: ');
   }

@@ -1,5 +1,6 @@
 // Writes an object as the bytes that are stored, cached and served: kind first, resourceVersion at a known place.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { readJson } from '../../apimachinery/serializer/json-numbers.ts';
 import type { Draft } from '../../storage/storage.ts';
 
 const firstOfMetadata: readonly string[] = ['name', 'generateName', 'namespace', 'uid'];
@@ -22,7 +23,7 @@ export function encodeDraft(object: JsonObject): Draft {
   return { bytes, revisionAt: Buffer.byteLength(head) };
 }
 
-export const decodeEntry = (value: Buffer): JsonObject => JSON.parse(value.toString()) as JsonObject;
+export const decodeEntry = (value: Buffer): JsonObject => readJson(value.toString()) as JsonObject;
 
 const marker = Buffer.from('"resourceVersion":"');
 

@@ -1,5 +1,6 @@
 // The registry's side of managedFields: who owns what is worked out by the field manager, if the server has one.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import type { Steps } from '../../base/turns.ts';
 
 export interface FieldManagerRequest {
   readonly declaration: ResourceDeclaration;
@@ -14,9 +15,9 @@ export interface FieldManagerRequest {
 
 export interface FieldTracker {
   /** The object with its metadata.managedFields, for a create, update or patch. */
-  update(request: FieldManagerRequest): JsonObject;
+  update(request: FieldManagerRequest): Steps<JsonObject>;
   /** Server-side apply: the merged object, with managedFields. Throws StatusError 409 on conflicts. */
   apply(
     request: Omit<FieldManagerRequest, 'object'> & { readonly patch: JsonObject; readonly force: boolean },
-  ): JsonObject;
+  ): Steps<JsonObject>;
 }

@@ -7,6 +7,8 @@ import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels
 
 /** As upstream's TotalAnnotationSizeLimitB. */
 const maxAnnotationBytes = 256 * 1024;
+/** Nobody reads more faults than these: the rest of the field is not looked at. */
+const maxFaults = 1000;
 const ownFinalizers: readonly string[] = ['orphan', 'foregroundDeletion', 'kubernetes'];
 
 export const metadataOf = (object: JsonObject): JsonObject => obj(object['metadata']);
@@ -14,6 +16,7 @@ export const metadataOf = (object: JsonObject): JsonObject => obj(object['metada
 function labelErrors(labels: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = [];
   for (const [key, value] of Object.entries(labels)) {
+    if (errors.length >= maxFaults) break;
     for (const why of qualifiedNameErrors(key)) errors.push(invalid(path, key, why));
     for (const why of labelValueErrors(str(value))) errors.push(invalid(path, value, why));
   }
@@ -24,7 +27,8 @@ function annotationErrors(annotations: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {
-    for (const why of qualifiedNameErrors(key.toLowerCase())) errors.push(invalid(path, key, why));
+    if (errors.length < maxFaults)
+      for (const why of qualifiedNameErrors(key.toLowerCase())) errors.push(invalid(path, key, why));
     size += Buffer.byteLength(key) + Buffer.byteLength(str(value));
   }
   if (size > maxAnnotationBytes) errors.push(tooLong(path, maxAnnotationBytes));
@@ -34,6 +38,7 @@ function annotationErrors(annotations: JsonObject, path: string): FieldError[] {
 function finalizerErrors(finalizers: readonly string[], path: string): FieldError[] {
   const errors: FieldError[] = [];
   for (const name of finalizers) {
+    if (errors.length >= maxFaults) break;
     for (const why of qualifiedNameErrors(name)) errors.push(invalid(path, name, why));
     if (!name.includes('/') && !ownFinalizers.includes(name))
       errors.push(invalid(path, name, 'name is neither a standard finalizer name nor is it fully qualified'));
@@ -46,24 +51,26 @@ function finalizerErrors(finalizers: readonly string[], path: string): FieldErro
 function ownerErrors(owners: readonly JsonObject[], path: string): FieldError[] {
   const errors: FieldError[] = [];
   let controller = '';
-  owners.forEach((owner) => {
+  for (const owner of owners) {
+    if (errors.length >= maxFaults) break;
     if (str(owner['apiVersion']) === '')
       errors.push(invalid(`${path}.apiVersion`, '', 'version must not be empty'));
     if (str(owner['kind']) === '') errors.push(invalid(`${path}.kind`, '', 'kind must not be empty'));
     if (str(owner['name']) === '') errors.push(invalid(`${path}.name`, '', 'name must not be empty'));
     if (str(owner['uid']) === '') errors.push(invalid(`${path}.uid`, '', 'uid must not be empty'));
     if (owner['controller'] === true) {
+      const current = `${str(owner['kind'])}/${str(owner['name'])}`;
       if (controller !== '')
         errors.push(
           invalid(
             path,
             owners,
-            `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${str(owner['name'])}`,
+            `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`,
           ),
         );
-      else controller = str(owner['name']);
+      else controller = current;
     }
-  });
+  }
   return errors;
 }
 
@@ -121,8 +128,8 @@ export function validateObjectMetaUpdate(
 ): FieldError[] {
   const errors = validateObjectMeta(meta, namespaced);
   if (old['deletionTimestamp'] !== undefined) {
-    const before = strs(old['finalizers']);
-    const added = strs(meta['finalizers']).filter((name) => !before.includes(name));
+    const known = new Set(strs(old['finalizers']));
+    const added = strs(meta['finalizers']).filter((name) => !known.has(name));
     if (added.length > 0)
       errors.push(
         forbidden(

@@ -21,7 +21,15 @@ export class ResourceStore extends StoredResource {
     change: (current: JsonObject | undefined) => JsonObject | Promise<JsonObject>,
     options: Partial<UpdateOptions> = {},
   ): Promise<UpdateOutcome> {
-    return updateObject(this, { namespace, name, change, ...own, mayCreate: false, patch: true, ...options });
+    return updateObject(this, {
+      namespace,
+      name,
+      change,
+      ...own,
+      authorizeCreate: undefined,
+      patch: true,
+      ...options,
+    });
   }
   delete(
     namespace: string,

@@ -4,6 +4,7 @@ import { notFound } from '../../apimachinery/errors.ts';
 import { meta, obj, str } from '../../apimachinery/json-access.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import type { Turns } from '../../base/turns.ts';
 import type {
   CachedObject,
   CacheSource,
@@ -26,6 +27,8 @@ export interface StoreDependencies {
   readonly admission: AdmissionChain;
   readonly hooks: WriteHooks | undefined;
   readonly fields: FieldTracker | undefined;
+  /** Where large objects wait between the steps of a write. */
+  readonly turns: Turns;
 }
 
 export interface WriteOptions {
@@ -38,8 +41,11 @@ export interface WriteOptions {
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** PUT may create what is missing, when the strategy allows it. */
-  readonly mayCreate: boolean;
+  /**
+   * PUT may create what is missing, when the strategy allows it. Says whether the user may create, too: throws the
+   * refusal. A write that brings no such check creates nothing.
+   */
+  readonly authorizeCreate: (() => Promise<void>) | undefined;
   /** Server-side apply creates whatever the strategy says. */
   readonly createAlways?: boolean;
   /** The change is worked out anew from each state, so a revision that nobody asked for is no conflict. */
@@ -88,28 +94,24 @@ export class StoredResource {
 }
 
 /** What selectors may ask of an object of this kind. */
-function indexOf(declaration: ResourceDeclaration): (object: unknown) => IndexRecord {
-  return (value) => {
-    const object = value as JsonObject;
-    const metadata = meta(object);
-    const name = str(metadata['name']);
-    const namespace = str(metadata['namespace']);
-    return {
-      namespace,
-      name,
-      uid: str(metadata['uid']),
-      labels: obj(metadata['labels']) as Readonly<Record<string, string>>,
-      fields: {
-        ...declaration.selectableFields(object),
-        'metadata.name': name,
-        'metadata.namespace': namespace,
-      },
-    };
+export function indexRecord(declaration: ResourceDeclaration, object: JsonObject): IndexRecord {
+  const metadata = meta(object);
+  const name = str(metadata['name']);
+  const namespace = str(metadata['namespace']);
+  return {
+    namespace,
+    name,
+    uid: str(metadata['uid']),
+    labels: obj(metadata['labels']) as Readonly<Record<string, string>>,
+    fields: {
+      ...declaration.selectableFields(object),
+      'metadata.name': name,
+      'metadata.namespace': namespace,
+    },
   };
 }
 
 export const openCache = (source: CacheSource, declaration: ResourceDeclaration): ResourceCache =>
-  source.cache(
-    { group: declaration.storage.group, resource: declaration.storage.resource },
-    indexOf(declaration),
+  source.cache({ group: declaration.storage.group, resource: declaration.storage.resource }, (object) =>
+    indexRecord(declaration, object as JsonObject),
   );

@@ -4,6 +4,7 @@ import { badRequest, conflict, notFound, optimisticLock, StatusError } from '../
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
 import { num, str, strs } from '../../apimachinery/json-access.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
+import { heavyBytes } from '../request-context.ts';
 import { createObject } from './create-object.ts';
 import {
   carryOverMeta,
@@ -17,8 +18,10 @@ import {
   admissionRequest,
   dryRunResult,
   refuseInvalid,
+  stepped,
   strategyContext,
   toDraft,
+  turnOf,
   warnAbout,
 } from './write-rules.ts';
 
@@ -48,7 +51,7 @@ export async function updateObject(store: StoredResource, request: UpdateRequest
 async function createInstead(store: StoredResource, request: UpdateRequest): Promise<UpdateOutcome> {
   const { declaration } = store;
   if (
-    !request.mayCreate ||
+    request.authorizeCreate === undefined ||
     (declaration.strategy.allowCreateOnUpdate !== true && request.createAlways !== true)
   )
     throw notFound(declaration, request.name);
@@ -63,7 +66,7 @@ async function createInstead(store: StoredResource, request: UpdateRequest): Pro
   if (!['', '0'].includes(str(metadata['resourceVersion']))) throw notFound(declaration, request.name);
   delete metadata['resourceVersion'];
   checkIdentity(store, request, metadata);
-  const stored = await createObject(store, request.namespace, object, request);
+  const stored = await createObject(store, request.namespace, object, request, request.authorizeCreate);
   return { ...stored, created: true };
 }
 
@@ -92,13 +95,17 @@ async function updateOnce(
   current: CachedObject,
 ): Promise<UpdateOutcome | 'raced'> {
   const { declaration, cache, fields, hooks } = store.deps;
+  if (current.value.length > heavyBytes && request.context !== undefined) request.context.heavy = true;
+  await turnOf(store, request);
   const old = store.served(current.value);
   const oldMeta = metadataOf(old);
+  await turnOf(store, request);
   const object = await request.change(store.served(current.value));
   const metadata = ensureMeta(object);
   checkIdentity(store, request, metadata);
   const pinned = checkRevision(store, request, metadata, oldMeta);
   const context = strategyContext(store, request.namespace, request);
+  await turnOf(store, request);
   const prepared = prepare(store, object, old, context);
   const admission = admissionRequest(
     store,
@@ -116,15 +123,20 @@ async function updateOnce(
     await store.deps.admission.admit(admission);
     admitted = prepare(store, admission.object ?? prepared, old, context);
   }
+  await turnOf(store, request);
   if (request.fieldManager !== '' && fields)
-    admitted = fields.update({
-      declaration,
-      live: old,
-      object: admitted,
-      manager: request.fieldManager,
-      subresource: request.subresource,
-      now: context.now,
-    });
+    admitted = await stepped(
+      store,
+      request,
+      fields.update({
+        declaration,
+        live: old,
+        object: admitted,
+        manager: request.fieldManager,
+        subresource: request.subresource,
+        now: context.now,
+      }),
+    );
   admitted = liveIfUnchanged(old, admitted);
   const undo = await hooks?.beforeUpdate?.(admitted, old, {
     context: request.context,
@@ -132,6 +144,7 @@ async function updateOnce(
   });
   let done = false;
   try {
+    await turnOf(store, request);
     refuseInvalid(store, admitted, () => [
       ...validateObjectMetaUpdate(ensureMeta(admitted), oldMeta, declaration.namespaced),
       ...(declaration.strategy.validateUpdate?.(admitted, old, context) ?? []),
@@ -142,6 +155,7 @@ async function updateOnce(
       await store.deps.admission.validate(admission);
     }
     if (request.dryRun) return { ...dryRunResult(store, admitted, current.revision), created: false };
+    await turnOf(store, request);
     const outcome = await write(store, request, current, admitted, oldMeta);
     if (outcome !== 'raced') hooks?.afterUpdate?.(admitted, old);
     if (outcome === 'raced') {
@@ -223,7 +237,10 @@ function prepare(
     else prepared['status'] = old['status'];
   }
   declaration.strategy.prepareForUpdate?.(prepared, old, context);
-  if (declaration.hasGeneration && context.subresource !== 'status' && specChanged(prepared, old))
+  const counted =
+    context.subresource !== 'status' &&
+    declaration.strategy.uncountedSubresources?.includes(context.subresource) !== true;
+  if (declaration.hasGeneration && counted && specChanged(prepared, old))
     ensureMeta(prepared)['generation'] = num(metadataOf(old)['generation']) + 1;
   return prepared;
 }

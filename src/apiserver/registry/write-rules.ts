@@ -3,6 +3,7 @@ import type { JsonObject, StrategyContext } from '../../apimachinery/declaration
 import { invalidObject, tooLargeBody } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { rfc3339 } from '../../base/clock.ts';
+import { atOnce, inTurns, type Steps } from '../../base/turns.ts';
 import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import { encodeDraft } from './encode.ts';
@@ -19,6 +20,14 @@ export const strategyContext = (
   subresource: options.subresource,
   user: options.context?.user,
 });
+
+/** Waited for between two steps of a write of something large; nothing to wait for otherwise. */
+export const turnOf = (store: StoredResource, options: WriteOptions): Promise<void> | undefined =>
+  options.context?.heavy === true ? store.deps.turns.take() : undefined;
+
+/** All at once, unless it is something large. */
+export const stepped = <T>(store: StoredResource, options: WriteOptions, steps: Steps<T>): T | Promise<T> =>
+  options.context?.heavy === true ? inTurns(steps, store.deps.turns) : atOnce(steps);
 
 export interface AdmissionSubject {
   readonly operation: AdmissionRequest['operation'];
@@ -49,11 +58,22 @@ export function admissionRequest(
     dryRun: options.dryRun,
     options: subject.requestOptions ?? {},
     warn: (text) => context.warn(text),
+    annotate: (key, value) => void context.auditAnnotations.set(key, value),
   };
 }
 
 /** Nobody reads more of them, and an answer must not be many times as long as its request. */
 const maxErrors = 1000;
+const maxErrorText = 256 * 1024;
+
+function withinReason(errors: readonly FieldError[]): readonly FieldError[] {
+  let size = 0;
+  for (let i = 0; i < errors.length; i++) {
+    size += errors[i]!.field.length + errors[i]!.message.length;
+    if (i > 0 && (i >= maxErrors || size > maxErrorText)) return errors.slice(0, i);
+  }
+  return errors;
+}
 
 export function refuseInvalid(
   store: StoredResource,
@@ -69,11 +89,7 @@ export function refuseInvalid(
     errors = [{ type: 'FieldValueTooMany', field: '', message: 'Too many: the object has too many errors' }];
   }
   if (errors.length === 0) return;
-  throw invalidObject(
-    store.declaration,
-    String(metadataOf(object)['name'] ?? ''),
-    errors.length > maxErrors ? errors.slice(0, maxErrors) : errors,
-  );
+  throw invalidObject(store.declaration, String(metadataOf(object)['name'] ?? ''), withinReason(errors));
 }
 
 export function warnAbout(

@@ -32,5 +32,6 @@ export async function tunnelPortForward(
   if (head.length > 0) send(head);
   socket.on('data', send);
   socket.on('close', () => ws.close(1000, ''));
+  if (socket.destroyed) ws.close(1000, '');
   return hijacked;
 }

@@ -37,7 +37,13 @@ export async function translateRemoteCommand(
     spdy.close();
     return hijacked;
   }
-  await join(ws, spdy, streams);
+  try {
+    await join(ws, spdy, streams);
+  } catch {
+    // The kubelet's side went away before all streams were open; the client's connection is no HTTP any more.
+    ws.terminate();
+    spdy.close();
+  }
   return hijacked;
 }
 

@@ -1,5 +1,6 @@
 // Passes an upgraded connection through: SPDY of old clients, whose bytes the kubelet understands itself.
-import { type BackendTarget, joinSockets, upgradeBackend } from '../../wire/backend.ts';
+import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
+import { joinSockets } from '../../wire/join-sockets.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
 import { passedRefusal, unreachable } from './backend-errors.ts';
 

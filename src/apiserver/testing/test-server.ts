@@ -13,9 +13,9 @@ import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { createHttpServer, type ServerTls } from '../../wire/http-server.ts';
 import type { UserInfo } from '../authentication/authenticator.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
-import { isPullBody } from '../http.ts';
 import { type ApiServer, createApiServer } from '../server.ts';
 import type { ApiServerConfig } from '../server-config.ts';
+import { wholeBody } from './whole-body.ts';
 
 export const admin: UserInfo = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
 
@@ -106,7 +106,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     handle,
     async request(method, url, body, requestOptions) {
       const response = await handle(method, url, body, requestOptions);
-      const text = bodyText(response);
+      const text = (await wholeBody(response.body)).toString();
       return {
         status: response.status,
         headers: response.headers,
@@ -120,10 +120,4 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       await storage.close();
     },
   };
-}
-
-function bodyText({ body }: ApiResponse): string {
-  if (body === undefined) return '';
-  if (isPullBody(body)) throw new Error('the answer is a stream; use handle');
-  return Buffer.isBuffer(body) ? body.toString() : Buffer.concat(body).toString();
 }

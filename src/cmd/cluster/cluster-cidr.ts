@@ -1,4 +1,5 @@
 // Pod addresses for a new cluster: the usual ones, unless this machine reaches something else there already.
+import { ipv4CidrsOverlap, parseIpv4Cidr } from '../../base/ipv4.ts';
 import { freeSubnet } from '../../network/subnet.ts';
 import { clusterCidr } from '../compose/cluster-addresses.ts';
 
@@ -11,4 +12,9 @@ export function chooseClusterCidr(used: readonly string[]): string {
   const chosen = freeSubnet(clusterCidr, prefixLength, used) ?? freeSubnet(pool, prefixLength, used);
   if (chosen === undefined) throw new Error(`no free /${prefixLength} for pods is left in ${pool}`);
   return chosen;
+}
+
+export function overlaps(one: string, other: string): boolean {
+  const [a, b] = [parseIpv4Cidr(one), parseIpv4Cidr(other)];
+  return a !== undefined && b !== undefined && ipv4CidrsOverlap(a, b);
 }

@@ -11,3 +11,6 @@ export function parseClusterName(name: string): string {
   }
   return name;
 }
+
+export const noSuchCluster = (name: string): string =>
+  `there is no cluster ${JSON.stringify(name)} in this home; porthole status shows those there are`;

@@ -5,6 +5,7 @@ export interface NodeCounts {
   readonly linux: number;
   readonly windows: number;
   readonly windowsBuild: number;
+  readonly windowsTaint?: boolean | undefined;
 }
 
 export type PlannedNode = Omit<NodeRecord, 'ip' | 'netns'>;
@@ -15,6 +16,7 @@ export function planNodes(counts: NodeCounts): PlannedNode[] {
       name: `${os}-${i + 1}`,
       os,
       ...(os === 'windows' ? { windowsBuild: counts.windowsBuild } : {}),
+      ...(os === 'windows' && counts.windowsTaint === true ? { windowsTaint: true } : {}),
     }));
   return [...numbered('linux', counts.linux), ...numbered('windows', counts.windows)];
 }

@@ -1,36 +1,41 @@
 // What `up` leaves behind for `status` and `down`: one JSON file a cluster, and the layout of its folder.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type RunningProcess, supervisedProcesses } from '../supervisor/supervision.ts';
 import { parseClusterName } from './cluster-name.ts';
-
-/** A process of ours, safe against reuse of its number: the kernel's start time goes with it. */
-export interface ProcessRecord {
-  readonly role: string;
-  readonly pid: number;
-  /** Field 22 of /proc/<pid>/stat, in clock ticks since boot. */
-  readonly startTicks: string;
-}
 
 export interface NodeRecord {
   readonly name: string;
   readonly os: 'linux' | 'windows';
+  /** Empty until the node has its namespace. */
   readonly ip: string;
   readonly netns?: string;
   readonly windowsBuild?: number;
+  readonly windowsTaint?: true;
 }
 
 export type RuntimeKind = 'containerd' | 'simulated';
 
 export interface ClusterState {
   readonly name: string;
+  /** In the names of all that the cluster has on this machine; see cluster-id. */
+  readonly id: string;
   readonly version: 1;
   readonly runtime: RuntimeKind;
   readonly topology: string;
   readonly server: string;
+  /** Of the cluster DNS, on the machine's address on the fabric; a simulated cluster takes any. */
+  readonly dnsPort?: number | undefined;
+  /** Where the server listens besides loopback and fabric. */
+  readonly bindAddress?: string | undefined;
+  /** Pods and nodes reach all that this machine reaches. */
+  readonly machineAccess?: boolean | undefined;
   /** The pods' addresses; no other cluster of this machine has them. */
   readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];
-  readonly processes: readonly ProcessRecord[];
+  readonly processes: readonly RunningProcess[];
+  /** A `down` has begun: what is left of the cluster is only to be removed. */
+  readonly ending?: true;
 }
 
 export interface ClusterPaths {
@@ -54,16 +59,38 @@ export function clusterPaths(home: string, name: string): ClusterPaths {
   };
 }
 
+/** Written after the record itself, so that one of the two is always whole. */
+const copyOf = (paths: ClusterPaths): string => `${paths.state}.copy`;
+
+function readRecord(file: string): ClusterState | undefined {
+  try {
+    const state = JSON.parse(readFileSync(file, 'utf8')) as ClusterState | null;
+    return Array.isArray(state?.nodes) && Array.isArray(state.processes) ? state : undefined;
+  } catch {
+    return undefined; // missing, damaged, or cut by a power cut
+  }
+}
+
+/** Throws Error with the next step when there is a cluster, and neither its record nor the copy can be read. */
 export function readClusterState(paths: ClusterPaths): ClusterState | undefined {
   if (!existsSync(paths.state)) return undefined;
-  return JSON.parse(readFileSync(paths.state, 'utf8')) as ClusterState;
+  const state = readRecord(paths.state) ?? readRecord(copyOf(paths));
+  if (state === undefined)
+    throw new Error(
+      `${paths.state} cannot be read, nor can its copy: end the processes that have ${paths.root} in their arguments, and remove that folder`,
+    );
+  // Since it was written the supervisor may have started some again.
+  return { ...state, processes: supervisedProcesses(paths.root) ?? state.processes };
 }
 
 export function writeClusterState(paths: ClusterPaths, state: ClusterState): void {
   mkdirSync(paths.root, { recursive: true, mode: 0o700 });
-  const fresh = `${paths.state}.new`;
-  writeFileSync(fresh, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
-  renameSync(fresh, paths.state);
+  const text = `${JSON.stringify(state, null, 2)}\n`;
+  for (const file of [paths.state, copyOf(paths)]) {
+    // A power cut must not leave a new name on bytes that never came.
+    writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true });
+    renameSync(`${file}.new`, file);
+  }
 }
 
 export function clusterNames(home: string): string[] {

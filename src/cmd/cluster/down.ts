@@ -1,18 +1,32 @@
 // porthole down: ends a cluster's processes, containers and network, and removes its folder. Works after a crash, too.
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { silentLogger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { removeContainerd } from '../../kubelet/containerd/containerd-process.ts';
 import { destroyFabric } from '../../network/fabric.ts';
+import type { Host } from '../../os/host.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { linuxFabricPorts } from '../compose/compose-fabric.ts';
 import type { Progress } from '../progress.ts';
-import { type ClusterState, clusterPaths, readClusterState } from './cluster-state.ts';
+import { portholeCache } from '../setup/locations.ts';
+import { endSupervisor } from '../supervisor/supervise-cluster.ts';
+import { withClusterLock } from './cluster-lock.ts';
+import {
+  type ClusterPaths,
+  type ClusterState,
+  clusterPaths,
+  readClusterState,
+  writeClusterState,
+} from './cluster-state.ts';
+import { withMachineClaims } from './machine-claims.ts';
 import { nodeLayout } from './node-layout.ts';
 import { endProcesses } from './own-processes.ts';
+import { buildBeneath } from './prepare-machine.ts';
+import { runningProcesses } from './what-runs.ts';
 
 export interface DownOptions {
   readonly name: string;
@@ -21,8 +35,11 @@ export interface DownOptions {
 
 const graceMs = 10_000;
 
-async function removeContainers(state: ClusterState, nodeRoot: (name: string) => string): Promise<void> {
-  const host = createLinuxHost();
+async function removeContainers(
+  host: Host,
+  state: ClusterState,
+  nodeRoot: (name: string) => string,
+): Promise<void> {
   for (const node of state.nodes) {
     const layout = nodeLayout(nodeRoot(node.name));
     await removeContainerd(
@@ -37,33 +54,59 @@ async function removeContainers(state: ClusterState, nodeRoot: (name: string) =>
       },
     );
     await host.mounts.unmountAllBelow(layout.root);
+    await host.files.remove(layout.sockets);
   }
 }
 
-/** False when there is no such cluster. */
+async function removeNetwork(state: ClusterState): Promise<void> {
+  const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+  try {
+    await destroyFabric(ports, { clusterName: state.id, nodes: state.nodes });
+  } finally {
+    await ports.packetFilter.close();
+  }
+}
+
+/** False when there is no such cluster. Waits for an `up` of it. */
 export async function down(options: DownOptions, progress: Progress): Promise<boolean> {
   const paths = clusterPaths(options.home, options.name);
-  const state = readClusterState(paths);
-  if (!state) {
-    if (existsSync(paths.root)) await rm(paths.root, { recursive: true, force: true });
+  if (!existsSync(paths.root)) return false;
+  return withClusterLock(linuxProcesses, options, progress, () => downAlone(paths, progress));
+}
+
+/** The record goes last: a `down` that was ended here is finished by the next command. */
+async function removeFolder(paths: ClusterPaths, removeTree: (path: string) => Promise<void>): Promise<void> {
+  for (const name of await readdir(paths.root))
+    if (name !== basename(paths.state)) await removeTree(join(paths.root, name));
+  await rm(paths.root, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** For the holder of the cluster's lock. */
+export async function downAlone(paths: ClusterPaths, progress: Progress): Promise<boolean> {
+  // First of all: it would start again what is ended below.
+  await endSupervisor(paths.root, graceMs);
+  const known = readClusterState(paths);
+  if (!known) {
+    await rm(paths.root, { recursive: true, force: true });
     return false;
   }
+  const state: ClusterState = { ...known, ending: true };
+  writeClusterState(paths, state);
+  // Pods' files may lie deeper than a path can say: they go as they do while the node runs.
+  const host = createLinuxHost(
+    state.runtime === 'containerd' ? { beneath: await buildBeneath(linuxProcesses, portholeCache()) } : {},
+  );
+  const processes = await runningProcesses(linuxFiles, paths, state);
   // Agents first: nobody starts a container again while the containers are being removed.
-  const agents = state.processes.filter((one) => one.role.startsWith('agent '));
+  const agents = processes.filter((one) => one.role.startsWith('agent '));
   await progress.step('agents end', () => endProcesses(agents, graceMs));
   if (state.runtime === 'containerd')
-    await progress.step('containers are removed', () => removeContainers(state, paths.node));
-  await progress.step('server ends', () => endProcesses(state.processes, graceMs));
-  if (state.runtime === 'containerd') {
-    await progress.step('network is removed', async () => {
-      const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
-      try {
-        await destroyFabric(ports, { clusterName: options.name, nodes: state.nodes });
-      } finally {
-        await ports.packetFilter.close();
-      }
-    });
-  }
-  await rm(paths.root, { recursive: true, force: true, maxRetries: 5 });
+    await progress.step('containers are removed', () => removeContainers(host, state, paths.node));
+  await progress.step('server ends', () => endProcesses(processes, graceMs));
+  await withMachineClaims(linuxProcesses, state, async (claims) => {
+    if (state.runtime === 'containerd') await progress.step('network is removed', () => removeNetwork(state));
+    await removeFolder(paths, host.beneath?.remove ?? host.files.remove);
+    claims.release();
+  });
   return true;
 }

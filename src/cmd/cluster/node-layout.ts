@@ -8,7 +8,10 @@ export interface NodeLayout {
   readonly containerdDir: string;
   readonly containerdRoot: string;
   readonly containerdState: string;
+  /** Folder of the sockets below: paths of sockets are short, whatever the node's folder. */
+  readonly sockets: string;
   readonly containerdSocket: string;
+  readonly cniSocket: string;
   readonly cniDir: string;
   readonly cniBin: string;
   readonly cniConf: string;
@@ -19,13 +22,16 @@ export interface NodeLayout {
 }
 
 export function nodeLayout(root: string): NodeLayout {
+  const sockets = join('/run/porthole/nodes', contentKey([root]));
   return {
     root,
     kubeconfig: join(root, 'agent.kubeconfig'),
     containerdDir: join(root, 'containerd'),
     containerdRoot: join(root, 'containerd/root'),
     containerdState: join(root, 'containerd/state'),
-    containerdSocket: join(root, 'containerd/containerd.sock'),
+    sockets,
+    containerdSocket: join(sockets, 'containerd.sock'),
+    cniSocket: join(sockets, 'cni.sock'),
     cniDir: join(root, 'cni'),
     cniBin: join(root, 'cni/bin'),
     cniConf: join(root, 'cni/conf'),

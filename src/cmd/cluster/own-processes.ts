@@ -1,11 +1,11 @@
-// Starts and ends the long-running processes of a cluster on this machine.
+// Finds and ends the long-running processes of a cluster on this machine.
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseProcessStat } from '../../os/process-stat.ts';
-import type { ProcessRecord } from './cluster-state.ts';
+import type { RunningProcess } from '../supervisor/supervision.ts';
 
 /** Start time in clock ticks since boot, or undefined when there is no such process (or only a zombie). */
-function startTicksOf(pid: number): string | undefined {
+export function startTicksOf(pid: number): string | undefined {
   try {
     const { startTicks, ended } = parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
     return ended ? undefined : startTicks;
@@ -14,17 +14,17 @@ function startTicksOf(pid: number): string | undefined {
   }
 }
 
-export function recordOf(role: string, pid: number): ProcessRecord {
+export function recordOf(role: string, pid: number): RunningProcess {
   const startTicks = startTicksOf(pid);
   if (startTicks === undefined) throw new Error(`${role} ended at once`);
   return { role, pid, startTicks };
 }
 
-export const isAlive = (record: ProcessRecord): boolean => startTicksOf(record.pid) === record.startTicks;
+export const isAlive = (record: RunningProcess): boolean => startTicksOf(record.pid) === record.startTicks;
 
 /** SIGTERM, and SIGKILL for what is still there after `graceMs`. Resolves when all are gone. */
-export async function endProcesses(records: readonly ProcessRecord[], graceMs: number): Promise<void> {
-  const alive = (): ProcessRecord[] => records.filter(isAlive);
+export async function endProcesses(records: readonly RunningProcess[], graceMs: number): Promise<void> {
+  const alive = (): RunningProcess[] => records.filter(isAlive);
   const send = (signal: NodeJS.Signals): void => {
     for (const record of alive()) {
       try {

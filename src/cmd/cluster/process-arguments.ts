@@ -6,20 +6,35 @@ export interface ServerArguments {
   readonly paths: ClusterPaths;
   /** The machine's address on the fabric. */
   readonly gateway: string;
+  /** The fabric's bridge; undefined when all nodes are on the loopback address. */
+  readonly bridge: string | undefined;
   readonly port: number;
+  /** Asked for by the user: one more address, or all. */
+  readonly bindAddress: string | undefined;
+  /** Undefined when all nodes are on the loopback address. */
+  readonly dnsPort: number | undefined;
   readonly topology: string;
   readonly clusterCidr: string;
 }
 
-export function serverArguments({ paths, gateway, port, topology, clusterCidr }: ServerArguments): string[] {
+export function serverArguments({
+  paths,
+  gateway,
+  bridge,
+  bindAddress,
+  port,
+  dnsPort,
+  topology,
+  clusterCidr,
+}: ServerArguments): string[] {
   return [
     'server',
     '--data-dir',
     paths.server,
     '--secure-port',
     String(port),
-    '--bind-address',
-    gateway === '127.0.0.1' ? gateway : '0.0.0.0',
+    ...(bindAddress === undefined ? [] : ['--bind-address', bindAddress]),
+    ...(dnsPort === undefined ? [] : ['--dns-port', String(dnsPort)]),
     '--advertise-address',
     gateway,
     '--service-cluster-ip-range',
@@ -30,7 +45,8 @@ export function serverArguments({ paths, gateway, port, topology, clusterCidr }:
     clusterDnsAddress,
     '--cluster-domain',
     clusterDomain,
-    ...(gateway === '127.0.0.1' ? [] : ['--pod-routes', topology]),
+    '--approve-kubelet-serving',
+    ...(bridge === undefined ? [] : ['--pod-routes', topology, '--pod-routes-on', bridge]),
   ];
 }
 
@@ -60,6 +76,7 @@ export function agentArguments({
     '--os',
     node.os,
     ...(node.windowsBuild === undefined ? [] : ['--windows-build', String(node.windowsBuild)]),
+    ...(node.windowsTaint === true ? ['--windows-taint'] : []),
     '--data-dir',
     paths.node(node.name),
     '--kubeconfig',

@@ -1,4 +1,4 @@
-// Waits for the server and the nodes of a cluster, and says at once when one of their processes died.
+// Waits for the server and the nodes of a cluster, and says soon when one of their processes does not stay.
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nodes as nodesResource } from '../../api/generated/resources.ts';
@@ -8,9 +8,6 @@ import { createClient } from '../../client/create-client.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { httpTransport } from '../../client/transport-http.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
-import type { ProcessRecord } from './cluster-state.ts';
-import { logTail } from './log-tail.ts';
-import { isAlive } from './own-processes.ts';
 
 const serverTimeoutMs = 60_000;
 const nodesTimeoutMs = 120_000;
@@ -27,22 +24,18 @@ async function clientOf(kubeconfig: string): Promise<OpenClient> {
   return { client: createClient(open), close: () => open.close() };
 }
 
-function checkAlive(record: ProcessRecord | undefined, log: string): void {
-  if (record && !isAlive(record))
-    throw new Error(`${record.role} ended; the last lines of ${log}:\n${logTail(log)}`);
-}
-
 /** Resolves when /readyz says ok. */
 export async function waitForServer(
   kubeconfig: string,
-  record: () => ProcessRecord | undefined,
+  /** Throws when there is nothing to wait for any more. */
+  check: () => void,
   log: string,
 ): Promise<void> {
   const until = performance.now() + serverTimeoutMs;
   const { client, close } = await clientOf(kubeconfig);
   try {
     for (;;) {
-      checkAlive(record(), log);
+      check();
       const ready = await client.raw({ method: 'GET', path: '/readyz' }).then(
         ({ status }) => status === 200,
         () => false,
@@ -64,7 +57,7 @@ const readiness = (node: Node): { readonly ready: boolean; readonly why: string 
 
 export interface AwaitedNode {
   readonly name: string;
-  readonly process: ProcessRecord;
+  readonly check: () => void;
   readonly log: string;
 }
 
@@ -78,7 +71,7 @@ export async function waitForNodes(
   const { client, close } = await clientOf(kubeconfig);
   try {
     for (;;) {
-      for (const node of awaited) checkAlive(node.process, node.log);
+      for (const node of awaited) node.check();
       const { items } = await client.list(nodesResource);
       const known = new Map(items.map((node) => [node.metadata.name, readiness(node)]));
       const waiting = awaited.filter((node) => !known.get(node.name)?.ready);

@@ -1,14 +1,25 @@
 // porthole agent: a node agent alone, in the foreground: kubelet, kube-proxy and the pod network.
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { createLogger } from '../../component-base/logger.ts';
+import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type AgentOptions, startAgent } from '../compose/compose-agent.ts';
+import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { portholeCache } from '../setup/locations.ts';
+import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 import { untilStopped } from '../until-stopped.ts';
 
 function port(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 0 || number > 65535)
     throw new InvalidArgumentError('a port from 0 to 65535; 0 takes one that is free.');
+  return number;
+}
+
+function pids(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < -1 || number === 0)
+    throw new InvalidArgumentError('a count, or -1 for no limit.');
   return number;
 }
 
@@ -20,7 +31,7 @@ export function agentCommand(): Command {
     .requiredOption('--node-ip <address>', "the node's address")
     .requiredOption(
       '--data-dir <dir>',
-      "the node's folder; kube-proxy.kubeconfig, kubelet.crt, kubelet.key and ca.crt are read from it",
+      "the node's folder; kube-proxy.kubeconfig, ca.crt and pki/kubelet-server-current.pem are read from it",
     )
     .addOption(
       new Option('--os <name>', 'operating system that the node is; windows is emulated on Linux')
@@ -28,6 +39,7 @@ export function agentCommand(): Command {
         .default('linux'),
     )
     .option('--windows-build <build>', 'build of an emulated Windows node', Number, 20348)
+    .option('--windows-taint', 'taint a Windows node with os=windows:NoSchedule', false)
     .addOption(
       new Option('--runtime <name>', 'containerd or simulated')
         .choices(['containerd', 'simulated'])
@@ -38,11 +50,21 @@ export function agentCommand(): Command {
     .option('--service-cluster-ip-range <cidr>', "the Services' addresses", serviceCidr)
     .option('--cluster-dns <address>', 'address of the cluster DNS Service', clusterDnsAddress)
     .option('--cluster-domain <domain>', 'DNS domain of the cluster', clusterDomain)
+    .option('--pod-max-pids <count>', 'processes and threads of one pod; -1 is no limit', pids, 4096)
+    .option('--kube-reserved <list>', 'kept from pods: cpu, memory, pid', 'cpu=100m,memory=256Mi')
+    .option('--system-reserved <list>', 'kept from pods, too: cpu, memory, pid', '')
     .option('--port <port>', "port of the kubelet's HTTPS server", port, 10250)
     .option('--cache-dir <dir>', 'shared cache of this machine', portholeCache())
     .option('-v, --verbose', 'log debug messages', false)
     .action(async (options: AgentOptions) => {
-      const agent = await startAgent(options);
+      const log = createLogger({
+        level: options.verbose ? 'debug' : 'info',
+        name: `agent ${options.nodeName}`,
+      });
+      const metrics = createMetrics({ processMetrics: true });
+      goOnAfterErrors(log, metrics);
+      lookAfterSupervisor(log);
+      const agent = await startAgent(options, { log, metrics });
       await untilStopped();
       await agent.stop();
       process.exit(0);

@@ -1,5 +1,6 @@
 // porthole down: ends a cluster of this machine; nothing of it is left.
 import { Command } from 'commander';
+import { noSuchCluster } from '../cluster/cluster-name.ts';
 import { down } from '../cluster/down.ts';
 import { createProgress } from '../progress.ts';
 import { portholeHome } from '../setup/locations.ts';
@@ -11,8 +12,7 @@ export function downCommand(): Command {
     .action(async (flags: { name: string }) => {
       const progress = createProgress(process.stderr, () => performance.now());
       const wasThere = await down({ name: flags.name, home: portholeHome() }, progress);
-      progress.say(
-        wasThere ? `cluster ${flags.name} is gone` : `there is no cluster ${JSON.stringify(flags.name)}`,
-      );
+      if (!wasThere) throw new Error(noSuchCluster(flags.name));
+      progress.say(`cluster ${flags.name} is gone`);
     });
 }

@@ -2,18 +2,23 @@
 
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
+import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
+import { listenAddresses } from '../compose/listen-addresses.ts';
 import { podRouterComponent } from '../compose/pod-router-component.ts';
 import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
+import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { entryFile, isBundled } from '../setup/package-root.ts';
+import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 
 interface Flags {
   readonly dataDir: string;
   readonly securePort: number;
-  readonly bindAddress: string;
+  readonly bindAddress?: string;
+  readonly dnsPort?: number;
   readonly advertiseAddress?: string;
   readonly extraSan: readonly string[];
   readonly serviceClusterIpRange: string;
@@ -22,9 +27,18 @@ interface Flags {
   readonly clusterDomain: string;
   readonly clusterName: string;
   readonly podRoutes?: string;
+  readonly podRoutesOn?: string;
   readonly disable: readonly string[];
   readonly etcdServers?: string;
   readonly disableAdmissionPlugins: readonly string[];
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  readonly maxRequestsPerUser: number;
+  readonly maxWatchesPerUser: number;
+  readonly clusterSigningDuration: number;
+  readonly certificateValidityPeriod: number;
+  readonly approveKubeletServing: boolean;
+  readonly serviceAccountExtendTokenExpiration: 'true' | 'false';
   readonly logLevel: LogLevel;
 }
 
@@ -34,6 +48,23 @@ function port(text: string): number {
   return value;
 }
 
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('not a number above 0');
+  return value;
+}
+
+const yearMs = 365 * 24 * 3_600_000;
+
+/** As Go writes them: 8760h0m0s. */
+function duration(text: string): number {
+  const match = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text);
+  const [hours = 0, minutes = 0, seconds = 0] = (match?.slice(1) ?? []).map((part) => Number(part ?? 0));
+  const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000;
+  if (ms === 0) throw new InvalidArgumentError('not a duration such as 8760h or 10m30s');
+  return ms;
+}
+
 const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
 
 export function serverCommand(): Command {
@@ -41,7 +72,15 @@ export function serverCommand(): Command {
     .description('run a control plane in the foreground; writes <data-dir>/admin.kubeconfig')
     .requiredOption('--data-dir <folder>', 'where keys and objects are kept')
     .option('--secure-port <port>', 'TLS port; 0 takes any that is free', port, 6443)
-    .option('--bind-address <address>', 'address to listen on', '0.0.0.0')
+    .option(
+      '--bind-address <address>',
+      'one more address to listen on, besides loopback and the advertised one; 0.0.0.0: on all',
+    )
+    .option(
+      '--dns-port <port>',
+      'port of the cluster DNS; default: the one of the time before, or a free one',
+      port,
+    )
     .option('--advertise-address <address>', 'address at which nodes and pods reach this server')
     .option('--extra-san <names>', 'more names and addresses of the serving certificate', list, [])
     .option('--service-cluster-ip-range <cidr>', 'addresses of Services', serviceCidr)
@@ -53,23 +92,64 @@ export function serverCommand(): Command {
       '--pod-routes <topology>',
       'keep routes to pods on this machine, which is connected to all nodes (needs root)',
     )
+    .option('--pod-routes-on <interface>', 'the interface that leads to the nodes, with --pod-routes')
     .option('--disable <parts>', 'parts that run elsewhere: dns, scheduler, controllers', list, [])
     .option('--etcd-servers <urls>', 'keep objects in etcd')
     .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list, [])
+    .option(
+      '--max-requests-inflight <n>',
+      'with --max-mutating-requests-inflight: seats that the priority levels share',
+      count,
+      80,
+    )
+    .option('--max-mutating-requests-inflight <n>', 'see --max-requests-inflight', count, 40)
+    .option('--max-requests-per-user <n>', 'requests of one user that run or wait', count, 500)
+    .option('--max-watches-per-user <n>', 'watches of one user', count, 2_000)
+    .option(
+      '--cluster-signing-duration <duration>',
+      'how long certificates are good that requests (CSRs) get',
+      duration,
+      yearMs,
+    )
+    .option(
+      '--certificate-validity-period <duration>',
+      "how long the server's own certificates are good; they are renewed while it runs",
+      duration,
+      yearMs,
+    )
+    .option(
+      '--approve-kubelet-serving',
+      "approve kubelets' serving certificates for the names and addresses of their Node",
+      false,
+    )
+    .addOption(
+      new Option(
+        '--service-account-extend-token-expiration <bool>',
+        'tokens of pods live for a year, for clients that never read them again',
+      )
+        .choices(['true', 'false'])
+        .default('true'),
+    )
     .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
     .action(serve);
 }
 
-const podRouter = ({ clusterCidr, podRoutes, serviceClusterIpRange }: Flags): ServerComponent[] =>
-  podRoutes === undefined
-    ? []
-    : [
-        podRouterComponent({
-          topology: podRoutes,
-          clusterCIDR: clusterCidr,
-          serviceCIDR: serviceClusterIpRange,
-        }),
-      ];
+function podRouter(flags: Flags): ServerComponent[] {
+  const { clusterCidr, podRoutes, podRoutesOn, serviceClusterIpRange } = flags;
+  if (podRoutes === undefined) return [];
+  if (podRoutesOn === undefined)
+    throw new Error('--pod-routes needs --pod-routes-on: the interface that leads to the nodes');
+  return [
+    podRouterComponent({
+      topology: podRoutes,
+      bridge: podRoutesOn,
+      clusterCIDR: clusterCidr,
+      serviceCIDR: serviceClusterIpRange,
+    }),
+  ];
+}
+
+const noAddresses = { bindAddress: undefined, advertiseAddress: undefined, machine: [] };
 
 async function serve(flags: Flags): Promise<void> {
   if (flags.etcdServers !== undefined) {
@@ -77,13 +157,16 @@ async function serve(flags: Flags): Promise<void> {
       '--etcd-servers is not supported yet: this server keeps its objects in SQLite below --data-dir',
     );
   }
-  const anywhere = flags.bindAddress === '0.0.0.0' || flags.bindAddress === '::';
-  const advertise = flags.advertiseAddress ?? (anywhere ? '127.0.0.1' : flags.bindAddress);
+  const { advertise } = listenAddresses({ ...noAddresses, ...flags });
   const log = createLogger({ level: flags.logLevel, name: 'server' });
+  const metrics = createMetrics({ processMetrics: true });
+  goOnAfterErrors(log, metrics);
+  lookAfterSupervisor(log);
   const server = await startServer({
+    metrics,
     dataDir: flags.dataDir,
     securePort: flags.securePort,
-    bindAddress: flags.bindAddress,
+    ...(flags.bindAddress === undefined ? {} : { bindAddress: flags.bindAddress }),
     advertiseAddress: advertise,
     extraSans: flags.extraSan,
     serviceCidr: flags.serviceClusterIpRange,
@@ -93,16 +176,26 @@ async function serve(flags: Flags): Promise<void> {
       dnsComponent({
         clusterIP: flags.clusterDns,
         address: advertise,
+        port: flags.dnsPort,
         clusterDomain: flags.clusterDomain,
       }),
       schedulerComponent(),
       controllersComponent({
         clusterCidrs: [flags.clusterCidr],
         volumesDir: resolve(flags.dataDir, 'volumes'),
+        clusterSigningMs: flags.clusterSigningDuration,
+        approveKubeletServing: flags.approveKubeletServing,
       }),
       ...podRouter(flags),
     ].filter((component) => !flags.disable.includes(component.name)),
     disabledAdmission: flags.disableAdmissionPlugins,
+    flowControl: {
+      total: flags.maxRequestsInflight + flags.maxMutatingRequestsInflight,
+      userLimits: { requests: flags.maxRequestsPerUser, watches: flags.maxWatchesPerUser },
+    },
+    extendTokenExpiration: flags.serviceAccountExtendTokenExpiration === 'true',
+    certificateMs: flags.certificateValidityPeriod,
+    approveKubeletServing: flags.approveKubeletServing,
     log,
     ...(isBundled()
       ? { storageWorkerUrl: pathToFileURL(entryFile('sqlite-writer', 'src/storage/sqlite/sqlite-writer.ts')) }
@@ -116,7 +209,9 @@ async function serve(flags: Flags): Promise<void> {
   try {
     // A part that can't start ends the process: half a control plane helps nobody.
     await Promise.race([server.ready, asked]);
-    await asked;
+    const broken = await Promise.race([asked, server.broken]);
+    // Whoever started this process starts it anew, which looks at the store again.
+    if (broken !== undefined) throw broken;
   } finally {
     await server.stop();
   }

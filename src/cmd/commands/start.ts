@@ -40,8 +40,10 @@ The cluster stays up. Go on with:
   export KUBECONFIG=${cluster.kubeconfig}
   export PATH=$PATH:${dirname(kubectl)}      # kubectl and helm
   kubectl get pods -A -o wide
-${runtime === 'simulated' ? '' : tipsForRealPods}  npm stop                                       # take it down; nothing is left`);
+${runtime === 'simulated' ? '' : tipsForRealPods}  ${stopHint(flags.name).padEnd(45)}  # take it down; nothing is left`);
 }
+
+const stopHint = (name: string): string => (name === 'default' ? 'npm stop' : `npm stop -- --name ${name}`);
 
 const tipsForRealPods = `  kubectl exec -it deploy/windows-web -- cmd
   kubectl port-forward svc/windows-web 8080:80

@@ -22,6 +22,7 @@ export function upCommand(): Command {
         .choices(['17763', '20348', '25398', '26100'])
         .default('20348'),
     )
+    .option('--windows-taint', 'taint the Windows nodes with os=windows:NoSchedule')
     .addOption(
       new Option('--topology <name>', 'how pod networks reach each other')
         .choices(['host-gateway'])
@@ -32,12 +33,23 @@ export function upCommand(): Command {
         .choices(['auto', 'containerd', 'simulated'])
         .default('auto'),
     )
+    .option(
+      '--bind-address <address>',
+      "one more address for the API server to listen on, besides loopback and the nodes' network; 0.0.0.0: all",
+    )
+    .option(
+      '--allow-machine-access',
+      'let pods and nodes reach what listens on this machine and what it forwards to',
+    )
     .action(
       async (flags: {
+        bindAddress?: string;
+        allowMachineAccess?: boolean;
         name: string;
         linux: number;
         windows: number;
         windowsBuild: string;
+        windowsTaint?: boolean;
         topology: string;
         runtime: 'auto' | 'containerd' | 'simulated';
       }) => {

@@ -1,19 +1,16 @@
 // A node agent as one process: containerd beside it, the kubelet, and the node's network.
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
-import type { Client } from '../../client/client.ts';
-import { createClient } from '../../client/create-client.ts';
-import { loadKubeconfig } from '../../client/kubeconfig.ts';
-import { httpTransport } from '../../client/transport-http.ts';
-import { createLogger, type Logger } from '../../component-base/logger.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
-import { exitCodeFile, parseExitCode } from '../../component-helpers/emulated-windows.ts';
-import { installWindowsHandler, type WindowsHandler } from '../../emulation/wine/windows-handler.ts';
+import { readExitCode } from '../../emulation/wine/exit-code.ts';
+import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
+import { parseReservation, sumOfReservations } from '../../kubelet/resources/node-reservation.ts';
 import { parseResolvConf } from '../../kubelet/runtime/dns-config.ts';
 import type { Host } from '../../os/host.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
@@ -21,10 +18,11 @@ import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { createCri } from '../../rpc-api/cri.ts';
 import { createGrpcClient } from '../../wire/grpc-client.ts';
 import { type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
-import { buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
+import { buildBeneath, buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { entryFile } from '../setup/package-root.ts';
 import { startNodeNetwork } from './compose-node-network.ts';
 import { startNodeContainerd } from './node-containerd.ts';
+import { clientFrom, type FileClient, rotateNodeCredentials, servingTls } from './node-credentials.ts';
 import { nodeOsOf } from './node-os.ts';
 import { simulatedRuntime } from './simulated-node.ts';
 
@@ -36,12 +34,17 @@ export interface AgentOptions {
   readonly dataDir: string;
   readonly os: 'linux' | 'windows';
   readonly windowsBuild: number;
+  readonly windowsTaint: boolean;
   readonly runtime: 'containerd' | 'simulated';
   readonly topology: string;
   readonly clusterCidr: string;
   readonly serviceClusterIpRange: string;
   readonly clusterDns: string;
   readonly clusterDomain: string;
+  readonly podMaxPids: number;
+  /** `cpu=100m,memory=256Mi,pid=1000`. */
+  readonly kubeReserved: string;
+  readonly systemReserved: string;
   readonly port: number;
   readonly cacheDir: string;
   readonly verbose: boolean;
@@ -52,39 +55,35 @@ export interface RunningAgent {
   stop(): Promise<void>;
 }
 
-async function clientFrom(
-  kubeconfig: string,
-  userAgent: string,
-): Promise<{ readonly client: Client; close(): Promise<void> }> {
-  const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
-  const open = httpTransport(systemClock, transport);
-  return { client: createClient(open, { userAgent }), close: () => open.close() };
-}
-
-const exitCodeOf =
-  (handler: WindowsHandler) =>
-  async (containerId: string): Promise<number | undefined> => {
-    if (!/^[0-9a-f]+$/.test(containerId)) return undefined;
-    const text = await readFile(exitCodeFile(handler.stateDir, containerId), 'utf8').catch(() => '');
-    return parseExitCode(text);
-  };
-
 interface NodeRuntime {
   readonly kubelet: Pick<
     KubeletOptions,
     'cri' | 'nodeOs' | 'contentRoot' | 'cgroupRoot' | 'simulated' | 'fullExitCode'
   >;
-  /** After the kubelet. Containers, and what they need, go on. */
-  stop(): Promise<void>;
+  /** Its own clients of the API server. */
+  readonly clients: readonly FileClient[];
 }
 
+interface AgentSurroundings {
+  readonly log: Logger;
+  readonly metrics: MetricsRegistry;
+}
+
+/** Containers, and what they need, go on when what is opened here is closed. */
 async function realRuntime(
   options: AgentOptions,
   layout: NodeLayout,
   host: Host,
-  log: Logger,
+  { log, metrics }: AgentSurroundings,
+  opened: AsyncDisposableStack,
 ): Promise<NodeRuntime> {
-  const proxyClient = await clientFrom(join(options.dataDir, 'kube-proxy.kubeconfig'), 'porthole-proxy');
+  await host.files.makeDirectory(layout.sockets, 0o700);
+  const proxyClient = await clientFrom(
+    join(options.dataDir, 'kube-proxy.kubeconfig'),
+    'porthole-proxy',
+    systemClock,
+  );
+  opened.defer(() => proxyClient.close());
   const handler =
     options.os === 'windows'
       ? await installWindowsHandler({
@@ -97,6 +96,7 @@ async function realRuntime(
           handlerMain: entryFile('wine-handler', 'src/emulation/wine/handler-main.ts'),
         })
       : undefined;
+  if (handler) log.info({ isolation: handler.isolation }, 'emulated Windows pods are kept apart');
   const endSupervision = await startNodeContainerd({
     layout,
     host,
@@ -104,6 +104,7 @@ async function realRuntime(
     cacheDir: options.cacheDir,
     log,
   });
+  opened.defer(endSupervision);
   const network = await startNodeNetwork({
     client: proxyClient.client,
     nodeName: options.nodeName,
@@ -114,47 +115,78 @@ async function realRuntime(
     cni: {
       client: await buildCniClient(linuxProcesses, options.cacheDir),
       dir: layout.cniDir,
+      socket: layout.cniSocket,
       binDir: layout.cniBin,
       confDir: layout.cniConf,
     },
+    dns: {
+      clusterIP: options.clusterDns,
+      domain: options.clusterDomain,
+      resolvConf: readFileSync('/etc/resolv.conf', 'utf8'),
+    },
+    metrics,
     log: log.child({ part: 'network' }),
   });
+  opened.defer(() => network.stop());
   const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
+  opened.defer(() => grpc.close());
   return {
+    clients: [proxyClient],
     kubelet: {
       cri: createCri(grpc),
       nodeOs: await nodeOsOf(
-        { os: options.os, windowsBuild: options.windowsBuild, wineVersion: handler?.wineVersion, labels: {} },
+        {
+          os: options.os,
+          windowsBuild: options.windowsBuild,
+          wineVersion: handler?.wineVersion,
+          isolation: handler?.isolation,
+          windowsTaint: options.windowsTaint,
+          labels: {},
+        },
         host,
       ),
       contentRoot: layout.containerdRoot,
       cgroupRoot: layout.cgroupRoot,
-      ...(handler === undefined ? {} : { fullExitCode: exitCodeOf(handler) }),
-    },
-    stop: async () => {
-      await network.stop();
-      await proxyClient.close();
-      await endSupervision();
-      grpc.close();
+      ...(handler === undefined
+        ? {}
+        : { fullExitCode: (id: string) => readExitCode(host.files, handler.stateDir, id) }),
     },
   };
 }
 
-/** Resolves once the node is being registered and its pods are watched. */
-export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
-  const log = createLogger({ level: options.verbose ? 'debug' : 'info', name: `agent ${options.nodeName}` });
+/** Resolves once the node is being registered and its pods are watched. A start that fails closes what it has opened. */
+export async function startAgent(
+  options: AgentOptions,
+  surroundings: AgentSurroundings,
+): Promise<RunningAgent> {
+  const opened = new AsyncDisposableStack();
+  try {
+    await openAgent(options, surroundings, opened);
+  } catch (error) {
+    await opened.disposeAsync();
+    throw error;
+  }
+  return { stop: () => opened.disposeAsync() };
+}
+
+async function openAgent(
+  options: AgentOptions,
+  { log, metrics }: AgentSurroundings,
+  opened: AsyncDisposableStack,
+): Promise<void> {
   const layout = nodeLayout(options.dataDir);
-  const host = createLinuxHost();
-  const { client, close } = await clientFrom(options.kubeconfig, 'porthole-kubelet');
+  const host = createLinuxHost(
+    options.runtime === 'simulated' ? {} : { beneath: await buildBeneath(linuxProcesses, options.cacheDir) },
+  );
+  const nodeClient = await clientFrom(options.kubeconfig, 'porthole-kubelet', systemClock);
+  opened.defer(() => nodeClient.close());
+  const { client } = nodeClient;
   const runtime: NodeRuntime =
     options.runtime === 'simulated'
-      ? {
-          kubelet: await simulatedRuntime({ ...options, name: options.nodeName, client }),
-          stop: async () => undefined,
-        }
-      : await realRuntime(options, layout, host, log);
-  const file = (name: string): string => readFileSync(join(options.dataDir, name), 'utf8');
+      ? { kubelet: await simulatedRuntime({ ...options, name: options.nodeName, client }), clients: [] }
+      : await realRuntime(options, layout, host, { log, metrics }, opened);
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
+  opened.defer(() => informers.stop());
   const kubelet = await startKubelet({
     ...runtime.kubelet,
     client,
@@ -171,25 +203,31 @@ export async function startAgent(options: AgentOptions): Promise<RunningAgent> {
       domain: options.clusterDomain,
       host: parseResolvConf(readFileSync('/etc/resolv.conf', 'utf8')),
     },
+    reserved: sumOfReservations(
+      parseReservation(options.kubeReserved),
+      parseReservation(options.systemReserved),
+    ),
+    podPidsLimit: options.podMaxPids,
     version: version.gitVersion,
+    metrics,
     server: {
       address: options.nodeIp,
       port: options.port,
-      tls: {
-        cert: file('kubelet.crt'),
-        key: file('kubelet.key'),
-        clientCa: file('ca.crt'),
-        trustedUsers: ['kube-apiserver-kubelet-client'],
-      },
+      tls: servingTls(options.dataDir),
     },
   });
+  opened.defer(() => kubelet.stop());
+  const rotation = rotateNodeCredentials({
+    dataDir: options.dataDir,
+    nodeName: options.nodeName,
+    nodeIp: options.nodeIp,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    kubelet,
+    nodeClient,
+    clients: [nodeClient, ...runtime.clients],
+  });
+  opened.defer(() => rotation.stop());
   log.info({ port: kubelet.port }, 'agent runs');
-  return {
-    stop: async () => {
-      await kubelet.stop();
-      await informers.stop();
-      await runtime.stop();
-      await close();
-    },
-  };
 }

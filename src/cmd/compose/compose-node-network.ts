@@ -3,8 +3,11 @@ import { nodes } from '../../api/generated/resources.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
+import { startNodeDns } from '../../network/dns/node-dns.ts';
+import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { startNodeNetwork as startPodNetwork } from '../../network/node-network.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
@@ -22,9 +25,17 @@ export interface NodeNetworkOptions {
   readonly cni: {
     readonly client: string;
     readonly dir: string;
+    readonly socket: string;
     readonly binDir: string;
     readonly confDir: string;
   };
+  readonly dns: {
+    readonly clusterIP: string;
+    readonly domain: string;
+    /** The machine's resolv.conf. */
+    readonly resolvConf: string;
+  };
+  readonly metrics: MetricsRegistry;
   readonly log: Logger;
 }
 
@@ -46,6 +57,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     clusterCIDR,
     serviceCIDR,
     dataDir: options.cni.dir,
+    cniSocket: options.cni.socket,
     cniClient: options.cni.client,
     cniBinDir: options.cni.binDir,
     cniConfDir: options.cni.confDir,
@@ -55,9 +67,21 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     log,
   });
   const proxy = startProxy({ informers, nodeName, clusterCIDR, packetFilter, clock: systemClock, log });
+  const dns = startNodeDns({
+    informers,
+    host,
+    clusterIP: options.dns.clusterIP,
+    clusterDomain: options.dns.domain,
+    upstreams: upstreamsOf(options.dns.resolvConf, [options.dns.clusterIP]),
+    metrics: options.metrics,
+    clock: systemClock,
+    random: systemRandom,
+    log: log.child({ part: 'dns' }),
+  });
   informers.start();
   return {
     stop: async () => {
+      await dns.stop();
       await proxy.stop();
       await network.stop();
       await informers.stop();

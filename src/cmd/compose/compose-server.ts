@@ -1,6 +1,6 @@
 // A control plane as one process: SQLite storage, API server on one TLS port, and what runs beside it as clients.
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -10,25 +10,29 @@ import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import { dropManagedFields } from '../../client/cache/shared-informer.ts';
 import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
-import { createMetrics } from '../../component-base/metrics.ts';
+import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import {
   type ControlPlane,
+  type ControlPlaneOptions,
   createControlPlane,
   firstAddressOf,
   loopbackUser,
 } from '../../controlplane/control-plane.ts';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
-import { openPki, type Pki } from '../../controlplane/pki.ts';
-import type { KeyPair } from '../../crypto/certificates.ts';
+import { type CertificateSigners, openPki, type Pki } from '../../controlplane/pki.ts';
 import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
 import { streamingStorage } from '../../registry/core/streaming-storage.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
-import { createHttpServer } from '../../wire/http-server.ts';
+import { createHttpServer, type ServerTls } from '../../wire/http-server.ts';
+import { backupHandler, backupPath } from './backup-endpoint.ts';
+import { checkDataDirectory, dataPaths, recordContents, writePrivate } from './data-directory.ts';
+import { listenAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
+import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
 
 /** Something that runs beside the API server as its client: controllers, scheduler, DNS. */
 export interface ServerComponent {
@@ -46,8 +50,8 @@ export interface ComponentContext {
   readonly random: Random;
   readonly log: Logger;
   readonly rootCaPem: string;
-  /** Signs certificates of nodes and clients. */
-  readonly authority: KeyPair;
+  /** Sign certificates of nodes and clients. */
+  readonly signers: CertificateSigners;
   readonly signal: AbortSignal;
 }
 
@@ -55,9 +59,9 @@ export interface ServerOptions {
   readonly dataDir: string;
   /** 0: any free port. */
   readonly securePort: number;
-  /** Default 0.0.0.0. */
+  /** Where the server listens, besides the loopback address. Default: at the advertised address. 0.0.0.0: everywhere. */
   readonly bindAddress?: string;
-  /** Where nodes and pods reach the server. Default: the bind address, or 127.0.0.1 when that is all of them. */
+  /** Where nodes and pods reach the server. Default: the bind address, or 127.0.0.1 when there is none or that is all. */
   readonly advertiseAddress?: string;
   /** More names and addresses of the serving certificate. */
   readonly extraSans?: readonly string[];
@@ -68,7 +72,16 @@ export interface ServerOptions {
   readonly clusterName?: string;
   readonly components?: readonly ServerComponent[];
   readonly disabledAdmission?: readonly string[];
+  /** Default true, as upstream. */
+  readonly extendTokenExpiration?: boolean | undefined;
+  /** How long the server's own certificates are good. Default a year. */
+  readonly certificateMs?: number | undefined;
+  /** The controllers approve kubelets' serving certificates. */
+  readonly approveKubeletServing?: boolean;
+  readonly flowControl?: ControlPlaneOptions['flowControl'];
   readonly log: Logger;
+  /** Shown at /metrics, with what the server counts itself. */
+  readonly metrics?: MetricsRegistry;
   /** Tests keep everything in memory. */
   readonly storage?: Storage;
   /** Script of SQLite's writer thread, when it is bundled apart. */
@@ -84,35 +97,70 @@ export interface RunningServer {
   readonly pki: Pki;
   /** Resolves when all components work. */
   readonly ready: Promise<void>;
+  /** Resolves when the store can't be trusted any more: the process must end, and be started anew. */
+  readonly broken: Promise<Error>;
   stop(): Promise<void>;
 }
 
 const isIp = (text: string): boolean => /^[0-9.]+$/.test(text) || text.includes(':');
-const anyAddress: readonly string[] = ['0.0.0.0', '::', ''];
+const machineAddresses = (): string[] =>
+  Object.values(networkInterfaces())
+    .flatMap((one) => one ?? [])
+    .filter((one) => !one.internal && one.family === 'IPv4')
+    .map((one) => one.address);
 
+/** A start that fails closes what it has opened: nothing is left that could keep the process alive. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const opened = new AsyncDisposableStack();
+  try {
+    return await openServer(options, opened);
+  } catch (error) {
+    await opened.disposeAsync();
+    throw error;
+  }
+}
+
+async function openServer(options: ServerOptions, opened: AsyncDisposableStack): Promise<RunningServer> {
   const { dataDir, log } = options;
   const clock = systemClock;
   const random = systemRandom;
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
   const clusterDomain = options.clusterDomain ?? 'cluster.local';
-  const bindAddress = options.bindAddress ?? '0.0.0.0';
-  const advertiseAddress =
-    options.advertiseAddress ?? (anyAddress.includes(bindAddress) ? '127.0.0.1' : bindAddress);
+  const {
+    listen,
+    advertise: advertiseAddress,
+    addresses,
+  } = listenAddresses({
+    bindAddress: options.bindAddress,
+    advertiseAddress: options.advertiseAddress,
+    machine: machineAddresses(),
+  });
+  const paths = dataPaths(dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  checkDataDirectory(dataDir);
 
+  const broken = Promise.withResolvers<Error>();
   // Disk and keys do not wait for each other.
-  const [storage, pki] = await Promise.all([
+  const opening = Promise.resolve(
     options.storage ??
       openSqliteStorage({
-        directory: join(dataDir, 'db'),
+        directory: paths.store,
         clock,
+        onTrouble: (error) => {
+          if (error === undefined) log.info({}, 'the store can write again');
+          else log.error({ error }, 'the store cannot write');
+          if (error?.code === 'Broken' || error?.code === 'Corrupt') broken.resolve(error);
+        },
         ...(options.storageWorkerUrl === undefined ? {} : { workerUrl: options.storageWorkerUrl }),
       }),
-    openPki(pkiFiles(join(dataDir, 'pki')), clock),
+  );
+  opened.defer(() => opening.then((storage) => storage.close()).catch(() => undefined));
+  const [storage, pki] = await Promise.all([
+    opening,
+    openPki(pkiFiles(paths.pki), clock, { certificateMs: options.certificateMs }),
   ]);
-  const sans = [advertiseAddress, ...(options.extraSans ?? [])];
-  const serving = await pki.serving({
+  const sans = [...addresses, ...(options.extraSans ?? [])];
+  const names = {
     dnsNames: [
       'localhost',
       'kubernetes',
@@ -122,23 +170,26 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ...sans.filter((name) => !isIp(name)),
     ],
     ips: [...new Set(['127.0.0.1', firstAddressOf(serviceCidr), ...sans.filter(isIp)])],
-  });
-  // Kubelets know the name. Without a group it is nobody to an API server, which a node may claim to be.
-  const kubeletClient = await pki.client('apiserver-kubelet-client', 'kube-apiserver-kubelet-client', []);
-  const admin = await pki.client('admin', 'kubernetes-admin', ['kubeadm:cluster-admins', 'system:masters']);
+  };
+  let credentials = await readCredentials(pki, names);
 
-  const caches = await createCacheSource(storage, clock);
+  const caches = await createCacheSource(storage, clock, (key) =>
+    log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
+  );
+  opened.defer(() => caches.close());
   let controlPlane: ControlPlane | undefined;
   const server = createHttpServer({
     handler: async (request) => {
       if (controlPlane === undefined) return { status: 503, headers: {}, body: Buffer.from('starting\n') };
       return await controlPlane.handle(request);
     },
-    tls: { key: serving.privateKeyPem, cert: serving.certificatePem, clientCa: pki.caCertificatePem },
+    tls: tlsOf(credentials),
     onError: (error, where) => log.error({ error, where }, 'a request failed'),
   });
+  opened.defer(() => server.close(0));
   // The port is known, and taken, before the objects that name it are written.
-  const { port } = await server.listen(options.securePort, bindAddress);
+  let port = options.securePort;
+  for (const address of listen) ({ port } = await server.listen(port, address));
 
   const components = options.components ?? [];
   let working = components.length === 0;
@@ -148,37 +199,60 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clock,
     random,
     log,
-    metrics: createMetrics({ processMetrics: true }),
+    metrics: options.metrics ?? createMetrics({ processMetrics: true }),
     serviceAccountKey: pki.serviceAccountKey,
-    clientCaPem: pki.caCertificatePem,
+    authorities: pki.authorities,
     serviceCidr,
     clusterDomain,
     advertiseAddress,
     securePort: port,
+    health: [{ name: 'etcd', paths: ['readyz', 'healthz'], check: async () => await storage.check?.() }],
+    paths: (authorizer) => new Map([[backupPath, backupHandler({ storage, clock, authorizer })]]),
+    approveKubeletServing: options.approveKubeletServing,
+    extendTokenExpiration: options.extendTokenExpiration,
     disabledAdmission: options.disabledAdmission,
+    flowControl: options.flowControl,
     streaming: streamingStorage({
       random,
-      connection: kubeletConnection({
-        ca: pki.caCertificatePem,
-        cert: kubeletClient.certificatePem,
-        key: kubeletClient.privateKeyPem,
-      }),
+      connection: kubeletConnection(() => ({
+        ca: credentials.kubeletServingCaPem,
+        cert: credentials.kubeletClient.certificatePem,
+        key: credentials.kubeletClient.privateKeyPem,
+      })),
     }),
   });
   log.info({ ...controlPlane.bootstrapped, port }, 'API server listens');
 
-  const url = `https://${anyAddress.includes(bindAddress) ? '127.0.0.1' : bindAddress}:${port}`;
-  const adminKubeconfig = join(dataDir, 'admin.kubeconfig');
-  writePrivate(
-    adminKubeconfig,
-    kubeconfigText({
-      clusterName: options.clusterName ?? 'porthole',
-      userName: 'kubernetes-admin',
-      server: url,
-      caCertificatePem: pki.caCertificatePem,
-      credentials: admin,
-    }),
-  );
+  const url = `https://127.0.0.1:${port}`;
+  const { adminKubeconfig } = paths;
+  const writeAdmin = (): void =>
+    writePrivate(
+      adminKubeconfig,
+      kubeconfigText({
+        clusterName: options.clusterName ?? 'porthole',
+        userName: 'kubernetes-admin',
+        server: url,
+        caCertificatePem: credentials.caPem,
+        credentials: credentials.admin,
+      }),
+    );
+  writeAdmin();
+  const rotation = rotateServerCertificates({
+    pki,
+    names,
+    clock,
+    log,
+    first: credentials,
+    everyMs: Math.min(60_000, (options.certificateMs ?? Number.POSITIVE_INFINITY) / 10),
+    changed: (now) => {
+      credentials = now;
+      server.setTls(tlsOf(now));
+      writeAdmin();
+    },
+  });
+
+  opened.defer(() => rotation.stop());
+  recordContents(dataDir);
 
   const ending = new AbortController();
   const informers = createInformerFactory(
@@ -192,7 +266,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     random,
     log,
     rootCaPem: pki.caCertificatePem,
-    authority: pki.authority,
+    signers: pki.signers,
     signal: ending.signal,
   };
   const running: Promise<void>[] = [];
@@ -214,9 +288,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     controlPlane: plane,
     pki,
     ready,
+    broken: broken.promise,
     async stop() {
       plane.api.beginShutdown();
       ending.abort();
+      await rotation.stop();
       await Promise.allSettled([ready, ...running]);
       await informers.stop();
       await server.close(working ? 1000 : 0);
@@ -226,8 +302,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-function writePrivate(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(`${path}.new`, text, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
-}
+const tlsOf = ({ serving, clientCaPem }: ServerCredentials): ServerTls => ({
+  key: serving.privateKeyPem,
+  cert: serving.certificatePem,
+  clientCa: clientCaPem,
+});

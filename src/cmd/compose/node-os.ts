@@ -2,7 +2,7 @@
 import { windowsVersionOf } from '../../component-helpers/windows-image-match.ts';
 import { createLinuxNodeOs } from '../../kubelet/node-os/linux.ts';
 import type { NodeOs } from '../../kubelet/node-os/node-os.ts';
-import { createWindowsNodeOs } from '../../kubelet/node-os/windows.ts';
+import { createWindowsNodeOs, windowsTaint } from '../../kubelet/node-os/windows.ts';
 import type { Host } from '../../os/host.ts';
 
 export interface NodeOsOptions {
@@ -10,6 +10,10 @@ export interface NodeOsOptions {
   readonly windowsBuild: number;
   /** What runs the programs of an emulated Windows node; absent: nothing does. */
   readonly wineVersion?: string | undefined;
+  /** `os=windows:NoSchedule` on a Windows node. */
+  readonly windowsTaint?: boolean | undefined;
+  /** How emulated pods are kept apart. */
+  readonly isolation?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -17,7 +21,12 @@ export async function nodeOsOf(options: NodeOsOptions, host: Pick<Host, 'stats'>
   const { labels, wineVersion } = options;
   const machine = await host.stats.machine();
   if (options.os === 'linux')
-    return createLinuxNodeOs({ osImage: machine.osImage, kernelVersion: machine.kernelVersion, labels });
+    return createLinuxNodeOs({
+      osImage: machine.osImage,
+      kernelVersion: machine.kernelVersion,
+      appArmor: machine.appArmor,
+      labels,
+    });
   const windows = windowsVersionOf(options.windowsBuild);
   if (!windows) throw new Error(`no Windows Server has build ${options.windowsBuild}`);
   return createWindowsNodeOs({
@@ -29,6 +38,8 @@ export async function nodeOsOf(options: NodeOsOptions, host: Pick<Host, 'stats'>
       wineVersion === undefined
         ? 'a simulation'
         : `Wine ${wineVersion}, ${machine.osImage}, Linux ${machine.kernelVersion}`,
+    ...(options.isolation === undefined ? {} : { isolation: options.isolation }),
+    taints: options.windowsTaint === true ? [windowsTaint] : [],
     labels,
   });
 }

@@ -8,6 +8,7 @@ import type { ServerComponent } from './compose-server.ts';
 /** For the machine of a cluster made by `up`: it is connected to all nodes but is none. */
 export function podRouterComponent(options: {
   readonly topology: string;
+  readonly bridge: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
 }): ServerComponent {

@@ -4,7 +4,7 @@ import { createEventRecorder } from '../../client/event-recorder.ts';
 import { startControllers } from '../../controllers/start-controllers.ts';
 import { loopbackUser } from '../../controlplane/control-plane.ts';
 import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
-import { ensureDnsService, lastDnsPort } from '../../network/dns/dns-service.ts';
+import { ensureDnsAccess, ensureDnsService, lastDnsPort } from '../../network/dns/dns-service.ts';
 import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { schedulerName, startScheduler } from '../../scheduler/scheduler.ts';
 import type { DnsListener } from '../../wire/dns-sockets.ts';
@@ -21,13 +21,21 @@ export function controllersComponent(options: {
   readonly clusterCidrs: readonly string[];
   /** Where nodes keep the directories of the default storage class; there is no such class without it. */
   readonly volumesDir?: string;
+  readonly clusterSigningMs?: number | undefined;
+  readonly approveKubeletServing?: boolean;
 }): ServerComponent {
   return {
     name: 'controllers',
-    async start({ clientFor, clock, random, log, informers, rootCaPem, authority, signal }) {
+    async start({ clientFor, clock, random, log, informers, rootCaPem, signers, signal }) {
       const running = startControllers(
         { clientFor, clock, random, log, informers, signal },
-        { rootCA: rootCaPem, authority, clusterCIDRs: options.clusterCidrs },
+        {
+          rootCA: rootCaPem,
+          signers,
+          clusterCIDRs: options.clusterCidrs,
+          approveKubeletServing: options.approveKubeletServing ?? false,
+          ...(options.clusterSigningMs === undefined ? {} : { clusterSigningMs: options.clusterSigningMs }),
+        },
       );
       await running.ready;
       if (options.volumesDir !== undefined)
@@ -76,6 +84,8 @@ export function dnsComponent(options: {
   readonly clusterIP: string;
   /** Where the server listens; pods reach it through the Service. */
   readonly address: string;
+  /** The one that the machine's packet filter lets pods through to. Undefined: any. */
+  readonly port?: number | undefined;
   readonly clusterDomain: string;
 }): ServerComponent {
   return {
@@ -83,17 +93,23 @@ export function dnsComponent(options: {
     async start({ clientFor, clock, random, log, informers, signal }) {
       const { address, clusterDomain, clusterIP } = options;
       const client = clientFor(loopbackUser);
-      const listener = await startDnsAgain(await lastDnsPort(client), {
+      const upstreams = upstreamsOf(machineResolvers(), [clusterIP]);
+      const dns = {
         informers,
         address,
         clusterDomain,
-        upstreams: upstreamsOf(machineResolvers(), [clusterIP]),
+        upstreams: () => upstreams,
         clock,
         random,
         log,
-      });
+      };
+      const listener =
+        options.port === undefined
+          ? await startDnsAgain(await lastDnsPort(client), dns)
+          : await startDns({ ...dns, port: options.port });
       try {
         await ensureDnsService(client, { clusterIP, address, port: listener.port });
+        await ensureDnsAccess(client, 'system:kube-proxy');
       } catch (error) {
         await listener.close();
         throw error;

@@ -25,6 +25,7 @@ export interface SimulatedRuntimeOptions {
   readonly name: string;
   readonly os: 'linux' | 'windows';
   readonly windowsBuild?: number | undefined;
+  readonly windowsTaint?: boolean | undefined;
 }
 
 /** What a kubelet needs to know of a runtime that runs nothing. */
@@ -40,7 +41,12 @@ export async function simulatedRuntime(
       version: version.gitVersion,
     }),
     nodeOs: await nodeOsOf(
-      { os: options.os, windowsBuild: options.windowsBuild ?? 20348, labels: simulatedLabels },
+      {
+        os: options.os,
+        windowsBuild: options.windowsBuild ?? 20348,
+        windowsTaint: options.windowsTaint,
+        labels: simulatedLabels,
+      },
       createLinuxHost(),
     ),
     simulated: true,

@@ -1,6 +1,7 @@
 // Where Porthole keeps things: data of clusters, and a cache shared by them.
+import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 
 export interface Environment {
   readonly [name: string]: string | undefined;
@@ -8,12 +9,27 @@ export interface Environment {
 
 const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** `$PORTHOLE_HOME`, else /var/lib/porthole for root, else the XDG state folder. */
-export function portholeHome(env: Environment = process.env): string {
+function homeOf(env: Environment): string {
   if (env['PORTHOLE_HOME']) return env['PORTHOLE_HOME'];
   if (isRoot()) return '/var/lib/porthole';
   return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'porthole');
 }
+
+/** Without links, as far as the path is there. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(path) === path) throw error;
+    return join(realPath(dirname(path)), basename(path));
+  }
+}
+
+/**
+ * `$PORTHOLE_HOME`, else /var/lib/porthole for root, else the XDG state folder. A real path: names of what a cluster has on the
+ * machine are made of it, and one home is one home whichever way it is reached.
+ */
+export const portholeHome = (env: Environment = process.env): string => realPath(resolve(homeOf(env)));
 
 /** What can be made anew: the Wine tree, templates, tools, images. `$PORTHOLE_CACHE`, else /var/cache/porthole or XDG's. */
 export function portholeCache(env: Environment = process.env): string {

@@ -5,10 +5,10 @@ export const clientSigner = 'kubernetes.io/kube-apiserver-client';
 export const kubeletClientSigner = 'kubernetes.io/kube-apiserver-client-kubelet';
 export const kubeletServingSigner = 'kubernetes.io/kubelet-serving';
 
-export type RequestFacts = Omit<CertificateRequest, 'publicKey'>;
+export type RequestFacts = Omit<CertificateRequest, 'publicKey' | 'subject'>;
 
-const nodesGroup = 'system:nodes';
-const nodePrefix = 'system:node:';
+export const nodesGroup = 'system:nodes';
+export const nodePrefix = 'system:node:';
 
 interface SignerRules {
   readonly required: readonly string[];
@@ -93,7 +93,7 @@ export interface Validity {
   readonly notAfter: number;
 }
 const backdateMs = 5 * 60_000;
-const defaultDurationMs = 365 * 24 * 3_600_000;
+const defaultSigningMs: number = 365 * 24 * 3_600_000;
 const minimumSeconds = 600;
 
 /** As long as was asked for, within what this authority gives. */
@@ -101,11 +101,13 @@ export function validityOf(
   expirationSeconds: number | undefined,
   now: number,
   authorityEnds: number,
+  longestMs: number = defaultSigningMs,
 ): Validity {
   const asked =
-    expirationSeconds === undefined ? defaultDurationMs : Math.max(minimumSeconds, expirationSeconds) * 1000;
+    expirationSeconds === undefined ? longestMs : Math.max(minimumSeconds, expirationSeconds) * 1000;
+  const life = Math.min(asked, longestMs);
   return {
-    notBefore: now - backdateMs,
-    notAfter: Math.min(now + Math.min(asked, defaultDurationMs), authorityEnds),
+    notBefore: now - Math.min(backdateMs, life / 10),
+    notAfter: Math.min(now + life, authorityEnds),
   };
 }

@@ -27,6 +27,8 @@ describe('nextTime', () => {
       ['0 0 * * Mon', '2012-07-15T00:00:00Z', '2012-07-16T00:00:00Z'],
       ['@yearly', '2026-03-01T00:00:00Z', '2027-01-01T00:00:00Z'],
       ['@every 1h30m', '2026-03-01T00:00:00Z', '2026-03-01T01:30:00Z'],
+      ['@every 1ns', '2026-03-01T00:00:00Z', '2026-03-01T00:00:01Z'],
+      ['@every 1500ms', '2026-03-01T00:00:00Z', '2026-03-01T00:00:01Z'],
     ];
     for (const [schedule, after, expected] of cases) assert.equal(next(schedule, after), expected, schedule);
   });

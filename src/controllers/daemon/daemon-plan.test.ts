@@ -42,6 +42,23 @@ const view = (set: DaemonSet, nodes: readonly Node[], pods: readonly Pod[]): Dae
 });
 const named = (plan: DaemonPlan): unknown => [plan.create, plan.remove.map((p) => p.metadata.name)];
 
+describe('X3: a DaemonSet without a selector', () => {
+  const of = (os: string): Node => node(os, [], { 'kubernetes.io/os': os });
+  it('is for the Linux nodes of a cluster that has both, and lets a pod be that runs elsewhere', () => {
+    const both = [of('linux'), of('windows')];
+    assert.deepEqual(named(daemonPlan(view(ds(), both, []))), [['linux'], []]);
+    assert.deepEqual(named(daemonPlan(view(ds({}, { os: { name: 'windows' } }), both, []))), [
+      ['windows'],
+      [],
+    ]);
+    assert.deepEqual(named(daemonPlan(view(ds(), both, [pod('windows', 'new')]))), [['linux'], []]);
+    assert.equal(daemonStatus(view(ds(), both, []), undefined).desiredNumberScheduled, 1);
+  });
+  it('is for all nodes of a cluster of one system', () => {
+    assert.deepEqual(named(daemonPlan(view(ds(), [of('windows')], []))), [['windows'], []]);
+  });
+});
+
 describe('nodeFit', () => {
   const taint = (key: string, effect: string): object => ({ key, effect });
   it('ignores the troubles of a node, but not what keeps others away', () => {

@@ -4,7 +4,7 @@ import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
 import { scaledValue } from '../../apimachinery/int-or-string.ts';
 import { isPodAvailable, isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
 import { omitZeros } from '../workload/omit-zeros.ts';
-import { nodeFit, targetNode } from './node-fit.ts';
+import { daemonSystem, type NodeFit, nodeFit, targetNode } from './node-fit.ts';
 import { revisionHashLabel } from './revision-history.ts';
 
 export interface DaemonView {
@@ -42,8 +42,12 @@ const isAvailable = (view: DaemonView, pod: Pod): boolean =>
   isPodAvailable(pod, view.ds.spec.minReadySeconds ?? 0, view.now);
 const rolling = (ds: DaemonSet): boolean =>
   (ds.spec.updateStrategy?.type ?? 'RollingUpdate') === 'RollingUpdate';
-const desiredCount = (view: DaemonView): number =>
-  view.nodes.filter((node) => nodeFit(view.ds, node).shouldRun).length;
+/** One answer for each node, in the order of the nodes. */
+function fits(view: DaemonView): readonly (readonly [Node, NodeFit])[] {
+  const system = daemonSystem(view.ds, view.nodes);
+  return view.nodes.map((node) => [node, nodeFit(view.ds, node, system)] as const);
+}
+const desiredCount = (view: DaemonView): number => fits(view).filter(([, fit]) => fit.shouldRun).length;
 const limitOf = (view: DaemonView, field: 'maxSurge' | 'maxUnavailable'): number => {
   const value = view.ds.spec.updateStrategy?.rollingUpdate?.[field] ?? (field === 'maxSurge' ? 0 : 1);
   return scaledValue(value, desiredCount(view), true);
@@ -76,10 +80,9 @@ export function daemonPlan(view: DaemonView): DaemonPlan {
   const remove: Pod[] = [];
   const failed: Pod[] = [];
   const known = new Set(view.nodes.map((node) => node.metadata.name));
-  for (const node of view.nodes) {
+  for (const [node, { shouldRun, shouldContinueRunning }] of fits(view)) {
     const { name } = node.metadata;
     const mine = byNode.get(name) ?? [];
-    const { shouldRun, shouldContinueRunning } = nodeFit(view.ds, node);
     const alive = mine.filter((pod) => !isPodTerminating(pod));
     if (shouldRun && mine.length === 0) create.push(name);
     else if (!shouldContinueRunning) remove.push(...alive);
@@ -110,8 +113,8 @@ export function updatePlan(view: DaemonView): DaemonPlan {
   const surge: string[] = [];
   let unavailable = 0;
   let surging = 0;
-  for (const node of view.nodes) {
-    if (!nodeFit(view.ds, node).shouldRun) continue;
+  for (const [node, { shouldRun }] of fits(view)) {
+    if (!shouldRun) continue;
     const alive = (byNode.get(node.metadata.name) ?? []).filter((pod) => !isPodTerminating(pod));
     const oldPod = alive.find((pod) => !isUpdated(view, pod));
     const newPod = alive.find((pod) => isUpdated(view, pod));
@@ -137,8 +140,7 @@ export function updatePlan(view: DaemonView): DaemonPlan {
 export function daemonStatus(view: DaemonView, collisionCount: number | undefined): DaemonSetStatus {
   const byNode = podsByNode(view.pods);
   const counts = { desired: 0, current: 0, misscheduled: 0, ready: 0, updated: 0, available: 0 };
-  for (const node of view.nodes) {
-    const { shouldRun } = nodeFit(view.ds, node);
+  for (const [node, { shouldRun }] of fits(view)) {
     const mine = (byNode.get(node.metadata.name) ?? []).sort((a, b) => createdAt(a) - createdAt(b));
     if (!shouldRun) {
       if (mine.length > 0) counts.misscheduled += 1;

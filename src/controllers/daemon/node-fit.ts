@@ -9,6 +9,7 @@ import type {
   Toleration,
 } from '../../api/generated/types/core-v1.ts';
 import { matchesRequiredNodeAffinity } from '../../component-helpers/node-affinity.ts';
+import { isOfSystem, podSystem } from '../../component-helpers/pod-system.ts';
 import { findUntoleratedTaint } from '../../component-helpers/taints.ts';
 
 const automatic: readonly Toleration[] = [
@@ -72,13 +73,24 @@ export interface NodeFit {
   readonly shouldContinueRunning: boolean;
 }
 
-export function nodeFit(ds: DaemonSet, node: Node): NodeFit {
+/** The system that the pods are for, as the scheduler decides it. */
+export function daemonSystem(ds: DaemonSet, nodes: readonly Node[]): string | undefined {
+  const views = nodes.map((node) => ({
+    labels: node.metadata.labels,
+    hasImage: (name: string) => (node.status?.images ?? []).some((image) => image.names?.includes(name)),
+  }));
+  return podSystem(ds.spec.template.spec ?? { containers: [] }, views);
+}
+
+export function nodeFit(ds: DaemonSet, node: Node, system?: string): NodeFit {
   const template: PodTemplateSpec = ds.spec.template;
   const spec = template.spec ?? { containers: [] };
   const no: NodeFit = { shouldRun: false, shouldContinueRunning: false };
   if (spec.nodeName !== undefined && spec.nodeName !== '' && spec.nodeName !== node.metadata.name) return no;
   const pod = { metadata: {}, spec } as unknown as Pod;
   if (!matchesRequiredNodeAffinity(pod, node)) return no;
+  // Images come and go: a pod that is there stays.
+  if (!isOfSystem(node.metadata.labels, system)) return { shouldRun: false, shouldContinueRunning: true };
   const tolerations = withDaemonTolerations(spec);
   const taints = node.spec?.taints;
   if (findUntoleratedTaint(taints, tolerations) !== undefined)

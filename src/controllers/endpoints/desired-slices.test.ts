@@ -55,6 +55,26 @@ describe('desiredSlices', () => {
     assert.deepEqual([sizes(create), update, remove], [[100, 100, 50], [], []]);
   });
 
+  it('R12: hints ready endpoints to their zone or node where the Service asks for that, and no others', () => {
+    const hints = (trafficDistribution?: string, zoneOf: () => string | undefined = zone) =>
+      desiredSlices(service({ trafficDistribution }), [pod(1), pod(2, { ready: false })], [], zoneOf)
+        .create.flatMap((slice) => slice.endpoints ?? [])
+        .map((endpoint) => endpoint.hints);
+    const [forZones, forNodes] = [[{ name: 'z1' }], [{ name: 'node' }]];
+    assert.deepEqual(hints(), [undefined, undefined]);
+    for (const near of ['PreferClose', 'PreferSameZone'])
+      assert.deepEqual(hints(near), [{ forZones }, undefined]);
+    assert.deepEqual(hints('PreferSameNode'), [{ forZones, forNodes }, undefined]);
+    assert.deepEqual(
+      hints('PreferClose', () => undefined),
+      [undefined, undefined],
+    );
+    assert.deepEqual(
+      hints('PreferSameNode', () => undefined),
+      [{ forNodes }, undefined],
+    );
+  });
+
   it('changes nothing when nothing changed', () => {
     const existing = stored(desiredSlices(service(), pods(150), [], zone).create);
     assert.deepEqual(desiredSlices(service(), pods(150), existing, zone), {

@@ -1,7 +1,12 @@
 // The endpoint slices of a service with a selector, from its pods.
 import { services } from '../../api/generated/resources.ts';
 import type { Pod, Service } from '../../api/generated/types/core-v1.ts';
-import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
+import type {
+  Endpoint,
+  EndpointHints,
+  EndpointPort,
+  EndpointSlice,
+} from '../../api/generated/types/discovery-v1.ts';
 import { isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
 import { endpointHostname, isHeadless, podIPs, podPort, shouldBeInEndpoints } from './service-pods.ts';
@@ -21,6 +26,20 @@ export const managedBy = 'endpointslice-controller.k8s.io';
 const headlessLabel = 'service.kubernetes.io/headless';
 export type ZoneOf = (nodeName: string) => string | undefined;
 
+/** For which zones and nodes an endpoint is meant, where the Service asks for traffic to stay near. */
+function hintsOf(service: Service, endpoint: Endpoint): EndpointHints | undefined {
+  const { trafficDistribution } = service.spec ?? {};
+  const { nodeName, zone } = endpoint;
+  const isNear = ['PreferClose', 'PreferSameZone', 'PreferSameNode'].includes(trafficDistribution ?? '');
+  if (!isNear || endpoint.conditions?.ready !== true) return undefined;
+  const forNodes = trafficDistribution === 'PreferSameNode' && nodeName !== undefined;
+  if (zone === undefined && !forNodes) return undefined;
+  return {
+    ...(zone === undefined ? {} : { forZones: [{ name: zone }] }),
+    ...(forNodes ? { forNodes: [{ name: nodeName }] } : {}),
+  };
+}
+
 function endpointOf(pod: Pod, service: Service, family: Family, zoneOf: ZoneOf): Endpoint | undefined {
   const address = podIPs(pod).find((ip) => familyOf(ip) === family);
   if (address === undefined) return undefined;
@@ -30,7 +49,7 @@ function endpointOf(pod: Pod, service: Service, family: Family, zoneOf: ZoneOf):
   const { nodeName } = pod.spec;
   const zone = nodeName === undefined ? undefined : zoneOf(nodeName);
   const hostname = endpointHostname(pod, service);
-  return {
+  const endpoint: Endpoint = {
     addresses: [address],
     conditions: {
       ready: service.spec?.publishNotReadyAddresses === true || (serving && !terminating),
@@ -42,6 +61,8 @@ function endpointOf(pod: Pod, service: Service, family: Family, zoneOf: ZoneOf):
     ...(zone === undefined ? {} : { zone }),
     ...(hostname === undefined ? {} : { hostname }),
   };
+  const hints = hintsOf(service, endpoint);
+  return hints === undefined ? endpoint : { ...endpoint, hints };
 }
 
 function portsOf(service: Service, pod: Pod): EndpointPort[] {

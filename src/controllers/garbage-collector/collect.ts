@@ -2,6 +2,7 @@
 import type { ObjectMeta, OwnerReference } from '../../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import { Slice, type Turns } from '../../base/turns.ts';
 import type { Client } from '../../client/client.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
 import {
@@ -15,6 +16,9 @@ import {
 export interface Collector {
   readonly client: Client;
   readonly resourceOf: ResourceOf;
+  /** An object may have tens of thousands of owners: they are asked for in turns. */
+  readonly turns: Turns;
+  now(): number;
   enqueue(node: GraphNode): void;
   /** The object is found to be gone before its watch says so. */
   forget(node: GraphNode): void;
@@ -49,6 +53,21 @@ async function judge(collector: Collector, item: GraphNode, reference: OwnerRefe
   return deletionTimestamp !== undefined && finalizers?.includes(foregroundFinalizer) === true
     ? 'waiting'
     : 'solid';
+}
+
+/** One after the other, as upstream: thousands of questions at once would be a crowd in front of the server. */
+async function judgeAll(
+  collector: Collector,
+  item: GraphNode,
+  references: readonly OwnerReference[],
+): Promise<Verdict[]> {
+  const slice = new Slice(collector.turns, collector.now);
+  const verdicts: Verdict[] = [];
+  for (const reference of references) {
+    if (slice.over) await slice.next();
+    verdicts.push(await judge(collector, item, reference));
+  }
+  return verdicts;
 }
 
 async function removeFinalizer(collector: Collector, item: GraphNode, finalizer: string): Promise<void> {
@@ -143,7 +162,7 @@ export async function collect(collector: Collector, item: GraphNode): Promise<vo
   }
   const references = object.metadata.ownerReferences ?? [];
   if (references.length === 0 || object.metadata.deletionTimestamp !== undefined) return;
-  const verdicts = await Promise.all(references.map((reference) => judge(collector, item, reference)));
+  const verdicts = await judgeAll(collector, item, references);
   const of = (verdict: Verdict): Set<string> =>
     new Set(references.filter((_, i) => verdicts[i] === verdict).map((reference) => reference.uid));
   const [solid, dangling, waiting] = [of('solid'), of('dangling'), of('waiting')];
@@ -171,8 +190,10 @@ export async function collect(collector: Collector, item: GraphNode): Promise<vo
 /** Frees the dependents of an object that was deleted with propagationPolicy Orphan, then lets it go. */
 export async function orphan(collector: Collector, item: GraphNode): Promise<void> {
   const owner = new Set([item.uid]);
-  await Promise.all(
-    [...item.dependents].map((dependent) => removeOwners(collector.client, dependent, owner)),
-  );
+  const slice = new Slice(collector.turns, collector.now);
+  for (const dependent of [...item.dependents]) {
+    if (slice.over) await slice.next();
+    await removeOwners(collector.client, dependent, owner);
+  }
   await removeFinalizer(collector, item, orphanFinalizer);
 }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, ResourceQuota, Service } from '../../api/generated/types/core-v1.ts';
-import { countedResource, type NamespaceContent, quotaStatus, sameAmounts } from './quota-counts.ts';
+import { countedResource } from '../../component-helpers/quota-usage.ts';
+import { type NamespaceContent, quotaStatus, sameAmounts } from './quota-counts.ts';
 
 const quota = (hard: Record<string, string>, scopes?: string[]): ResourceQuota =>
   ({ metadata: { name: 'q' }, spec: { hard, scopes } }) as ResourceQuota;

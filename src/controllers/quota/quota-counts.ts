@@ -1,5 +1,4 @@
 // What a namespace uses of a quota: sums over what it holds.
-import { persistentvolumeclaims, pods, services } from '../../api/generated/resources.ts';
 import type {
   PersistentVolumeClaim,
   Pod,
@@ -17,39 +16,14 @@ import {
 } from '../../apimachinery/quantity.ts';
 import {
   claimUsage,
+  countedResource,
+  countedResources,
+  type GroupResource,
   isUnderQuota,
   podUsage,
   serviceUsage,
   type Usage,
 } from '../../component-helpers/quota-usage.ts';
-
-export interface GroupResource {
-  readonly group: string;
-  readonly resource: string;
-}
-
-const plainCounts = ['configmaps', 'secrets', 'replicationcontrollers', 'resourcequotas'];
-const detailed = [pods, services, persistentvolumeclaims].map(({ resource }) => resource);
-
-/** The resource whose number a name like `count/jobs.batch` or `secrets` is; undefined for sums of amounts. */
-export function countedResource(name: string): GroupResource | undefined {
-  if (plainCounts.includes(name)) return { group: '', resource: name };
-  if (!name.startsWith('count/')) return undefined;
-  const counted = name.slice('count/'.length);
-  const dot = counted.indexOf('.');
-  return dot < 0
-    ? { group: '', resource: counted }
-    : { group: counted.slice(dot + 1), resource: counted.slice(0, dot) };
-}
-
-/** Those that the quota counts by their number alone. */
-export const countedResources = (quota: ResourceQuota): GroupResource[] =>
-  Object.keys(quota.spec?.hard ?? {}).flatMap((name) => {
-    const counted = countedResource(name);
-    return counted === undefined || (counted.group === '' && detailed.includes(counted.resource))
-      ? []
-      : [counted];
-  });
 
 export interface NamespaceContent {
   readonly pods: readonly Pod[];

@@ -25,6 +25,9 @@ export interface StatefulPlan {
   readonly remove: readonly Pod[];
 }
 
+/** Of one step: `replicas` may be any number, and what a step makes brings the next one. */
+const maxPerSync = 500;
+
 const hashOf = (pod: Pod): string | undefined => pod.metadata.labels?.[revisionHashLabel];
 const replicasOf = (set: StatefulSet): number => set.spec?.replicas ?? 1;
 const partitionOf = (set: StatefulSet): number => set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0;
@@ -53,7 +56,7 @@ export function statefulPlan(view: StatefulView): StatefulPlan {
     else if (isPodTerminal(pod) && !isPodTerminating(pod)) remove.push(pod);
     else if (isParallel(set) || available(view, pod)) continue;
     // In order: what comes after waits for this one.
-    if (!isParallel(set)) return { create, remove };
+    if (!isParallel(set) || create.length >= maxPerSync) return { create, remove };
   }
   const surplus = view.pods
     .filter((pod) => ordinalOf(set, pod) >= end || ordinalOf(set, pod) < first)

@@ -1,7 +1,8 @@
 // A whole control plane over memory storage, without sockets: what integration tests talk to.
 import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
-import { type ApiRequest, isPullBody } from '../../apiserver/http.ts';
+import type { ApiRequest } from '../../apiserver/http.ts';
+import { wholeBody } from '../../apiserver/testing/whole-body.ts';
 import { silentLogger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
@@ -68,7 +69,7 @@ export async function startTestControlPlane(
     log: silentLogger,
     metrics: createMetrics(),
     serviceAccountKey: pki.serviceAccountKey,
-    clientCaPem: pki.caCertificatePem,
+    authorities: pki.authorities,
     serviceCidr: '10.96.0.0/16',
     clusterDomain: 'cluster.local',
     advertiseAddress: '192.0.2.1',
@@ -97,11 +98,7 @@ export async function startTestControlPlane(
           : {}),
       };
       const response = await controlPlane.handle(request);
-      if (response.body !== undefined && isPullBody(response.body)) throw new Error('the answer is a stream');
-      const text =
-        response.body === undefined
-          ? ''
-          : (Buffer.isBuffer(response.body) ? response.body : Buffer.concat([...response.body])).toString();
+      const text = (await wholeBody(response.body)).toString();
       const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
       const parsed = json as Record<string, unknown>;
       return { status: response.status, text, body: parsed, message: String(parsed.message ?? '') };

@@ -1,10 +1,16 @@
 // The one-shot behind the runc front: rewrites a bundle before `runc create` and a process before `runc exec`, then ends.
 // Bundled to one small file; it imports nothing that takes time to load.
 import {
+  closeSync,
+  constants,
+  fstatSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -14,6 +20,8 @@ import { dirname } from 'node:path';
 import { parseWindowsPath } from '../../component-helpers/windows-path.ts';
 import { type FolderReader, findSnapshot } from './image-layers.ts';
 import type { OciProcess, OciSpec } from './oci-spec.ts';
+import { sandboxIdAnnotation } from './oci-spec.ts';
+import { firstIdOfPod } from './pod-users.ts';
 import { type ContainerState, type HandlerConfig, planBundle } from './wine-bundle.ts';
 import { driveC, wineProcess } from './wine-process.ts';
 
@@ -30,6 +38,28 @@ function replaceFile(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
+/** A hosts file is this long at most. */
+const maxTextBytes = 1 << 20;
+
+/** It may be a file of the pod's own volume: a link, a pipe or a file without end in its place is no text. */
+function readText(path: string): string | undefined {
+  let file: number;
+  try {
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch {
+    return undefined;
+  }
+  try {
+    const info = fstatSync(file);
+    const { size } = info;
+    if (!info.isFile() || size > maxTextBytes) return undefined;
+    const buffer = Buffer.alloc(size);
+    return buffer.toString('utf8', 0, readSync(file, buffer, 0, size, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
 function create(config: HandlerConfig, bundleArgument: string, id: string): void {
   const bundle = realpathSync(bundleArgument);
   const specFile = `${bundle}/config.json`;
@@ -37,7 +67,10 @@ function create(config: HandlerConfig, bundleArgument: string, id: string): void
   const rootfs = realpathSync(
     spec.root?.path.startsWith('/') ? spec.root.path : `${bundle}/${spec.root?.path ?? 'rootfs'}`,
   );
+  const sandbox = spec.annotations?.[sandboxIdAnnotation] ?? '';
+  if (!validId.test(sandbox)) throw new Error(`invalid sandbox id ${JSON.stringify(sandbox)}`);
   const plan = planBundle({
+    firstId: firstIdOfPod(config.stateDir, config.users, sandbox, dirname(bundle)),
     spec,
     config,
     bundle,
@@ -45,16 +78,11 @@ function create(config: HandlerConfig, bundleArgument: string, id: string): void
     rootfs,
     snapshot: findSnapshot(readFileSync('/proc/self/mountinfo', 'utf8'), rootfs),
     reader,
-    readText: (path) => {
-      try {
-        return readFileSync(path, 'utf8');
-      } catch {
-        return undefined;
-      }
-    },
+    readText,
   });
   for (const directory of plan.directories) mkdirSync(directory, { recursive: true });
   for (const [path, text] of plan.files) writeFileSync(path, text);
+  for (const path of plan.owned) lchownSync(path, plan.owner.id, plan.owner.id);
   replaceFile(specFile, JSON.stringify(plan.spec));
 }
 
@@ -64,7 +92,14 @@ function exec(config: HandlerConfig, processFile: string, id: string): void {
   const written = process.cwd ?? '/';
   replaceFile(
     processFile,
-    JSON.stringify(wineProcess(process, { user: state.user, cwd: cwdOf(state, written), first: false })),
+    JSON.stringify(
+      wineProcess(process, {
+        user: state.user,
+        owner: state.owner,
+        cwd: cwdOf(state, written),
+        first: false,
+      }),
+    ),
   );
 }
 
@@ -102,7 +137,7 @@ function main(args: readonly string[]): number {
 function forget(configFile: string, id: string): void {
   try {
     const { stateDir } = JSON.parse(readFileSync(configFile, 'utf8')) as HandlerConfig;
-    rmSync(`${stateDir}/containers/${id}`, { force: true });
+    for (const kind of ['containers', 'entries']) rmSync(`${stateDir}/${kind}/${id}`, { force: true });
   } catch {
     // What could not be read holds nothing to forget.
   }

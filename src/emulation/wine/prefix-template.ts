@@ -1,5 +1,6 @@
 // The prefix template of a Windows version: a 3 MB folder of links and registry that all containers share as a lower layer.
 import {
+  chmod,
   copyFile,
   cp,
   lstat,
@@ -26,7 +27,7 @@ import type { WindowsPrograms } from './windows-programs.ts';
 import { bootPrefix, checkRunc } from './wine-boot.ts';
 
 /** Counts up when the way a template is made changes. */
-const recipe = '3';
+const recipe = '4';
 const wineFiles = 'usr/lib/x86_64-linux-gnu/wine';
 const windowsUsers: readonly string[] = ['ContainerAdministrator', 'ContainerUser'];
 
@@ -132,6 +133,8 @@ async function makeBase(options: TemplateOptions, home: string): Promise<string>
   }
   await useWindowsLetterCase(join(partial, 'drive_c'));
   await makeEtcFiles(partial);
+  // It names the server's folder, and each pod's own user must read it.
+  await chmod(join(partial, 'wineserver'), 0o444);
   // Else each start of a container would bring the prefix up to date again.
   await writeFile(join(partial, '.update-timestamp'), 'disable\n');
   await rename(partial, base);

@@ -16,7 +16,7 @@ after(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
 
 const noting = (name: string): string =>
   `#!/bin/sh\n{ printf '%s' ${name}; for a do printf '|%s' "$a"; done; echo; } >> "$NOTES"\n[ ! -e "$FAIL_${name}" ]\n`;
-for (const name of ['runc', 'node']) {
+for (const name of ['runc', 'node', 'mounts']) {
   writeFileSync(path(name), noting(name));
   chmodSync(path(name), 0o755);
 }
@@ -29,6 +29,7 @@ writeFileSync(
     handlerMain: path('main.cjs'),
     configFile: path('handler.json'),
     stateDir: path('state'),
+    mountsProgram: path('mounts'),
   }),
 );
 chmodSync(front, 0o755);
@@ -43,7 +44,7 @@ async function call(
   env: Record<string, string> = {},
 ): Promise<{ code: number; notes: string[] }> {
   const { code } = await linuxProcesses.run(front, args, {
-    env: { NOTES: path('notes'), FAIL_runc: '', FAIL_node: '', ...env },
+    env: { NOTES: path('notes'), FAIL_runc: '', FAIL_node: '', FAIL_mounts: '', ...env },
     cwd: folder,
   });
   const notes = existsSync(path('notes')) ? readFileSync(path('notes'), 'utf8').trimEnd().split('\n') : [];
@@ -77,7 +78,7 @@ test('a Windows container is rewritten, then created', async () => {
   assert.equal(code, 0);
   assert.deepEqual(notes, [
     'node|main.cjs|handler.json|create|bundle|c1|/l.json',
-    'runc|--root|/run/x|--log|/l.json|--log-format|json|create|--bundle|bundle|--pid-file|/p|c1',
+    'mounts|bundle/porthole-mounts|runc|--root|/run/x|--log|/l.json|--log-format|json|create|--bundle|bundle|--pid-file|/p|c1',
   ]);
 });
 
@@ -101,7 +102,7 @@ test('exec rewrites the process of a Windows container only', async () => {
   rmSync(path('notes'));
   const { notes } = await call(args);
   assert.deepEqual(notes[0], 'node|main.cjs|handler.json|exec|/tmp/p.json|c1|');
-  assert.deepEqual(notes[1], `runc|${args.join('|')}`);
+  assert.deepEqual(notes[1], `mounts|state/entries/c1|runc|${args.join('|')}`);
 });
 
 test('TERM becomes a control event; when that cannot be given it stays TERM', async () => {
@@ -110,10 +111,10 @@ test('TERM becomes a control event; when that cannot be given it stays TERM', as
   assert.equal(notes.length, 1);
   assert.match(
     notes[0]!,
-    /^runc\|--root\|\/run\/x\|exec\|.*\|c1\|\/usr\/lib\/wine\/wine64\|\\\\\?\\unix\\\.porthole\\ctrl\.exe\|6$/,
+    /^mounts\|state\/entries\/c1\|runc\|--root\|\/run\/x\|exec\|--cwd\|\/\|c1\|\/\.porthole\/confine\|.*\\ctrl\.exe\|6$/,
   );
   rmSync(path('notes'));
-  const failing = await call(['--root', '/run/x', 'kill', 'c1', '15'], { FAIL_runc: '/' });
+  const failing = await call(['--root', '/run/x', 'kill', 'c1', '15'], { FAIL_mounts: '/' });
   assert.equal(failing.notes.at(-1), 'runc|--root|/run/x|kill|c1|15');
 });
 
@@ -122,6 +123,17 @@ test('other signals and other containers get what was asked', async () => {
   assert.deepEqual((await call(['kill', '--all', 'c1', '9'])).notes, ['runc|kill|--all|c1|9']);
   rmSync(path('notes'));
   assert.deepEqual((await call(['kill', 'c2', '15'])).notes, ['runc|kill|c2|15']);
+});
+
+test('S2: the user of a pod is free again when its sandbox is deleted', async () => {
+  for (const folder of ['pods', 'users', 'entries']) mkdirSync(path(`state/${folder}`), { recursive: true });
+  writeFileSync(path('state/pods/c1'), '7\n');
+  for (const slot of [7, 8]) writeFileSync(path(`state/users/${slot}`), 'c1');
+  await call(['delete', 'c1']);
+  assert.deepEqual(
+    ['pods/c1', 'users/7', 'users/8'].filter((name) => existsSync(path(`state/${name}`))),
+    ['users/8'],
+  );
 });
 
 test('delete forgets the container; ids with slashes are never paths', async () => {

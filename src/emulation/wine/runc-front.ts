@@ -1,5 +1,7 @@
 // The program that containerd's shim calls instead of runc: a small POSIX script that hands most calls on at once. Pure text.
 
+import { mountPlanFile } from './wine-bundle.ts';
+
 export interface FrontOptions {
   readonly runc: string;
   readonly node: string;
@@ -7,6 +9,8 @@ export interface FrontOptions {
   readonly handlerMain: string;
   readonly configFile: string;
   readonly stateDir: string;
+  /** The compiled windows-mounts. */
+  readonly mountsProgram: string;
 }
 
 /** One word for the shell, whatever is in it. */
@@ -24,6 +28,7 @@ node=${quoted(options.node)}
 main=${quoted(options.handlerMain)}
 config=${quoted(options.configFile)}
 state=${quoted(options.stateDir)}
+mounts=${quoted(options.mountsProgram)}
 
 command= log= root= subject= last= before= want=
 for argument do
@@ -54,23 +59,33 @@ case $command in
   create)
     grep -qF '"io.kubernetes.cri.container-type":"container"' "$subject/config.json" || exec "$runc" "$@"
     "$node" "$main" "$config" create "$subject" "$last" "$log" || exit 1
+    exec "$mounts" "$subject/${mountPlanFile}" "$runc" "$@"
     ;;
   exec)
     case $last in */*) exec "$runc" "$@" ;; esac
     [ -e "$state/containers/$last" ] && [ -n "$subject" ] || exec "$runc" "$@"
     "$node" "$main" "$config" exec "$subject" "$last" "$log" || exit 1
+    exec "$mounts" "$state/entries/$last" "$runc" "$@"
     ;;
   kill)
     case $last in 15|TERM|SIGTERM) ;; *) exec "$runc" "$@" ;; esac
     case $before in */*) exec "$runc" "$@" ;; esac
     [ -e "$state/containers/$before" ] || exec "$runc" "$@"
-    "$runc" \${root:+--root "$root"} exec --cwd / --user 0:0 \\
-      --env PATH=/usr/bin --env HOME=/root --env WINEPREFIX=/wp --env WINEDEBUG=-all \\
-      --env WINESERVER=/usr/lib/wine/wineserver64 --env WINELOADER=/usr/lib/wine/wine64 \\
-      "$before" /usr/lib/wine/wine64 '\\\\?\\unix\\.porthole\\ctrl.exe' 6 </dev/null >/dev/null 2>&1 && exit 0
+    # User, rights and environment are those of the container's own process.
+    "$mounts" "$state/entries/$before" "$runc" \${root:+--root "$root"} exec --cwd / "$before" \\
+      /.porthole/confine /usr/lib/wine/wine64 '\\\\?\\unix\\.porthole\\ctrl.exe' 6 </dev/null >/dev/null 2>&1 && exit 0
     ;;
   delete)
-    case $last in */*) ;; *) rm -f "$state/containers/$last" ;; esac
+    case $last in
+      */*) ;;
+      *)
+        rm -f "$state/containers/$last" "$state/entries/$last"
+        if [ -e "$state/pods/$last" ]; then
+          # The sandbox goes: its user is free.
+          read -r user <"$state/pods/$last" && rm -f "$state/users/$user" "$state/pods/$last"
+        fi
+        ;;
+    esac
     ;;
 esac
 exec "$runc" "$@"

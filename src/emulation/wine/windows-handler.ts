@@ -1,11 +1,17 @@
 // Sets up a node's runtime handler for Windows containers: everything it needs is installed, its front is a file.
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Processes, runOrThrow } from '../../os/processes.ts';
+import type { PodUser } from './confinement.ts';
 import { installPrefixTemplate } from './prefix-template.ts';
 import { runcFront } from './runc-front.ts';
 import { type InstallOptions, installWineRuntime } from './runtime-tree.ts';
+import { claimUserRange } from './user-ranges.ts';
 import { buildWindowsPrograms } from './windows-programs.ts';
 import type { HandlerConfig } from './wine-bundle.ts';
+
+/** How the pods of a node can be kept apart. */
+export type KernelAnswers = Pick<PodUser, 'ownsFiles' | 'namespace'>;
 
 export interface WindowsHandlerOptions extends InstallOptions {
   /** The Windows build that the node is: 17763, 20348, 25398 or 26100. */
@@ -19,6 +25,8 @@ export interface WindowsHandlerOptions extends InstallOptions {
   readonly handlerMain: string;
   /** Default `runc`; an absolute path saves a search for each call. */
   readonly runc?: string;
+  /** Default: what the kernel answers. */
+  readonly kernel?: KernelAnswers;
 }
 
 export interface WindowsHandler {
@@ -28,12 +36,19 @@ export interface WindowsHandler {
   readonly stateDir: string;
   readonly wineVersion: string;
   readonly build: number;
+  /** How its pods are kept apart from the machine and each other, in words. */
+  readonly isolation: string;
 }
+
+type Prepared = Omit<HandlerConfig, 'stateDir' | 'runc' | 'users'> & {
+  readonly wineVersion: string;
+  readonly mountsProgram: string;
+};
 
 /** What takes long and is shared by all nodes and clusters of the machine: call it early, show its progress. */
 export async function prepareWindowsEmulation(
   options: InstallOptions & Pick<WindowsHandlerOptions, 'build' | 'nativeDir' | 'runc'>,
-): Promise<Omit<HandlerConfig, 'stateDir' | 'runc'> & { readonly wineVersion: string }> {
+): Promise<Prepared> {
   const { processes, cacheDir, nativeDir, build, onProgress } = options;
   const runtime = await installWineRuntime(options);
   const programs = await buildWindowsPrograms(processes, cacheDir, nativeDir, runtime);
@@ -50,6 +65,7 @@ export async function prepareWindowsEmulation(
   return {
     runtimeRoot: runtime.root,
     programsDir: programs.runtimeDir,
+    mountsProgram: programs.mountsProgram,
     prefix: template.prefix,
     hideWindows: template.hideWindows,
     hideSystem: template.hideSystem,
@@ -57,13 +73,31 @@ export async function prepareWindowsEmulation(
   };
 }
 
+/** What the kernel can do is asked once: pods of one node are all kept the same way. */
+async function askKernel(
+  processes: Processes,
+  mountsProgram: string,
+  runtimeRoot: string,
+): Promise<KernelAnswers> {
+  const words = (await runOrThrow(processes, mountsProgram, ['probe', runtimeRoot])).split('\n');
+  const ownsFiles = words.includes('owners');
+  return { ownsFiles, namespace: ownsFiles && words.includes('namespaces') };
+}
+
+function isolationOf({ ownsFiles, namespace }: KernelAnswers): string {
+  if (namespace) return 'user namespaces';
+  return ownsFiles ? 'unprivileged users' : "unprivileged users, files of images can't be changed";
+}
+
 export async function installWindowsHandler(options: WindowsHandlerOptions): Promise<WindowsHandler> {
-  const { wineVersion, ...prepared } = await prepareWindowsEmulation(options);
-  const { stateDir, build } = options;
+  const { wineVersion, mountsProgram, ...prepared } = await prepareWindowsEmulation(options);
+  const { stateDir, build, processes } = options;
   const runc = options.runc ?? 'runc';
   await mkdir(join(stateDir, 'containers'), { recursive: true });
   await mkdir(join(stateDir, 'exit-codes'), { recursive: true });
-  const config: HandlerConfig = { ...prepared, stateDir, runc };
+  const kernel = options.kernel ?? (await askKernel(processes, mountsProgram, prepared.runtimeRoot));
+  const users = { ...(await claimUserRange(processes, stateDir)), ...kernel };
+  const config: HandlerConfig = { ...prepared, stateDir, runc, users };
   const configFile = join(stateDir, 'handler.json');
   await writeFile(configFile, JSON.stringify(config));
   const binary = join(stateDir, 'runc-windows');
@@ -73,10 +107,11 @@ export async function installWindowsHandler(options: WindowsHandlerOptions): Pro
     handlerMain: options.handlerMain,
     configFile,
     stateDir,
+    mountsProgram,
   });
   // Written beside and renamed: a shim may be starting it at this moment.
   await writeFile(`${binary}.new`, front);
   await chmod(`${binary}.new`, 0o755);
   await rename(`${binary}.new`, binary);
-  return { binary, stateDir, wineVersion, build };
+  return { binary, stateDir, wineVersion, build, isolation: isolationOf(users) };
 }

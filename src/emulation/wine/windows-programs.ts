@@ -40,8 +40,10 @@ const systemPrograms: readonly SystemProgram[] = [
 ];
 
 export interface WindowsPrograms {
-  /** Holds pinit.exe, ctrl.exe and rawtty. */
+  /** Holds pinit.exe, ctrl.exe, rawtty and confine. */
   readonly runtimeDir: string;
+  /** Of the machine: makes the mounts of a container and starts runc. */
+  readonly mountsProgram: string;
   /** File name in System32 to the compiled program. */
   readonly system: ReadonlyMap<string, string>;
   readonly key: string;
@@ -60,13 +62,16 @@ export async function buildWindowsPrograms(
       source: join(nativeDir, 'windows', `${name}.c`),
       libraries,
     });
+  const linux = (name: string): Promise<string> =>
+    buildNative(processes, cacheDir, {
+      name,
+      target: 'linux',
+      source: join(nativeDir, 'linux', `${name}.c`),
+    });
   const forRuntime = await Promise.all([
     ...runtimePrograms.map((name) => build(name)),
-    buildNative(processes, cacheDir, {
-      name: 'rawtty',
-      target: 'linux',
-      source: join(nativeDir, 'linux/rawtty.c'),
-    }),
+    linux('rawtty'),
+    linux('confine'),
   ]);
   const system = new Map<string, string>();
   for (const { source, names, libraries } of systemPrograms) {
@@ -77,7 +82,7 @@ export async function buildWindowsPrograms(
   const key = contentKey([...system].flat());
   const runtimeDir = join(cacheDir, 'wine', `programs-${contentKey(forRuntime)}`);
   await collect(forRuntime, runtimeDir);
-  return { runtimeDir, system, key };
+  return { runtimeDir, mountsProgram: await linux('windows-mounts'), system, key };
 }
 
 /** Our socket library has the functions and ordinals of Wine's, whatever its version. */

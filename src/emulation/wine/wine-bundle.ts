@@ -1,6 +1,7 @@
 // Turns the OCI bundle of a Windows container into one that runs it under Wine: specification in, specification out. Pure.
 import { hostProcessAnnotation, runAsUserNameAnnotation } from '../../component-helpers/emulated-windows.ts';
 import { parseWindowsPath } from '../../component-helpers/windows-path.ts';
+import { confinedLinux, type PodUser, podNamespaces, withoutRights } from './confinement.ts';
 import {
   type FolderReader,
   findFolder,
@@ -8,7 +9,9 @@ import {
   type SnapshotMount,
   spellAsOnDisk,
 } from './image-layers.ts';
-import type { OciMount, OciNamespace, OciSpec } from './oci-spec.ts';
+import type { OciMount, OciSpec } from './oci-spec.ts';
+import type { UserRange } from './pod-users.ts';
+import { type PlannedMount, stageMounts } from './staged-mounts.ts';
 import { accountOf, driveC, wineProcess } from './wine-process.ts';
 
 /** What the handler is told once, when the node is set up. */
@@ -21,6 +24,8 @@ export interface HandlerConfig {
   readonly programsDir: string;
   /** Own files of this node's handler: `containers/<id>` while one exists, `exit-codes/<id>` after it. */
   readonly stateDir: string;
+  /** The ids of this node's pods, and what the kernel can do with them. */
+  readonly users: UserRange & Pick<PodUser, 'ownsFiles' | 'namespace'>;
 }
 
 export interface BundleInput {
@@ -28,6 +33,8 @@ export interface BundleInput {
   readonly config: HandlerConfig;
   readonly bundle: string;
   readonly id: string;
+  /** The first of the pod's ids. */
+  readonly firstId: number;
   /** The mounted root file system of the bundle, absolute. */
   readonly rootfs: string;
   /** The overlay that it is, when it is one. */
@@ -40,6 +47,10 @@ export interface BundlePlan {
   readonly spec: OciSpec;
   /** To be made, with their parents. */
   readonly directories: readonly string[];
+  /** Those of them, and files, that the pod's user writes. */
+  readonly owned: readonly string[];
+  /** Who that is. */
+  readonly owner: PodUser;
   /** To be written, path to text. */
   readonly files: ReadonlyMap<string, string>;
   /** What `exec` needs to know later. */
@@ -48,14 +59,15 @@ export interface BundlePlan {
 
 export interface ContainerState {
   readonly user: string;
+  readonly owner: PodUser;
   /** The working directory as the image or pod wrote it, and where it is. */
   readonly cwd: { readonly written: string; readonly path: string };
 }
 
-/** The kernel takes one page of mount options. */
-const longestOptions = 4000;
+/** What windows-mounts is told, in the bundle. */
+export const mountPlanFile = 'porthole-mounts';
 
-const systemMounts = new Set(['/proc', '/dev', '/dev/pts', '/dev/shm', '/sys']);
+const systemMounts = new Set(['/proc', '/dev', '/dev/pts']);
 const networkFiles = new Set(['/etc/hosts', '/etc/resolv.conf', '/etc/hostname']);
 const hostsInWindows = ['windows', 'system32', 'drivers', 'etc', 'hosts'];
 
@@ -76,31 +88,71 @@ export function planBundle(input: BundleInput): BundlePlan {
   const volumes = planVolumes(spec.mounts ?? [], spell);
   const hosts = planHosts(input, volumes.hosts);
   const exitCode = `${config.stateDir}/exit-codes/${id}`;
-  const container: ContainerState = { user, cwd: { written: process.cwd ?? '/', path: cwd } };
+  const owner = ownerOf(input);
+  const container: ContainerState = { user, owner, cwd: { written: process.cwd ?? '/', path: cwd } };
+  const stage = `${input.bundle}/windows/mounts`;
+  const owners = owner.ownsFiles ? { first: owner.id, count: owner.ids } : undefined;
+  const staged = stageMounts(stage, owners, podNamespaces(spec.linux?.namespaces), [
+    ...(spec.mounts ?? []).filter(isSystemMount).map(given),
+    ...machineFacts,
+    ...(spec.mounts ?? []).filter(isSharedMount).map(shared),
+    { kind: 'made', mount: tmpfs('/tmp') },
+    bind(config.programsDir, '/.porthole', true),
+    bind(exitCode, '/run/porthole/exit-code', false),
+    ...storage.mounts,
+    ...hosts.mounts,
+    ...volumes.mounts,
+  ]);
+  const folders = owner.ownsFiles ? [] : ownFolders(storage.upper, cwd);
   return {
     container,
-    directories: [...storage.directories, `${config.stateDir}/containers`, `${config.stateDir}/exit-codes`],
+    owner,
+    owned: [...storage.owned, ...(owner.ownsFiles ? [] : [...folders, exitCode])],
+    directories: [
+      ...storage.directories,
+      ...folders,
+      stage,
+      `${config.stateDir}/containers`,
+      `${config.stateDir}/entries`,
+      `${config.stateDir}/exit-codes`,
+    ],
     files: new Map([
       ...hosts.files,
       [exitCode, ''],
       [`${config.stateDir}/containers/${id}`, JSON.stringify(container)],
+      [`${input.bundle}/${mountPlanFile}`, staged.plan],
+      [`${config.stateDir}/entries/${id}`, `enter-pod\t${input.bundle}/init.pid\n`],
     ]),
     spec: {
-      ...spec,
-      process: wineProcess(process, { user, cwd, first: true }),
+      ...withoutHostname(spec),
+      process: wineProcess(process, { user, owner, cwd, first: true }),
       root: { path: config.runtimeRoot, readonly: true },
-      mounts: [
-        ...(spec.mounts ?? []).filter(isSystemMount),
-        tmpfs('/tmp'),
-        bind(config.programsDir, '/.porthole', true),
-        bind(exitCode, '/run/porthole/exit-code', false),
-        ...storage.mounts,
-        ...hosts.mounts,
-        ...volumes.mounts,
-      ],
-      linux: linuxOf(spec),
+      mounts: staged.mounts,
+      linux: confinedLinux(spec.linux, owner),
     },
   };
+}
+
+/** The pod has it already; runc can set none in a namespace that is not the container's own. */
+function withoutHostname({ hostname: _, ...spec }: OciSpec): OciSpec {
+  return spec;
+}
+
+function ownerOf({ config, firstId }: BundleInput): PodUser {
+  const { idsOfPod, ownsFiles, namespace } = config.users;
+  return { id: firstId, ids: idsOfPod, ownsFiles, namespace };
+}
+
+/** Where nobody can be shown as the owner of image files, these folders at least are the pod's: home, data, where it works. */
+function ownFolders(upper: string, cwd: string): readonly string[] {
+  const users = ['ContainerAdministrator', 'ContainerUser'].flatMap((user) =>
+    ['', '/AppData', '/AppData/Local', '/AppData/Local/Temp'].map((path) => `Users/${user}${path}`),
+  );
+  const work = cwd.slice(driveC.length + 1).split('/');
+  const parents = work.map((_, index) => work.slice(0, index + 1).join('/'));
+  return ['Users', ...users, 'ProgramData', ...parents]
+    .filter((path) => path !== '')
+    .map((path) => `${upper}/Files/${path}`);
 }
 
 function partsOf(path: string, what: string): readonly string[] {
@@ -109,57 +161,48 @@ function partsOf(path: string, what: string): readonly string[] {
   return parsed.parts;
 }
 
-const tmpfs = (destination: string): OciMount => ({
+const tmpfs = (destination: string, ...options: string[]): OciMount => ({
   destination,
   type: 'tmpfs',
   source: 'tmpfs',
-  options: ['nosuid', 'nodev', 'mode=1777'],
+  options: ['nosuid', 'nodev', 'mode=1777', ...options],
 });
 
-const bind = (source: string, destination: string, readOnly: boolean): OciMount => ({
+const bind = (source: string, destination: string, readOnly: boolean): PlannedMount => ({
+  kind: 'bind',
   destination,
-  type: 'bind',
   source,
-  options: ['rbind', 'rprivate', readOnly ? 'ro' : 'rw'],
+  readOnly,
 });
 
-function isSystemMount(mount: OciMount): boolean {
-  if (networkFiles.has(mount.destination)) return mount.destination !== '/etc/hosts';
-  if (mount.destination === '/dev/shm') return true;
-  return mount.type !== 'bind' && systemMounts.has(mount.destination);
-}
+/** The number of processors is all that a program needs of /sys. */
+const machineFacts: readonly PlannedMount[] = [
+  { kind: 'made', mount: tmpfs('/sys', 'noexec', 'ro') },
+  bind('/sys/devices/system/cpu', '/sys/devices/system/cpu', true),
+];
 
-/** Each container has its own process tree under its own first process; the network is the pod's: one compartment. */
-function linuxOf(spec: OciSpec): NonNullable<OciSpec['linux']> {
-  const { rootfsPropagation: _, ...linux } = spec.linux ?? {};
-  const own = (namespace: OciNamespace): OciNamespace =>
-    namespace.type === 'pid' ? { type: 'pid' } : namespace;
-  const namespaces = (linux.namespaces ?? []).map(own);
-  return {
-    ...linux,
-    namespaces: namespaces.some(({ type }) => type === 'pid') ? namespaces : [...namespaces, { type: 'pid' }],
-  };
-}
+const isSystemMount = (mount: OciMount): boolean =>
+  mount.type !== 'bind' && systemMounts.has(mount.destination);
+const given = (mount: OciMount): PlannedMount => ({ kind: 'made', mount: withoutRights(mount) });
+
+/** What the containers of a pod share by Linux' names. */
+const isSharedMount = ({ destination }: OciMount): boolean =>
+  destination === '/dev/shm' || (networkFiles.has(destination) && destination !== '/etc/hosts');
+const shared = ({ destination, source = '', options = [] }: OciMount): PlannedMount =>
+  bind(source, destination, options.includes('ro'));
 
 interface StoragePlan {
-  readonly mounts: readonly OciMount[];
+  readonly mounts: readonly PlannedMount[];
   readonly directories: readonly string[];
+  readonly owned: readonly string[];
+  readonly upper: string;
   /** The folders that C: consists of, for finding names. */
   readonly roots: readonly string[];
 }
 
 /** Wine's prefix, and C: as an overlay of the image's layers over the template; C:\Windows is the template's. */
 function planStorage(input: BundleInput): StoragePlan {
-  const first = storageOf(input, input.snapshot);
-  const tooLong = first.mounts.some(({ options = [] }) => options.join(',').length > longestOptions);
-  // Many layers: their merged view is one folder, at the price of an overlay over an overlay.
-  return tooLong && input.snapshot
-    ? storageOf(input, { layers: [input.rootfs], upper: input.snapshot.upper })
-    : first;
-}
-
-function storageOf(input: BundleInput, snapshot: SnapshotMount | undefined): StoragePlan {
-  const { config, reader } = input;
+  const { config, reader, snapshot } = input;
   const layers = snapshot?.layers ?? [input.rootfs];
   const upper = snapshot?.upper ?? `${input.bundle}/windows/changes`;
   const work = snapshot
@@ -170,15 +213,12 @@ function storageOf(input: BundleInput, snapshot: SnapshotMount | undefined): Sto
     from.map((layer) => findFolder(reader, layer, parts)).filter((folder) => folder !== undefined);
 
   const directories: string[] = [];
-  const overlay = (destination: string, name: string, lowers: readonly string[]): OciMount => {
-    const upperDir = `${upper}/${name}`;
-    const workDir = `${work}/${name}`;
+  const owned: string[] = [];
+  const overlay = (destination: string, name: string, lowers: readonly string[]): PlannedMount => {
+    const [upperDir, workDir] = [`${upper}/${name}`, `${work}/${name}`];
     directories.push(upperDir, workDir);
-    const unusable = [...lowers, upperDir, workDir].find((path) => /[,:\\]/.test(path));
-    if (unusable !== undefined)
-      throw new Error(`overlayfs takes no path with a comma, colon or backslash: ${unusable}`);
-    const options = [`lowerdir=${lowers.join(':')}`, `upperdir=${upperDir}`, `workdir=${workDir}`];
-    return { destination, type: 'overlay', source: 'overlay', options };
+    owned.push(upperDir);
+    return { kind: 'overlay', destination, lowers, upper: upperDir, work: workDir };
   };
 
   const files = below(layers, 'Files');
@@ -195,29 +235,35 @@ function storageOf(input: BundleInput, snapshot: SnapshotMount | undefined): Sto
       overlay(`${driveC}/windows/system32`, 'System32', [`${template}/windows/system32`, ...system]),
     );
   }
-  return { mounts, directories, roots: [template, ...files] };
+  return { mounts, directories, owned, upper, roots: [template, ...files] };
+}
+
+/** The hosts file that the node agent brings, or the pod's own volume in its place. */
+interface HostsSource {
+  readonly source: string;
+  readonly readOnly: boolean;
 }
 
 interface VolumePlan {
-  readonly mounts: readonly OciMount[];
-  /** Source of the hosts file that the node agent brings. */
-  readonly hosts: string | undefined;
+  readonly mounts: readonly PlannedMount[];
+  readonly hosts: HostsSource | undefined;
 }
 
 function planVolumes(mounts: readonly OciMount[], spell: (parts: readonly string[]) => string): VolumePlan {
-  const planned: { readonly mount: OciMount; readonly depth: number }[] = [];
-  let hosts: string | undefined;
+  const planned: { readonly mount: PlannedMount; readonly depth: number }[] = [];
+  let hosts: HostsSource | undefined;
   for (const mount of mounts) {
-    if (mount.destination === '/etc/hosts') hosts ??= mount.source;
-    if (mount.type !== 'bind' || isSystemMount(mount) || mount.destination === '/etc/hosts') continue;
+    const readOnly = (mount.options ?? []).includes('ro');
+    const asHosts = mount.source === undefined ? undefined : { source: mount.source, readOnly };
+    if (mount.destination === '/etc/hosts') hosts ??= asHosts;
+    if (mount.type !== 'bind' || isSharedMount(mount) || mount.destination === '/etc/hosts') continue;
     const parts = partsOf(mount.destination, 'mount');
     if (parts.length === 0)
       throw new Error(`mount: ${JSON.stringify(mount.destination)} is the root of drive C:`);
     if (parts.map((part) => part.toLowerCase()).join('/') === hostsInWindows.join('/')) {
-      hosts = mount.source;
+      hosts = asHosts;
       continue;
     }
-    const readOnly = (mount.options ?? []).includes('ro');
     planned.push({ mount: bind(mount.source ?? '', spell(parts), readOnly), depth: parts.length });
   }
   planned.sort((a, b) => a.depth - b.depth);
@@ -230,26 +276,27 @@ function planVolumes(mounts: readonly OciMount[], spell: (parts: readonly string
  */
 function planHosts(
   input: BundleInput,
-  source: string | undefined,
-): { readonly mounts: readonly OciMount[]; readonly files: ReadonlyMap<string, string> } {
+  hosts: HostsSource | undefined,
+): { readonly mounts: readonly PlannedMount[]; readonly files: ReadonlyMap<string, string> } {
   const hostname =
     input.spec.hostname ??
     input.spec.process?.env?.find((entry) => entry.startsWith('HOSTNAME='))?.slice('HOSTNAME='.length) ??
     '';
-  const text = source === undefined ? '' : (input.readText(source) ?? '');
+  const text = hosts === undefined ? '' : (input.readText(hosts.source) ?? '');
   const known = text
     .split('\n')
     .some((line) => line.replace(/#.*/, '').split(/\s+/).slice(1).includes(hostname));
   const files = new Map<string, string>();
-  let used = source;
-  if (source === undefined || (hostname !== '' && !known)) {
+  let used = hosts?.source;
+  if (hosts === undefined || (hostname !== '' && !known)) {
     used = `${input.bundle}/hosts`;
     const start = text === '' ? '127.0.0.1\tlocalhost\n' : `${text.replace(/\n*$/, '')}\n`;
     files.set(used, `${start}${hostname === '' ? '' : `127.0.0.1\t${hostname}\n`}`);
   }
   const path = used ?? '';
+  const readOnly = hosts?.readOnly ?? false;
   return {
     files,
-    mounts: [bind(path, '/etc/hosts', false), bind(path, [driveC, ...hostsInWindows].join('/'), false)],
+    mounts: [bind(path, '/etc/hosts', readOnly), bind(path, [driveC, ...hostsInWindows].join('/'), readOnly)],
   };
 }

@@ -1,9 +1,12 @@
 // How a Windows program's process is started under Wine: arguments, environment, user, working directory. Pure.
-import type { OciCapabilities, OciProcess } from './oci-spec.ts';
+import { noCapabilities, type PodUser, processUser } from './confinement.ts';
+import type { OciProcess } from './oci-spec.ts';
 
 export const driveC = '/wp/drive_c';
 const wine = '/usr/lib/wine/wine64';
 const rawTerminal = '/.porthole/rawtty';
+/** Before everything else: Linux programs are started from Wine's folders only. */
+const confine = '/.porthole/confine';
 const pinit = '\\\\?\\unix\\.porthole\\pinit.exe';
 const exitCodePath = '\\\\?\\unix\\run\\porthole\\exit-code';
 
@@ -34,33 +37,6 @@ function splitOnce(text: string, separator: string): readonly string[] {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
 }
 
-/** What Windows gives a container's users, as far as Linux has a word for it. */
-const allowedCapabilities: Readonly<Record<'administrator' | 'user', readonly string[]>> = {
-  administrator: [
-    'CAP_CHOWN',
-    'CAP_DAC_OVERRIDE',
-    'CAP_FOWNER',
-    'CAP_FSETID',
-    'CAP_KILL',
-    'CAP_NET_BIND_SERVICE',
-    'CAP_NET_RAW',
-  ],
-  user: ['CAP_NET_BIND_SERVICE', 'CAP_NET_RAW'],
-};
-
-function limitCapabilities(given: OciCapabilities | undefined, user: string): OciCapabilities {
-  const allowed = allowedCapabilities[user === 'ContainerUser' ? 'user' : 'administrator'];
-  const keep = (names: readonly string[] | undefined): readonly string[] =>
-    (names ?? []).filter((name) => allowed.includes(name));
-  return {
-    bounding: keep(given?.bounding),
-    effective: keep(given?.effective),
-    permitted: keep(given?.permitted),
-    inheritable: [],
-    ambient: [],
-  };
-}
-
 /** Accounts that exist in a Windows container, by lower-case name. */
 const accounts: Readonly<Record<string, string>> = {
   containeradministrator: 'ContainerAdministrator',
@@ -87,6 +63,7 @@ export function accountOf(userName: string | undefined): string {
 
 export interface WineProcessOptions {
   readonly user: string;
+  readonly owner: PodUser;
   /** The working directory as a path of the Linux container. */
   readonly cwd: string;
   /** The container's own process reaps children and reports its full exit code; one of `exec` does neither. */
@@ -100,16 +77,16 @@ export function wineProcess<Process extends OciProcess>(
   const args = process.args ?? [];
   if (args.length === 0) throw new Error('the container has no command');
   const start = [wine, pinit, ...args];
-  const program = options.first ? ['/usr/bin/catatonit', '--', ...start] : start;
+  const program = [confine, ...(options.first ? ['/usr/bin/catatonit', '--', ...start] : start)];
   const env = [...wineEnv(process.env ?? [], options.user)];
   if (options.first) env.push(`PORTHOLE_EXIT=${exitCodePath}`);
   return {
     ...process,
-    user: { uid: 0, gid: 0 },
+    user: processUser(options.owner),
     args: process.terminal === true ? [rawTerminal, ...program] : program,
     env,
     cwd: options.cwd,
-    capabilities: limitCapabilities(process.capabilities, options.user),
+    capabilities: noCapabilities,
     noNewPrivileges: true,
   };
 }

@@ -13,7 +13,7 @@ export interface ContainerdPaths {
 }
 
 export interface ContainerdDeps {
-  readonly host: Pick<Host, 'files' | 'processes' | 'mounts' | 'cgroups'>;
+  readonly host: Pick<Host, 'files' | 'processes' | 'mounts' | 'cgroups' | 'beneath'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -32,6 +32,7 @@ export interface RunningContainerd {
 }
 
 const pidFile = (paths: ContainerdPaths): string => `${paths.dir}/containerd.pid`;
+const configFileOf = (paths: ContainerdPaths): string => `${paths.dir}/config.toml`;
 
 /** The pid file holds pid and start time, so that a reused pid is never mistaken for containerd. */
 export async function runningPid(deps: ContainerdDeps, paths: ContainerdPaths): Promise<number | undefined> {
@@ -66,7 +67,7 @@ export async function ensureContainerd(
   const timeoutMs = options.startTimeoutMs ?? 30_000;
   await files.makeDirectory(options.dir, 0o700);
   const config = containerdConfig(options, version);
-  const configFile = `${options.dir}/config.toml`;
+  const configFile = configFileOf(options);
   const running = await runningPid(deps, options);
   const unchanged = (await files.readIfThere(configFile))?.toString() === config;
   if (running !== undefined && unchanged) {
@@ -74,7 +75,7 @@ export async function ensureContainerd(
     return { pid: running, adopted: true, version };
   }
   // A changed configuration needs a new process; the containers live on under their shims.
-  if (running !== undefined) await stopContainerd(deps, options);
+  await stopContainerd(deps, options);
   await files.write(configFile, config, { mode: 0o600 });
   await files.makeDirectory(options.cniConfDir, 0o755);
   await files.remove(options.address);
@@ -114,10 +115,13 @@ async function end(deps: ContainerdDeps, pid: number): Promise<void> {
   await waitGone(deps, pid, startTime, 5000);
 }
 
-/** Ends the daemon; containers live on under their shims. */
+/** Ends the daemon, also one whose agent was killed before it wrote the pid down; containers live on under their shims. */
 async function stopContainerd(deps: ContainerdDeps, paths: ContainerdPaths): Promise<void> {
-  const pid = await runningPid(deps, paths);
-  if (pid !== undefined) await end(deps, pid);
+  const recorded = await runningPid(deps, paths);
+  const named = await processesWithArgument(deps.host.files, configFileOf(paths));
+  const daemons = named.filter(({ args }) => args.includes('--config'));
+  const pids = new Set([...daemons.map(({ pid }) => pid), ...(recorded === undefined ? [] : [recorded])]);
+  await Promise.all([...pids].map((pid) => end(deps, pid)));
   await deps.host.files.remove(pidFile(paths));
 }
 
@@ -148,14 +152,19 @@ export async function removeContainerd(
 ): Promise<void> {
   await stopContainerd(deps, options);
   const all = await processesWithArgument(deps.host.files, undefined);
-  const shims = all.filter((p) => p.args[0]?.includes('containerd-shim') && p.args.includes(options.address));
-  for (const shim of shims) await killTree(deps, all, shim.pid);
+  // A client that its killed caller left behind waits for its daemon for ever.
+  const ours = all.filter(
+    ({ args }) => /containerd-shim|(^|\/)ctr$/.test(args[0] ?? '') && args.includes(options.address),
+  );
+  for (const { pid } of ours) await killTree(deps, all, pid);
   await removeShimSockets(deps, options.state);
   await deps.host.mounts.unmountAllBelow(options.state);
   await deps.host.mounts.unmountAllBelow(options.root);
-  await deps.host.files.remove(options.state);
+  // Containers may have left trees that are deeper than a path can say.
+  const removeTree = deps.host.beneath?.remove ?? deps.host.files.remove;
+  await removeTree(options.state);
   await deps.host.files.remove(options.address);
   await deps.host.files.remove(`${options.address}.ttrpc`);
   if (options.cgroupRoot) await deps.host.cgroups?.remove(options.cgroupRoot);
-  if (options.images) await deps.host.files.remove(options.root);
+  if (options.images) await removeTree(options.root);
 }

@@ -3,7 +3,7 @@ import type { Pod, Taint } from '../../api/generated/types/core-v1.ts';
 import type { LinuxContainerResources } from '../../rpc-api/generated/cri-v1.ts';
 import { podText } from '../pod-format.ts';
 import * as qos from '../resources/qos.ts';
-import type { ContainerSettingsInput, NodeInfoStrings, NodeOs } from './node-os.ts';
+import type { ContainerSettingsInput, NodeInfoStrings, NodeOs, Rejection } from './node-os.ts';
 import * as security from './security-context.ts';
 
 export interface LinuxNodeOptions {
@@ -11,6 +11,8 @@ export interface LinuxNodeOptions {
   readonly kernelVersion: string;
   /** Default amd64. */
   readonly architecture?: string;
+  /** Whether the kernel enforces AppArmor profiles. Default false. */
+  readonly appArmor?: boolean;
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly Taint[];
 }
@@ -27,7 +29,7 @@ function linuxResources(input: ContainerSettingsInput): LinuxContainerResources 
   };
 }
 
-function notLinux(pod: Pod): { reason: string; message: string } | undefined {
+function notLinux(pod: Pod): Rejection | undefined {
   if (pod.spec.os !== undefined && pod.spec.os.name !== 'linux') {
     return {
       reason: 'PodOSNotSupported',
@@ -42,6 +44,26 @@ function notLinux(pod: Pod): { reason: string; message: string } | undefined {
     };
   }
   return undefined;
+}
+
+/** The runtime is never asked for a user namespace: such a pod is refused rather than run as the machine's users. */
+const noUserNamespaces = (handler: string): string =>
+  handler === ''
+    ? "can't set `spec.hostUsers: false`, runtime does not support user namespaces"
+    : `can't set \`spec.hostUsers: false\`, RuntimeClass handler ${JSON.stringify(handler)} does not support user namespaces`;
+
+function appArmorRefusal(pod: Pod): Rejection | undefined {
+  const containers = [
+    ...(pod.spec.initContainers ?? []),
+    ...pod.spec.containers,
+    ...(pod.spec.ephemeralContainers ?? []),
+  ];
+  const wanted = containers.some((container) => {
+    const profile = security.appArmorProfile(pod, container);
+    return profile !== undefined && profile.profileType !== 'Unconfined';
+  });
+  if (!wanted) return undefined;
+  return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
 }
 
 export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
@@ -64,8 +86,11 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
     },
     annotations: {},
     taints: options.taints ?? [],
-    admit: notLinux,
-    runtimeHandler: (_pod, classHandler) => classHandler,
+    admit: (pod) => notLinux(pod) ?? (options.appArmor === true ? undefined : appArmorRefusal(pod)),
+    runtimeHandler: (pod, classHandler) => {
+      if (pod.spec.hostUsers === false) throw new Error(noUserNamespaces(classHandler));
+      return classHandler;
+    },
     hostNetwork: (pod) => pod.spec.hostNetwork === true,
     sandboxSettings: (pod, cgroupParent) => ({
       linux: {
@@ -82,12 +107,7 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
     containerSettings: (input) => ({
       linux: {
         resources: linuxResources(input),
-        securityContext: security.containerSecurityContext(
-          input.pod,
-          input.container,
-          input.imageUser,
-          input.targetId,
-        ),
+        securityContext: security.containerSecurityContext(input.pod, input.container, input),
       },
     }),
     breaksNonRoot: (pod, container, user) => {

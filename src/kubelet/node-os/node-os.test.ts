@@ -14,7 +14,7 @@ const windows = createWindowsNodeOs({
   emulated: true,
 });
 const imageUser = { uid: undefined, name: '' };
-const node = { imageUser, nodeMemoryBytes: 8 << 30, nodeCpuCount: 4 };
+const node = { imageUser, seccompRoot: '/node/seccomp', nodeMemoryBytes: 8 << 30, nodeCpuCount: 4 };
 
 test('a Linux container gets shares, quota, limit and score from its resources', () => {
   const container = aContainer('main', {
@@ -90,6 +90,20 @@ test('pods of the other system are refused as upstream does', () => {
   assert.equal(windows.admit(aPod()), undefined);
 });
 
+test('X4: an emulated node refuses a HostProcess pod with the reason', () => {
+  const hostProcess = { windowsOptions: { hostProcess: true } };
+  const whole = aPod({ hostNetwork: true, securityContext: hostProcess });
+  const one = aPod({ containers: [aContainer('main', { securityContext: hostProcess })] });
+  for (const pod of [whole, one]) {
+    assert.equal(windows.admit(pod)?.reason, 'HostProcessNotSupported');
+    assert.match(windows.admit(pod)?.message ?? '', /need a real Windows node/);
+  }
+});
+
+test('X3: a Windows node has no taint of its own accord', () => {
+  assert.deepEqual(windows.taints, []);
+});
+
 test('an emulated Windows node says so in label, OS image and annotation', () => {
   assert.equal(windows.labels['porthole.dev/emulated'], 'true');
   assert.equal(windows.labels['node.kubernetes.io/windows-build'], '10.0.20348');
@@ -116,6 +130,19 @@ test('Linux-only fields of a security context do nothing on Windows', () => {
   assert.equal(part?.securityContext?.readonlyRootfs, undefined);
   assert.equal(part?.securityContext?.namespaceOptions?.pid, 'CONTAINER');
   assert.equal(windows.hostNetwork(aPod({ hostNetwork: true })), false);
+});
+
+test('S2: an emulated Windows container asks for what a restricted Linux one has, and its sandbox as well', () => {
+  const container = aContainer('main', { securityContext: { privileged: true } });
+  const asked = windows.containerSettings({ pod: aPod(), container, ...node }).linux?.securityContext;
+  assert.equal(asked?.seccomp?.profileType, 'RuntimeDefault');
+  assert.equal(asked?.noNewPrivs, true);
+  assert.deepEqual(asked?.capabilities, { dropCapabilities: ['ALL'] });
+  assert.ok(asked?.maskedPaths?.includes('/proc/kcore'));
+  assert.ok(asked?.readonlyPaths?.includes('/proc/sys'));
+  const sandbox = windows.sandboxSettings(aPod(), '/pods/x').linux?.securityContext;
+  assert.equal(sandbox?.seccomp?.profileType, 'RuntimeDefault');
+  assert.notEqual(sandbox?.runAsUser?.value ?? 0, 0);
 });
 
 test('the image must fit the build, unless Hyper-V takes an older one', () => {
@@ -150,4 +177,32 @@ test('mount paths become Windows paths; bare drives, streams and ways upwards ar
 test('there is no OOMKilled on Windows', () => {
   assert.equal(windows.terminatedReason('OOMKilled', 137), 'Error');
   assert.equal(linux.terminatedReason('OOMKilled', 137), 'OOMKilled');
+});
+
+test('S8: what a Linux node can not enforce it refuses: user namespaces, AppArmor, profiles from elsewhere', () => {
+  const pod = aPod({ hostUsers: false });
+  assert.throws(() => linux.runtimeHandler(pod, ''), {
+    message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+  });
+  assert.throws(() => linux.runtimeHandler(pod, 'kata'), {
+    message:
+      'can\'t set `spec.hostUsers: false`, RuntimeClass handler "kata" does not support user namespaces',
+  });
+  assert.equal(linux.runtimeHandler(aPod({ hostUsers: true }), 'kata'), 'kata');
+  const armored = aPod({ securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } });
+  assert.equal(linux.admit(armored)?.reason, 'AppArmor');
+  const able = createLinuxNodeOs({ osImage: 'Debian', kernelVersion: '6', appArmor: true });
+  assert.equal(able.admit(armored), undefined);
+  const profileOf = (container: ReturnType<typeof aContainer>) =>
+    able.containerSettings({ pod: armored, container, ...node }).linux?.securityContext;
+  assert.deepEqual(profileOf(aContainer('main'))?.apparmor, { profileType: 'RuntimeDefault' });
+  const own = { appArmorProfile: { type: 'Localhost', localhostProfile: 'k8s-x' } };
+  assert.deepEqual(profileOf(aContainer('main', { securityContext: own }))?.apparmor, {
+    profileType: 'Localhost',
+    localhostRef: 'k8s-x',
+  });
+  const seccomp = (localhostProfile: string) =>
+    aContainer('main', { securityContext: { seccompProfile: { type: 'Localhost', localhostProfile } } });
+  assert.equal(profileOf(seccomp('a/b.json'))?.seccomp?.localhostRef, '/node/seccomp/a/b.json');
+  for (const bad of ['../x', '/etc/x', 'a/../../x', '']) assert.throws(() => profileOf(seccomp(bad)), bad);
 });

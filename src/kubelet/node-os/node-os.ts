@@ -32,6 +32,8 @@ export interface ContainerSettingsInput {
   readonly pod: Pod;
   readonly container: AnyContainer;
   readonly imageUser: ImageUser;
+  /** Folder of the node's seccomp profiles. */
+  readonly seccompRoot: string;
   readonly nodeMemoryBytes: number;
   readonly nodeCpuCount: number;
   /** Container id of an ephemeral container's target. */
@@ -46,7 +48,7 @@ export interface NodeOs {
   readonly taints: readonly Taint[];
   /** Undefined: the pod may run on a node of this system. */
   admit(pod: Pod): Rejection | undefined;
-  /** `classHandler`: of the pod's RuntimeClass, '' without one. */
+  /** `classHandler`: of the pod's RuntimeClass, '' without one. Throws Error when it can't hold the pod. */
   runtimeHandler(pod: Pod, classHandler: string): string;
   /** Whether the pod lives in the node's network. */
   hostNetwork(pod: Pod): boolean;

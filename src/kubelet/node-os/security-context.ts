@@ -1,5 +1,6 @@
 // The security settings of a Linux container and sandbox, container before pod. Pure.
 import type { Pod, PodSecurityContext, SecurityContext } from '../../api/generated/types/core-v1.ts';
+import { maskedPaths, readonlyPaths } from '../../component-helpers/hidden-paths.ts';
 import type {
   LinuxContainerSecurityContext,
   LinuxSandboxSecurityContext,
@@ -7,39 +8,34 @@ import type {
   SecurityProfile,
 } from '../../rpc-api/generated/cri-v1.ts';
 import type { AnyContainer } from '../pod-format.ts';
-import type { ImageUser } from './node-os.ts';
-
-/** What runc hides from containers that are not privileged (upstream: securitycontext defaults). */
-const maskedPaths: readonly string[] = [
-  '/proc/asound',
-  '/proc/acpi',
-  '/proc/interrupts',
-  '/proc/kcore',
-  '/proc/keys',
-  '/proc/latency_stats',
-  '/proc/timer_list',
-  '/proc/timer_stats',
-  '/proc/sched_debug',
-  '/proc/scsi',
-  '/sys/firmware',
-  '/sys/devices/virtual/powercap',
-];
-const readonlyPaths: readonly string[] = [
-  '/proc/bus',
-  '/proc/fs',
-  '/proc/irq',
-  '/proc/sys',
-  '/proc/sysrq-trigger',
-];
+import type { ContainerSettingsInput, ImageUser } from './node-os.ts';
 
 type SeccompProfile = SecurityContext['seccompProfile'];
 
-function seccomp(profile: SeccompProfile, privileged: boolean): SecurityProfile {
+function seccomp(profile: SeccompProfile, privileged: boolean, root: string): SecurityProfile {
   if (privileged || !profile || profile.type === 'Unconfined') return { profileType: 'Unconfined' };
   if (profile.type === 'RuntimeDefault') return { profileType: 'RuntimeDefault' };
-  // Only names below the kubelet's own folder: a profile is never read from elsewhere.
+  // The API refuses these, too; a profile is never read from elsewhere than below the node's own folder.
   const name = profile.localhostProfile ?? '';
-  return { profileType: 'Localhost', localhostRef: `/var/lib/kubelet/seccomp/${name}` };
+  if (name === '' || name.startsWith('/') || name.split('/').includes('..') || name.includes('\0')) {
+    throw new Error(`localhostProfile ${JSON.stringify(name)} must be a relative path and not contain '..'`);
+  }
+  return { profileType: 'Localhost', localhostRef: `${root}/${name}` };
+}
+
+/** What was asked for by the field or, as before 1.30, by annotation; undefined when nothing was. */
+export function appArmorProfile(pod: Pod, container: AnyContainer): SecurityProfile | undefined {
+  const field = container.securityContext?.appArmorProfile ?? pod.spec.securityContext?.appArmorProfile;
+  if (field) {
+    if (field.type === 'Localhost')
+      return { profileType: 'Localhost', localhostRef: field.localhostProfile ?? '' };
+    return { profileType: field.type === 'Unconfined' ? 'Unconfined' : 'RuntimeDefault' };
+  }
+  const old = pod.metadata.annotations?.[`container.apparmor.security.beta.kubernetes.io/${container.name}`];
+  if (old === undefined || old === '') return undefined;
+  if (old.startsWith('localhost/'))
+    return { profileType: 'Localhost', localhostRef: old.slice('localhost/'.length) };
+  return { profileType: old === 'unconfined' ? 'Unconfined' : 'RuntimeDefault' };
 }
 
 export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
@@ -101,13 +97,17 @@ const capability = (name: string): string => name.toUpperCase().replace(/^CAP_/,
 export function containerSecurityContext(
   pod: Pod,
   container: AnyContainer,
-  image: ImageUser,
-  targetId: string | undefined,
+  {
+    imageUser,
+    targetId,
+    seccompRoot,
+  }: Pick<ContainerSettingsInput, 'imageUser' | 'targetId' | 'seccompRoot'>,
 ): LinuxContainerSecurityContext {
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
   const privileged = own?.privileged === true;
-  const user = userOf(pod, container, image);
+  const user = userOf(pod, container, imageUser);
+  const appArmor = appArmorProfile(pod, container);
   const group = own?.runAsGroup ?? shared?.runAsGroup;
   const open = privileged || own?.procMount === 'Unmasked';
   return {
@@ -131,6 +131,7 @@ export function containerSecurityContext(
     supplementalGroupsPolicy: shared?.supplementalGroupsPolicy === 'Strict' ? 'Strict' : 'Merge',
     maskedPaths: open ? [] : maskedPaths,
     readonlyPaths: open ? [] : readonlyPaths,
-    seccomp: seccomp(own?.seccompProfile ?? shared?.seccompProfile, privileged),
+    seccomp: seccomp(own?.seccompProfile ?? shared?.seccompProfile, privileged, seccompRoot),
+    ...(appArmor ? { apparmor: appArmor } : {}),
   };
 }

@@ -1,11 +1,13 @@
 // A Windows node: a real one, or one that is emulated on Linux and says so everywhere.
 import type { Pod, Taint, WindowsSecurityContextOptions } from '../../api/generated/types/core-v1.ts';
 import {
+  emulatedIsolationAnnotation,
   emulatedNodeLabel,
   hostProcessAnnotation,
   runAsUserNameAnnotation,
   windowsRuntimeHandlers,
 } from '../../component-helpers/emulated-windows.ts';
+import { maskedPaths, readonlyPaths } from '../../component-helpers/hidden-paths.ts';
 import { matchWindowsImage, windowsBuildLabel } from '../../component-helpers/windows-image-match.ts';
 import type {
   LinuxContainerResources,
@@ -27,12 +29,17 @@ export interface WindowsNodeOptions {
   readonly emulated: boolean;
   /** What the emulation runs on, shown in the annotation. */
   readonly emulatedOn?: string;
+  /** How its pods are kept apart from the machine, shown in an annotation. */
+  readonly isolation?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Default: `os=windows:NoSchedule`. */
+  /** Default none: pods find their nodes by selector, spec.os or image. */
   readonly taints?: readonly Taint[];
 }
 
-const windowsTaint: Taint = { key: 'os', value: 'windows', effect: 'NoSchedule' };
+/** What upstream recommends where Linux pods name no system. */
+export const windowsTaint: Taint = { key: 'os', value: 'windows', effect: 'NoSchedule' };
+/** Upstream's pause image runs as this one. */
+const pauseUser = 65535;
 const rootUserName = 'ContainerAdministrator';
 
 /** Container overrides pod; the two GMSA fields override together. */
@@ -51,6 +58,13 @@ function windowsOptions(pod: Pod, container: AnyContainer): WindowsSecurityConte
 
 const isHostProcessPod = (pod: Pod): boolean =>
   pod.spec.containers.some((c) => windowsOptions(pod, c).hostProcess === true);
+
+/** Wine has no Windows host to run them on; said at once, before a sandbox fails without a reason. */
+const noHostProcess: Rejection = {
+  reason: 'HostProcessNotSupported',
+  message:
+    'Failed to admit pod as HostProcess containers need a real Windows node: an emulated node has no Windows host to run them on',
+};
 
 function admit(pod: Pod): Rejection | undefined {
   if (pod.spec.os !== undefined && pod.spec.os.name !== 'windows') {
@@ -107,11 +121,15 @@ function emulatedSettings(input: ContainerSettingsInput): object {
   return {
     linux: {
       resources: emulatedResources(input),
-      // A Windows user name means nothing to Linux: the handler gives the program its user.
+      // A Windows user name means nothing to Linux: the handler gives the program its user, and sees to the rest as well.
       securityContext: {
         runAsUser: { value: 0 },
         namespaceOptions: { network: 'POD', pid: 'CONTAINER', ipc: 'POD' },
-        seccomp: { profileType: 'Unconfined' },
+        capabilities: { dropCapabilities: ['ALL'] },
+        noNewPrivs: true,
+        maskedPaths,
+        readonlyPaths,
+        seccomp: { profileType: 'RuntimeDefault' },
       },
     },
   };
@@ -152,9 +170,12 @@ export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
       ...(emulated ? { [emulatedNodeLabel]: 'true' } : {}),
       ...options.labels,
     },
-    annotations: emulated ? { 'porthole.dev/emulated-on': options.emulatedOn ?? 'linux, wine' } : {},
-    taints: options.taints ?? [windowsTaint],
-    admit,
+    annotations: {
+      ...(emulated ? { 'porthole.dev/emulated-on': options.emulatedOn ?? 'linux, wine' } : {}),
+      ...(options.isolation === undefined ? {} : { [emulatedIsolationAnnotation]: options.isolation }),
+    },
+    taints: options.taints ?? [],
+    admit: (pod) => admit(pod) ?? (emulated && isHostProcessPod(pod) ? noHostProcess : undefined),
     runtimeHandler: (_pod, classHandler) =>
       classHandler === '' ? windowsRuntimeHandlers.process : classHandler,
     // Windows knows no shared network except for HostProcess containers.
@@ -178,7 +199,9 @@ export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
                   pid: 'CONTAINER',
                   ipc: 'POD',
                 },
-                seccomp: { profileType: 'Unconfined' },
+                // The pause program of a Windows pod needs no right at all.
+                runAsUser: { value: pauseUser },
+                seccomp: { profileType: 'RuntimeDefault' },
               },
             },
           }

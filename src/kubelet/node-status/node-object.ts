@@ -3,6 +3,7 @@ import type { ContainerImage, Node, NodeCondition, NodeStatus } from '../../api/
 import { formatQuantity, quantityOf } from '../../apimachinery/quantity.ts';
 import type { DiskUsage, MachineInfo, MachineUsage } from '../../os/stats.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
+import type { Reservation } from '../resources/node-reservation.ts';
 
 export interface NodeFacts {
   readonly nodeName: string;
@@ -14,8 +15,8 @@ export interface NodeFacts {
   readonly kubeletVersion: string;
   readonly containerRuntimeVersion: string;
   readonly kubeletPort: number;
-  /** Kept from pods: `cpu` in thousandths, memory in bytes. */
-  readonly reserved: { readonly milliCpu: number; readonly memoryBytes: number };
+  /** Kept from pods. */
+  readonly reserved: Reservation;
 }
 
 export interface NodeHealth {

@@ -80,9 +80,12 @@ export function podCgroupLimits(pod: Pod): PodCgroupLimits {
   };
 }
 
-/** `/kubepods/burstable/pod<uid>`, below `root` (`` or `/name`). */
+/** The group of all pods, below `root` (`` or `/name`). */
+export const allPodsCgroup = (root: string): string => `${root === '/' ? '' : root}/kubepods`;
+
+/** `/kubepods/burstable/pod<uid>`. */
 export function podCgroup(pod: Pod, root: string): string {
   const qos = qosClass(pod);
   const middle = qos === 'Guaranteed' ? '' : `/${qos.toLowerCase()}`;
-  return `${root === '/' ? '' : root}/kubepods${middle}/pod${pod.metadata.uid ?? ''}`;
+  return `${allPodsCgroup(root)}${middle}/pod${pod.metadata.uid ?? ''}`;
 }

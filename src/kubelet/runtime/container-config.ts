@@ -3,7 +3,7 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { ContainerConfig, Image, Mount } from '../../rpc-api/generated/cri-v1.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import * as names from '../pod-format.ts';
-import { expand } from './env-expansion.ts';
+import { expand, withinLimit } from './env-expansion.ts';
 import type { Environment } from './env-vars.ts';
 
 export interface ContainerInput {
@@ -14,6 +14,7 @@ export interface ContainerInput {
   readonly environment: Environment;
   readonly mounts: readonly Mount[];
   readonly nodeOs: NodeOs;
+  readonly seccompRoot: string;
   readonly nodeMemoryBytes: number;
   readonly nodeCpuCount: number;
   readonly targetId?: string | undefined;
@@ -34,10 +35,12 @@ export const gracePeriodSeconds = (pod: Pod): number => pod.spec.terminationGrac
 export function containerConfig(input: ContainerInput): ContainerConfig {
   const { pod, container, environment, nodeOs } = input;
   const lookup = (name: string): string | undefined => environment.get(name);
+  const fit = withinLimit(`the command line of container "${container.name}"`);
   const settings = nodeOs.containerSettings({
     pod,
     container,
     imageUser: imageUserOf(input.image),
+    seccompRoot: input.seccompRoot,
     nodeMemoryBytes: input.nodeMemoryBytes,
     nodeCpuCount: input.nodeCpuCount,
     targetId: input.targetId,
@@ -45,8 +48,8 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
   return {
     metadata: { name: container.name, attempt: input.attempt },
     image: { image: input.image.id || (container.image ?? ''), userSpecifiedImage: container.image ?? '' },
-    command: (container.command ?? []).map((c) => expand(c, lookup)),
-    args: (container.args ?? []).map((a) => expand(a, lookup)),
+    command: (container.command ?? []).map((c) => fit(expand(c, lookup))),
+    args: (container.args ?? []).map((a) => fit(expand(a, lookup))),
     workingDir: container.workingDir ?? '',
     envs: [...environment].map(([key, value]) => ({ key, value: Buffer.from(value) })),
     mounts: input.mounts,

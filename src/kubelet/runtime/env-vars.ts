@@ -1,7 +1,7 @@
 // The environment of a container: services, envFrom and env, in upstream's order.
 import type { ConfigMap, EnvVar, Pod, Secret, Service } from '../../api/generated/types/core-v1.ts';
 import { type AnyContainer, podNamespace } from '../pod-format.ts';
-import { expand } from './env-expansion.ts';
+import { expand, withinLimit } from './env-expansion.ts';
 import { type FieldContext, fieldValue, resourceValue } from './field-ref.ts';
 import { serviceEnvVars, servicesForEnv } from './service-env-vars.ts';
 
@@ -46,7 +46,11 @@ async function dataOf(
   throw new Error(`${kind} "${name}" not found`);
 }
 
-async function addEnvFrom(input: EnvInput, result: Environment): Promise<void> {
+async function addEnvFrom(
+  input: EnvInput,
+  result: Environment,
+  fit: (value: string) => string,
+): Promise<void> {
   for (const source of input.container.envFrom ?? []) {
     const kind = source.configMapRef ? 'configmap' : 'secret';
     const ref = source.configMapRef ?? source.secretRef;
@@ -55,7 +59,7 @@ async function addEnvFrom(input: EnvInput, result: Environment): Promise<void> {
     const refused: string[] = [];
     for (const [key, value] of data ?? []) {
       const name = `${source.prefix ?? ''}${key}`;
-      if (isVariableName(name)) result.set(name, value);
+      if (isVariableName(name)) result.set(name, fit(value));
       else refused.push(name);
     }
     if (refused.length > 0) {
@@ -107,12 +111,13 @@ export async function containerEnvironment(input: EnvInput): Promise<Environment
   const links = input.pod.spec.enableServiceLinks ?? true;
   const services = new Map(serviceEnvVars(servicesForEnv(input.services, podNamespace(input.pod), links)));
   const result: Environment = new Map();
-  await addEnvFrom(input, result);
+  const fit = withinLimit(`the environment of container "${input.container.name}"`);
+  await addEnvFrom(input, result, fit);
   for (const variable of input.container.env ?? []) {
     const value = await variableValue(input, variable, (name) => result.get(name) ?? services.get(name));
     // A variable that is set here hides a service's, also for expansion.
     services.delete(variable.name);
-    if (value !== undefined) result.set(variable.name, value);
+    if (value !== undefined) result.set(variable.name, fit(value));
   }
   for (const [name, value] of services) if (!result.has(name)) result.set(name, value);
   return result;

@@ -4,6 +4,7 @@ import type { AuthConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { podNamespace } from '../pod-format.ts';
 import type { ObjectSource } from './env-vars.ts';
 import { parseImageReference } from './image-reference.ts';
+import { entriesFor } from './registry-keyring.ts';
 
 interface AuthEntry {
   readonly username?: unknown;
@@ -14,33 +15,40 @@ interface AuthEntry {
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** `https://index.docker.io/v1/` and `docker.io` are one registry. */
-function hostOf(key: string): string {
-  const bare = key.replace(/^https?:\/\//, '').split('/')[0]!;
-  return bare === 'index.docker.io' || bare === 'registry-1.docker.io' ? 'docker.io' : bare;
+/** As upstream, the secret's type says which of its keys is read. */
+function configOf(secret: Secret): { readonly raw: string; readonly whole: boolean } | undefined {
+  const json = secret.data?.['.dockerconfigjson'];
+  if (secret.type === 'kubernetes.io/dockerconfigjson' && json) return { raw: json, whole: true };
+  const old = secret.data?.['.dockercfg'];
+  return secret.type === 'kubernetes.io/dockercfg' && old ? { raw: old, whole: false } : undefined;
 }
 
 function entriesOf(secret: Secret): [string, AuthEntry][] {
-  const raw = secret.data?.['.dockerconfigjson'] ?? secret.data?.['.dockercfg'];
-  if (raw === undefined) return [];
+  const config = configOf(secret);
+  if (!config) return [];
   let parsed: unknown;
   try {
-    parsed = JSON.parse(Buffer.from(raw, 'base64').toString('utf8'));
+    parsed = JSON.parse(Buffer.from(config.raw, 'base64').toString('utf8'));
   } catch {
     return []; // not JSON: upstream ignores such a secret too
   }
   if (typeof parsed !== 'object' || parsed === null) return [];
-  const auths: unknown = secret.data?.['.dockerconfigjson'] ? (parsed as { auths?: unknown }).auths : parsed;
-  return typeof auths === 'object' && auths !== null ? Object.entries(auths) : [];
+  const auths: unknown = config.whole ? (parsed as { auths?: unknown }).auths : parsed;
+  if (typeof auths !== 'object' || auths === null) return [];
+  return Object.entries(auths).filter(([, entry]) => typeof entry === 'object' && entry !== null);
 }
 
-function authConfig(server: string, entry: AuthEntry): AuthConfig {
-  const [user, ...password] = Buffer.from(text(entry.auth), 'base64').toString('utf8').split(':');
+/**
+ * No serverAddress: the entry was chosen for the image here, and containerd compares it as a URL, which most keys are not.
+ * As in a Docker configuration, `auth` counts before the two fields that it says at once.
+ */
+function authConfig(entry: AuthEntry): AuthConfig {
+  const auth = Buffer.from(text(entry.auth), 'base64').toString('utf8').replace(/\0+$/, '');
+  const colon = auth.indexOf(':');
   return {
-    username: text(entry.username) || (user ?? ''),
-    password: text(entry.password) || password.join(':'),
+    username: colon < 0 ? text(entry.username) : auth.slice(0, colon),
+    password: colon < 0 ? text(entry.password) : auth.slice(colon + 1),
     identityToken: text(entry.identitytoken),
-    serverAddress: server,
   };
 }
 
@@ -49,15 +57,13 @@ export async function imageCredentials(
   pod: Pod,
   image: string,
 ): Promise<readonly AuthConfig[]> {
-  const registry = parseImageReference(image)?.registry;
-  if (registry === undefined) return [];
-  const found: AuthConfig[] = [];
+  const reference = parseImageReference(image);
+  if (!reference) return [];
+  const registry = reference.registry === 'index.docker.io' ? 'docker.io' : reference.registry;
+  const entries: [string, AuthEntry][] = [];
   for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
     const secret = await objects.secret(podNamespace(pod), name);
-    if (!secret) continue;
-    for (const [server, entry] of entriesOf(secret)) {
-      if (hostOf(server) === registry) found.push(authConfig(server, entry));
-    }
+    if (secret) entries.push(...entriesOf(secret));
   }
-  return found;
+  return entriesFor(entries, `${registry}/${reference.path}`).map(authConfig);
 }

@@ -47,8 +47,11 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
   const failures = new Map<string, { atMs: number; message: string }>();
   const underWay = new Map<string, Promise<string>>();
 
-  async function pullOnce(pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<string> {
-    const credentials = await deps.credentials(pod, image);
+  async function pullOnce(
+    credentials: readonly AuthConfig[],
+    image: string,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<string> {
     const tries = credentials.length === 0 ? [undefined] : credentials;
     let failure: unknown;
     for (const auth of tries) {
@@ -61,12 +64,14 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
     throw failure;
   }
 
-  /** Two containers that want one image share one pull. */
-  function pull(pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<string> {
-    const known = underWay.get(image);
+  /** Two containers that want one image share one pull, unless they have not the same credentials. */
+  async function pull(pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<string> {
+    const credentials = await deps.credentials(pod, image);
+    const key = JSON.stringify([image, credentials]);
+    const known = underWay.get(key);
     if (known) return known;
-    const work = pullOnce(pod, image, sandboxConfig).finally(() => underWay.delete(image));
-    underWay.set(image, work);
+    const work = pullOnce(credentials, image, sandboxConfig).finally(() => underWay.delete(key));
+    underWay.set(key, work);
     return work;
   }
 

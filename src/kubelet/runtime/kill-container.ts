@@ -2,15 +2,11 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
-import {
-  type ObservedContainer,
-  type ObservedPod,
-  readySandbox,
-  runningContainers,
-} from '../observed-pod.ts';
+import { type ObservedContainer, type ObservedPod, runningContainers } from '../observed-pod.ts';
 import { failureText, findContainer, isSidecar } from '../pod-format.ts';
 import { gracePeriodSeconds } from './container-config.ts';
 import { runHook } from './lifecycle-hooks.ts';
+import { podIPsOf } from './pod-ips.ts';
 
 export interface KillInput {
   readonly pod: Pod;
@@ -86,7 +82,7 @@ export async function killContainers(
   observed: ObservedPod,
   graceSeconds: () => number,
 ): Promise<void> {
-  const podIP = readySandbox(observed)?.ips[0] ?? '';
+  const podIP = podIPsOf(ctx, pod, observed)[0] ?? '';
   const began = ctx.clock.monotonic();
   const left = (): number => graceSeconds() - (ctx.clock.monotonic() - began) / 1000;
   const sidecarNames = (pod.spec.initContainers ?? []).filter(isSidecar).map((c) => c.name);

@@ -33,6 +33,32 @@ test('references are expanded as in Kubernetes', () => {
     );
 });
 
+/** `A22` would be 256 MiB, and so would each of those that name it. */
+const doubling = (lines: number): { name: string; value: string }[] => [
+  { name: 'A0', value: 'x'.repeat(64) },
+  ...Array.from({ length: lines }, (_, i) => ({ name: `A${i + 1}`, value: `$(A${i})$(A${i})` })),
+];
+
+test('S10: variables that name each other grow no further than a program can be given', async () => {
+  const attempt = (env: { name: string; value: string }[]): Promise<unknown> => {
+    const container = aContainer('main', { env });
+    return containerEnvironment({
+      pod: aPod({ containers: [container] }),
+      container,
+      services: [],
+      objects,
+      fields,
+    });
+  };
+  await assert.rejects(attempt(doubling(22)), /^Error: expands to more than 131072 characters$/);
+  const many = Array.from({ length: 100 }, (_, i) => ({ name: `B${i}`, value: '$(A10)' }));
+  await assert.rejects(
+    attempt([...doubling(10), ...many]),
+    /^Error: the environment of container "main" has more than 6291456 characters$/,
+  );
+  await attempt([...doubling(10), ...many.slice(0, 50)]);
+});
+
 const fields = {
   podIPs: ['10.0.0.9'],
   nodeIPs: ['10.1.0.1'],

@@ -13,7 +13,6 @@ export interface SandboxInput {
   readonly cgroupParent: string;
   readonly dns: ClusterDns;
   readonly nodeOs: NodeOs;
-  readonly nodeHostname: string;
 }
 
 const protocols = { TCP: 'TCP', UDP: 'UDP', SCTP: 'SCTP' } as const;
@@ -41,7 +40,8 @@ export function sandboxConfig(input: SandboxInput): PodSandboxConfig {
       namespace: names.podNamespace(pod),
       attempt: input.attempt,
     },
-    hostname: onHost ? input.nodeHostname : podHostname(pod, input.dns.domain).hostname,
+    // In the node's network the pod has the node's host name, and a runtime refuses to set one.
+    ...(onHost ? {} : { hostname: podHostname(pod, input.dns.domain).hostname }),
     logDirectory: input.logDirectory,
     dnsConfig: { servers: dns.servers, searches: dns.searches, options: dns.options },
     portMappings: onHost ? [] : portMappings(pod),

@@ -2,8 +2,8 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Image, Mount, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
-import { latestOf, type ObservedPod, readySandbox } from '../observed-pod.ts';
-import { type AnyContainer, failureText, podUid } from '../pod-format.ts';
+import { latestOf, type ObservedPod } from '../observed-pod.ts';
+import { type AnyContainer, failureText, podText, podUid } from '../pod-format.ts';
 import type { MountedVolumes } from '../volumes/volume-manager.ts';
 import { containerConfig, imageUserOf } from './container-config.ts';
 import { containerEnvironment, type Environment } from './env-vars.ts';
@@ -101,6 +101,7 @@ async function create(ctx: KubeletContext, input: StartInput, attempt: number): 
       environment,
       mounts,
       nodeOs: ctx.nodeOs,
+      seccompRoot: ctx.seccompRoot,
       nodeMemoryBytes: ctx.machine.memoryBytes,
       nodeCpuCount: ctx.machine.cpuCount,
       targetId: target === '' ? undefined : latestOf(input.observed, target)?.id,
@@ -154,8 +155,9 @@ export async function startContainer(ctx: KubeletContext, input: StartInput): Pr
       say('Warning', 'Failed', `Error: ${error.message}`);
     }
     throw error;
+  } finally {
+    await input.volumes.release(container).catch((error: unknown) => {
+      ctx.log.warn({ error, pod: podText(pod), container: container.name }, 'mounts of a start are left');
+    });
   }
 }
-
-export const podIPsOf = (ctx: KubeletContext, pod: Pod, observed: ObservedPod): readonly string[] =>
-  ctx.nodeOs.hostNetwork(pod) ? ctx.nodeIPs : (readySandbox(observed)?.ips ?? []);

@@ -139,9 +139,10 @@ export async function* streamLog(
       if (block.length > 0) continue;
       const next = await rotated(deps.files, path, file);
       if (next && options.follow) {
-        await file.close();
+        const old = file;
         file = next;
         position = 0;
+        await old.close();
         continue;
       }
       await next?.close();

@@ -1,8 +1,8 @@
 // GET /containerLogs/{namespace}/{pod}/{container}: a container's log, as the API's pods/log asks for it.
 import type { HttpResponse, PullBody } from '../../wire/http-message.ts';
+import { pullBodyOf } from '../../wire/pull-body.ts';
 import { findContainer } from '../pod-format.ts';
 import { type LogOptions, streamLog } from './container-log-stream.ts';
-import { pullBodyOf } from './pull-body.ts';
 import { type RouteInput, textResponse } from './route.ts';
 
 const isTrue = (text: string | null): boolean => text === 'true' || text === '1';

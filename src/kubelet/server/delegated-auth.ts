@@ -1,105 +1,118 @@
-// Who may use the kubelet's server: a client certificate of the cluster's CA, and the right to nodes/proxy and its parts.
-import { subjectaccessreviews } from '../../api/generated/resources.ts';
+// Who may use the kubelet's server: the API server is asked who a token is, and whether a user has the right.
+import { subjectaccessreviews, tokenreviews } from '../../api/generated/resources.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Client } from '../../client/client.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
-import type { KubeletContext } from '../kubelet-context.ts';
+import { accessOf, type NodeAccess, type RequestPath } from './request-attributes.ts';
+import { textResponse } from './route.ts';
 
-export interface KubeletAuthOptions {
-  /** Names that need no review: the API server's own client certificate. */
-  readonly trustedUsers?: readonly string[];
+export interface DelegatedAuthDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly nodeName: string;
+  readonly log: Logger;
 }
 
-const allowMs = 300_000;
-const denyMs = 30_000;
-const maxRemembered = 1000;
-const remembered = new WeakMap<
-  KubeletContext,
-  Map<string, { readonly allowed: boolean; readonly untilMs: number }>
->();
-
-const verbs: Readonly<Record<string, string>> = {
-  GET: 'get',
-  HEAD: 'get',
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-};
-
-/** Upstream's fine-grained subresources (KubeletFineGrainedAuthz): what was nodes/proxy for all is its own right too. */
-function subresourceOf(path: string): string {
-  if (path.startsWith('/stats')) return 'stats';
-  if (path.startsWith('/metrics')) return 'metrics';
-  if (path.startsWith('/logs')) return 'log';
-  if (path === '/pods' || path === '/runningpods/') return 'pods';
-  if (path.startsWith('/healthz')) return 'healthz';
-  return 'proxy';
-}
-
-const refusal = (status: number, text: string): HttpResponse => ({
-  status,
-  headers: { 'content-type': 'text/plain; charset=utf-8' },
-  body: Buffer.from(text),
-});
-
-async function review(
-  ctx: KubeletContext,
-  user: { readonly name: string; readonly groups: readonly string[] },
-  attributes: { readonly verb: string; readonly subresource: string },
-): Promise<boolean> {
-  const body = {
-    metadata: {},
-    spec: {
-      user: user.name,
-      groups: [...user.groups, 'system:authenticated'],
-      resourceAttributes: {
-        verb: attributes.verb,
-        version: 'v1',
-        resource: 'nodes',
-        subresource: attributes.subresource,
-        name: ctx.nodeName,
-      },
-    },
-  };
-  const answer = await ctx.client.create(subjectaccessreviews, body);
-  return answer.status?.allowed === true;
-}
-
-async function mayDo(
-  ctx: KubeletContext,
-  user: { readonly name: string; readonly groups: readonly string[] },
-  attributes: { readonly verb: string; readonly subresource: string },
-): Promise<boolean> {
-  const known = remembered.get(ctx) ?? new Map<string, { allowed: boolean; untilMs: number }>();
-  remembered.set(ctx, known);
-  const key = JSON.stringify([user, attributes]);
-  const now = ctx.clock.now();
-  const hit = known.get(key);
-  if (hit && hit.untilMs > now) return hit.allowed;
-  const allowed =
-    (await review(ctx, user, attributes)) ||
-    (attributes.subresource !== 'proxy' &&
-      (await review(ctx, user, { ...attributes, subresource: 'proxy' })));
-  if (known.size >= maxRemembered) known.clear();
-  known.set(key, { allowed, untilMs: now + (allowed ? allowMs : denyMs) });
-  return allowed;
+interface User {
+  readonly username: string;
+  readonly uid?: string | undefined;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** Undefined: go on; else the answer that refuses. */
-export async function authorizeRequest(
-  ctx: KubeletContext,
-  request: HttpRequest,
-  options: KubeletAuthOptions,
-): Promise<HttpResponse | undefined> {
-  const subject = request.clientCertificate?.subject;
-  if (!subject?.CN) return refusal(401, 'Unauthorized');
-  if (subject.O.includes('system:masters') || options.trustedUsers?.includes(subject.CN)) return undefined;
-  const path = request.url.split('?')[0]!;
-  const verb = Object.hasOwn(verbs, request.method) ? verbs[request.method]! : 'get';
-  const subresource = subresourceOf(path);
-  const user = { name: subject.CN, groups: subject.O };
-  if (await mayDo(ctx, user, { verb, subresource })) return undefined;
-  return refusal(
-    403,
-    `Forbidden (user=${subject.CN}, verb=${verb}, resource=nodes, subresource(s)=[${subresource === 'proxy' ? 'proxy' : `${subresource} proxy`}])\n`,
-  );
+export type Authorize = (request: HttpRequest, path: RequestPath) => Promise<HttpResponse | undefined>;
+
+/** As upstream's kubelet: how long an answer of the API server is believed. */
+const keepMs = { token: 120_000, allowed: 300_000, denied: 30_000 } as const;
+const maxRemembered = 1000;
+
+interface Kept<T> {
+  readonly value: T;
+  readonly untilMs: number;
+}
+
+/** Answers of the API server by what was asked. */
+function remembering<T>(clock: Clock, keepFor: (value: T) => number) {
+  const kept = new Map<string, Kept<T>>();
+  return async (key: string, ask: () => Promise<T>): Promise<T> => {
+    const hit = kept.get(key);
+    if (hit !== undefined && hit.untilMs > clock.now()) return hit.value;
+    const value = await ask();
+    if (kept.size >= maxRemembered) kept.clear();
+    kept.set(key, { value, untilMs: clock.now() + keepFor(value) });
+    return value;
+  };
+}
+
+/** The TLS layer has checked issuer, purpose and dates of the certificate. */
+function certificateUser({ clientCertificate }: HttpRequest): User | undefined {
+  const subject = clientCertificate?.subject;
+  if (subject === undefined || subject.CN === undefined || subject.CN === '') return undefined;
+  return { username: subject.CN, groups: [...subject.O, 'system:authenticated'] };
+}
+
+function bearerToken({ headers }: HttpRequest): string | undefined {
+  const header = headers['authorization'];
+  return typeof header === 'string' ? /^bearer +([^ ]+)$/i.exec(header.trim())?.[1] : undefined;
+}
+
+/** Client certificates, then bearer tokens; nobody is anonymous. Rights are asked for with SubjectAccessReview. */
+export function delegatedAuth({ client, clock, nodeName, log }: DelegatedAuthDeps): Authorize {
+  const tokens = remembering<User | undefined>(clock, () => keepMs.token);
+  const rights = remembering<boolean>(clock, (allowed) => (allowed ? keepMs.allowed : keepMs.denied));
+
+  const tokenUser = (token: string): Promise<User | undefined> =>
+    tokens(sha256Hex(token), async () => {
+      const { status } = await client.create(tokenreviews, { metadata: {}, spec: { token } });
+      const user = status?.authenticated === true ? status.user : undefined;
+      if (user?.username === undefined || user.username === '') return undefined;
+      return { username: user.username, uid: user.uid, groups: user.groups ?? [], extra: user.extra };
+    });
+
+  const isAllowed = (user: User, verb: string, subresource: string): Promise<boolean> =>
+    rights(JSON.stringify([user, verb, subresource]), async () => {
+      const { username, uid, groups, extra } = user;
+      const answer = await client.create(subjectaccessreviews, {
+        metadata: {},
+        spec: {
+          user: username,
+          groups: [...groups],
+          ...(uid === undefined ? {} : { uid }),
+          ...(extra === undefined
+            ? {}
+            : { extra: Object.fromEntries(Object.entries(extra).map(([key, list]) => [key, [...list]])) }),
+          resourceAttributes: { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName },
+        },
+      });
+      return answer.status?.allowed === true;
+    });
+
+  const decide = async (
+    user: User,
+    { verb, subresources }: NodeAccess,
+  ): Promise<HttpResponse | undefined> => {
+    const who = `user=${user.username}, verb=${verb}, resource=nodes`;
+    try {
+      for (const subresource of subresources) if (await isAllowed(user, verb, subresource)) return undefined;
+    } catch (error) {
+      log.warn({ error, user: user.username }, 'the API server was not asked for a right');
+      return textResponse(500, `Authorization error (${who}, subresource(s)=[${subresources.join(' ')}])\n`);
+    }
+    return textResponse(403, `Forbidden (${who}, subresource(s)=[${subresources.join(' ')}])\n`);
+  };
+
+  return async (request, path) => {
+    let user = certificateUser(request);
+    const token = user === undefined ? bearerToken(request) : undefined;
+    if (token !== undefined)
+      user = await tokenUser(token).catch((error: unknown) => {
+        log.warn({ error }, 'the API server was not asked who a token is');
+        return undefined;
+      });
+    if (user === undefined) return textResponse(401, 'Unauthorized');
+    return decide(user, accessOf(request.method, path, request.upgrade !== undefined));
+  };
 }

@@ -2,11 +2,12 @@
 
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
 import { createHttpServer } from '../../wire/http-server.ts';
-import { authorizeRequest, type KubeletAuthOptions } from './delegated-auth.ts';
-import type { KubeletServerDeps } from './route.ts';
+import { delegatedAuth } from './delegated-auth.ts';
+import { requestPath } from './request-attributes.ts';
+import { type KubeletServerDeps, textResponse } from './route.ts';
 import { routeRequest } from './routes.ts';
 
-export interface KubeletServerTls extends KubeletAuthOptions {
+export interface KubeletServerTls {
   readonly cert: string;
   readonly key: string;
   /** PEM of the CA that signs the clients' certificates. */
@@ -15,6 +16,8 @@ export interface KubeletServerTls extends KubeletAuthOptions {
 
 export interface KubeletServer {
   readonly port: number;
+  /** For new connections. */
+  setTls(tls: KubeletServerTls): void;
   close(): Promise<void>;
 }
 
@@ -23,9 +26,12 @@ export async function startKubeletServer(
   options: { readonly address: string; readonly port: number; readonly tls: KubeletServerTls },
 ): Promise<KubeletServer> {
   const { tls } = options;
+  const authorize = delegatedAuth(deps.ctx);
   const handler = async (request: HttpRequest): Promise<HttpResponse> => {
-    const refused = await authorizeRequest(deps.ctx, request, tls);
-    return refused ?? routeRequest(deps, request);
+    const path = requestPath(request.url);
+    if (path === undefined) return textResponse(400, 'the path is not URL-encoded\n');
+    const refused = await authorize(request, path);
+    return refused ?? routeRequest(deps, request, path);
   };
   const server = createHttpServer({
     handler,
@@ -33,5 +39,5 @@ export async function startKubeletServer(
     onError: (error, where) => deps.ctx.log.debug({ error, where }, 'kubelet server'),
   });
   const { port } = await server.listen(options.port, options.address);
-  return { port, close: () => server.close(0) };
+  return { port, setTls: (renewed) => server.setTls(renewed), close: () => server.close(0) };
 }

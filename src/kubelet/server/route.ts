@@ -1,4 +1,5 @@
 // What a handler of the kubelet's server is given, and how it answers.
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Host } from '../../os/host.ts';
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
 import type { KubeletContext } from '../kubelet-context.ts';
@@ -8,6 +9,7 @@ export interface KubeletServerDeps {
   readonly ctx: KubeletContext;
   readonly workers: PodWorkers;
   readonly host: Pick<Host, 'files' | 'stats'>;
+  readonly metrics?: Pick<MetricsRegistry, 'text'> | undefined;
 }
 
 export interface RouteInput {

@@ -1,6 +1,7 @@
 // Which path of the kubelet's server is answered by what.
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
 import { containerLogs } from './container-logs-handler.ts';
+import type { RequestPath } from './request-attributes.ts';
 import { jsonResponse, type KubeletServerDeps, type Route, type RouteInput, textResponse } from './route.ts';
 import { metricsResource, statsSummary } from './stats-handler.ts';
 import { attach, exec, portForward, run } from './streaming-session.ts';
@@ -22,6 +23,14 @@ async function healthz({ deps }: RouteInput): Promise<HttpResponse> {
   }
 }
 
+/** `/metrics` is about the agent itself, `/metrics/resource` about what its pods use. */
+async function metrics(input: RouteInput): Promise<HttpResponse> {
+  if (input.parts.length > 0) return metricsResource(input);
+  if (!input.deps.metrics) return textResponse(404, '404 page not found\n');
+  const { text, contentType } = await input.deps.metrics.text();
+  return { status: 200, headers: { 'content-type': contentType }, body: Buffer.from(text) };
+}
+
 const routes: Readonly<Record<string, Route>> = Object.assign(Object.create(null), {
   containerLogs,
   exec,
@@ -32,18 +41,15 @@ const routes: Readonly<Record<string, Route>> = Object.assign(Object.create(null
   runningpods: async (input: RouteInput) => podsOf(input),
   healthz,
   stats: statsSummary,
-  metrics: metricsResource,
+  metrics,
 });
 
-export async function routeRequest(deps: KubeletServerDeps, request: HttpRequest): Promise<HttpResponse> {
-  const [path = '', search = ''] = request.url.split('?', 2) as [string, string?];
-  let parts: string[];
-  try {
-    parts = path.split('/').slice(1).map(decodeURIComponent);
-  } catch {
-    return textResponse(400, 'the path is not URL-encoded\n');
-  }
+export async function routeRequest(
+  deps: KubeletServerDeps,
+  request: HttpRequest,
+  { parts, query }: RequestPath,
+): Promise<HttpResponse> {
   const route = routes[parts[0] ?? ''];
   if (!route) return textResponse(404, '404 page not found\n');
-  return route({ deps, request, parts: parts.slice(1), query: new URLSearchParams(search) });
+  return route({ deps, request, parts: parts.slice(1), query });
 }

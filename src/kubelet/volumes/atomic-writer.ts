@@ -87,7 +87,9 @@ export async function writeAtomically(
   await files.makeDirectory(target, 0o755);
   const link = `${target}/..data`;
   const isLinked = (await files.lstat(link))?.kind === 'symlink';
-  const old = isLinked ? await files.readLink(link) : undefined;
+  const linked = isLinked ? await files.readLink(link) : '';
+  // Only a folder that was written here: who could change the link does not choose what is read and removed.
+  const old = /^\.\.[\d_]+\.\d+$/.test(linked) ? linked : undefined;
   if (old !== undefined && (await isSame(files, `${target}/${old}`, payload))) return false;
   const stamp = new Date(deps.clock.now()).toISOString().slice(0, 19).replace(/[-:T]/g, '_');
   const fresh = `..${stamp}.${deps.random.uint(2 ** 31)}`;
@@ -105,6 +107,6 @@ export async function writeAtomically(
   for (const name of await files.list(target)) {
     if (!name.startsWith('..') && !tops.has(name)) await files.remove(`${target}/${name}`);
   }
-  if (old?.startsWith('..') && !old.includes('/')) await files.remove(`${target}/${old}`);
+  if (old !== undefined) await files.remove(`${target}/${old}`);
   return true;
 }

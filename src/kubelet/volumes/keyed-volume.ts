@@ -2,7 +2,13 @@
 import type { KeyToPath } from '../../api/generated/types/core-v1.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import { filesOfKeys } from './key-to-path.ts';
-import { fsGroupOf, type VolumeContext, withGroupRead } from './volume-plugin.ts';
+import {
+  fsGroupOf,
+  ownFolder,
+  type VolumeContext,
+  type VolumeLocation,
+  withGroupRead,
+} from './volume-plugin.ts';
 
 export interface KeyedSource {
   /** For the error: `configmap "name" not found`. */
@@ -19,7 +25,7 @@ export async function writeKeys(
   context: VolumeContext,
   source: KeyedSource,
   prepare?: () => Promise<void>,
-): Promise<string> {
+): Promise<VolumeLocation> {
   const { what, data, items, defaultMode, optional } = source;
   if (!data && !optional) throw new Error(`${what} not found`);
   const group = fsGroupOf(context);
@@ -33,5 +39,5 @@ export async function writeKeys(
   });
   await prepare?.();
   await writeAtomically(context, context.dir, payload, group);
-  return context.dir;
+  return ownFolder(context.dir);
 }

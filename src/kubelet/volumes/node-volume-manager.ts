@@ -4,20 +4,24 @@ import type { Pod, Volume, VolumeMount } from '../../api/generated/types/core-v1
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import type { Beneath } from '../../os/beneath.ts';
 import type { Host } from '../../os/host.ts';
 import type { Mount } from '../../rpc-api/generated/cri-v1.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
-import { type AnyContainer, failureText, podNamespace, podUid } from '../pod-format.ts';
+import { type AnyContainer, failureText, podNamespace, podText, podUid } from '../pod-format.ts';
 import { expand } from '../runtime/env-expansion.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
+import { pinsOf, releasePins, releasePodPins } from './pins.ts';
 import { volumePlugins } from './plugins/registry.ts';
-import { resolveSubPath } from './sub-path.ts';
+import { checkSubPath, failedToMake, mountSubPath } from './sub-path.ts';
 import { type MountedVolumes, VolumeError, type VolumeManager } from './volume-manager.ts';
-import type { VolumePlugin } from './volume-plugin.ts';
+import type { VolumeLocation, VolumePlugin } from './volume-plugin.ts';
 
 export interface NodeVolumeManagerDeps {
-  readonly host: Pick<Host, 'files' | 'mounts'>;
+  readonly host: Pick<Host, 'files' | 'mounts'> & { readonly beneath: Beneath };
+  readonly log: Logger;
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -38,7 +42,15 @@ interface Token {
 interface Ready {
   readonly volume: Volume;
   readonly plugin: VolumePlugin;
-  readonly path: string;
+  readonly location: VolumeLocation;
+}
+
+interface MountInput {
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly mount: VolumeMount;
+  readonly index: number;
+  readonly environment: ReadonlyMap<string, string>;
 }
 
 const propagation = {
@@ -52,7 +64,7 @@ const latestRefreshMs = 86_400_000;
 
 export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeManager {
   const tokens = new Map<string, Map<string, Token>>();
-  const { files, mounts } = deps.host;
+  const { files, mounts, beneath } = deps.host;
 
   async function token(pod: Pod, audience: string, expirationSeconds: number): Promise<string> {
     const ofPod = tokens.get(podUid(pod)) ?? new Map<string, Token>();
@@ -89,11 +101,12 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
     if (!plugin) throw new VolumeError(volume.name, 'no volume plugin matched');
     const kind = plugin.name.replace('/', '~');
     try {
-      const path = await plugin.setUp({
+      const location = await plugin.setUp({
         pod,
         volume,
         dir: `${deps.podDir(podUid(pod))}/volumes/${kind}/${volume.name}`,
         files,
+        beneath,
         mounts,
         objects: deps.objects,
         client: deps.client,
@@ -104,26 +117,58 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
         fields: { podIPs, nodeIPs: deps.nodeIPs, allocatable: deps.allocatable },
         token: (audience, seconds) => token(pod, audience, seconds),
       });
-      return { volume, plugin, path };
+      return { volume, plugin, location };
     } catch (error) {
       throw new VolumeError(volume.name, failureText(error));
     }
   }
 
-  async function mountOf(
-    mount: VolumeMount,
-    ready: ReadonlyMap<string, Ready>,
-    environment: ReadonlyMap<string, string>,
-  ): Promise<Mount> {
-    const found = ready.get(mount.name);
-    if (!found) throw new Error(`cannot find volume "${mount.name}" to mount into container`);
+  async function pinSubPath(
+    input: MountInput,
+    location: VolumeLocation,
+    subPath: string,
+    target: string,
+  ): Promise<void> {
+    const { pod, container, mount } = input;
+    checkSubPath(subPath);
+    try {
+      await mountSubPath(
+        { files, beneath },
+        { volume: location, subPath, target, linksInside: location.linkFree !== true },
+      );
+    } catch (error) {
+      // As upstream: the details could tell of the node's files, so they are for the log alone.
+      deps.log.warn({ error, pod: podText(pod), volume: mount.name }, 'a subPath was not mounted');
+      const what = failedToMake(error) ? 'create subPath directory' : 'prepare subPath';
+      throw new Error(`failed to ${what} for volumeMount "${mount.name}" of container "${container.name}"`);
+    }
+  }
+
+  /** The path that the runtime is given: nobody but the kubelet can make it lead elsewhere. */
+  async function hostPathOf(input: MountInput, { location }: Ready): Promise<string> {
+    const { pod, container, mount, index, environment } = input;
     const sub = mount.subPathExpr
       ? expand(mount.subPathExpr, (name) => environment.get(name))
       : (mount.subPath ?? '');
-    const hostPath = sub === '' ? found.path : await resolveSubPath(files, found.path, sub);
+    // Mounts that spread must be the node's own; their type was checked when the volume was set up.
+    const spreads = (mount.mountPropagation ?? 'None') !== 'None' && deps.nodeOs.name !== 'windows';
+    const changeable = location.path !== '' || (location.kind !== undefined && !spreads);
+    if (sub === '' && !changeable) return location.base;
+    const pins = pinsOf(deps.podDir(podUid(pod)), mount.name, container.name);
+    const target = `${pins}/${index}`;
+    await files.makeDirectory(pins, 0o750);
+    if (sub !== '') await pinSubPath(input, location, sub, target);
+    else await beneath.mount(location, target, { kind: location.kind, below: true });
+    return target;
+  }
+
+  async function mountOf(input: MountInput, ready: ReadonlyMap<string, Ready>): Promise<Mount> {
+    const { mount } = input;
+    const found = ready.get(mount.name);
+    if (!found) throw new Error(`cannot find volume "${mount.name}" to mount into container`);
     return {
       containerPath: deps.nodeOs.containerPath(mount.mountPath),
-      hostPath,
+      hostPath: await hostPathOf(input, found),
       readonly:
         mount.readOnly === true ||
         !found.plugin.writable ||
@@ -135,11 +180,19 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
     };
   }
 
-  const mounted = (ready: ReadonlyMap<string, Ready>): MountedVolumes => ({
-    mountsOf: async (container: AnyContainer, environment) => {
+  const mounted = (pod: Pod, ready: ReadonlyMap<string, Ready>): MountedVolumes => ({
+    mountsOf: async (container, environment) => {
       const result: Mount[] = [];
-      for (const mount of container.volumeMounts ?? []) result.push(await mountOf(mount, ready, environment));
+      for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+        result.push(await mountOf({ pod, container, mount, index, environment }, ready));
+      }
       return result;
+    },
+    release: async (container) => {
+      const names = new Set((container.volumeMounts ?? []).map((mount) => mount.name));
+      for (const name of names) {
+        await releasePins({ files, beneath }, pinsOf(deps.podDir(podUid(pod)), name, container.name));
+      }
     },
   });
 
@@ -147,13 +200,14 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
     setUp: async (pod, podIPs) => {
       const all = pod.spec.volumes ?? [];
       const ready = await Promise.all(all.map((volume) => setUpOne(pod, volume, podIPs)));
-      return mounted(new Map(ready.map((r) => [r.volume.name, r])));
+      return mounted(pod, new Map(ready.map((r) => [r.volume.name, r])));
     },
     tearDown: async (pod) => {
       tokens.delete(podUid(pod));
       const volumes = `${deps.podDir(podUid(pod))}/volumes`;
+      await releasePodPins({ files, beneath }, deps.podDir(podUid(pod)));
       await mounts.unmountAllBelow(volumes);
-      await files.remove(volumes);
+      await beneath.remove(volumes);
     },
     refreshInMs: (pod) => {
       const due = [...(tokens.get(podUid(pod))?.values() ?? [])].map((t) => t.refreshAtMs);

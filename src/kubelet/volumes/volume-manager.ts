@@ -16,6 +16,8 @@ export class VolumeError extends Error {
 export interface MountedVolumes {
   /** Mounts of one container; throws Error when a path can't be mounted. */
   mountsOf(container: AnyContainer, environment: ReadonlyMap<string, string>): Promise<readonly Mount[]>;
+  /** Once the container was started or failed to: it has mounts of its own, and what was mounted for it here goes. */
+  release(container: AnyContainer): Promise<void>;
 }
 
 export interface VolumeManager {
@@ -28,7 +30,7 @@ export interface VolumeManager {
 
 /** For simulated nodes: nothing is mounted. */
 export const noVolumes: VolumeManager = {
-  setUp: async () => ({ mountsOf: async () => [] }),
+  setUp: async () => ({ mountsOf: async () => [], release: async () => undefined }),
   tearDown: async () => undefined,
   refreshInMs: () => undefined,
 };

@@ -3,11 +3,22 @@ import type { Pod, Volume } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
-import type { Files } from '../../os/files.ts';
+import type { Beneath, Place } from '../../os/beneath.ts';
+import type { FileKind, Files } from '../../os/files.ts';
 import type { Mounts } from '../../os/mounts.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
+
+/** Where a volume's content is. */
+export interface VolumeLocation extends Place {
+  /** What was found there and must still be there when it is mounted. */
+  readonly kind?: FileKind | undefined;
+  /** True: no link in it is followed, for `subPath` either. */
+  readonly linkFree?: boolean;
+}
+
+export const ownFolder = (dir: string): VolumeLocation => ({ base: dir, path: '' });
 
 export interface VolumeContext {
   readonly pod: Pod;
@@ -15,6 +26,7 @@ export interface VolumeContext {
   /** The volume's own folder below the pod's; the plugin creates it. */
   readonly dir: string;
   readonly files: Files;
+  readonly beneath: Beneath;
   readonly mounts: Mounts;
   readonly objects: ObjectSource;
   readonly client: Client;
@@ -31,8 +43,8 @@ export interface VolumePlugin {
   /** `kubernetes.io/empty-dir`. */
   readonly name: string;
   supports(volume: Volume): boolean;
-  /** Idempotent; answers the host path to mount. Throws Error with upstream's text. */
-  setUp(context: VolumeContext): Promise<string>;
+  /** Idempotent; answers what is to be mounted. Throws Error with upstream's text. */
+  setUp(context: VolumeContext): Promise<VolumeLocation>;
   /** True when its content follows objects and is written again on change. */
   readonly refreshes: boolean;
   /** Pods may write into it. */

@@ -14,10 +14,13 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
+import type { Beneath } from '../../os/beneath.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
+import { createLinuxNodeOs } from '../node-os/linux.ts';
 import { badPayloadPath, writeAtomically } from './atomic-writer.ts';
+import { hostLocation } from './host-location.ts';
 import { filesOfKeys } from './key-to-path.ts';
-import { checkSubPath, resolveSubPath } from './sub-path.ts';
+import { checkSubPath, mountSubPath } from './sub-path.ts';
 import { windowsHostPath } from './windows-host-path.ts';
 
 function folder(t: TestContext): string {
@@ -86,24 +89,88 @@ test('items choose keys, paths and modes; a missing key is an error unless it is
   assert.throws(() => filesOfKeys({ ...base, items: [{ key: 'k', path: '../../etc/cron.d/x' }] }));
 });
 
-test('a subPath never leads out of its volume, by dots or by links', async (t) => {
+/** Remembers what it was asked to mount; the walk itself is tried in test/security/paths-beneath.e2e.ts. */
+function recordingBeneath(): { readonly beneath: Beneath; readonly asked: string[] } {
+  const asked: string[] = [];
+  const done = async (): Promise<void> => undefined;
+  return {
+    asked,
+    beneath: {
+      open: async () => 'directory',
+      mount: async (place, target) => {
+        asked.push(`${place.base} ${place.path} -> ${target}`);
+        return 'directory';
+      },
+      release: done,
+      remove: done,
+    },
+  };
+}
+
+test('S1: a subPath never leads out of its volume, by dots or by links, and its links are gone before the walk', async (t) => {
   const dir = folder(t);
-  const volume = join(dir, 'volume');
-  mkdirSync(join(volume, 'in'), { recursive: true });
+  const base = join(dir, 'volume');
+  mkdirSync(join(base, 'in'), { recursive: true });
   writeFileSync(join(dir, 'secret'), 'x');
-  symlinkSync(dir, join(volume, 'out'));
-  symlinkSync('/etc/passwd', join(volume, 'passwd'));
-  symlinkSync('in', join(volume, 'fine'));
+  symlinkSync(dir, join(base, 'out'));
+  symlinkSync('/etc/passwd', join(base, 'passwd'));
+  symlinkSync('in', join(base, 'fine'));
+  symlinkSync('loop', join(base, 'loop'));
   for (const bad of ['../x', 'a/../../b', '/etc', 'C:\\x', '\\x', 'a\0'])
     assert.throws(() => checkSubPath(bad), Error, bad);
-  await assert.rejects(resolveSubPath(linuxFiles, volume, 'out/secret'), /is not within volume path/);
-  await assert.rejects(resolveSubPath(linuxFiles, volume, 'out/new/dir'), /is not within volume path/);
-  await assert.rejects(resolveSubPath(linuxFiles, volume, 'passwd'), /is not within volume path/);
-  assert.equal(await resolveSubPath(linuxFiles, volume, 'fine/made'), join(volume, 'in/made'));
+  assert.throws(() => checkSubPath('a/../b'), {
+    message: "unable to provision SubPath `a/../b`: must not contain '..'",
+  });
+  assert.throws(() => checkSubPath('/a'), { message: 'error SubPath `/a` must not be an absolute path' });
+  const { beneath, asked } = recordingBeneath();
+  const mount = (subPath: string, linksInside = true): Promise<void> =>
+    mountSubPath(
+      { files: linuxFiles, beneath },
+      { volume: { base, path: '' }, subPath, target: '/pin', linksInside },
+    );
+  await assert.rejects(mount('out/secret'), /not within volume path/);
+  await assert.rejects(mount('out/new/dir'), /not within volume path/);
+  await assert.rejects(mount('passwd'), /not within volume path/);
+  await assert.rejects(mount('loop/x'), /ELOOP/);
+  assert.deepEqual(asked, []);
+  await mount('fine/made/deep');
+  await mount('./in//x');
+  await mount('fine/x', false);
+  assert.deepEqual(asked, [`${base} in/made/deep -> /pin`, `${base} in/x -> /pin`, `${base} fine/x -> /pin`]);
 });
 
-test('a host path of an emulated Windows node stays in its own drive folder', () => {
-  assert.equal(windowsHostPath('/node/c', 'C:\\Data\\x'), '/node/c/data/x');
-  assert.equal(windowsHostPath('/node/c', '/etc/../../../etc/shadow'), '/node/c/etc/shadow');
-  assert.throws(() => windowsHostPath('/node/c', 'D:\\x'));
+test('a host path of an emulated Windows node is a way below its own drive folder', () => {
+  assert.equal(windowsHostPath('C:\\Data\\x'), 'data/x');
+  assert.equal(windowsHostPath('/etc/../../../etc/shadow'), 'etc/shadow');
+  assert.throws(() => windowsHostPath('D:\\x'));
+});
+
+test('a folder of the node is made for its volume with the mode that its users need, and checked for its type', async (t) => {
+  const dir = folder(t);
+  const nodeOs = createLinuxNodeOs({ osImage: 'Debian', kernelVersion: '6' });
+  const { beneath } = recordingBeneath();
+  const locate = (path: string, type: string, mode = 0o777) =>
+    hostLocation({ files: linuxFiles, beneath, hostDrive: '/none', nodeOs }, path, { type, mode });
+  const made = join(dir, 'claim');
+  assert.deepEqual(await locate(made, 'DirectoryOrCreate'), { base: made, path: '', kind: 'directory' });
+  assert.equal((await linuxFiles.stat(made))?.mode, 0o777);
+  assert.equal((await locate(join(dir, 'plain'), '', 0o755)).kind, undefined);
+  assert.equal((await linuxFiles.stat(join(dir, 'plain')))?.mode, 0o755);
+  assert.equal((await locate(join(dir, 'file'), 'FileOrCreate')).kind, 'file');
+  symlinkSync(made, join(dir, 'link'));
+  assert.equal(
+    (await locate(join(dir, 'link'), 'Directory')).kind,
+    'directory',
+    "the owner's links are followed",
+  );
+  for (const [name, type, text] of [
+    ['claim', 'File', 'is not a file'],
+    ['none', 'Directory', 'is not a directory'],
+    ['file', 'Socket', 'is not a socket'],
+    ['file', 'SocketOrCreate', 'has unknown type SocketOrCreate'],
+  ] as const) {
+    await assert.rejects(locate(join(dir, name), type), {
+      message: `hostPath type check failed: ${join(dir, name)} ${text}`,
+    });
+  }
 });

@@ -34,8 +34,10 @@ export interface CniDaemonOptions {
   readonly host: NetworkHost;
   readonly files: Files;
   readonly log: Logger;
-  /** Records and the socket `cni.sock` are kept here. */
+  /** Records are kept here. */
   readonly dataDir: string;
+  /** Default `cni.sock` beside them. */
+  readonly socketPath?: string;
   /** Of the node: a Windows node's pods are shown the network that HNS would make. */
   readonly os: 'linux' | 'windows';
   /** Default 1500. */
@@ -65,7 +67,7 @@ export async function startCniDaemon(options: CniDaemonOptions): Promise<CniDaem
     },
   );
   await plugin.start();
-  const socketPath = `${dataDir}/cni.sock`;
+  const socketPath = options.socketPath ?? `${dataDir}/cni.sock`;
   if (Buffer.byteLength(socketPath) > maxSocketPathBytes)
     throw new Error(`${socketPath} is too long for a socket: at most ${maxSocketPathBytes} bytes`);
   await files.remove(socketPath);

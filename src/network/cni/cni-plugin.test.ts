@@ -118,7 +118,7 @@ test('host ports become elements of maps and go with their pod; a bad mapping is
     /add element .* bound \{ 172\.30\.0\.2 \. tcp \. 80 : 10\.244\.1\.2 \. 8080 \}/,
   );
   await w.ask('DEL', 'a');
-  assert.match(w.packetFilter.applied.at(-1)!, /delete element .* bound \{ 172\.30\.0\.2 \. tcp \. 80 \}/);
+  assert.match(w.packetFilter.applied.at(-2)!, /delete element .* bound \{ 172\.30\.0\.2 \. tcp \. 80 \}/);
   for (const m of [
     { hostPort: 70_000, containerPort: 1 },
     { hostPort: 1, containerPort: '1; drop' },
@@ -129,7 +129,22 @@ test('host ports become elements of maps and go with their pod; a bad mapping is
     (await w.ask('ADD', 'c', mapping({ hostPort: 1, containerPort: 1, hostIP: '} drop' })))[0],
     '0',
   );
-  assert.doesNotMatch(w.packetFilter.applied.join(''), /drop/);
+  assert.doesNotMatch(w.packetFilter.applied.join(''), /\} drop/);
+});
+
+test("S20: a pod's cable lets its own addresses through, from before it is there until after it is gone, and after a restart", async () => {
+  const records = new Map<string, Attachment>();
+  const w = await world(records, '10.244.1.0/24');
+  const own = '"ph0af40102" . 0a:58:0a:f4:01:02 . 10.244.1.2';
+  const said = (verb: string): string =>
+    ['inet', 'arp'].map((family) => `${verb} element ${family} porthole-pods pods { ${own} }\n`).join('');
+  await w.ask('ADD', 'a');
+  assert.equal(w.packetFilter.applied.at(-1), said('add'));
+  const again = await world(new Map(records));
+  assert.ok(again.packetFilter.applied.at(-1)!.endsWith(said('add')), 'with the table, in one transaction');
+  assert.match(again.packetFilter.applied.at(-1)!, /^add table inet porthole-pods\ndelete table inet/);
+  await w.ask('DEL', 'a');
+  assert.equal(w.packetFilter.applied.at(-1), said('delete'));
 });
 
 test('GC takes what the runtime no longer knows, and results have the shape of their version', async () => {

@@ -9,7 +9,15 @@ import { CniError } from './cni-error.ts';
 import { type CniRequest, supportedVersions } from './cni-request.ts';
 import { cniResultJson } from './cni-result.ts';
 import { createHostLocalIpam } from './ipam-host-local.ts';
-import { nodeSideChanges, type PodCable, podSideChanges, reservedAddresses, resultOf } from './pod-cable.ts';
+import {
+  nodeSideChanges,
+  type PodCable,
+  podMac,
+  podSideChanges,
+  reservedAddresses,
+  resultOf,
+} from './pod-cable.ts';
+import { renderGuardPod, renderPodGuard, renderUnguardPod } from './pod-guard.ts';
 import { renderAddPortMappings, renderDeletePortMappings, renderHostPortTable } from './portmap.ts';
 
 export interface CniPluginPorts {
@@ -71,12 +79,22 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
     };
   };
 
+  const guarded = (attachment: Attachment): Parameters<typeof renderGuardPod>[0] => ({
+    ...attachment,
+    mac: podMac(attachment.podIP, options.shape),
+  });
+
+  /** Of rules that may be gone already, with their table. */
+  async function removeRules(rules: string, what: string): Promise<void> {
+    if (rules === '') return;
+    await ports.packetFilter
+      .apply(rules)
+      .catch((error: unknown) => ports.log.warn({ error }, `${what} were gone already`));
+  }
+
   async function release(attachment: Attachment): Promise<void> {
-    const rules = renderDeletePortMappings(attachment);
-    if (rules !== '')
-      await ports.packetFilter
-        .apply(rules)
-        .catch((error: unknown) => ports.log.warn({ error }, 'host ports were gone already'));
+    await removeRules(renderDeletePortMappings(attachment), 'host ports');
+    await removeRules(renderUnguardPod(guarded(attachment)), "rules against a pod's false addresses");
     await ports.links.apply([{ do: 'deleteLink', name: attachment.hostInterface }], { keepGoing: true });
     await ports.store.remove(attachment);
     known.delete(attachmentKey(attachment));
@@ -104,10 +122,10 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
   async function plug(attachment: Attachment, inside: Links): Promise<void> {
     const cable = cableOf(attachment);
     await ports.store.put(attachment);
+    const rules = renderGuardPod(guarded(attachment)) + renderAddPortMappings(attachment);
+    await ports.packetFilter.apply(rules);
     await ports.links.apply(nodeSideChanges(cable));
     await inside.apply(podSideChanges(cable));
-    const rules = renderAddPortMappings(attachment);
-    if (rules !== '') await ports.packetFilter.apply(rules);
   }
 
   async function namespaceOf(request: CniRequest): Promise<Links> {
@@ -220,6 +238,7 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
       { keepGoing: true },
     );
     await ports.packetFilter.apply(renderHostPortTable([...known.values()]));
+    await ports.packetFilter.apply(renderPodGuard([...known.values()].map(guarded)));
   }
 
   return {

@@ -22,7 +22,7 @@ const linkLocalGateway = '169.254.1.1';
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
 const bytesOf = (address: string): readonly number[] => address.split('.').map(Number);
 
-function podMac(podIP: string, shape: PodCable['shape']): string {
+export function podMac(podIP: string, shape: PodCable['shape']): string {
   const [a, b, c, d] = bytesOf(podIP).map(hex);
   // 00-15-5D is Hyper-V's range, from which HNS takes the addresses of endpoints
   return shape === 'l2bridge' ? `00:15:5d:${b}:${c}:${d}` : `0a:58:${a}:${b}:${c}:${d}`;

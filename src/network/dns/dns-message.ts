@@ -113,25 +113,31 @@ function encodeReply(question: DnsQuestion, reply: DnsReply, truncated: boolean)
   return encode(packet);
 }
 
-/** Over UDP it fits what the client takes: additionals go first, then answers, and the client is told to ask by TCP. */
+/** The root's name, type, class, time to live, length and one byte: no record of use is shorter. */
+const leastRecordBytes = 12;
+
+/**
+ * It fits what the client takes: additionals go first, then answers, and the client is told to ask by TCP. What can't fit is
+ * not written to find that out: a Service may have thousands of ports, and anybody may ask for them.
+ */
 export function writeReply(question: DnsQuestion, reply: DnsReply, transport: 'udp' | 'tcp'): Buffer {
   const limit =
     transport === 'tcp' ? 65_535 : Math.min(4096, Math.max(512, question.ednsPayloadBytes ?? 512));
-  const whole = encodeReply(question, reply, false);
-  if (whole.length <= limit) return whole;
-  const bare = { ...reply, additionals: [] };
-  const withoutAdditionals = encodeReply(question, bare, false);
-  if (withoutAdditionals.length <= limit) return withoutAdditionals;
-  let fits = 0;
-  let tooMany = reply.answers.length;
-  const cut = (count: number): Buffer =>
-    encodeReply(question, { ...bare, answers: reply.answers.slice(0, count) }, true);
-  while (tooMany - fits > 1) {
-    const middle = (fits + tooMany) >> 1;
-    if (cut(middle).length <= limit) fits = middle;
-    else tooMany = middle;
+  const most = Math.floor(limit / leastRecordBytes);
+  const bare = { ...reply, answers: reply.answers.slice(0, most), additionals: [] };
+  const isWhole = bare.answers.length === reply.answers.length;
+  if (isWhole && reply.answers.length + (reply.additionals?.length ?? 0) <= most) {
+    const whole = encodeReply(question, reply, false);
+    if (whole.length <= limit) return whole;
   }
-  return cut(fits);
+  let bytes = encodeReply(question, bare, !isWhole);
+  let count = bare.answers.length;
+  while (bytes.length > limit && count > 0) {
+    // Records of one answer are much of a size: the first guess is close.
+    count = Math.min(count - 1, Math.floor((count * limit) / bytes.length));
+    bytes = encodeReply(question, { ...bare, answers: bare.answers.slice(0, count) }, true);
+  }
+  return bytes;
 }
 
 export function writeRefusal(id: number, code: Rcode): Buffer {

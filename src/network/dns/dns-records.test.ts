@@ -102,3 +102,36 @@ test('resolvers of the machine are taken from resolv.conf, without our own', () 
     '# nameserver 1.1.1.1\nnameserver 192.0.2.1\n nameserver  172.30.0.1\nnameserver x;y\nsearch a\n';
   assert.deepEqual(upstreamsOf(text, ['172.30.0.1']), [{ address: '192.0.2.1', port: 53 }]);
 });
+
+test('S10: of thousands of records no more are written than the transport could carry', () => {
+  const written = new Set<number>();
+  const answers = Array.from({ length: 20_000 }, (_, i) => ({
+    type: 'SRV' as const,
+    name: '_p._tcp.big.ns.svc.cluster.local',
+    ttl: 5,
+    get data() {
+      written.add(i);
+      return { priority: 0, weight: 1, port: i, target: 'big.ns.svc.cluster.local' };
+    },
+  }));
+  for (const [transport, limit] of [
+    ['udp', 4096],
+    ['tcp', 65_535],
+  ] as const) {
+    written.clear();
+    const question = {
+      id: 7,
+      name: answers[0]!.name,
+      type: 'SRV',
+      recursionDesired: true,
+      ednsPayloadBytes: 4096,
+    };
+    const packet = writeReply(question, { rcode: 0, authoritative: true, answers }, transport);
+    assert.ok(
+      packet.length <= limit && packet.length > limit * 0.9,
+      `${packet.length} bytes by ${transport}`,
+    );
+    assert.equal(packet.readUInt16BE(2) & 0x0200, 0x0200, 'truncated, and said');
+    assert.ok(written.size <= limit / 12, `${written.size} records by ${transport}`);
+  }
+});

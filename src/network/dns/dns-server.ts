@@ -37,8 +37,8 @@ export interface DnsOptions {
   readonly port: number;
   /** Default cluster.local. */
   readonly clusterDomain?: string;
-  /** The machine's resolvers; see upstreamsOf. None: other names are refused. */
-  readonly upstreams: readonly DnsServerAddress[];
+  /** The machine's resolvers, as of now; see upstreamsOf. None: other names are refused. */
+  readonly upstreams: () => readonly DnsServerAddress[];
   /** Seconds. Default 5, as CoreDNS. */
   readonly ttl?: number;
   readonly clock: Clock;
@@ -120,7 +120,7 @@ class DnsServer {
       this.#options.log.error({ name: question.name }, 'a resolver sends questions back here: DNS loop');
       return refusal(question, rcode.refused, transport);
     }
-    if (this.#options.upstreams.length === 0) return refusal(question, rcode.refused, transport);
+    if (this.#options.upstreams().length === 0) return refusal(question, rcode.refused, transport);
     const answer = await this.#forwarder.forward(packet, question, transport);
     return answer ?? refusal(question, rcode.servFail, transport);
   }
@@ -153,7 +153,7 @@ class DnsServer {
     const found = this.#zone.resolve(target, type);
     if (found.kind === 'answers') return found.answers;
     if (found.kind === 'alias') return [found.answer, ...(await this.#follow(found.target, type, depth + 1))];
-    if (found.kind !== 'outside' || this.#options.upstreams.length === 0) return [];
+    if (found.kind !== 'outside' || this.#options.upstreams().length === 0) return [];
     const question = { id: 0, name: target, type, recursionDesired: true, ednsPayloadBytes: undefined };
     const answer = await this.#forwarder.forward(encodeQuery(0, target, type), question, 'udp');
     const decoded = answer === undefined ? undefined : answersQuestion(answer, 0, question);

@@ -1,30 +1,59 @@
 // The Service kube-system/kube-dns: no selector; its EndpointSlice points to where the DNS server really listens.
-import { endpointslices, services } from '../../api/generated/resources.ts';
+import {
+  clusterrolebindings,
+  clusterroles,
+  endpointslices,
+  services,
+} from '../../api/generated/resources.ts';
 import type { Service } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
-import type { Client } from '../../client/client.ts';
+import type { Client, Creatable, ObjectKey } from '../../client/client.ts';
 
 const namespace = 'kube-system';
 const name = 'kube-dns';
+export const kubeDnsService: { readonly namespace: string; readonly name: string } = { namespace, name };
+/** As kubeadm names the role of its DNS. */
+const roleName = 'system:coredns';
 const fieldManager = 'porthole-dns';
 
 async function createOrPatch<T extends object>(
   client: Client,
   resource: ResourceRef<T>,
-  object: T,
+  object: Creatable<T>,
   body: object,
+  key: ObjectKey = kubeDnsService,
 ): Promise<void> {
   try {
     // asked for first: creating it again is refused for its clusterIP, not for its name
-    await client.get(resource, { name, namespace });
+    await client.get(resource, key);
   } catch (error) {
     if (!isStatusError(error, 'NotFound')) throw error;
     await client.create(resource, object, { fieldManager });
     return;
   }
-  await client.patch(resource, { name, namespace }, { type: 'merge', body }, { fieldManager });
+  await client.patch(resource, key, { type: 'merge', body }, { fieldManager });
+}
+
+/** What a node's DNS reads, as the user of its network half. As kubeadm's role, but for pods, whose names are not served. */
+export async function ensureDnsAccess(client: Client, user: string): Promise<void> {
+  const verbs = ['list', 'watch'];
+  const rules = [
+    { apiGroups: [''], resources: ['services', 'namespaces'], verbs },
+    { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs },
+  ];
+  const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: user }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: roleName };
+  const metadata = { name: roleName };
+  await createOrPatch(client, clusterroles, { metadata, rules }, { rules }, { name: roleName });
+  await createOrPatch(
+    client,
+    clusterrolebindings,
+    { metadata, subjects, roleRef },
+    { subjects },
+    { name: roleName },
+  );
 }
 
 /** Where the server listened when it was last written; undefined in a new cluster, or when something else stands there. */

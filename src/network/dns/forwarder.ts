@@ -12,7 +12,7 @@ export interface Forwarder {
 }
 
 export interface ForwarderOptions {
-  readonly upstreams: readonly DnsServerAddress[];
+  readonly upstreams: () => readonly DnsServerAddress[];
   readonly random: Random;
   readonly log: Logger;
   /** For one upstream. Default 2000. */
@@ -61,15 +61,16 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
       if (inFlight >= maxPending) return undefined;
       inFlight++;
       try {
-        const { length } = options.upstreams;
+        const upstreams = options.upstreams();
+        const { length } = upstreams;
         for (let i = 0; i < length; i++) {
           const index = (preferred + i) % length;
           try {
-            const answer = await askOne(options.upstreams[index]!, packet, question, transport);
+            const answer = await askOne(upstreams[index]!, packet, question, transport);
             preferred = index;
             return answer;
           } catch (error) {
-            options.log.debug({ error, upstream: options.upstreams[index] }, 'resolver did not answer');
+            options.log.debug({ error, upstream: upstreams[index] }, 'resolver did not answer');
           }
         }
         return undefined;

@@ -18,8 +18,6 @@ function isConnected(address: string, connected: readonly string[]): boolean {
 /** The route to a node's pods, or why there is none; undefined while the node is still being set up. */
 function routeTo(node: NetworkNode, view: NetworkView): PlannedRoute | string | undefined {
   if (node.podCIDR === undefined || node.internalIP === undefined) return undefined;
-  if (parseIpv4Cidr(node.podCIDR) === undefined)
-    return `node ${node.name} has podCIDR ${node.podCIDR}, which is not an IPv4 prefix`;
   if (!isConnected(node.internalIP, view.connected))
     return `node ${node.name} at ${node.internalIP} is not in a subnet of this machine: host-gateway needs all nodes on one layer-2 network`;
   return { to: node.podCIDR, via: node.internalIP };
@@ -34,15 +32,8 @@ function ownAddresses(self: NetworkNode | undefined): NetworkPlan['ownAddresses'
 function plan(view: NetworkView, self: string | undefined): NetworkPlan {
   const own = view.nodes.find((node) => node.name === self);
   const results = view.nodes.filter((node) => node !== own).map((node) => routeTo(node, view));
-  const claimed = new Set<string>();
   const problems = results.filter((result) => typeof result === 'string');
-  const routes = results
-    .filter((result) => typeof result === 'object')
-    .filter((route) => {
-      if (!claimed.has(route.to) && route.to !== own?.podCIDR) return claimed.add(route.to);
-      problems.push(`podCIDR ${route.to} is claimed by more than one node`);
-      return false;
-    });
+  const routes = results.filter((result) => typeof result === 'object');
   const exceptions = [view.clusterCIDR, view.serviceCIDR, ...view.connected, ...view.masqueradeExceptions];
   return {
     // an address of this node that no pod has must not go out by the default route and come back

@@ -57,6 +57,27 @@ async function readBounded(path: string, maxBytes: number): Promise<Buffer> {
   }
 }
 
+/** What a link that is not followed, a socket or a device without a driver says. */
+const noRegularFile = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'ENODEV'];
+
+async function readHead(path: string, maxBytes: number): Promise<Buffer | undefined> {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW | constants.O_NOCTTY;
+  let handle: fs.FileHandle;
+  try {
+    handle = await fs.open(path, flags);
+  } catch (error) {
+    if (noRegularFile.includes(codeOf(error))) return undefined;
+    throw error;
+  }
+  try {
+    if (!(await handle.stat()).isFile()) return undefined;
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(maxBytes), 0, maxBytes, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
 async function open(path: string): Promise<OpenFile> {
   const handle = await fs.open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return {
@@ -79,6 +100,7 @@ async function makeDirectory(path: string, mode = 0o755): Promise<void> {
 export const linuxFiles: Files = {
   read: (path, options) => readBounded(path, options?.maxBytes ?? defaultMaxBytes),
   readIfThere: (path, options) => orUndefined(readBounded(path, options?.maxBytes ?? defaultMaxBytes)),
+  readHead,
   write: async (path, data, options) => {
     await fs.writeFile(path, data, { mode: options?.mode ?? 0o644, flag: options?.exclusive ? 'wx' : 'w' });
     if (options?.mode !== undefined) await fs.chmod(path, options.mode);

@@ -1,10 +1,10 @@
 // What Linux says of itself, parsed; and files read and removed with care.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { weightOfShares } from './cgroups-linux.ts';
+import { createLinuxCgroups, weightOfShares } from './cgroups-linux.ts';
 import { linuxFiles } from './files-linux.ts';
 import { parseMountInfo } from './mounts-linux.ts';
 import { busyNs, memoryField } from './stats-linux.ts';
@@ -45,4 +45,41 @@ test('a file is read with a bound, written with its mode whatever the umask, and
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('S19: limits of a control group are written in the words of version 1 and of version 2', async (t) => {
+  const limits = { pidsLimit: 4096, memoryLimitBytes: 1 << 20, cpuShares: 1024 };
+  const kernel = (files: Record<string, string>): string => {
+    const root = mkdtempSync(join(tmpdir(), 'cgroups-'));
+    t.after(() => rmSync(root, { recursive: true }));
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
+    return root;
+  };
+  const one = kernel({
+    'pids/cgroup.procs': '',
+    'pids/all/pod/pids.max': 'max',
+    'memory/cgroup.procs': '',
+    'memory/all/pod/memory.limit_in_bytes': '-1',
+    'cpu/cgroup.procs': '',
+    'cpu/all/pod/cpu.shares': '2',
+  });
+  await createLinuxCgroups(one).ensure('/all/pod', limits);
+  const read = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
+  assert.equal(read(one, 'pids/all/pod/pids.max'), '4096');
+  assert.equal(read(one, 'memory/all/pod/memory.limit_in_bytes'), '1048576');
+  assert.equal(read(one, 'cpu/all/pod/cpu.shares'), '1024');
+  const two = kernel({
+    'cgroup.controllers': 'cpu memory pids\n',
+    'all/cgroup.controllers': 'cpu memory pids\n',
+    'all/pod/pids.max': 'max',
+    'all/pod/memory.max': 'max',
+    'all/pod/cpu.weight': '1',
+  });
+  await createLinuxCgroups(two).ensure('/all/pod', limits);
+  assert.equal(read(two, 'all/pod/pids.max'), '4096');
+  assert.equal(read(two, 'all/pod/memory.max'), '1048576');
+  assert.equal(read(two, 'all/pod/cpu.weight'), String(weightOfShares(1024)));
 });

@@ -39,8 +39,12 @@ export const linuxHostStats: HostStats = {
       systemUuid: (await textOf('/sys/class/dmi/id/product_uuid')) || (await textOf('/etc/machine-id')),
       bootId: await textOf('/proc/sys/kernel/random/boot_id'),
       kernelVersion: await textOf('/proc/sys/kernel/osrelease'),
+      appArmor: (await textOf('/sys/module/apparmor/parameters/enabled')) === 'Y',
       osImage: prettyName(await textOf('/etc/os-release')),
-      maxPids: Number(await textOf('/proc/sys/kernel/pid_max')) || 32768,
+      maxPids: Math.min(
+        Number(await textOf('/proc/sys/kernel/pid_max')) || 32_768,
+        Number(await textOf('/proc/sys/kernel/threads-max')) || Number.POSITIVE_INFINITY,
+      ),
     };
   },
   usage: async () => {

@@ -86,6 +86,8 @@ export function createFakeLinks(
         });
         return;
       case 'deleteRoute':
+        if (change.dev !== undefined && routes.get(change.to)?.dev !== change.dev)
+          throw new LinksError('RTNETLINK answers: No such process');
         if (!routes.delete(change.to)) throw new LinksError('RTNETLINK answers: No such process');
         return;
       case 'replaceNeighbour':

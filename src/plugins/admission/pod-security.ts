@@ -1,4 +1,4 @@
-// PodSecurity: the levels that a namespace's labels enforce, and warn of.
+// PodSecurity: the levels that a namespace's labels enforce, audit and warn of.
 import {
   cronjobs,
   daemonsets,
@@ -6,99 +6,136 @@ import {
   jobs,
   namespaces,
   pods,
+  podtemplates,
   replicasets,
   replicationcontrollers,
   statefulsets,
 } from '../../api/generated/resources.ts';
-import type { PodSpec } from '../../api/generated/types/core-v1.ts';
+import type { Container, Pod, PodSpec } from '../../api/generated/types/core-v1.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { forbidden } from '../../apimachinery/errors.ts';
-import { jsonEqual, obj, spec } from '../../apimachinery/json-access.ts';
+import { forbidden, invalidObject } from '../../apimachinery/errors.ts';
+import { jsonEqual, meta, obj, spec } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
-import { baselineChecks } from './pod-security/baseline-checks.ts';
-import type { Level, PodSecurityCheck } from './pod-security/pod-visitor.ts';
-import { restrictedChecks } from './pod-security/restricted-checks.ts';
+import { violationsOf, violationText } from './pod-security/evaluate.ts';
+import { warningsOfExistingPods } from './pod-security/existing-pods.ts';
+import type { JudgedPod } from './pod-security/pod-visitor.ts';
+import {
+  type LevelVersion,
+  levelText,
+  type Policy,
+  policyOf,
+  samePolicy,
+  strictness,
+} from './pod-security/policy.ts';
 import { isAbout } from './request/typed-request.ts';
 
-const prefix = 'pod-security.kubernetes.io/';
 const templated = [
-  cronjobs,
   daemonsets,
   deployments,
   jobs,
   replicasets,
   replicationcontrollers,
   statefulsets,
+  podtemplates,
+  cronjobs,
 ];
 
-/** As upstream: what cannot be read is the strictest. */
-const levelOf = (text: string | undefined): Level =>
-  text === undefined || text === '' || text === 'privileged'
-    ? 'privileged'
-    : text === 'baseline'
-      ? 'baseline'
-      : 'restricted';
+/** These change nothing of a pod's spec. Others are judged, also those that are not known yet. */
+const ignoredSubresources: readonly string[] = [
+  'attach',
+  'binding',
+  'eviction',
+  'exec',
+  'log',
+  'portforward',
+  'proxy',
+  'status',
+];
 
-function checksOf(level: Level): readonly PodSecurityCheck[] {
-  if (level === 'privileged') return [];
-  if (level === 'baseline') return baselineChecks;
-  const replaced = new Set(restrictedChecks.map((check) => check.id));
-  return [...baselineChecks.filter((check) => !replaced.has(check.id)), ...restrictedChecks];
+const labelsOf = (object: JsonObject | undefined): Readonly<Record<string, string>> =>
+  obj(meta(object ?? {})['labels']) as Readonly<Record<string, string>>;
+
+const annotationsOf = (object: JsonObject): Readonly<Record<string, string>> =>
+  obj(meta(object)['annotations']) as Readonly<Record<string, string>>;
+
+/** The pod that a template makes; undefined when there is none. */
+function templatedPod(request: AdmissionRequest, object: JsonObject): JudgedPod | undefined {
+  const template = isAbout(request, podtemplates)
+    ? obj(object['template'])
+    : isAbout(request, cronjobs)
+      ? obj(spec(obj(spec(object)['jobTemplate']))['template'])
+      : obj(spec(object)['template']);
+  const podSpec = obj(template['spec']);
+  if (!Array.isArray(podSpec['containers'])) return undefined;
+  return { annotations: annotationsOf(template), spec: podSpec as unknown as PodSpec };
 }
 
-/** `privileged (…), hostPort (…)`, or '' when the pod is fine. */
-function violations(level: Level, podSpec: PodSpec): string {
-  return checksOf(level)
-    .map((check) => check.check(podSpec))
-    .filter((violation) => violation !== undefined)
-    .map(({ reason, detail }) => `${reason} (${detail})`)
-    .join(', ');
+/** A pod's images may change, and ephemeral containers come; nothing else of it matters here. */
+function isSignificant(now: PodSpec, old: PodSpec): boolean {
+  const changed = (a: readonly Container[], b: readonly Container[]): boolean =>
+    a.length !== b.length || a.some((c, i) => c.image !== b[i]?.image);
+  if (changed(now.containers, old.containers)) return true;
+  if (changed(now.initContainers ?? [], old.initContainers ?? [])) return true;
+  return (now.ephemeralContainers ?? []).some(
+    (c) => (old.ephemeralContainers ?? []).find((o) => o.name === c.name)?.image !== c.image,
+  );
 }
 
-function podSpecOf(request: AdmissionRequest, object: JsonObject): PodSpec | undefined {
-  if (isAbout(request, pods) || isAbout(request, pods, 'ephemeralcontainers')) {
-    return spec(object) as unknown as PodSpec;
-  }
-  if (!templated.some((resource) => isAbout(request, resource))) return undefined;
-  const outer = isAbout(request, cronjobs) ? obj(spec(object).jobTemplate) : object;
-  const inner = obj(obj(spec(outer).template).spec);
-  return Array.isArray(inner.containers) ? (inner as unknown as PodSpec) : undefined;
+function judge(request: AdmissionRequest, policy: Policy, pod: JudgedPod, enforced: boolean): void {
+  const said = (level: LevelVersion): string => {
+    const text = violationText(violationsOf(level, pod));
+    return text === '' ? '' : `PodSecurity ${JSON.stringify(levelText(level))}: ${text}`;
+  };
+  if (enforced) request.annotate('pod-security.kubernetes.io/enforce-policy', levelText(policy.enforce));
+  const audited = said(policy.audit);
+  if (audited !== '')
+    request.annotate('pod-security.kubernetes.io/audit-violations', `would violate ${audited}`);
+  const refused = enforced ? said(policy.enforce) : '';
+  if (refused !== '') throw forbidden(request.declaration, request.name, `violates ${refused}`);
+  const warned = said(policy.warn);
+  if (warned !== '') request.warn(`would violate ${warned}`);
 }
 
 export function createPodSecurity(live: LiveObjects): AdmissionPlugin {
+  const checkNamespace = (request: AdmissionRequest): void => {
+    if (request.subresource !== '') return;
+    const now = policyOf(labelsOf(request.object));
+    const old = request.oldObject === undefined ? undefined : policyOf(labelsOf(request.oldObject));
+    // What could not be read before may stay as it is.
+    const known = old !== undefined && jsonEqual(now.errors as never, old.errors as never);
+    if (now.errors.length > 0 && !known) throw invalidObject(request.declaration, request.name, now.errors);
+    if (old === undefined) return;
+    const { enforce } = now.policy;
+    const before = old.policy.enforce;
+    if (samePolicy(enforce, before) || enforce.level === 'privileged') return;
+    if (enforce.minor === before.minor && strictness(enforce.level) <= strictness(before.level)) return;
+    const existing = live.list(pods, { namespace: request.name });
+    for (const text of warningsOfExistingPods(request.name, enforce, existing)) request.warn(text);
+  };
+
   return {
     name: 'PodSecurity',
     operations: ['CREATE', 'UPDATE'],
     validate(request) {
-      const { object, oldObject, namespace } = request;
-      if (object === undefined || namespace === '') return;
-      const labels: Readonly<Record<string, string | undefined>> =
-        live.get(namespaces, namespace)?.metadata?.labels ?? {};
-      const label = (name: string): string | undefined =>
-        Object.hasOwn(labels, prefix + name) ? labels[prefix + name] : undefined;
-      const enforce = levelOf(label('enforce'));
-      const warn = levelOf(label('warn'));
-      if (enforce === 'privileged' && warn === 'privileged') return;
-      const podSpec = podSpecOf(request, object);
-      if (podSpec === undefined) return;
-      // An update that does not touch the pod's nature is let through, whatever the labels say by now.
-      if (oldObject !== undefined && jsonEqual(spec(object), spec(oldObject))) return;
-      const said = (mode: string, level: Level): string => `${level}:${label(`${mode}-version`) ?? 'latest'}`;
-      if (request.declaration.resource === pods.resource) {
-        const why = violations(enforce, podSpec);
-        if (why !== '') {
-          throw forbidden(
-            request.declaration,
-            request.name,
-            `violates PodSecurity ${JSON.stringify(said('enforce', enforce))}: ${why}`,
-          );
-        }
+      const { object, oldObject, namespace, declaration, subresource } = request;
+      if (object === undefined) return;
+      if (declaration.group === namespaces.group && declaration.resource === namespaces.resource)
+        return checkNamespace(request);
+      const ofPod = declaration.group === pods.group && declaration.resource === pods.resource;
+      if (ofPod ? ignoredSubresources.includes(subresource) : !templated.some((t) => isAbout(request, t)))
+        return;
+      const { policy } = policyOf(live.get(namespaces, namespace)?.metadata?.labels ?? {});
+      const { enforce, audit, warn } = policy;
+      if ([enforce, audit, warn].every(({ level }) => level === 'privileged')) return;
+      if (!ofPod) {
+        const made = templatedPod(request, object);
+        if (made !== undefined) judge(request, policy, made, false);
+        return;
       }
-      const concern = violations(warn, podSpec);
-      if (concern !== '') {
-        request.warn(`would violate PodSecurity ${JSON.stringify(said('warn', warn))}: ${concern}`);
-      }
+      const pod = object as unknown as Pod;
+      if (oldObject !== undefined && !isSignificant(pod.spec, (oldObject as unknown as Pod).spec)) return;
+      judge(request, policy, { annotations: annotationsOf(object), spec: pod.spec }, true);
     },
   };
 }

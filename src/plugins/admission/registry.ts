@@ -41,7 +41,7 @@ export function admissionPlugins(
     createNamespaceLifecycle(live),
     createLimitRanger(live),
     createServiceAccountAdmission({ live, random }),
-    createNodeRestriction(live),
+    createNodeRestriction(live, authorizer),
     createTaintNodesByCondition(),
     createPodSecurity(live),
     createPriority(live),

@@ -20,21 +20,27 @@ import type { Clock } from '../../base/clock.ts';
 import {
   addUsage,
   claimUsage,
+  countedResource,
+  countedResources,
   countUsage,
+  type GroupResource,
   isUnderQuota,
   podUsage,
   serviceUsage,
   type Usage,
   usageText,
 } from '../../component-helpers/quota-usage.ts';
-import { isAbout, requested } from './request/typed-request.ts';
+import { requested } from './request/typed-request.ts';
 
-/** Writes what is used into the quota's status, for people; nobody waits for it. */
+/**
+ * Writes what is used into the quota's status before the write that uses it is answered. `status` is worked out anew
+ * at each attempt: of two that race, the later one has counted both.
+ */
 export type QuotaRecorder = (
   namespace: string,
   name: string,
-  status: { readonly hard: Record<string, string>; readonly used: Record<string, string> },
-) => void;
+  status: () => { readonly hard: Record<string, string>; readonly used: Record<string, string> },
+) => Promise<void>;
 
 /** A cost that was allowed and is not stored yet. */
 interface Reservation {
@@ -65,18 +71,7 @@ function costOf(request: AdmissionRequest): Cost | undefined {
   return { usage: countUsage(group, resource), pod: undefined };
 }
 
-const countable = /^(?:count\/)?(configmaps|secrets|replicationcontrollers|resourcequotas)$/;
-const inGroup = /^count\/([a-z]+)\.([a-z.0-9]+)$/;
-const versionsOf: Readonly<Record<string, string>> = { autoscaling: 'v2' };
-
-/** Kinds that are only counted. */
-function countedResource(quotaName: string): ResourceRef | undefined {
-  const core = countable.exec(quotaName)?.[1];
-  if (core !== undefined) return { group: '', version: 'v1', resource: core, kind: '', namespaced: true };
-  const [, resource, group] = inGroup.exec(quotaName) ?? [];
-  if (resource === undefined || group === undefined) return undefined;
-  return { group, version: versionsOf[group] ?? 'v1', resource, kind: '', namespaced: true };
-}
+const idOf = ({ group, resource }: GroupResource): string => `${resource}.${group}`;
 
 type Amounts = Readonly<Record<string, string | number>>;
 const limitsOf = (quota: ResourceQuota): Map<string, Quantity> =>
@@ -125,9 +120,13 @@ export function createResourceQuota(deps: {
     if (!isUnderQuota(quota, undefined)) return used;
     for (const service of live.list(services, { namespace })) take(serviceUsage(service));
     for (const claim of live.list(persistentvolumeclaims, { namespace })) take(claimUsage(claim));
+    const counts = new Map(
+      countedResources(quota).map((counted) => [idOf(counted), live.count(counted, namespace)]),
+    );
     for (const name of hard.keys()) {
       const counted = countedResource(name);
-      if (counted !== undefined) used.set(name, quantityOf(live.list(counted, { namespace }).length));
+      const count = counted && counts.get(idOf(counted));
+      if (count !== undefined) used.set(name, quantityOf(count));
     }
     return used;
   };
@@ -167,16 +166,24 @@ export function createResourceQuota(deps: {
         `exceeded quota: ${name}, requested: ${pick(delta)}, used: ${pick(used)}, limited: ${pick(hard)}`,
       );
     }
-    if (request.dryRun) return;
-    const text = (amounts: Usage): Record<string, string> =>
-      Object.fromEntries([...hard.keys()].map((key) => [key, formatQuantity(of(amounts, key))]));
-    deps.record(request.namespace, name, { hard: text(hard), used: text(addUsage(used, delta)) });
+  };
+
+  const record = (namespace: string, quota: ResourceQuota): Promise<void> => {
+    const hard = limitsOf(quota);
+    return deps.record(namespace, quota.metadata?.name ?? '', () => {
+      const used = addUsage(stored(quota, namespace, hard), reserved(quota, namespace, hard));
+      const text = (amounts: Usage): Record<string, string> =>
+        Object.fromEntries(
+          [...hard.keys()].map((key) => [key, formatQuantity(amounts.get(key) ?? zeroQuantity)]),
+        );
+      return { hard: text(hard), used: text(used) };
+    });
   };
 
   return {
     name: 'ResourceQuota',
     operations: ['CREATE', 'DELETE'],
-    validate(request) {
+    async validate(request) {
       if (request.operation === 'DELETE') {
         // Created and deleted before anybody looked: its cost is not on the way any more.
         const { declaration, namespace, name } = request;
@@ -185,7 +192,7 @@ export function createResourceQuota(deps: {
         );
         return;
       }
-      if (request.namespace === '' || isAbout(request, resourcequotas)) return;
+      if (request.namespace === '') return;
       const cost = costOf(request);
       if (cost === undefined) return;
       const quotas = live
@@ -201,6 +208,7 @@ export function createResourceQuota(deps: {
         cost,
         untilMs: clock.now() + reservationMs,
       });
+      await Promise.all(quotas.map((quota) => record(request.namespace, quota)));
     },
   };
 }

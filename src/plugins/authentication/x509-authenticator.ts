@@ -1,15 +1,18 @@
 // Client certificates of the cluster's authority: CN is the user, each O a group.
 import { unauthorized } from '../../apimachinery/errors.ts';
 import type { Authenticator } from '../../apiserver/authentication/authenticator.ts';
+import { bundleCheck } from '../../crypto/subject.ts';
 
-export function createX509Authenticator(): Authenticator {
+/** `clientCa`: PEM of the authorities as they are now; what they no longer vouch for is refused, on old connections too. */
+export function createX509Authenticator(options: { readonly clientCa: () => string }): Authenticator {
+  const isOurs = bundleCheck(options.clientCa);
   return {
     authenticate(request) {
       const certificate = request.clientCertificate;
       if (certificate === undefined) return undefined;
       const { CN, O } = certificate.subject;
       // As upstream: a certificate without a common name names nobody.
-      if (CN === undefined || CN === '') throw unauthorized();
+      if (CN === undefined || CN === '' || !isOurs(certificate)) throw unauthorized();
       const digest = certificate.fingerprint.replaceAll(':', '').toLowerCase();
       return {
         name: CN,

@@ -80,11 +80,14 @@ export function createNodeAuthorizer(deps: {
   const resourceSlice = (node: string, a: AuthorizationAttributes): AuthorizationDecision => {
     if (a.subresource !== '') return noOpinion('cannot authorize ResourceSlice subresources');
     if (a.verb === 'create') return allow;
-    return reads.includes(a.verb) || a.verb === 'deletecollection'
-      ? a.fields?.['spec.nodeName'] === node
-        ? allow
-        : noOpinion('can only list/watch/deletecollection resourceslices with spec.nodeName field selector')
-      : noOpinion('only the following verbs are allowed for a ResourceSlice: create, list, watch');
+    if (['get', 'update', 'patch', 'delete'].includes(a.verb)) return related(node, 'resourceslices', a);
+    if (!['list', 'watch', 'deletecollection'].includes(a.verb))
+      return noOpinion(
+        'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
+      );
+    return a.fields?.['spec.nodeName'] === node
+      ? allow
+      : noOpinion('can only list/watch/deletecollection resourceslices with spec.nodeName field selector');
   };
 
   const nodeObject = (node: string, a: AuthorizationAttributes): AuthorizationDecision => {

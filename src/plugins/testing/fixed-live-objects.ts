@@ -49,6 +49,8 @@ export function fixedLiveObjects(): FixedLiveObjects {
         .filter((o) => options.namespace === undefined || o.metadata?.namespace === options.namespace)
         .filter((o) => options.field === undefined || valueAt(o, options.field.name) === options.field.value)
         .map((o) => o as T),
+    count: ({ group, resource }, namespace) =>
+      [...objects.keys()].filter((k) => k.startsWith(`${group}/${resource}/${namespace}/`)).length,
     version: () => version,
   };
 }

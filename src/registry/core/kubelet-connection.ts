@@ -12,7 +12,8 @@ export interface KubeletCredentials {
 const preferred: readonly string[] = ['InternalIP', 'ExternalIP', 'Hostname'];
 const standardPort = 10_250;
 
-export function kubeletConnection(credentials: KubeletCredentials): KubeletConnection {
+/** The credentials as they are now: they are renewed while the server runs. */
+export function kubeletConnection(credentials: () => KubeletCredentials): KubeletConnection {
   return (node: JsonObject) => {
     const addresses = objs(status(node)['addresses']);
     const found = preferred
@@ -23,7 +24,7 @@ export function kubeletConnection(credentials: KubeletCredentials): KubeletConne
     return {
       host: found ? str(found['address']) : name,
       port: port > 0 ? port : standardPort,
-      tls: { ...credentials, verify: true },
+      tls: { ...credentials(), verify: true },
     };
   };
 }

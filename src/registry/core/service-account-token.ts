@@ -11,6 +11,8 @@ import type { Random } from '../../base/random.ts';
 export interface TokenSigner {
   readonly issuer: string;
   readonly audiences: readonly string[];
+  /** Whether tokens of pods that ask for what pods ask by default live for a year. */
+  readonly extendExpiration: boolean;
   sign(claims: Readonly<Record<string, unknown>>): string;
 }
 
@@ -99,7 +101,7 @@ export function createServiceAccountToken(deps: {
     const seconds = wanted.expirationSeconds ?? defaultSeconds;
     const nowSeconds = Math.floor(request.clock.now() / 1000);
     const forServer = audiences.every((audience) => signer.audiences.includes(audience));
-    const extended = 'pod' in bound && seconds === projectedSeconds && forServer;
+    const extended = signer.extendExpiration && 'pod' in bound && seconds === projectedSeconds && forServer;
     const token = signer.sign({
       aud: audiences,
       exp: nowSeconds + (extended ? extendedSeconds : seconds),

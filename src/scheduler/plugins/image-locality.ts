@@ -1,4 +1,5 @@
 // ImageLocality: prefers nodes that already have the pod's images.
+import { taggedImageName } from '../../component-helpers/pod-system.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
 import { skip } from '../framework/status.ts';
@@ -15,16 +16,11 @@ interface Spread {
 }
 const key = stateKey<Spread>('ImageLocality');
 
-/** `nginx` is `docker.io/library/nginx:latest` to a node; nodes list the tags as pulled, so only the tag is added here. */
-function normalizedImageName(name: string): string {
-  return name.lastIndexOf(':') <= name.lastIndexOf('/') && !name.includes('@') ? `${name}:latest` : name;
-}
-
 export const imageLocality: Plugin = {
   name: 'ImageLocality',
   preScore: (state, pod, nodes) => {
     const images = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((c) =>
-      normalizedImageName(c.image ?? ''),
+      taggedImageName(c.image ?? ''),
     );
     const share = new Map(
       images.map(

@@ -10,6 +10,7 @@ import { nodePorts } from './node-ports.ts';
 import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts';
 import { nodeResourcesFit } from './node-resources-fit.ts';
 import { nodeUnschedulable } from './node-unschedulable.ts';
+import { podSystemPlugin } from './pod-system.ts';
 import { podTopologySpread } from './pod-topology-spread.ts';
 import { prioritySort } from './priority-sort.ts';
 import { schedulingGates } from './scheduling-gates.ts';
@@ -24,6 +25,7 @@ export function defaultPlugins(client: Client, storage: StorageView): readonly W
     { plugin: nodeName, weight: 0 },
     { plugin: taintToleration, weight: 3 },
     { plugin: nodeAffinity, weight: 2 },
+    { plugin: podSystemPlugin, weight: 0 },
     { plugin: nodePorts, weight: 0 },
     { plugin: nodeResourcesFit, weight: 1 },
     { plugin: volumeBinding(client, storage), weight: 0 },

@@ -1,135 +1,162 @@
-// The store's file: one table of keys, one log of writes that holds the values, checksummed.
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+// The database file: one table of keys, one log of writes that holds the values, and sums over both.
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { crc32 } from 'node:zlib';
-import { StorageError } from '../storage-error.ts';
-import type { BatchMessage, HistoryRow, LoadedRow } from './writer-protocol.ts';
+import type { Batch } from './batch.ts';
+import { lastRevision } from './batch.ts';
+import { type LogRow, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
+import { createSchema, formatOf, upgradeFirstFormat } from './schema.ts';
+import type { HistoryRow, LoadedRow } from './writer-protocol.ts';
 
-const formatVersion = 1;
-const applicationId = 0x504f5254; // PORT
-const fileName = 'state.db';
-/** Made after the first commit: without it an empty database is new, with it an empty database is a loss. */
-const markerName = 'format';
+export interface DatabaseOptions {
+  readonly path: string;
+  /** The name that a new store gets. */
+  readonly newName: string;
+  /** False: a file without tables is a loss, not a beginning. */
+  readonly mayBeNew: boolean;
+}
 
-// A value is written once, in the log. A key's row names the log row that is its state; compaction deletes the
-// log rows that no key names any more.
-const schema = `
-  CREATE TABLE log (
-    revision INTEGER PRIMARY KEY, key TEXT NOT NULL, put INTEGER NOT NULL, previous INTEGER NOT NULL,
-    checksum INTEGER NOT NULL, value BLOB NOT NULL
-  ) STRICT;
-  CREATE TABLE keys (key TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  INSERT INTO meta VALUES ('revision', 1), ('floor', 1);
-  PRAGMA application_id = ${applicationId};
-  PRAGMA user_version = ${formatVersion};
-`;
+/** Pages of 4 KB: few enough that a write waits a few ms at most. */
+const shrinkPages = 128;
+const minFreePages = 512;
 
+type Row = Record<string, unknown>;
+
+/** Throws SQLite's errors, and Error when what is read is not what was written. */
 export class Database {
   readonly #db: DatabaseSync;
-  readonly #directory: string;
   readonly #insert: StatementSync;
   readonly #setKey: StatementSync;
   readonly #deleteKey: StatementSync;
   readonly #setMeta: StatementSync;
+  readonly #log: string;
+  #meta: Meta;
 
-  constructor(directory: string) {
-    this.#directory = directory;
-    this.#db = openFile(directory);
+  constructor(db: DatabaseSync, path: string) {
+    this.#log = `${path}-wal`;
+    this.#db = db;
     try {
-      this.#insert = this.#db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)');
+      this.#insert = this.#db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)');
       this.#setKey = this.#db.prepare(
         'INSERT INTO keys VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET revision = excluded.revision',
       );
       this.#deleteKey = this.#db.prepare('DELETE FROM keys WHERE key = ?');
-      this.#setMeta = this.#db.prepare('UPDATE meta SET value = ? WHERE name = ?');
+      this.#setMeta = this.#db.prepare(
+        'UPDATE meta SET revision = ?, floor = ?, objects = ?, digest = ?, checksum = ?',
+      );
+      this.#meta = readMeta(this.#db);
     } catch (error) {
       this.#db.close();
-      throw corrupt(directory, error);
+      throw error;
     }
   }
 
-  meta(): { revision: number; floor: number } {
-    const read = this.#db.prepare('SELECT value FROM meta WHERE name = ?');
-    const value = (name: string): number => {
-      const found = read.get(name)?.value;
-      if (typeof found !== 'number') throw corrupt(this.#directory, new Error(`meta ${name} is missing`));
-      return found;
-    };
-    return { revision: value('revision'), floor: value('floor') };
+  meta(): Meta {
+    return this.#meta;
   }
 
   *rows(): Generator<LoadedRow, void, void> {
     const statement = this.#db.prepare(
-      'SELECT k.key, k.revision, l.value, l.checksum, l.key AS logged FROM keys k LEFT JOIN log l ON l.revision = k.revision',
+      `SELECT k.key AS name, k.revision AS at, l.* FROM keys k LEFT JOIN log l ON l.revision = k.revision`,
     );
-    for (const row of this.#reading(statement)) {
-      if (row.logged !== row.key) throw corrupt(this.#directory, new Error(`no value of ${String(row.key)}`));
-      yield { key: row.key as string, revision: row.revision as number, value: this.#checked(row) };
+    let objects = 0;
+    let digest = 0;
+    for (const row of statement.iterate() as Iterable<Row>) {
+      const key = row.name as string;
+      if (row.key !== key) throw new Error(`no value of ${key}`);
+      objects++;
+      digest = (digest + stateDigest(key, row.at as number)) >>> 0;
+      yield { key, revision: row.at as number, value: checked(row as unknown as StoredRow).value };
     }
+    if (objects !== this.#meta.objects || digest !== this.#meta.digest)
+      throw new Error(`${objects} objects are there, ${this.#meta.objects} were stored, or not these`);
   }
 
   *history(floor: number): Generator<HistoryRow, void, void> {
     const statement = this.#db.prepare(
-      `SELECT l.revision, l.key, l.put, l.previous, l.checksum, k.key IS NOT NULL AS present,
-         CASE WHEN k.key IS NULL THEN l.value END AS value, p.value AS previousValue, p.checksum AS previousChecksum
+      `SELECT l.*, k.key IS NOT NULL AS present, p.revision AS r, p.key AS k, p.put AS p, p.previous AS pp,
+         p.prior AS pr, p.checksum AS c, p.value AS v
        FROM log l LEFT JOIN keys k ON k.key = l.key AND k.revision = l.revision
          LEFT JOIN log p ON p.revision = l.previous AND l.previous <= ?
        WHERE l.revision > ? ORDER BY l.revision`,
     );
-    for (const row of this.#reading(statement, floor, floor))
+    let last = 0;
+    for (const row of statement.iterate(floor, floor) as Iterable<Row>) {
+      const { key, revision, put, previous, prior, value } = checked(row as unknown as StoredRow);
+      if (last === 0 ? prior > floor : prior !== last)
+        throw new Error(`history between ${last} and ${revision} is missing`);
+      last = revision;
       yield {
-        key: row.key as string,
-        revision: row.revision as number,
-        put: row.put === 1,
-        previous: row.previous as number,
-        value: row.present === 1 ? undefined : this.#checked(row),
-        previousValue:
-          row.previousValue === null
-            ? undefined
-            : this.#checked({ key: row.key, value: row.previousValue, checksum: row.previousChecksum }),
+        key,
+        revision,
+        put: put === 1,
+        previous,
+        value: row.present === 1 ? undefined : value,
+        previousValue: row.v === null ? undefined : checkedBefore(row),
       };
-  }
-
-  *#reading(
-    statement: StatementSync,
-    ...parameters: number[]
-  ): Generator<Record<string, unknown>, void, void> {
-    try {
-      yield* statement.iterate(...parameters) as Iterable<Record<string, unknown>>;
-    } catch (error) {
-      throw error instanceof StorageError ? error : corrupt(this.#directory, error);
     }
+    if (this.#meta.revision > floor && last !== this.#meta.revision)
+      throw new Error(`history after ${last} is missing`);
   }
 
-  /** SQLite does not notice a bit that flips inside a value; the checksum does. */
-  #checked(row: Record<string, unknown>): Uint8Array {
-    const value = row.value as Uint8Array;
-    if (checksumOf(row.key as string, value) !== row.checksum)
-      throw corrupt(this.#directory, new Error(`the checksum of ${String(row.key)} is wrong`));
-    return value;
+  /** What SQLite itself finds wrong with the file's pages; undefined: nothing. */
+  structuralDamage(): string | undefined {
+    const found = Object.values(this.#db.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
+    return found === 'ok' ? undefined : String(found);
   }
 
-  write(batch: BatchMessage): void {
+  /** In one transaction; `beforeCommit` may still refuse. */
+  write(batch: Batch, beforeCommit: () => void = () => {}): void {
+    let { revision: prior, objects, digest } = this.#meta;
     this.#transaction(() => {
       let at = 0;
       for (let i = 0; i < batch.keys.length; i++) {
         const key = batch.keys[i]!;
         const revision = batch.revisions[i]!;
+        const previous = batch.previous[i]!;
+        const put = batch.puts[i]!;
         const value = batch.values.subarray(at, at + batch.lengths[i]!);
         at += value.length;
-        this.#insert.run(revision, key, batch.puts[i]!, batch.previous[i]!, checksumOf(key, value), value);
-        if (batch.puts[i] === 1) this.#setKey.run(key, revision);
-        else this.#deleteKey.run(key);
+        const sum = rowChecksum({ revision, key, put, previous, prior, value });
+        this.#insert.run(revision, key, put, previous, prior, sum, value);
+        prior = revision;
+        if (previous > 0) {
+          objects--;
+          digest -= stateDigest(key, previous);
+        }
+        if (put === 1) {
+          this.#setKey.run(key, revision);
+          objects++;
+          digest += stateDigest(key, revision);
+        } else this.#deleteKey.run(key);
       }
-      this.#setMeta.run(batch.revisions[batch.keys.length - 1]!, 'revision');
+      const meta = { ...this.#meta, revision: lastRevision(batch), objects, digest: digest >>> 0 };
+      this.#writeMeta(meta);
+      beforeCommit();
+      return meta;
+    });
+  }
+
+  /** Fills a new store with the state at `revision`; there is no history before it. */
+  fill(entries: Iterable<LoadedRow>, revision: number): void {
+    this.#transaction(() => {
+      let objects = 0;
+      let digest = 0;
+      for (const { key, revision: at, value } of entries) {
+        const row = { revision: at, key, put: 1, previous: 0, prior: 0, value };
+        this.#insert.run(at, key, 1, 0, 0, rowChecksum(row), value);
+        this.#setKey.run(key, at);
+        objects++;
+        digest += stateDigest(key, at);
+      }
+      const meta = { ...this.#meta, revision, floor: revision, objects, digest: digest >>> 0 };
+      this.#writeMeta(meta);
+      return meta;
     });
   }
 
   /** Forgets a piece of history; true while there is more to forget. Small, so that writes wait a few ms at most. */
   compactSome(upTo: number, step = 500): boolean {
-    const { floor, revision } = this.meta();
+    const { floor, revision } = this.#meta;
     const end = Math.min(upTo, revision);
     const next = Math.min(floor + step, end);
     if (next <= floor) return false;
@@ -140,16 +167,53 @@ export class Database {
         )
         .run(floor, next);
       this.#db.prepare('DELETE FROM log WHERE revision > ? AND revision <= ? AND put = 0').run(floor, next);
-      this.#setMeta.run(next, 'floor');
+      const meta = { ...this.#meta, floor: next };
+      this.#writeMeta(meta);
+      return meta;
     });
     return next < end;
   }
 
-  #transaction(run: () => void): void {
+  /** Writes what is there already: shows whether a write would fail. */
+  touch(): void {
+    this.#transaction(() => {
+      this.#writeMeta(this.#meta);
+      return this.#meta;
+    });
+  }
+
+  /** Gives some of the pages that nothing lies in back to the disk; true while there are many more. */
+  shrinkSome(): boolean {
+    const number = (name: string): number =>
+      Object.values(this.#db.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
+    const free = number('freelist_count');
+    // Some stay for what is written next.
+    if (free < minFreePages || free * 4 < number('page_count')) return false;
+    this.#db.prepare(`PRAGMA incremental_vacuum(${shrinkPages})`).all();
+    return true;
+  }
+
+  /** Length of the write-ahead log. */
+  logBytes(): number {
+    return statSync(this.#log, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** Everything is in the database file, synced, and the write-ahead log is empty. */
+  checkpoint(): void {
+    const result = this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    if (result?.busy !== 0) throw new Error('the checkpoint did not end');
+  }
+
+  #writeMeta(meta: Meta): void {
+    this.#setMeta.run(meta.revision, meta.floor, meta.objects, meta.digest, metaChecksum(meta));
+  }
+
+  #transaction(run: () => Meta): void {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
-      run();
+      const meta = run();
       this.#db.exec('COMMIT');
+      this.#meta = meta;
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
@@ -161,69 +225,67 @@ export class Database {
   }
 }
 
-/** Over key and value, so that a value cannot be taken for another key's. */
-const checksumOf = (key: string, value: Uint8Array): number => crc32(value, crc32(key));
+type StoredRow = LogRow & { readonly checksum: number };
 
-function openFile(directory: string): DatabaseSync {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const path = join(directory, fileName);
-  let db: DatabaseSync | undefined;
+function checked(row: StoredRow): StoredRow {
+  if (rowChecksum(row) !== row.checksum) throw new Error(`the checksum of ${row.key} is wrong`);
+  return row;
+}
+
+function checkedBefore({ r, k, p, pp, pr, c, v }: Row): Uint8Array {
+  const row = { revision: r, key: k, put: p, previous: pp, prior: pr, checksum: c, value: v };
+  return checked(row as unknown as StoredRow).value;
+}
+
+function readMeta(db: DatabaseSync): Meta {
+  const rows = db.prepare('SELECT * FROM meta').all() as unknown as (Meta & { checksum: number })[];
+  const meta = rows[0];
+  if (meta === undefined || rows.length > 1 || metaChecksum(meta) !== meta.checksum)
+    throw new Error('the checksum of the store is wrong');
+  const { store, revision, floor, objects, digest } = meta;
+  return { store, revision, floor, objects, digest };
+}
+
+/** Changes nothing in the file. `empty`: without tables; `older`: of a format that is read only to be replaced. */
+export function openToRead(path: string): Database | 'empty' | 'older' {
+  const db = new DatabaseSync(path, { timeout: 0, readOnly: true });
   try {
-    // SQLite gives the files that it puts beside this one the same mode.
-    closeSync(openSync(path, 'a', 0o600));
-    chmodSync(path, 0o600);
-    db = new DatabaseSync(path, { timeout: 0 });
-    // The lock lives as long as the connection: a second server on this directory is refused, not interleaved.
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-    db.exec('PRAGMA wal_autocheckpoint = 2000; PRAGMA cache_size = -8192; PRAGMA trusted_schema = OFF;');
-    db.exec('BEGIN IMMEDIATE; COMMIT;');
-    prepareSchema(db, directory);
-    return db;
+    const format = formatOf(db);
+    if (format === 'current') return new Database(db, path);
+    db.close();
+    return format === 'new' ? 'empty' : 'older';
   } catch (error) {
-    db?.close();
-    if (error instanceof StorageError) throw error;
-    const text = error instanceof Error ? error.message : String(error);
-    if (/locked|busy/i.test(text))
-      throw new StorageError('Locked', `the store in ${directory} is in use by another process`, error);
-    if (/malformed|not a database|corrupt|encrypted/i.test(text)) throw corrupt(directory, error);
-    throw new StorageError('WriteFailed', `cannot open the store in ${directory}: ${text}`, error);
+    if (db.isOpen) db.close();
+    throw error;
   }
 }
 
-function prepareSchema(db: DatabaseSync, directory: string): void {
-  const pragma = (name: string): unknown => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-  const version = pragma('user_version');
-  if (version === 0 && db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0) {
-    if (existsSync(join(directory, markerName))) throw corrupt(directory, new Error(`${fileName} is empty`));
-    db.exec(`BEGIN IMMEDIATE; ${schema} COMMIT;`);
-    writeMarker(directory);
-    return;
-  }
-  if (pragma('application_id') !== applicationId)
-    throw corrupt(directory, new Error(`${fileName} is not a store of this program`));
-  if (version !== formatVersion)
-    throw new StorageError(
-      'Unsupported',
-      `the store in ${directory} has format ${String(version)}; this program reads format ${formatVersion}`,
-    );
-  if (!existsSync(join(directory, markerName))) writeMarker(directory);
-}
-
-function writeMarker(directory: string): void {
-  const file = openSync(join(directory, markerName), 'w', 0o600);
+export function openToWrite({ path, newName, mayBeNew }: DatabaseOptions): Database {
+  // SQLite gives the files that it puts beside this one the same mode.
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+  const db = new DatabaseSync(path, { timeout: 0 });
   try {
-    writeSync(file, `${formatVersion}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    // The lock lives as long as the connection: a second server on this directory is refused, not interleaved.
+    // Only checkpoints are synced: until then the journal holds what a power cut takes from the write-ahead log.
+    db.exec('PRAGMA locking_mode = EXCLUSIVE;');
+    // Said to an older file it would already change it.
+    if (statSync(path).size === 0) db.exec('PRAGMA auto_vacuum = INCREMENTAL;');
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;');
+    db.exec('PRAGMA cache_size = -8192; PRAGMA trusted_schema = OFF;');
+    db.exec('BEGIN IMMEDIATE; COMMIT;');
+    const format = formatOf(db);
+    if (format === 'new' && !mayBeNew) throw new Error('state.db is empty');
+    if (format !== 'current') {
+      db.exec('BEGIN IMMEDIATE');
+      if (format === 'first') upgradeFirstFormat(db, newName);
+      else createSchema(db, { store: newName, revision: 1, floor: 1, objects: 0, digest: 0 });
+      db.exec('COMMIT');
+    }
+    if (format === 'first') db.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM;');
+    return new Database(db, path);
+  } catch (error) {
+    if (db.isOpen) db.close();
+    throw error;
   }
-}
-
-function corrupt(directory: string, cause: unknown): StorageError {
-  const text = cause instanceof Error ? cause.message : String(cause);
-  return new StorageError(
-    'Corrupt',
-    `the store in ${directory} is damaged (${text}): restore it from a backup; nothing was changed`,
-    cause,
-  );
 }

@@ -28,9 +28,11 @@ export interface SqliteStorageOptions {
   readonly workerUrl?: URL | undefined;
   readonly clock?: Clock | undefined;
   readonly history?: HistoryLimits | undefined;
+  /** Writes begin to fail, with the first one's error; undefined: they succeed again. */
+  readonly onTrouble?: ((error: StorageError | undefined) => void) | undefined;
 }
 
-/** Throws StorageError: Locked, Corrupt, Unsupported, WriteFailed. */
+/** Throws StorageError: Locked, Corrupt, Lost, Unsupported, WriteFailed. */
 export async function openSqliteStorage(options: SqliteStorageOptions): Promise<Storage> {
   const workerUrl = options.workerUrl ?? new URL('./sqlite-writer.ts', import.meta.url);
   const writer = new WriterThread(workerUrl, { directory: options.directory });
@@ -81,9 +83,12 @@ class SqliteStorage implements Storage {
   #scheduled = false;
   #syncing: Promise<void> | undefined;
   #closed = false;
+  readonly #onTrouble: (error: StorageError | undefined) => void;
+  #trouble: StorageError | undefined;
 
   constructor(writer: WriterThread, loaded: Loaded, options: SqliteStorageOptions) {
     this.#writer = writer;
+    this.#onTrouble = options.onTrouble ?? (() => {});
     this.#head = loaded.revision;
     this.#durable = loaded.revision;
     this.#fileFloor = loaded.floor;
@@ -200,17 +205,60 @@ class SqliteStorage implements Storage {
       const batch = this.#takeBatch();
       const writes = batch.flatMap((p) => p.write ?? []);
       try {
-        if (writes.length > 0) await this.#commit(writes);
+        if (writes.length > 0) await this.#commit(writes, false);
       } catch (error) {
-        this.#giveUp(batch, error as Error);
+        await this.#deleteAtLeast(this.#giveUp(batch, this.#troubled(error)));
         continue;
       }
-      for (const write of writes) this.#apply(write);
-      if (writes.length > 0) this.#log.publish(writes.map((w) => w.event));
-      for (const pending of batch) pending.settle();
+      this.#done(batch, writes);
+      if (writes.length > 0) this.#untroubled();
       this.#forgetHistory();
     }
     this.#syncing = undefined;
+  }
+
+  #done(batch: readonly Pending[], writes: readonly Write[]): void {
+    for (const write of writes) this.#apply(write);
+    if (writes.length > 0) this.#log.publish(writes.map((w) => w.event));
+    for (const pending of batch) pending.settle();
+  }
+
+  #troubled(error: unknown): StorageError {
+    const trouble = error as StorageError;
+    if (this.#trouble?.code !== trouble.code) this.#onTrouble(trouble);
+    this.#trouble = trouble;
+    return trouble;
+  }
+
+  #untroubled(): void {
+    if (this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.#onTrouble(undefined);
+  }
+
+  async check(): Promise<void> {
+    if (this.#trouble === undefined) return;
+    try {
+      await this.#writer.request({ type: 'probe' });
+    } catch (error) {
+      throw this.#troubled(error);
+    }
+    this.#untroubled();
+  }
+
+  /** What makes room must not fail because there is none. */
+  async #deleteAtLeast(batch: readonly Pending[]): Promise<void> {
+    if (batch.length === 0) return;
+    const writes = batch.flatMap((p) => p.write ?? []);
+    for (const { event } of writes)
+      this.#newest.set(event.key, { revision: event.revision, state: undefined });
+    try {
+      await this.#commit(writes, true);
+    } catch (error) {
+      this.#giveUp(batch, error as Error);
+      return;
+    }
+    this.#done(batch, writes);
   }
 
   #takeBatch(): Pending[] {
@@ -221,7 +269,7 @@ class SqliteStorage implements Storage {
     return this.#gathering.splice(0, count);
   }
 
-  #commit(writes: readonly Write[]): Promise<void> {
+  #commit(writes: readonly Write[], urgent: boolean): Promise<void> {
     const count = writes.length;
     const lengths = new Uint32Array(count);
     const puts = new Uint8Array(count);
@@ -243,9 +291,8 @@ class SqliteStorage implements Storage {
       values.set(event.value, at);
       at += event.value.length;
     }
-    return this.#writer.request({ type: 'batch', keys, puts, revisions, previous, lengths, values }, [
-      values.buffer,
-    ]);
+    const batch = { keys, puts, revisions, previous, lengths, values };
+    return this.#writer.request({ type: 'batch', urgent, ...batch }, [values.buffer]);
   }
 
   #apply({ event, entry }: Write): void {
@@ -255,12 +302,23 @@ class SqliteStorage implements Storage {
     this.#durable = event.revision;
   }
 
-  /** Whatever was decided after a write that failed rests on it, and fails with it. Its revisions are not used again. */
-  #giveUp(batch: readonly Pending[], error: Error): void {
+  /**
+   * Whatever was decided after a write that failed rests on it, and fails with it. Its revisions are not used again.
+   * Returns what is tried once more: on a full disk, deletes of what is durable.
+   */
+  #giveUp(batch: readonly Pending[], error: Error): readonly Pending[] {
     const failed = [...batch, ...this.#gathering];
     this.#gathering = [];
     this.#newest.clear();
-    for (const pending of failed) pending.fail(error);
+    const again: Pending[] = [];
+    for (const pending of failed) {
+      const { write } = pending;
+      const makesRoom =
+        write?.event.type === 'delete' && this.#entries.get(write.event.key)?.revision === write.previous;
+      if (error === this.#trouble && this.#trouble.code === 'NoSpace' && makesRoom) again.push(pending);
+      else pending.fail(error);
+    }
+    return again;
   }
 
   watch(prefix: Key, from: Revision, onEvents: Parameters<Storage['watch']>[2]): () => void {
@@ -291,8 +349,11 @@ class SqliteStorage implements Storage {
     this.#closed = true;
     if (this.#gathering.length > 0 && this.#syncing === undefined) this.#syncing = this.#sync();
     await this.#syncing;
-    await this.#writer.request({ type: 'close' });
-    await this.#writer.stopped();
+    try {
+      await this.#writer.request({ type: 'close' });
+    } finally {
+      await this.#writer.stopped();
+    }
   }
 }
 

@@ -1,25 +1,17 @@
 // What the main thread and the writer thread say to each other. Values of a batch travel as one transferred buffer.
+import type { Batch } from './batch.ts';
 
 export interface WriterOptions {
   readonly directory: string;
 }
 
-/** Row `i` of a batch: `values` holds the bytes one after another, `lengths[i]` of each. */
-export interface BatchMessage {
-  readonly type: 'batch';
-  readonly id: number;
-  readonly keys: readonly string[];
-  /** 1 put, 0 delete. */
-  readonly puts: Uint8Array;
-  readonly revisions: Float64Array;
-  /** Revision of the state before, 0 when there was none. */
-  readonly previous: Float64Array;
-  readonly lengths: Uint32Array;
-  readonly values: Uint8Array;
-}
+/** `urgent`: only deletes, which may use the space that is held back for them. */
+export type BatchMessage = Batch & { readonly type: 'batch'; readonly id: number; readonly urgent: boolean };
 export type ToWriter =
   | BatchMessage
   | { readonly type: 'compact'; readonly id: number; readonly upTo: number }
+  /** Would a write succeed now? */
+  | { readonly type: 'probe'; readonly id: number }
   | { readonly type: 'close'; readonly id: number };
 
 export interface LoadedRow {

@@ -66,7 +66,12 @@ export class WriterThread {
     const pending = this.#pending.get(message.id);
     this.#pending.delete(message.id);
     if (message.type === 'done') pending?.resolve();
-    else pending?.reject(new StorageError(message.code as StorageErrorCode, message.message));
+    else {
+      const error = new StorageError(message.code as StorageErrorCode, message.message);
+      // Found after the opening had succeeded.
+      if (message.id === openingId && pending === undefined) this.#dead = error;
+      pending?.reject(error);
+    }
   }
 
   #end(cause: unknown): void {

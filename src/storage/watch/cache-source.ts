@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { stampedRevision } from '../stamp.ts';
 import type { Entry, Key, Revision, Storage, StorageEvent } from '../storage.ts';
 import { CompactedError } from '../storage.ts';
+import { HistoryBudget } from './history-budget.ts';
 import type { CacheContext } from './memory-resource-cache.ts';
 import { MemoryResourceCache } from './memory-resource-cache.ts';
 import type { CacheSource, IndexRecord, ResourceCache } from './resource-cache.ts';
@@ -24,16 +25,34 @@ interface Waiter {
   readonly cancel: () => void;
 }
 
-export async function createCacheSource(storage: Storage, clock: Clock): Promise<ClosableCacheSource> {
+/** `onUnreadable`: an object is no JSON. It is left out, so that it harms nobody but itself; its name stays taken. */
+export async function createCacheSource(
+  storage: Storage,
+  clock: Clock,
+  onUnreadable: (key: Key) => void = () => {},
+): Promise<ClosableCacheSource> {
   const { entries, revision } = await storage.list(root);
-  const source = new StorageCacheSource(storage, clock, revision);
-  source.start(entries);
+  const unreadable = new Set(entries.filter((entry) => !isJson(entry.value)).map((entry) => entry.key));
+  for (const key of unreadable) onUnreadable(key);
+  const source = new StorageCacheSource(storage, clock, revision, new HistoryBudget());
+  source.start(entries, unreadable);
   return source;
+}
+
+function isJson(value: Buffer): boolean {
+  try {
+    // Whether it can be parsed does not depend on how its letters are read, and these are read fastest.
+    JSON.parse(value.toString('latin1'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 class StorageCacheSource implements ClosableCacheSource, CacheContext {
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly history: HistoryBudget;
   readonly #caches = new Map<Key, MemoryResourceCache>();
   readonly #waiters = new Set<Waiter>();
   readonly #loaded: Revision;
@@ -42,7 +61,8 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
   #seen: Revision;
   #stop: () => void = () => {};
 
-  constructor(storage: Storage, clock: Clock, loaded: Revision) {
+  constructor(storage: Storage, clock: Clock, loaded: Revision, history: HistoryBudget) {
+    this.history = history;
     this.storage = storage;
     this.clock = clock;
     this.#loaded = loaded;
@@ -50,7 +70,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
     this.#seen = loaded;
   }
 
-  start(entries: readonly Entry[]): void {
+  start(entries: readonly Entry[], unreadable: ReadonlySet<Key>): void {
     const history: StorageEvent[] = [];
     const live: StorageEvent[] = [];
     let started = false;
@@ -68,8 +88,8 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
       this.#stop = this.storage.watch(root, error.compactedTo, onEvents);
     }
     started = true;
-    for (const entry of entries) this.#cacheOf(entry.key).load(entry);
-    this.#remember(history);
+    for (const entry of entries) if (!unreadable.has(entry.key)) this.#cacheOf(entry.key).load(entry);
+    this.#remember(unreadable.size === 0 ? history : history.filter(({ key }) => !unreadable.has(key)));
     this.#apply(live);
   }
 

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Clock } from '../../base/clock.ts';
 import { CompactedError } from '../storage.ts';
 import { EventRing, RingEvent } from './event-ring.ts';
+import { HistoryBudget } from './history-budget.ts';
 import type { CachedObject } from './resource-cache.ts';
 import { RingCursor } from './watch-cursor.ts';
 
@@ -70,4 +71,36 @@ test('a watcher that falls off the ring is told so, and one that keeps up sees a
   assert.throws(() => slow.next(), CompactedError);
   assert.throws(() => cursorAt(ring, ring.floor - 1), CompactedError);
   assert.equal(cursorAt(ring, ring.floor).next()?.revision, ring.floor + 1);
+});
+
+const sized = (revision: number, bytes: number): RingEvent =>
+  new RingEvent(
+    'ADDED',
+    { key: `/k/${revision}`, value: Buffer.alloc(bytes), revision } as unknown as CachedObject,
+    undefined,
+  );
+
+test('R16: history is bounded in bytes, over all rings; who holds most forgets first, and its slow watcher is told', () => {
+  const budget = new HistoryBudget(1_000_000);
+  const [busy, quiet] = [new EventRing(clockAt(), 0, budget), new EventRing(clockAt(), 0, budget)];
+  for (let i = 1; i <= 10; i++) quiet.push(sized(i, 1_000));
+  const slow = cursorAt(busy, 0);
+  for (let i = 11; i <= 1_000; i++) {
+    busy.push(sized(i, 10_000));
+    assert.ok(budget.used <= 1_000_000, `${budget.used} bytes after ${i}`);
+  }
+  assert.equal(quiet.next - quiet.first, 10);
+  assert.equal(busy.next - busy.first, Math.floor((1_000_000 - 10 * 2_512) / 20_512));
+  assert.throws(() => slow.next(), CompactedError);
+  assert.equal(cursorAt(busy, busy.floor).next()?.revision, busy.floor + 1);
+});
+
+test('R16: the newest event stays, however large it is', () => {
+  const ring = new EventRing(clockAt(), 0, new HistoryBudget(1_000));
+  for (let i = 1; i <= 3; i++) {
+    const reader = cursorAt(ring, i - 1);
+    ring.push(sized(i, 10_000));
+    assert.equal(reader.next()?.revision, i);
+  }
+  assert.equal(ring.next - ring.first, 1);
 });

@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Revision } from '../storage.ts';
 import { CompactedError } from '../storage.ts';
+import { HistoryBudget, type HistoryHolder } from './history-budget.ts';
 import type { CachedObject, CacheEvent } from './resource-cache.ts';
 
 /** As upstream's watch cache. */
@@ -32,8 +33,13 @@ export class RingEvent implements CacheEvent {
   }
 }
 
-export class EventRing {
+/** An event holds its object and, once a watcher asked for it, a frame of the same length. */
+const bytesOf = (event: CacheEvent): number => 2 * event.object.value.length + 512;
+
+export class EventRing implements HistoryHolder {
   readonly #clock: Clock;
+  readonly #budget: HistoryBudget;
+  #bytes = 0;
   #slots: (CacheEvent | undefined)[] = new Array<CacheEvent | undefined>(minCapacity);
   #times: Float64Array = new Float64Array(minCapacity);
   /** Sequence numbers of the oldest kept event and of the next one to come. */
@@ -41,9 +47,15 @@ export class EventRing {
   #next = 0;
   #floor: Revision;
 
-  constructor(clock: Clock, floor: Revision) {
+  constructor(clock: Clock, floor: Revision, budget: HistoryBudget = new HistoryBudget()) {
     this.#clock = clock;
     this.#floor = floor;
+    this.#budget = budget;
+    budget.enter(this);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get first(): number {
@@ -64,6 +76,19 @@ export class EventRing {
     this.#slots[slot] = event;
     this.#times[slot] = now;
     this.#next++;
+    this.#account(bytesOf(event));
+    this.#budget.settle();
+  }
+
+  forget(): boolean {
+    if (this.#next - this.#first <= 1) return false;
+    this.#drop();
+    return true;
+  }
+
+  #account(bytes: number): void {
+    this.#bytes += bytes;
+    this.#budget.changed(bytes);
   }
 
   at(sequence: number): CacheEvent {
@@ -101,7 +126,9 @@ export class EventRing {
 
   #drop(): void {
     const slot = this.#first % this.#slots.length;
-    this.#floor = this.#slots[slot]!.revision;
+    const event = this.#slots[slot]!;
+    this.#floor = event.revision;
+    this.#account(-bytesOf(event));
     this.#slots[slot] = undefined;
     this.#first++;
   }

@@ -1,4 +1,6 @@
 // One resource's objects in memory, in key order, with the events that let a list look back.
+
+import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { SortedMap } from '../../base/sorted-map.ts';
 import { isStampOf } from '../stamp.ts';
@@ -13,9 +15,11 @@ import type {
   StorageEvent,
   Written,
 } from '../storage.ts';
+import { StorageError } from '../storage-error.ts';
 import type { IndexOf } from './cached-object.ts';
 import { LazyCachedObject } from './cached-object.ts';
 import { EventRing, RingEvent } from './event-ring.ts';
+import type { HistoryBudget } from './history-budget.ts';
 import type {
   CachedObject,
   CacheEvent,
@@ -32,6 +36,7 @@ import { RingCursor } from './watch-cursor.ts';
 export interface CacheContext {
   readonly storage: Storage;
   readonly clock: Clock;
+  readonly history: HistoryBudget;
   /** Revision up to which the events of the store have been applied. */
   seen(): Revision;
   waitFor(revision: Revision): Promise<void>;
@@ -64,7 +69,7 @@ export class MemoryResourceCache implements ResourceCache {
   constructor(context: CacheContext, prefix: Key, floor: Revision) {
     this.#context = context;
     this.#prefix = prefix;
-    this.#ring = new EventRing(context.clock, floor);
+    this.#ring = new EventRing(context.clock, floor, context.history);
   }
 
   useIndex(indexOf: IndexOf): void {
@@ -243,6 +248,8 @@ export class MemoryResourceCache implements ResourceCache {
     else list.push(pending);
     try {
       return await write();
+    } catch (error) {
+      throw error instanceof StorageError ? storeStatus(error) : error;
     } finally {
       const left = this.#pending.get(key)?.filter((p) => p !== pending) ?? [];
       if (left.length === 0) this.#pending.delete(key);
@@ -255,6 +262,14 @@ export class MemoryResourceCache implements ResourceCache {
     return this.#pending.get(event.key)?.find((p) => isStampOf(event.value, p.draft, event.revision))?.index;
   }
 }
+
+/** A write that the store can't do is told in etcd's words where it has some. */
+const storeStatus = (error: StorageError): StatusError =>
+  new StatusError(
+    500,
+    'InternalError',
+    error.code === 'NoSpace' ? 'etcdserver: mvcc: database space exceeded' : error.message,
+  );
 
 const changeOf = (event: StorageEvent): CacheEvent['type'] =>
   event.type === 'delete' ? 'DELETED' : event.created ? 'ADDED' : 'MODIFIED';

@@ -6,6 +6,7 @@ import { num, objs, spec, status, str, strs } from '../../../apimachinery/json-a
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { pathSegment } from '../../../apimachinery/validation/names.ts';
 import { ageCell, nameCell, orNone } from '../../meta/row-cells.ts';
+import { validateRequestUpdate } from './validate-request.ts';
 
 function condition(csr: JsonObject): string {
   const has = (type: string): boolean => objs(status(csr)['conditions']).some((c) => c['type'] === type);
@@ -18,7 +19,8 @@ function condition(csr: JsonObject): string {
 /** The approval subresource writes conditions and nothing else of the status. */
 function keepAllBut(o: JsonObject, old: JsonObject, field: string): void {
   const written = status(o)[field];
-  o['status'] = { ...status(old), ...(written === undefined ? {} : { [field]: written }) };
+  const { [field]: _, ...kept } = status(old);
+  o['status'] = { ...kept, ...(written === undefined ? {} : { [field]: written }) };
 }
 
 /** Times that the client left out; a transition is a change of the condition's status. */
@@ -79,6 +81,7 @@ export const certificatesV1: GroupBehaviours = {
         if (subresource === 'approval') keepAllBut(o, old, 'conditions');
         if (subresource !== '') stampConditions(o, old, now);
       },
+      validateUpdate: (o, old, { subresource }) => validateRequestUpdate(o, old, subresource),
     },
     nameRule: pathSegment,
     selectableFields: (o) => ({ 'spec.signerName': str(spec(o)['signerName']) }),

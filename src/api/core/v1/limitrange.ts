@@ -23,5 +23,5 @@ function applyDefaults(range: JsonObject): void {
 
 export const limitRange: KindBehaviour = {
   row: (o) => [nameCell(o), createdCell(o)],
-  strategy: { applyDefaults, validate: validateLimitRange },
+  strategy: { applyDefaults, validate: validateLimitRange, allowCreateOnUpdate: true },
 };

@@ -1,9 +1,9 @@
-// The kind Node: its row, the field that selectors name, and the defaults of its status.
+// The kind Node: its row, the field that selectors name, its defaults, and the fields that are served no more.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
-import { bool, meta, obj, objs, spec, status, str } from '../../../apimachinery/json-access.ts';
+import { bool, meta, obj, objs, spec, status, str, strs } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell, orNone } from '../../meta/row-cells.ts';
-import { validateTaints } from './validate-scheduling.ts';
+import { validateNode, validateNodeUpdate } from './validate-node.ts';
 
 const roleLabel = 'node-role.kubernetes.io/';
 
@@ -44,11 +44,26 @@ function row(node: JsonObject, now: number): Json[] {
   ];
 }
 
+/** `podCIDR` is the first of `podCIDRs`, and wins where they differ. */
+function oneListOfCidrs(nodeSpec: JsonObject): void {
+  const first = str(nodeSpec['podCIDR']);
+  const all = strs(nodeSpec['podCIDRs']);
+  if (first !== '' && first !== all[0]) nodeSpec['podCIDRs'] = [first];
+  else if (first === '' && all[0] !== undefined) nodeSpec['podCIDR'] = all[0];
+}
+
 /** What can be allocated is the capacity until the kubelet says otherwise. */
 function applyDefaults(node: JsonObject): void {
+  oneListOfCidrs(spec(node));
   const nodeStatus = status(node);
   if (nodeStatus['allocatable'] === undefined && Object.keys(obj(nodeStatus['capacity'])).length > 0)
     nodeStatus['allocatable'] = { ...obj(nodeStatus['capacity']) };
+}
+
+/** Kubelets took their configuration from here once. Upstream drops these unless they are stored already. */
+function dropConfigSource(node: JsonObject, old?: JsonObject): void {
+  if (old === undefined || spec(old)['configSource'] === undefined) delete spec(node)['configSource'];
+  if (old === undefined || status(old)['config'] === undefined) delete status(node)['config'];
 }
 
 export const node: KindBehaviour = {
@@ -56,7 +71,10 @@ export const node: KindBehaviour = {
   selectableFields: (o) => ({ 'spec.unschedulable': String(bool(spec(o)['unschedulable'])) }),
   strategy: {
     applyDefaults,
-    validate: (o) => validateTaints(spec(o)['taints'], 'spec.taints'),
+    prepareForCreate: (o) => dropConfigSource(o),
+    prepareForUpdate: dropConfigSource,
+    validate: validateNode,
+    validateUpdate: validateNodeUpdate,
     keepsStatusOnCreate: true,
   },
 };

@@ -5,6 +5,7 @@ import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { podDefaults } from './pod-defaults.ts';
 import { podQosClass } from './pod-qos.ts';
 import { podRow } from './pod-row.ts';
+import { preparePodUpdate } from './pod-subresources.ts';
 import { podWarnings } from './pod-warnings.ts';
 import { validatePodCreate, validatePodUpdate } from './validate-pod.ts';
 
@@ -54,6 +55,9 @@ export const pod: KindBehaviour = {
   strategy: {
     applyDefaults: podDefaults,
     prepareForCreate,
+    prepareForUpdate: preparePodUpdate,
+    // As upstream, which writes a binding past the strategy: a pod is bound in its first generation.
+    uncountedSubresources: ['binding'],
     warnings: podWarnings,
     validate: validatePodCreate,
     validateUpdate: (pod, old, { subresource }) => validatePodUpdate(pod, old, subresource),

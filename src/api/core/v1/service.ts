@@ -93,6 +93,7 @@ export const service: KindBehaviour = {
     applyDefaults: serviceDefaults,
     validate: validateService,
     validateUpdate: validateServiceUpdate,
+    allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },
 };

@@ -1,6 +1,13 @@
 // Containers of a pod: ordinary, init and ephemeral ones.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
-import { duplicate, forbidden, invalid, notFound, required } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  forbidden,
+  invalid,
+  notFound,
+  required,
+  tooLong,
+} from '../../../apimachinery/field-error.ts';
 import { arr, isObject, num, obj, objs, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
@@ -202,10 +209,7 @@ function securityErrors(context: Json | undefined, at: string): Errors {
   ];
   if (context['procMount'] !== undefined)
     errors.push(...oneOf(`${at}.procMount`, context['procMount'], ['Default', 'Unmasked']));
-  errors.push(
-    ...profileErrors(`${at}.seccompProfile`, context['seccompProfile']),
-    ...profileErrors(`${at}.appArmorProfile`, context['appArmorProfile']),
-  );
+  errors.push(...securityProfileErrors(at, context));
   if (context['allowPrivilegeEscalation'] === false) {
     if (context['privileged'] === true)
       errors.push(
@@ -224,17 +228,54 @@ function securityErrors(context: Json | undefined, at: string): Errors {
   return errors;
 }
 
-export function profileErrors(field: string, profile: Json | undefined): Errors {
+/** A profile of the node: a file below the kubelet's folder of profiles (seccomp), or a name that the kernel knows (AppArmor). */
+interface ProfileRules {
+  readonly what: 'seccomp' | 'AppArmor';
+  readonly typeMissing: string;
+  readonly local: (field: string, value: string) => Errors;
+}
+
+const longestProfileName = 4095;
+
+const seccompRules: ProfileRules = {
+  what: 'seccomp',
+  typeMissing: 'type is required when seccompProfile is set',
+  local: (field, value) => [
+    ...(value.startsWith('/') ? [invalid(field, value, 'must be a relative path')] : []),
+    ...(value.split('/').includes('..') ? [invalid(field, value, "must not contain '..'")] : []),
+  ],
+};
+
+const appArmorRules: ProfileRules = {
+  what: 'AppArmor',
+  typeMissing: 'type is required when appArmorProfile is set',
+  local: (field, value) => [
+    ...(value.trim() === value ? [] : [invalid(field, value, 'must not be padded with whitespace')]),
+    ...(value.length > longestProfileName ? [tooLong(field, longestProfileName)] : []),
+  ],
+};
+
+function profileErrors(field: string, profile: Json | undefined, rules: ProfileRules): Errors {
   if (!isObject(profile)) return [];
   const type = str(profile['type']);
   const local = profile['localhostProfile'];
-  if (type === '') return [required(`${field}.type`, 'type is required when profile is set')];
+  const at = `${field}.localhostProfile`;
+  if (type === '') return [required(`${field}.type`, rules.typeMissing)];
   if (type === 'Localhost' && (local === undefined || local === ''))
-    return [required(`${field}.localhostProfile`, 'must be set when seccomp type is Localhost')];
+    return [required(at, `must be set when ${rules.what} type is Localhost`)];
   if (type !== 'Localhost' && local !== undefined)
-    return [invalid(`${field}.localhostProfile`, local, 'can only be set when seccomp type is Localhost')];
-  return oneOf(`${field}.type`, type, ['Localhost', 'RuntimeDefault', 'Unconfined']);
+    return [invalid(at, local, `can only be set when ${rules.what} type is Localhost`)];
+  return [
+    ...oneOf(`${field}.type`, type, ['Localhost', 'RuntimeDefault', 'Unconfined']),
+    ...(local === undefined ? [] : rules.local(at, str(local))),
+  ];
 }
+
+/** Both profiles of a container's or a pod's security context. */
+export const securityProfileErrors = (at: string, context: JsonObject): Errors => [
+  ...profileErrors(`${at}.seccompProfile`, context['seccompProfile'], seccompRules),
+  ...profileErrors(`${at}.appArmorProfile`, context['appArmorProfile'], appArmorRules),
+];
 
 function probesOf(container: JsonObject, at: string): Errors {
   return [

@@ -9,7 +9,7 @@ import { dnsLabel, dnsSubdomain, ipErrors } from '../../../apimachinery/validati
 import type { PodFacts } from './validate-container.ts';
 import {
   idErrors,
-  profileErrors,
+  securityProfileErrors,
   validateContainers,
   validateEphemeralContainers,
   validateInitContainers,
@@ -33,10 +33,11 @@ import {
 const restartPolicies: readonly string[] = ['Always', 'Never', 'OnFailure'];
 const dnsPolicies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 
-export function validatePodSpec(podSpec: JsonObject, path: string): Errors {
+/** `more`: volumes that come to the pods by another way than its spec, as the claims of a stateful set. */
+export function validatePodSpec(podSpec: JsonObject, path: string, more: readonly string[] = []): Errors {
   const errors: Errors = [];
   const facts: PodFacts = {
-    volumes: volumeNames(podSpec),
+    volumes: volumeNames(podSpec, more),
     claims: claimNames(podSpec),
     hostNetwork: podSpec['hostNetwork'] === true,
   };
@@ -180,10 +181,7 @@ function securityErrors(podSpec: JsonObject, at: string): Errors {
     errors.push(
       ...oneOf(`${at}.fsGroupChangePolicy`, context['fsGroupChangePolicy'], ['Always', 'OnRootMismatch']),
     );
-  errors.push(
-    ...profileErrors(`${at}.seccompProfile`, context['seccompProfile']),
-    ...profileErrors(`${at}.appArmorProfile`, context['appArmorProfile']),
-  );
+  errors.push(...securityProfileErrors(at, context));
   errors.push(...validateWindowsOptions(`${at}.windowsOptions`, context['windowsOptions']));
   return errors;
 }

@@ -11,13 +11,15 @@ export interface VolumeNames {
   readonly claims: ReadonlySet<string>;
 }
 
-export const volumeNames = (podSpec: JsonObject): VolumeNames => ({
-  names: new Set(objs(podSpec['volumes']).map((v) => str(v['name']))),
-  claims: new Set(
-    objs(podSpec['volumes'])
+/** `more`: claims that the pods get beside the volumes of their spec. */
+export const volumeNames = (podSpec: JsonObject, more: readonly string[]): VolumeNames => ({
+  names: new Set([...objs(podSpec['volumes']).map((v) => str(v['name'])), ...more]),
+  claims: new Set([
+    ...objs(podSpec['volumes'])
       .filter((v) => isObject(v['persistentVolumeClaim']) || isObject(v['ephemeral']))
       .map((v) => str(v['name'])),
-  ),
+    ...more,
+  ]),
 });
 
 export function validateVolumes(podSpec: JsonObject, path: string): Errors {

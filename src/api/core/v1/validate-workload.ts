@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
 import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import { isPercent } from '../../../apimachinery/int-or-string.ts';
-import { num, obj, spec, str } from '../../../apimachinery/json-access.ts';
+import { nameOf, num, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import {
   isEmptySelector,
@@ -13,10 +13,10 @@ import {
 } from '../../../apimachinery/validation/checks.ts';
 import { validatePodSpec } from './validate-pod-spec.ts';
 
-export function validateTemplate(template: JsonObject, at: string): Errors {
+export function validateTemplate(template: JsonObject, at: string, claims: readonly string[] = []): Errors {
   const errors = [
     ...labels(`${at}.metadata.labels`, obj(template['metadata'])['labels']),
-    ...validatePodSpec(obj(template['spec']), `${at}.spec`),
+    ...validatePodSpec(obj(template['spec']), `${at}.spec`, claims),
   ];
   if (Array.isArray(obj(template['spec'])['ephemeralContainers']))
     errors.push(
@@ -46,7 +46,8 @@ export function validateSelectorAndTemplate(object: JsonObject, kind: string, al
         '`selector` does not match template `labels`',
       ),
     );
-  errors.push(...validateTemplate(template, 'spec.template'));
+  const claims = objs(s['volumeClaimTemplates']).map((claim) => nameOf(claim));
+  errors.push(...validateTemplate(template, 'spec.template', claims));
   const podSpec = obj(template['spec']);
   if (alwaysRestart && str(podSpec['restartPolicy']) !== 'Always')
     errors.push(notSupported('spec.template.spec.restartPolicy', podSpec['restartPolicy'] ?? '', ['Always']));

@@ -12,6 +12,8 @@ import {
 } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { ageCell, nameCell, orNone } from '../../meta/row-cells.ts';
+import { validateFlowSchema } from './validate-flow-schema.ts';
+import { validatePriorityLevel } from './validate-priority-level.ts';
 
 export const flowcontrolV1: GroupBehaviours = {
   flowschemas: {
@@ -32,6 +34,7 @@ export const flowcontrolV1: GroupBehaviours = {
         const s = ensure(o, 'spec');
         if (num(s['matchingPrecedence']) === 0) s['matchingPrecedence'] = 1000;
       },
+      validate: validateFlowSchema,
     },
   },
   prioritylevelconfigurations: {
@@ -70,6 +73,7 @@ export const flowcontrolV1: GroupBehaviours = {
         if (num(queuing['handSize']) === 0) queuing['handSize'] = 8;
         if (num(queuing['queueLengthLimit']) === 0) queuing['queueLengthLimit'] = 50;
       },
+      validate: validatePriorityLevel,
     },
   },
 };

@@ -10,6 +10,7 @@ export const nodeV1: GroupBehaviours = {
     strategy: {
       validate: (o) => named('handler', o['handler'], dnsLabel),
       validateUpdate: (o, old) => unchanged('handler', o['handler'], old['handler']),
+      allowCreateOnUpdate: true,
     },
     row: (o, now) => [nameCell(o), str(o['handler']), ageCell(o, now)],
   },

@@ -11,7 +11,7 @@ const rbacGroup = 'rbac.authorization.k8s.io';
 const role = (namespaced: boolean): KindBehaviour => ({
   nameRule: pathSegment,
   row: (o) => [nameCell(o), createdCell(o)],
-  strategy: { validate: validateRole(namespaced) },
+  strategy: { validate: validateRole(namespaced), allowCreateOnUpdate: true },
 });
 
 const subjects = (binding: JsonObject, kind: string): string =>
@@ -42,6 +42,7 @@ const roleBinding = (namespaced: boolean): KindBehaviour => ({
     applyDefaults: bindingDefaults,
     validate: validateBinding(namespaced),
     validateUpdate: roleRefStays,
+    allowCreateOnUpdate: true,
   },
 });
 

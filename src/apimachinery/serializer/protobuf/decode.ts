@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../../declaration.ts';
 import type { PlanNode, PlanSource, StructPlan } from '../../plan.ts';
 import { DecodeError } from '../../schema-errors.ts';
+import { readJson } from '../json-numbers.ts';
 import { bytesToBase64 } from './base64.ts';
 import type { MessageField, MessagePlan } from './message-plan.ts';
 import { messagePlan, structOf } from './message-plan.ts';
@@ -123,7 +124,7 @@ function readValue(
     case 'scalar':
       if (node.scalar === 'string') return reader.string();
       if (node.scalar === 'float64') return reader.double();
-      return node.scalar === 'bool' ? reader.varint() !== 0 : reader.varint();
+      return node.scalar === 'bool' ? reader.varint() !== 0 : reader.int64();
     case 'bytes':
       return bytesToBase64(reader.bytes());
     case 'struct':
@@ -189,7 +190,7 @@ function collect(reader: ProtoReader): Parts {
 function parseRaw(bytes: Uint8Array | undefined): Json | undefined {
   if (!bytes || bytes.length === 0) return undefined;
   try {
-    return JSON.parse(text.decode(bytes)) as Json;
+    return readJson(text.decode(bytes));
   } catch {
     throw new DecodeError('raw value is not JSON');
   }

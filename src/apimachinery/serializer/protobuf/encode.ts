@@ -53,7 +53,7 @@ function createEncoder(plans: PlanSource): {
           w.double(Number(value));
         } else {
           w.tag(number, 0);
-          w.varint(typeof value === 'boolean' ? Number(value) : Number(value));
+          w.varint(typeof value === 'bigint' ? value : Number(value));
         }
         return;
       case 'bytes':

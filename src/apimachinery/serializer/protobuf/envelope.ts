@@ -22,6 +22,17 @@ export function encodeProtobuf(scheme: Scheme, object: JsonObject): Uint8Array {
   const kind = str(object['kind']);
   const type = scheme.typeOf({ ...splitApiVersion(apiVersion), kind });
   if (type === undefined) throw new Error(`no protobuf form of ${apiVersion}, Kind=${kind}`);
+  const message = encodeMessage(scheme.plans, type, object);
+  const open = openEnvelope(apiVersion, kind, message.length);
+  const out = new Uint8Array(open.length + message.length + endOfEnvelope.length);
+  out.set(open);
+  out.set(message, open.length);
+  out.set(endOfEnvelope, open.length + message.length);
+  return out;
+}
+
+/** What stands before the message of a kind: a length of `size` bytes is promised. */
+function openEnvelope(apiVersion: string, kind: string, size: number): Uint8Array {
   const w = createProtoWriter();
   w.tag(1, 2);
   w.message(() => {
@@ -31,16 +42,42 @@ export function encodeProtobuf(scheme: Scheme, object: JsonObject): Uint8Array {
     w.string(kind);
   });
   w.tag(2, 2);
-  w.bytes(encodeMessage(scheme.plans, type, object));
-  w.tag(3, 2);
-  w.string('');
-  w.tag(4, 2);
-  w.string('');
+  w.varint(size);
   const body = w.finish();
   const out = new Uint8Array(magic.length + body.length);
   out.set(magic);
   out.set(body, magic.length);
   return out;
+}
+/** contentEncoding and contentType, both empty. */
+const endOfEnvelope = Uint8Array.of(0x1a, 0, 0x22, 0);
+
+export interface ProtobufListParts {
+  /** Before the items, when these take `size` bytes together. */
+  head(size: number): Uint8Array;
+  /** One object as an element of the list. */
+  item(object: JsonObject): Uint8Array;
+  readonly tail: Uint8Array;
+}
+
+/** A list in pieces: messages that stand one behind the other are one message. Throws as encodeProtobuf. */
+export function protobufList(scheme: Scheme, shell: JsonObject, key: string): ProtobufListParts {
+  const apiVersion = str(shell['apiVersion']);
+  const kind = str(shell['kind']);
+  const type = scheme.typeOf({ ...splitApiVersion(apiVersion), kind });
+  if (type === undefined) throw new Error(`no protobuf form of ${apiVersion}, Kind=${kind}`);
+  const first = encodeMessage(scheme.plans, type, shell);
+  return {
+    head(size) {
+      const open = openEnvelope(apiVersion, kind, first.length + size);
+      const out = new Uint8Array(open.length + first.length);
+      out.set(open);
+      out.set(first, open.length);
+      return out;
+    },
+    item: (object) => encodeMessage(scheme.plans, type, { [key]: [object] }),
+    tail: endOfEnvelope,
+  };
 }
 
 /** Reads an envelope. Throws DecodeError. `fallback` is the kind expected when the envelope names none. */

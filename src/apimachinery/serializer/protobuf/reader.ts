@@ -1,5 +1,7 @@
 // Reads the protobuf wire format; every length is checked against what is there.
+import type { Json } from '../../json.ts';
 import { DecodeError } from '../../schema-errors.ts';
+import { int64Json } from '../json-numbers.ts';
 
 const text = new TextDecoder('utf-8', { fatal: false });
 
@@ -18,8 +20,15 @@ export class ProtoReader {
     return this.#at >= this.#end;
   }
 
-  /** A varint as a whole number; values beyond 2^53 are refused, because JSON numbers could not hold them. */
+  /** A varint as a whole number that a double holds: lengths, tags, seconds. */
   varint(): number {
+    const value = this.int64();
+    if (typeof value !== 'number') throw new DecodeError('proto: integer overflow');
+    return value;
+  }
+
+  /** A varint as a JSON number of all its digits. */
+  int64(): Json {
     let value = 0;
     let scale = 1;
     const start = this.#at;
@@ -36,13 +45,11 @@ export class ProtoReader {
   }
 
   /** The rare long form: negative numbers take ten bytes. */
-  #wide(start: number): number {
+  #wide(start: number): Json {
     let value = 0n;
     for (let at = start, shift = 0n; at < this.#at; at++, shift += 7n)
       value |= BigInt(this.#bytes[at]! & 127) << shift;
-    const signed = Number(BigInt.asIntN(64, value));
-    if (!Number.isSafeInteger(signed)) throw new DecodeError('proto: integer overflow');
-    return signed;
+    return int64Json(BigInt.asIntN(64, value));
   }
 
   tag(): { readonly number: number; readonly wireType: number } {

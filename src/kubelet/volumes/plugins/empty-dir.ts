@@ -1,6 +1,6 @@
 // emptyDir: a folder of the pod's own, on disk or in memory.
 import { quantityValue, tryParseQuantity } from '../../../apimachinery/quantity.ts';
-import { fsGroupOf, type VolumePlugin } from '../volume-plugin.ts';
+import { fsGroupOf, ownFolder, type VolumePlugin } from '../volume-plugin.ts';
 
 export const emptyDir: VolumePlugin = {
   name: 'kubernetes.io/empty-dir',
@@ -23,6 +23,6 @@ export const emptyDir: VolumePlugin = {
       await files.changeOwner(dir, -1, group);
       await files.changeMode(dir, 0o2777);
     }
-    return dir;
+    return ownFolder(dir);
   },
 };

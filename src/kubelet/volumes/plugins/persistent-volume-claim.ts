@@ -1,15 +1,19 @@
 // persistentVolumeClaim: a bound claim whose volume is a folder of this node (local or hostPath).
 import { persistentvolumeclaims, persistentvolumes } from '../../../api/generated/resources.ts';
 import { podNamespace } from '../../pod-format.ts';
+import { hostLocation } from '../host-location.ts';
 import type { VolumePlugin } from '../volume-plugin.ts';
-import { windowsHostPath } from '../windows-host-path.ts';
+
+/** A claim's folder is for whatever user its pods have. */
+const mode = 0o777;
 
 export const persistentVolumeClaim: VolumePlugin = {
   name: 'kubernetes.io/persistent-volume-claim',
   supports: (volume) => volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined,
   refreshes: false,
   writable: true,
-  setUp: async ({ client, files, pod, volume, nodeOs, hostDrive }) => {
+  setUp: async (context) => {
+    const { client, pod, volume } = context;
     const name = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
     const namespace = podNamespace(pod);
     const claim = await client.get(persistentvolumeclaims, { name, namespace });
@@ -23,11 +27,12 @@ export const persistentVolumeClaim: VolumePlugin = {
     if (path.includes('\0') || path.split(/[\\/]/).includes('..')) {
       throw new Error(`the path of PersistentVolume ${volumeName} must not contain '..' or NUL`);
     }
-    const real = nodeOs.name === 'windows' ? windowsHostPath(hostDrive, path) : path;
-    if (persistent.spec?.local && (await files.stat(real)) === undefined) {
-      throw new Error(`path "${path}" does not exist`);
+    if (!persistent.spec?.local)
+      return hostLocation(context, path, { type: persistent.spec?.hostPath?.type ?? '', mode });
+    try {
+      return await hostLocation(context, path, { type: 'Directory', mode });
+    } catch (error) {
+      throw new Error(`path "${path}" does not exist`, { cause: error });
     }
-    await files.makeDirectory(real, 0o777);
-    return real;
   },
 };

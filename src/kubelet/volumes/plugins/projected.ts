@@ -5,7 +5,13 @@ import { badPayloadPath, type FileToWrite, writeAtomically } from '../atomic-wri
 import { downwardFiles } from '../downward-files.ts';
 import { filesOfKeys } from '../key-to-path.ts';
 import { configMapData, secretData } from '../object-data.ts';
-import { fsGroupOf, type VolumeContext, type VolumePlugin, withGroupRead } from '../volume-plugin.ts';
+import {
+  fsGroupOf,
+  ownFolder,
+  type VolumeContext,
+  type VolumePlugin,
+  withGroupRead,
+} from '../volume-plugin.ts';
 
 interface KeySource {
   readonly name?: string | undefined;
@@ -93,6 +99,6 @@ export const projected: VolumePlugin = {
       await context.mounts.tmpfs(context.dir);
     }
     await writeAtomically(context, context.dir, payload, fsGroupOf(context));
-    return context.dir;
+    return ownFolder(context.dir);
   },
 };

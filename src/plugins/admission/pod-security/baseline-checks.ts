@@ -1,11 +1,17 @@
 // Pod Security, level baseline: known ways out of a container are closed.
-import type { PodSpec, SecurityContext } from '../../../api/generated/types/core-v1.ts';
+import type { Container } from '../../../api/generated/types/core-v1.ts';
 import {
   containersOf,
   containersText,
   containersThat,
+  contextsOf,
+  type JudgedPod,
   type PodSecurityCheck,
+  plural,
   quoted,
+  setters,
+  sorted,
+  unlessUserNamespace,
   type Violation,
 } from './pod-visitor.ts';
 
@@ -24,53 +30,73 @@ const defaultCapabilities: readonly string[] = [
   'SETUID',
   'SYS_CHROOT',
 ];
-const safeSysctls: readonly string[] = [
+
+const sysctlsAtFirst: readonly string[] = [
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
-  'net.ipv4.ip_local_reserved_ports',
   'net.ipv4.ip_unprivileged_port_start',
   'net.ipv4.ping_group_range',
+  'net.ipv4.tcp_syncookies',
+];
+const sysctls27 = [...sysctlsAtFirst, 'net.ipv4.ip_local_reserved_ports'];
+const sysctls29 = [
+  ...sysctls27,
   'net.ipv4.tcp_fin_timeout',
   'net.ipv4.tcp_keepalive_intvl',
   'net.ipv4.tcp_keepalive_probes',
   'net.ipv4.tcp_keepalive_time',
-  'net.ipv4.tcp_rmem',
-  'net.ipv4.tcp_syncookies',
-  'net.ipv4.tcp_wmem',
 ];
-const seLinuxTypes: readonly string[] = [
-  '',
-  'container_t',
-  'container_init_t',
-  'container_kvm_t',
-  'container_engine_t',
-];
+const sysctls32 = [...sysctls29, 'net.ipv4.tcp_rmem', 'net.ipv4.tcp_wmem'];
 
-/** Where the pod or its containers set something bad: `pod and container "c"`. */
-function setters(spec: PodSpec, bad: (context: Partial<SecurityContext>) => boolean): string {
-  const inPod = bad((spec.securityContext ?? {}) as Partial<SecurityContext>);
-  const list = containersOf(spec).filter((container) => bad(container.securityContext ?? {}));
-  return [inPod ? 'pod' : '', list.length > 0 ? containersText(list) : '']
-    .filter((t) => t !== '')
-    .join(' and ');
-}
+const seLinuxAtFirst: readonly string[] = ['', 'container_t', 'container_init_t', 'container_kvm_t'];
+const seLinux31 = [...seLinuxAtFirst, 'container_engine_t'];
 
-const when = (who: string, reason: string, what: string): Violation | undefined =>
+const seccompOfPod = 'seccomp.security.alpha.kubernetes.io/pod';
+const seccompOfContainer = 'container.seccomp.security.alpha.kubernetes.io/';
+const appArmorOfContainer = 'container.apparmor.security.beta.kubernetes.io/';
+
+const bare = (reason: string, what: string, who: string): Violation | undefined =>
   who === '' ? undefined : { reason, detail: `${who} ${what}` };
 
-function capabilities(spec: PodSpec): Violation | undefined {
-  const extra = (list: readonly string[] | undefined): string[] =>
-    (list ?? []).filter((name) => !defaultCapabilities.includes(name));
-  const bad = containersOf(spec).filter((c) => extra(c.securityContext?.capabilities?.add).length > 0);
-  if (bad.length === 0) return undefined;
-  const names = [...new Set(bad.flatMap((c) => extra(c.securityContext?.capabilities?.add)))].sort();
+function appArmor({ annotations, spec }: JudgedPod): Violation | undefined {
+  const bad = (type: string | undefined): boolean =>
+    type !== undefined && type !== 'RuntimeDefault' && type !== 'Localhost';
+  const types = contextsOf(spec)
+    .map((c) => c.appArmorProfile?.type)
+    .filter(bad);
+  const said = Object.entries(annotations)
+    .filter(
+      ([key, profile]) =>
+        key.startsWith(appArmorOfContainer) &&
+        !(profile === '' || profile === 'runtime/default' || profile.startsWith('localhost/')),
+    )
+    .map(([key, profile]) => `${key}=${JSON.stringify(profile)}`)
+    .sort();
+  const values = [...sorted(types as string[]), ...said];
+  if (values.length === 0) return undefined;
+  const who = [
+    setters(spec, (c) => bad(c.appArmorProfile?.type)),
+    said.length === 0 ? '' : plural('annotation', said.length),
+  ].filter((text) => text !== '');
   return {
-    reason: 'non-default capabilities',
-    detail: `${containersText(bad)} must not include ${quoted(names)} in securityContext.capabilities.add`,
+    reason: plural('forbidden AppArmor profile', values.length),
+    detail: `${who.join(' and ')} must not set AppArmor profile type to ${quoted(values)}`,
   };
 }
 
-function hostNamespaces(spec: PodSpec): Violation | undefined {
+function capabilities({ spec }: JudgedPod): Violation | undefined {
+  const extra = (c: Container): string[] =>
+    (c.securityContext?.capabilities?.add ?? []).filter((name) => !defaultCapabilities.includes(name));
+  const names = sorted(containersOf(spec).flatMap(extra));
+  return containersThat(
+    spec,
+    (c) => extra(c).length > 0,
+    'non-default capabilities',
+    `must not include ${quoted(names)} in securityContext.capabilities.add`,
+  );
+}
+
+function hostNamespaces({ spec }: JudgedPod): Violation | undefined {
   const set = [
     spec.hostNetwork ? 'hostNetwork=true' : '',
     spec.hostPID ? 'hostPID=true' : '',
@@ -79,112 +105,162 @@ function hostNamespaces(spec: PodSpec): Violation | undefined {
   return set.length === 0 ? undefined : { reason: 'host namespaces', detail: set.join(', ') };
 }
 
-function hostPaths(spec: PodSpec): Violation | undefined {
+function hostPaths({ spec }: JudgedPod): Violation | undefined {
   const names = (spec.volumes ?? []).filter((v) => v.hostPath !== undefined).map((v) => v.name);
   if (names.length === 0) return undefined;
-  return { reason: 'hostPath volumes', detail: `volume${names.length === 1 ? '' : 's'} ${quoted(names)}` };
+  return { reason: 'hostPath volumes', detail: `${plural('volume', names.length)} ${quoted(names)}` };
 }
 
-function hostPorts(spec: PodSpec): Violation | undefined {
-  const used = (c: ReturnType<typeof containersOf>[number]): number[] =>
-    (c.ports ?? []).map((port) => port.hostPort ?? 0).filter((port) => port > 0);
+function hostPorts({ spec }: JudgedPod): Violation | undefined {
+  const used = (c: Container): string[] =>
+    (c.ports ?? []).map((port) => port.hostPort ?? 0).flatMap((port) => (port === 0 ? [] : [String(port)]));
   const bad = containersOf(spec).filter((c) => used(c).length > 0);
+  const ports = sorted(bad.flatMap(used));
+  const uses = bad.length === 1 ? 'uses' : 'use';
+  return containersThat(
+    spec,
+    (c) => used(c).length > 0,
+    'hostPort',
+    `${uses} ${plural('hostPort', ports.length)} ${ports.join(', ')}`,
+  );
+}
+
+/** A probe of another host makes the kubelet ask for the pod what the pod may not reach. */
+function hostsOfProbes({ spec }: JudgedPod): Violation | undefined {
+  const hosts = (c: Container): string[] =>
+    [c.livenessProbe, c.readinessProbe, c.startupProbe, c.lifecycle?.postStart, c.lifecycle?.preStop]
+      .flatMap((handler) => [handler?.httpGet?.host, handler?.tcpSocket?.host])
+      .filter((host): host is string => host !== undefined && host !== '');
+  const bad = containersOf(spec).filter((c) => hosts(c).length > 0);
   if (bad.length === 0) return undefined;
-  const ports = [...new Set(bad.flatMap(used))].map(String).sort();
+  const names = sorted(bad.map((c) => c.name));
+  const all = sorted(bad.flatMap(hosts));
   return {
-    reason: 'hostPort',
-    detail: `${containersText(bad)} ${bad.length === 1 ? 'uses' : 'use'} hostPort${ports.length === 1 ? '' : 's'} ${ports.join(', ')}`,
+    reason: 'probe or lifecycle host',
+    detail: `${containersText(names)} ${names.length === 1 ? 'uses' : 'use'} ${plural('probe or lifecycle host', all.length)} ${quoted(all)}`,
   };
 }
 
-function seLinux(spec: PodSpec): Violation | undefined {
-  const options = [spec.securityContext, ...containersOf(spec).map((c) => c.securityContext)].map(
-    (context) => context?.seLinuxOptions ?? {},
+export function procMount({ spec }: JudgedPod): Violation | undefined {
+  const of = (c: Container): string => c.securityContext?.procMount ?? 'Default';
+  const types = sorted(containersOf(spec).map(of)).filter((type) => type !== 'Default');
+  return containersThat(
+    spec,
+    (c) => of(c) !== 'Default',
+    'procMount',
+    `must not set securityContext.procMount to ${quoted(types)}`,
   );
-  const types = [
-    ...new Set(options.map((o) => o.type ?? '').filter((t) => !seLinuxTypes.includes(t))),
-  ].sort();
-  const user = options.some((o) => (o.user ?? '') !== '');
-  const role = options.some((o) => (o.role ?? '') !== '');
-  const said = [
-    types.length === 0 ? '' : `type${types.length === 1 ? '' : 's'} ${quoted(types)}`,
-    user ? 'user may not be set' : '',
-    role ? 'role may not be set' : '',
-  ].filter((text) => text !== '');
-  const who = setters(spec, ({ seLinuxOptions: o }) =>
-    o === undefined
-      ? false
-      : !seLinuxTypes.includes(o.type ?? '') || (o.user ?? '') !== '' || (o.role ?? '') !== '',
-  );
-  return when(who, 'seLinuxOptions', `set forbidden securityContext.seLinuxOptions: ${said.join('; ')}`);
 }
 
+const seLinux =
+  (allowed: readonly string[]) =>
+  ({ spec }: JudgedPod): Violation | undefined => {
+    const options = contextsOf(spec).map((c) => c.seLinuxOptions ?? {});
+    const types = sorted(options.map((o) => o.type ?? '').filter((type) => !allowed.includes(type)));
+    const said = [
+      types.length === 0 ? '' : `${plural('type', types.length)} ${quoted(types)}`,
+      options.some((o) => (o.user ?? '') !== '') ? 'user may not be set' : '',
+      options.some((o) => (o.role ?? '') !== '') ? 'role may not be set' : '',
+    ].filter((text) => text !== '');
+    const who = setters(
+      spec,
+      ({ seLinuxOptions: o }) =>
+        o !== undefined &&
+        (!allowed.includes(o.type ?? '') || (o.user ?? '') !== '' || (o.role ?? '') !== ''),
+    );
+    return bare('seLinuxOptions', `set forbidden securityContext.seLinuxOptions: ${said.join('; ')}`, who);
+  };
+
+function seccompAnnotations({ annotations, spec }: JudgedPod): Violation | undefined {
+  const fine = (profile: string): boolean =>
+    profile === 'runtime/default' || profile === 'docker/default' || profile.startsWith('localhost/');
+  const bad = [seccompOfPod, ...containersOf(spec).map((c) => seccompOfContainer + c.name)].flatMap((key) => {
+    const profile = Object.hasOwn(annotations, key) ? annotations[key] : undefined;
+    return profile === undefined || fine(profile) ? [] : [`${key}=${JSON.stringify(profile)}`];
+  });
+  const said = sorted(bad);
+  return said.length === 0
+    ? undefined
+    : {
+        reason: 'seccompProfile',
+        detail: `forbidden ${plural('annotation', said.length)} ${said.join(', ')}`,
+      };
+}
+
+function seccomp({ spec }: JudgedPod): Violation | undefined {
+  const bad = (type: string | undefined): boolean =>
+    type !== undefined && type !== 'RuntimeDefault' && type !== 'Localhost';
+  const types = contextsOf(spec)
+    .map((c) => c.seccompProfile?.type)
+    .filter(bad);
+  return bare(
+    'seccompProfile',
+    `must not set securityContext.seccompProfile.type to ${quoted(sorted(types as string[]))}`,
+    setters(spec, (c) => bad(c.seccompProfile?.type)),
+  );
+}
+
+const sysctls =
+  (allowed: readonly string[]) =>
+  ({ spec }: JudgedPod): Violation | undefined => {
+    const bad = (spec.securityContext?.sysctls ?? [])
+      .map((s) => s.name)
+      .filter((name) => !allowed.includes(name));
+    return bad.length === 0 ? undefined : { reason: 'forbidden sysctls', detail: bad.join(', ') };
+  };
+
+const privileged = ({ spec }: JudgedPod): Violation | undefined =>
+  containersThat(
+    spec,
+    (c) => c.securityContext?.privileged === true,
+    'privileged',
+    'must not set securityContext.privileged=true',
+  );
+
+const hostProcess = ({ spec }: JudgedPod): Violation | undefined =>
+  bare(
+    'hostProcess',
+    'must not set securityContext.windowsOptions.hostProcess=true',
+    setters(spec, (c) => c.windowsOptions?.hostProcess === true),
+  );
+
 export const baselineChecks: readonly PodSecurityCheck[] = [
+  { id: 'appArmorProfile', versions: [{ since: 0, check: appArmor }] },
+  { id: 'capabilities_baseline', versions: [{ since: 0, check: capabilities }] },
+  { id: 'hostNamespaces', versions: [{ since: 0, check: hostNamespaces }] },
+  { id: 'hostPathVolumes', versions: [{ since: 0, check: hostPaths }] },
+  { id: 'hostPorts', versions: [{ since: 0, check: hostPorts }] },
+  { id: 'hostProbesAndHostLifecycle', versions: [{ since: 34, check: hostsOfProbes }] },
+  { id: 'privileged', versions: [{ since: 0, check: privileged }] },
   {
-    level: 'baseline',
-    id: 'appArmorProfile',
-    check: (spec) =>
-      when(
-        setters(spec, (c) => c.appArmorProfile?.type === 'Unconfined'),
-        'forbidden AppArmor profile',
-        'must not set AppArmor profile type to "Unconfined"',
-      ),
-  },
-  { level: 'baseline', id: 'capabilities', check: capabilities },
-  { level: 'baseline', id: 'hostNamespaces', check: hostNamespaces },
-  { level: 'baseline', id: 'hostPathVolumes', check: hostPaths },
-  { level: 'baseline', id: 'hostPorts', check: hostPorts },
-  {
-    level: 'baseline',
-    id: 'privileged',
-    check: (spec) =>
-      containersThat(
-        spec,
-        (c) => c.securityContext?.privileged === true,
-        'privileged',
-        'must not set securityContext.privileged=true',
-      ),
-  },
-  {
-    level: 'baseline',
     id: 'procMount',
-    check: (spec) =>
-      containersThat(
-        spec,
-        (c) => (c.securityContext?.procMount ?? 'Default') !== 'Default',
-        'procMount',
-        'must not set securityContext.procMount to "Unmasked"',
-      ),
-  },
-  { level: 'baseline', id: 'seLinuxOptions', check: seLinux },
-  {
-    level: 'baseline',
-    id: 'seccompProfile',
-    check: (spec) =>
-      when(
-        setters(spec, (c) => c.seccompProfile?.type === 'Unconfined'),
-        'seccompProfile',
-        'must not set securityContext.seccompProfile.type to "Unconfined"',
-      ),
+    versions: [
+      { since: 0, check: procMount },
+      { since: 35, check: unlessUserNamespace(procMount) },
+    ],
   },
   {
-    level: 'baseline',
+    id: 'seLinuxOptions',
+    versions: [
+      { since: 0, check: seLinux(seLinuxAtFirst) },
+      { since: 31, check: seLinux(seLinux31) },
+    ],
+  },
+  {
+    id: 'seccompProfile_baseline',
+    versions: [
+      { since: 0, check: seccompAnnotations },
+      { since: 19, check: seccomp },
+    ],
+  },
+  {
     id: 'sysctls',
-    check: (spec) => {
-      const bad = (spec.securityContext?.sysctls ?? [])
-        .map((s) => s.name)
-        .filter((name) => !safeSysctls.includes(name));
-      return bad.length === 0 ? undefined : { reason: 'forbidden sysctls', detail: bad.join(', ') };
-    },
+    versions: [
+      { since: 0, check: sysctls(sysctlsAtFirst) },
+      { since: 27, check: sysctls(sysctls27) },
+      { since: 29, check: sysctls(sysctls29) },
+      { since: 32, check: sysctls(sysctls32) },
+    ],
   },
-  {
-    level: 'baseline',
-    id: 'windowsHostProcess',
-    check: (spec) =>
-      when(
-        setters(spec, (c) => c.windowsOptions?.hostProcess === true),
-        'hostProcess',
-        'must not set securityContext.windowsOptions.hostProcess=true',
-      ),
-  },
+  { id: 'windowsHostProcess', versions: [{ since: 0, check: hostProcess }] },
 ];

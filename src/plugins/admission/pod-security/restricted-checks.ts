@@ -1,12 +1,19 @@
 // Pod Security, level restricted: what hardening asks for, on top of baseline.
 import type { Container, PodSpec } from '../../../api/generated/types/core-v1.ts';
+import { procMount } from './baseline-checks.ts';
 import {
   containersOf,
   containersText,
   containersThat,
-  isWindows,
+  contextsOf,
+  type JudgedPod,
   type PodSecurityCheck,
+  plural,
   quoted,
+  setters,
+  sorted,
+  unlessUserNamespace,
+  unlessWindows,
   type Violation,
 } from './pod-visitor.ts';
 
@@ -22,8 +29,17 @@ const allowedVolumes: readonly string[] = [
   'secret',
 ];
 
-function capabilities(spec: PodSpec): Violation | undefined {
-  if (isWindows(spec)) return undefined;
+const allowPrivilegeEscalation = ({ spec }: JudgedPod): Violation | undefined =>
+  containersThat(
+    spec,
+    (c) => c.securityContext?.allowPrivilegeEscalation !== false,
+    'allowPrivilegeEscalation != false',
+    'must set securityContext.allowPrivilegeEscalation=false',
+  );
+
+const namesOf = (list: readonly Container[]): string[] => list.map((c) => c.name);
+
+function capabilities({ spec }: JudgedPod): Violation | undefined {
   const all = containersOf(spec);
   const keeping = all.filter((c) => !(c.securityContext?.capabilities?.drop ?? []).includes('ALL'));
   const added = (c: Container): string[] =>
@@ -32,108 +48,104 @@ function capabilities(spec: PodSpec): Violation | undefined {
   const details = [
     keeping.length === 0
       ? ''
-      : `${containersText(keeping)} must set securityContext.capabilities.drop=["ALL"]`,
+      : `${containersText(namesOf(keeping))} must set securityContext.capabilities.drop=["ALL"]`,
     adding.length === 0
       ? ''
-      : `${containersText(adding)} must not include ${quoted([...new Set(adding.flatMap(added))].sort())} in securityContext.capabilities.add`,
+      : `${containersText(namesOf(adding))} must not include ${quoted(sorted(adding.flatMap(added)))} in securityContext.capabilities.add`,
   ].filter((text) => text !== '');
   return details.length === 0
     ? undefined
     : { reason: 'unrestricted capabilities', detail: details.join('; ') };
 }
 
-function volumes(spec: PodSpec): Violation | undefined {
+function volumes({ spec }: JudgedPod): Violation | undefined {
   const bad = (spec.volumes ?? []).flatMap((volume) => {
-    const type = Object.keys(volume).find((key) => key !== 'name');
-    return type === undefined || allowedVolumes.includes(type) ? [] : [{ name: volume.name, type }];
+    const types = Object.keys(volume).filter((key) => key !== 'name');
+    return types.some((type) => allowedVolumes.includes(type))
+      ? []
+      : [{ name: volume.name, type: types[0] ?? 'unknown' }];
   });
   if (bad.length === 0) return undefined;
-  const types = [...new Set(bad.map((b) => b.type))].sort();
-  const [s, uses] = bad.length === 1 ? ['', 'uses'] : ['s', 'use'];
+  const types = sorted(bad.map((b) => b.type));
+  const names = bad.map((b) => b.name);
   return {
     reason: 'restricted volume types',
-    detail: `volume${s} ${quoted(bad.map((b) => b.name))} ${uses} restricted volume type${types.length === 1 ? '' : 's'} ${quoted(types)}`,
+    detail: `${plural('volume', bad.length)} ${quoted(names)} ${bad.length === 1 ? 'uses' : 'use'} ${plural('restricted volume type', types.length)} ${quoted(types)}`,
   };
 }
 
-function runAsNonRoot(spec: PodSpec): Violation | undefined {
-  const ofPod = spec.securityContext?.runAsNonRoot;
-  const all = containersOf(spec);
-  const refusing = all.filter((c) => c.securityContext?.runAsNonRoot === false);
-  const silent = ofPod === true ? [] : all.filter((c) => c.securityContext?.runAsNonRoot === undefined);
-  const denied = [ofPod === false ? 'pod' : '', refusing.length === 0 ? '' : containersText(refusing)].filter(
-    (text) => text !== '',
-  );
-  // A pod that says no is overruled when each of its containers says yes.
-  if (refusing.length > 0 || (ofPod === false && silent.length > 0)) {
-    return {
-      reason: 'runAsNonRoot != true',
-      detail: `${denied.join(' and ')} must not set securityContext.runAsNonRoot=false`,
-    };
-  }
+function runAsNonRoot({ spec }: JudgedPod): Violation | undefined {
+  const reason = 'runAsNonRoot != true';
+  const who = setters(spec, (c) => c.runAsNonRoot === false);
+  if (who !== '') return { reason, detail: `${who} must not set securityContext.runAsNonRoot=false` };
+  if (spec.securityContext?.runAsNonRoot === true) return undefined;
+  const silent = namesOf(containersOf(spec).filter((c) => c.securityContext?.runAsNonRoot === undefined));
+  return silent.length === 0
+    ? undefined
+    : { reason, detail: `pod or ${containersText(silent)} must set securityContext.runAsNonRoot=true` };
+}
+
+function runAsUser({ spec }: JudgedPod): Violation | undefined {
+  const who = setters(spec, (c) => c.runAsUser === 0);
+  return who === '' ? undefined : { reason: 'runAsUser=0', detail: `${who} must not set runAsUser=0` };
+}
+
+const seccompTypes = (spec: PodSpec): string[] =>
+  contextsOf(spec).flatMap((c) => (c.seccompProfile === undefined ? [] : [c.seccompProfile.type]));
+const goodSeccomp = (type: string | undefined): boolean => type === 'RuntimeDefault' || type === 'Localhost';
+
+function seccomp({ spec }: JudgedPod): Violation | undefined {
+  const reason = 'seccompProfile';
+  const who = setters(spec, (c) => c.seccompProfile !== undefined && !goodSeccomp(c.seccompProfile.type));
+  const bad = sorted(seccompTypes(spec).filter((type) => !goodSeccomp(type)));
+  if (who !== '')
+    return { reason, detail: `${who} must not set securityContext.seccompProfile.type to ${quoted(bad)}` };
+  if (goodSeccomp(spec.securityContext?.seccompProfile?.type)) return undefined;
+  const silent = namesOf(containersOf(spec).filter((c) => c.securityContext?.seccompProfile === undefined));
   return silent.length === 0
     ? undefined
     : {
-        reason: 'runAsNonRoot != true',
-        detail: `pod or ${containersText(silent)} must set securityContext.runAsNonRoot=true`,
-      };
-}
-
-function runAsUser(spec: PodSpec): Violation | undefined {
-  if (isWindows(spec)) return undefined;
-  const list = containersOf(spec).filter((c) => c.securityContext?.runAsUser === 0);
-  const who = [
-    spec.securityContext?.runAsUser === 0 ? 'pod' : '',
-    list.length > 0 ? containersText(list) : '',
-  ].filter((text) => text !== '');
-  return who.length === 0
-    ? undefined
-    : { reason: 'runAsUser=0', detail: `${who.join(' and ')} must not set runAsUser=0` };
-}
-
-function seccomp(spec: PodSpec): Violation | undefined {
-  if (isWindows(spec)) return undefined;
-  const good = (type: string | undefined): boolean => type === 'RuntimeDefault' || type === 'Localhost';
-  const ofPod = spec.securityContext?.seccompProfile?.type;
-  const all = containersOf(spec);
-  const typeOf = (c: Container): string | undefined => c.securityContext?.seccompProfile?.type;
-  const wrong = all.filter((c) => typeOf(c) !== undefined && !good(typeOf(c)));
-  const silent = good(ofPod) ? [] : all.filter((c) => typeOf(c) === undefined);
-  if (wrong.length > 0 || (ofPod !== undefined && !good(ofPod) && silent.length > 0)) {
-    const who = [
-      ofPod !== undefined && !good(ofPod) ? 'pod' : '',
-      wrong.length > 0 ? containersText(wrong) : '',
-    ].filter((text) => text !== '');
-    return {
-      reason: 'seccompProfile',
-      detail: `${who.join(' and ')} must not set securityContext.seccompProfile.type to "Unconfined"`,
-    };
-  }
-  return silent.length === 0
-    ? undefined
-    : {
-        reason: 'seccompProfile',
+        reason,
         detail: `pod or ${containersText(silent)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"`,
       };
 }
 
 export const restrictedChecks: readonly PodSecurityCheck[] = [
   {
-    level: 'restricted',
     id: 'allowPrivilegeEscalation',
-    check: (spec) =>
-      isWindows(spec)
-        ? undefined
-        : containersThat(
-            spec,
-            (c) => c.securityContext?.allowPrivilegeEscalation !== false,
-            'allowPrivilegeEscalation != false',
-            'must set securityContext.allowPrivilegeEscalation=false',
-          ),
+    versions: [
+      { since: 8, check: allowPrivilegeEscalation },
+      { since: 25, check: unlessWindows(allowPrivilegeEscalation) },
+    ],
   },
-  { level: 'restricted', id: 'capabilities', check: capabilities },
-  { level: 'restricted', id: 'restrictedVolumes', check: volumes },
-  { level: 'restricted', id: 'runAsNonRoot', check: runAsNonRoot },
-  { level: 'restricted', id: 'runAsUser', check: runAsUser },
-  { level: 'restricted', id: 'seccompProfile', check: seccomp },
+  {
+    id: 'capabilities_restricted',
+    versions: [
+      { since: 22, check: capabilities, overrides: 'capabilities_baseline' },
+      { since: 25, check: unlessWindows(capabilities), overrides: 'capabilities_baseline' },
+    ],
+  },
+  { id: 'procMount_restricted', versions: [{ since: 35, check: procMount, overrides: 'procMount' }] },
+  { id: 'restrictedVolumes', versions: [{ since: 0, check: volumes, overrides: 'hostPathVolumes' }] },
+  {
+    id: 'runAsNonRoot',
+    versions: [
+      { since: 0, check: runAsNonRoot },
+      { since: 35, check: unlessUserNamespace(runAsNonRoot) },
+    ],
+  },
+  {
+    id: 'runAsUser',
+    versions: [
+      { since: 23, check: runAsUser },
+      { since: 35, check: unlessUserNamespace(runAsUser) },
+    ],
+  },
+  {
+    id: 'seccompProfile_restricted',
+    versions: [
+      { since: 19, check: seccomp, overrides: 'seccompProfile_baseline' },
+      { since: 25, check: unlessWindows(seccomp), overrides: 'seccompProfile_baseline' },
+    ],
+  },
 ];

@@ -3,6 +3,7 @@ import {
   persistentvolumeclaims,
   persistentvolumes,
   pods,
+  resourceslices,
   volumeattachments,
 } from '../../../api/generated/resources.ts';
 import type { Pod } from '../../../api/generated/types/core-v1.ts';
@@ -15,6 +16,7 @@ export type NodeNeed =
   | 'persistentvolumes'
   | 'serviceaccounts'
   | 'resourceclaims'
+  | 'resourceslices'
   | 'volumeattachments';
 
 const envSources = (pod: Pod): { secrets: string[]; configmaps: string[] } => {
@@ -143,6 +145,7 @@ export function createNodeAccess(live: LiveObjects): NodeAccess {
     isBound: (node, pod, namespace) => live.get(pods, pod, namespace)?.spec?.nodeName === node,
     needs(node, what, name, namespace) {
       if (what === 'persistentvolumes') return volumeNames(node).some((held) => held.volume === name);
+      if (what === 'resourceslices') return live.get(resourceslices, name)?.spec.nodeName === node;
       if (what === 'volumeattachments') return live.get(volumeattachments, name)?.spec.nodeName === node;
       const own = podsOf(node).filter((pod) => pod.metadata?.namespace === namespace);
       if (own.some((pod) => podNeeds(pod, what, name))) return true;

@@ -52,7 +52,7 @@ const subjectText = (subject: Subject, namespace: string): string =>
 
 interface Binding {
   readonly metadata?: { readonly name?: string | undefined } | undefined;
-  readonly roleRef: RoleRef;
+  readonly roleRef?: RoleRef | undefined;
   readonly subjects?: readonly Subject[] | undefined;
 }
 
@@ -78,7 +78,8 @@ export function createRuleResolver(live: LiveObjects): RuleResolver {
     const errors: string[] = [];
     for (const binding of bindings) {
       const subject = binding.subjects?.find((candidate) => appliesTo(user, candidate, namespace));
-      if (subject === undefined) continue;
+      // A binding that is damaged grants nothing, and breaks no request.
+      if (subject === undefined || binding.roleRef === undefined) continue;
       const found = rulesOfRole(binding.roleRef, namespace);
       if (typeof found === 'string') {
         errors.push(found);

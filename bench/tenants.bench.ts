@@ -1,0 +1,252 @@
+// One tenant does its worst: how long another user's GET waits meanwhile, and what it costs the server.
+import { spawn } from 'node:child_process';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { configmaps, namespaces, rolebindings, serviceaccounts } from '../src/api/generated/resources.ts';
+import type { Client } from '../src/client/client.ts';
+import type { Bench, Measurement } from './bench.ts';
+import { configMap } from './harness/bodies.ts';
+import type { Target } from './harness/load-job.ts';
+import { cpuMicros, memory } from './harness/process-cost.ts';
+import { readerToken } from './harness/reader-token.ts';
+import { startBenchServer } from './harness/servers.ts';
+
+const tenant = 'tenant';
+const maps = `/api/v1/namespaces/${tenant}/configmaps`;
+const stored = 50;
+const storedBytes = 900_000;
+const aimMs = 100;
+/** The tenant's connections take as much at once as browsers and kubectl do. */
+const window = 4 << 20;
+
+interface Ask {
+  readonly method?: string;
+  readonly path: string;
+  readonly accept?: string;
+  readonly contentType?: string;
+  readonly body?: string;
+}
+type Send = (ask: Ask) => Promise<{ readonly status: number; readonly bytes: number }>;
+
+/** A connection of the tenant's; what comes is counted and forgotten. */
+function sender(session: ClientHttp2Session, token: string): Send {
+  return ({ method = 'GET', path, accept, contentType = 'application/json', body }) =>
+    new Promise((resolve, reject) => {
+      const stream = session.request({
+        ':method': method,
+        ':path': path,
+        authorization: `Bearer ${token}`,
+        ...(accept === undefined ? {} : { accept }),
+        ...(body === undefined ? {} : { 'content-type': contentType }),
+      });
+      let status = 0;
+      let bytes = 0;
+      stream.on('response', (headers) => {
+        status = Number(headers[':status']);
+      });
+      stream.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      stream.on('close', () => resolve({ status, bytes }));
+      stream.on('error', reject);
+      stream.end(body);
+    });
+}
+
+interface Tenant {
+  open(): Send;
+  /** Connections that are cut when the attack is over. */
+  readonly sessions: ClientHttp2Session[];
+}
+interface Attack {
+  readonly what: string;
+  run(tenant: Tenant): Promise<void>;
+}
+
+const many = <T>(count: number, make: (i: number) => T): T[] =>
+  Array.from({ length: count }, (_, i) => make(i));
+const object = (name: string, metadata: object, more: object = {}): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata }, ...more });
+const owners = many(40_000, (i) => ({ apiVersion: 'v1', kind: 'Pod', name: `a${i}`, uid: `u${i}` }));
+const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+const lists = (what: string, accept: string, query = ''): Attack => ({
+  what: `six LISTs of ${(stored * storedBytes) / 1e6} MB as ${what}`,
+  async run({ open }) {
+    await Promise.all(many(6, () => open()({ path: `${maps}${query}`, accept })));
+  },
+});
+const writes = (what: string, asks: (i: number) => Ask): Attack => ({
+  what,
+  async run({ open }) {
+    await Promise.all(many(6, (i) => open()(asks(i))));
+  },
+});
+
+const attacks: readonly Attack[] = [
+  { what: 'nothing', run: () => new Promise((resolve) => setTimeout(resolve, 2_000)) },
+  {
+    what: 'a ConfigMap with 40,000 owners that are absent, until it is collected',
+    async run({ open }) {
+      const send = open();
+      const body = object('owned', { ownerReferences: owners });
+      await send({ method: 'POST', path: maps, body });
+      while ((await send({ path: `${maps}?limit=500&fieldSelector=metadata.name%3Downed` })).bytes > 1_000)
+        await new Promise((resolve) => setTimeout(resolve, 250));
+    },
+  },
+  lists('YAML', 'application/yaml'),
+  lists('protobuf', 'application/vnd.kubernetes.protobuf'),
+  lists('tables with their objects', table, '?includeObject=Object'),
+  lists('indented JSON', 'application/json', '?pretty=true'),
+  lists('JSON', 'application/json'),
+  writes('six creates of 1.6 MB at once, 120,000 labels each', (i) => ({
+    method: 'POST',
+    path: maps,
+    body: object(`labels${i}`, { labels: Object.fromEntries(many(120_000, (k) => [`k${k}`, 'v'])) }),
+  })),
+  writes('six patches of 1.3 MB of one object', (i) => ({
+    method: 'PATCH',
+    path: `${maps}/c0`,
+    contentType: 'application/merge-patch+json',
+    body: JSON.stringify({ metadata: { ownerReferences: owners.slice(0, 20_000 - i) } }),
+  })),
+  writes('six creates with 10,000 managers of fields', (i) => ({
+    method: 'POST',
+    path: maps,
+    body: object(`managed${i}`, {
+      managedFields: many(10_000, (m) => ({
+        manager: `m${m}`,
+        operation: 'Update',
+        apiVersion: 'v1',
+        time: '2026-01-01T00:00:00Z',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:data': { [`f:k${m}`]: {} } },
+      })),
+    }),
+  })),
+  {
+    what: '400 LISTs at once with a selector of 1,000 terms',
+    async run({ open }) {
+      const selector = many(1_000, (i) => `!absent${i}`).join(',');
+      const path = `${maps}?limit=1&labelSelector=${encodeURIComponent(selector)}`;
+      const senders = many(8, open);
+      await Promise.all(many(400, (i) => senders[i % 8]!({ path })));
+    },
+  },
+  {
+    what: '5,000 watches opened, and 20 writes that they see',
+    async run({ open }) {
+      const senders = many(50, open);
+      for (let i = 0; i < 5_000; i++)
+        void senders[i % 50]!({ path: `${maps}?watch=true` }).catch(() => undefined);
+      const send = open();
+      for (let i = 0; i < 20; i++)
+        await send({
+          method: 'POST',
+          path: maps,
+          body: object(`seen${i}`, {}, { data: { a: 'x'.repeat(10_000) } }),
+        });
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    },
+  },
+];
+
+interface Reading {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+/** Another user reads while `attack` lasts. */
+async function readWhile(target: Target, attack: () => Promise<void>): Promise<Reading> {
+  const job = JSON.stringify({ target, path: '/api/v1/namespaces/default/configmaps/small' });
+  const program = fileURLToPath(new URL('harness/waiting-reader.ts', import.meta.url));
+  const reader = spawn(process.execPath, [program, job], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const output = text(reader.stdout);
+  await new Promise((resolve) => reader.stdout.once('data', resolve));
+  await attack();
+  reader.stdin.end();
+  return JSON.parse((await output).replace('ready\n', '')) as Reading;
+}
+
+async function tenantToken(client: Client): Promise<string> {
+  const key = { namespace: tenant, name: 'robot' };
+  await client.create(namespaces, { metadata: { name: tenant }, spec: {} });
+  await client.create(serviceaccounts, { metadata: key });
+  await client.create(rolebindings, {
+    metadata: { namespace: tenant, name: 'robot' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
+    subjects: [{ kind: 'ServiceAccount', ...key }],
+  });
+  const review = await client.createSubresource(serviceaccounts, key, 'token', {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: {},
+  });
+  return (review as { readonly status: { readonly token: string } }).status.token;
+}
+
+async function measure(attack: Attack, reader: Target, token: string): Promise<Measurement[]> {
+  const { pid, origin, ca } = reader;
+  const sessions: ClientHttp2Session[] = [];
+  const open = (): Send => {
+    const session = connect(origin, { ca, settings: { initialWindowSize: window } });
+    session.once('connect', () => session.setLocalWindowSize(window));
+    session.on('error', () => undefined);
+    session.setMaxListeners(0);
+    sessions.push(session);
+    return sender(session, token);
+  };
+  const before = memory(pid).rss;
+  const cpu = cpuMicros(pid);
+  let peak = before;
+  const watching = setInterval(() => {
+    peak = Math.max(peak, memory(pid).rss);
+  }, 50);
+  const reading = await readWhile(reader, () => attack.run({ open, sessions }));
+  const used = (cpuMicros(pid) - cpu) / 1e6;
+  clearInterval(watching);
+  for (const session of sessions) session.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  return [
+    {
+      what: `${attack.what}: a GET of another user, p99 of ${reading.count}`,
+      value: reading.p99Ms,
+      unit: 'ms',
+      aim: { value: aimMs },
+    },
+    { what: '… longest', value: reading.maxMs, unit: 'ms' },
+    { what: '… CPU', value: used, unit: 's' },
+    { what: '… memory before', value: before, unit: 'MB' },
+    { what: '… at most', value: peak, unit: 'MB' },
+    { what: '… 3 s afterwards', value: memory(pid).rss, unit: 'MB' },
+  ];
+}
+
+async function run(): Promise<readonly Measurement[]> {
+  const server = await startBenchServer();
+  try {
+    const { cert: _cert, key: _key, ...anonymous } = server.target;
+    await server.client.create(configmaps, JSON.parse(configMap('small', 850)));
+    const reader = { ...anonymous, token: await readerToken(server.client) };
+    const token = await tenantToken(server.client);
+    const line = `${'x y: z '.repeat(14)}\n`;
+    const data = Object.fromEntries(many(9, (i) => [`part${i}`, line.repeat(storedBytes / 9 / line.length)]));
+    for (let i = 0; i < stored; i++)
+      await server.client.create(configmaps, { metadata: { namespace: tenant, name: `c${i}` }, data });
+    const rows: Measurement[] = [];
+    for (const attack of attacks) rows.push(...(await measure(attack, reader, token)));
+    return rows;
+  } finally {
+    await server.stop();
+  }
+}
+
+export const bench: Bench = {
+  name: 'tenants',
+  question: 'how long does another user wait while a tenant does its worst, and what does it cost?',
+  run,
+};

@@ -1,0 +1,89 @@
+// What is accepted and stored although nothing acts on it yet. Each write of such an object says so in a `Warning`
+// header: a line goes from here when what it names is enforced.
+import type { Json, JsonObject } from '../apimachinery/declaration.ts';
+import { isObject, obj, objs, spec } from '../apimachinery/json-access.ts';
+
+interface NotEnforced {
+  readonly group: string;
+  readonly resources: readonly string[];
+  /** Objects that are concerned; all of them when it is absent. */
+  readonly when?: (object: JsonObject) => boolean;
+  readonly warning: string;
+}
+
+const holdsKey = (value: Json | undefined, key: string): boolean =>
+  Array.isArray(value)
+    ? value.some((item) => holdsKey(item, key))
+    : isObject(value) && (Object.hasOwn(value, key) || Object.values(value).some((v) => holdsKey(v, key)));
+
+const notEnforced: readonly NotEnforced[] = [
+  {
+    group: 'admissionregistration.k8s.io',
+    resources: ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
+    warning: 'not enforced: this server does not call admission webhooks yet; requests pass without them',
+  },
+  {
+    group: 'admissionregistration.k8s.io',
+    resources: ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
+    warning:
+      'not enforced: this server does not evaluate validating admission policies yet; requests pass without them',
+  },
+  {
+    group: 'admissionregistration.k8s.io',
+    resources: ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'],
+    warning:
+      'not enforced: this server does not evaluate mutating admission policies yet; requests pass without them',
+  },
+  {
+    group: 'apiextensions.k8s.io',
+    resources: ['customresourcedefinitions'],
+    when: (crd) => holdsKey(spec(crd)['versions'], 'x-kubernetes-validations'),
+    warning:
+      'not enforced: this server does not evaluate x-kubernetes-validations yet; custom resources are checked against the rest of their schema only',
+  },
+  {
+    group: 'apiextensions.k8s.io',
+    resources: ['customresourcedefinitions'],
+    when: (crd) => obj(spec(crd)['conversion'])['strategy'] === 'Webhook',
+    warning:
+      'not enforced: this server does not call conversion webhooks yet; custom resources are served as they are stored',
+  },
+  {
+    group: 'apiregistration.k8s.io',
+    resources: ['apiservices'],
+    when: (service) => spec(service)['service'] !== undefined && spec(service)['service'] !== null,
+    warning:
+      'not enforced: this server does not proxy to aggregated API servers yet; the group is not served',
+  },
+  {
+    group: 'networking.k8s.io',
+    resources: ['networkpolicies'],
+    warning: 'not enforced: the pod network does not apply network policies yet; all traffic passes',
+  },
+  {
+    group: 'autoscaling',
+    resources: ['horizontalpodautoscalers'],
+    warning: 'not enforced: no controller scales by metrics yet; the number of replicas stays as it is',
+  },
+  {
+    group: 'resource.k8s.io',
+    resources: ['resourceclaims', 'resourceclaimtemplates'],
+    warning: 'not enforced: nothing allocates devices for resource claims yet; pods run without them',
+  },
+  {
+    group: '',
+    resources: ['pods'],
+    when: (pod) => objs(spec(pod)['resourceClaims']).length > 0,
+    warning:
+      'spec.resourceClaims: not enforced: nothing allocates devices for resource claims yet; the pod runs without them',
+  },
+];
+
+type Warnings = (object: JsonObject) => readonly string[];
+
+/** undefined when everything that the kind promises is done. */
+export function notEnforcedWarnings(group: string, resource: string): Warnings | undefined {
+  const rows = notEnforced.filter((row) => row.group === group && row.resources.includes(resource));
+  if (rows.length === 0) return undefined;
+  return (object) => rows.filter((row) => row.when?.(object) ?? true).map((row) => row.warning);
+}

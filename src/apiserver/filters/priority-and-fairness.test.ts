@@ -1,0 +1,66 @@
+// Seats come back: when an answer is read, when it is given up, and when it is read too slowly.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { isPullBody, type PullBody } from '../http.ts';
+import type { RequestContext } from '../request-context.ts';
+import { type FairnessDependencies, priorityAndFairnessFilter } from './priority-and-fairness.ts';
+
+/** A list that is made while it is read. */
+async function slowAnswer(clock: FakeClock) {
+  let seats = 0;
+  let closed = 0;
+  const made: PullBody = {
+    pull: () => Buffer.from('x'),
+    onReady: (ready) => ready(),
+    close: () => void closed++,
+  };
+  const flow = {
+    classify: () => ({ level: { exempt: false, uid: 'l' }, schema: { metadata: { uid: 's' } } }),
+    enter: async () => {
+      seats++;
+      return {};
+    },
+    leave: () => void seats--,
+  } as unknown as FairnessDependencies['flow'];
+  const filter = priorityAndFairnessFilter({
+    flow,
+    clock,
+    limits: { requests: 1, watches: 1 },
+    count: () => 1,
+  });
+  const serve = filter(async () => ({ status: 200, headers: {}, body: made }));
+  const context = {
+    info: { isResource: true, verb: 'list', resource: 'configmaps', subresource: '' },
+    user: { name: 'tenant' },
+    query: new URLSearchParams(),
+    request: {},
+  } as unknown as RequestContext;
+  const { body } = await serve(context);
+  assert.ok(body !== undefined && isPullBody(body));
+  return { body, seats: () => seats, closed: () => closed, again: () => serve(context) };
+}
+
+test('S15: who reads an answer a little at a time keeps its seats for a minute, then it is cut', async () => {
+  const clock = new FakeClock();
+  const { body, seats, again } = await slowAnswer(clock);
+  for (let second = 0; second < 59; second++) {
+    clock.advance(1000);
+    assert.equal(body.pull(1)?.length, 1);
+  }
+  assert.equal(seats(), 1);
+  assert.equal((await again()).status, 429, 'one request at a time');
+  clock.advance(1000);
+  assert.equal(seats(), 0);
+  assert.throws(() => body.pull(1), /the answer was not read within 60 s/);
+  assert.equal((await again()).status, 200, 'the user may ask again');
+});
+
+test('S15: an answer that is given up gives its seats back once, and leaves no timer', async () => {
+  const clock = new FakeClock();
+  const { body, seats, closed } = await slowAnswer(clock);
+  body.close();
+  body.close();
+  clock.advance(120_000);
+  assert.deepEqual([seats(), closed(), clock.pending], [0, 2, 0]);
+});

@@ -1,0 +1,145 @@
+// Fairness of the queues, as properties over random arrivals: nobody starves, seats are kept to, shares are equal.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { array, assert as check, integer, property, record } from 'fast-check';
+import { dealHand, QueueSet, type Ticket } from './queue-set.ts';
+
+const shape = { queues: 64, handSize: 6, queueLengthLimit: 50 };
+const queuesOf = (limit: number, given = shape): QueueSet =>
+  new QueueSet(given, (width, inUse) => inUse + width <= limit);
+const isTicket = (answer: Ticket | string): answer is Ticket => typeof answer !== 'string';
+
+/** Flows that always have `backlog` requests waiting; each request takes its flow's time. Served requests by flow. */
+function race(
+  set: QueueSet,
+  flows: readonly { name: string; width: number; ms: number; backlog: number }[],
+  until: number,
+) {
+  const served = new Map(flows.map(({ name }) => [name, 0]));
+  const waiting = new Map(flows.map(({ name }) => [name, 0]));
+  const running: { ticket: Ticket; name: string; ends: number }[] = [];
+  let now = 0;
+  const begin = (ticket: Ticket, name: string): void => {
+    running.push({ ticket, name, ends: now + flows.find((f) => f.name === name)!.ms });
+  };
+  const fill = (): void => {
+    for (const { name, width, backlog } of flows)
+      while (waiting.get(name)! < backlog) {
+        const answer = set.arrive(name, width, now);
+        if (!isTicket(answer)) break;
+        if (answer.started === undefined) waiting.set(name, waiting.get(name)! + 1);
+        else begin(answer, name);
+      }
+  };
+  fill();
+  while (now < until) {
+    running.sort((a, b) => a.ends - b.ends);
+    const first = running.shift()!;
+    now = Math.max(now, first.ends);
+    set.finish(first.ticket, now);
+    served.set(first.name, served.get(first.name)! + 1);
+    for (const ticket of set.dispatch(now)) {
+      waiting.set(ticket.flow, waiting.get(ticket.flow)! - 1);
+      begin(ticket, ticket.flow);
+    }
+    fill();
+  }
+  return served;
+}
+
+test('one who asks for a hundred at a time gets no more than one who asks for eight', () => {
+  const served = race(
+    queuesOf(4),
+    [
+      { name: 'greedy', width: 1, ms: 10, backlog: 100 },
+      { name: 'modest', width: 1, ms: 10, backlog: 8 },
+    ],
+    10_000,
+  );
+  const ratio = served.get('greedy')! / served.get('modest')!;
+  assert.ok(ratio > 0.8 && ratio < 1.3, String(ratio));
+});
+
+test('who asks for long or wide requests is served fewer of them', () => {
+  for (const heavy of [
+    { name: 'heavy', width: 1, ms: 100, backlog: 10 },
+    { name: 'heavy', width: 4, ms: 25, backlog: 10 },
+  ]) {
+    const served = race(queuesOf(4), [heavy, { name: 'light', width: 1, ms: 10, backlog: 10 }], 20_000);
+    const ratio = served.get('light')! / served.get('heavy')!;
+    assert.ok(ratio > 5, `${ratio} at ${JSON.stringify(heavy)}`);
+  }
+});
+
+test('random arrivals: seats are kept to, nothing is lost, everybody is served in the end', () => {
+  const arrival = record({
+    flow: integer({ min: 0, max: 5 }),
+    width: integer({ min: 1, max: 12 }),
+    ms: integer({ min: 1, max: 50 }),
+  });
+  check(
+    property(
+      array(arrival, { minLength: 1, maxLength: 150 }),
+      integer({ min: 1, max: 10 }),
+      (arrivals, limit) => {
+        const set = queuesOf(limit, { ...shape, queueLengthLimit: 1_000 });
+        const ends: { ticket: Ticket; at: number }[] = [];
+        let now = 0;
+        let done = 0;
+        const inUse = (): number => ends.reduce((sum, { ticket }) => sum + ticket.width, 0);
+        const kept = (): void => {
+          assert.equal(set.seatsInUse, inUse());
+          assert.ok(inUse() <= limit || ends.length === 1, `${inUse()} of ${limit} seats`);
+        };
+        const lasts = new Map<Ticket, number>();
+        const endOne = (): void => {
+          ends.sort((a, b) => a.at - b.at);
+          const { ticket, at } = ends.shift()!;
+          now = Math.max(now, at);
+          set.finish(ticket, now);
+          done++;
+          for (const begun of set.dispatch(now)) ends.push({ ticket: begun, at: now + lasts.get(begun)! });
+          kept();
+        };
+        for (const { flow, width, ms } of arrivals) {
+          now++;
+          while (ends.some(({ at }) => at <= now)) endOne();
+          const ticket = set.arrive(`flow-${flow}`, width, now);
+          assert.ok(isTicket(ticket));
+          lasts.set(ticket, ms);
+          if (ticket.started !== undefined) ends.push({ ticket, at: now + ms });
+          kept();
+        }
+        while (ends.length > 0) endOne();
+        assert.equal(done, arrivals.length);
+        assert.equal(set.waiting, 0);
+      },
+    ),
+    { seed: 11, numRuns: 300 },
+  );
+});
+
+test('a full queue and a level without queues refuse; who gives up leaves its place', () => {
+  const set = queuesOf(1, { queues: 1, handSize: 1, queueLengthLimit: 1 });
+  const first = set.arrive('a', 1, 0) as Ticket;
+  const second = set.arrive('a', 1, 0) as Ticket;
+  assert.equal(set.arrive('a', 1, 0), 'queue-full');
+  assert.equal(set.abandon(second, 1), true);
+  assert.equal(set.abandon(first, 1), false);
+  assert.ok(isTicket(set.arrive('a', 1, 1)));
+  assert.equal(queuesOf(1, { queues: 0, handSize: 0, queueLengthLimit: 0 }).waiting, 0);
+  const reject = queuesOf(1, { queues: 0, handSize: 0, queueLengthLimit: 0 });
+  assert.ok(isTicket(reject.arrive('a', 1, 0)));
+  assert.equal(reject.arrive('b', 1, 0), 'concurrency-limit');
+});
+
+test('a hand has no card twice, and hardly any two flows have the same one', () => {
+  const hands = new Set<string>();
+  for (let i = 0; i < 1_000; i++) {
+    const hand = dealHand(`user-${i}`, 64, 6);
+    assert.equal(new Set(hand).size, 6);
+    assert.ok(hand.every((card) => card >= 0 && card < 64));
+    hands.add([...hand].sort((a, b) => a - b).join());
+  }
+  assert.ok(hands.size > 995, `${hands.size} hands`);
+});

@@ -1,0 +1,17 @@
+// How many seats a request takes: one, but for lists of many objects, as upstream estimates them.
+import type { RequestInfo } from '../request-info.ts';
+
+const objectsPerSeat = 100;
+const maxListSeats = 10;
+
+/** `count` tells how many objects there are of the resource; a limit counts when no selector has to be tried on each. */
+export function widthOf(info: RequestInfo, query: () => URLSearchParams, count: () => number): number {
+  if (!info.isResource || info.name !== '') return 1;
+  if (info.verb !== 'list' && info.verb !== 'deletecollection') return 1;
+  const stored = count();
+  if (stored <= objectsPerSeat) return 1;
+  const asked = Number(query().get('limit') ?? 0);
+  const selects = (query().get('labelSelector') ?? '') !== '' || (query().get('fieldSelector') ?? '') !== '';
+  const read = asked > 0 && !selects ? Math.min(asked, stored) : stored;
+  return Math.max(1, Math.min(maxListSeats, Math.ceil(read / objectsPerSeat)));
+}

@@ -1,0 +1,17 @@
+// Values of a query as upstream's conversion reads them; every place that asks for one reads it alike.
+import { badRequest } from '../apimachinery/errors.ts';
+
+/** Anything but false and 0 is true, an empty value too. */
+export const queryBoolean = (query: URLSearchParams, name: string): boolean | undefined => {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  return !(value.toLowerCase() === 'false' || value === '0');
+};
+
+export function queryInteger(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  if (value === null || value === '') return undefined;
+  if (!/^[+-]?\d{1,19}$/.test(value))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
+  return Number(value);
+}

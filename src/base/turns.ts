@@ -1,0 +1,82 @@
+// Long work in turns: one piece at a time, and between two of them whatever else waits.
+
+/** Whoever has much to do asks for a turn before each piece of it; those who ask take turns in the order they came. */
+export class Turns {
+  readonly #later: (run: () => void) => void;
+  #waiting: (() => void)[] = [];
+  /** Those before it had their turn. */
+  #next = 0;
+
+  /** `later` calls back after what is due now: sockets that can be read, timers that are over. */
+  constructor(later: (run: () => void) => void) {
+    this.#later = later;
+  }
+
+  /** How many wait. */
+  get length(): number {
+    return this.#waiting.length - this.#next;
+  }
+
+  take(): Promise<void> {
+    return new Promise((resolve) => this.call(resolve));
+  }
+
+  /** As `take`, for those who have a callback. */
+  call(run: () => void): void {
+    this.#waiting.push(run);
+    if (this.length === 1) this.#later(this.#turn);
+  }
+
+  readonly #turn = (): void => {
+    const run = this.#waiting[this.#next++]!;
+    if (this.#next === this.#waiting.length) {
+      this.#waiting = [];
+      this.#next = 0;
+    } else this.#later(this.#turn);
+    run();
+  };
+}
+
+/** Work in steps: between two of them it can wait. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** With a turn between each two steps. */
+export async function inTurns<T>(steps: Steps<T>, turns: Turns): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await turns.take();
+  }
+}
+
+/** Work that can stop anywhere: it goes on while its slice lasts, then takes a turn. */
+export class Slice {
+  readonly #turns: Turns;
+  readonly #now: () => number;
+  readonly #length: number;
+  #until: number;
+
+  constructor(turns: Turns, now: () => number, length = 5) {
+    this.#turns = turns;
+    this.#now = now;
+    this.#length = length;
+    this.#until = now() + length;
+  }
+
+  /** True when others should have their turn now. */
+  get over(): boolean {
+    return this.#now() >= this.#until;
+  }
+
+  async next(): Promise<void> {
+    await this.#turns.take();
+    this.#until = this.#now() + this.#length;
+  }
+}

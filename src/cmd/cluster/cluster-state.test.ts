@@ -1,0 +1,46 @@
+// The record of a cluster: damage to it does not take the commands away that would repair the cluster.
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { writeSupervisorState } from '../supervisor/supervision.ts';
+import { type ClusterState, clusterPaths, readClusterState, writeClusterState } from './cluster-state.ts';
+
+const state: ClusterState = {
+  id: 'x-00000000',
+  name: 'x',
+  version: 1,
+  runtime: 'simulated',
+  topology: 'host-gateway',
+  server: 'https://127.0.0.1:6443',
+  clusterCidr: '10.244.0.0/16',
+  nodes: [],
+  processes: [],
+};
+const damage: readonly string[] = ['', '{"name": "x"', 'null', '{}', '[]', '\0\0\0\0'];
+
+test('R13: a damaged record of a cluster, or of its supervisor, is made good from what is left', async (t) => {
+  const home = await mkdtemp(join(tmpdir(), 'state-'));
+  t.after(() => rm(home, { recursive: true }));
+  const paths = clusterPaths(home, 'x');
+  assert.equal(readClusterState(paths), undefined);
+  writeClusterState(paths, state);
+  for (const text of damage) {
+    writeFileSync(paths.state, text);
+    assert.deepEqual(readClusterState(paths), state, JSON.stringify(text));
+  }
+  const running = { role: 'server', pid: 7, startTicks: '9' };
+  writeSupervisorState(paths.root, { pid: 1, startTicks: '1', processes: [{ ...running, restarts: 0 }] });
+  assert.deepEqual(readClusterState(paths)?.processes, [running]);
+  for (const text of damage) {
+    writeFileSync(join(paths.root, 'supervisor.json'), text);
+    assert.deepEqual(readClusterState(paths)?.processes, [], JSON.stringify(text));
+  }
+  rmSync(`${paths.state}.copy`);
+  assert.throws(
+    () => readClusterState(paths),
+    /cluster\.json cannot be read, nor can its copy: end the processes/,
+  );
+});

@@ -1,0 +1,140 @@
+// Gives a cluster its addresses on this machine: port, pod CIDR, and a fabric with a namespace for each node.
+import { createFabric, type Fabric, type FabricPorts } from '../../network/fabric.ts';
+import { linuxFiles } from '../../os/linux/files-linux.ts';
+import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { serviceCidr, clusterCidr as usualClusterCidr } from '../compose/cluster-addresses.ts';
+import { linuxFabricPorts } from '../compose/compose-fabric.ts';
+import { chooseClusterCidr, overlaps } from './cluster-cidr.ts';
+import type { PlannedNode } from './cluster-plan.ts';
+import type { ClusterState, NodeRecord } from './cluster-state.ts';
+import { freePort } from './free-port.ts';
+import { type Claim, type Claims, withMachineClaims } from './machine-claims.ts';
+
+const preferredPort = 6443;
+const preferredDnsPort = 10053;
+
+export interface PlaceCluster {
+  readonly home: string;
+  readonly nodes: readonly PlannedNode[];
+  /** As far as it is known: a cluster that was up before keeps its addresses. */
+  readonly state: Pick<ClusterState, 'name' | 'id' | 'runtime'> & {
+    readonly clusterCidr?: string | undefined;
+    readonly port?: number | undefined;
+    readonly dnsPort?: number | undefined;
+    readonly serverRuns: boolean;
+  };
+  /** Pods and nodes reach all that this machine reaches. */
+  readonly machineAccess: boolean;
+  /** Called before anything is made that only the record leads back to. */
+  readonly record: (choice: AddressChoice) => void;
+}
+
+export interface AddressChoice {
+  readonly port: number;
+  /** Undefined when the DNS may take any. */
+  readonly dnsPort: number | undefined;
+  readonly clusterCidr: string;
+}
+
+export interface PlacedCluster extends AddressChoice {
+  /** Where nodes and pods reach the API server. */
+  readonly gateway: string;
+  /** Undefined when all nodes are on the loopback address. */
+  readonly bridge: string | undefined;
+  readonly nodes: readonly NodeRecord[];
+}
+
+async function usedPrefixes({ links }: FabricPorts): Promise<string[]> {
+  const [all, routes] = await Promise.all([links.links(), links.routes()]);
+  return [...all.flatMap((link) => link.addresses), ...routes.map((route) => route.to)];
+}
+
+/** The pods' addresses stand in the store: a cluster that comes back has these or none. */
+function checkStillFree(known: string, others: readonly Claim[]): void {
+  const taken = others.find((other) => other.clusterCidr !== undefined && overlaps(known, other.clusterCidr));
+  if (taken !== undefined)
+    throw new Error(
+      `the pods' addresses ${known} were taken meanwhile by cluster ${taken.name} of ${taken.home}; take that one down first`,
+    );
+}
+
+async function choosePort(of: PlaceCluster['state'], others: readonly Claim[]): Promise<number> {
+  if (of.port !== undefined && of.serverRuns) return of.port;
+  const taken = others.map((other) => other.port);
+  return freePort('0.0.0.0', of.port ?? preferredPort, taken);
+}
+
+/** On the cluster's own address: other clusters are in nobody's way, what listens on all addresses is. */
+async function chooseDnsPort(of: PlaceCluster['state']): Promise<number> {
+  if (of.dnsPort !== undefined && of.serverRuns) return of.dnsPort;
+  return freePort('0.0.0.0', of.dnsPort ?? preferredDnsPort);
+}
+
+async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<PlacedCluster> {
+  const { home, nodes, record, state } = options;
+  const { id, name } = state;
+  const { others } = claims;
+  const reserved = others.flatMap(({ clusterCidr, fabric }) =>
+    [clusterCidr, fabric].filter((one) => one !== undefined),
+  );
+  const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+  try {
+    if (state.clusterCidr !== undefined) checkStillFree(state.clusterCidr, others);
+    const clusterCidr = state.clusterCidr ?? chooseClusterCidr([...(await usedPrefixes(ports)), ...reserved]);
+    const port = await choosePort(state, others);
+    const dnsPort = await chooseDnsPort(state);
+    claims.keep({ id, home, name, clusterCidr, port });
+    record({ clusterCidr, port, dnsPort });
+    const fabric: Fabric = await createFabric(ports, {
+      clusterName: id,
+      nodes,
+      access: {
+        ports: [
+          { protocol: 'tcp', port },
+          { protocol: 'tcp', port: dnsPort },
+          { protocol: 'udp', port: dnsPort },
+        ],
+        everything: options.machineAccess,
+      },
+      avoid: [clusterCidr, serviceCidr, ...reserved],
+    });
+    claims.keep({ id, home, name, clusterCidr, port, fabric: fabric.subnet });
+    const placed = new Map(fabric.nodes.map((node) => [node.name, node]));
+    return {
+      port,
+      dnsPort,
+      clusterCidr,
+      gateway: fabric.gateway,
+      bridge: fabric.bridge,
+      nodes: nodes.map((node) => ({
+        ...node,
+        ip: placed.get(node.name)!.address,
+        netns: placed.get(node.name)!.netnsPath,
+      })),
+    };
+  } finally {
+    await ports.packetFilter.close();
+  }
+}
+
+/** One cluster of the machine after the other. On a machine without root every node is on the loopback address. */
+export function placeCluster(options: PlaceCluster): Promise<PlacedCluster> {
+  const { home, nodes, record, state } = options;
+  const { id, name } = state;
+  return withMachineClaims(linuxProcesses, { id }, async (claims) => {
+    if (state.runtime === 'containerd') return placeOnFabric(options, claims);
+    const port = await choosePort(state, claims.others);
+    claims.keep({ id, home, name, port });
+    const clusterCidr = state.clusterCidr ?? usualClusterCidr;
+    const dnsPort = undefined;
+    record({ clusterCidr, port, dnsPort });
+    return {
+      port,
+      dnsPort,
+      clusterCidr,
+      gateway: '127.0.0.1',
+      bridge: undefined,
+      nodes: nodes.map((node) => ({ ...node, ip: '127.0.0.1' })),
+    };
+  });
+}

@@ -1,0 +1,39 @@
+// porthole logs: what a cluster's server, an agent or its supervisor said.
+import { Command, InvalidArgumentError } from 'commander';
+import { clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
+import { followLog, printLog } from '../cluster/print-log.ts';
+import { portholeHome } from '../setup/locations.ts';
+
+function lines(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 0) throw new InvalidArgumentError('a whole number.');
+  return number;
+}
+
+interface Flags {
+  readonly name: string;
+  readonly follow?: boolean;
+  readonly tail?: number;
+}
+
+export function logsCommand(): Command {
+  return new Command('logs')
+    .description('print the log of the server, of a node, or of the supervisor')
+    .argument('[of]', 'server, supervisor, or the name of a node', 'server')
+    .option('--name <name>', 'name of the cluster', 'default')
+    .option('-f, --follow', 'go on with what is written from now on')
+    .option('--tail <lines>', 'only the last lines', lines)
+    .action(async (of: string, flags: Flags) => {
+      const paths = clusterPaths(portholeHome(), flags.name);
+      const state = readClusterState(paths);
+      if (!state)
+        throw new Error(`there is no cluster ${JSON.stringify(flags.name)}; porthole status shows them`);
+      const nodes = state.nodes.map((node) => node.name);
+      if (of !== 'server' && of !== 'supervisor' && !nodes.includes(of))
+        throw new Error(`${JSON.stringify(of)} is none of: server, supervisor, ${nodes.join(', ')}`);
+      const file = `${paths.logs}/${nodes.includes(of) ? `agent-${of}` : of}.log`;
+      const write = (bytes: Buffer): boolean => process.stdout.write(bytes);
+      const end = await printLog(file, flags.tail, write);
+      if (flags.follow) await followLog(file, end, write);
+    });
+}

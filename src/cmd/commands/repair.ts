@@ -1,0 +1,78 @@
+// porthole repair: says what is damaged in a store and, when told to, goes on with what can be read.
+import { Command } from 'commander';
+import { acceptLoss, type Examination, examineStore } from '../compose/backups.ts';
+import { type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
+
+interface Flags extends DataFlags {
+  readonly acceptLoss: boolean;
+  readonly output?: 'json';
+}
+
+export function repairCommand(): Command {
+  return withDataOptions(new Command('repair'))
+    .description(
+      'say what is damaged in the store of a server that is not running, and keep what can be read',
+    )
+    .option('--accept-loss', 'go on without what is lost; the damaged store is put aside', false)
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      `
+Without --accept-loss nothing is changed; the exit code is 1 when the store is damaged.
+With it, what can be read becomes a new store, 1,000,000,000 revisions later, so that watches and lists of before are told
+that they are too old (410). Objects whose last state is lost are named: they are older now, or gone.
+A backup is better: porthole restore.
+
+Examples:
+  porthole repair --data-dir /var/lib/porthole-server
+  porthole repair --data-dir /var/lib/porthole-server --accept-loss`,
+    )
+    .action((flags: Flags) => {
+      const dataDir = dataDirOf(flags);
+      const examination = examineStore(dataDir);
+      const json = flags.output === 'json';
+      if (examination.damage === undefined) {
+        console.log(json ? JSON.stringify({ dataDir, damaged: false }) : `${dataDir}: the store is whole`);
+        return;
+      }
+      const said = sayDamage(dataDir, examination);
+      if (!flags.acceptLoss) {
+        console.log(json ? JSON.stringify(said) : textOf(said));
+        process.exitCode = 1;
+        return;
+      }
+      const { revision, aside } = acceptLoss(dataDir, examination);
+      if (json) console.log(JSON.stringify({ ...said, revision, aside }));
+      else console.log(`${textOf(said)}\nit goes on at revision ${revision}; put aside: ${aside.join(', ')}`);
+    });
+}
+
+interface Said {
+  readonly dataDir: string;
+  readonly damaged: true;
+  readonly damage: string;
+  readonly readable: number;
+  readonly older: readonly string[];
+  readonly gone: readonly string[];
+}
+
+function sayDamage(dataDir: string, { damage, saved }: Examination): Said {
+  const keys = (kept: boolean): string[] =>
+    saved.harmed.filter((one) => (one.kept !== undefined) === kept).map(({ key }) => key);
+  return {
+    dataDir,
+    damaged: true,
+    damage: damage?.message ?? '',
+    readable: saved.entries.length,
+    older: keys(true),
+    gone: keys(false),
+  };
+}
+
+const textOf = ({ damage, readable, older, gone }: Said): string =>
+  [
+    damage,
+    `${readable} objects can be read`,
+    ...older.map((key) => `older than it was: ${key}`),
+    ...gone.map((key) => `gone: ${key}`),
+  ].join('\n');

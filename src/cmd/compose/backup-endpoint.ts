@@ -1,0 +1,59 @@
+// GET /porthole/backup: the whole store as of one revision, for whoever may do everything.
+
+import { methodNotAllowed } from '../../apimachinery/errors.ts';
+import { forbiddenBy } from '../../apiserver/authorization/attributes.ts';
+import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
+import type { ApiResponse, PullBody } from '../../apiserver/http.ts';
+import type { PathHandler } from '../../apiserver/server-config.ts';
+import { type Clock, rfc3339 } from '../../base/clock.ts';
+import { encodeBackup } from '../../storage/backup/backup-format.ts';
+import type { Storage } from '../../storage/storage.ts';
+
+export const backupPath = '/porthole/backup';
+
+export interface BackupDependencies {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly authorizer: Authorizer;
+}
+
+/** It holds every Secret: a right to the path, which a role for all paths gives, is not enough. */
+const everything = {
+  verb: '*',
+  isResource: true,
+  group: '*',
+  version: '*',
+  resource: '*',
+  subresource: '',
+  namespace: '',
+  name: '',
+  path: '',
+} as const;
+
+export function backupHandler({ storage, clock, authorizer }: BackupDependencies): PathHandler {
+  return async ({ request, user }): Promise<ApiResponse> => {
+    if (request.method !== 'GET') throw methodNotAllowed();
+    const asked = { ...everything, user };
+    const { decision, reason } = await authorizer.authorize(asked);
+    if (decision !== 'allow') throw forbiddenBy(asked, reason);
+    const { entries, revision } = await storage.list('');
+    const createdAt = rfc3339(clock.now());
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/octet-stream' },
+      body: pulled(encodeBackup({ revision, createdAt, entries, files: [] })),
+    };
+  };
+}
+
+/** Encoded as fast as the client takes it. */
+function pulled(chunks: Generator<Buffer, void, void>): PullBody {
+  return {
+    pull: () => {
+      const { done, value } = chunks.next();
+      return done === true ? null : value;
+    },
+    onReady: (callback) => setImmediate(callback),
+    close: () => chunks.return(),
+  };
+}

@@ -1,0 +1,20 @@
+// The flags by which backup, restore and repair name a server's data directory.
+import { type Command, Option } from 'commander';
+import { clusterPaths } from './cluster/cluster-state.ts';
+import { portholeHome } from './setup/locations.ts';
+
+export interface DataFlags {
+  readonly dataDir?: string;
+  readonly name: string;
+}
+
+export const withDataOptions = (command: Command): Command =>
+  command
+    .option('--data-dir <folder>', 'the data directory of a server')
+    .option('--name <name>', 'or a cluster that porthole up made', 'default');
+
+export const outputOption = (): Option =>
+  new Option('-o, --output <format>', 'for programs').choices(['json']);
+
+export const dataDirOf = ({ dataDir, name }: DataFlags): string =>
+  dataDir ?? clusterPaths(portholeHome(), name).server;

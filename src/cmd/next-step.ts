@@ -1,0 +1,32 @@
+// What a person can do about an error of the machine: pure.
+
+interface SystemError {
+  readonly code?: unknown;
+  readonly syscall?: unknown;
+  readonly port?: unknown;
+  readonly path?: unknown;
+  readonly cause?: unknown;
+}
+
+const step: Readonly<Record<string, (error: SystemError) => string>> = {
+  EADDRINUSE: ({ port }) =>
+    `end the program that has the port ("ss -ltnp 'sport = :${String(port)}'" shows it), or choose another port`,
+  EADDRNOTAVAIL: () => 'choose an address that this machine has ("ip address" shows them)',
+  EACCES: ({ path }) => `run this as a user who may use ${String(path ?? 'it')}`,
+  EPERM: ({ path }) => `run this as a user who may use ${String(path ?? 'it')}`,
+  ENOTDIR: ({ path }) => `choose a folder, or move away what lies at ${String(path)}`,
+  EEXIST: ({ path }) => `choose a folder, or move away what lies at ${String(path)}`,
+  ENOENT: ({ path }) => `check the path ${String(path)}`,
+  EROFS: ({ path }) => `choose a place that can be written instead of ${String(path)}`,
+  ENOSPC: () => 'free some space on the disk',
+  EISDIR: ({ path }) => `${String(path)} must be a file`,
+};
+
+/** Of the innermost cause that there is advice for. */
+export function nextStepAfter(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const system = error as SystemError;
+  const inner = nextStepAfter(system.cause);
+  if (inner !== undefined) return inner;
+  return typeof system.code === 'string' ? step[system.code]?.(system) : undefined;
+}

@@ -1,0 +1,43 @@
+// Processes of a cluster look after their supervisor, as it does after them: while one of them lives, the rest comes back.
+import { readlinkSync } from 'node:fs';
+import type { Logger } from '../../component-base/logger.ts';
+import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { isAlive } from '../cluster/own-processes.ts';
+import { livingSupervisor, spawnSupervisor } from './supervise-cluster.ts';
+import { machineNetworkFd, readSupervision, supervisedProcesses, supervisedRootKey } from './supervision.ts';
+import { turnOf } from './turn-of.ts';
+
+const lookEveryMs = 1_000;
+/** Looks that a new supervisor has to show itself before another one is started. */
+const patience = 5;
+
+/** An agent lives in the network namespace of its node; the supervisor, and what that starts, does not. */
+function intoMachineNetwork(): readonly string[] {
+  const machine = `/proc/${process.pid}/fd/${machineNetworkFd}`;
+  return readlinkSync(machine) === readlinkSync('/proc/self/ns/net')
+    ? []
+    : ['nsenter', `--net=${machine}`, '--'];
+}
+
+/** Answers with the looks that it was missed for. A `down` takes the supervision away first: then nobody misses it. */
+function look(root: string, missed: number, log: Logger): number {
+  if (!readSupervision(root) || livingSupervisor(root)) return 0;
+  if (missed < turnOf(supervisedProcesses(root) ?? [], process.pid, isAlive)) return missed + 1;
+  log.warn({}, 'the supervisor is gone; starting it again');
+  spawnSupervisor(linuxProcesses, root, intoMachineNetwork());
+  return -patience;
+}
+
+/** Does nothing in a process that no supervisor started. */
+export function lookAfterSupervisor(log: Logger): void {
+  const root = process.env[supervisedRootKey];
+  if (root === undefined) return;
+  let missed = 0;
+  setInterval(() => {
+    try {
+      missed = look(root, missed, log);
+    } catch (error) {
+      log.warn({ error }, 'looking after the supervisor failed');
+    }
+  }, lookEveryMs).unref();
+}

@@ -1,0 +1,98 @@
+// A cluster's supervisor from outside: given its work, started again when it is gone, ended.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Processes } from '../../os/processes.ts';
+import { endProcesses, isAlive } from '../cluster/own-processes.ts';
+import { entryFile } from '../setup/package-root.ts';
+import {
+  type RunningProcess,
+  readSupervision,
+  readSupervisorState,
+  removeSupervision,
+  type SupervisedProcess,
+  type SupervisorState,
+  writeSupervision,
+} from './supervision.ts';
+
+/** It has little to do and lives long: small heaps, no threads of the engine but one. */
+const nodeFlags: readonly string[] = [
+  '--max-semi-space-size=1',
+  '--max-old-space-size=64',
+  '--v8-pool-size=1',
+  '--optimize-for-size',
+  '--single-threaded-gc',
+];
+
+/** What a process of ours may depend on; the rest is of the shell that said `up`. */
+const kept =
+  /^(PATH|HOME|LANG|LC_ALL|TZ|TMPDIR|PORTHOLE_.*|XDG_.*|MALLOC_.*|SSL_CERT_.*|NODE_EXTRA_CA_CERTS|(https?|no)_proxy|(HTTPS?|NO)_PROXY)$/;
+
+const startTimeoutMs = 60_000;
+const lookEveryMs = 20;
+
+const recordOfSupervisor = (state: SupervisorState): RunningProcess => ({ role: 'supervisor', ...state });
+
+/** The supervisor's own state, while it lives. */
+export function livingSupervisor(root: string): SupervisorState | undefined {
+  const state = readSupervisorState(root);
+  return state && isAlive(recordOfSupervisor(state)) ? state : undefined;
+}
+
+/** `within`: a command that starts another one elsewhere, as nsenter does. */
+export function spawnSupervisor(processes: Processes, root: string, within: readonly string[] = []): void {
+  mkdirSync(join(root, 'logs'), { recursive: true, mode: 0o700 });
+  const [program = '', ...args] = [
+    ...within,
+    process.execPath,
+    ...nodeFlags,
+    entryFile('supervisor', 'src/cmd/supervisor/supervisor-main.ts'),
+    root,
+  ];
+  const child = processes.spawn(program, args, { detached: { logFile: join(root, 'logs/supervisor.log') } });
+  child.exited.catch(() => undefined); // shows in the wait for it
+}
+
+async function untilAlive(root: string): Promise<void> {
+  const until = performance.now() + startTimeoutMs;
+  while (!livingSupervisor(root)) {
+    if (performance.now() > until)
+      throw new Error(`the supervisor did not start; see ${join(root, 'logs/supervisor.log')}`);
+    await delay(lookEveryMs);
+  }
+}
+
+/** True when it had to be started: it was gone, and nobody kept the cluster's processes running. */
+export async function repairSupervisor(processes: Processes, root: string): Promise<boolean> {
+  if (!readSupervision(root) || livingSupervisor(root)) return false;
+  spawnSupervisor(processes, root);
+  await untilAlive(root);
+  return true;
+}
+
+/** Keeps these processes running from now on, and takes over those that run already. */
+export async function superviseCluster(
+  processes: Processes,
+  root: string,
+  wanted: readonly SupervisedProcess[],
+  running: readonly RunningProcess[],
+): Promise<void> {
+  for (const { logFile } of wanted) mkdirSync(join(logFile, '..'), { recursive: true, mode: 0o700 });
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && kept.test(entry[0]),
+    ),
+  );
+  writeSupervision(root, { processes: wanted, running, environment });
+  const living = livingSupervisor(root);
+  if (living) process.kill(living.pid, 'SIGHUP');
+  else spawnSupervisor(processes, root);
+  await untilAlive(root);
+}
+
+/** Its processes go on, and do not start it again: what it was told goes first. */
+export async function endSupervisor(root: string, graceMs: number): Promise<void> {
+  removeSupervision(root);
+  const state = livingSupervisor(root);
+  if (state) await endProcesses([recordOfSupervisor(state)], graceMs);
+}

@@ -1,0 +1,110 @@
+// What a cluster's supervisor is told, and what it tells: two files in the cluster's folder, each replaced whole.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface SupervisedProcess {
+  /** `server`, `agent linux-1`. */
+  readonly role: string;
+  readonly command: readonly string[];
+  readonly logFile: string;
+}
+
+/** A process of ours, safe against reuse of its number: the kernel's start time goes with it. */
+export interface RunningProcess {
+  readonly role: string;
+  readonly pid: number;
+  /** Field 22 of /proc/<pid>/stat, in clock ticks since boot. */
+  readonly startTicks: string;
+}
+
+/** Written by `up`. */
+export interface Supervision {
+  readonly processes: readonly SupervisedProcess[];
+  /** What runs when the supervisor knows of nothing: it takes it over. */
+  readonly running: readonly RunningProcess[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface ProcessEnd {
+  /** Undefined for a process that the supervisor had taken over: only a parent learns it. */
+  readonly code?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly atMs: number;
+  readonly ranMs: number;
+}
+
+export interface SupervisedState {
+  readonly role: string;
+  /** While it runs. */
+  readonly pid?: number | undefined;
+  readonly startTicks?: string | undefined;
+  readonly restarts: number;
+  readonly lastEnd?: ProcessEnd | undefined;
+  /** While it waits for its next start. */
+  readonly nextStartMs?: number | undefined;
+}
+
+/** Written by the supervisor. */
+export interface SupervisorState {
+  readonly pid: number;
+  readonly startTicks: string;
+  readonly processes: readonly SupervisedState[];
+}
+
+/** In the environment of a supervised process: the cluster's folder. */
+export const supervisedRootKey = 'PORTHOLE_SUPERVISED';
+/** A supervised process has the machine's network namespace open under this number. */
+export const machineNetworkFd = 3;
+
+const specFile = (root: string): string => join(root, 'supervision.json');
+const stateFile = (root: string): string => join(root, 'supervisor.json');
+
+/** Undefined when it is missing or damaged. Throws when the file is there and can't be read. */
+function readJson<T extends { readonly processes: readonly unknown[] }>(file: string): T | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const value = JSON.parse(text) as T | null;
+    return Array.isArray(value?.processes) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function writeJson(file: string, value: unknown): void {
+  // A power cut must not leave a new name on bytes that never came.
+  writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(`${file}.new`, file);
+}
+
+/** Throws Error with the next step when it is damaged: a supervisor that takes it for gone would end. */
+export function readSupervision(root: string): Supervision | undefined {
+  const spec = readJson<Supervision>(specFile(root));
+  if (spec === undefined && existsSync(specFile(root)))
+    throw new Error(`${specFile(root)} is damaged: \`porthole up\` with the cluster's name writes it again`);
+  return spec;
+}
+export function writeSupervision(root: string, spec: Supervision): void {
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  writeJson(specFile(root), spec);
+}
+/** From then on nobody starts anything of the cluster. */
+export const removeSupervision = (root: string): void => rmSync(specFile(root), { force: true });
+/** Only what the supervisor remembers: a damaged one counts as none, and it writes it again. */
+export const readSupervisorState = (root: string): SupervisorState | undefined => readJson(stateFile(root));
+export const writeSupervisorState = (root: string, state: SupervisorState): void =>
+  writeJson(stateFile(root), state);
+
+export const supervisedState = (root: string, role: string): SupervisedState | undefined =>
+  readSupervisorState(root)?.processes.find((one) => one.role === role);
+
+/** The processes as the supervisor knows them; undefined when there was never one. */
+export const supervisedProcesses = (root: string): RunningProcess[] | undefined =>
+  readSupervisorState(root)?.processes.flatMap(({ role, pid, startTicks }) =>
+    pid === undefined || startTicks === undefined ? [] : [{ role, pid, startTicks }],
+  );

@@ -1,0 +1,69 @@
+// For which operating system a pod is, in a cluster with nodes of several: as it says, as its images say, else Linux.
+import type { PodSpec } from '../api/generated/types/core-v1.ts';
+
+const osLabels: ReadonlySet<string> = new Set([
+  'kubernetes.io/os',
+  'beta.kubernetes.io/os',
+  'node.kubernetes.io/windows-build',
+]);
+
+/** What is asked of a node. */
+export interface SystemNode {
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  hasImage(name: string): boolean;
+}
+
+/** `nginx` is `nginx:latest` in a node's list of images; nodes list tags as they were pulled. */
+export function taggedImageName(name: string): string {
+  return name.lastIndexOf(':') <= name.lastIndexOf('/') && !name.includes('@') ? `${name}:latest` : name;
+}
+
+const osOf = (node: SystemNode): string | undefined => node.labels?.['kubernetes.io/os'];
+
+/** Selector and affinity decide by themselves when they name the system. */
+function selectsSystem(spec: PodSpec): boolean {
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const keys = [
+    ...Object.keys(spec.nodeSelector ?? {}),
+    ...(required?.nodeSelectorTerms ?? []).flatMap((term) =>
+      (term.matchExpressions ?? []).map(({ key }) => key),
+    ),
+  ];
+  return keys.some((key) => osLabels.has(key));
+}
+
+const hasWindowsOptions = (spec: PodSpec): boolean =>
+  [spec, ...spec.containers, ...(spec.initContainers ?? [])].some(
+    ({ securityContext }) => securityContext?.windowsOptions !== undefined,
+  );
+
+/** An image that Windows nodes alone have. One that Linux nodes have as well runs there. */
+function hasWindowsImage(spec: PodSpec, nodes: readonly SystemNode[]): boolean {
+  const images = [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) =>
+    taggedImageName(image ?? ''),
+  );
+  return images.some((image) => {
+    const holders = nodes.filter((node) => node.hasImage(image));
+    return holders.length > 0 && holders.every((node) => osOf(node) === 'windows');
+  });
+}
+
+/**
+ * `linux` or `windows`; undefined: any, because the cluster is of one system, or because the pod's selector or affinity
+ * names the system and is matched anyway.
+ */
+export function podSystem(spec: PodSpec, nodes: readonly SystemNode[]): string | undefined {
+  if (spec.os !== undefined) return spec.os.name;
+  const systems = new Set(nodes.map(osOf));
+  if (!systems.has('linux') || !systems.has('windows') || selectsSystem(spec)) return undefined;
+  return hasWindowsOptions(spec) || hasWindowsImage(spec, nodes) ? 'windows' : 'linux';
+}
+
+/** A node that does not say its system takes every pod. */
+export function isOfSystem(
+  labels: Readonly<Record<string, string>> | undefined,
+  system: string | undefined,
+): boolean {
+  const os = labels?.['kubernetes.io/os'];
+  return system === undefined || os === undefined || os === system;
+}

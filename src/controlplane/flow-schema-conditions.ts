@@ -1,0 +1,90 @@
+// Keeps the condition Dangling of FlowSchemas: whether the priority level that a schema names is there.
+import { flowschemas, prioritylevelconfigurations } from '../api/generated/resources.ts';
+import type { FlowSchema, FlowSchemaCondition } from '../api/generated/types/flowcontrol-v1.ts';
+import type { JsonObject } from '../apimachinery/declaration.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
+import { obj, spec, str } from '../apimachinery/json-access.ts';
+import type { LiveObjects } from '../apiserver/live-objects.ts';
+import type { ApiServer } from '../apiserver/server.ts';
+import { type Clock, rfc3339 } from '../base/clock.ts';
+import type { Logger } from '../component-base/logger.ts';
+import { CompactedError } from '../storage/storage.ts';
+import type { ResourceCache } from '../storage/watch/resource-cache.ts';
+
+interface Dependencies {
+  readonly api: ApiServer;
+  readonly live: LiveObjects;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** In upstream's words. */
+function danglingCondition(level: string, found: boolean): FlowSchemaCondition {
+  return found
+    ? {
+        type: 'Dangling',
+        status: 'False',
+        reason: 'Found',
+        message: `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} and it exists`,
+      }
+    : {
+        type: 'Dangling',
+        status: 'True',
+        reason: 'NotFound',
+        message: `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} but there is no such object`,
+      };
+}
+
+const isSame = (a: FlowSchemaCondition | undefined, b: FlowSchemaCondition): boolean =>
+  a?.status === b.status && a?.reason === b.reason && a?.message === b.message;
+
+export function keepFlowSchemaConditions({ api, live, clock, log }: Dependencies): void {
+  const store = api.store(flowschemas.group, flowschemas.version, flowschemas.resource);
+  const levels = api.store(
+    prioritylevelconfigurations.group,
+    prioritylevelconfigurations.version,
+    prioritylevelconfigurations.resource,
+  );
+  const write = async (schema: FlowSchema): Promise<void> => {
+    const level = str(obj(spec(schema as unknown as JsonObject)['priorityLevelConfiguration'])['name']);
+    const condition = danglingCondition(level, live.get(prioritylevelconfigurations, level) !== undefined);
+    const others = (schema.status?.conditions ?? []).filter(({ type }) => type !== 'Dangling');
+    const before = schema.status?.conditions?.find(({ type }) => type === 'Dangling');
+    if (isSame(before, condition)) return;
+    const lastTransitionTime =
+      before?.status === condition.status ? before?.lastTransitionTime : rfc3339(clock.now());
+    const status = { conditions: [...others, { ...condition, lastTransitionTime }] } as unknown as JsonObject;
+    await store.update('', schema.metadata.name ?? '', (current) => ({ ...current, status }), {
+      subresource: 'status',
+    });
+  };
+  const look = (): void => {
+    for (const schema of live.list(flowschemas))
+      write(schema).catch((error: unknown) => {
+        if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict'))
+          log.warn({ error, name: schema.metadata.name }, 'status of a FlowSchema not written');
+      });
+  };
+  follow(store.cache, look);
+  follow(levels.cache, look);
+  look();
+}
+
+/** Calls back after changes. It ends with the cache. */
+function follow(cache: ResourceCache, changed: () => void): void {
+  let cursor = cache.watch(cache.currentRevision(), '');
+  const listen = (): void => {
+    let seen = false;
+    try {
+      while (cursor.next() !== undefined) seen = true;
+    } catch (error) {
+      if (!(error instanceof CompactedError)) throw error;
+      cursor.close();
+      cursor = cache.watch(cache.currentRevision(), '');
+      seen = true;
+    }
+    cursor.onEvent(listen);
+    if (seen) changed();
+  };
+  cursor.onEvent(listen);
+}

@@ -1,0 +1,144 @@
+// Cluster DNS on each node: the agent answers on the Service's own address, also while the server is away.
+import { endpointslices } from '../../api/generated/resources.ts';
+import type { InformerFactory } from '../../client/cache/informer.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
+import type { NetworkHost } from '../../os/network-host.ts';
+import { type DnsServerAddress, type DnsTransport, listenDns } from '../../wire/dns-sockets.ts';
+import { createDnsHandler, type DnsOptions } from './dns-server.ts';
+import { kubeDnsService } from './dns-service.ts';
+
+export interface NodeDnsOptions extends Omit<DnsOptions, 'address' | 'port' | 'upstreams'> {
+  readonly informers: InformerFactory;
+  /** Of the node's own namespace. */
+  readonly host: Pick<NetworkHost, 'links' | 'packetFilter'>;
+  /** Of the Service kube-dns. */
+  readonly clusterIP: string;
+  /** The machine's resolvers. */
+  readonly upstreams: readonly DnsServerAddress[];
+  readonly metrics: Pick<MetricsRegistry, 'counter'>;
+}
+
+const table = 'ip porthole-dns';
+const retryMs = 5_000;
+
+/**
+ * Packets to and from the address are not tracked, so that kube-proxy's rules, which are for tracked flows, pass them over: two
+ * questions of one socket, sent at once, would race for one entry, and one of them would be lost.
+ */
+const rules = (ip: string): string => `add table ${table}
+delete table ${table}
+table ${table} {
+  chain prerouting {
+    type filter hook prerouting priority raw; policy accept;
+    ip daddr ${ip} udp dport 53 notrack
+    ip daddr ${ip} tcp dport 53 notrack
+    ip saddr ${ip} udp sport 53 notrack
+    ip saddr ${ip} tcp sport 53 notrack
+  }
+  chain output {
+    type filter hook output priority raw; policy accept;
+    ip daddr ${ip} udp dport 53 notrack
+    ip daddr ${ip} tcp dport 53 notrack
+    ip saddr ${ip} udp sport 53 notrack
+    ip saddr ${ip} tcp sport 53 notrack
+  }
+}
+`;
+const noRules = `add table ${table}\ndelete table ${table}\n`;
+
+/** The server's own DNS: it knows a resolver that listens on the machine's loopback, which a node does not reach. */
+function lastResort(informers: InformerFactory, clusterIP: string): () => DnsServerAddress[] {
+  const slices = informers.informer(endpointslices);
+  return () => {
+    const slice = slices.lister.get(kubeDnsService.name, kubeDnsService.namespace);
+    const port = slice?.ports?.find((one) => one.protocol === 'UDP')?.port;
+    if (port === undefined) return [];
+    return (slice?.endpoints ?? [])
+      .flatMap((endpoint) => endpoint.addresses)
+      .filter((address) => address !== clusterIP)
+      .map((address) => ({ address, port }));
+  };
+}
+
+const isLoopback = ({ address }: DnsServerAddress): boolean =>
+  address.startsWith('127.') || address === '::1';
+
+/** Names as CoreDNS'. */
+function counted(
+  metrics: NodeDnsOptions['metrics'],
+  answer: (packet: Buffer, transport: DnsTransport) => Promise<Buffer | undefined>,
+): typeof answer {
+  const requests = metrics.counter('coredns_dns_requests_total', 'Counter of DNS requests made.', ['proto']);
+  const responses = metrics.counter('coredns_dns_responses_total', 'Counter of response status codes.', [
+    'rcode',
+  ]);
+  return async (packet, transport) => {
+    requests.inc({ proto: transport });
+    const reply = await answer(packet, transport);
+    if (reply !== undefined) responses.inc({ rcode: codes[reply.readUInt16BE(2) & 15] ?? 'other' });
+    return reply;
+  };
+}
+const codes: readonly string[] = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED'];
+
+export interface NodeDns {
+  /** Resolves when it answers. */
+  ready(): Promise<void>;
+  /** Pods ask the Service's endpoint again. */
+  stop(): Promise<void>;
+}
+
+/** Returns at once. What can't be had now (the port, the address) is tried again; until then the Service answers. */
+export function startNodeDns(options: NodeDnsOptions): NodeDns {
+  const { host, clusterIP, clock, log } = options;
+  const stopped = new AbortController();
+  const address = { name: 'lo', address: `${clusterIP}/32` };
+  const reachable = options.upstreams.filter((upstream) => !isLoopback(upstream));
+  const fallback = lastResort(options.informers, clusterIP);
+  // Before the informers start: it adds indexes.
+  const handle = counted(
+    options.metrics,
+    createDnsHandler({ ...options, upstreams: () => [...reachable, ...fallback()] }),
+  );
+
+  async function open(): Promise<() => Promise<void>> {
+    await host.links.apply([
+      { do: 'setLink', name: 'lo', up: true },
+      { do: 'replaceAddress', ...address },
+    ]);
+    const listener = await listenDns({ address: clusterIP, port: 53, handle });
+    try {
+      await host.packetFilter.apply(rules(clusterIP));
+    } catch (error) {
+      await listener.close();
+      throw error;
+    }
+    return () => listener.close();
+  }
+
+  async function run(): Promise<(() => Promise<void>) | undefined> {
+    while (!stopped.signal.aborted) {
+      try {
+        return await open();
+      } catch (error) {
+        log.warn({ error, address: clusterIP }, 'this node has no DNS of its own yet; the Service answers');
+      }
+      await clock.sleep(retryMs, stopped.signal).catch(() => undefined);
+    }
+    return undefined;
+  }
+
+  const running = run();
+  return {
+    ready: async () => {
+      await running;
+    },
+    stop: async () => {
+      stopped.abort();
+      const close = await running;
+      await host.packetFilter.apply(noRules).catch(() => undefined);
+      await host.links.apply([{ do: 'deleteAddress', ...address }], { keepGoing: true });
+      await close?.();
+    },
+  };
+}

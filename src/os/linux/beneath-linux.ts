@@ -1,0 +1,43 @@
+// Ways below a folder by native/linux/beneath.c: descriptors and openat2, which Node has not.
+import { join } from 'node:path';
+import { type Beneath, BeneathError, type BeneathStep, type Place, type WalkOptions } from '../beneath.ts';
+import type { FileKind } from '../files.ts';
+import type { NativeProgram } from '../native-build.ts';
+import { CommandError, type Processes } from '../processes.ts';
+
+/** What is to be compiled; `nativeDir` is the repository's folder of C sources. */
+export const beneathProgram = (nativeDir: string): NativeProgram => ({
+  name: 'beneath',
+  target: 'linux',
+  source: join(nativeDir, 'linux/beneath.c'),
+});
+
+function walkArguments(place: Place, { kind, make }: WalkOptions): string[] {
+  const mode = make?.mode === undefined ? '' : `:${make.mode.toString(8)}`;
+  return [place.base, place.path, kind ?? 'any', make === undefined ? 'none' : `${make.kind}${mode}`];
+}
+
+/** `program`: the compiled helper. */
+export function createLinuxBeneath(processes: Processes, program: string): Beneath {
+  async function run(args: readonly string[]): Promise<string> {
+    const result = await processes.run(program, args);
+    if (result.code === 0) return result.stdout.toString().trim();
+    const said = /^([a-z]+) (\d+) (.*)$/s.exec(result.stderr.toString().trim());
+    if (!said) throw new CommandError(program, args, result);
+    const [, step = '', errno = '', text = ''] = said;
+    throw new BeneathError(step as BeneathStep, Number(errno), `${step}: ${text}`);
+  }
+  return {
+    open: async (place, options = {}) => (await run(['open', ...walkArguments(place, options)])) as FileKind,
+    mount: async (place, target, options = {}) => {
+      const scope = options.below === true ? 'all' : 'one';
+      return (await run(['mount', ...walkArguments(place, options), target, scope])) as FileKind;
+    },
+    release: async (target) => {
+      await run(['release', target]);
+    },
+    remove: async (folder) => {
+      await run(['remove', folder]);
+    },
+  };
+}

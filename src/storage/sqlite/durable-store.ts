@@ -1,0 +1,270 @@
+// The store on disk: a database file and a journal, each of which makes up for what the other lost.
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Random } from '../../base/random.ts';
+import { StorageError } from '../storage-error.ts';
+import type { Batch } from './batch.ts';
+import { type Database, openToWrite } from './database.ts';
+import { type Examined, examine, storeFiles } from './examine.ts';
+import { Journal } from './journal.ts';
+import { Reserve } from './reserve.ts';
+import { formatVersion } from './schema.ts';
+import { broken, corrupt, isFailedSync, openFailure, writeFailure } from './store-failures.ts';
+import type { HistoryRow, LoadedRow } from './writer-protocol.ts';
+
+/** The journal may grow to this before everything is brought into the database file. */
+const defaultCheckpointBytes = 8 << 20;
+/** SQLite's log is given back to the disk at rest when it is longer than this. */
+const restingLogBytes = 1 << 20;
+
+export class DurableStore {
+  readonly #directory: string;
+  readonly #random: Random;
+  readonly #checkpointBytes: number;
+  readonly #database: Database;
+  readonly #examined: Examined;
+  /** Absent until it may be written. */
+  #journal: Journal | undefined;
+  #reserve: Reserve | undefined;
+  #acknowledged: number;
+  #broken: StorageError | undefined;
+
+  /** Throws StorageError: Locked, Corrupt, Lost, Unsupported, WriteFailed. What is refused is left as it was. */
+  constructor(directory: string, random: Random, options: { readonly checkpointBytes?: number } = {}) {
+    this.#checkpointBytes = options.checkpointBytes ?? defaultCheckpointBytes;
+    this.#directory = directory;
+    this.#random = random;
+    makeDirectory(directory);
+    this.#examined = examine(directory);
+    try {
+      this.#database = openToWrite({
+        path: join(directory, storeFiles.database),
+        newName: this.#token(),
+        mayBeNew: this.#examined.isNew,
+      });
+    } catch (error) {
+      throw openFailure(directory, error);
+    }
+    try {
+      for (const batch of this.#examined.missing) this.#database.write(batch);
+      this.#database.checkpoint();
+    } catch (error) {
+      this.#database.close();
+      throw openFailure(directory, error);
+    }
+    this.#acknowledged = this.revision();
+  }
+
+  /** A store that nobody ever used gets a state; watches begin at `revision`. */
+  fill(entries: Iterable<LoadedRow>, revision: number): void {
+    if (!this.#examined.isNew) throw new Error(`the store in ${this.#directory} is not new`);
+    this.#database.fill(entries, revision);
+    this.#database.checkpoint();
+  }
+
+  /** To be called once all of it was read, and found whole: from now on it can be written. */
+  start(): void {
+    try {
+      const base = this.revision();
+      this.#journal = new Journal(join(this.#directory, storeFiles.journal), {
+        store: this.#database.meta().store,
+        generation: this.#examined.generation + 1,
+        salt: this.#token(),
+        base,
+        acknowledged: base,
+      });
+      this.#reserve = new Reserve(join(this.#directory, storeFiles.reserve));
+      if (this.#examined.marked < formatVersion) writeMarker(this.#directory);
+    } catch (error) {
+      throw openFailure(this.#directory, error);
+    }
+  }
+
+  revision(): number {
+    return this.#database.meta().revision;
+  }
+
+  floor(): number {
+    return this.#database.meta().floor;
+  }
+
+  rows(): Generator<LoadedRow, void, void> {
+    return this.#reading(this.#database.rows());
+  }
+
+  history(floor: number): Generator<HistoryRow, void, void> {
+    return this.#reading(this.#database.history(floor));
+  }
+
+  /** undefined: none. */
+  structuralDamage(): StorageError | undefined {
+    const damage = this.#database.structuralDamage();
+    if (damage === undefined) return undefined;
+    this.#broken = corrupt(this.#directory, damage);
+    return this.#broken;
+  }
+
+  *#reading<R>(rows: Generator<R, void, void>): Generator<R, void, void> {
+    try {
+      yield* rows;
+    } catch (error) {
+      throw corrupt(this.#directory, error);
+    }
+  }
+
+  /** Returns when the batch is durable. `urgent`: it may use the space that is held back. */
+  write(batch: Batch, urgent = false): void {
+    if (this.#broken !== undefined) throw this.#broken;
+    try {
+      if (!urgent) this.#reserve?.hold();
+      this.#write(batch);
+    } catch (error) {
+      const failure = writeFailure(error);
+      if (failure.code === 'NoSpace') this.#makeRoom();
+      throw failure;
+    }
+    this.#checkpointWhenLong();
+  }
+
+  /** What is held back is enough to empty SQLite's log into the database file. */
+  #makeRoom(): void {
+    try {
+      this.#reserve?.release();
+      this.#checkpoint();
+    } catch {
+      // The next write that fails tries again.
+    }
+  }
+
+  /** Throws StorageError when a write would fail now. */
+  probe(): void {
+    if (this.#broken !== undefined) throw this.#broken;
+    try {
+      this.#reserve?.hold();
+      this.#database.touch();
+      this.#journal?.acknowledge(this.revision());
+    } catch (error) {
+      if (isFailedSync(error)) this.#broken = broken(error);
+      throw this.#broken ?? writeFailure(error);
+    }
+  }
+
+  #write(batch: Batch): void {
+    const journal = this.#journal;
+    if (journal === undefined) throw new StorageError('Closed', 'the store is not started');
+    const prior = this.revision();
+    let journaled = false;
+    try {
+      this.#database.write(batch, () => {
+        journaled = true;
+        journal.append(prior, batch);
+      });
+    } catch (error) {
+      if (journaled) this.#takeBack(journal, error);
+      throw this.#broken ?? error;
+    }
+  }
+
+  /** A batch that failed must not come back from the journal. */
+  #takeBack(journal: Journal, cause: unknown): void {
+    try {
+      if (isFailedSync(cause)) throw cause;
+      journal.undo();
+    } catch (error) {
+      this.#broken = broken(error);
+    }
+  }
+
+  #checkpointWhenLong(): void {
+    if (
+      (this.#journal?.size() ?? 0) >= this.#checkpointBytes ||
+      this.#database.logBytes() >= this.#checkpointBytes
+    )
+      this.#checkpoint();
+  }
+
+  /** What fails here is tried again by the next write: the journal still holds everything. */
+  #checkpoint(): void {
+    try {
+      this.#database.checkpoint();
+      this.#journal?.restart(this.revision(), this.#token());
+      this.#acknowledged = this.revision();
+    } catch (error) {
+      if (isFailedSync(error)) this.#broken = broken(error);
+    }
+  }
+
+  /** To be called when nothing was written for a while; true while there is more to do. */
+  rest(): boolean {
+    if (this.#broken !== undefined || this.#journal === undefined) return false;
+    try {
+      if (this.#acknowledged !== this.revision()) {
+        this.#journal.acknowledge(this.revision());
+        this.#acknowledged = this.revision();
+      }
+      if (this.#database.shrinkSome()) return true;
+      // The log of what was shrunk, or of a storm that has passed.
+      if (this.#database.logBytes() >= restingLogBytes) this.#checkpoint();
+    } catch (error) {
+      if (isFailedSync(error)) this.#broken = broken(error);
+    }
+    return false;
+  }
+
+  compactSome(upTo: number): boolean {
+    if (this.#broken !== undefined) throw this.#broken;
+    try {
+      const more = this.#database.compactSome(upTo);
+      this.#checkpointWhenLong();
+      return more;
+    } catch (error) {
+      throw writeFailure(error);
+    }
+  }
+
+  close(): void {
+    if (this.#broken === undefined && this.#journal !== undefined) {
+      this.#checkpoint();
+      if (this.#journal.isEmpty()) this.#journal.shrink();
+    }
+    this.#reserve?.close();
+    this.#journal?.close();
+    this.#database.close();
+  }
+
+  #token(): string {
+    return this.#random.uuid().replaceAll('-', '').slice(-16);
+  }
+}
+
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    syncDirectory(dirname(directory));
+  } catch (error) {
+    throw openFailure(directory, error);
+  }
+}
+
+/** Last: the files that it vouches for are in their folder for good. */
+function writeMarker(directory: string): void {
+  syncDirectory(directory);
+  const file = openSync(join(directory, storeFiles.marker), 'w', 0o600);
+  try {
+    writeSync(file, `${formatVersion}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  syncDirectory(directory);
+}
+
+function syncDirectory(directory: string): void {
+  const file = openSync(directory, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

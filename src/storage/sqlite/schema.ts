@@ -1,0 +1,86 @@
+// The tables of the database file, and how an older file becomes one of today's format.
+import type { DatabaseSync } from 'node:sqlite';
+import { type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
+
+export const formatVersion = 2;
+const applicationId = 0x504f5254; // PORT
+
+// A value is written once, in the log. A key's row names the log row that is its state; compaction deletes the
+// log rows that no key names any more.
+const tables = `
+  CREATE TABLE log (
+    revision INTEGER PRIMARY KEY, key TEXT NOT NULL, put INTEGER NOT NULL, previous INTEGER NOT NULL,
+    prior INTEGER NOT NULL, checksum INTEGER NOT NULL, value BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE keys (key TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE meta (
+    store TEXT NOT NULL, revision INTEGER NOT NULL, floor INTEGER NOT NULL, objects INTEGER NOT NULL,
+    digest INTEGER NOT NULL, checksum INTEGER NOT NULL
+  ) STRICT;
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${formatVersion};
+`;
+
+export class UnsupportedFormat extends Error {}
+
+/** Inside a transaction. */
+export function createSchema(db: DatabaseSync, meta: Meta): void {
+  db.exec(tables);
+  insertMeta(db, meta);
+}
+
+function insertMeta(db: DatabaseSync, meta: Meta): void {
+  const { store, revision, floor, objects, digest } = meta;
+  const insert = db.prepare('INSERT INTO meta VALUES (?, ?, ?, ?, ?, ?)');
+  insert.run(store, revision, floor, objects, digest, metaChecksum(meta));
+}
+
+function pragma(db: DatabaseSync, name: string): unknown {
+  return Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+}
+
+/** `new`: a file without tables. */
+export function formatOf(db: DatabaseSync): 'new' | 'current' | 'first' {
+  const version = pragma(db, 'user_version');
+  if (version === 0 && db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0) return 'new';
+  if (pragma(db, 'application_id') !== applicationId)
+    throw new Error('state.db is not a store of this program');
+  if (version === formatVersion) return 'current';
+  if (version === 1) return 'first';
+  throw new UnsupportedFormat(
+    `has format ${String(version)}; this program reads format ${formatVersion} and before`,
+  );
+}
+
+/** Format 1 had neither a store's name nor sums over more than values. */
+export function upgradeFirstFormat(db: DatabaseSync, store: string): void {
+  const old = (name: string): number =>
+    db.prepare('SELECT value FROM meta WHERE name = ?').get(name)?.value as number;
+  const [revision, floor] = [old('revision'), old('floor')];
+  db.exec('ALTER TABLE log RENAME TO log1; DROP TABLE meta; ALTER TABLE keys RENAME TO keys1;');
+  db.exec(tables);
+  const insert = db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)');
+  let prior = 0;
+  for (const row of db.prepare('SELECT * FROM log1 ORDER BY revision').iterate()) {
+    const { revision: at, key, put, previous, value } = row as unknown as FirstRow;
+    const next = { revision: at, key, put, previous, prior, value };
+    insert.run(at, key, put, previous, prior, rowChecksum(next), value);
+    prior = at;
+  }
+  db.exec('INSERT INTO keys SELECT key, revision FROM keys1; DROP TABLE log1; DROP TABLE keys1;');
+  let objects = 0;
+  let digest = 0;
+  for (const row of db.prepare('SELECT key, revision FROM keys').iterate()) {
+    objects++;
+    digest = (digest + stateDigest(row.key as string, row.revision as number)) >>> 0;
+  }
+  insertMeta(db, { store, revision, floor, objects, digest });
+}
+
+interface FirstRow {
+  readonly revision: number;
+  readonly key: string;
+  readonly put: number;
+  readonly previous: number;
+  readonly value: Uint8Array;
+}

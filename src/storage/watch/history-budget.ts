@@ -1,0 +1,48 @@
+// How many bytes of history all rings of one store may hold together: the ring that holds most gives up its oldest events.
+
+export interface HistoryHolder {
+  /** What its events take. */
+  readonly bytes: number;
+  /** Forgets the oldest event; false when the newest is all it has. */
+  forget(): boolean;
+}
+
+/** 20,000 changes of objects of 1 KB. A watcher that is further behind lists again, as upstream's do. */
+const defaultLimit = 64 * 1024 * 1024;
+
+export class HistoryBudget {
+  readonly #limit: number;
+  readonly #holders = new Set<HistoryHolder>();
+  #used = 0;
+
+  constructor(limit: number = defaultLimit) {
+    this.#limit = limit;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  enter(holder: HistoryHolder): void {
+    this.#holders.add(holder);
+  }
+
+  /** Bytes that a holder took, or gave back. */
+  changed(bytes: number): void {
+    this.#used += bytes;
+  }
+
+  /** Called when an event is in its place. */
+  settle(): void {
+    while (this.#used > this.#limit) {
+      const most = this.#largest();
+      if (most === undefined || !most.forget()) return;
+    }
+  }
+
+  #largest(): HistoryHolder | undefined {
+    let most: HistoryHolder | undefined;
+    for (const holder of this.#holders) if (most === undefined || holder.bytes > most.bytes) most = holder;
+    return most;
+  }
+}

@@ -1,0 +1,187 @@
+// A server or an agent that can't start says why and what to do, and ends at once with its exit code.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startServer } from '../../src/cmd/compose/compose-server.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+/** The launcher: the bundle starts in a fraction of the sources' time. */
+const main = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
+/** Only for a start that hangs: it fails the test. */
+const patienceMs = 120_000;
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly said: string;
+}
+
+function run(args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (data) => {
+      said += String(data);
+    });
+    const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, said });
+    });
+  });
+}
+
+const folder = scratchDirectory('failed-starts');
+const scratch = folder.path;
+const good = join(scratch, 'good');
+const taken = createServer();
+let takenPort = 0;
+
+before(async () => {
+  const server = await startServer({
+    dataDir: good,
+    securePort: 0,
+    bindAddress: '127.0.0.1',
+    log: silentLogger,
+  });
+  await server.ready;
+  await server.stop();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  takenPort = (taken.address() as AddressInfo).port;
+  taken.unref();
+});
+
+after(() => folder.remove());
+
+const copy = (name: string): string => {
+  const dir = join(scratch, name);
+  cpSync(good, dir, { recursive: true });
+  return dir;
+};
+const file = (name: string, text: string): string => {
+  const path = join(scratch, name);
+  mkdirSync(scratch, { recursive: true });
+  writeFileSync(path, text);
+  return path;
+};
+const server = (dataDir: string, port = '0'): string[] => [
+  'server',
+  '--data-dir',
+  dataDir,
+  '--secure-port',
+  port,
+  '--bind-address',
+  '127.0.0.1',
+];
+const agent = (kubeconfig: string, dataDir: string): string[] => [
+  'agent',
+  '--kubeconfig',
+  kubeconfig,
+  '--node-name',
+  'a',
+  '--node-ip',
+  '127.0.0.1',
+  '--runtime',
+  'simulated',
+  '--data-dir',
+  dataDir,
+];
+
+interface Row {
+  readonly what: string;
+  readonly args: () => string[];
+  readonly says: RegExp;
+}
+
+const rows: readonly Row[] = [
+  {
+    what: 'a server whose port is in use',
+    args: () => server(copy('port'), String(takenPort)),
+    says: /EADDRINUSE.*\n {2}next: end the program that has the port \("ss -ltnp 'sport = :\d+'"/,
+  },
+  {
+    what: 'a server on an address that the machine does not have',
+    args: () => [...server(copy('address')).slice(0, -1), '192.0.2.77'],
+    says: /EADDRNOTAVAIL.*\n {2}next: choose an address that this machine has/,
+  },
+  {
+    what: 'a server without pki/ca.key',
+    args: () => {
+      const dir = copy('no-key');
+      rmSync(join(dir, 'pki/ca.key'));
+      return server(dir);
+    },
+    says: /pki\/ca\.key is missing from .*no-key, which was in use: bring it back \(porthole restore/,
+  },
+  {
+    what: 'a server whose db folder is empty, as where a disk is not mounted (R13)',
+    args: () => {
+      const dir = copy('no-disk');
+      rmSync(join(dir, 'db'), { recursive: true });
+      mkdirSync(join(dir, 'db/lost+found'), { recursive: true });
+      return server(dir);
+    },
+    says: /db is missing from .*no-disk, which was in use: bring it back \(porthole restore/,
+  },
+  {
+    what: 'a server whose contents.json lists nothing',
+    args: () => {
+      const dir = copy('no-list');
+      writeFileSync(join(dir, 'contents.json'), 'null\n');
+      return server(dir);
+    },
+    says: /contents\.json cannot be read: .*\n {2}because: it does not list the keys/,
+  },
+  {
+    what: 'a server with garbage for pki/ca.crt',
+    args: () => {
+      const dir = copy('bad-crt');
+      writeFileSync(join(dir, 'pki/ca.crt'), 'garbage\n');
+      return server(dir);
+    },
+    says: /pki\/ca\.crt is damaged .*put it back from a backup/,
+  },
+  {
+    what: 'a server with garbage for pki/sa.key',
+    args: () => {
+      const dir = copy('bad-sa');
+      writeFileSync(join(dir, 'pki/sa.key'), 'garbage\n');
+      return server(dir);
+    },
+    says: /pki\/sa\.key is damaged .*put it back from a backup/,
+  },
+  {
+    what: 'a server whose data directory is a file',
+    args: () => server(file('a-file', '')),
+    says: /EEXIST.*\n {2}next: choose a folder, or move away what lies at .*a-file/,
+  },
+  {
+    what: 'an agent without a kubeconfig',
+    args: () => agent(join(scratch, 'none'), join(scratch, 'node')),
+    says: /error loading config file .*\n {2}because: ENOENT.*\n {2}next: check the path .*none/,
+  },
+  {
+    what: 'an agent with garbage for a kubeconfig',
+    args: () => agent(file('garbage', '\u0000\u0001: ['), join(scratch, 'node')),
+    says: /error loading config file/,
+  },
+  {
+    what: 'an agent without its serving certificate',
+    args: () => agent(join(good, 'admin.kubeconfig'), join(scratch, 'node')),
+    says: /ENOENT.*kubelet-server-current\.pem.*\n {2}next: check the path .*kubelet-server-current\.pem/,
+  },
+];
+
+for (const { what, args, says } of rows) {
+  test(`R4: ${what} says so and ends`, async () => {
+    const ended = await run(args());
+    assert.equal(ended.signal, null, `it did not end by itself:\n${ended.said}`);
+    assert.equal(ended.code, 1, ended.said);
+    assert.match(ended.said, says);
+  });
+}

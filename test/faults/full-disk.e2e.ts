@@ -1,0 +1,95 @@
+// A server on a disk that fills up: nothing is acknowledged that is not kept, readiness says so, deleting works, and it goes on.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { configmaps } from '../../src/api/generated/resources.ts';
+import type { ConfigMap } from '../../src/api/generated/types/core-v1.ts';
+import { isStatusError, type StatusError } from '../../src/apimachinery/errors.ts';
+import { readAll } from '../../src/client/transport.ts';
+import { inProcessTransport } from '../../src/client/transport-in-process.ts';
+import { type RunningServer, startServer } from '../../src/cmd/compose/compose-server.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { administrator } from '../../src/controlplane/testing/test-control-plane.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+const map = (name: string): ConfigMap =>
+  ({ metadata: { name, namespace: 'default' }, data: { value: 'x'.repeat(50_000) } }) as unknown as ConfigMap;
+
+async function readyz({ controlPlane }: RunningServer): Promise<string> {
+  const transport = inProcessTransport(controlPlane.handle, administrator);
+  const { body } = await transport.request({ method: 'GET', path: '/readyz?verbose', headers: {} });
+  return (await readAll(body, 10_000)).toString();
+}
+
+test('R11: on a full disk writes fail as 500, readyz says so, DELETE works, and with space all goes on', async (context) => {
+  const scratch = scratchDirectory('full-disk');
+  const disk = join(scratch.path, 'disk');
+  mkdirSync(disk);
+  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', disk]).status, 0);
+  const ballast = join(disk, 'ballast');
+  const open = (): ReturnType<typeof startServer> =>
+    startServer({ dataDir: join(disk, 'data'), securePort: 0, bindAddress: '127.0.0.1', log: silentLogger });
+  let server = await open();
+  try {
+    let client = server.controlPlane.clientFor(administrator);
+    assert.match(await readyz(server), /\[\+\]etcd ok/);
+    const acked = new Set<string>();
+    const refusals: StatusError[] = [];
+    let deleted = 0;
+    for (let round = 0; round < 3; round++) {
+      // Somebody else fills what is left, but for a little.
+      const { bavail, bsize } = statfsSync(disk);
+      writeFileSync(ballast, Buffer.alloc(Math.max(0, bavail * bsize - (4 << 20))));
+      let inARow = 0;
+      for (let i = 0; inARow < 20; i++) {
+        assert.ok(i < 2_000, 'the disk does not fill');
+        await client.create(configmaps, map(`m-${round}-${i}`)).then(
+          (made) => {
+            acked.add(made.metadata!.name!);
+            inARow = 0;
+          },
+          (error: unknown) => {
+            assert.ok(isStatusError(error, 'InternalError'), String(error));
+            refusals.push(error);
+            inARow++;
+          },
+        );
+      }
+      assert.equal(refusals.at(-1)!.code, 500);
+      assert.equal(refusals.at(-1)!.message, 'etcdserver: mvcc: database space exceeded');
+      assert.match(await readyz(server), /\[-\]etcd failed: reason withheld/);
+      assert.equal((await client.raw({ method: 'GET', path: '/livez' })).status, 200);
+      const { items } = await client.list(configmaps, { namespace: 'default' });
+      const listed = new Set(items.map((item) => item.metadata!.name!));
+      for (const name of acked) assert.ok(listed.has(name), `${name} was acknowledged`);
+
+      for (const name of [...acked].slice(0, 30)) {
+        await client.delete(configmaps, { name, namespace: 'default' });
+        acked.delete(name);
+        deleted++;
+      }
+      if (round === 1) {
+        // A server can be started on a full disk, too.
+        await server.stop();
+        server = await open();
+        client = server.controlPlane.clientFor(administrator);
+      }
+      rmSync(ballast);
+      await client.create(configmaps, map(`again-${round}`));
+      acked.add(`again-${round}`);
+      assert.match(await readyz(server), /\[\+\]etcd ok/);
+    }
+    const { items } = await client.list(configmaps, { namespace: 'default' });
+    const names = items.map((item) => item.metadata!.name!).filter((name) => name !== 'kube-root-ca.crt');
+    assert.deepEqual(names.sort(), [...acked].sort());
+    context.diagnostic(
+      `${refusals.length} writes refused, ${deleted} deletes on the full disk, ${acked.size} objects kept`,
+    );
+  } finally {
+    await server.stop();
+    spawnSync('umount', [disk]);
+    scratch.remove();
+  }
+});

@@ -1,0 +1,135 @@
+// DNS comes from the node's own agent: no question of a pair is lost on a busy machine, and names resolve without the server.
+import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
+import { isAlive } from '../../src/cmd/cluster/own-processes.ts';
+import { readSupervisorState, supervisedState } from '../../src/cmd/supervisor/supervision.ts';
+import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
+import { linuxFiles } from '../../src/os/linux/files-linux.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import type { TestCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { limit, podManifest, startLinuxCluster } from '../harness/linux-cluster.ts';
+
+const program = fileURLToPath(new URL('../harness/dns-pairs.mjs', import.meta.url));
+const clusterDns = '10.96.0.10';
+const service = 'kubernetes.default.svc.cluster.local';
+const marker = 'asks-for-names';
+const long = { timeout: 240_000 };
+
+interface Pairs {
+  readonly pairs: number;
+  readonly lost: number;
+  readonly withoutAddress: number;
+}
+
+let cluster: TestCluster;
+/** Path of the pod's network namespace. */
+let podNetns: string;
+let nodeNetns: string;
+
+before(async () => {
+  cluster = await startLinuxCluster();
+  await cluster.kubectl.apply(
+    podManifest('client', {
+      command: ['sh', '-c', 'trap "exit 0" TERM; while true; do sleep 600 & wait $!; done', marker],
+    }),
+  );
+  await cluster.kubectl.ok(['wait', '--for=condition=Ready', 'pod/client', '--timeout=60s']);
+  const [found] = await processesWithArgument(linuxFiles, marker);
+  assert.ok(found);
+  podNetns = `/proc/${found.pid}/ns/net`;
+  nodeNetns = readClusterState(clusterPaths(cluster.home, cluster.name))!.nodes[0]!.netns!;
+}, long);
+after(() => cluster?.down(), limit);
+
+async function askPairs(netns: string, pairs: number): Promise<Pairs> {
+  const { code, stdout, stderr } = await linuxProcesses.run(
+    'nsenter',
+    [`--net=${netns}`, '--', process.execPath, program, clusterDns, String(pairs), service],
+    { timeoutMs: 200_000 },
+  );
+  assert.equal(code, 0, stderr.toString());
+  return JSON.parse(stdout.toString()) as Pairs;
+}
+
+/** Every processor has more to do than it can while `body` runs. */
+async function underLoad<T>(body: () => Promise<T>): Promise<T> {
+  const burners = Array.from({ length: availableParallelism() * 2 }, () =>
+    linuxProcesses.spawn(process.execPath, ['-e', 'for (;;);']),
+  );
+  try {
+    return await body();
+  } finally {
+    for (const burner of burners) {
+      burner.kill('SIGKILL');
+      await burner.exited;
+    }
+  }
+}
+
+describe('R21: the DNS of a node', () => {
+  test('loses no question of 3,200 pairs from one socket each, on a busy machine', long, async (t) => {
+    const result = await underLoad(() => askPairs(podNetns, 3200));
+    t.diagnostic(`${result.pairs} pairs, ${result.lost} questions lost`);
+    assert.deepEqual(result, { pairs: 3200, lost: 0, withoutAddress: 0 });
+  });
+
+  test('answers programs of the node itself, and over TCP', limit, async () => {
+    assert.deepEqual(await askPairs(nodeNetns, 50), { pairs: 50, lost: 0, withoutAddress: 0 });
+    const { stdout } = await cluster.kubectl.run(['exec', 'client', '--', 'nslookup', service]);
+    assert.match(stdout, new RegExp(`Server:\\s+${clusterDns}[\\s\\S]*Address: 10\\.96\\.0\\.1\\b`));
+    const tcp = await linuxProcesses.run('nsenter', [
+      `--net=${podNetns}`,
+      '--',
+      process.execPath,
+      '-e',
+      `const s = require('node:net').connect(53, '${clusterDns}', () => { process.stdout.write('connected'); s.destroy(); })`,
+    ]);
+    assert.equal(tcp.stdout.toString(), 'connected');
+  });
+
+  test(
+    'is the agent, which counts what it answers; the Service stands as people expect it',
+    limit,
+    async () => {
+      const metrics = await cluster.kubectl.ok(['get', '--raw', '/api/v1/nodes/linux-1/proxy/metrics']);
+      const count = Number(/^coredns_dns_requests_total\{proto="udp"\} (\d+)$/m.exec(metrics)?.[1]);
+      assert.ok(count >= 6500, `${count} questions counted`);
+      assert.match(metrics, /^coredns_dns_responses_total\{rcode="NOERROR"\} \d+$/m);
+      const kubeDns = ['-n', 'kube-system', 'get', 'service', 'kube-dns', '-o'];
+      assert.equal(await cluster.kubectl.ok([...kubeDns, 'jsonpath={.spec.clusterIP}']), clusterDns);
+      const slices = [
+        '-n',
+        'kube-system',
+        'get',
+        'endpointslices',
+        '-l',
+        'kubernetes.io/service-name=kube-dns',
+      ];
+      assert.match(await cluster.kubectl.ok(slices), /kube-dns/);
+    },
+  );
+
+  test('goes on while the server is away', long, async (t) => {
+    const { root } = clusterPaths(cluster.home, cluster.name);
+    const supervisor = readSupervisorState(root)!;
+    process.kill(supervisor.pid, 'SIGTERM');
+    await eventually(() => assert.equal(isAlive({ role: 'supervisor', ...supervisor }), false));
+    const { pid, startTicks } = supervisedState(root, 'server')!;
+    process.kill(pid!, 'SIGKILL');
+    await eventually(() =>
+      assert.equal(isAlive({ role: 'server', pid: pid!, startTicks: startTicks! }), false),
+    );
+    const result = await askPairs(podNetns, 500);
+    t.diagnostic(`without a server: ${result.pairs} pairs, ${result.lost} questions lost`);
+    assert.deepEqual(result, { pairs: 500, lost: 0, withoutAddress: 0 });
+    const status = await cluster.porthole(['status', '--name', cluster.name]);
+    assert.match(status.stdout, /started again: it was gone/);
+    await eventually(async () => assert.equal(await cluster.kubectl.ok(['get', '--raw', '/readyz']), 'ok'), {
+      timeoutMs: 60_000,
+    });
+  });
+});

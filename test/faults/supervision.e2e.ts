@@ -1,0 +1,261 @@
+// Whatever is killed of a running cluster comes back by itself, and pods live on: server, agents, containerd, supervisor.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
+import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
+import { isAlive } from '../../src/cmd/cluster/own-processes.ts';
+import { livingSupervisor } from '../../src/cmd/supervisor/supervise-cluster.ts';
+import { readSupervisorState, supervisedState } from '../../src/cmd/supervisor/supervision.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { runningPid } from '../../src/kubelet/containerd/containerd-process.ts';
+import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
+import { linuxFiles } from '../../src/os/linux/files-linux.ts';
+import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
+import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { limit, podSpec, untilTerm } from '../harness/linux-cluster.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+const nodes = ['linux-1', 'linux-2'];
+const agents = nodes.map((node) => `agent ${node}`);
+const rounds = 3;
+const patience = { timeoutMs: 120_000, everyMs: 25 };
+
+let cluster: TestCluster;
+let root: string;
+const kills = new Map<string, number>();
+const backMs: number[] = [];
+
+before(async () => {
+  cluster = await startTestCluster({ name: 'alive', linux: nodes.length });
+  root = clusterPaths(cluster.home, 'alive').root;
+  const { code, stderr } = await cluster.porthole(['image', 'build-samples', '--name', 'alive']);
+  assert.equal(code, 0, stderr);
+  await cluster.kubectl.apply(
+    JSON.stringify({
+      apiVersion: 'apps/v1',
+      kind: 'DaemonSet',
+      metadata: { name: 'steady' },
+      spec: {
+        selector: { matchLabels: { app: 'steady' } },
+        template: { metadata: { labels: { app: 'steady' } }, spec: podSpec({ command: untilTerm }) },
+      },
+    }),
+  );
+  await cluster.kubectl.ok(['rollout', 'status', 'daemonset/steady', '--timeout=120s']);
+}, limit);
+after(() => cluster?.down(), limit);
+
+const pidOf = (role: string): number => {
+  const pid = role === 'supervisor' ? readSupervisorState(root)?.pid : supervisedState(root, role)?.pid;
+  assert.ok(pid !== undefined, `${role} has no process`);
+  return pid;
+};
+const deps = { host: createLinuxHost(), clock: systemClock, log: silentLogger };
+const containerdOf = async (node: string): Promise<number> => {
+  const layout = nodeLayout(clusterPaths(cluster.home, 'alive').node(node));
+  const pid = await runningPid(deps, { dir: layout.containerdDir });
+  assert.ok(pid !== undefined, `${node} has no containerd`);
+  return pid;
+};
+function kill(what: string, pid: number): void {
+  process.kill(pid, 'SIGKILL');
+  kills.set(what, (kills.get(what) ?? 0) + 1);
+}
+
+/** Another process than before runs, and answers. */
+async function backAgain(role: string, before: number): Promise<void> {
+  await eventually(() => {
+    const state = supervisedState(root, role);
+    assert.ok(state?.pid !== undefined && state.pid !== before);
+    assert.ok(isAlive({ role, pid: state.pid, startTicks: state.startTicks! }));
+  }, patience);
+}
+const supervisorAgain = (before: number): Promise<void> =>
+  eventually(() => {
+    const now = livingSupervisor(root)?.pid;
+    assert.ok(now !== undefined && now !== before);
+  }, patience);
+const serverAnswers = (): Promise<void> =>
+  eventually(async () => {
+    assert.equal(await cluster.kubectl.ok(['get', '--raw', '/readyz']), 'ok');
+  }, patience);
+/** Through its kubelet and its runtime. */
+const nodeAnswers = (node: string): Promise<void> =>
+  eventually(async () => {
+    assert.equal(await cluster.kubectl.ok(['get', '--raw', `/api/v1/nodes/${node}/proxy/healthz`]), 'ok');
+  }, patience);
+
+interface Life {
+  readonly pod: string;
+  readonly restarts: number;
+  readonly started: string;
+}
+async function lives(): Promise<Life[]> {
+  const { items } = await cluster.kubectl.json<{
+    items: {
+      metadata: { uid: string };
+      status: { containerStatuses: { restartCount: number; state: { running?: { startedAt: string } } }[] };
+    }[];
+  }>(['get', 'pods', '-l', 'app=steady']);
+  return items
+    .map(({ metadata, status }) => ({
+      pod: metadata.uid,
+      restarts: status.containerStatuses[0]!.restartCount,
+      started: status.containerStatuses[0]!.state.running?.startedAt ?? 'not running',
+    }))
+    .sort((a, b) => a.pod.localeCompare(b.pod));
+}
+
+describe('R6: what is killed comes back', () => {
+  let born: Life[];
+  before(async () => {
+    born = await lives();
+    assert.equal(born.length, nodes.length);
+  });
+
+  test('the server, again and again, without anyone typing', limit, async () => {
+    for (let i = 0; i < rounds; i++) {
+      const pid = pidOf('server');
+      const from = performance.now();
+      kill('server', pid);
+      await backAgain('server', pid);
+      await serverAnswers();
+      backMs.push(performance.now() - from);
+    }
+  });
+
+  for (const node of nodes) {
+    test(`the agent of ${node}`, limit, async () => {
+      for (let i = 0; i < rounds; i++) {
+        const pid = pidOf(`agent ${node}`);
+        const from = performance.now();
+        kill('agent', pid);
+        await backAgain(`agent ${node}`, pid);
+        await nodeAnswers(node);
+        backMs.push(performance.now() - from);
+      }
+    });
+
+    test(`the containerd of ${node}`, limit, async () => {
+      for (let i = 0; i < rounds; i++) {
+        const pid = await containerdOf(node);
+        kill('containerd', pid);
+        await eventually(async () => assert.notEqual(await containerdOf(node), pid), patience);
+        await nodeAnswers(node);
+      }
+    });
+  }
+
+  test(
+    'the supervisor: its processes live on, and start it again without anyone typing',
+    limit,
+    async (t) => {
+      for (let i = 0; i < rounds; i++) {
+        const supervised = ['server', ...agents].map(pidOf);
+        const pid = pidOf('supervisor');
+        const from = performance.now();
+        kill('supervisor', pid);
+        await supervisorAgain(pid);
+        t.diagnostic(`supervisor: back after ${(performance.now() - from).toFixed(0)} ms`);
+        assert.deepEqual(['server', ...agents].map(pidOf), supervised, 'taken over, not started again');
+      }
+      // What it has taken over it keeps running, too.
+      const pid = pidOf('server');
+      kill('server', pid);
+      await backAgain('server', pid);
+      await serverAnswers();
+    },
+  );
+
+  for (const others of [['server'], agents, ['server', agents[0]!]])
+    test(
+      `the supervisor and ${others.join(', ')} at one moment: what lives brings them back`,
+      limit,
+      async (t) => {
+        for (let i = 0; i < rounds; i++) {
+          const before = ['supervisor', ...others].map((role) => [role, pidOf(role)] as const);
+          const from = performance.now();
+          for (const [role, pid] of before) kill(role.split(' ')[0]!, pid);
+          for (const [role, pid] of before)
+            await (role === 'supervisor' ? supervisorAgain(pid) : backAgain(role, pid));
+          t.diagnostic(
+            `supervisor, ${others.join(', ')}: started again after ${(performance.now() - from).toFixed(0)} ms`,
+          );
+          await serverAnswers();
+          for (const node of nodes) await nodeAnswers(node);
+          t.diagnostic(`and answer after ${(performance.now() - from).toFixed(0)} ms`);
+        }
+      },
+    );
+
+  test('all of them at once: up repairs the cluster', limit, async () => {
+    for (let i = 0; i < rounds; i++) {
+      const containerds = await Promise.all(nodes.map(containerdOf));
+      kill('supervisor', pidOf('supervisor'));
+      for (const role of ['server', ...agents]) kill(role.split(' ')[0]!, pidOf(role));
+      for (const pid of containerds) kill('containerd', pid);
+      const { code, stderr } = await cluster.porthole([
+        ...['up', '--name', 'alive', '--linux', String(nodes.length), '--windows', '0'],
+        ...['--runtime', 'containerd'],
+      ]);
+      assert.equal(code, 0, stderr);
+      await serverAnswers();
+      for (const node of nodes) await nodeAnswers(node);
+    }
+  });
+
+  test('pods have lived through all of it', limit, async (t) => {
+    await eventually(async () => assert.deepEqual(await lives(), born), patience);
+    const counts = [...kills].map(([what, count]) => `${what} ${count}`).join(', ');
+    const worst = Math.max(...backMs).toFixed(0);
+    const middle = backMs.toSorted((a, b) => a - b)[Math.floor(backMs.length / 2)]!.toFixed(0);
+    t.diagnostic(
+      `killed: ${counts}; server or agent answers again after ${middle} ms (median), ${worst} ms (worst)`,
+    );
+    assert.ok([...kills.values()].reduce((sum, n) => sum + n, 0) >= rounds * 9);
+  });
+
+  test('status tells of a process that does not stay, and logs show why', limit, async () => {
+    const { stdout } = await cluster.porthole(['status', '--name', 'alive']);
+    assert.match(stdout, /^server: pid \d+, \d+ restarts?, last (killed by SIGKILL|ended) \d+ (s|min) ago$/m);
+    const said = await cluster.porthole(['logs', 'supervisor', '--name', 'alive']);
+    assert.match(said.stdout, /server ended by SIGKILL after \d+ ms; again in \d+ ms/);
+    const node = await cluster.porthole(['logs', 'linux-1', '--name', 'alive', '--tail', '50']);
+    assert.match(node.stdout, /agent runs/);
+  });
+});
+
+test('R6: down wins: whatever is killed before it, nothing comes back after it', limit, async (t) => {
+  const home = scratchDirectory('ending');
+  t.after(() => home.remove());
+  for (const killed of [
+    ['supervisor'],
+    ['supervisor', 'server'],
+    ['server', 'supervisor', 'agent linux-1'],
+  ]) {
+    const ending = await startTestCluster({
+      name: 'ending',
+      home: home.path,
+      linux: 2,
+      runtime: 'simulated',
+    });
+    const paths = clusterPaths(ending.home, 'ending');
+    const pids = killed.map((role) =>
+      role === 'supervisor' ? readSupervisorState(paths.root)!.pid : supervisedState(paths.root, role)!.pid!,
+    );
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    const { code, stderr } = await ending.porthole(['down', '--name', 'ending']);
+    assert.equal(code, 0, stderr);
+    await eventually(async () => {
+      const left = await processesWithArgument(linuxFiles, undefined);
+      assert.deepEqual(
+        left.filter(({ args }) => args.some((arg) => arg.startsWith(paths.root))).map(({ args }) => args),
+        [],
+      );
+      assert.equal(existsSync(paths.root), false);
+    }, patience);
+  }
+});

@@ -1,0 +1,231 @@
+// One user beside another: priority and fairness at the API, and the limits of one user.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { isPullBody } from '../../src/apiserver/http.ts';
+import { startTestServer } from '../../src/apiserver/testing/test-server.ts';
+import {
+  startTestControlPlane,
+  type TestControlPlane,
+  user,
+} from '../../src/controlplane/testing/test-control-plane.ts';
+import { eventually } from '../harness/eventually.ts';
+
+const flow = '/apis/flowcontrol.apiserver.k8s.io/v1';
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const node = (name: string): ReturnType<typeof user> => user(`system:node:${name}`, 'system:nodes');
+
+/** A server whose requests wait in authorization until they are let go; what is let go is noted. */
+async function gated(total: number) {
+  const held: { readonly who: string; go(): void }[] = [];
+  const control = await startTestControlPlane({
+    flowControl: { total, userLimits: { requests: 60, watches: 3 } },
+  });
+  const server = await startTestServer({
+    flowControl: {
+      total,
+      userLimits: { requests: 60, watches: 3 },
+      objects: {
+        version: () => 1,
+        schemas: () => schemas,
+        levels: () => levels,
+      },
+    },
+    authorizer: {
+      authorize: async ({ user: { name } }) => {
+        await new Promise<void>((go) => held.push({ who: name, go }));
+        return { decision: 'allow', reason: '' };
+      },
+    },
+  });
+  const items = async (resource: string): Promise<never[]> =>
+    (await control.ask('GET', `${flow}/${resource}`)).body['items'] as never[];
+  const [schemas, levels] = [await items('flowschemas'), await items('prioritylevelconfigurations')];
+  return {
+    server,
+    held,
+    /** Lets the oldest go; tells whose it was. */
+    async next(): Promise<string> {
+      await eventually(() => assert.ok(held.length > 0));
+      const { who, go } = held.shift()!;
+      go();
+      await turn();
+      return who;
+    },
+    async close() {
+      await server.close();
+      await control.close();
+    },
+  };
+}
+
+describe('S15: priority and fairness', () => {
+  it('S15: one user’s flood waits in queues; another’s request runs when the next seat is free', async () => {
+    const { server, held, next, close } = await gated(40);
+    const ask = (name: string) => server.request('GET', '/api/v1/pods', undefined, { user: user(name) });
+    const flood = Array.from({ length: 60 }, () => ask('tenant'));
+    await turn();
+    const running = held.length;
+    assert.ok(running >= 3 && running < 40, `${running} of 60 run`);
+    const other = ask('other');
+    await turn();
+    // Those that run already end first; the other is the first that begins then.
+    for (let i = 0; i < running; i++) assert.equal(await next(), 'tenant');
+    const order = [];
+    for (let i = 0; i < running; i++) order.push(await next());
+    assert.ok(order.includes('other'), order.join());
+    assert.equal((await other).status, 200);
+    while (
+      held.length > 0 ||
+      (await Promise.race([Promise.all(flood).then(() => false), turn().then(() => true)]))
+    )
+      if (held.length > 0) await next();
+      else await turn();
+    await close();
+  });
+
+  it('S15: what is too much for one user is refused with 429, Retry-After and the level’s uid; others are not', async () => {
+    const { server, held, next, close } = await gated(40);
+    const flood = Array.from({ length: 61 }, () =>
+      server.request('GET', '/api/v1/pods', undefined, { user: user('tenant') }),
+    );
+    const refused = await Promise.any(
+      flood.map(async (one) => {
+        const answer = await one;
+        assert.equal(answer.status, 429);
+        return answer;
+      }),
+    );
+    assert.equal(refused.text, 'Too many requests, please try again later.\n');
+    assert.equal(refused.headers['retry-after'], '1');
+    assert.match(String(refused.headers['x-kubernetes-pf-prioritylevel-uid']), /^[0-9a-f-]{36}$/);
+    assert.match(String(refused.headers['x-kubernetes-pf-flowschema-uid']), /^[0-9a-f-]{36}$/);
+    let open = true;
+    void Promise.all(flood).then(() => {
+      open = false;
+    });
+    while (open) {
+      if (held.length > 0) await next();
+      else await turn();
+    }
+    assert.equal((await Promise.all(flood)).filter(({ status }) => status === 429).length, 1);
+    await close();
+  });
+
+  it('S15: leases and node status have seats while tenants, service accounts and controllers fill theirs', async () => {
+    const { server, held, next, close } = await gated(40);
+    const crowd = [
+      'tenant',
+      'system:serviceaccount:team:robot',
+      'system:serviceaccount:kube-system:job-controller',
+    ];
+    let open = 0;
+    const ask = (who: ReturnType<typeof user>, path: string) => {
+      open++;
+      const answer = server.request('GET', path, undefined, { user: who });
+      void answer.then(() => open--);
+      return answer;
+    };
+    for (const name of crowd)
+      for (let i = 0; i < 50; i++)
+        void ask(
+          user(name, ...(name.includes('serviceaccount') ? ['system:serviceaccounts'] : [])),
+          '/api/v1/namespaces/team/pods',
+        );
+    await turn();
+    const before = held.length;
+    void ask(node('a'), '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a');
+    void ask(node('a'), '/api/v1/nodes/a/status');
+    void ask(user('admin', 'system:masters'), '/api/v1/pods');
+    await turn();
+    assert.deepEqual(
+      held
+        .slice(before)
+        .map(({ who }) => who)
+        .sort(),
+      ['admin', 'system:node:a', 'system:node:a'],
+    );
+    while (open > 0) {
+      if (held.length > 0) await next();
+      else await turn();
+    }
+    await close();
+  });
+
+  it('S15: a user has so many watches and no more, and a place is free when one has ended', async () => {
+    const { server, held, close } = await gated(40);
+    const ended = new AbortController();
+    const watch = async () => {
+      const answer = server.handle('GET', '/api/v1/pods?watch=true', undefined, {
+        user: user('tenant'),
+        signal: ended.signal,
+      });
+      let done = false;
+      void answer.then(() => {
+        done = true;
+      });
+      while (!done) {
+        held.shift()?.go();
+        await turn();
+      }
+      return answer;
+    };
+    const three = [await watch(), await watch(), await watch()];
+    assert.deepEqual(
+      three.map(({ status }) => status),
+      [200, 200, 200],
+    );
+    assert.equal((await watch()).status, 429);
+    const { body } = three[0]!;
+    assert.ok(body !== undefined && isPullBody(body));
+    body.close();
+    const again = await watch();
+    assert.equal(again.status, 200);
+    for (const { body: open } of [...three, again]) if (open !== undefined && isPullBody(open)) open.close();
+    await close();
+  });
+});
+
+describe('FlowSchemas and PriorityLevelConfigurations of the store', () => {
+  let server: TestControlPlane;
+  before(async () => {
+    server = await startTestControlPlane();
+  });
+  after(() => server.close());
+
+  it('a schema is dangling until its level is there, and has effect from then on', async () => {
+    const schema = {
+      metadata: { name: 'team' },
+      spec: {
+        matchingPrecedence: 50,
+        priorityLevelConfiguration: { name: 'team' },
+        rules: [
+          {
+            subjects: [{ kind: 'User', user: { name: 'jane' } }],
+            resourceRules: [
+              { verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] },
+            ],
+          },
+        ],
+      },
+    };
+    const condition = async (): Promise<unknown> => {
+      const { body } = await server.ask('GET', `${flow}/flowschemas/team`);
+      const { conditions = [] } = (body['status'] ?? {}) as {
+        conditions?: { status: string; reason: string; message: string }[];
+      };
+      return conditions[0] && [conditions[0].status, conditions[0].reason, conditions[0].message];
+    };
+    assert.equal((await server.ask('POST', `${flow}/flowschemas`, schema)).status, 201);
+    const text = 'This FlowSchema references the PriorityLevelConfiguration object named "team"';
+    await eventually(async () =>
+      assert.deepEqual(await condition(), ['True', 'NotFound', `${text} but there is no such object`]),
+    );
+    const limited = { nominalConcurrencyShares: 5, limitResponse: { type: 'Reject' } };
+    const level = { metadata: { name: 'team' }, spec: { type: 'Limited', limited } };
+    const created = await server.ask('POST', `${flow}/prioritylevelconfigurations`, level);
+    assert.equal(created.status, 201, created.message);
+    await eventually(async () =>
+      assert.deepEqual(await condition(), ['False', 'Found', `${text} and it exists`]),
+    );
+  });
+});

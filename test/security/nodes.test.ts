@@ -1,0 +1,224 @@
+// What one broken node writes of itself, and of others: a closed list. Row by row: attack, answer.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  type Answer,
+  startTestControlPlane,
+  type TestControlPlane,
+  user,
+} from '../../src/controlplane/testing/test-control-plane.ts';
+
+let plane: TestControlPlane;
+const thief = user('system:node:thief', 'system:nodes');
+const merge = 'application/merge-patch+json';
+const own = '/api/v1/nodes/thief';
+const asThief = (method: string, url: string, body?: unknown): Promise<Answer> =>
+  plane.ask(method, url, body, { user: thief, ...(method === 'PATCH' ? { contentType: merge } : {}) });
+const asAdmin = (method: string, url: string, body?: unknown): Promise<Answer> =>
+  plane.ask(method, url, body, method === 'PATCH' ? { contentType: merge } : {});
+
+before(async () => {
+  plane = await startTestControlPlane();
+  assert.equal((await asThief('POST', '/api/v1/nodes', { metadata: { name: 'thief' } })).status, 201);
+  assert.equal((await asAdmin('POST', '/api/v1/nodes', { metadata: { name: 'victim' } })).status, 201);
+  for (const [name, podCIDR] of [
+    ['thief', '10.244.1.0/24'],
+    ['victim', '10.244.2.0/24'],
+  ])
+    assert.equal((await asAdmin('PATCH', `/api/v1/nodes/${name}`, { spec: { podCIDR } })).status, 200);
+});
+after(() => plane.close());
+
+type Row = readonly [what: string, body: object, status: number, ends: string];
+
+async function expectRows(
+  ask: typeof asThief,
+  method: string,
+  url: string,
+  rows: readonly Row[],
+): Promise<void> {
+  for (const [what, body, status, ends] of rows) {
+    const answer = await ask(method, url, body);
+    assert.equal(answer.status, status, `${what}: ${answer.text}`);
+    assert.ok(answer.message.endsWith(ends), `${what}: ${answer.message}`);
+  }
+}
+
+test("S6: nobody changes a node's pod prefixes or provider ID once they are set", async () => {
+  const stays = 'node updates may not change podCIDR except from "" to valid';
+  await expectRows(asAdmin, 'PATCH', own, [
+    ['a wider prefix', { spec: { podCIDR: '10.0.0.0/8' } }, 422, stays],
+    ['both fields', { spec: { podCIDR: '10.0.0.0/8', podCIDRs: ['10.0.0.0/8'] } }, 422, stays],
+    ['one more prefix', { spec: { podCIDRs: ['10.244.1.0/24', 'fd00::/64'] } }, 422, stays],
+    ['none', { spec: { podCIDR: null, podCIDRs: null } }, 422, stays],
+    ['a first provider ID', { spec: { providerID: 'kind://a' } }, 200, ''],
+    [
+      'another provider ID',
+      { spec: { providerID: 'kind://b' } },
+      422,
+      'node updates may not change providerID except from "" to valid',
+    ],
+    ['an external ID', { spec: { externalID: 'x' } }, 422, 'spec.externalID: Forbidden: may not be updated'],
+  ]);
+  const { body } = await asAdmin('GET', own);
+  const { podCIDR, podCIDRs, providerID } = body['spec'] as Record<string, unknown>;
+  assert.deepEqual([podCIDR, podCIDRs, providerID], ['10.244.1.0/24', ['10.244.1.0/24'], 'kind://a']);
+});
+
+test('S6, W7: what is no prefix is refused when it is first set', async () => {
+  const name = 'fresh';
+  await asAdmin('POST', '/api/v1/nodes', { metadata: { name } });
+  await expectRows(asAdmin, 'PATCH', `/api/v1/nodes/${name}`, [
+    [
+      'a word',
+      { spec: { podCIDR: 'foo' } },
+      422,
+      'spec.podCIDRs[0]: Invalid value: ["foo"]: must be valid CIDR',
+    ],
+    [
+      'two of a family',
+      { spec: { podCIDRs: ['10.1.0.0/24', '10.2.0.0/24'] } },
+      422,
+      'may specify no more than one CIDR for each IP family',
+    ],
+    ['one of each', { spec: { podCIDRs: ['10.1.0.0/24', 'fd00::/64'] } }, 200, ''],
+  ]);
+  const created = await asAdmin('POST', '/api/v1/nodes', {
+    metadata: { name: 'n' },
+    spec: { podCIDR: 'foo' },
+  });
+  assert.equal(created.status, 422);
+});
+
+test('S6: what a node writes of its own Node is a closed list', async () => {
+  const denied = (what: string): string => `node "thief" is not allowed to modify ${what}`;
+  const owner = { apiVersion: 'v1', kind: 'Node', name: 'gone', uid: 'gone' };
+  for (const url of [own, `${own}/status`])
+    await expectRows(asThief, 'PATCH', url, [
+      ['its labels of its own', { metadata: { labels: { 'example.com/rack': '7' } } }, 200, ''],
+      ['an annotation', { metadata: { annotations: { a: 'b' } } }, 200, ''],
+      ['owners', { metadata: { ownerReferences: [owner] } }, 403, denied('ownerReferences')],
+      ['a finalizer', { metadata: { finalizers: ['example.com/stay'] } }, 403, denied('finalizers')],
+      [
+        'a role',
+        { metadata: { labels: { 'node-role.kubernetes.io/control-plane': '' } } },
+        403,
+        'is not allowed to modify labels: node-role.kubernetes.io/control-plane',
+      ],
+    ]);
+  await expectRows(asThief, 'PATCH', own, [
+    ['cordon', { spec: { unschedulable: true } }, 200, ''],
+    ['taints', { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } }, 403, denied('taints')],
+    ['its prefix', { spec: { podCIDR: '10.0.0.0/8' } }, 403, denied('podCIDR')],
+    ['its prefixes', { spec: { podCIDRs: ['10.0.0.0/8'], podCIDR: null } }, 403, denied('podCIDR')],
+    ['a field of old', { spec: { externalID: 'x' } }, 403, denied('externalID')],
+  ]);
+  const config = { configMap: { name: 'a', namespace: 'b', kubeletConfigKey: 'c' } };
+  assert.equal((await asThief('PATCH', own, { spec: { configSource: config } })).status, 200);
+  const { body } = await asAdmin('GET', own);
+  assert.equal((body['spec'] as Record<string, unknown>)['configSource'], undefined, 'dropped, as upstream');
+});
+
+test('S6: a node that registers brings neither prefix, owner, finalizer nor configuration', async () => {
+  const second = user('system:node:second', 'system:nodes');
+  const config = { configMap: { name: 'a', namespace: 'b', kubeletConfigKey: 'c' } };
+  const owner = { apiVersion: 'v1', kind: 'Node', name: 'gone', uid: 'gone' };
+  const register = (metadata: object, spec: object): Promise<Answer> =>
+    plane.ask('POST', '/api/v1/nodes', { metadata: { name: 'second', ...metadata }, spec }, { user: second });
+  for (const [metadata, spec, ends] of [
+    [{}, { podCIDR: '10.0.0.0/8' }, 'node "second" is not allowed to set podCIDR'],
+    [{}, { podCIDRs: ['10.0.0.0/8'] }, 'node "second" is not allowed to set podCIDRs'],
+    [{ ownerReferences: [owner] }, {}, 'node "second" is not allowed to set ownerReferences'],
+    [{ finalizers: ['example.com/stay'] }, {}, 'node "second" is not allowed to set finalizers'],
+    [{}, { configSource: config }, 'node "second" is not allowed to create pods with a non-nil configSource'],
+    [
+      { labels: { 'node-restriction.kubernetes.io/pci': 'yes' } },
+      {},
+      'node "second" is not allowed to set the following labels: node-restriction.kubernetes.io/pci',
+    ],
+  ] as const) {
+    const answer = await register(metadata, spec);
+    assert.equal(answer.status, 403, answer.text);
+    // podCIDR is made the first of podCIDRs and the other way round before anybody looks.
+    assert.ok(answer.message.endsWith(ends) || /podCIDRs?$/.test(ends), answer.message);
+  }
+  const taints = [{ key: 'example.com/os', effect: 'NoSchedule' }];
+  assert.equal((await register({}, { taints, providerID: 'x://y' })).status, 201);
+});
+
+test('S6: a node writes no claim, slice, lease or CSINode but its own', async () => {
+  const api = '/api/v1/namespaces/default';
+  const claim = {
+    metadata: { name: 'mine' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  };
+  assert.equal((await asAdmin('POST', `${api}/persistentvolumeclaims`, claim)).status, 201);
+  await asAdmin('POST', `${api}/serviceaccounts`, { metadata: { name: 'default' } });
+  const pod = await asAdmin('POST', `${api}/pods`, {
+    metadata: { name: 'p' },
+    spec: {
+      nodeName: 'thief',
+      containers: [{ name: 'c', image: 'i' }],
+      volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'mine' } }],
+    },
+  });
+  assert.equal(pod.status, 201, pod.text);
+  const others =
+    'node "thief" is not allowed to update fields other than status.capacity and status.conditions';
+  await expectRows(asThief, 'PATCH', `${api}/persistentvolumeclaims/mine/status`, [
+    ['capacity', { status: { capacity: { storage: '2Gi' } } }, 200, ''],
+    ['phase', { status: { phase: 'Lost' } }, 403, others],
+    ['a label', { metadata: { labels: { a: 'b' } } }, 403, others],
+    ['a finalizer', { metadata: { finalizers: ['example.com/stay'] } }, 403, others],
+  ]);
+  const slices = '/apis/resource.k8s.io/v1/resourceslices';
+  const slice = (name: string, nodeName?: string): object => ({
+    metadata: { name },
+    spec: {
+      driver: 'd.example.com',
+      pool: { name: 'p', generation: 1, resourceSliceCount: 1 },
+      ...(nodeName === undefined ? { allNodes: true } : { nodeName }),
+    },
+  });
+  const create = 'can only create ResourceSlice with the same NodeName as the requesting node';
+  await expectRows(asThief, 'POST', slices, [
+    ["another node's", slice('a', 'victim'), 403, create],
+    ["everybody's", slice('b'), 403, create],
+    ['its own', slice('mine', 'thief'), 201, ''],
+  ]);
+  assert.equal((await asAdmin('POST', slices, slice('theirs', 'victim'))).status, 201);
+  assert.equal((await asThief('GET', `${slices}/theirs`)).status, 403);
+  assert.equal((await asThief('DELETE', `${slices}/theirs`)).status, 403);
+  assert.equal((await asThief('DELETE', slices)).status, 403);
+  assert.equal((await asThief('DELETE', `${slices}?fieldSelector=spec.nodeName%3Dvictim`)).status, 403);
+  const stolen = await asThief('PATCH', `${slices}/mine`, { spec: { nodeName: 'victim' } });
+  assert.ok([403, 422].includes(stolen.status), stolen.text);
+  assert.equal((await asThief('GET', `${slices}/mine`)).status, 200);
+  assert.equal((await asThief('DELETE', `${slices}?fieldSelector=spec.nodeName%3Dthief`)).status, 200);
+  assert.equal((await asAdmin('GET', `${slices}/theirs`)).status, 200);
+});
+
+test('S6: of pods, a node reaches its own status, deletion and eviction only', async () => {
+  const pods = '/api/v1/namespaces/default/pods';
+  const pod = {
+    metadata: { name: 'theirs' },
+    spec: { nodeName: 'victim', containers: [{ name: 'c', image: 'i' }] },
+  };
+  assert.equal((await asAdmin('POST', pods, pod)).status, 201);
+  const eviction = { metadata: { name: 'theirs' } };
+  for (const [method, url, body] of [
+    ['PATCH', `${pods}/p`, { metadata: { labels: { a: 'b' } } }],
+    ['PUT', `${pods}/p/ephemeralcontainers`, {}],
+    ['POST', `${pods}/p/binding`, { target: { kind: 'Node', name: 'thief' } }],
+    ['PATCH', `${pods}/p/resize`, {}],
+    ['POST', `${pods}/p/exec?command=id`, undefined],
+    ['PATCH', `${pods}/theirs/status`, { status: { phase: 'Failed' } }],
+    ['DELETE', `${pods}/theirs`, undefined],
+    ['POST', `${pods}/theirs/eviction`, eviction],
+    ['PATCH', `${pods}/p/status`, { metadata: { labels: { app: 'db' } } }],
+  ] as const)
+    assert.equal((await asThief(method, url, body)).status, 403, `${method} ${url}`);
+  assert.equal((await asThief('PATCH', `${pods}/p/status`, { status: { phase: 'Running' } })).status, 200);
+  const evicted = await asThief('POST', `${pods}/p/eviction`, { metadata: { name: 'p' } });
+  assert.equal(evicted.status, 201, evicted.text);
+});

@@ -1,0 +1,166 @@
+// Nothing is stored in silence: what no part of Porthole acts on yet is accepted with a `Warning` that says so.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { JsonObject } from '../../src/apimachinery/declaration.ts';
+import { administrator, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
+
+const plane = await startTestControlPlane();
+after(() => plane.close());
+
+async function write(
+  method: string,
+  url: string,
+  body: JsonObject,
+  type = 'application/json',
+): Promise<{ readonly status: number; readonly warnings: readonly string[] }> {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const { status, headers } = await plane.controlPlane.handle({
+    method,
+    url,
+    headers: { 'content-type': type },
+    readBody: async () => bytes,
+    signal: new AbortController().signal,
+    remoteAddress: '192.0.2.7',
+    user: administrator,
+  });
+  return { status, warnings: [headers['warning'] ?? []].flat() };
+}
+
+const registration = '/apis/admissionregistration.k8s.io/v1';
+const webhook = {
+  name: 'a.example.com',
+  clientConfig: { url: 'https://a.example.com/' },
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+  rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
+};
+const constraints = {
+  resourceRules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
+};
+const crd = (plural: string, schema: JsonObject, more: JsonObject = {}): JsonObject => ({
+  metadata: { name: `${plural}.example.com` },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural, kind: plural },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+    ...more,
+  },
+});
+const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const rule = { 'x-kubernetes-validations': [{ rule: 'self.a > 1' }] };
+
+const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | undefined])[] = [
+  [
+    `${registration}/validatingwebhookconfigurations`,
+    { webhooks: [webhook] },
+    /does not call admission webhooks/,
+  ],
+  [
+    `${registration}/mutatingwebhookconfigurations`,
+    { webhooks: [webhook] },
+    /does not call admission webhooks/,
+  ],
+  [
+    `${registration}/validatingadmissionpolicies`,
+    { spec: { matchConstraints: constraints, validations: [{ expression: 'true' }] } },
+    /does not evaluate validating admission policies/,
+  ],
+  [
+    `${registration}/validatingadmissionpolicybindings`,
+    { spec: { policyName: 'a', validationActions: ['Deny'] } },
+    /does not evaluate validating admission policies/,
+  ],
+  [
+    `${registration}/mutatingadmissionpolicies`,
+    {
+      spec: {
+        matchConstraints: constraints,
+        failurePolicy: 'Fail',
+        reinvocationPolicy: 'Never',
+        mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }],
+      },
+    },
+    /does not evaluate mutating admission policies/,
+  ],
+  [
+    `${registration}/mutatingadmissionpolicybindings`,
+    { spec: { policyName: 'a' } },
+    /does not evaluate mutating admission policies/,
+  ],
+  [crds, crd('ruled', { type: 'object', ...rule }), /does not evaluate x-kubernetes-validations/],
+  [
+    crds,
+    crd('deep', { type: 'object', properties: { spec: { type: 'object', ...rule } } }),
+    /does not evaluate x-kubernetes-validations/,
+  ],
+  [crds, crd('plain', { type: 'object' }), undefined],
+  [
+    '/apis/apiregistration.k8s.io/v1/apiservices',
+    {
+      metadata: { name: 'v1.metrics.example.com' },
+      spec: {
+        group: 'metrics.example.com',
+        version: 'v1',
+        groupPriorityMinimum: 1,
+        versionPriority: 1,
+        insecureSkipTLSVerify: true,
+        service: { name: 'a', namespace: 'b' },
+      },
+    },
+    /does not proxy to aggregated API servers/,
+  ],
+  [
+    '/apis/networking.k8s.io/v1/namespaces/default/networkpolicies',
+    { spec: { podSelector: {}, policyTypes: ['Ingress'] } },
+    /does not apply network policies/,
+  ],
+  [
+    '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers',
+    { spec: { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'a', apiVersion: 'apps/v1' } } },
+    /no controller scales/,
+  ],
+  [
+    '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers',
+    {
+      metadata: { name: 'old' },
+      spec: { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'a' } },
+    },
+    /no controller scales/,
+  ],
+  ['/api/v1/namespaces/default/configmaps', { data: { a: 'b' } }, undefined],
+];
+
+function typeOf(url: string): JsonObject {
+  const [, prefix, first, second] = url.split('/');
+  const apiVersion = prefix === 'api' ? first! : `${first}/${second}`;
+  const resource = url.slice(url.lastIndexOf('/') + 1);
+  const [group, version] = prefix === 'api' ? ['', first!] : [first!, second!];
+  const declaration = plane.controlPlane.api.scheme.resource(group, version, resource);
+  return { apiVersion, kind: declaration!.kind };
+}
+
+test('S7: what is not enforced yet is said at each create, apply and update', async () => {
+  for (const [url, given, said] of rows) {
+    const name = String((given['metadata'] as JsonObject | undefined)?.['name'] ?? 'unenforced');
+    const body = { ...given, metadata: { name } };
+    const fits = (answer: Awaited<ReturnType<typeof write>>, what: string): void => {
+      assert.ok([200, 201].includes(answer.status), `${what} ${url} ${answer.status}`);
+      const matching = answer.warnings.filter((w) => /^299 - "not enforced: /.test(w) && said?.test(w));
+      assert.equal(matching.length, said === undefined ? 0 : 1, `${what} ${url} ${answer.warnings.join()}`);
+    };
+    fits(await write('POST', url, body), 'create');
+    fits(
+      await write(
+        'PATCH',
+        `${url}/${name}`,
+        { metadata: { labels: { a: 'b' } } },
+        'application/merge-patch+json',
+      ),
+      'patch',
+    );
+    const applied = { ...body, ...typeOf(url) };
+    const apply = `${url}/${name}?fieldManager=x&force=1`;
+    fits(await write('PATCH', apply, applied, 'application/apply-patch+yaml'), 'apply');
+  }
+});

@@ -1,0 +1,214 @@
+// The module through which root walks where pods can change the way: planted links, pipes, mounts, odd names, deep trees.
+import assert from 'node:assert/strict';
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { type Beneath, BeneathError, type WalkOptions } from '../../src/os/beneath.ts';
+import { beneathProgram, createLinuxBeneath } from '../../src/os/linux/beneath-linux.ts';
+import { createLinuxMounts } from '../../src/os/linux/mounts-linux.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { buildNative } from '../../src/os/native-build.ts';
+import { runOrThrow } from '../../src/os/processes.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+const scratch = scratchDirectory('beneath');
+const at = (...parts: string[]): string => join(scratch.path, ...parts);
+const base = at('volume');
+const mounts = createLinuxMounts(linuxProcesses);
+const nativeDir = fileURLToPath(new URL('../../native', import.meta.url));
+let beneath: Beneath;
+
+before(async () => {
+  beneath = createLinuxBeneath(
+    linuxProcesses,
+    await buildNative(linuxProcesses, portholeCache(), beneathProgram(nativeDir)),
+  );
+  mkdirSync(join(base, 'in/deep'), { recursive: true });
+  writeFileSync(join(base, 'in/file'), 'inside');
+  writeFileSync(at('secret'), 'outside');
+  mkdirSync(at('pins'));
+  const links = {
+    up: '..',
+    root: '/',
+    inside: 'in',
+    abs: join(base, 'in'),
+    proc: '/proc/self/root',
+    dangling: 'none',
+  };
+  for (const [name, target] of Object.entries(links)) symlinkSync(target, join(base, name));
+  await runOrThrow(linuxProcesses, 'mkfifo', [join(base, 'pipe')]);
+  await runOrThrow(linuxProcesses, 'mknod', [join(base, 'null'), 'c', '1', '3']);
+});
+after(async () => {
+  await mounts.unmountAllBelow(scratch.path);
+  scratch.remove();
+});
+
+const refused = (errno: number) => (error: unknown) => error instanceof BeneathError && error.errno === errno;
+const [ENOENT, EBUSY, EXDEV, ENOTDIR, ELOOP] = [2, 16, 18, 20, 40];
+const directory: WalkOptions = { make: { kind: 'directory' } };
+
+describe('S1: a walk beneath a folder', () => {
+  const attacks: readonly (readonly [path: string, errno: number, options?: WalkOptions])[] = [
+    ['..', EXDEV],
+    ['in/../..', EXDEV],
+    ['in/../../secret', EXDEV],
+    ['up', ELOOP],
+    ['up/secret', ELOOP],
+    ['root', ELOOP],
+    ['root/etc', ELOOP],
+    ['root/made-by-an-attack', ELOOP, directory],
+    ['inside', ELOOP],
+    ['inside/deep', ELOOP],
+    ['abs/deep', ELOOP],
+    ['proc/etc', ELOOP],
+    ['dangling', ELOOP, directory],
+    ['in/file/x', ENOTDIR, directory],
+    ['pipe/x', ENOTDIR, directory],
+    ['missing', ENOENT],
+    ['missing/file', ENOENT, { make: { kind: 'file' } }],
+  ];
+  for (const [path, errno, options] of attacks) {
+    test(`ends at ${JSON.stringify(path)}${options ? ', which would be made' : ''}`, async () => {
+      await assert.rejects(beneath.open({ base, path }, options), refused(errno));
+      await assert.rejects(beneath.mount({ base, path }, at('pins/no'), options), refused(errno));
+      assert.equal(existsSync('/made-by-an-attack') || existsSync(at('pins/no')), false);
+    });
+  }
+
+  test('says what is there and refuses what is of another kind', async () => {
+    const kinds = {
+      '': 'directory',
+      'in/file': 'file',
+      './in//deep/': 'directory',
+      pipe: 'fifo',
+      null: 'characterDevice',
+    };
+    for (const [path, kind] of Object.entries(kinds))
+      assert.equal(await beneath.open({ base, path }), kind, path);
+    await assert.rejects(
+      beneath.mount({ base, path: 'pipe' }, at('pins/no'), { kind: 'directory' }),
+      (error) => error instanceof BeneathError && error.step === 'kind' && /fifo/.test(error.message),
+    );
+  });
+
+  test('takes names as they are, whatever is in them', async () => {
+    const names = [
+      '-rf',
+      '--',
+      ' ',
+      'a\nb',
+      '\u202etxt',
+      '*',
+      '$(id)',
+      '%s%n',
+      'ü',
+      '...',
+      '\\',
+      'x'.repeat(255),
+    ];
+    for (const name of names) {
+      assert.equal(await beneath.open({ base, path: `odd/${name}/y` }, directory), 'directory');
+      assert.equal(lstatSync(join(base, 'odd', name, 'y')).isDirectory(), true);
+    }
+    assert.deepEqual(readdirSync(join(base, 'odd')).sort(), [...names].sort());
+    await assert.rejects(beneath.open({ base, path: 'x'.repeat(256) }, directory), refused(36));
+    await assert.rejects(beneath.open({ base, path: 'a\0b' }));
+  });
+
+  test('makes what is missing with the mode of the volume, or with its own', async () => {
+    await runOrThrow(linuxProcesses, 'chmod', ['777', base]);
+    await beneath.open({ base, path: 'new/er' }, directory);
+    assert.equal(statSync(join(base, 'new/er')).mode & 0o7777, 0o777);
+    await beneath.open({ base, path: 'own' }, { make: { kind: 'directory', mode: 0o755 } });
+    assert.equal(statSync(join(base, 'own')).mode & 0o7777, 0o755);
+    assert.equal(
+      await beneath.open({ base, path: 'empty' }, { make: { kind: 'file', mode: 0o644 } }),
+      'file',
+    );
+    assert.equal(readFileSync(join(base, 'empty'), 'utf8'), '');
+  });
+
+  test('mounts what it opened: a name that is changed afterwards changes nothing', async () => {
+    mkdirSync(join(base, 'held'));
+    writeFileSync(join(base, 'held/mine'), '1');
+    assert.equal(await beneath.mount({ base, path: 'held' }, at('pins/held')), 'directory');
+    rmSync(join(base, 'held'), { recursive: true });
+    symlinkSync('/', join(base, 'held'));
+    assert.deepEqual(readdirSync(at('pins/held')), []);
+    assert.equal(
+      await beneath.mount({ base, path: 'in/file' }, at('pins/held')),
+      'file',
+      'the target is used again',
+    );
+    assert.equal(readFileSync(at('pins/held'), 'utf8'), 'inside');
+    assert.equal((await mounts.list()).filter((m) => m.target === at('pins/held')).length, 1);
+    await beneath.release(at('pins/held'));
+    await beneath.release(at('pins/held'));
+    assert.deepEqual(readdirSync(at('pins')), []);
+    assert.equal(
+      (await mounts.list()).some((m) => m.target.startsWith(at('pins'))),
+      false,
+    );
+  });
+
+  test('a release spreads to nothing that was mounted', async () => {
+    mkdirSync(at('shared/sub'), { recursive: true });
+    await runOrThrow(linuxProcesses, 'mount', ['-t', 'tmpfs', 'tmpfs', at('shared')]);
+    await runOrThrow(linuxProcesses, 'mount', ['--make-shared', at('shared')]);
+    mkdirSync(at('shared/sub'));
+    await mounts.tmpfs(at('shared/sub'));
+    for (const below of [true, false]) {
+      await beneath.mount({ base: at('shared'), path: '' }, at('pins/shared'), { below });
+      assert.equal(await mounts.isMountPoint(at('pins/shared/sub')), below);
+      await beneath.release(at('pins/shared'));
+      assert.equal(await mounts.isMountPoint(at('shared/sub')), true);
+    }
+  });
+});
+
+describe('S1: the removal of a tree', () => {
+  test('does not follow links, and ends at mounts', async () => {
+    mkdirSync(at('tree/sub'), { recursive: true });
+    symlinkSync(base, at('tree/link'));
+    linkSync(at('secret'), at('tree/hard'));
+    await mounts.bind(base, at('tree/sub'));
+    await assert.rejects(beneath.remove(at('tree')), refused(EBUSY));
+    assert.equal(readFileSync(join(base, 'in/file'), 'utf8'), 'inside');
+    await mounts.unmount(at('tree/sub'));
+    await beneath.remove(at('tree'));
+    await beneath.remove(at('tree'));
+    assert.equal(existsSync(at('tree')), false);
+    assert.equal(readFileSync(at('secret'), 'utf8'), 'outside');
+    symlinkSync(base, at('lonely'));
+    await beneath.remove(at('lonely'));
+    assert.equal(readlinkSync(join(base, 'inside')), 'in');
+  });
+
+  test('takes a tree that is deeper than any path can say', async () => {
+    // Made as a pod makes it: one step at a time, each folder moved into a new one.
+    const name = 'd'.repeat(200);
+    mkdirSync(at('deep'));
+    for (let depth = 0; depth < 60; depth++) {
+      mkdirSync(at('next'));
+      await runOrThrow(linuxProcesses, 'mv', ['-T', at('deep'), at('next', name)]);
+      await runOrThrow(linuxProcesses, 'mv', ['-T', at('next'), at('deep')]);
+    }
+    await beneath.remove(at('deep'));
+    assert.equal(existsSync(at('deep')), false);
+  });
+});

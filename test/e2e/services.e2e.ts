@@ -184,6 +184,8 @@ describe('a Service', () => {
     const ip = await fieldOf('door', '.spec.clusterIP');
     await kubectl.ok(['delete', 'service', 'door']);
     await eventually(async () => assert.notEqual((await inClient('wget', '-qO-', `http://${ip}/`)).code, 0));
-    assert.match((await inClient('nslookup', 'door.default.svc.cluster.local')).stdout, /NXDOMAIN/);
+    await eventually(async () =>
+      assert.match((await inClient('nslookup', 'door.default.svc.cluster.local')).stdout, /NXDOMAIN/),
+    );
   });
 });

@@ -34,9 +34,11 @@ import {
 } from './resources/node-reservation.ts';
 import { allPodsCgroup } from './resources/qos.ts';
 import type { ClusterDns } from './runtime/dns-config.ts';
+import { createImageAccess } from './runtime/image-access.ts';
 import { imageCredentials } from './runtime/image-credentials.ts';
 import { createImagePuller } from './runtime/image-puller.ts';
 import { startLogRotation } from './runtime/log-rotation.ts';
+import { createMemoryPullRecords, createPullRecords } from './runtime/pull-records.ts';
 import { type KubeletServerTls, startKubeletServer } from './server/kubelet-server.ts';
 import { simulatedProber } from './simulated/simulated-prober.ts';
 import { createStatusManager } from './status-manager.ts';
@@ -191,6 +193,14 @@ function createContext(
       clock,
       event,
       credentials: (pod, image) => imageCredentials(objects, pod, image),
+      access: createImageAccess({
+        records: options.simulated
+          ? createMemoryPullRecords()
+          : createPullRecords(host.files, options.paths.root),
+        images: cri.images,
+        clock,
+        log,
+      }),
     }),
     status: createStatusManager({ client, clock, log }),
     prober: options.simulated

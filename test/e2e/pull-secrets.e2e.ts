@@ -1,13 +1,15 @@
 // imagePullSecrets with real containerd and a registry over TLS that asks for a password.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { events, secrets } from '../../src/api/generated/resources.ts';
+import { events, namespaces, pods, secrets } from '../../src/api/generated/resources.ts';
+import { isStatusError } from '../../src/apimachinery/errors.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { busyboxImage, linuxSampleImages } from '../../src/images/sample-images.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { eventually } from '../harness/eventually.ts';
 import { type KubeletNode, startKubeletNode } from '../harness/kubelet-node.ts';
 import { startTestRegistry, type TestRegistry } from '../harness/registry.ts';
 
@@ -44,15 +46,21 @@ const joined = { auth: Buffer.from(user).toString('base64') };
 const wrong = { username: name, password: 'wrong' };
 type Auths = Readonly<Record<string, object>>;
 
-/** A pod of its own repository, so that nothing is on the node already. */
-async function pod(id: string, auths: Auths, old = false): Promise<void> {
+const forever = { command: ['/bin/sh', '-c', 'trap "exit 0" TERM; while true; do sleep 0.1; done'] };
+
+async function createSecret(id: string, auths: Auths, old = false, namespace = 'default'): Promise<void> {
   const type = old ? 'kubernetes.io/dockercfg' : 'kubernetes.io/dockerconfigjson';
   const content = JSON.stringify(old ? auths : { auths });
   await node.client.create(secrets, {
-    metadata: { name: id, namespace: 'default' },
+    metadata: { name: id, namespace },
     type,
     data: { [old ? '.dockercfg' : '.dockerconfigjson']: Buffer.from(content).toString('base64') },
   });
+}
+
+/** A pod of its own repository, so that nothing is on the node already. */
+async function pod(id: string, auths: Auths, old = false): Promise<void> {
+  await createSecret(id, auths, old);
   await node.create(id, {
     imagePullSecrets: [{ name: id }],
     containers: [
@@ -60,7 +68,7 @@ async function pod(id: string, auths: Auths, old = false): Promise<void> {
         name: 'main',
         image: `${registry.host}/team/${id}:1`,
         imagePullPolicy: 'Always',
-        command: ['/bin/sh', '-c', 'trap "exit 0" TERM; while true; do sleep 0.1; done'],
+        ...forever,
       },
     ],
   });
@@ -112,6 +120,113 @@ describe('U1: a pull secret whose key is', () => {
   test('right is not told in any event', limit, async () => {
     const texts = (await node.client.list(events)).items.map((event) => event.message ?? '');
     assert.ok(texts.length > 0);
+    assert.deepEqual(
+      texts.filter((text) => text.includes(password) || text.includes(joined.auth)),
+      [],
+    );
+  });
+});
+
+describe('an image that is on the node because one tenant had a secret for it', () => {
+  const repository = 'team/private';
+  const image = (): string => `${registry.host}/${repository}:1`;
+  const asked = (): number => registry.asked.filter((who) => who.endsWith(` ${repository}`)).length;
+
+  async function podOf(
+    namespace: string,
+    name: string,
+    imagePullPolicy: string,
+    ...own: readonly string[]
+  ): Promise<void> {
+    await node.client.create(pods, {
+      metadata: { name, namespace },
+      spec: {
+        nodeName: 'node-1',
+        terminationGracePeriodSeconds: 1,
+        imagePullSecrets: own.map((name) => ({ name })),
+        containers: [{ name: 'main', image: image(), imagePullPolicy, ...forever }],
+      },
+    });
+  }
+  const isRunning = (namespace: string, name: string): Promise<void> =>
+    eventually(
+      async () => {
+        const { status } = await node.client.get(pods, { name, namespace });
+        assert.equal(status?.phase, 'Running', JSON.stringify(status));
+      },
+      { timeoutMs: 20_000 },
+    );
+  /** The message with which it waits. */
+  const refused = (namespace: string, name: string, reason: string): Promise<string> =>
+    eventually(
+      async () => {
+        const { status } = await node.client.get(pods, { name, namespace });
+        const waiting = status?.containerStatuses?.[0]?.state?.waiting;
+        assert.equal(waiting?.reason, reason, JSON.stringify(status));
+        return waiting.message ?? '';
+      },
+      { timeoutMs: 20_000, everyMs: 20 },
+    );
+  async function gone(namespace: string, name: string): Promise<void> {
+    await node.client.delete(pods, { name, namespace });
+    await eventually(() =>
+      assert.rejects(node.client.get(pods, { name, namespace }), (error) => isStatusError(error, 'NotFound')),
+    );
+  }
+  const notPresent = (): string => `Container image "${image()}" is not present with pull policy of Never`;
+
+  before(async () => {
+    await node.client.create(namespaces, { metadata: { name: 'other' }, spec: {} });
+    await createSecret('private', { [registry.host]: plain });
+    await podOf('default', 'owner', 'IfNotPresent', 'private');
+    await isRunning('default', 'owner');
+  }, limit);
+
+  test("is not another tenant's: without a secret, with a wrong one, or never pulling", limit, async () => {
+    await createSecret('wrong', { [registry.host]: wrong }, false, 'other');
+    const before = asked();
+    await podOf('other', 'without', 'IfNotPresent');
+    assert.match(await refused('other', 'without', 'ErrImagePull'), /401 Unauthorized|authorization failed/);
+    await podOf('other', 'with-wrong', 'IfNotPresent', 'wrong');
+    assert.match(
+      await refused('other', 'with-wrong', 'ErrImagePull'),
+      /401 Unauthorized|authorization failed/,
+    );
+    assert.ok(asked() > before, 'the registry was asked');
+    // They would go on asking.
+    for (const name of ['without', 'with-wrong']) await gone('other', name);
+    await podOf('other', 'never', 'Never');
+    assert.equal(await refused('other', 'never', 'ErrImageNeverPull'), notPresent());
+  });
+
+  test(
+    'is its own again, without asking the registry, also for an agent that was started anew',
+    limit,
+    async () => {
+      const before = asked();
+      await podOf('default', 'second', 'IfNotPresent', 'private');
+      await isRunning('default', 'second');
+      await node.restartAgent();
+      await podOf('default', 'third', 'Never', 'private');
+      await isRunning('default', 'third');
+      await podOf('other', 'still-never', 'Never');
+      assert.equal(await refused('other', 'still-never', 'ErrImageNeverPull'), notPresent());
+      assert.equal(asked(), before);
+    },
+  );
+
+  test('opens to whoever has a secret that says the same', limit, async () => {
+    await createSecret('right', { [registry.host]: joined }, false, 'other');
+    const before = asked();
+    await podOf('other', 'with-right', 'Never', 'right');
+    await isRunning('other', 'with-right');
+    assert.equal(asked(), before);
+  });
+
+  test('is on record without its password', () => {
+    const folder = join(node.directory, 'kubelet/image_manager/pulled');
+    const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    assert.ok(texts.some((text) => text.includes(`${registry.host}/${repository}`)));
     assert.deepEqual(
       texts.filter((text) => text.includes(password) || text.includes(joined.auth)),
       [],

@@ -1,9 +1,10 @@
 // Registry credentials from a pod's imagePullSecrets.
 import type { Pod, Secret } from '../../api/generated/types/core-v1.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
 import type { AuthConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { podNamespace } from '../pod-format.ts';
 import type { ObjectSource } from './env-vars.ts';
-import { parseImageReference } from './image-reference.ts';
+import { parseImageReference, repositoryOf } from './image-reference.ts';
 import { entriesFor } from './registry-keyring.ts';
 
 interface AuthEntry {
@@ -52,18 +53,30 @@ function authConfig(entry: AuthEntry): AuthConfig {
   };
 }
 
+/** One way into a registry, and the secret that it is from. */
+export interface PullCredential {
+  readonly auth: AuthConfig;
+  readonly source: { readonly uid: string; readonly namespace: string; readonly name: string };
+  /** Tells whether two are the same without saying what they are. */
+  readonly hash: string;
+}
+
 export async function imageCredentials(
   objects: ObjectSource,
   pod: Pod,
   image: string,
-): Promise<readonly AuthConfig[]> {
-  const reference = parseImageReference(image);
-  if (!reference) return [];
-  const registry = reference.registry === 'index.docker.io' ? 'docker.io' : reference.registry;
-  const entries: [string, AuthEntry][] = [];
+): Promise<readonly PullCredential[]> {
+  if (!parseImageReference(image)) return [];
+  const namespace = podNamespace(pod);
+  const entries: [string, PullCredential][] = [];
   for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
-    const secret = await objects.secret(podNamespace(pod), name);
-    if (secret) entries.push(...entriesOf(secret));
+    const secret = await objects.secret(namespace, name);
+    if (!secret) continue;
+    const source = { uid: secret.metadata.uid ?? '', namespace, name };
+    for (const [key, entry] of entriesOf(secret)) {
+      const auth = authConfig(entry);
+      entries.push([key, { auth, source, hash: sha256Hex(JSON.stringify(auth)) }]);
+    }
   }
-  return entriesFor(entries, `${registry}/${reference.path}`).map(authConfig);
+  return entriesFor(entries, repositoryOf(image));
 }

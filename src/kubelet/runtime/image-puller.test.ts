@@ -1,20 +1,41 @@
 // Pulls that fail, wait and are tried again, and the reasons that users see.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLogger } from '../../component-base/logger.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
 import { aContainer, aPod } from '../testing/observed-builder.ts';
+import { createImageAccess } from './image-access.ts';
+import type { PullCredential } from './image-credentials.ts';
 import { createImagePuller, StartError } from './image-puller.ts';
+import { createMemoryPullRecords } from './pull-records.ts';
 
-function puller(answers: { readonly there?: boolean; readonly pull?: () => Promise<string> }) {
+const opens = (auth: unknown): boolean => (auth as { password?: string } | undefined)?.password === 'right';
+/** A pull secret of a tenant. */
+const secret = (namespace: string, password = 'right', name = 'pull'): PullCredential => ({
+  auth: { username: 'robot', password },
+  source: { uid: `uid of ${namespace}/${name}`, namespace, name },
+  hash: `hash of ${password}`,
+});
+
+interface Answers {
+  readonly there?: boolean;
+  readonly pull?: (auth: unknown) => Promise<string>;
+}
+
+function puller(answers: Answers) {
   let now = 0;
   const said: string[] = [];
   let pulls = 0;
+  let isThere = false;
+  let credentials: readonly PullCredential[] = [];
   const images = {
-    imageStatus: async () =>
-      answers.there || (pulls > 0 && !answers.pull) ? { id: 'sha256:x', size: 7 } : undefined,
-    pullImage: async () => {
+    listImages: async () => [],
+    imageStatus: async () => (answers.there || isThere ? { id: 'sha256:x', size: 7 } : undefined),
+    pullImage: async (_: unknown, auth: unknown) => {
       pulls++;
-      return (answers.pull ?? (async () => 'sha256:x'))();
+      const ref = await (answers.pull ?? (async () => 'sha256:x'))(auth);
+      isThere = true;
+      return ref;
     },
   };
   const clock = {
@@ -27,7 +48,13 @@ function puller(answers: { readonly there?: boolean; readonly pull?: () => Promi
     images: images as never,
     clock,
     event: (_, e) => said.push(`${e.type} ${e.reason}: ${e.message}`),
-    credentials: async () => [],
+    credentials: async () => credentials,
+    access: createImageAccess({
+      records: createMemoryPullRecords(),
+      images: images as never,
+      clock,
+      log: silentLogger,
+    }),
   });
   const ensure = (image: string, imagePullPolicy?: string) =>
     made.ensure(aPod(), aContainer('main', { image, ...(imagePullPolicy ? { imagePullPolicy } : {}) }), {});
@@ -35,6 +62,9 @@ function puller(answers: { readonly there?: boolean; readonly pull?: () => Promi
     ensure,
     said,
     pulls: () => pulls,
+    as: (...own: readonly PullCredential[]) => {
+      credentials = own;
+    },
     later: (ms: number) => {
       now += ms;
     },
@@ -98,4 +128,113 @@ test('the pull policy decides whether an image that is there is pulled again', a
 
 test('what names no image is InvalidImageName', async () => {
   assert.equal((await failure(puller({}).ensure('UPPER/$(x)'))).reason, 'InvalidImageName');
+});
+
+/** A registry that is opened by one password alone. */
+const guarded = (): ReturnType<typeof puller> =>
+  puller({
+    pull: async (auth) => {
+      if (!opens(auth)) throw new GrpcError('/x', 'Unknown', '401 Unauthorized');
+      return 'sha256:x';
+    },
+  });
+const image = 'example.com/team/x:1';
+
+test("an image that one tenant's secret pulled is pulled again for another one, who has no secret or a wrong one", async () => {
+  const p = guarded();
+  p.as(secret('one'));
+  await p.ensure(image);
+  assert.equal(p.pulls(), 1);
+  await p.ensure(image);
+  assert.equal(p.pulls(), 1);
+  assert.equal(
+    p.said.at(-1),
+    `Normal Pulled: Container image "${image}" already present on machine and can be accessed by the pod`,
+  );
+  for (const others of [[], [secret('two', 'wrong')]]) {
+    p.as(...others);
+    p.said.length = 0;
+    const pulls = p.pulls();
+    const refused = await failure(p.ensure(image));
+    assert.deepEqual(
+      [refused.reason, refused.message],
+      ['ErrImagePull', 'rpc error: code = Unknown desc = 401 Unauthorized'],
+    );
+    assert.equal(p.pulls(), pulls + 1);
+    assert.equal(p.said[0], `Normal Pulling: Pulling image "${image}"`);
+    p.later(300_000);
+  }
+});
+
+test("with pull policy Never an image that is another tenant's is not present", async () => {
+  const p = guarded();
+  p.as(secret('one'));
+  await p.ensure(image);
+  p.as();
+  p.said.length = 0;
+  const refused = await failure(p.ensure(image, 'Never'));
+  const text = `Container image "${image}" is not present with pull policy of Never`;
+  assert.deepEqual([refused.reason, refused.message], ['ErrImageNeverPull', text]);
+  assert.deepEqual(p.said, [
+    `Warning ErrImageNeverPull: ${text}`,
+    'Warning Failed: Error: ErrImageNeverPull',
+  ]);
+  p.as(secret('one'));
+  await p.ensure(image, 'Never');
+  assert.equal(p.pulls(), 1);
+});
+
+test('a secret that says the same, or the same secret with something new, opens an image without a pull', async () => {
+  const p = guarded();
+  p.as(secret('one'));
+  await p.ensure(image);
+  p.as(secret('two', 'wrong'), secret('two', 'right', 'second'));
+  await p.ensure(image);
+  p.as(secret('one', 'changed since'));
+  await p.ensure(image);
+  assert.equal(p.pulls(), 1);
+  // What was only seen opens it from then on as well.
+  p.as(secret('three', 'changed since'));
+  await p.ensure(image);
+  assert.equal(p.pulls(), 1);
+});
+
+test('an image that was pulled without a password is open to all, under its own name alone', async () => {
+  const p = puller({});
+  await p.ensure(image);
+  p.as(secret('one', 'any'));
+  await p.ensure(image);
+  p.as();
+  await p.ensure('example.com/team/x:2');
+  assert.equal(p.pulls(), 1);
+  await p.ensure('example.com/other/x:1');
+  assert.equal(p.pulls(), 2);
+});
+
+test('an image that the kubelet never pulled is open to all', async () => {
+  const p = puller({ there: true });
+  await p.ensure(image);
+  await p.ensure(image, 'Never');
+  assert.equal(p.pulls(), 0);
+});
+
+test('an image that is just being pulled is not taken for one that was there before', async () => {
+  const started = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const p = puller({
+    there: true,
+    pull: async (auth) => {
+      if (!opens(auth)) throw new GrpcError('/x', 'Unknown', '401 Unauthorized');
+      started.resolve();
+      await end.promise;
+      return 'sha256:x';
+    },
+  });
+  p.as(secret('one'));
+  const first = p.ensure(image, 'Always');
+  await started.promise;
+  p.as();
+  assert.equal((await failure(p.ensure(image))).reason, 'ErrImagePull');
+  end.resolve();
+  await first;
 });

@@ -2,8 +2,10 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
-import type { AuthConfig, Image, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
+import type { Image, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { type AnyContainer, failureText } from '../pod-format.ts';
+import type { ImageAccess } from './image-access.ts';
+import type { PullCredential } from './image-credentials.ts';
 import { parseImageReference } from './image-reference.ts';
 import { RestartBackoff } from './restart-backoff.ts';
 
@@ -27,12 +29,19 @@ export interface ImagePullerDeps {
     event: { type: 'Normal' | 'Warning'; reason: string; message: string; container: string },
   ) => void;
   /** Credentials of the pod's imagePullSecrets for an image. */
-  readonly credentials: (pod: Pod, image: string) => Promise<readonly AuthConfig[]>;
+  readonly credentials: (pod: Pod, image: string) => Promise<readonly PullCredential[]>;
+  readonly access: ImageAccess;
 }
 
 export interface ImagePuller {
   /** The image's entry; throws StartError. */
   ensure(pod: Pod, container: AnyContainer, sandboxConfig: PodSandboxConfig): Promise<Image>;
+}
+
+interface Pulled {
+  readonly ref: string;
+  /** Which of the credentials opened the registry. */
+  readonly index: number;
 }
 
 const pullPolicyOf = (container: AnyContainer, tag: string): string =>
@@ -45,18 +54,18 @@ const goDuration = (ms: number): string =>
 export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
   const backoff = new RestartBackoff();
   const failures = new Map<string, { atMs: number; message: string }>();
-  const underWay = new Map<string, Promise<string>>();
+  const underWay = new Map<string, Promise<Pulled>>();
 
   async function pullOnce(
-    credentials: readonly AuthConfig[],
+    credentials: readonly PullCredential[],
     image: string,
     sandboxConfig: PodSandboxConfig,
-  ): Promise<string> {
-    const tries = credentials.length === 0 ? [undefined] : credentials;
+  ): Promise<Pulled> {
+    const tries = credentials.length === 0 ? [undefined] : credentials.map(({ auth }) => auth);
     let failure: unknown;
-    for (const auth of tries) {
+    for (const [index, auth] of tries.entries()) {
       try {
-        return await deps.images.pullImage({ image }, auth, sandboxConfig);
+        return { ref: await deps.images.pullImage({ image }, auth, sandboxConfig), index };
       } catch (error) {
         failure = error;
       }
@@ -65,14 +74,33 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
   }
 
   /** Two containers that want one image share one pull, unless they have not the same credentials. */
-  async function pull(pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<string> {
-    const credentials = await deps.credentials(pod, image);
-    const key = JSON.stringify([image, credentials]);
+  async function pullShared(
+    credentials: readonly PullCredential[],
+    image: string,
+    sandboxConfig: PodSandboxConfig,
+  ): Promise<Pulled> {
+    const key = JSON.stringify([image, credentials.map(({ auth }) => auth)]);
     const known = underWay.get(key);
     if (known) return known;
     const work = pullOnce(credentials, image, sandboxConfig).finally(() => underWay.delete(key));
     underWay.set(key, work);
     return work;
+  }
+
+  /** The image is on record as its pullers' before and after. */
+  async function pull(pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<Image> {
+    const credentials = await deps.credentials(pod, image);
+    await deps.access.intend(image);
+    let there: Image | undefined;
+    try {
+      const { ref, index } = await pullShared(credentials, image, sandboxConfig);
+      there = await deps.images.imageStatus({ image: ref });
+      if (!there) throw new Error(`image ${ref} is not there after it was pulled`);
+      await deps.access.pulled(image, there.id ?? ref, credentials[index]);
+      return there;
+    } finally {
+      if (!there) await deps.access.failed(image);
+    }
   }
 
   async function pullOrBackOff(
@@ -95,9 +123,7 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
     say('Normal', 'Pulling', `Pulling image "${image}"`);
     const began = deps.clock.monotonic();
     try {
-      const ref = await pull(pod, image, sandboxConfig);
-      const there = await deps.images.imageStatus({ image: ref });
-      if (!there) throw new Error(`image ${ref} is not there after it was pulled`);
+      const there = await pull(pod, image, sandboxConfig);
       failures.delete(key);
       backoff.reset(key);
       const took = goDuration(deps.clock.monotonic() - began);
@@ -141,7 +167,8 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
         say('Warning', 'InspectFailed', message);
         throw new StartError('ImageInspectError', message, 10_000);
       }
-      if (there) {
+      const credentials = (): Promise<readonly PullCredential[]> => deps.credentials(pod, image);
+      if (there && !(await deps.access.mustPull(image, there.id ?? '', credentials))) {
         say(
           'Normal',
           'Pulled',
@@ -150,6 +177,7 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
         return there;
       }
       if (policy !== 'Never') return pullOrBackOff(pod, container, sandboxConfig);
+      // As upstream also of one that is there, but not for this pod.
       const message = `Container image "${image}" is not present with pull policy of Never`;
       say('Warning', 'ErrImageNeverPull', message);
       say('Warning', 'Failed', 'Error: ErrImageNeverPull');

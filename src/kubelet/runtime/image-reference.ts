@@ -38,3 +38,10 @@ export function parseImageReference(text: string): ImageReference | undefined {
     digest: digestPart ?? '',
   };
 }
+
+/** The name without tag and digest, as credentials and records are kept by; what names no image is its own. */
+export function repositoryOf(image: string): string {
+  const reference = parseImageReference(image);
+  if (!reference) return image;
+  return `${reference.registry === 'index.docker.io' ? 'docker.io' : reference.registry}/${reference.path}`;
+}

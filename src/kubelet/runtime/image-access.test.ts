@@ -1,0 +1,143 @@
+// Records of pulls: what they let in, what survives an agent that ends in the middle, and files that are damaged.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { silentLogger } from '../../component-base/logger.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
+import { linuxFiles } from '../../os/linux/files-linux.ts';
+import type { Image } from '../../rpc-api/generated/cri-v1.ts';
+import { createImageAccess, type ImageAccess, mergeCredentials, openingSecret } from './image-access.ts';
+import type { PullCredential } from './image-credentials.ts';
+import { createPullRecords, type PullSecret } from './pull-records.ts';
+
+const at = Date.UTC(2026, 10, 22, 7, 30);
+const image = 'example.com/team/x:1';
+const own: PullCredential = {
+  auth: { username: 'robot', password: 'right' },
+  source: { uid: 'u1', namespace: 'one', name: 'pull' },
+  hash: 'h1',
+};
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'records-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** An agent that starts in this folder, on a machine with these images. */
+function agent(
+  root: string,
+  images: readonly Image[] = [{ id: 'sha256:x', repoTags: [image] }],
+): ImageAccess {
+  return createImageAccess({
+    records: createPullRecords(linuxFiles, root),
+    images: { listImages: async () => images },
+    clock: { now: () => at } as never,
+    log: silentLogger,
+  });
+}
+const mustPull = (access: ImageAccess, ...credentials: readonly PullCredential[]): Promise<boolean> =>
+  access.mustPull(image, 'sha256:x', async () => credentials);
+const files = (root: string, kind: 'pulling' | 'pulled'): string[] =>
+  readdirSync(join(root, 'image_manager', kind)).sort();
+
+test("a record is upstream's file, says no password, and is there for the next agent", async (t) => {
+  const root = folder(t);
+  const access = agent(root);
+  await access.intend(image);
+  assert.deepEqual(files(root, 'pulling'), [`sha256-${sha256Hex(image)}`]);
+  await access.pulled(image, 'sha256:x', own);
+  assert.deepEqual(files(root, 'pulling'), []);
+  const path = join(root, 'image_manager/pulled', `sha256-${sha256Hex('sha256:x')}`);
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  const text = readFileSync(path, 'utf8');
+  assert.deepEqual(JSON.parse(text), {
+    kind: 'ImagePulledRecord',
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    lastUpdatedTime: '2026-11-22T07:30:00Z',
+    imageRef: 'sha256:x',
+    credentialMapping: {
+      'example.com/team/x': {
+        kubernetesSecrets: [{ uid: 'u1', namespace: 'one', name: 'pull', credentialHash: 'h1' }],
+      },
+    },
+  });
+  assert.doesNotMatch(text, /right/);
+  const next = agent(root);
+  assert.equal(await mustPull(next), true);
+  assert.equal(await mustPull(next, own), false);
+});
+
+test('an agent that ended in the middle of a pull leaves an image that everybody has to ask for', async (t) => {
+  const root = folder(t);
+  await agent(root).intend(image);
+  const next = agent(root);
+  assert.equal(await mustPull(next, own), true);
+  assert.deepEqual(files(root, 'pulling'), [], 'it is known to be there');
+  assert.equal(await mustPull(agent(root), own), true);
+  const failed = agent(folder(t));
+  await failed.intend(image);
+  await failed.intend(image);
+  await failed.failed(image);
+  assert.equal(await mustPull(failed), true, 'another pull is under way');
+  await failed.failed(image);
+  assert.equal(await mustPull(failed), false);
+});
+
+test('a record that is damaged, or of something else, opens nothing and is replaced by the next pull', async (t) => {
+  for (const damage of [
+    '',
+    '{',
+    '[]',
+    '{"kind":"ImagePulledRecord"}',
+    '{"kind":"ImagePullIntent","image":"x"}',
+  ]) {
+    const root = folder(t);
+    const access = agent(root);
+    await access.intend(image);
+    await access.pulled(image, 'sha256:x', undefined);
+    assert.equal(await mustPull(access), false);
+    writeFileSync(join(root, 'image_manager/pulled', files(root, 'pulled')[0]!), damage);
+    assert.equal(await mustPull(access), true, damage);
+    await access.pulled(image, 'sha256:x', undefined);
+    assert.equal(await mustPull(access), false);
+  }
+});
+
+test('records of images that are gone go when the agent starts', async (t) => {
+  const root = folder(t);
+  const access = agent(root);
+  await access.pulled(image, 'sha256:x', own);
+  await access.pulled(image, 'sha256:y', own);
+  await mustPull(agent(root), own);
+  assert.deepEqual(files(root, 'pulled'), [`sha256-${sha256Hex('sha256:x')}`]);
+});
+
+test('a registry that became public opens its image to all, and it stays so', () => {
+  const secret: PullSecret = { uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' };
+  const known = mergeCredentials(undefined, { kubernetesSecrets: [secret] })!;
+  assert.equal(mergeCredentials(known, { kubernetesSecrets: [secret] }), known);
+  assert.deepEqual(
+    mergeCredentials(known, { kubernetesSecrets: [{ ...secret, credentialHash: 'new' }] })?.kubernetesSecrets,
+    [{ ...secret, credentialHash: 'new' }],
+  );
+  const open = mergeCredentials(known, { nodePodsAccessible: true })!;
+  assert.deepEqual(open, { nodePodsAccessible: true });
+  assert.equal(mergeCredentials(open, { kubernetesSecrets: [secret] }), open);
+});
+
+test('a hundred secrets that were only seen are remembered, and no more', () => {
+  const secret = (i: number, credentialHash: string): PullSecret => ({
+    uid: `u${i}`,
+    namespace: 'n',
+    name: `s${i}`,
+    credentialHash,
+  });
+  const known = { kubernetesSecrets: Array.from({ length: 100 }, (_, i) => secret(i, `h${i}`)) };
+  assert.equal(openingSecret(known, [secret(7, 'changed')]), undefined);
+  assert.equal(openingSecret(known, [secret(200, 'h7')])?.isNew, true);
+  assert.equal(openingSecret(known, [secret(7, 'h7')])?.isNew, false);
+  assert.equal(openingSecret(known, [secret(200, '')]), undefined);
+});

@@ -83,11 +83,11 @@ export class PodRun {
       this.#volumeFailures = 0;
     } catch (error) {
       this.#volumesStale = true;
-      const volume = error instanceof VolumeError ? error.volume : '';
+      const failure = error instanceof VolumeError ? error : new VolumeError('', error);
       podEvent(this.#ctx, pod, {
         type: 'Warning',
         reason: 'FailedMount',
-        message: `MountVolume.SetUp failed for volume "${volume}" : ${failureText(error)}`,
+        message: failure.message,
       });
       this.#hooks.publish();
       // 0.5 s, doubled up to 2 minutes 2 seconds, as upstream's operation back-off.

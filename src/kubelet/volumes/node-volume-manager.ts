@@ -9,7 +9,7 @@ import type { Beneath } from '../../os/beneath.ts';
 import type { Host } from '../../os/host.ts';
 import type { Mount } from '../../rpc-api/generated/cri-v1.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
-import { type AnyContainer, failureText, podNamespace, podText, podUid } from '../pod-format.ts';
+import { type AnyContainer, podNamespace, podText, podUid } from '../pod-format.ts';
 import { expand } from '../runtime/env-expansion.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
@@ -98,7 +98,7 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
 
   async function setUpOne(pod: Pod, volume: Volume, podIPs: readonly string[]): Promise<Ready> {
     const plugin = volumePlugins.find((p) => p.supports(volume));
-    if (!plugin) throw new VolumeError(volume.name, 'no volume plugin matched');
+    if (!plugin) throw new VolumeError(volume.name, new Error('no volume plugin matched'));
     const kind = plugin.name.replace('/', '~');
     try {
       const location = await plugin.setUp({
@@ -119,7 +119,7 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
       });
       return { volume, plugin, location };
     } catch (error) {
-      throw new VolumeError(volume.name, failureText(error));
+      throw new VolumeError(volume.name, error);
     }
   }
 

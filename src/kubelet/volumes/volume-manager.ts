@@ -1,15 +1,26 @@
 // The volumes of pods on this node, as the rest of the kubelet sees them.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Mount } from '../../rpc-api/generated/cri-v1.ts';
-import type { AnyContainer } from '../pod-format.ts';
+import { type AnyContainer, failureText } from '../pod-format.ts';
 
-/** A volume that can't be set up; the container waits and it is tried again. */
-export class VolumeError extends Error {
-  readonly volume: string;
-  constructor(volume: string, message: string) {
+/** A claim that leads to no volume for this pod. Its text is upstream's, whole. */
+export class ClaimError extends Error {
+  constructor(message: string) {
     super(message);
+    this.name = 'ClaimError';
+  }
+}
+
+/** A volume that can't be set up; the container waits and it is tried again. The message is the event's. */
+export class VolumeError extends Error {
+  constructor(volume: string, cause: unknown) {
+    const text = failureText(cause);
+    super(
+      cause instanceof ClaimError
+        ? `Unable to attach or mount volumes: unmounted volumes=[${volume}], unattached volumes=[], failed to process volumes=[${volume}]: ${text}`
+        : `MountVolume.SetUp failed for volume "${volume}" : ${text}`,
+    );
     this.name = 'VolumeError';
-    this.volume = volume;
   }
 }
 

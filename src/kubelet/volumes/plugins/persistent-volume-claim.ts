@@ -1,11 +1,70 @@
 // persistentVolumeClaim: a bound claim whose volume is a folder of this node (local or hostPath).
 import { persistentvolumeclaims, persistentvolumes } from '../../../api/generated/resources.ts';
-import { podNamespace } from '../../pod-format.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/generated/types/core-v1.ts';
+import type { ResourceRef } from '../../../apimachinery/resource-ref.ts';
+import { failureText, podNamespace, podUid } from '../../pod-format.ts';
 import { hostLocation } from '../host-location.ts';
-import type { VolumePlugin } from '../volume-plugin.ts';
+import { ClaimError } from '../volume-manager.ts';
+import type { VolumeContext, VolumePlugin } from '../volume-plugin.ts';
 
 /** A claim's folder is for whatever user its pods have. */
 const mode = 0o777;
+
+/** A pod that is going to start must not take hold of a claim that is going away; one that runs keeps it. */
+const isStarting = ({ status }: Pod): boolean => (status?.phase ?? 'Pending') === 'Pending';
+
+/** Why a claim is of no use to this pod, as upstream says it; undefined when it is bound to a volume. */
+function claimProblem(pod: Pod, { metadata, spec, status }: PersistentVolumeClaim): string | undefined {
+  if (metadata.deletionTimestamp !== undefined && isStarting(pod)) return 'PVC is being deleted';
+  if (status?.phase !== 'Bound') return 'PVC is not bound';
+  return (spec?.volumeName ?? '') === '' ? 'PVC has empty pvc.Spec.VolumeName' : undefined;
+}
+
+/** A volume that was given to another claim, even to one of the same name, holds what is not this pod's. */
+function volumeProblem({ metadata, spec }: PersistentVolume, claimUid: string): string | undefined {
+  const found = `found PV object ${metadata.name} but`;
+  if (spec?.claimRef === undefined)
+    return `${found} it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`;
+  const { uid = '' } = spec.claimRef;
+  return uid === claimUid
+    ? undefined
+    : `${found} its pv.Spec.ClaimRef.UID ${uid} does not point to claim.UID ${claimUid}`;
+}
+
+const isOwner = (pod: Pod, { metadata }: PersistentVolumeClaim): boolean =>
+  metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === podUid(pod)) ===
+  true;
+
+async function volumeOfClaim({ client, pod, volume }: VolumeContext): Promise<PersistentVolume> {
+  const namespace = podNamespace(pod);
+  const name = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
+  const refuse = (problem: string): never => {
+    throw new ClaimError(`error processing PVC ${namespace}/${name}: ${problem}`);
+  };
+  const fetch = async <T>(
+    resource: ResourceRef<T>,
+    key: { name: string; namespace?: string },
+    what: string,
+  ) => {
+    try {
+      return await client.get(resource, key);
+    } catch (error) {
+      return refuse(`failed to fetch ${what} from API server: ${failureText(error)}`);
+    }
+  };
+  const claim = await fetch(persistentvolumeclaims, { name, namespace }, 'PVC');
+  const problem = claimProblem(pod, claim);
+  if (problem !== undefined) refuse(problem);
+  if (volume.ephemeral !== undefined && !isOwner(pod, claim)) {
+    throw new ClaimError(
+      `PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
+    );
+  }
+  const volumeName = claim.spec?.volumeName ?? '';
+  const persistent = await fetch(persistentvolumes, { name: volumeName }, `PV ${volumeName}`);
+  const mismatch = volumeProblem(persistent, claim.metadata.uid ?? '');
+  return mismatch === undefined ? persistent : refuse(mismatch);
+}
 
 export const persistentVolumeClaim: VolumePlugin = {
   name: 'kubernetes.io/persistent-volume-claim',
@@ -13,22 +72,13 @@ export const persistentVolumeClaim: VolumePlugin = {
   refreshes: false,
   writable: true,
   setUp: async (context) => {
-    const { client, pod, volume } = context;
-    const name = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
-    const namespace = podNamespace(pod);
-    const claim = await client.get(persistentvolumeclaims, { name, namespace });
-    const volumeName = claim.spec?.volumeName ?? '';
-    if (claim.status?.phase !== 'Bound' || volumeName === '') {
-      throw new Error(`PVC ${namespace}/${name} is not bound`);
-    }
-    const persistent = await client.get(persistentvolumes, { name: volumeName });
-    const path = persistent.spec?.local?.path ?? persistent.spec?.hostPath?.path;
-    if (path === undefined) throw new Error(`no volume plugin matched for PersistentVolume ${volumeName}`);
+    const { metadata, spec } = await volumeOfClaim(context);
+    const path = spec?.local?.path ?? spec?.hostPath?.path;
+    if (path === undefined) throw new Error(`no volume plugin matched for PersistentVolume ${metadata.name}`);
     if (path.includes('\0') || path.split(/[\\/]/).includes('..')) {
-      throw new Error(`the path of PersistentVolume ${volumeName} must not contain '..' or NUL`);
+      throw new Error(`the path of PersistentVolume ${metadata.name} must not contain '..' or NUL`);
     }
-    if (!persistent.spec?.local)
-      return hostLocation(context, path, { type: persistent.spec?.hostPath?.type ?? '', mode });
+    if (!spec?.local) return hostLocation(context, path, { type: spec?.hostPath?.type ?? '', mode });
     try {
       return await hostLocation(context, path, { type: 'Directory', mode });
     } catch (error) {

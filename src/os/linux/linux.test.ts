@@ -13,7 +13,15 @@ test('mountinfo is parsed with optional fields and octal escapes', () => {
   const text =
     '36 35 98:0 /mnt1 /a\\040b rw,noatime master:1 shared:2 - tmpfs tmpfs rw,size=1k\nbroken line\n';
   assert.deepEqual(parseMountInfo(text), [
-    { target: '/a b', options: ['rw', 'noatime'], type: 'tmpfs', source: 'tmpfs' },
+    {
+      id: 36,
+      parent: 35,
+      target: '/a b',
+      options: ['rw', 'noatime'],
+      shared: true,
+      type: 'tmpfs',
+      source: 'tmpfs',
+    },
   ]);
 });
 

@@ -22,7 +22,7 @@ export function newRequirement(key: string, operator: Operator, given: readonly 
   if (keyErrors.length > 0) add('key', key, keyErrors.join('; '));
   checkCount(operator, values, add);
   values.forEach((value, i) => {
-    if ((operator === 'gt' || operator === 'lt') && !isInt64(value))
+    if ((operator === 'gt' || operator === 'lt') && !isInt64Text(value))
       add(`values[${i}]`, value, "for 'Gt', 'Lt' operators, the value must be an integer");
     const valueErrors = labelValueErrors(value);
     if (valueErrors.length > 0) add(`values[${i}][${key}]`, value, valueErrors.join('; '));
@@ -47,7 +47,7 @@ function checkCount(
   }
 }
 
-const isInt64 = (text: string): boolean => {
+export const isInt64Text = (text: string): boolean => {
   if (!/^[+-]?[0-9]{1,19}$/.test(text)) return false;
   const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
   return value >= -(2n ** 63n) && value < 2n ** 63n;
@@ -69,8 +69,8 @@ export function matchesRequirement(requirement: Requirement, labels: Labels): bo
     case '!':
       return value === undefined;
     case 'gt':
-      return value !== undefined && isInt64(value) && BigInt(value) > BigInt(requirement.values[0]!);
+      return value !== undefined && isInt64Text(value) && BigInt(value) > BigInt(requirement.values[0]!);
     case 'lt':
-      return value !== undefined && isInt64(value) && BigInt(value) < BigInt(requirement.values[0]!);
+      return value !== undefined && isInt64Text(value) && BigInt(value) < BigInt(requirement.values[0]!);
   }
 }

@@ -3,11 +3,14 @@ import type { Operator, Requirement } from './label-requirement.ts';
 import { matchesRequirement, newRequirement } from './label-requirement.ts';
 import { parseRequirements } from './label-selector-parser.ts';
 import type { Labels } from './labels.ts';
+import { indexIfLarge, matchesIndex, type SelectorIndex } from './selector-index.ts';
 
 /** All requirements must hold; none means everything. `nothing` matches no object. */
 export interface Selector {
   readonly requirements: readonly Requirement[];
   readonly nothing?: true;
+  /** Of a selector of many terms. */
+  readonly index?: SelectorIndex | undefined;
 }
 
 /** `metav1.LabelSelector`. */
@@ -27,8 +30,14 @@ const nothing: Selector = { requirements: [], nothing: true };
 
 /** Parses the query text. Throws Error with upstream's message. */
 export function parseLabelSelector(text: string): Selector {
-  const requirements = parseRequirements(text);
-  return requirements.length === 0 ? everything : { requirements: requirements.sort(byKey) };
+  return selectorOf(parseRequirements(text));
+}
+
+function selectorOf(requirements: Requirement[]): Selector {
+  if (requirements.length === 0) return everything;
+  const index = indexIfLarge(requirements);
+  requirements.sort(byKey);
+  return index === undefined ? { requirements } : { requirements, index };
 }
 
 const byKey = (a: Requirement, b: Requirement): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
@@ -52,19 +61,21 @@ export function selectorFrom(object: LabelSelectorObject | null | undefined): Se
       throw new Error(`${JSON.stringify(expression.operator)} is not a valid label selector operator`);
     requirements.push(newRequirement(expression.key, operator, expression.values ?? []));
   }
-  return requirements.length === 0 ? everything : { requirements: requirements.sort(byKey) };
+  return selectorOf(requirements);
 }
 
 /** A plain map (Service.spec.selector, nodeSelector): every pair must be there; no validation, as upstream. */
-export const selectorFromSet = (labels: Readonly<Record<string, string>> | undefined): Selector => ({
-  requirements: Object.entries(labels ?? {})
-    .map(([key, value]): Requirement => ({ key, operator: '=', values: [value] }))
-    .sort(byKey),
-});
+export const selectorFromSet = (labels: Readonly<Record<string, string>> | undefined): Selector =>
+  selectorOf(
+    Object.entries(labels ?? {}).map(
+      ([key, value]): Requirement => ({ key, operator: '=', values: [value] }),
+    ),
+  );
 
 export function matchesSelector(selector: Selector, labels: Labels | undefined): boolean {
   if (selector.nothing) return false;
   const present = labels ?? {};
+  if (selector.index !== undefined) return matchesIndex(selector.index, present);
   for (const requirement of selector.requirements)
     if (!matchesRequirement(requirement, present)) return false;
   return true;

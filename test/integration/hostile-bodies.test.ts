@@ -20,18 +20,18 @@ const send = (method: string, url: string, body: string, type = 'application/jso
 const many = (count: number, item: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => item(i)).join(',');
 
-test('hundreds of thousands of faults are one refusal, not a crash', async () => {
+test('tens of thousands of faults are one refusal, not a crash', async () => {
   const labels = await send(
     'POST',
     configmaps,
-    `{"metadata":{"name":"b","labels":{${many(150_000, (i) => `"-${i}":"!"`)}}}}`,
+    `{"metadata":{"name":"b","labels":{${many(10_000, (i) => `"-${i}":"!"`)}}}}`,
   );
   assert.equal(labels.status, 422);
   assert.ok(labels.text.length < 2_000_000, String(labels.text.length));
   const containers = await send(
     'POST',
     '/api/v1/namespaces/default/pods',
-    `{"metadata":{"name":"p"},"spec":{"containers":[${many(150_000, () => '{}')}]}}`,
+    `{"metadata":{"name":"p"},"spec":{"containers":[${many(49_000, () => '{}')}]}}`,
   );
   assert.equal(containers.status, 422);
   assert.ok(containers.text.length < 2_000_000, String(containers.text.length));
@@ -41,9 +41,10 @@ test('an object that its defaults make huge is too large', async () => {
   const pod = await send(
     'POST',
     '/api/v1/namespaces/default/pods',
-    `{"metadata":{"name":"p"},"spec":{"containers":[${many(50_000, (i) => `{"name":"c${i}","image":"x"}`)}]}}`,
+    `{"metadata":{"name":"p"},"spec":{"containers":[${many(30_000, (i) => `{"name":"c${i}","image":"x"}`)}]}}`,
   );
   assert.equal(pod.status, 413, pod.text.slice(0, 200));
+  assert.match(pod.text, /limit is 4194304/);
 });
 
 test('numbers that JSON has and the API has not are refused', async () => {

@@ -33,32 +33,69 @@ interface Attack {
   readonly status: number;
   readonly says?: RegExp;
 }
+const tooManyValues =
+  /Request entity too large: the limit is 100000 values in one object; use several objects/;
+const tooManyKeys = /Request entity too large: the limit is 10000 keys in one map; use several objects/;
 const attacks: readonly Attack[] = [
   {
-    what: '20,000 owners that all say that they control it',
+    what: '2,000 owners that all say that they control it',
     body: configMap('controllers', {
-      ownerReferences: many(20_000, (i) => ({ ...owner(i), controller: true })),
+      ownerReferences: many(2_000, (i) => ({ ...owner(i), controller: true })),
     }),
     status: 422,
     says: /Only one reference can have Controller set to true. Found "true" in references for Pod\/a0 and Pod\/a1/,
   },
   {
-    what: '120,000 labels that are none',
-    body: configMap('labels', { labels: Object.fromEntries(many(120_000, (i) => [`k/k/${i}`, '-'])) }),
+    what: '10,000 owners',
+    body: configMap('owned', { ownerReferences: many(10_000, owner) }),
+    status: 422,
+    says: /metadata.ownerReferences: Too many: 10000: must have at most 2000 items/,
+  },
+  {
+    what: '40,000 owners',
+    body: configMap('owned', { ownerReferences: many(40_000, owner) }),
+    status: 413,
+    says: tooManyValues,
+  },
+  {
+    what: '10,000 labels that are none',
+    body: configMap('labels', { labels: Object.fromEntries(many(10_000, (i) => [`k/k/${i}`, '-'])) }),
     status: 422,
     says: /a qualified name must consist of/,
   },
   {
-    what: '120,000 annotations',
-    body: configMap('annotations', { annotations: Object.fromEntries(many(120_000, (i) => [`k${i}`, 'v'])) }),
+    what: '20,000 labels',
+    body: configMap('labels', { labels: Object.fromEntries(many(20_000, (i) => [`k${i}`, 'v'])) }),
+    status: 413,
+    says: tooManyKeys,
+  },
+  {
+    what: 'labels of 256 KiB',
+    body: configMap('labels', {
+      labels: Object.fromEntries(many(5_000, (i) => [`k${i}`, 'v'.repeat(60)])),
+    }),
+    status: 422,
+    says: /metadata.labels: Too long: may not be more than 262144 bytes/,
+  },
+  {
+    what: 'annotations of 256 KiB',
+    body: configMap('annotations', {
+      annotations: Object.fromEntries(many(9_000, (i) => [`k${i}`, 'v'.repeat(30)])),
+    }),
     status: 422,
     says: /metadata.annotations: Too long: may not be more than 262144 bytes/,
   },
   {
-    what: '120,000 finalizers without a domain',
-    body: configMap('finalizers', { finalizers: many(120_000, (i) => `f-${i}`) }),
+    what: '2,000 finalizers without a domain',
+    body: configMap('finalizers', { finalizers: many(2_000, (i) => `f-${i}`) }),
     status: 422,
     says: /name is neither a standard finalizer name nor is it fully qualified/,
+  },
+  {
+    what: '90,000 finalizers',
+    body: configMap('finalizers', { finalizers: many(90_000, (i) => `a.b/f-${i}`) }),
+    status: 422,
+    says: /metadata.finalizers: Too many: 90000: must have at most 2000 items/,
   },
   {
     what: 'a label of 2.8 MB',
@@ -67,9 +104,15 @@ const attacks: readonly Attack[] = [
     says: /prefix part must be no more than 253 bytes/,
   },
   {
-    what: '10,000 managers of fields',
-    body: configMap('managers', { managedFields: many(10_000, manager) }, { data: { a: 'b' } }),
+    what: '8,000 managers of fields',
+    body: configMap('managers', { managedFields: many(8_000, manager) }, { data: { a: 'b' } }),
     status: 201,
+  },
+  {
+    what: 'a field that the kind does not have, of 200,000 numbers',
+    body: configMap('numbers', {}, { none: many(200_000, () => 1) }),
+    status: 413,
+    says: tooManyValues,
   },
 ];
 
@@ -88,8 +131,9 @@ describe('S10: one request of a tenant does not stall the server', () => {
       assert.ok(answer.text.length < mebibyte, `${answer.text.length} bytes`);
     });
 
-  it('S10: another user is served between the steps of a create, a patch and an apply of 40,000 owners', async () => {
-    const big = configMap('owners', { ownerReferences: many(40_000, owner) });
+  it('S10: another user is served between the steps of a create, a patch and an apply of 9,000 keys', async () => {
+    const keys = { data: Object.fromEntries(many(9_000, (i) => [`key-${i}`, `value ${i}`])) };
+    const big = configMap('keys', {}, keys);
     const small = await server.ask('POST', path, configMap('small', {}));
     assert.equal(small.status, 201);
     const patch = { data: { a: 'b' } };
@@ -99,11 +143,8 @@ describe('S10: one request of a tenant does not stall the server', () => {
       });
     for (const [work, atLeast] of [
       [() => server.ask('POST', path, big), 7],
-      [
-        () => server.ask('PATCH', `${path}/owners`, patch, { contentType: 'application/merge-patch+json' }),
-        7,
-      ],
-      [() => apply(configMap('applied', { ownerReferences: many(40_000, owner) })), 10],
+      [() => server.ask('PATCH', `${path}/keys`, patch, { contentType: 'application/merge-patch+json' }), 7],
+      [() => apply(configMap('applied', {}, keys)), 10],
       [() => apply(configMap('applied', {}, patch)), 10],
     ] as const) {
       let done = false;
@@ -123,5 +164,103 @@ describe('S10: one request of a tenant does not stall the server', () => {
       assert.ok((await working).status < 300);
       assert.ok(served >= atLeast, `${served} requests were served meanwhile`);
     }
+  });
+
+  it('S10: a JSON patch of 10,000 operations is carried out in steps, and is refused when its result is too much', async () => {
+    const body = configMap('patched', {}, { data: { a: 'b' } });
+    assert.equal((await server.ask('POST', path, body)).status, 201);
+    const patch = (operations: object[]) =>
+      server.ask('PATCH', `${path}/patched`, operations, { contentType: 'application/json-patch+json' });
+    let done = false;
+    const add = many(9_000, (i) => ({ op: 'add', path: `/data/k${i}`, value: 'v' }));
+    const working = patch(add).then((answer) => {
+      done = true;
+      return answer;
+    });
+    let served = 0;
+    while (!done) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const other = await server.ask('GET', `${path}/patched`);
+      assert.equal(other.status, 200);
+      if (!done) served++;
+    }
+    assert.equal((await working).status, 200);
+    assert.ok(served >= 35, `${served} requests were served meanwhile`);
+    const more = await patch(many(2_000, (i) => ({ op: 'add', path: `/data/l${i}`, value: 'v' })));
+    assert.equal(more.status, 413);
+    assert.match(more.message, tooManyKeys);
+    // Few bytes that copy many values.
+    const seed = configMap('seed', {}, { data: Object.fromEntries(many(4_000, (i) => [`k${i}`, 'v'])) });
+    assert.equal((await server.ask('POST', path, seed)).status, 201);
+    const copies = many(40, (i) => ({ op: 'copy', from: '/data', path: `/c${i}` }));
+    const copied = await server.ask('PATCH', `${path}/seed`, copies, {
+      contentType: 'application/json-patch+json',
+    });
+    assert.equal(copied.status, 413);
+    assert.match(copied.message, tooManyValues);
+  });
+
+  it('S10: protobuf that is small and says much is refused', async () => {
+    /** ObjectMeta of a ConfigMap with labels of no name and no value: two bytes each. */
+    const labels = Buffer.alloc(2 * 500_000, Buffer.of(0x5a, 0));
+    const field = (tag: number, bytes: Buffer): Buffer => {
+      const length: number[] = [];
+      for (let rest = bytes.length; ; rest = Math.floor(rest / 128)) {
+        length.push((rest % 128) | (rest >= 128 ? 128 : 0));
+        if (rest < 128) break;
+      }
+      return Buffer.concat([Buffer.of(tag), Buffer.from(length), bytes]);
+    };
+    const message = field(0x0a, labels);
+    const envelope = Buffer.concat([Buffer.from('k8s\0'), field(0x12, message)]);
+    const answer = await server.ask('POST', path, envelope, {
+      contentType: 'application/vnd.kubernetes.protobuf',
+    });
+    assert.equal(answer.status, 413);
+    assert.match(answer.message, tooManyValues);
+  });
+
+  it('large objects of real use pass: a definition of 1 MB, a Secret and a ConfigMap of 1 MiB', async () => {
+    const text = 'What this field is for, in the words of those who wrote it.';
+    const leaves = Object.fromEntries(many(8, (i) => [`leaf${i}`, { type: 'string', description: text }]));
+    const properties = Object.fromEntries(
+      many(900, (i) => [`field${i}`, { type: 'object', description: text, properties: leaves }]),
+    );
+    const definition = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'larges.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'larges', singular: 'large', kind: 'Large', listKind: 'LargeList' },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: {
+              openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } },
+            },
+          },
+        ],
+      },
+    };
+    const apply = await server.ask(
+      'PATCH',
+      '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/larges.example.com?fieldManager=m',
+      definition,
+      { contentType: 'application/apply-patch+yaml' },
+    );
+    assert.equal(apply.status, 201, apply.message);
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'large' },
+      data: { a: Buffer.alloc(mebibyte - 1024, 'x').toString('base64') },
+    };
+    assert.equal((await server.ask('POST', '/api/v1/namespaces/default/secrets', secret)).status, 201);
+    const map = configMap('large', {}, { data: { a: 'x\ny"'.repeat(mebibyte / 4 - 256) } });
+    assert.equal((await server.ask('POST', path, map)).status, 201);
   });
 });

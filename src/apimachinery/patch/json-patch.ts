@@ -1,4 +1,5 @@
 // JSON patch (RFC 6902) with the limits and answers of kube-apiserver.
+import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
 import { readJson } from '../serializer/json-numbers.ts';
@@ -11,9 +12,17 @@ const maxOperations = 10_000;
 const maxCopiedBytes = 3 << 20;
 /** How many elements of lists the operations of one patch may move up or down, together: each is a step of the one thread. */
 const maxMovedElements = 100_000_000;
+/** Work of one step, counted in operations: moving 5,000 elements or copying 1,000 bytes counts as one more. */
+const stepWeight = 250;
+const elementsPerWeight = 5_000;
+const bytesPerWeight = 1_000;
 
 /** The patched object; `live` is not changed. Throws StatusError 400, 413 or 422. */
-export function applyJsonPatch(live: JsonObject, patch: Json): JsonObject {
+export const applyJsonPatch = (live: JsonObject, patch: Json): JsonObject =>
+  atOnce(jsonPatchSteps(live, patch));
+
+/** The same in steps, for long patches. */
+export function* jsonPatchSteps(live: JsonObject, patch: Json): Steps<JsonObject> {
   if (!Array.isArray(patch))
     throw badRequest(
       `json: cannot unmarshal ${isJsonObject(patch) ? 'object' : typeof patch} into Go value of type jsonpatch.Patch`,
@@ -22,10 +31,14 @@ export function applyJsonPatch(live: JsonObject, patch: Json): JsonObject {
     throw tooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`);
   assertShallow(patch);
   const document = new PatchedDocument(live);
+  let done = 0;
   for (const operation of patch) {
     if (!isJsonObject(operation))
       throw badRequest('json: cannot unmarshal value into Go value of type jsonpatch.Operation');
     document.run(operation);
+    if (document.weight - done < stepWeight) continue;
+    done = document.weight;
+    yield;
   }
   return document.result();
 }
@@ -38,10 +51,16 @@ class PatchedDocument {
   readonly #mine = new Set<Container>();
   #copied = 0;
   #moved = 0;
+  #operations = 0;
 
   constructor(live: JsonObject) {
     this.#root = { root: live };
     this.#mine.add(this.#root);
+  }
+
+  /** How much has been done. */
+  get weight(): number {
+    return this.#operations + this.#moved / elementsPerWeight + this.#copied / bytesPerWeight;
   }
 
   result(): JsonObject {
@@ -50,6 +69,7 @@ class PatchedDocument {
   }
 
   run(operation: JsonObject): void {
+    this.#operations++;
     const path = pointer(own(operation, 'path'));
     switch (own(operation, 'op')) {
       case 'add':

@@ -75,7 +75,7 @@ test('what is wrong with a text is said as Go says it', () => {
 });
 
 test('a body of nothing but duplicates costs no more than any other', () => {
-  const pairs = Array.from({ length: 50_000 }, (_, i) => `"a${i}":1,"a${i}":1`).join(',');
+  const pairs = Array.from({ length: 10_000 }, (_, i) => `"a${i}":1,"a${i}":1`).join(',');
   assert.equal(parseJsonText(`{${pairs}}`).duplicateFields.length, 100);
   const { duplicateFields } = parseJsonText(`{"${'k'.repeat(500_000)}":{${pairs}}}`);
   assert.equal(duplicateFields.length, 100);

@@ -1,5 +1,6 @@
 // Parses JSON as the API server must: duplicate keys are seen, numbers are Go's, depth is bounded.
 import type { Json } from '../declaration.ts';
+import { maxMembers, maxValues, tooManyMembers, tooManyValues } from '../object-bounds.ts';
 import { DecodeError } from '../schema-errors.ts';
 import { parseLongNumbers } from './json-numbers.ts';
 
@@ -12,9 +13,11 @@ export interface ParsedJson {
 /** Deeper than any kind, and than any stack of ours could bear. */
 const maxJsonDepth = 500;
 
+/** Throws DecodeError in Go's words, and StatusError 413 for a text of more values than an object may have. */
 export function parseJsonText(text: string): ParsedJson {
   const scan = scanStructure(text);
   if (scan.depth > maxJsonDepth) throw new DecodeError('exceeded max depth');
+  if (scan.values > maxValues) throw tooManyValues();
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -28,9 +31,20 @@ export function parseJsonText(text: string): ParsedJson {
   return { value, duplicateFields: twice ? duplicatePaths(text) : [] };
 }
 
-/** One pass over the text: members (colons outside strings), depth, and whether a number is too long for a double. */
-function scanStructure(text: string): { members: number; depth: number; longNumber: boolean } {
+interface Structure {
+  /** Colons outside strings. */
+  readonly members: number;
+  /** Commas and openings outside strings. */
+  readonly values: number;
+  readonly depth: number;
+  /** Whether a number is too long for a double. */
+  readonly longNumber: boolean;
+}
+
+/** One pass over the text, before anything is made of it. */
+function scanStructure(text: string): Structure {
   let members = 0;
+  let values = 0;
   let depth = 0;
   let deepest = 0;
   let digits = 0;
@@ -45,12 +59,14 @@ function scanStructure(text: string): { members: number; depth: number; longNumb
     } else {
       digits = 0;
       if (c === 58) members++;
+      else if (c === 44) values++;
       else if (c === 123 || c === 91) {
+        values++;
         if (++depth > deepest) deepest = depth;
       } else if (c === 125 || c === 93) depth--;
     }
   }
-  return { members, depth: deepest, longNumber };
+  return { members, values, depth: deepest, longNumber };
 }
 
 /** Index of the closing quote of the string that opens at `open`. */
@@ -70,7 +86,13 @@ function countMembers(value: Json): number {
     return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? Number.NaN : 0;
   let count = 0;
   if (Array.isArray(value)) for (const item of value) count += countMembers(item);
-  else for (const key in value) count += 1 + countMembers(value[key]!);
+  else {
+    let members = 0;
+    for (const key in value) {
+      if (++members > maxMembers) throw tooManyMembers();
+      count += 1 + countMembers(value[key]!);
+    }
+  }
   return count;
 }
 

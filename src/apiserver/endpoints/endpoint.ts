@@ -4,7 +4,7 @@ import { forbidden, invalidObject } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid, notSupported, tooLong } from '../../apimachinery/field-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { Turns } from '../../base/turns.ts';
+import type { Steps, Turns } from '../../base/turns.ts';
 import { attributesOf } from '../authorization/attributes.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { ApiResponse } from '../http.ts';
@@ -34,7 +34,7 @@ export interface EndpointDependencies {
 
 /** The patch engines, pure. Each answers the patched object and throws StatusError. */
 export interface PatchEngines {
-  json(live: JsonObject, patch: unknown): JsonObject;
+  json(live: JsonObject, patch: unknown): Steps<JsonObject>;
   merge(live: JsonObject, patch: unknown): JsonObject;
   strategic(live: JsonObject, patch: unknown, type: string): JsonObject;
 }

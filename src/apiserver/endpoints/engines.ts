@@ -1,7 +1,7 @@
 // The pure engines of apimachinery as the endpoints call them: patches, field ownership, protobuf.
 import type { Json, JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
 import { applySteps, trackUpdateSteps } from '../../apimachinery/fieldmanager/field-manager.ts';
-import { applyJsonPatch } from '../../apimachinery/patch/json-patch.ts';
+import { jsonPatchSteps } from '../../apimachinery/patch/json-patch.ts';
 import { applyMergePatch } from '../../apimachinery/patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../../apimachinery/patch/strategic-merge-patch.ts';
 import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
@@ -16,7 +16,7 @@ import type { FieldTracker } from '../registry/field-manager.ts';
 import type { PatchEngines } from './endpoint.ts';
 
 export const patchEngines = (scheme: Scheme): PatchEngines => ({
-  json: (live, patch) => applyJsonPatch(live, patch as Json),
+  json: (live, patch) => jsonPatchSteps(live, patch as Json),
   merge: (live, patch) => applyMergePatch(live, patch as Json),
   strategic: (live, patch, type) => applyStrategicMergePatch(live, patch as Json, scheme, type),
 });

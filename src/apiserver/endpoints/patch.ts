@@ -10,6 +10,7 @@ import {
 import { invalid } from '../../apimachinery/field-error.ts';
 import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { isObject, str } from '../../apimachinery/json-access.ts';
+import { assertBounded } from '../../apimachinery/object-bounds.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce, inTurns } from '../../base/turns.ts';
@@ -26,10 +27,8 @@ import {
 import { ensureMeta } from '../registry/object-meta.ts';
 import { createCheck, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
 import { respondStored } from './object-response.ts';
+import { jsonPatch, mergePatch, patchedObject, strategicPatch } from './patched-object.ts';
 
-const jsonPatch = 'application/json-patch+json';
-const mergePatch = 'application/merge-patch+json';
-const strategicPatch = 'application/strategic-merge-patch+json';
 const applyYaml = 'application/apply-patch+yaml';
 /** Kinds that are not built in have no strategic merge. */
 const patchTypes: readonly string[] = [jsonPatch, mergePatch, strategicPatch, applyYaml];
@@ -68,12 +67,14 @@ function parsePatch(type: string, body: Buffer): unknown {
       // kubectl sends JSON, which is YAML too: no need for the slow reader.
       return /^\s*\{\s*"/.test(text) ? parseJsonText(text).value : parseJsonText(yamlToJson(text)).value;
     } catch (error) {
+      if (error instanceof StatusError) throw error;
       throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   try {
     return parseJsonText(body.toString()).value;
   } catch (error) {
+    if (error instanceof StatusError) throw error;
     throw badRequest(error instanceof Error ? error.message : String(error));
   }
 }
@@ -105,16 +106,9 @@ async function patched(
   patch: unknown,
   current: JsonObject | undefined,
 ): Promise<JsonObject> {
-  const { context, declaration, deps } = request;
+  const { context, declaration } = request;
   if (current === undefined) throw conflict(declaration, context.info.name, 'the object is gone');
-  const { patches } = deps;
-  const result =
-    type === jsonPatch
-      ? patches.json(current, patch)
-      : type === mergePatch
-        ? patches.merge(current, patch)
-        : patches.strategic(current, patch, declaration.type);
-  if (context.heavy) await deps.turns.take();
+  const result = await patchedObject(request, current, { type, patch, of: declaration.type });
   return checkedResult(request, result, patch);
 }
 
@@ -176,5 +170,6 @@ async function applied(
   });
   const result = context.heavy ? await inTurns(steps, deps.turns) : atOnce(steps);
   await pause();
+  if (context.heavy) assertBounded(result);
   return checkedResult(request, result, patch);
 }

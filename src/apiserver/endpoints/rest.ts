@@ -26,6 +26,7 @@ import { admissionRequest } from '../registry/write-rules.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
 import { readListOptions } from './list-options.ts';
 import { respondObject, respondRest } from './object-response.ts';
+import { jsonPatch, mergePatch, patchedObject, strategicPatch } from './patched-object.ts';
 
 type Verb = 'create' | 'get' | 'list' | 'update' | 'delete' | 'connect';
 
@@ -163,11 +164,7 @@ function encode({ context, deps }: EndpointRequest, answer: RestAnswer): ApiResp
 }
 
 type View = NonNullable<RestHandler['view']>;
-const patchTypes: readonly string[] = [
-  'application/json-patch+json',
-  'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
-];
+const patchTypes: readonly string[] = [jsonPatch, mergePatch, strategicPatch];
 
 /** A subresource that shows part of its parent in another kind (scale): get, update and patch. */
 export async function serveView(
@@ -186,8 +183,8 @@ export async function serveView(
   const outcome = await store.update(
     namespace,
     name,
-    (parent) => {
-      const next = change(parent!);
+    async (parent) => {
+      const next = await change(parent!);
       const revision = str(meta(next)['resourceVersion']);
       const applied = view.apply(parent!, next);
       const metadata = { ...meta(applied) };
@@ -206,10 +203,11 @@ async function sentView(request: EndpointRequest, target: DecodeTarget): Promise
 }
 
 async function patchedView(
-  { context, deps }: EndpointRequest,
+  request: EndpointRequest,
   target: DecodeTarget,
   view: View,
-): Promise<(parent: JsonObject) => JsonObject> {
+): Promise<(parent: JsonObject) => Promise<JsonObject>> {
+  const { context, deps } = request;
   const type = mediaTypeOf(context);
   if (!patchTypes.includes(type)) throw unsupportedMediaType(patchTypes);
   const body = await context.readBody(maxBodyBytes);
@@ -217,20 +215,16 @@ async function patchedView(
   try {
     patch = parseJsonText(body.toString()).value;
   } catch (error) {
+    if (error instanceof StatusError) throw error;
     throw new StatusError(
       400,
       'BadRequest',
       `error decoding patch: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  return (parent) => {
+  return async (parent) => {
     const live = structuredClone(view.get(parent));
-    const { patches } = deps;
-    const result = type.includes('json-patch')
-      ? patches.json(live, patch)
-      : type.includes('strategic')
-        ? patches.strategic(live, patch, target.type)
-        : patches.merge(live, patch);
+    const result = await patchedObject(request, live, { type, patch, of: target.type });
     return decodeParsed(result, deps.scheme, target, {
       validation: fieldValidationOf(context),
       warn: (text) => context.warn(text),

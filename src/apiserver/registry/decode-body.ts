@@ -3,11 +3,12 @@ import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery
 import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
 import { decodeAs, type FieldValidation } from '../../apimachinery/field-validation.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
+import { assertBounded } from '../../apimachinery/object-bounds.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import type { ProtobufListParts } from '../../apimachinery/serializer/protobuf/envelope.ts';
 import type { Turns } from '../../base/turns.ts';
 import { yamlToJson } from '../../base/yaml.ts';
-import type { RequestContext } from '../request-context.ts';
+import { heavyBytes, type RequestContext } from '../request-context.ts';
 
 /** As upstream's MaxRequestBodyBytes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
@@ -106,11 +107,11 @@ export function parseBody(
 ): ParsedBody {
   if (mediaType === 'application/vnd.kubernetes.protobuf' && options.protobuf !== undefined) {
     try {
-      return {
-        value: options.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind }),
-        duplicateFields: [],
-      };
+      const value = options.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind });
+      if (body.length > heavyBytes) assertBounded(value);
+      return { value, duplicateFields: [] };
     } catch (error) {
+      if (error instanceof StatusError) throw error;
       throw unrecognized(target, error);
     }
   }
@@ -131,6 +132,7 @@ export function parseBody(
       `json: cannot unmarshal ${what} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
     );
   } catch (error) {
+    if (error instanceof StatusError) throw error;
     throw unrecognized(target, error, prefix);
   }
 }

@@ -1,12 +1,16 @@
 // The rules of metadata that hold for every kind: names, labels, annotations, owners, finalizers, what may not change.
 import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
-import { forbidden, invalid, required, tooLong } from '../../apimachinery/field-error.ts';
+import { forbidden, invalid, required, tooLong, tooMany } from '../../apimachinery/field-error.ts';
 import { isObject, jsonEqual, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels.ts';
 
-/** As upstream's TotalAnnotationSizeLimitB. */
+/** As upstream's TotalAnnotationSizeLimitB. Upstream has no such limit of labels: there etcd refuses what is large. */
 const maxAnnotationBytes = 256 * 1024;
+const maxLabelBytes = 256 * 1024;
+/** Each is looked for by the garbage collector, and each update is compared with all of them. */
+const maxOwners = 2000;
+const maxFinalizers = 2000;
 /** Nobody reads more faults than these: the rest of the field is not looked at. */
 const maxFaults = 1000;
 const ownFinalizers: readonly string[] = ['orphan', 'foregroundDeletion', 'kubernetes'];
@@ -15,11 +19,14 @@ export const metadataOf = (object: JsonObject): JsonObject => obj(object['metada
 
 function labelErrors(labels: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = [];
+  let size = 0;
   for (const [key, value] of Object.entries(labels)) {
-    if (errors.length >= maxFaults) break;
+    size += key.length + str(value).length;
+    if (errors.length >= maxFaults) continue;
     for (const why of qualifiedNameErrors(key)) errors.push(invalid(path, key, why));
     for (const why of labelValueErrors(str(value))) errors.push(invalid(path, value, why));
   }
+  if (size > maxLabelBytes) errors.push(tooLong(path, maxLabelBytes));
   return errors;
 }
 
@@ -36,6 +43,7 @@ function annotationErrors(annotations: JsonObject, path: string): FieldError[] {
 }
 
 function finalizerErrors(finalizers: readonly string[], path: string): FieldError[] {
+  if (finalizers.length > maxFinalizers) return [tooMany(path, finalizers.length, maxFinalizers)];
   const errors: FieldError[] = [];
   for (const name of finalizers) {
     if (errors.length >= maxFaults) break;
@@ -49,6 +57,7 @@ function finalizerErrors(finalizers: readonly string[], path: string): FieldErro
 }
 
 function ownerErrors(owners: readonly JsonObject[], path: string): FieldError[] {
+  if (owners.length > maxOwners) return [tooMany(path, owners.length, maxOwners)];
   const errors: FieldError[] = [];
   let controller = '';
   for (const owner of owners) {

@@ -82,7 +82,12 @@ export async function startTestControlPlane(
     storage,
     pki,
     async ask(method, url, body, how = {}) {
-      const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
+      const bytes =
+        body === undefined
+          ? Buffer.alloc(0)
+          : Buffer.isBuffer(body)
+            ? body
+            : Buffer.from(JSON.stringify(body));
       const request: ApiRequest = {
         method,
         url,

@@ -181,8 +181,11 @@ function collect(reader: ProtoReader): Parts {
   while (!reader.done) {
     const { number, wireType } = reader.tag();
     if (wireType === 0) numbers.set(number, reader.varint());
-    else if (wireType === 2) bytes.set(number, [...(bytes.get(number) ?? []), reader.bytes()]);
-    else reader.skip(wireType);
+    else if (wireType === 2) {
+      const known = bytes.get(number);
+      if (known === undefined) bytes.set(number, [reader.bytes()]);
+      else known.push(reader.bytes());
+    } else reader.skip(wireType);
   }
   return { numbers, bytes };
 }

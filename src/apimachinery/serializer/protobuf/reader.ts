@@ -1,19 +1,33 @@
 // Reads the protobuf wire format; every length is checked against what is there.
 import type { Json } from '../../json.ts';
+import { maxValues, tooManyValues } from '../../object-bounds.ts';
 import { DecodeError } from '../../schema-errors.ts';
 import { int64Json } from '../json-numbers.ts';
 
 const text = new TextDecoder('utf-8', { fatal: false });
 
+/** What one message and all messages in it may still hold. A label takes three fields: itself, its key, its value. */
+interface Budget {
+  fields: number;
+}
+const fieldsPerValue = 4;
+
 export class ProtoReader {
   #at: number;
   readonly #bytes: Uint8Array;
   readonly #end: number;
+  readonly #budget: Budget;
 
-  constructor(bytes: Uint8Array, start: number = 0, end: number = bytes.length) {
+  constructor(
+    bytes: Uint8Array,
+    start: number = 0,
+    end: number = bytes.length,
+    budget: Budget = { fields: fieldsPerValue * maxValues },
+  ) {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
+    this.#budget = budget;
   }
 
   get done(): boolean {
@@ -52,7 +66,9 @@ export class ProtoReader {
     return int64Json(BigInt.asIntN(64, value));
   }
 
+  /** Throws StatusError 413 when there are more fields than an object may have. */
   tag(): { readonly number: number; readonly wireType: number } {
+    if (--this.#budget.fields < 0) throw tooManyValues();
     const key = this.varint();
     const number = Math.floor(key / 8);
     if (number <= 0) throw new DecodeError(`proto: illegal tag ${number} (wire type ${key % 8})`);
@@ -88,7 +104,7 @@ export class ProtoReader {
 
   message(): ProtoReader {
     const [start, end] = this.#span();
-    return new ProtoReader(this.#bytes, start, end);
+    return new ProtoReader(this.#bytes, start, end, this.#budget);
   }
 
   #span(): [number, number] {

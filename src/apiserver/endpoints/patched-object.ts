@@ -1,0 +1,27 @@
+// An object with a patch of one of the three kinds that are no apply, and within its bounds afterwards.
+import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
+import { assertBounded } from '../../apimachinery/object-bounds.ts';
+import { atOnce, inTurns } from '../../base/turns.ts';
+import type { EndpointRequest } from './endpoint.ts';
+
+export const jsonPatch = 'application/json-patch+json';
+export const mergePatch = 'application/merge-patch+json';
+export const strategicPatch = 'application/strategic-merge-patch+json';
+
+/** `live` is not changed. Throws StatusError. */
+export async function patchedObject(
+  { context, deps }: Pick<EndpointRequest, 'context' | 'deps'>,
+  live: JsonObject,
+  { type, patch, of }: { readonly type: string; readonly patch: unknown; readonly of: string },
+): Promise<JsonObject> {
+  const { patches, turns } = deps;
+  let result: JsonObject;
+  if (type === jsonPatch) {
+    const steps = patches.json(live, patch);
+    result = context.heavy ? await inTurns(steps, turns) : atOnce(steps);
+  } else result = type === mergePatch ? patches.merge(live, patch) : patches.strategic(live, patch, of);
+  if (context.heavy) await turns.take();
+  // A few bytes of a JSON patch can copy much, and every patch adds to what others have added.
+  if (context.heavy || type === jsonPatch) assertBounded(result as Json);
+  return result;
+}

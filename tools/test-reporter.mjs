@@ -23,6 +23,8 @@ export default async function* reporter(source) {
         error: error ? String(error.cause?.stack ?? error.stack ?? error.message ?? error) : undefined,
         fileLevel: data.nesting === 0 && data.name === data.file,
       })}\n`;
+    } else if (type === 'test:diagnostic' && data.file !== undefined) {
+      yield `${JSON.stringify({ event: 'diagnostic', name: '', file: data.file, text: data.message })}\n`;
     } else if (type === 'test:stderr') {
       yield `${JSON.stringify({ event: 'stderr', file: data.file, text: data.message })}\n`;
     }

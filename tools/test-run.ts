@@ -11,7 +11,7 @@ export interface Totals {
 }
 
 interface Line {
-  event: 'pass' | 'fail' | 'skip' | 'stderr';
+  event: 'pass' | 'fail' | 'skip' | 'diagnostic' | 'stderr';
   name: string;
   file?: string;
   ms?: number;
@@ -64,6 +64,10 @@ export async function runFiles(options: RunFiles): Promise<Totals> {
     const file = line.file ? relative(process.cwd(), line.file) : '';
     if (line.event === 'stderr') {
       stderr.set(file, `${stderr.get(file) ?? ''}${line.text ?? ''}`.slice(-20_000));
+      continue;
+    }
+    if (line.event === 'diagnostic') {
+      if (options.verbose) console.log(`      ${file}  ${line.text ?? ''}`);
       continue;
     }
     events++;

@@ -16,5 +16,9 @@ export const withDataOptions = (command: Command): Command =>
 export const outputOption = (): Option =>
   new Option('-o, --output <format>', 'for programs').choices(['json']);
 
+/** Undefined: a data directory was given, whosever it is. */
+export const clusterOf = ({ dataDir, name }: DataFlags): { home: string; name: string } | undefined =>
+  dataDir === undefined ? { home: portholeHome(), name } : undefined;
+
 export const dataDirOf = ({ dataDir, name }: DataFlags): string =>
   dataDir ?? clusterPaths(portholeHome(), name).server;

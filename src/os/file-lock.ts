@@ -1,31 +1,66 @@
 // One at a time across processes: a lock that the kernel gives back when its holder dies, whatever the pid namespace.
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import type { Processes } from './processes.ts';
 
-/**
- * Runs `body` while holding an exclusive lock on the file. The lock is held by `flock` around a `cat` that lives as long as
- * our end of its input: a crash of ours ends it.
- */
+export interface FileLock {
+  release(): void;
+}
+
+export interface FileLockOptions {
+  /** False: whoever finds it taken is told at once. */
+  readonly wait: boolean;
+  /** Makes the file's folder, which may be removed together with the file by whoever holds the lock. */
+  readonly makeFolder?: () => void;
+}
+
+/** False when whoever had the lock removed the file: others lock another one by now. */
+function isAt(file: number, path: string): boolean {
+  const [ours, there] = [fstatSync(file), statSync(path, { throwIfNoEntry: false })];
+  return there !== undefined && there.ino === ours.ino && there.dev === ours.dev;
+}
+
+/** The lock belongs to our open file, which `flock` shares for a moment: nobody else has to run for it. */
+export async function takeFileLock(
+  processes: Processes,
+  path: string,
+  { wait, makeFolder }: FileLockOptions,
+): Promise<FileLock | undefined> {
+  for (;;) {
+    makeFolder?.();
+    let file: number;
+    try {
+      file = openSync(path, 'a', 0o600);
+    } catch (error) {
+      if (makeFolder !== undefined && (error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw error;
+    }
+    let kept = false;
+    try {
+      const taking = processes.spawn('flock', ['--exclusive', ...(wait ? [] : ['--nonblock']), '3'], {
+        shared: file,
+      });
+      const code = await taking.exited;
+      if (code === 1 && !wait) return undefined;
+      if (code !== 0) throw new Error(`flock ${path}: exit code ${code}`);
+      kept = isAt(file, path);
+      if (kept) return { release: () => closeSync(file) };
+    } finally {
+      if (!kept) closeSync(file);
+    }
+  }
+}
+
+/** Runs `body` while holding an exclusive lock on the file. */
 export async function withFileLock<T>(
   processes: Processes,
-  lockFile: string,
+  path: string,
   body: () => Promise<T>,
+  makeFolder?: () => void,
 ): Promise<T> {
-  const holder = processes.spawn('flock', ['--exclusive', lockFile, 'cat']);
-  const { stdin, stdout } = holder;
-  if (!stdin || !stdout) throw new Error('flock has no pipes');
+  const lock = await takeFileLock(processes, path, { wait: true, ...(makeFolder ? { makeFolder } : {}) });
   try {
-    await new Promise<void>((resolve, reject) => {
-      stdin.on('error', reject);
-      stdout.once('data', () => resolve());
-      holder.exited.then(
-        (code) => reject(new Error(`flock ${lockFile}: exit code ${code}`)),
-        (error: unknown) => reject(error),
-      );
-      stdin.write('held\n');
-    });
     return await body();
   } finally {
-    stdin.end();
-    await holder.exited.catch(() => undefined);
+    lock?.release();
   }
 }

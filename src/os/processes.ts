@@ -31,6 +31,8 @@ export interface SpawnOptions {
   readonly cwd?: string;
   /** Own session, not ended with us; stdio goes to `logFile`. */
   readonly detached?: { readonly logFile: string };
+  /** An open file of ours that the program has, too, as its number 3. */
+  readonly shared?: number;
 }
 
 export interface Processes {

@@ -257,7 +257,7 @@ test('R13: what is missing comes back from a backup, and what is there stays', a
   const before = newFolder();
   cpSync(dataDir, before, { recursive: true });
   rmSync(join(dataDir, 'db'), { recursive: true });
-  assert.equal(restoreBackup(dataDir, backup, false).pki, 'kept');
+  assert.equal(restoreBackup(dataDir, backup, { overStore: false, overKeys: false }).pki, 'kept');
   await withServer(dataDir, async (client) => assert.deepEqual(await maps(client), { a: '1' }));
   for (const name of ['ca.key', 'sa.key'])
     assert.deepEqual(readFileSync(join(dataDir, 'pki', name)), readFileSync(join(before, 'pki', name)));
@@ -270,7 +270,10 @@ test('a backup that names files outside of pki is refused before anything is cha
   const before = readdirSync(dataDir, { recursive: true }).sort();
   for (const name of ['pki/../escaped', '/etc/escaped', 'db/state.db']) {
     const forged = { ...backup, files: [...backup.files, { name, text: 'x' }] };
-    assert.throws(() => restoreBackup(dataDir, forged, true), /names a file that is none of a server's/);
+    assert.throws(
+      () => restoreBackup(dataDir, forged, { overStore: true, overKeys: true }),
+      /names a file that is none of a server's/,
+    );
     assert.deepEqual(readdirSync(dataDir, { recursive: true }).sort(), before);
   }
 });

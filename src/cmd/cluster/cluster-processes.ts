@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { SupervisedProcess } from '../supervisor/supervision.ts';
 import type { NodeRecord } from './cluster-state.ts';
+import { kubeletPortFile } from './node-layout.ts';
 import {
   type AgentArguments,
   agentArguments,
@@ -9,6 +10,9 @@ import {
   serverArguments,
 } from './process-arguments.ts';
 import { selfCommand } from './self-command.ts';
+
+/** A large store takes its time; nothing takes so long. An agent may wait for the server as long as that is away. */
+const serverStartSeconds = 600;
 
 export type ClusterProcesses = ServerArguments &
   Omit<AgentArguments, 'node'> & { readonly nodes: readonly NodeRecord[] };
@@ -20,12 +24,20 @@ export function clusterProcesses(options: ClusterProcesses): SupervisedProcess[]
       role: 'server',
       command: selfCommand(serverArguments(options), undefined),
       logFile: logOf('server'),
+      liveness: { host: '127.0.0.1', port: options.port, path: '/livez', startSeconds: serverStartSeconds },
     },
     // Agents start beside the server and wait for it: their containerd takes the same time as it does.
     ...options.nodes.map((node) => ({
       role: `agent ${node.name}`,
       command: selfCommand(agentArguments({ ...options, node }), node.netns),
       logFile: logOf(`agent ${node.name}`),
+      // It says to nobody without a name how it is; it is enough that it says so.
+      liveness: {
+        host: node.ip,
+        port: { file: kubeletPortFile(options.paths.node(node.name)) },
+        path: '/healthz',
+        anyAnswer: true,
+      },
     })),
   ];
 }

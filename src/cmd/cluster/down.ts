@@ -1,20 +1,22 @@
 // porthole down: ends a cluster's processes, containers and network, and removes its folder. Works after a crash, too.
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { silentLogger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
+import { releaseUserRanges } from '../../emulation/wine/user-ranges.ts';
 import { removeContainerd } from '../../kubelet/containerd/containerd-process.ts';
 import { destroyFabric } from '../../network/fabric.ts';
 import type { Host } from '../../os/host.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { removeIfEmpty } from '../../os/remove-if-empty.ts';
 import { linuxFabricPorts } from '../compose/compose-fabric.ts';
 import type { Progress } from '../progress.ts';
 import { portholeCache } from '../setup/locations.ts';
 import { endSupervisor } from '../supervisor/supervise-cluster.ts';
-import { withClusterLock } from './cluster-lock.ts';
+import { removeClusterLock, withClusterLock } from './cluster-lock.ts';
 import {
   type ClusterPaths,
   type ClusterState,
@@ -71,7 +73,12 @@ async function removeNetwork(state: ClusterState): Promise<void> {
 export async function down(options: DownOptions, progress: Progress): Promise<boolean> {
   const paths = clusterPaths(options.home, options.name);
   if (!existsSync(paths.root)) return false;
-  return withClusterLock(linuxProcesses, options, progress, () => downAlone(paths, progress));
+  return withClusterLock(linuxProcesses, options, progress, async () => {
+    const wasThere = await downAlone(paths, progress);
+    removeClusterLock(options);
+    removeIfEmpty(dirname(paths.root));
+    return wasThere;
+  });
 }
 
 /** The record goes last: a `down` that was ended here is finished by the next command. */
@@ -106,6 +113,7 @@ export async function downAlone(paths: ClusterPaths, progress: Progress): Promis
   await withMachineClaims(linuxProcesses, state, async (claims) => {
     if (state.runtime === 'containerd') await progress.step('network is removed', () => removeNetwork(state));
     await removeFolder(paths, host.beneath?.remove ?? host.files.remove);
+    if (state.runtime === 'containerd') await releaseUserRanges(linuxProcesses);
     claims.release();
   });
   return true;

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withFileLock } from '../../os/file-lock.ts';
 import type { Processes } from '../../os/processes.ts';
+import { removeIfEmpty } from '../../os/remove-if-empty.ts';
 import type { RunningProcess } from '../supervisor/supervision.ts';
 import { clusterPaths } from './cluster-state.ts';
 import { isAlive, recordOf } from './own-processes.ts';
@@ -95,10 +96,23 @@ export async function withMachineClaims<T>(
 ): Promise<T> {
   const folder = owner.folder ?? claimsFolder();
   const claims = join(folder, 'clusters');
-  makeOwnFolder(folder);
-  makeOwnFolder(claims);
+  const makeFolders = (): void => {
+    makeOwnFolder(folder);
+    makeOwnFolder(claims);
+  };
   const own = join(claims, `${owner.id}.json`);
-  return withFileLock(processes, join(folder, 'lock'), () => {
+  const lock = join(folder, 'lock');
+  const giveBack = (): void => {
+    rmSync(own, { force: true });
+    // The last one leaves nothing; who waits for the lock meanwhile makes another file.
+    if (readdirSync(claims).length > 0) return;
+    removeIfEmpty(join(folder, 'nodes'), claims);
+    rmSync(lock, { force: true });
+    removeIfEmpty(folder);
+  };
+  const work = (): Promise<T> => {
+    // Whoever had the lock before may have removed them.
+    makeFolders();
     const boot = bootId();
     const others: Claim[] = [];
     // What a killed command left half written has another ending.
@@ -116,7 +130,8 @@ export async function withMachineClaims<T>(
         writeFileSync(`${own}.new`, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 });
         renameSync(`${own}.new`, own);
       },
-      release: () => rmSync(own, { force: true }),
+      release: giveBack,
     });
-  });
+  };
+  return withFileLock(processes, lock, work, makeFolders);
 }

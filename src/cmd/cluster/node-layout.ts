@@ -21,6 +21,9 @@ export interface NodeLayout {
   readonly cgroupRoot: string;
 }
 
+/** Where an agent writes the port of its kubelet, for whoever looks whether it lives. */
+export const kubeletPortFile = (root: string): string => join(root, 'kubelet.port');
+
 export function nodeLayout(root: string): NodeLayout {
   const sockets = join('/run/porthole/nodes', contentKey([root]));
   return {

@@ -25,7 +25,7 @@ Examples:
   porthole backup monday.backup                       the cluster "default" of this machine
   porthole backup --name test monday.backup
   porthole backup --data-dir /var/lib/porthole-server monday.backup
-  porthole restore --name test monday.backup          puts it back (the cluster must be down)`,
+  porthole restore --name test monday.backup          puts it back`,
     )
     .action(async (file: string, flags: Flags) => {
       const dataDir = dataDirOf(flags);

@@ -1,7 +1,9 @@
 // porthole repair: says what is damaged in a store and, when told to, goes on with what can be read.
 import { Command } from 'commander';
-import { acceptLoss, type Examination, examineStore } from '../compose/backups.ts';
-import { type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
+import { withServerStopped } from '../cluster/with-server-stopped.ts';
+import { type Examination, repairStore } from '../compose/backups.ts';
+import { clusterOf, type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
+import { createProgress } from '../progress.ts';
 
 interface Flags extends DataFlags {
   readonly acceptLoss: boolean;
@@ -10,9 +12,7 @@ interface Flags extends DataFlags {
 
 export function repairCommand(): Command {
   return withDataOptions(new Command('repair'))
-    .description(
-      'say what is damaged in the store of a server that is not running, and keep what can be read',
-    )
+    .description('say what is damaged in the store of a server, and keep what can be read')
     .option('--accept-loss', 'go on without what is lost; the damaged store is put aside', false)
     .addOption(outputOption())
     .addHelpText(
@@ -22,26 +22,40 @@ Without --accept-loss nothing is changed; the exit code is 1 when the store is d
 With it, what can be read becomes a new store, 1,000,000,000 revisions later, so that watches and lists of before are told
 that they are too old (410). Objects whose last state is lost are named: they are older now, or gone.
 A backup is better: porthole restore.
+The server of a cluster that porthole up made is stopped meanwhile, and started again. Another server must not run.
 
 Examples:
+  porthole repair --name test                         the cluster "test" of this machine
   porthole repair --data-dir /var/lib/porthole-server
   porthole repair --data-dir /var/lib/porthole-server --accept-loss`,
     )
-    .action((flags: Flags) => {
+    .action(async (flags: Flags) => {
       const dataDir = dataDirOf(flags);
-      const examination = examineStore(dataDir);
+      const repair = async () => repairStore(dataDir, flags);
+      const cluster = clusterOf(flags);
+      const { accepted, ...examination } = cluster
+        ? await withServerStopped(
+            {
+              ...cluster,
+              why: 'porthole repair',
+              comesBack: ({ damage, accepted }) => damage === undefined || accepted !== undefined,
+            },
+            createProgress(process.stderr, () => performance.now()),
+            repair,
+          )
+        : await repair();
       const json = flags.output === 'json';
       if (examination.damage === undefined) {
         console.log(json ? JSON.stringify({ dataDir, damaged: false }) : `${dataDir}: the store is whole`);
         return;
       }
       const said = sayDamage(dataDir, examination);
-      if (!flags.acceptLoss) {
+      if (accepted === undefined) {
         console.log(json ? JSON.stringify(said) : textOf(said));
         process.exitCode = 1;
         return;
       }
-      const { revision, aside } = acceptLoss(dataDir, examination);
+      const { revision, aside } = accepted;
       if (json) console.log(JSON.stringify({ ...said, revision, aside }));
       else console.log(`${textOf(said)}\nit goes on at revision ${revision}; put aside: ${aside.join(', ')}`);
     });

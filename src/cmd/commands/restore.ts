@@ -1,7 +1,9 @@
-// porthole restore: a backup becomes the store of a server that is not running.
+// porthole restore: a backup becomes the store of a server; that of a cluster that `up` made is stopped for it.
 import { Command } from 'commander';
-import { readBackup, restoreBackup } from '../compose/backups.ts';
-import { type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
+import { withServerStopped } from '../cluster/with-server-stopped.ts';
+import { checkRestore, readBackup, restoreBackup } from '../compose/backups.ts';
+import { clusterOf, type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
+import { createProgress } from '../progress.ts';
 
 interface Flags extends DataFlags {
   readonly force: boolean;
@@ -10,7 +12,7 @@ interface Flags extends DataFlags {
 
 export function restoreCommand(): Command {
   return withDataOptions(new Command('restore'))
-    .description('put a backup into the data directory of a server that is not running')
+    .description('put a backup in the place of what a server has stored')
     .argument('<file>', 'what porthole backup wrote')
     .option('--force', 'put aside the store that is there, and keys that differ', false)
     .addOption(outputOption())
@@ -20,15 +22,28 @@ export function restoreCommand(): Command {
 Objects come back as they were; images and the contents of volumes are not in a backup. The store goes on 1,000,000,000 revisions later, so that watches and lists of before
 are told that they are too old (410) and begin anew, instead of taking new writes for old ones.
 Keys come back when they are missing; with --force also over others. Nothing is deleted: what was there is put aside.
+The server of a cluster that porthole up made is stopped meanwhile, and started again; with --name its store is put aside
+without --force. Another server must not run. A restore that is killed has done nothing, or is ended by the next start.
 
 Examples:
   porthole restore --data-dir /var/lib/porthole-server monday.backup
-  porthole restore --name test --force monday.backup`,
+  porthole restore --name test monday.backup`,
     )
-    .action((file: string, flags: Flags) => {
+    .action(async (file: string, flags: Flags, command: Command) => {
       const dataDir = dataDirOf(flags);
       const backup = readBackup(file);
-      const restored = restoreBackup(dataDir, backup, flags.force);
+      // Who names a cluster says which store is to go.
+      const overStore = flags.force || command.getOptionValueSource('name') === 'cli';
+      checkRestore(dataDir, backup, overStore);
+      const restore = async () => restoreBackup(dataDir, backup, { overStore, overKeys: flags.force });
+      const cluster = clusterOf(flags);
+      const restored = cluster
+        ? await withServerStopped(
+            { ...cluster, why: 'porthole restore', comesBack: () => true },
+            createProgress(process.stderr, () => performance.now()),
+            restore,
+          )
+        : await restore();
       if (flags.output === 'json') {
         console.log(JSON.stringify({ dataDir, from: backup.revision, ...restored }));
         return;
@@ -37,5 +52,9 @@ Examples:
         `${dataDir}: ${restored.objects} objects of ${backup.createdAt}; keys: ${restored.pki}; it goes on at revision ${restored.revision}`,
       );
       for (const path of restored.aside) console.log(`put aside: ${path}`);
+      if (cluster && restored.pki === 'restored')
+        console.log(
+          `the keys are others now: porthole up --name ${cluster.name}, as it was made, gives nodes and you certificates of them`,
+        );
     });
 }

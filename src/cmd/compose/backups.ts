@@ -1,21 +1,23 @@
 // Backups of a server's data directory: taken while it runs or not, put back, and what can be saved from a damaged one.
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { rfc3339 } from '../../base/clock.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { readAll } from '../../client/transport.ts';
 import { httpTransport } from '../../client/transport-http.ts';
+import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { type Backup, decodeBackup, encodeBackup } from '../../storage/backup/backup-format.ts';
 import { DurableStore } from '../../storage/sqlite/durable-store.ts';
-import { rebuildStore } from '../../storage/sqlite/rebuild.ts';
+import { buildStore } from '../../storage/sqlite/rebuild.ts';
 import { type Salvaged, salvage } from '../../storage/sqlite/salvage.ts';
 import { StorageError } from '../../storage/storage-error.ts';
 import { backupPath } from './backup-endpoint.ts';
-import { dataPaths, filesBelow, recordContents, writePrivate } from './data-directory.ts';
+import { dataPaths, filesBelow, howToStop, ownDataDirectory, recordContents } from './data-directory.ts';
+import { type Exchange, exchange } from './replace-data.ts';
 
 const maxBackupBytes = 2 ** 31;
 
@@ -26,7 +28,7 @@ export async function takeBackup(
 ): Promise<{ readonly backup: Backup; readonly running: boolean }> {
   const { store, pki } = dataPaths(dataDir);
   if (!existsSync(store)) throw new Error(`there is no store in ${dataDir}`);
-  const stopped = readStopped(store);
+  const stopped = readStopped(dataDir);
   const found = stopped ?? (await askServer(dataDir));
   const names = options.pki ? filesBelow(pki) : [];
   const files = names.map((name) => ({
@@ -37,14 +39,22 @@ export async function takeBackup(
 }
 
 /** undefined: a server has it open. */
-function readStopped(directory: string): Backup | undefined {
-  let store: DurableStore;
+function readStopped(dataDir: string): Backup | undefined {
   try {
-    store = new DurableStore(directory, systemRandom);
+    const owned = ownDataDirectory(dataDir, howToStop(dataDir));
+    try {
+      return readStore(dataPaths(dataDir).store);
+    } finally {
+      owned.release();
+    }
   } catch (error) {
     if (error instanceof StorageError && error.code === 'Locked') return undefined;
     throw error;
   }
+}
+
+function readStore(directory: string): Backup {
+  const store = new DurableStore(directory, systemRandom);
   try {
     const entries = [...store.rows()];
     return { revision: store.revision(), createdAt: rfc3339(systemClock.now()), entries, files: [] };
@@ -70,7 +80,8 @@ async function askServer(dataDir: string): Promise<Backup> {
 /** Written whole, readable by its owner only, and read again before it counts. */
 export function writeBackup(file: string, backup: Backup): { readonly bytes: number } {
   const packed = gzipSync(Buffer.concat([...encodeBackup(backup)]), { level: 3 });
-  writePrivate(file, packed);
+  makeFolderDurably(dirname(file));
+  writeDurably(file, packed);
   const again = readBackup(file);
   if (again.revision !== backup.revision || again.entries.length !== backup.entries.length)
     throw new Error(`${file} does not read back as it was written`);
@@ -106,48 +117,69 @@ function checkNames({ files }: Backup): void {
       throw new Error(`the backup names a file that is none of a server's: ${JSON.stringify(name)}`);
 }
 
-/** `force`: what is there is put aside. A backup that is refused changes nothing. */
-export function restoreBackup(dataDir: string, backup: Backup, force: boolean): Restored {
+/** As a restore asks, before anything is stopped or changed for it. */
+export function checkRestore(dataDir: string, backup: Backup, overStore: boolean): void {
   checkNames(backup);
-  const paths = dataPaths(dataDir);
-  const stamp = rfc3339(systemClock.now()).replaceAll(':', '-');
-  const known = highestIn(paths.store);
-  if (known !== undefined && !force)
+  if (!overStore && filesBelow(dataPaths(dataDir).store).length > 0)
     throw new Error(`there is a store in ${dataDir}: --force puts it aside and restores over it`);
-  const aside: string[] = [];
-  const storeAside = `${paths.store}.before-${stamp}`;
-  if (known !== undefined) aside.push(storeAside);
-  const revision = rebuildStore(
-    paths.store,
-    storeAside,
-    backup.entries,
-    Math.max(backup.revision, known ?? 0),
-    systemRandom,
-  );
-  const pki = restorePki(paths.pki, backup, force, stamp, aside);
-  // Everything that this folder is to hold from now on.
-  rmSync(paths.contents, { force: true });
-  recordContents(dataDir);
-  return { revision, objects: backup.entries.length, aside, pki };
 }
 
-function restorePki(
-  pki: string,
-  { files }: Backup,
-  force: boolean,
-  stamp: string,
-  aside: string[],
-): Restored['pki'] {
+export interface RestoreOptions {
+  /** A store that is there is put aside. */
+  readonly overStore: boolean;
+  /** So are keys that are others than those of the backup. */
+  readonly overKeys: boolean;
+}
+
+/** A backup that is refused changes nothing; one that was begun to be put in place is put in place. */
+export function restoreBackup(dataDir: string, backup: Backup, options: RestoreOptions): Restored {
+  const owned = ownDataDirectory(dataDir, howToStop(dataDir));
+  try {
+    checkRestore(dataDir, backup, options.overStore);
+    const { store, pki } = dataPaths(dataDir);
+    const known = highestIn(store);
+    const revision = buildStore(
+      `${store}.new`,
+      backup.entries,
+      Math.max(backup.revision, known ?? 0),
+      systemRandom,
+    );
+    const plan: Exchange[] = [{ name: 'db', aside: freeName(dataDir, 'db.before') }];
+    const keys = keysToRestore(pki, backup, options.overKeys);
+    if (keys === 'restored') {
+      rmSync(`${pki}.new`, { recursive: true, force: true });
+      for (const { name, text } of backup.files) {
+        const file = join(`${pki}.new`, name.slice('pki/'.length));
+        makeFolderDurably(dirname(file));
+        writeDurably(file, text);
+      }
+      plan.push({ name: 'pki', aside: freeName(dataDir, 'pki.before') });
+    }
+    exchange(dataDir, plan);
+    recordContents(dataDir);
+    const aside = plan.map((one) => join(dataDir, one.aside)).filter((path) => existsSync(path));
+    return { revision, objects: backup.entries.length, aside, pki: keys };
+  } finally {
+    owned.release();
+  }
+}
+
+/** `db.before-2026-11-22T08-00-00Z`, or one like it that is not taken. */
+function freeName(dataDir: string, begin: string): string {
+  const name = `${begin}-${rfc3339(systemClock.now()).replaceAll(':', '-')}`;
+  for (let i = 1; ; i++) {
+    const candidate = i === 1 ? name : `${name}-${i}`;
+    if (!existsSync(join(dataDir, candidate))) return candidate;
+  }
+}
+
+function keysToRestore(pki: string, { files }: Backup, overKeys: boolean): Restored['pki'] {
   if (files.length === 0) return 'not in the backup';
   const here = filesBelow(pki);
-  const whole = files.every(({ name }) => here.includes(name.slice('pki/'.length)));
-  if (here.length > 0 && whole && !force) return 'kept';
-  if (here.length > 0) {
-    aside.push(`${pki}.before-${stamp}`);
-    renameSync(pki, `${pki}.before-${stamp}`);
-  }
-  for (const { name, text } of files) writePrivate(join(pki, name.slice('pki/'.length)), text);
-  return 'restored';
+  const nameOf = (name: string): string => name.slice('pki/'.length);
+  if (!files.every(({ name }) => here.includes(nameOf(name)))) return 'restored';
+  const same = files.every(({ name, text }) => readFileSync(join(pki, nameOf(name)), 'utf8') === text);
+  return same || !overKeys ? 'kept' : 'restored';
 }
 
 /** undefined: there is no store. Throws when a server has it open. */
@@ -161,11 +193,21 @@ export interface Examination {
   readonly saved: Salvaged;
 }
 
-/** Changes nothing. Throws StorageError when a server has it open. */
-export function examineStore(dataDir: string): Examination {
+/** Changes nothing but with `acceptLoss`. Throws StorageError when a server has it open. */
+export function repairStore(
+  dataDir: string,
+  options: { readonly acceptLoss: boolean },
+): Examination & { readonly accepted?: Restored } {
   const { store } = dataPaths(dataDir);
   if (!existsSync(store)) throw new Error(`there is no store in ${dataDir}`);
-  return { damage: damageOf(store), saved: salvage(store) };
+  const owned = ownDataDirectory(dataDir, howToStop(dataDir));
+  try {
+    const found = { damage: damageOf(store), saved: salvage(store) };
+    if (found.damage === undefined || !options.acceptLoss) return found;
+    return { ...found, accepted: goOnWith(dataDir, found.saved) };
+  } finally {
+    owned.release();
+  }
 }
 
 function damageOf(directory: string): StorageError | undefined {
@@ -185,9 +227,10 @@ function damageOf(directory: string): StorageError | undefined {
 }
 
 /** A store of what can be read, ahead of every revision that was given out. */
-export function acceptLoss(dataDir: string, { saved }: Examination): Restored {
-  const { store } = dataPaths(dataDir);
-  const aside = `${store}.damaged-${rfc3339(systemClock.now()).replaceAll(':', '-')}`;
-  const revision = rebuildStore(store, aside, saved.entries, saved.highest, systemRandom);
-  return { revision, objects: saved.entries.length, aside: [aside], pki: 'kept' };
+function goOnWith(dataDir: string, { entries, highest }: Salvaged): Restored {
+  const revision = buildStore(`${dataPaths(dataDir).store}.new`, entries, highest, systemRandom);
+  const aside = freeName(dataDir, 'db.damaged');
+  exchange(dataDir, [{ name: 'db', aside }]);
+  recordContents(dataDir);
+  return { revision, objects: entries.length, aside: [join(dataDir, aside)], pki: 'kept' };
 }

@@ -1,5 +1,5 @@
 // A node agent as one process: containerd beside it, the kubelet, and the node's network.
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import type { Logger } from '../../component-base/logger.ts';
@@ -17,7 +17,7 @@ import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { createCri } from '../../rpc-api/cri.ts';
 import { createGrpcClient } from '../../wire/grpc-client.ts';
-import { type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
+import { kubeletPortFile, type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
 import { buildBeneath, buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { entryFile } from '../setup/package-root.ts';
 import { startNodeNetwork } from './compose-node-network.ts';
@@ -175,6 +175,7 @@ async function openAgent(
   opened: AsyncDisposableStack,
 ): Promise<void> {
   const layout = nodeLayout(options.dataDir);
+  rmSync(kubeletPortFile(layout.root), { force: true });
   const host = createLinuxHost(
     options.runtime === 'simulated' ? {} : { beneath: await buildBeneath(linuxProcesses, options.cacheDir) },
   );
@@ -229,5 +230,6 @@ async function openAgent(
     clients: [nodeClient, ...runtime.clients],
   });
   opened.defer(() => rotation.stop());
+  writeFileSync(kubeletPortFile(options.dataDir), `${kubelet.port}\n`);
   log.info({ port: kubelet.port }, 'agent runs');
 }

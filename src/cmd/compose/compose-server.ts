@@ -1,5 +1,4 @@
 // A control plane as one process: SQLite storage, API server on one TLS port, and what runs beside it as clients.
-import { mkdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
@@ -9,6 +8,7 @@ import type { InformerFactory } from '../../client/cache/informer.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import { dropManagedFields } from '../../client/cache/shared-informer.ts';
 import type { Client } from '../../client/client.ts';
+import { writeDurably } from '../../component-base/durable-file.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
@@ -29,7 +29,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { createHttpServer, type ServerTls } from '../../wire/http-server.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
-import { checkDataDirectory, dataPaths, recordContents, writePrivate } from './data-directory.ts';
+import { checkDataDirectory, dataPaths, ownDataDirectory, recordContents } from './data-directory.ts';
 import { listenAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
@@ -136,7 +136,8 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
     machine: machineAddresses(),
   });
   const paths = dataPaths(dataDir);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const owned = ownDataDirectory(dataDir, 'end that one first, or choose another --data-dir');
+  opened.defer(() => owned.release());
   checkDataDirectory(dataDir);
 
   const broken = Promise.withResolvers<Error>();
@@ -226,7 +227,7 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
   const url = `https://127.0.0.1:${port}`;
   const { adminKubeconfig } = paths;
   const writeAdmin = (): void =>
-    writePrivate(
+    writeDurably(
       adminKubeconfig,
       kubeconfigText({
         clusterName: options.clusterName ?? 'porthole',
@@ -298,6 +299,7 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
       await server.close(working ? 1000 : 0);
       caches.close();
       await storage.close();
+      owned.release();
     },
   };
 }

@@ -1,7 +1,11 @@
 // A server's data directory as a whole: what belongs to it, and whether all of it is there.
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { storeFiles } from '../../storage/sqlite/examine.ts';
+import { type OwnerLock, takeOwnerLock } from '../../storage/sqlite/owner-lock.ts';
+import { StorageError } from '../../storage/storage-error.ts';
+import { endExchange } from './replace-data.ts';
 
 export interface DataPaths {
   readonly store: string;
@@ -9,6 +13,8 @@ export interface DataPaths {
   /** Written once a start has made everything: what it names must be there from then on. */
   readonly contents: string;
   readonly adminKubeconfig: string;
+  /** Who has it locked owns the folder. */
+  readonly lock: string;
 }
 
 export const dataPaths = (dataDir: string): DataPaths => ({
@@ -16,7 +22,11 @@ export const dataPaths = (dataDir: string): DataPaths => ({
   pki: join(dataDir, 'pki'),
   contents: join(dataDir, 'contents.json'),
   adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
+  lock: join(dataDir, 'lock'),
 });
+
+/** What a restore or a repair puts something else in the place of. */
+const exchangeable: readonly string[] = ['db', 'pki'];
 
 /** What was issued by these can be issued again; these can't. */
 const irreplaceable = /(^|[/-])ca\.(crt|key)$|(^|\/)sa\.(key|pub)$/;
@@ -70,12 +80,27 @@ export function recordContents(dataDir: string): void {
   const found: Contents = { pki: filesBelow(pki).filter((name) => irreplaceable.test(name)) };
   const text = `${JSON.stringify(found, null, 2)}\n`;
   if (existsSync(contents) && readFileSync(contents, 'utf8') === text) return;
-  writePrivate(contents, text);
+  writeDurably(contents, text);
 }
 
-/** Whole or not at all, readable by its owner only. */
-export function writePrivate(path: string, bytes: string | Uint8Array): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  writeFileSync(`${path}.new`, bytes, { mode: 0o600, flush: true });
-  renameSync(`${path}.new`, path);
+/** Throws StorageError: Locked when a server, or another command, has it. What a killed restore began is ended. */
+export function ownDataDirectory(dataDir: string, next: string): OwnerLock {
+  const { lock, store } = dataPaths(dataDir);
+  makeFolderDurably(dataDir);
+  const owned = takeOwnerLock(lock);
+  if (owned === undefined)
+    throw new StorageError('Locked', `the store in ${store} is in use by another process: ${next}`);
+  try {
+    endExchange(dataDir, exchangeable);
+    return owned;
+  } catch (error) {
+    owned.release();
+    throw error;
+  }
 }
+
+/** What to do about a server that runs on it. */
+export const howToStop = (dataDir: string): string =>
+  existsSync(join(dirname(dataDir), 'cluster.json'))
+    ? `it is a cluster's that porthole up made; with --name ${basename(dirname(dataDir))} instead of --data-dir its server is stopped meanwhile, and started again`
+    : 'end that server first';

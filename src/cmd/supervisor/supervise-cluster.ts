@@ -28,6 +28,8 @@ const nodeFlags: readonly string[] = [
 const kept =
   /^(PATH|HOME|LANG|LC_ALL|TZ|TMPDIR|PORTHOLE_.*|XDG_.*|MALLOC_.*|SSL_CERT_.*|NODE_EXTRA_CA_CERTS|(https?|no)_proxy|(HTTPS?|NO)_PROXY)$/;
 
+export const supervisorLog = (root: string): string => join(root, 'logs/supervisor.log');
+
 const startTimeoutMs = 60_000;
 const lookEveryMs = 20;
 
@@ -49,7 +51,7 @@ export function spawnSupervisor(processes: Processes, root: string, within: read
     entryFile('supervisor', 'src/cmd/supervisor/supervisor-main.ts'),
     root,
   ];
-  const child = processes.spawn(program, args, { detached: { logFile: join(root, 'logs/supervisor.log') } });
+  const child = processes.spawn(program, args, { detached: { logFile: supervisorLog(root) } });
   child.exited.catch(() => undefined); // shows in the wait for it
 }
 
@@ -57,7 +59,7 @@ async function untilAlive(root: string): Promise<void> {
   const until = performance.now() + startTimeoutMs;
   while (!livingSupervisor(root)) {
     if (performance.now() > until)
-      throw new Error(`the supervisor did not start; see ${join(root, 'logs/supervisor.log')}`);
+      throw new Error(`the supervisor did not start; see ${supervisorLog(root)}`);
     await delay(lookEveryMs);
   }
 }
@@ -68,6 +70,12 @@ export async function repairSupervisor(processes: Processes, root: string): Prom
   spawnSupervisor(processes, root);
   await untilAlive(root);
   return true;
+}
+
+/** Who has it paused, as long as that command lives. */
+export function pausedBy(root: string, role: string): string | undefined {
+  const pause = readSupervision(root)?.paused?.find((one) => one.role === role && isAlive(one.by));
+  return pause && `${pause.by.role} (pid ${pause.by.pid})`;
 }
 
 /** Keeps these processes running from now on, and takes over those that run already. */

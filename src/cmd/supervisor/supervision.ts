@@ -1,12 +1,16 @@
 // What a cluster's supervisor is told, and what it tells: two files in the cluster's folder, each replaced whole.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
+import type { LivenessCheck } from './liveness.ts';
 
 export interface SupervisedProcess {
   /** `server`, `agent linux-1`. */
   readonly role: string;
   readonly command: readonly string[];
   readonly logFile: string;
+  /** How it is asked whether it works. */
+  readonly liveness?: LivenessCheck;
 }
 
 /** A process of ours, safe against reuse of its number: the kernel's start time goes with it. */
@@ -17,12 +21,19 @@ export interface RunningProcess {
   readonly startTicks: string;
 }
 
-/** Written by `up`. */
+/** A command keeps this process stopped, as long as it runs itself. */
+export interface Pause {
+  readonly role: string;
+  readonly by: RunningProcess;
+}
+
+/** Written by `up`, and by commands that pause a process. */
 export interface Supervision {
   readonly processes: readonly SupervisedProcess[];
   /** What runs when the supervisor knows of nothing: it takes it over. */
   readonly running: readonly RunningProcess[];
   readonly environment: Readonly<Record<string, string>>;
+  readonly paused?: readonly Pause[];
 }
 
 export interface ProcessEnd {
@@ -31,6 +42,8 @@ export interface ProcessEnd {
   readonly signal?: string | undefined;
   readonly atMs: number;
   readonly ranMs: number;
+  /** The supervisor killed it: it did not answer any more. */
+  readonly hung?: boolean | undefined;
 }
 
 export interface SupervisedState {
@@ -42,6 +55,12 @@ export interface SupervisedState {
   readonly lastEnd?: ProcessEnd | undefined;
   /** While it waits for its next start. */
   readonly nextStartMs?: number | undefined;
+  /** Who keeps it from being started. */
+  readonly pausedBy?: string | undefined;
+  /** It has answered since its start. */
+  readonly answered?: boolean | undefined;
+  /** How many times in a row it did not answer. */
+  readonly unanswered?: number | undefined;
 }
 
 /** Written by the supervisor. */
@@ -76,11 +95,8 @@ function readJson<T extends { readonly processes: readonly unknown[] }>(file: st
   }
 }
 
-function writeJson(file: string, value: unknown): void {
-  // A power cut must not leave a new name on bytes that never came.
-  writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
-  renameSync(`${file}.new`, file);
-}
+const writeJson = (file: string, value: unknown): void =>
+  writeDurably(file, `${JSON.stringify(value, null, 2)}\n`);
 
 /** Throws Error with the next step when it is damaged: a supervisor that takes it for gone would end. */
 export function readSupervision(root: string): Supervision | undefined {
@@ -90,7 +106,7 @@ export function readSupervision(root: string): Supervision | undefined {
   return spec;
 }
 export function writeSupervision(root: string, spec: Supervision): void {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+  makeFolderDurably(root);
   writeJson(specFile(root), spec);
 }
 /** From then on nobody starts anything of the cluster. */

@@ -1,15 +1,18 @@
 // The supervisor of one cluster, as a process: small, and of no importance to the processes that it keeps running.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../component-base/system-clock.ts';
+import { takeFileLock } from '../../os/file-lock.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
+import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
-import { startTicksOf } from '../cluster/own-processes.ts';
+import { isAlive, startTicksOf } from '../cluster/own-processes.ts';
 import { runningProcesses } from '../cluster/what-runs.ts';
+import { askProcess } from './ask-process.ts';
 import { logLimits, rotateLog } from './rotate-log.ts';
+import { livingSupervisor, pausedBy, supervisorLog } from './supervise-cluster.ts';
 import {
   type RunningProcess,
   readSupervision,
@@ -21,11 +24,11 @@ import {
   writeSupervisorState,
 } from './supervision.ts';
 import { type Exit, Supervisor, type Watched } from './supervisor.ts';
-import { supervisorLock } from './supervisor-lock.ts';
 
 /** Only for processes that an earlier supervisor started: of its own children the kernel tells. */
 const lookEveryMs = 250;
-const rotateEveryMs = 5_000;
+const tickMs = 1_000;
+const ticksBetweenRotations = 5;
 
 const root = process.argv[2] ?? '';
 const spec = root === '' ? undefined : readSupervision(root);
@@ -62,6 +65,10 @@ function start({ role, command, logFile }: SupervisedProcess): Watched {
   } finally {
     closeSync(log);
   }
+}
+
+function kill(running: RunningProcess): void {
+  if (isAlive(running)) process.kill(running.pid, 'SIGKILL');
 }
 
 async function untilGone({ pid, startTicks }: RunningProcess): Promise<Exit> {
@@ -103,7 +110,16 @@ async function serve(): Promise<void> {
         processes,
       });
   };
-  const supervisor = new Supervisor({ clock: systemClock, start, adopt, changed, say });
+  const supervisor = new Supervisor({
+    clock: systemClock,
+    start,
+    adopt,
+    ask: askProcess,
+    kill,
+    pausedBy: (role) => pausedBy(root, role),
+    changed,
+    say,
+  });
   const end = (): void => {
     supervisor.stop();
     process.exit(0);
@@ -120,22 +136,30 @@ async function serve(): Promise<void> {
   const told = await showOurselves(before);
   begun = true;
   supervisor.apply(told, before);
+  let ticks = 0;
   setInterval(() => {
     const now = readSupervision(root);
     if (!now) end();
-    for (const { logFile } of now?.processes ?? []) rotateLog(logFile, logLimits);
-  }, rotateEveryMs);
+    supervisor.tick();
+    if (++ticks % ticksBetweenRotations !== 0) return;
+    for (const file of [supervisorLog(root), ...(now?.processes ?? []).map(({ logFile }) => logFile)])
+      rotateLog(file, logLimits);
+  }, tickMs);
 }
 
 // An error in here must not leave the cluster alone.
 process.on('uncaughtException', (error) => say(`supervisor: ${error.stack ?? error.message}`));
 
-// One for a cluster: the kernel gives the name to one process and takes it back when that is gone.
-const lock = createServer((socket) => socket.destroy());
-lock.on('error', () => process.exit(0));
-lock.listen({ path: supervisorLock(root) }, () => {
-  serve().catch((error: unknown) => {
-    say(`supervisor: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-    process.exit(1);
-  });
-});
+try {
+  // In a folder that nobody else may write to; the kernel takes it back when we are gone.
+  const lock = await takeFileLock(linuxProcesses, join(root, 'supervisor.lock'), { wait: false });
+  if (lock === undefined) {
+    const pid = livingSupervisor(root)?.pid;
+    say(`another supervisor has this cluster${pid === undefined ? '' : ` (pid ${pid})`}; this one ends`);
+    process.exit(0);
+  }
+  await serve();
+} catch (error) {
+  say(`supervisor: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  process.exit(1);
+}

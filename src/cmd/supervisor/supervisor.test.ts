@@ -16,6 +16,9 @@ function machine(alive: readonly number[] = []) {
   const exits = new Map<number, (exit: Exit) => void>();
   let pid = 100;
   let told: readonly SupervisedState[] = [];
+  const paused = new Map<string, string>();
+  const killed: number[] = [];
+  const asked = new Map<string, () => Promise<boolean>>();
   const watched = (process: RunningProcess): Watched => ({
     ...process,
     exited: new Promise((resolve) => exits.set(process.pid, resolve)),
@@ -27,6 +30,12 @@ function machine(alive: readonly number[] = []) {
       pid++;
       return watched({ role, pid, startTicks: `${pid}` });
     },
+    ask: ({ path }) => asked.get(path)!(),
+    kill: (process) => {
+      killed.push(process.pid);
+      exits.get(process.pid)?.({ signal: 'SIGKILL' });
+    },
+    pausedBy: (role) => paused.get(role),
     adopt: (process) => (alive.includes(process.pid) ? watched(process) : undefined),
     changed: (processes) => {
       told = processes;
@@ -39,7 +48,7 @@ function machine(alive: readonly number[] = []) {
     exits.get(current)?.(exit);
     await turn();
   };
-  return { clock, supervisor, started, end, told: () => told };
+  return { clock, supervisor, started, end, told: () => told, paused, killed, asked };
 }
 
 const spec = (...roles: string[]): Supervision => ({
@@ -114,6 +123,134 @@ test('R6: a supervisor that ends starts nothing any more', async () => {
   assert.deepEqual(started, ['server']);
 });
 
+test('R13: a process that a command keeps stopped is not started until that command says so, or is gone', async () => {
+  const { clock, supervisor, started, end, told, paused } = machine();
+  supervisor.apply(spec('server', 'agent a'), []);
+  paused.set('server', 'porthole restore (pid 9)');
+  supervisor.apply(spec('server', 'agent a'), []);
+  assert.equal(told()[0]!.pausedBy, 'porthole restore (pid 9)', 'said while it still runs');
+  await end({ code: 0 });
+  for (let i = 0; i < 100; i++) {
+    clock.advance(1_000);
+    supervisor.tick();
+  }
+  supervisor.apply(spec('server', 'agent a'), []);
+  assert.deepEqual(started, ['server', 'agent a']);
+  assert.equal(told()[0]!.restarts, 0, 'nobody counts this as an accident');
+  paused.clear();
+  supervisor.tick();
+  assert.deepEqual(started, ['server', 'agent a', 'server']);
+  assert.equal(told()[0]!.pausedBy, undefined);
+});
+
+test('R13: a new supervisor does not start what is kept stopped', () => {
+  const { supervisor, started, paused, told } = machine();
+  paused.set('server', 'porthole restore (pid 9)');
+  supervisor.apply(spec('server'), [{ role: 'server', pid: 7, startTicks: '70', restarts: 2 }]);
+  assert.deepEqual(started, []);
+  assert.equal(told()[0]!.restarts, 2);
+  paused.clear();
+  supervisor.tick();
+  assert.deepEqual(started, ['server']);
+});
+
+const answering = (role: string, extra: object = {}): Supervision => {
+  const { processes, ...rest } = spec(role);
+  const liveness = { host: 'h', port: 1, path: role, ...extra };
+  return { ...rest, processes: processes.map((one) => ({ ...one, liveness })) };
+};
+/** Seconds of the supervisor's life, each with time for answers. */
+async function live({ supervisor, clock }: ReturnType<typeof machine>, seconds: number, each = 1_000) {
+  for (let i = 0; i < seconds; i++) {
+    clock.advance(each);
+    supervisor.tick();
+    await turn();
+  }
+}
+
+test('R6: who does not answer three times in a row is killed and started again; one answer is a new beginning', async () => {
+  const m = machine();
+  const never = (): Promise<boolean> => new Promise(() => {});
+  const waiting: (() => void)[] = [];
+  const standsStill = (): Promise<boolean> => new Promise((resolve) => waiting.push(() => resolve(true)));
+  m.asked.set('server', () => Promise.resolve(true));
+  m.supervisor.apply(answering('server'), []);
+  await live(m, 60);
+  assert.equal(m.told()[0]!.answered, true);
+  for (let i = 0; i < 20; i++) {
+    m.asked.set('server', standsStill);
+    await live(m, 22); // most of what is allowed
+    m.asked.set('server', () => Promise.resolve(true));
+    for (const answer of waiting.splice(0)) answer();
+    await live(m, 22);
+  }
+  assert.deepEqual(m.killed, []);
+  m.asked.set('server', never);
+  await live(m, 25);
+  assert.match(processText(m.told()[0], true, 0), /^pid 101, does not answer$/);
+  assert.deepEqual(m.killed, []);
+  await live(m, 20);
+  assert.deepEqual(m.killed, [101]);
+  m.clock.advance(0);
+  assert.deepEqual(m.started, ['server', 'server'], 'at once: it was well for long');
+  assert.match(
+    processText(m.told()[0], true, m.clock.now()),
+    /^pid 102, does not answer yet, 1 restart, last killed because it did not answer \d+ s ago$/,
+  );
+});
+
+test('R6: a wrong answer counts as none; a refused connection of a process that starts does not', async () => {
+  const m = machine();
+  m.asked.set('server', () => Promise.reject(new Error('ECONNREFUSED')));
+  m.supervisor.apply(answering('server'), []);
+  await live(m, 3_000);
+  assert.deepEqual(m.killed, []);
+  assert.match(processText(m.told()[0], true, 0), /^pid 101, does not answer yet$/);
+  m.asked.set('server', () => Promise.resolve(true));
+  await live(m, 11);
+  m.asked.set('server', () => Promise.resolve(false));
+  await live(m, 31);
+  assert.deepEqual(m.killed, [101]);
+});
+
+test('R6: a start that never ends is ended, where that has a limit', async () => {
+  const m = machine();
+  m.asked.set('server', () => Promise.resolve(false));
+  m.supervisor.apply(answering('server', { startSeconds: 600 }), []);
+  await live(m, 599);
+  assert.deepEqual(m.killed, []);
+  await live(m, 1);
+  assert.deepEqual(m.killed, [101]);
+});
+
+test('R6: a machine that slept for a night has aged nobody', async () => {
+  const m = machine();
+  m.asked.set('server', () => Promise.resolve(true));
+  m.supervisor.apply(answering('server'), []);
+  await live(m, 30);
+  // An answer was on its way when it fell asleep, and comes after it woke up.
+  let answer = (): void => {};
+  m.asked.set('server', () => new Promise((resolve) => (answer = () => resolve(true))));
+  await live(m, 12);
+  for (let night = 0; night < 50; night++) {
+    await live(m, 1, 8 * 3_600_000);
+    answer();
+    await live(m, 3);
+    answer();
+  }
+  assert.deepEqual(m.killed, []);
+});
+
+test('R6: a process that is taken over is known to have answered', async () => {
+  const m = machine([7]);
+  m.asked.set('server', () => new Promise(() => {}));
+  m.supervisor.apply(answering('server'), [
+    { role: 'server', pid: 7, startTicks: '70', restarts: 0, answered: true },
+  ]);
+  await live(m, 45);
+  assert.deepEqual(m.killed, [7]);
+});
+
 test('R6: status tells of restarts and of the last end', () => {
   const rows: readonly (readonly [SupervisedState | undefined, boolean, string])[] = [
     [undefined, false, 'not running'],
@@ -128,6 +265,11 @@ test('R6: status tells of restarts and of the last end', () => {
       },
       true,
       'pid 5, 1 restart, last killed by SIGKILL 8 s ago',
+    ],
+    [
+      { role: 's', restarts: 0, pausedBy: 'porthole restore (pid 9)' },
+      false,
+      'stopped for porthole restore (pid 9)',
     ],
     [
       { role: 's', restarts: 7, nextStartMs: 104_000, lastEnd: { code: 1, atMs: 99_000, ranMs: 1 } },

@@ -1,5 +1,6 @@
-// Keeps processes running: starts what is not there, starts again what ended, after a growing while when it ends at once.
+// Keeps processes running: starts what is not there, starts again what ended, or does not answer any more.
 import type { Clock } from '../../base/clock.ts';
+import { Liveness, type LivenessCheck, livenessLimits } from './liveness.ts';
 import { healthyMs, restartDelayMs } from './restart-delay.ts';
 import type {
   ProcessEnd,
@@ -21,6 +22,12 @@ export interface SupervisorPorts {
   start(process: SupervisedProcess): Watched;
   /** Undefined when it does not run any more. */
   adopt(process: RunningProcess): Watched | undefined;
+  /** Whether it works. Rejects when it does not answer. */
+  ask(check: LivenessCheck, signal: AbortSignal): Promise<boolean>;
+  /** At once, and whatever it does. */
+  kill(process: RunningProcess): void;
+  /** Who keeps it stopped for now. */
+  pausedBy(role: string): string | undefined;
   changed(processes: readonly SupervisedState[]): void;
   say(text: string): void;
 }
@@ -34,6 +41,10 @@ interface Entry {
   lastEnd: ProcessEnd | undefined;
   nextStartMs: number | undefined;
   cancelStart: () => void;
+  pausedBy: string | undefined;
+  liveness: Liveness | undefined;
+  toldHealth: string;
+  hung: boolean;
 }
 
 const exitText = ({ code, signal }: Exit): string =>
@@ -56,7 +67,8 @@ export class Supervisor {
       const known = this.#entries.get(process.role);
       if (known) {
         known.spec = process;
-        // Whoever asks for it does not want to wait for a pause to end.
+        known.pausedBy = this.#ports.pausedBy(process.role);
+        // Whoever asks for it does not want to wait for a delay to end.
         if (!known.running) this.#start(known);
         continue;
       }
@@ -69,14 +81,46 @@ export class Supervisor {
     this.#tell();
   }
 
+  /** To be called once a second. */
+  tick(): void {
+    let news = false;
+    for (const entry of this.#entries.values()) {
+      const { liveness, running, pausedBy } = entry;
+      entry.pausedBy = this.#ports.pausedBy(entry.spec.role);
+      if (pausedBy !== undefined && entry.pausedBy === undefined && !running) this.#start(entry);
+      if (entry.pausedBy !== pausedBy) news = true;
+      if (!liveness || !running) continue;
+      const hangs = liveness.tick();
+      const health = `${liveness.answered} ${liveness.unanswered}`;
+      if (health !== entry.toldHealth) news = true;
+      entry.toldHealth = health;
+      if (hangs && entry.pausedBy === undefined) this.#killHung(entry, running);
+    }
+    if (news) this.#tell();
+  }
+
   /** The processes go on. */
   stop(): void {
     this.#stopped = true;
-    for (const entry of this.#entries.values()) entry.cancelStart();
+    for (const entry of this.#entries.values()) {
+      entry.cancelStart();
+      entry.liveness?.stop();
+    }
+  }
+
+  #killHung(entry: Entry, running: Watched): void {
+    if (entry.hung) return; // it is on its way
+    entry.hung = true;
+    const { failures, everySeconds } = livenessLimits;
+    this.#ports.say(
+      `${entry.spec.role}, pid ${running.pid}, did not answer ${failures} times, ${everySeconds} s apart; killing it`,
+    );
+    this.#ports.kill(running);
   }
 
   #forget(role: string): void {
     this.#entries.get(role)?.cancelStart();
+    this.#entries.get(role)?.liveness?.stop();
     this.#entries.delete(role);
   }
 
@@ -94,6 +138,10 @@ export class Supervisor {
       lastEnd: before?.lastEnd,
       nextStartMs: undefined,
       cancelStart: () => {},
+      pausedBy: this.#ports.pausedBy(spec.role),
+      liveness: undefined,
+      toldHealth: '',
+      hung: false,
     };
     this.#entries.set(spec.role, entry);
     const candidates = [...running.filter((one) => one.role === spec.role)];
@@ -103,11 +151,11 @@ export class Supervisor {
       const adopted = this.#ports.adopt(candidate);
       if (!adopted) continue;
       this.#ports.say(`${spec.role} runs already, pid ${adopted.pid}`);
-      this.#watch(entry, adopted);
+      this.#watch(entry, adopted, before?.pid === adopted.pid && before.answered === true);
       return;
     }
     // It ended while nobody looked.
-    if (before?.pid !== undefined) entry.restarts++;
+    if (before?.pid !== undefined && entry.pausedBy === undefined) entry.restarts++;
     this.#start(entry);
   }
 
@@ -115,18 +163,30 @@ export class Supervisor {
     if (this.#stopped || entry.running) return;
     entry.cancelStart();
     entry.nextStartMs = undefined;
+    if (entry.pausedBy !== undefined) {
+      this.#ports.say(`${entry.spec.role} stays stopped for ${entry.pausedBy}`);
+      return;
+    }
     try {
       const started = this.#ports.start(entry.spec);
       this.#ports.say(`${entry.spec.role} started, pid ${started.pid}`);
-      this.#watch(entry, started);
+      this.#watch(entry, started, false);
     } catch (error) {
       this.#ports.say(`${entry.spec.role} can't be started: ${String(error)}`);
       this.#ended(entry, { code: 127 });
     }
   }
 
-  #watch(entry: Entry, process: Watched): void {
+  #watch(entry: Entry, process: Watched, answered: boolean): void {
+    const { liveness: check } = entry.spec;
     entry.running = process;
+    entry.hung = false;
+    entry.liveness = check
+      ? new Liveness((signal) => this.#ports.ask(entry.spec.liveness ?? check, signal), {
+          startSeconds: check.startSeconds,
+          answered,
+        })
+      : undefined;
     entry.startedMs = this.#ports.clock.monotonic();
     void process.exited.then((exit) => {
       if (this.#entries.get(entry.spec.role) === entry) this.#ended(entry, exit);
@@ -137,8 +197,17 @@ export class Supervisor {
     const { clock } = this.#ports;
     const ranMs = Math.round(clock.monotonic() - entry.startedMs);
     entry.running = undefined;
-    entry.lastEnd = { ...exit, atMs: clock.now(), ranMs };
+    entry.liveness?.stop();
+    entry.liveness = undefined;
+    entry.lastEnd = { ...exit, atMs: clock.now(), ranMs, hung: entry.hung || undefined };
     if (this.#stopped) return;
+    // Its end was asked for: no restart, and no failure.
+    if (entry.pausedBy !== undefined) {
+      entry.failures = 0;
+      this.#start(entry);
+      this.#tell();
+      return;
+    }
     entry.failures = ranMs >= healthyMs ? 1 : entry.failures + 1;
     entry.restarts++;
     const delay = restartDelayMs(entry.failures);
@@ -154,13 +223,16 @@ export class Supervisor {
 
   #tell(): void {
     this.#ports.changed(
-      [...this.#entries.values()].map(({ spec, running, restarts, lastEnd, nextStartMs }) => ({
-        role: spec.role,
-        pid: running?.pid,
-        startTicks: running?.startTicks,
-        restarts,
-        lastEnd,
-        nextStartMs: running ? undefined : nextStartMs,
+      [...this.#entries.values()].map((entry) => ({
+        role: entry.spec.role,
+        pid: entry.running?.pid,
+        startTicks: entry.running?.startTicks,
+        restarts: entry.restarts,
+        lastEnd: entry.lastEnd,
+        nextStartMs: entry.running ? undefined : entry.nextStartMs,
+        pausedBy: entry.pausedBy,
+        answered: entry.liveness?.answered || undefined,
+        unanswered: entry.liveness?.unanswered || undefined,
       })),
     );
   }

@@ -46,7 +46,10 @@ function start(command: string, args: readonly string[], options: SpawnOptions =
     cwd: options.cwd,
     env: options.env ? { ...process.env, ...options.env } : process.env,
     detached: options.detached !== undefined,
-    stdio: log === undefined ? ['pipe', 'pipe', 'pipe'] : ['ignore', log, log],
+    stdio: [
+      ...(log === undefined ? (['pipe', 'pipe', 'pipe'] as const) : (['ignore', log, log] as const)),
+      ...(options.shared === undefined ? [] : [options.shared]),
+    ],
   });
   if (log !== undefined) closeSync(log);
   if (options.detached) child.unref();

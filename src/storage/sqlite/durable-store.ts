@@ -1,7 +1,8 @@
 // The store on disk: a database file and a journal, each of which makes up for what the other lost.
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Random } from '../../base/random.ts';
+import { makeFolderDurably, syncFolder } from '../../component-base/durable-file.ts';
 import { StorageError } from '../storage-error.ts';
 import type { Batch } from './batch.ts';
 import { type Database, openToWrite } from './database.ts';
@@ -238,10 +239,8 @@ export class DurableStore {
 }
 
 function makeDirectory(directory: string): void {
-  if (existsSync(directory)) return;
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    syncDirectory(dirname(directory));
+    makeFolderDurably(directory);
   } catch (error) {
     throw openFailure(directory, error);
   }
@@ -249,7 +248,7 @@ function makeDirectory(directory: string): void {
 
 /** Last: the files that it vouches for are in their folder for good. */
 function writeMarker(directory: string): void {
-  syncDirectory(directory);
+  syncFolder(directory);
   const file = openSync(join(directory, storeFiles.marker), 'w', 0o600);
   try {
     writeSync(file, `${formatVersion}\n`);
@@ -257,14 +256,5 @@ function writeMarker(directory: string): void {
   } finally {
     closeSync(file);
   }
-  syncDirectory(directory);
-}
-
-function syncDirectory(directory: string): void {
-  const file = openSync(directory, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  syncFolder(directory);
 }

@@ -1,0 +1,25 @@
+// Asks a supervised process whether it works, over a connection of its own, and believes any certificate, as a kubelet does.
+import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import type { LivenessCheck } from './liveness.ts';
+
+function portOf({ port }: LivenessCheck): number {
+  return typeof port === 'number' ? port : Number(readFileSync(port.file, 'utf8'));
+}
+
+/** Rejects when nobody answers. */
+export async function askProcess(check: LivenessCheck, signal: AbortSignal): Promise<boolean> {
+  const port = portOf(check);
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { host: check.host, port, path: check.path, agent: false, rejectUnauthorized: false, signal },
+      (response) => {
+        response.on('error', () => undefined); // its head was the answer
+        response.resume();
+        resolve(check.anyAnswer === true || response.statusCode === 200);
+      },
+    );
+    asked.on('error', reject);
+    asked.end();
+  });
+}

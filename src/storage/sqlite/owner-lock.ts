@@ -1,0 +1,21 @@
+// One owner of a folder, as long as that process lives: a file that SQLite locks, and nothing is ever written to.
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+
+export interface OwnerLock {
+  release(): void;
+}
+
+/** Undefined: another process, or somebody else in this one, has it. */
+export function takeOwnerLock(file: string): OwnerLock | undefined {
+  closeSync(openSync(file, 'a', 0o600));
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
+  } catch (error) {
+    db.close();
+    if (/locked|busy/i.test(error instanceof Error ? error.message : '')) return undefined;
+    throw error;
+  }
+  return { release: () => db.close() };
+}

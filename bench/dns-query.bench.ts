@@ -47,7 +47,7 @@ export const bench: Bench = {
       }),
     );
     const ask = async (n: number): Promise<void> => {
-      for (let i = 0; i < n; i++) await handle(packets[i % packets.length]!, 'udp');
+      for (let i = 0; i < n; i++) await handle(packets[i % packets.length]!, 'udp', '10.244.0.2');
     };
     const echo = (n: number): void => {
       for (let i = 0; i < n; i++) encode(decode(packets[i % packets.length]!));

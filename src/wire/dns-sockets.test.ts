@@ -1,6 +1,7 @@
-// DNS sockets when the network says no.
+// DNS sockets: when the network says no, and when one asks more than the others.
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { exchangeDns, listenDns } from './dns-sockets.ts';
 
@@ -52,4 +53,35 @@ test('an answer that comes after the listener is closed is dropped', async () =>
   }
   answer(query);
   await new Promise((done) => setImmediate(done));
+});
+
+test('a source that asks much waits for itself: another one is answered before the rest of it', async (t) => {
+  const order: string[] = [];
+  const listener = await listenDns({
+    address: '0.0.0.0',
+    port: 0,
+    handle: (packet, _, source) => {
+      order.push(source);
+      return echo(packet);
+    },
+  });
+  const [crowd, other] = ['127.0.0.2', '127.0.0.3'];
+  const [many, one] = [createSocket('udp4'), createSocket('udp4')];
+  const count = 200;
+  try {
+    many.bind(0, crowd);
+    one.bind(0, other);
+    await Promise.all([once(many, 'listening'), once(one, 'listening')]);
+    // Without a look at the listener's socket between them.
+    for (let i = 0; i < count; i++) many.send(query, listener.port, '127.0.0.1');
+    const answered = once(one, 'message');
+    one.send(query, listener.port, '127.0.0.1');
+    await answered;
+    await t.waitFor(() => assert.equal(order.length, count + 1), { timeout: 30_000 });
+  } finally {
+    await listener.close();
+    many.close();
+    one.close();
+  }
+  assert.ok(order.indexOf(other) < count * 0.6, `answered after ${order.indexOf(other)} others`);
 });

@@ -1,6 +1,11 @@
 // DNS over UDP and TCP: a listener on one address for both, and one question to another server.
 import { createSocket, type RemoteInfo } from 'node:dgram';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, type Server } from 'node:net';
+import type { Clock } from '../base/clock.ts';
+import { systemClock } from '../component-base/system-clock.ts';
+import { DnsFrames, framed } from './dns-frames.ts';
+import { maxQuestionsOfSource, serveDnsTcp } from './dns-tcp-server.ts';
+import { FairQueue, type FairQueueLimits } from './fair-queue.ts';
 
 export type DnsTransport = 'udp' | 'tcp';
 
@@ -8,8 +13,10 @@ export interface DnsListenerOptions {
   readonly address: string;
   /** 0: any that is free for both. */
   readonly port: number;
-  /** Undefined: no answer is sent. */
-  handle(packet: Buffer, transport: DnsTransport): Promise<Buffer | undefined>;
+  /** For connections that nobody uses. Default: the machine's clock. */
+  readonly clock?: Pick<Clock, 'monotonic' | 'timer'>;
+  /** `source`: the address of who asks. Undefined: no answer is sent. */
+  handle(packet: Buffer, transport: DnsTransport, source: string): Promise<Buffer | undefined>;
 }
 
 export interface DnsListener {
@@ -17,55 +24,40 @@ export interface DnsListener {
   close(): Promise<void>;
 }
 
-const idleTimeoutMs = 10_000;
-const maxConnections = 1024;
-/** Answers of one connection that are still being made. */
-const maxPipelined = 32;
+/** No question is longer; an answer may be. */
+const maxQuestionBytes = 4096;
+/** Questions that wait; more of one source can't come over TCP. */
+const waitingLimits: FairQueueLimits = { each: maxQuestionsOfSource, all: 4 * maxQuestionsOfSource };
+/** Answered between two looks at the sockets. A look gives 32 datagrams: what is too much is dropped by us, not by the kernel. */
+const atOnce = 8;
 
-/** Calls back for each message: two bytes of length, then the message. */
-function readFrames(socket: Socket, message: (packet: Buffer) => void): void {
-  let rest: Buffer = Buffer.alloc(0);
-  socket.on('data', (data: Buffer) => {
-    rest = rest.length === 0 ? data : Buffer.concat([rest, data]);
-    while (rest.length >= 2) {
-      const end = 2 + rest.readUInt16BE(0);
-      if (rest.length < end) return;
-      const packet = rest.subarray(2, end);
-      rest = rest.subarray(end);
-      message(packet);
+/** Undefined: there is no room for it. */
+type Ask = (
+  packet: Buffer,
+  transport: DnsTransport,
+  source: string,
+) => Promise<Buffer | undefined> | undefined;
+
+/** Sources take turns: a flood of one costs the others the time of reading it. */
+function inTurns(handle: DnsListenerOptions['handle']): Ask {
+  const waiting = new FairQueue<() => void>(waitingLimits);
+  let due = false;
+  const round = (): void => {
+    for (let i = 0; i < atOnce; i++) waiting.take()?.();
+    due = waiting.length > 0;
+    if (due) setImmediate(round);
+  };
+  return (packet, transport, source) => {
+    if (packet.length > maxQuestionBytes) return undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
+    const answer = (): void => void handle(packet, transport, source).then(resolve, reject);
+    if (!waiting.put(`${transport} ${source}`, answer)) return undefined;
+    if (!due) {
+      due = true;
+      setImmediate(round);
     }
-  });
-}
-
-function framed(packet: Buffer): Buffer {
-  const length = Buffer.alloc(2);
-  length.writeUInt16BE(packet.length);
-  return Buffer.concat([length, packet]);
-}
-
-function serveTcp(options: DnsListenerOptions, sockets: Set<Socket>): Server {
-  const server = createServer((socket) => {
-    let pending = 0;
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => socket.destroy()); // the client went away
-    socket.setTimeout(idleTimeoutMs, () => socket.destroy());
-    readFrames(socket, (packet) => {
-      if (++pending > maxPipelined) {
-        socket.destroy();
-        return;
-      }
-      options.handle(packet, 'tcp').then(
-        (answer) => {
-          pending--;
-          if (answer !== undefined && socket.writable) socket.write(framed(answer));
-        },
-        () => socket.destroy(),
-      );
-    });
-  });
-  server.maxConnections = maxConnections;
-  return server;
+    return promise;
+  };
 }
 
 function listenTcp(server: Server, address: string, port: number): Promise<number> {
@@ -80,14 +72,16 @@ function listenTcp(server: Server, address: string, port: number): Promise<numbe
 }
 
 async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
-  const sockets = new Set<Socket>();
-  const tcp = serveTcp(options, sockets);
+  const ask = inTurns((packet, transport, source) => options.handle(packet, transport, source));
+  const { server: tcp, cut } = serveDnsTcp({
+    clock: options.clock ?? systemClock,
+    handle: (packet, source) => ask(packet, 'tcp', source) ?? Promise.reject(new Error('no room')),
+  });
   const port = await listenTcp(tcp, options.address, options.port);
   const udp = createSocket({ type: 'udp4', recvBufferSize: 1 << 20 });
   udp.on('message', (packet: Buffer, from: RemoteInfo) => {
-    options
-      .handle(packet, 'udp')
-      .then((answer) => {
+    ask(packet, 'udp', from.address)
+      ?.then((answer) => {
         if (answer !== undefined) udp.send(answer, from.port, from.address, () => undefined);
       })
       // a packet may claim to come from port 0, which send refuses, and the socket may be closed by now
@@ -96,7 +90,7 @@ async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
   const closeTcp = (): Promise<void> =>
     new Promise((done) => {
       tcp.close(() => done());
-      for (const socket of sockets) socket.destroy();
+      cut();
     });
   try {
     await new Promise<void>((resolve, reject) => {
@@ -196,8 +190,13 @@ function exchangeTcp(server: DnsServerAddress, packet: Buffer, options: DnsExcha
     );
     socket.once('error', (error) => end(() => reject(error)));
     socket.once('close', () => end(() => reject(new Error(`${server.address} closed the connection`))));
-    readFrames(socket, (answer) => {
-      if (options.accepts(answer)) end(() => resolve(Buffer.from(answer)));
+    const frames = new DnsFrames();
+    socket.on('data', (data: Buffer) => {
+      frames.push(data);
+      for (let answer = frames.next(); answer !== undefined; answer = frames.next()) {
+        const whole = answer;
+        if (options.accepts(whole)) end(() => resolve(Buffer.from(whole)));
+      }
     });
     socket.once('connect', () => socket.write(framed(packet)));
   });

@@ -59,7 +59,9 @@ test('kube-dns is made, found by DNS, reached by the proxy, and follows a new ad
   await informers.waitForSync();
   await proxy.ready();
   const question = { name: 'kube-dns.kube-system.svc.cluster.local', type: 'A' as const };
-  const answer = decode((await ask(encode({ type: 'query', id: 9, questions: [question] }), 'udp'))!);
+  const answer = decode(
+    (await ask(encode({ type: 'query', id: 9, questions: [question] }), 'udp', '10.244.0.2'))!,
+  );
   assert.deepEqual(
     answer.answers!.map((record) => ('data' in record ? record.data : '')),
     ['10.96.0.10'],

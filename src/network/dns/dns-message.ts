@@ -113,6 +113,13 @@ function encodeReply(question: DnsQuestion, reply: DnsReply, truncated: boolean)
   return encode(packet);
 }
 
+const replyLimit = (question: DnsQuestion, transport: 'udp' | 'tcp'): number =>
+  transport === 'tcp' ? 65_535 : Math.min(4096, Math.max(512, question.ednsPayloadBytes ?? 512));
+
+/** So many records of this name, with the least data there is, do not fit: nobody needs to make more of them. */
+export const tooMany = (name: string, question: DnsQuestion, transport: 'udp' | 'tcp'): number =>
+  Math.floor(replyLimit(question, transport) / (name.length + 15)) + 1;
+
 /** The root's name, type, class, time to live, length and one byte: no record of use is shorter. */
 const leastRecordBytes = 12;
 
@@ -121,8 +128,7 @@ const leastRecordBytes = 12;
  * not written to find that out: a Service may have thousands of ports, and anybody may ask for them.
  */
 export function writeReply(question: DnsQuestion, reply: DnsReply, transport: 'udp' | 'tcp'): Buffer {
-  const limit =
-    transport === 'tcp' ? 65_535 : Math.min(4096, Math.max(512, question.ednsPayloadBytes ?? 512));
+  const limit = replyLimit(question, transport);
   const most = Math.floor(limit / leastRecordBytes);
   const bare = { ...reply, answers: reply.answers.slice(0, most), additionals: [] };
   const isWhole = bare.answers.length === reply.answers.length;

@@ -135,3 +135,43 @@ test('S10: of thousands of records no more are written than the transport could 
     assert.ok(written.size <= limit / 12, `${written.size} records by ${transport}`);
   }
 });
+
+test('of a Service with thousands of endpoints and ports no more is read than an answer could carry', () => {
+  let read = 0;
+  const endpoints = Array.from({ length: 1000 }, (_, i) => ({
+    get addresses() {
+      read++;
+      return [`10.1.${i >> 8}.${i & 255}`];
+    },
+  }));
+  const ports = Array.from({ length: 2000 }, (_, i) => ({ name: `p${i}`, port: i + 1 }));
+  const slices = Array.from({ length: 50 }, (): EndpointSlice => ({ ...slice, endpoints, ports }));
+  const large = createZone(
+    {
+      service: () => headless,
+      slices: () => slices,
+      namespaceExists: () => true,
+      servicesByIP: () => [],
+      slicesByAddress: () => slices,
+    },
+    { clusterDomain: 'cluster.local', ttl: 5 },
+  );
+  for (const [name, type] of [
+    ['db.d.svc.cluster.local', 'A'],
+    ['db.d.svc.cluster.local', 'SRV'],
+    ['_p7._tcp.db.d.svc.cluster.local', 'SRV'],
+  ] as const) {
+    read = 0;
+    const begun: number[] = [];
+    const first = (length: number): number => {
+      begun.push(length);
+      return length - 1;
+    };
+    const found = large.resolve(name, type, { most: 40, first });
+    assert.ok(found.kind === 'answers' && found.answers.length === 40, name);
+    assert.ok(read <= 42, `${read} endpoints read for ${name}`);
+    assert.deepEqual(begun, [50, 1000], 'another one is first each time');
+  }
+  const names = large.resolve('0.0.1.10.in-addr.arpa', 'PTR', { most: 5, first: () => 0 });
+  assert.equal(names.kind, 'answers');
+});

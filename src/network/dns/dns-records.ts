@@ -32,13 +32,29 @@ const noData: Resolution = { kind: 'noData' };
 const noName: Resolution = { kind: 'noName' };
 const reverseZone = '.in-addr.arpa';
 
-interface Target {
+/** How much of what a name means is of use. */
+export interface Want {
+  /** More records than an answer can carry: that they are more is all that is asked of the rest. */
+  readonly most: number;
+  /** Where in a list of so many to begin, so that each is first in its turn. */
+  first(length: number): number;
+}
+const everything: Want = { most: Number.POSITIVE_INFINITY, first: () => 0 };
+
+interface Host {
   readonly ip: string;
-  readonly port: number;
-  readonly portName: string;
-  readonly protocol: string;
   /** The first label of an endpoint's own name; undefined for a ClusterIP. */
   readonly hostname: string | undefined;
+}
+interface Port {
+  readonly port?: number | undefined;
+  readonly name?: string | undefined;
+  readonly protocol?: string | undefined;
+}
+/** Each host has each port. */
+interface Group {
+  readonly hosts: Iterable<Host>;
+  readonly ports: readonly Port[];
 }
 
 const isIpv6 = (ip: string): boolean => ip.includes(':');
@@ -53,43 +69,45 @@ const clusterIPsOf = (service: Service): readonly string[] => {
   return list.filter((ip) => ip !== '' && ip !== 'None');
 };
 
-function endpointTargets(slices: readonly EndpointSlice[]): Target[] {
-  return slices.flatMap((slice) => {
-    const ports = (slice.ports ?? []).length > 0 ? slice.ports! : [{}];
-    return (slice.endpoints ?? [])
-      .filter((endpoint) => endpoint.conditions?.ready ?? true)
-      .flatMap((endpoint) =>
-        endpoint.addresses.flatMap((ip) =>
-          ports.map((port) => ({
-            ip,
-            port: port.port ?? 0,
-            portName: port.name ?? '',
-            protocol: (port.protocol ?? 'TCP').toLowerCase(),
-            hostname: hostnameOf(endpoint, ip),
-          })),
-        ),
-      );
-  });
+function* inTurn<T>(list: readonly T[], want: Want): Iterable<T> {
+  const first = list.length > 1 ? want.first(list.length) : 0;
+  for (let i = 0; i < list.length; i++) yield list[(first + i) % list.length]!;
 }
 
-function serviceTargets(service: Service): Target[] {
-  const ports = service.spec.ports ?? [];
-  return clusterIPsOf(service).flatMap((ip) =>
-    ports.map((port) => ({
-      ip,
-      port: port.port,
-      portName: port.name ?? '',
-      protocol: (port.protocol ?? 'TCP').toLowerCase(),
-      hostname: undefined,
-    })),
-  );
+function* readyHosts(slice: EndpointSlice, want: Want): Iterable<Host> {
+  for (const endpoint of inTurn(slice.endpoints ?? [], want))
+    if (endpoint.conditions?.ready ?? true)
+      for (const ip of endpoint.addresses) yield { ip, hostname: hostnameOf(endpoint, ip) };
 }
 
-function addressRecords(name: string, ips: readonly string[], type: string, ttl: number): StringAnswer[] {
-  return [...new Set(ips)]
-    .filter((ip) => (type === 'AAAA' ? isIpv6(ip) : type === 'A' ? !isIpv6(ip) : type === 'ANY'))
-    .map((ip) => ({ name, type: isIpv6(ip) ? 'AAAA' : 'A', class: 'IN', ttl, data: ip }));
+/** Nothing is read before it is needed: a Service may have thousands of endpoints and of ports. */
+function* endpointGroups(slices: readonly EndpointSlice[], want: Want): Iterable<Group> {
+  for (const slice of inTurn(slices, want))
+    yield { hosts: readyHosts(slice, want), ports: (slice.ports ?? []).length > 0 ? slice.ports! : [{}] };
 }
+
+const serviceGroup = (service: Service): Group => ({
+  hosts: clusterIPsOf(service).map((ip) => ({ ip, hostname: undefined })),
+  ports: service.spec.ports ?? [],
+});
+
+function* withPort(groups: Iterable<Group>, matches: (port: Port) => boolean): Iterable<Group> {
+  for (const { hosts, ports } of groups) yield { hosts, ports: ports.filter(matches) };
+}
+function* named(hosts: Iterable<Host>, name: string): Iterable<Host> {
+  for (const host of hosts) if (host.hostname === name) yield host;
+}
+function* withHostname(groups: Iterable<Group>, name: string): Iterable<Group> {
+  for (const { hosts, ports } of groups) yield { hosts: named(hosts, name), ports };
+}
+
+const addressRecord = (name: string, ip: string, ttl: number): StringAnswer => ({
+  name,
+  type: isIpv6(ip) ? 'AAAA' : 'A',
+  class: 'IN',
+  ttl,
+  data: ip,
+});
 
 const answersOrNoData = (answers: readonly Answer[], additionals: readonly Answer[] = []): Resolution =>
   answers.length === 0 ? noData : { kind: 'answers', answers, additionals };
@@ -98,77 +116,90 @@ export function createZone(
   view: ClusterView,
   options: ZoneOptions,
 ): {
-  resolve(name: string, type: string): Resolution;
+  resolve(name: string, type: string, want?: Want): Resolution;
   soa(serial: number): Answer;
 } {
   const domain = options.clusterDomain.toLowerCase().replace(/\.$/, '');
   const { ttl } = options;
 
-  function srv(name: string, service: Service, targets: readonly Target[]): Resolution {
+  function srv(name: string, service: Service, groups: Iterable<Group>, want: Want): Resolution {
     const base = `${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`;
     const answers = new Map<string, SrvAnswer>();
     const additionals = new Map<string, StringAnswer>();
-    for (const { hostname, ip, port } of targets) {
+    const add = ({ hostname, ip }: Host, { port = 0 }: Port): void => {
       const target = hostname === undefined ? base : `${hostname}.${base}`;
       const data = { priority: 0, weight: 0, port, target };
       answers.set(`${target}:${port}`, { name, type: 'SRV', class: 'IN', ttl, data });
       const type = isIpv6(ip) ? 'AAAA' : 'A';
       additionals.set(`${target} ${ip}`, { name: target, type, class: 'IN', ttl, data: ip });
-    }
+    };
+    collect: for (const { hosts, ports } of groups)
+      for (const host of hosts)
+        for (const port of ports) {
+          if (answers.size >= want.most) break collect;
+          add(host, port);
+        }
+    if (answers.size === 0) return noName;
     const hosts = new Set([...answers.values()].map((answer) => answer.data.target));
-    const weight = Math.max(1, Math.floor(100 / Math.max(1, hosts.size)));
+    const weight = Math.max(1, Math.floor(100 / hosts.size));
     return answersOrNoData(
       [...answers.values()].map((answer) => ({ ...answer, data: { ...answer.data, weight } })),
       [...additionals.values()],
     );
   }
 
-  function ofTargets(name: string, type: string, service: Service, targets: readonly Target[]): Resolution {
-    if (targets.length === 0) return noName;
-    if (type === 'SRV') return srv(name, service, targets);
-    return answersOrNoData(
-      addressRecords(
-        name,
-        targets.map((target) => target.ip),
-        type,
-        ttl,
-      ),
-    );
+  function addresses(name: string, type: string, groups: Iterable<Group>, want: Want): Resolution {
+    const found = new Set<string>();
+    let any = false;
+    collect: for (const { hosts, ports } of groups)
+      for (const { ip } of ports.length === 0 ? [] : hosts) {
+        any = true;
+        if (type === (isIpv6(ip) ? 'AAAA' : 'A') || type === 'ANY') found.add(ip);
+        if (found.size >= want.most) break collect;
+      }
+    return any ? answersOrNoData([...found].map((ip) => addressRecord(name, ip, ttl))) : noName;
   }
 
   /** `labels` are what stands before `<namespace>.svc`, nearest the service last. */
-  function serviceName(name: string, labels: readonly string[], namespace: string, type: string): Resolution {
+  function serviceName(
+    name: string,
+    labels: readonly string[],
+    namespace: string,
+    type: string,
+    want: Want,
+  ): Resolution {
     const service = view.service(namespace, labels.at(-1) ?? '');
     if (service === undefined) return noName;
     const before = labels.slice(0, -1);
-    const own = { namespace, name: service.metadata.name ?? '' };
     if (service.spec.type === 'ExternalName') {
       if (before.length > 0) return noName;
       const target = (service.spec.externalName ?? '').toLowerCase().replace(/\.$/, '');
       return { kind: 'alias', answer: { name, type: 'CNAME', class: 'IN', ttl, data: target }, target };
     }
-    const endpoints = (): Target[] => endpointTargets(view.slices(own.namespace, own.name));
-    const targets = isHeadless(service) ? endpoints() : serviceTargets(service);
-    if (before.length === 0) return ofTargets(name, type, service, targets);
-    if (before.length === 1)
-      return ofTargets(
-        name,
-        type,
-        service,
-        endpoints().filter((target) => target.hostname === before[0]),
-      );
+    const endpoints = (): Iterable<Group> =>
+      endpointGroups(view.slices(namespace, service.metadata.name ?? ''), want);
+    const groups = isHeadless(service) ? endpoints() : [serviceGroup(service)];
+    const of = (some: Iterable<Group>): Resolution =>
+      type === 'SRV' ? srv(name, service, some, want) : addresses(name, type, some, want);
+    if (before.length === 0) return of(groups);
+    if (before.length === 1) return of(withHostname(endpoints(), before[0]!));
     if (before.length > 2 || !before.every((label) => label.startsWith('_'))) return noName;
-    const [port, protocol] = before.map((label) => label.slice(1));
-    const matching = targets.filter((t) => t.portName === port && t.protocol === protocol);
-    return ofTargets(name, type, service, matching);
+    const [wanted, protocol] = before.map((label) => label.slice(1));
+    return of(
+      withPort(
+        groups,
+        (port) => (port.name ?? '') === wanted && (port.protocol ?? 'TCP').toLowerCase() === protocol,
+      ),
+    );
   }
 
   function podName(name: string, labels: readonly string[], namespace: string, type: string): Resolution {
     if (labels.length !== 1 || !view.namespaceExists(namespace)) return noName;
     const value = parseIpv4(labels[0]!.replaceAll('-', '.'));
-    return value === undefined
-      ? noName
-      : answersOrNoData(addressRecords(name, [formatIpv4(value)], type, ttl));
+    if (value === undefined) return noName;
+    return type === 'A' || type === 'ANY'
+      ? answersOrNoData([addressRecord(name, formatIpv4(value), ttl)])
+      : noData;
   }
 
   function apex(name: string, type: string): Resolution {
@@ -177,7 +208,7 @@ export function createZone(
     return type === 'SOA' ? answersOrNoData([soa(1)]) : noData;
   }
 
-  function inZone(name: string, lower: string, type: string): Resolution {
+  function inZone(name: string, lower: string, type: string, want: Want): Resolution {
     if (lower === domain) return apex(name, type);
     const labels = lower.slice(0, -domain.length - 1).split('.');
     const kind = labels.pop();
@@ -190,32 +221,32 @@ export function createZone(
     if (namespace === undefined) return noData;
     if (labels.length === 0) return view.namespaceExists(namespace) ? noData : noName;
     return kind === 'svc'
-      ? serviceName(name, labels, namespace, type)
+      ? serviceName(name, labels, namespace, type, want)
       : podName(name, labels, namespace, type);
   }
 
   /** An address that is not the cluster's is left to the resolvers outside. */
-  function reverse(name: string, lower: string, type: string): Resolution {
+  function reverse(name: string, lower: string, type: string, want: Want): Resolution {
     const ip = lower.slice(0, -reverseZone.length).split('.').reverse().join('.');
     if (parseIpv4(ip) === undefined) return { kind: 'outside' };
     const service = view.servicesByIP(ip)[0];
-    const names =
-      service !== undefined
-        ? [`${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`]
-        : view.slicesByAddress(ip).flatMap((slice) => endpointNames(slice, ip));
-    if (names.length === 0) return { kind: 'outside' };
-    if (type !== 'PTR') return noData;
-    return answersOrNoData(
-      [...new Set(names)].map((data) => ({ name, type: 'PTR', class: 'IN', ttl, data })),
+    const names = new Set(
+      service === undefined
+        ? endpointNames(ip).take(want.most)
+        : [`${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`],
     );
+    if (names.size === 0) return { kind: 'outside' };
+    if (type !== 'PTR') return noData;
+    return answersOrNoData([...names].map((data) => ({ name, type: 'PTR', class: 'IN', ttl, data })));
   }
 
-  function endpointNames(slice: EndpointSlice, ip: string): string[] {
-    const service = slice.metadata.labels?.['kubernetes.io/service-name'];
-    if (service === undefined) return [];
-    return (slice.endpoints ?? [])
-      .filter((endpoint) => endpoint.addresses.includes(ip))
-      .map((endpoint) => `${hostnameOf(endpoint, ip)}.${service}.${slice.metadata.namespace}.svc.${domain}`);
+  function* endpointNames(ip: string): Generator<string> {
+    for (const slice of view.slicesByAddress(ip)) {
+      const service = slice.metadata.labels?.['kubernetes.io/service-name'];
+      for (const endpoint of service === undefined ? [] : (slice.endpoints ?? []))
+        if (endpoint.addresses.includes(ip))
+          yield `${hostnameOf(endpoint, ip)}.${service}.${slice.metadata.namespace}.svc.${domain}`;
+    }
   }
 
   function soa(serial: number): Answer {
@@ -233,10 +264,10 @@ export function createZone(
 
   return {
     soa,
-    resolve: (name, type) => {
+    resolve: (name, type, want = everything) => {
       const lower = name.toLowerCase().replace(/\.$/, '');
-      if (lower === domain || lower.endsWith(`.${domain}`)) return inZone(name, lower, type);
-      return lower.endsWith(reverseZone) ? reverse(name, lower, type) : { kind: 'outside' };
+      if (lower === domain || lower.endsWith(`.${domain}`)) return inZone(name, lower, type, want);
+      return lower.endsWith(reverseZone) ? reverse(name, lower, type, want) : { kind: 'outside' };
     },
   };
 }

@@ -11,6 +11,7 @@ import type { InformerFactory } from '../../client/cache/informer.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import {
   type DnsListener,
+  type DnsListenerOptions,
   type DnsServerAddress,
   type DnsTransport,
   listenDns,
@@ -23,6 +24,7 @@ import {
   type Rcode,
   rcode,
   readQuestion,
+  tooMany,
   writeRefusal,
   writeReply,
 } from './dns-message.ts';
@@ -76,6 +78,13 @@ function viewOf(informers: DnsOptions['informers']): { view: ClusterView; hasSyn
   };
 }
 
+interface Asked {
+  readonly packet: Buffer;
+  readonly question: DnsQuestion;
+  readonly transport: DnsTransport;
+  readonly source: string;
+}
+
 class DnsServer {
   readonly #options: Omit<DnsOptions, 'address' | 'port'>;
   readonly #zone: ReturnType<typeof createZone>;
@@ -94,38 +103,48 @@ class DnsServer {
     this.#forwarder = createForwarder({ upstreams, random, log });
   }
 
-  async handle(packet: Buffer, transport: DnsTransport): Promise<Buffer | undefined> {
+  async handle(packet: Buffer, transport: DnsTransport, source: string): Promise<Buffer | undefined> {
     const read = readQuestion(packet);
     if (read.kind === 'ignore') return undefined;
     if (read.kind === 'refuse') return writeRefusal(read.id, read.rcode);
     const { question } = read;
     try {
-      return await this.#answer(packet, question, transport);
+      return await this.#answer({ packet, question, transport, source });
     } catch (error) {
       this.#options.log.error({ error, name: question.name }, 'a DNS question could not be answered');
       return refusal(question, rcode.servFail, transport);
     }
   }
 
-  async #answer(packet: Buffer, question: DnsQuestion, transport: DnsTransport): Promise<Buffer> {
-    const found = this.#zone.resolve(question.name, question.type);
-    if (found.kind === 'outside') return this.#forward(packet, question, transport);
+  async #answer(asked: Asked): Promise<Buffer> {
+    const { question, transport } = asked;
+    const found = this.#resolve(question.name, asked);
+    if (found.kind === 'outside') return this.#forward(asked);
     // before the first list is in, "no such name" would be a lie that clients remember
     if (!this.#hasSynced()) return refusal(question, rcode.servFail, transport);
-    return writeReply(question, await this.#reply(found, question), transport);
+    return writeReply(question, await this.#reply(found, asked), transport);
   }
 
-  async #forward(packet: Buffer, question: DnsQuestion, transport: DnsTransport): Promise<Buffer> {
+  /** No more of it than the answer can carry. */
+  #resolve(name: string, { question, transport }: Asked): Resolution {
+    const { random } = this.#options;
+    return this.#zone.resolve(name, question.type, {
+      most: tooMany(name, question, transport),
+      first: (length) => random.uint(length),
+    });
+  }
+
+  async #forward({ packet, question, transport, source }: Asked): Promise<Buffer> {
     if (this.#forwarder.isOwn(question)) {
       this.#options.log.error({ name: question.name }, 'a resolver sends questions back here: DNS loop');
       return refusal(question, rcode.refused, transport);
     }
     if (this.#options.upstreams().length === 0) return refusal(question, rcode.refused, transport);
-    const answer = await this.#forwarder.forward(packet, question, transport);
+    const answer = await this.#forwarder.forward(packet, question, transport, source);
     return answer ?? refusal(question, rcode.servFail, transport);
   }
 
-  async #reply(found: Resolution, question: DnsQuestion): Promise<DnsReply> {
+  async #reply(found: Resolution, asked: Asked): Promise<DnsReply> {
     const soa = (): Answer[] => [this.#zone.soa(Math.floor(this.#options.clock.now() / 1000))];
     switch (found.kind) {
       case 'answers':
@@ -137,7 +156,7 @@ class DnsServer {
         };
       case 'alias': {
         const answers: Answer[] = [found.answer];
-        if (question.type !== 'CNAME') answers.push(...(await this.#follow(found.target, question.type, 1)));
+        if (asked.question.type !== 'CNAME') answers.push(...(await this.#follow(found.target, asked, 1)));
         return { rcode: rcode.noError, authoritative: true, answers };
       }
       case 'noData':
@@ -148,14 +167,16 @@ class DnsServer {
   }
 
   /** What an ExternalName stands for: stub resolvers don't ask a second time. */
-  async #follow(target: string, type: string, depth: number): Promise<readonly Answer[]> {
+  async #follow(target: string, asked: Asked, depth: number): Promise<readonly Answer[]> {
     if (depth > maxAliases) return [];
-    const found = this.#zone.resolve(target, type);
+    const found = this.#resolve(target, asked);
     if (found.kind === 'answers') return found.answers;
-    if (found.kind === 'alias') return [found.answer, ...(await this.#follow(found.target, type, depth + 1))];
+    if (found.kind === 'alias')
+      return [found.answer, ...(await this.#follow(found.target, asked, depth + 1))];
     if (found.kind !== 'outside' || this.#options.upstreams().length === 0) return [];
+    const { type } = asked.question;
     const question = { id: 0, name: target, type, recursionDesired: true, ednsPayloadBytes: undefined };
-    const answer = await this.#forwarder.forward(encodeQuery(0, target, type), question, 'udp');
+    const answer = await this.#forwarder.forward(encodeQuery(0, target, type), question, 'udp', asked.source);
     const decoded = answer === undefined ? undefined : answersQuestion(answer, 0, question);
     return (decoded?.answers ?? []).filter((record) => record.type !== 'OPT');
   }
@@ -174,9 +195,9 @@ class DnsServer {
 /** The server without its sockets. */
 export function createDnsHandler(
   options: Omit<DnsOptions, 'address' | 'port'>,
-): (packet: Buffer, transport: DnsTransport) => Promise<Buffer | undefined> {
+): DnsListenerOptions['handle'] {
   const server = new DnsServer(options);
-  return (packet, transport) => server.handle(packet, transport);
+  return (packet, transport, source) => server.handle(packet, transport, source);
 }
 
 /** Listens on UDP and TCP; its port is in the result. */

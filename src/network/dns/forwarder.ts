@@ -1,12 +1,18 @@
-// Hands questions about other names to the resolvers outside: in turn, with a bound in time and number, never in a circle.
+// Hands questions about other names to the resolvers outside: in turn, bounded in time and number, fair to those who ask, never in a circle.
 import type { Random } from '../../base/random.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { type DnsServerAddress, type DnsTransport, exchangeDns } from '../../wire/dns-sockets.ts';
 import { answersQuestion, type DnsQuestion } from './dns-message.ts';
+import { createForwardShares } from './forward-shares.ts';
 
 export interface Forwarder {
-  /** The upstream's packet with the client's id; undefined when nobody answered. */
-  forward(packet: Buffer, question: DnsQuestion, transport: DnsTransport): Promise<Buffer | undefined>;
+  /** The upstream's packet with the client's id; undefined when nobody answered, or when `source` has too many on their way. */
+  forward(
+    packet: Buffer,
+    question: DnsQuestion,
+    transport: DnsTransport,
+    source: string,
+  ): Promise<Buffer | undefined>;
   /** True when a question that came in is one that this forwarder sent out. */
   isOwn(question: DnsQuestion): boolean;
 }
@@ -19,11 +25,9 @@ export interface ForwarderOptions {
   readonly timeoutMs?: number;
 }
 
-const maxPending = 1000;
-
 export function createForwarder(options: ForwarderOptions): Forwarder {
   const pending = new Map<string, number>();
-  let inFlight = 0;
+  const shares = createForwardShares();
   let preferred = 0;
   const keyOf = (id: number, question: DnsQuestion): string =>
     `${id} ${question.type} ${question.name.toLowerCase()}`;
@@ -57,9 +61,8 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
 
   return {
     isOwn: (question) => pending.has(keyOf(question.id, question)),
-    forward: async (packet, question, transport) => {
-      if (inFlight >= maxPending) return undefined;
-      inFlight++;
+    forward: async (packet, question, transport, source) => {
+      if (!shares.begin(source)) return undefined;
       try {
         const upstreams = options.upstreams();
         const { length } = upstreams;
@@ -75,7 +78,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
         }
         return undefined;
       } finally {
-        inFlight--;
+        shares.end(source);
       }
     },
   };

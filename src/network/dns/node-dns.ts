@@ -3,7 +3,7 @@ import { endpointslices } from '../../api/generated/resources.ts';
 import type { InformerFactory } from '../../client/cache/informer.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { NetworkHost } from '../../os/network-host.ts';
-import { type DnsServerAddress, type DnsTransport, listenDns } from '../../wire/dns-sockets.ts';
+import { type DnsListenerOptions, type DnsServerAddress, listenDns } from '../../wire/dns-sockets.ts';
 import { createDnsHandler, type DnsOptions } from './dns-server.ts';
 import { kubeDnsService } from './dns-service.ts';
 
@@ -25,22 +25,36 @@ const retryMs = 5_000;
  * Packets to and from the address are not tracked, so that kube-proxy's rules, which are for tracked flows, pass them over: two
  * questions of one socket, sent at once, would race for one entry, and one of them would be lost.
  */
+const untracked = (ip: string): string =>
+  ['daddr', 'saddr']
+    .flatMap((side) =>
+      ['udp', 'tcp'].map((protocol) => {
+        const port = side === 'daddr' ? 'dport' : 'sport';
+        return `    ip ${side} ${ip} ${protocol} ${port} 53 notrack`;
+      }),
+    )
+    .join('\n');
+
+/** One pod's flood fills neither the socket, where the kernel drops what comes from everybody, nor the agent's time. */
+const questionsASecond = 10_000;
+
 const rules = (ip: string): string => `add table ${table}
 delete table ${table}
 table ${table} {
+  set askers {
+    type ipv4_addr
+    flags dynamic
+    timeout 10s
+    size 65535
+  }
   chain prerouting {
     type filter hook prerouting priority raw; policy accept;
-    ip daddr ${ip} udp dport 53 notrack
-    ip daddr ${ip} tcp dport 53 notrack
-    ip saddr ${ip} udp sport 53 notrack
-    ip saddr ${ip} tcp sport 53 notrack
+    ip daddr ${ip} udp dport 53 update @askers { ip saddr limit rate over ${questionsASecond}/second burst ${questionsASecond} packets } drop
+${untracked(ip)}
   }
   chain output {
     type filter hook output priority raw; policy accept;
-    ip daddr ${ip} udp dport 53 notrack
-    ip daddr ${ip} tcp dport 53 notrack
-    ip saddr ${ip} udp sport 53 notrack
-    ip saddr ${ip} tcp sport 53 notrack
+${untracked(ip)}
   }
 }
 `;
@@ -66,15 +80,15 @@ const isLoopback = ({ address }: DnsServerAddress): boolean =>
 /** Names as CoreDNS'. */
 function counted(
   metrics: NodeDnsOptions['metrics'],
-  answer: (packet: Buffer, transport: DnsTransport) => Promise<Buffer | undefined>,
-): typeof answer {
+  answer: DnsListenerOptions['handle'],
+): DnsListenerOptions['handle'] {
   const requests = metrics.counter('coredns_dns_requests_total', 'Counter of DNS requests made.', ['proto']);
   const responses = metrics.counter('coredns_dns_responses_total', 'Counter of response status codes.', [
     'rcode',
   ]);
-  return async (packet, transport) => {
+  return async (packet, transport, source) => {
     requests.inc({ proto: transport });
-    const reply = await answer(packet, transport);
+    const reply = await answer(packet, transport, source);
     if (reply !== undefined) responses.inc({ rcode: codes[reply.readUInt16BE(2) & 15] ?? 'other' });
     return reply;
   };

@@ -12,6 +12,7 @@ interface Said {
   readonly status: number;
   readonly message: string;
   readonly warnings: readonly string[];
+  readonly object: JsonObject;
 }
 
 async function send(method: string, url: string, body: JsonObject): Promise<Said> {
@@ -27,9 +28,11 @@ async function send(method: string, url: string, body: JsonObject): Promise<Said
     user: administrator,
   });
   const text = Buffer.concat([response.body as Buffer].flat()).toString();
+  const object = JSON.parse(text) as JsonObject;
   return {
     status: response.status,
-    message: String((JSON.parse(text) as { message?: string }).message ?? ''),
+    object,
+    message: String(object['message'] ?? ''),
     warnings: [response.headers['warning'] ?? []]
       .flat()
       .map((w) => w.replace(/^299 - "|"$/g, '').replaceAll('\\', '')),
@@ -186,4 +189,81 @@ test('S16: what is audited goes to the audit annotations of the request, and now
     said.get(label('audit-violations')) ?? '',
     /^would violate PodSecurity "restricted:v1\.18": allowPriv/,
   );
+});
+
+const appArmor = 'container.apparmor.security.beta.kubernetes.io/c';
+const mirror = 'kubernetes.io/config.mirror';
+
+test('X1: annotations that the kubelet obeys neither come, change nor go after the pod was judged', async () => {
+  const url = `${await namespace('kept', { enforce: 'baseline' })}/pods`;
+  await send('POST', url, pod('plain', podSpec()));
+  await send('POST', url, pod('armored', podSpec(), { [appArmor]: 'runtime/default' }));
+  const field = (key: string): string => `metadata.annotations[${key}]: Forbidden: `;
+  for (const [name, value, said] of [
+    ['plain', 'unconfined', 'may not add AppArmor annotations'],
+    ['armored', 'unconfined', 'may not remove or update AppArmor annotations'],
+    ['armored', null, 'may not remove or update AppArmor annotations'],
+  ] as const)
+    for (const [part, body] of [
+      ['', {}],
+      ['/status', { status: { message: 'm' } }],
+      ['/ephemeralcontainers', { spec: { ephemeralContainers: [{ name: 'e', image: 'i' }] } }],
+      ['/resize', {}],
+    ] as const) {
+      const metadata = { annotations: { [appArmor]: value } };
+      const answer = await send('PATCH', `${url}/${name}${part}`, { metadata, ...body } as JsonObject);
+      const now = await send('GET', `${url}/${name}`, {});
+      const kept = (now.object['metadata'] as JsonObject)['annotations'] as JsonObject | undefined;
+      assert.equal(kept?.[appArmor], name === 'plain' ? undefined : 'runtime/default', `${part} kept`);
+      if (answer.status === 200) continue; // a subresource that leaves metadata as it was
+      assert.equal(answer.status, 422, `${part} ${answer.message}`);
+      assert.equal(answer.message, `Pod "${name}" is invalid: ${field(appArmor)}${said}`);
+    }
+  const mirrored = await send('PATCH', `${url}/plain`, { metadata: { annotations: { [mirror]: 'x' } } });
+  assert.equal(mirrored.status, 422);
+  assert.ok(mirrored.message.includes(`${field(mirror)}may not add mirror pod annotation`), mirrored.message);
+});
+
+test('X1: annotations of a new pod and of a template say what can be obeyed', async () => {
+  const url = await namespace('said', {});
+  const at = (key: string): string => `metadata.annotations[${key}]: Invalid value: `;
+  const seccomp = 'seccomp.security.alpha.kubernetes.io/pod';
+  for (const [key, value, said] of [
+    [mirror, 'x', `${at(mirror)}"x": must set spec.nodeName if mirror pod annotation is set`],
+    [appArmor, 'loud', `${at(appArmor)}"loud": invalid AppArmor profile name: "loud"`],
+    [`${appArmor}x`, 'unconfined', `${at(`${appArmor}x`)}"cx": container not found`],
+    [
+      seccomp,
+      'loud',
+      `metadata.annotations.${seccomp}: Invalid value: "loud": must be a valid seccomp profile`,
+    ],
+    [
+      seccomp,
+      'localhost/../x',
+      `metadata.annotations.${seccomp}: Invalid value: "../x": must not contain '..'`,
+    ],
+    [
+      'controller.kubernetes.io/pod-deletion-cost',
+      '+1',
+      `${at('controller.kubernetes.io/pod-deletion-cost')}"+1": must be a 32bit integer`,
+    ],
+  ] as const) {
+    const answer = await send('POST', `${url}/pods`, pod('p', podSpec(), { [key]: value }));
+    assert.deepEqual([answer.status, answer.message], [422, `Pod "p" is invalid: ${said}`]);
+  }
+  const template = { metadata: { annotations: { [appArmor]: 'loud' } }, spec: podSpec() };
+  const made = await send('POST', `${url}/podtemplates`, { metadata: { name: 't' }, template });
+  assert.equal(
+    made.message,
+    `PodTemplate "t" is invalid: template.annotations[${appArmor}]: Invalid value: "loud": invalid AppArmor profile name: "loud"`,
+  );
+});
+
+test('X1: a seccomp annotation that changes is judged by the version of its day', async () => {
+  const url = `${await namespace('day', { enforce: 'baseline', 'enforce-version': 'v1.18' })}/pods`;
+  await send('POST', url, pod('p', podSpec()));
+  const annotations = { 'container.seccomp.security.alpha.kubernetes.io/c': 'unconfined' };
+  const answer = await send('PATCH', `${url}/p`, { metadata: { annotations } });
+  assert.equal(answer.status, 403, answer.message);
+  assert.match(answer.message, /violates PodSecurity "baseline:v1\.18": seccompProfile/);
 });

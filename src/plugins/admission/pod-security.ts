@@ -17,6 +17,7 @@ import { forbidden, invalidObject } from '../../apimachinery/errors.ts';
 import { jsonEqual, meta, obj, spec } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
+import { seccompOfContainer } from './pod-security/baseline-checks.ts';
 import { violationsOf, violationText } from './pod-security/evaluate.ts';
 import { warningsOfExistingPods } from './pod-security/existing-pods.ts';
 import type { JudgedPod } from './pod-security/pod-visitor.ts';
@@ -59,6 +60,11 @@ const labelsOf = (object: JsonObject | undefined): Readonly<Record<string, strin
 const annotationsOf = (object: JsonObject): Readonly<Record<string, string>> =>
   obj(meta(object)['annotations']) as Readonly<Record<string, string>>;
 
+const judgedPod = (pod: JsonObject): JudgedPod => ({
+  annotations: annotationsOf(pod),
+  spec: (pod as unknown as Pod).spec,
+});
+
 /** The pod that a template makes; undefined when there is none. */
 function templatedPod(request: AdmissionRequest, object: JsonObject): JudgedPod | undefined {
   const template = isAbout(request, podtemplates)
@@ -71,14 +77,22 @@ function templatedPod(request: AdmissionRequest, object: JsonObject): JudgedPod 
   return { annotations: annotationsOf(template), spec: podSpec as unknown as PodSpec };
 }
 
-/** A pod's images may change, and ephemeral containers come; nothing else of it matters here. */
-function isSignificant(now: PodSpec, old: PodSpec): boolean {
+/** What may change of a pod and matters here, as upstream: images, ephemeral containers that come, and annotations of seccomp. */
+function isSignificant(now: JudgedPod, old: JudgedPod): boolean {
+  const differs = (c: Container, before: Container | undefined): boolean => {
+    const seccomp = `${seccompOfContainer}${c.name}`;
+    return c.image !== before?.image || now.annotations[seccomp] !== old.annotations[seccomp];
+  };
   const changed = (a: readonly Container[], b: readonly Container[]): boolean =>
-    a.length !== b.length || a.some((c, i) => c.image !== b[i]?.image);
-  if (changed(now.containers, old.containers)) return true;
-  if (changed(now.initContainers ?? [], old.initContainers ?? [])) return true;
-  return (now.ephemeralContainers ?? []).some(
-    (c) => (old.ephemeralContainers ?? []).find((o) => o.name === c.name)?.image !== c.image,
+    a.length !== b.length || a.some((c, i) => differs(c, b[i]));
+  if (changed(now.spec.containers, old.spec.containers)) return true;
+  if (changed(now.spec.initContainers ?? [], old.spec.initContainers ?? [])) return true;
+  const known = old.spec.ephemeralContainers ?? [];
+  return (now.spec.ephemeralContainers ?? []).some((c) =>
+    differs(
+      c,
+      known.find((o) => o.name === c.name),
+    ),
   );
 }
 
@@ -133,9 +147,9 @@ export function createPodSecurity(live: LiveObjects): AdmissionPlugin {
         if (made !== undefined) judge(request, policy, made, false);
         return;
       }
-      const pod = object as unknown as Pod;
-      if (oldObject !== undefined && !isSignificant(pod.spec, (oldObject as unknown as Pod).spec)) return;
-      judge(request, policy, { annotations: annotationsOf(object), spec: pod.spec }, true);
+      const pod = judgedPod(object);
+      if (oldObject !== undefined && !isSignificant(pod, judgedPod(oldObject))) return;
+      judge(request, policy, pod, true);
     },
   };
 }

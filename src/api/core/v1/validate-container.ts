@@ -237,13 +237,18 @@ interface ProfileRules {
 
 const longestProfileName = 4095;
 
+/** A path that stays below the folder it is in. */
+export function localDescendingPath(field: string, value: string): Errors {
+  return [
+    ...(value.startsWith('/') ? [invalid(field, value, 'must be a relative path')] : []),
+    ...(value.split('/').includes('..') ? [invalid(field, value, "must not contain '..'")] : []),
+  ];
+}
+
 const seccompRules: ProfileRules = {
   what: 'seccomp',
   typeMissing: 'type is required when seccompProfile is set',
-  local: (field, value) => [
-    ...(value.startsWith('/') ? [invalid(field, value, 'must be a relative path')] : []),
-    ...(value.split('/').includes('..') ? [invalid(field, value, "must not contain '..'")] : []),
-  ],
+  local: localDescendingPath,
 };
 
 const appArmorRules: ProfileRules = {

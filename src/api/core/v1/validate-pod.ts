@@ -4,31 +4,32 @@ import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import { num, obj, objs, semanticEqual, spec, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { podQosClass } from './pod-qos.ts';
+import { validatePodAnnotations, validatePodAnnotationUpdate } from './validate-pod-annotations.ts';
 import { validatePodSpec } from './validate-pod-spec.ts';
 
 const validatePod = (pod: JsonObject): Errors => validatePodSpec(spec(pod), 'spec');
 
 /** A new pod has no ephemeral containers: they come by their own subresource. */
 export function validatePodCreate(pod: JsonObject): Errors {
-  const errors = validatePod(pod);
+  const errors = [...validatePodAnnotations(pod), ...validatePod(pod)];
   if (objs(spec(pod)['ephemeralContainers']).length > 0)
     errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'));
   return errors;
 }
 
 export function validatePodUpdate(pod: JsonObject, old: JsonObject, subresource: string): Errors {
+  // The binding endpoint writes spec.nodeName, which nobody else may; upstream writes it past all rules.
+  if (subresource === 'binding') return [];
+  const errors = validatePodAnnotationUpdate(pod, old);
   switch (subresource) {
     case 'status':
-      return statusUpdate(pod, old);
+      return [...errors, ...statusUpdate(pod, old)];
     case 'ephemeralcontainers':
-      return [...validatePod(pod), ...ephemeralUpdate(pod, old)];
+      return [...errors, ...validatePod(pod), ...ephemeralUpdate(pod, old)];
     case 'resize':
-      return resizeUpdate(pod, old);
-    case 'binding':
-      // The binding endpoint writes spec.nodeName, which nobody else may.
-      return [];
+      return [...errors, ...resizeUpdate(pod, old)];
     default:
-      return [...validatePod(pod), ...specUpdate(pod, old)];
+      return [...errors, ...validatePod(pod), ...specUpdate(pod, old)];
   }
 }
 

@@ -11,11 +11,17 @@ import {
   nonNegative,
   selects,
 } from '../../../apimachinery/validation/checks.ts';
+import { podAnnotations } from './validate-pod-annotations.ts';
 import { validatePodSpec } from './validate-pod-spec.ts';
 
 export function validateTemplate(template: JsonObject, at: string, claims: readonly string[] = []): Errors {
   const errors = [
     ...labels(`${at}.metadata.labels`, obj(template['metadata'])['labels']),
+    ...podAnnotations(
+      obj(obj(template['metadata'])['annotations']),
+      obj(template['spec']),
+      `${at}.annotations`,
+    ),
     ...validatePodSpec(obj(template['spec']), `${at}.spec`, claims),
   ];
   if (Array.isArray(obj(template['spec'])['ephemeralContainers']))

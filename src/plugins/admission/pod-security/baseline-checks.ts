@@ -52,7 +52,7 @@ const seLinuxAtFirst: readonly string[] = ['', 'container_t', 'container_init_t'
 const seLinux31 = [...seLinuxAtFirst, 'container_engine_t'];
 
 const seccompOfPod = 'seccomp.security.alpha.kubernetes.io/pod';
-const seccompOfContainer = 'container.seccomp.security.alpha.kubernetes.io/';
+export const seccompOfContainer = 'container.seccomp.security.alpha.kubernetes.io/';
 const appArmorOfContainer = 'container.apparmor.security.beta.kubernetes.io/';
 
 const bare = (reason: string, what: string, who: string): Violation | undefined =>

@@ -28,15 +28,18 @@ import { podGarbageCollectorController } from './pod-garbage-collector-controlle
 import { replicaSetController } from './replicaset-controller.ts';
 import { replicationControllerController } from './replicationcontroller-controller.ts';
 import { resourceQuotaController } from './resourcequota-controller.ts';
-import { rootCaCertificatePublisherController } from './root-ca-certificate-publisher-controller.ts';
+import {
+  type ChangingText,
+  rootCaCertificatePublisherController,
+} from './root-ca-certificate-publisher-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
 import { statefulSetController } from './statefulset-controller.ts';
 import { taintEvictionController } from './taint-eviction-controller.ts';
 import { ttlAfterFinishedController } from './ttl-after-finished-controller.ts';
 
 export interface ControllersConfig {
-  /** PEM of the certificate that signed the server's. */
-  readonly rootCA: string;
+  /** PEM of the certificates that vouch for the server. */
+  readonly rootCa: ChangingText;
   /** Who signs certificates of clients and nodes; none are signed without it. */
   readonly signers?: CertificateSigners;
   /** How long signed certificates are good at most. Default a year. */
@@ -82,7 +85,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     replicaSetController,
     replicationControllerController,
     resourceQuotaController,
-    rootCaCertificatePublisherController(config.rootCA),
+    rootCaCertificatePublisherController(config.rootCa),
     serviceAccountController,
     statefulSetController,
     taintEvictionController(),

@@ -9,8 +9,14 @@ const descriptionAnnotation = 'kubernetes.io/description';
 const description =
   'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
 
-/** `rootCA` is the PEM of the certificate that signed the server's. */
-export const rootCaCertificatePublisherController = (rootCA: string): Controller =>
+export interface ChangingText {
+  now(): string;
+  /** The answer ends it. Absent: it never changes. */
+  readonly onChange?: (listener: () => void) => () => void;
+}
+
+/** `rootCa` is the PEM of the certificates that vouch for the server. */
+export const rootCaCertificatePublisherController = (rootCa: ChangingText): Controller =>
   defineController({
     name: 'root-ca-certificate-publisher-controller',
     serviceAccount: 'root-ca-cert-publisher',
@@ -19,10 +25,14 @@ export const rootCaCertificatePublisherController = (rootCA: string): Controller
     watches: [
       watching(configmaps, ({ metadata }) => (metadata.name === mapName ? [metadata.namespace ?? ''] : [])),
     ],
+    start: ({ read, enqueue }) =>
+      rootCa.onChange?.(() => {
+        for (const { metadata } of read(namespaces).list()) enqueue(metadata.name);
+      }),
     async reconcile({ name }, context) {
       const namespace = context.read(namespaces).get(name);
       if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return undefined;
-      const data = { 'ca.crt': rootCA };
+      const data = { 'ca.crt': rootCa.now() };
       const current = context.read(configmaps).get(mapName, name);
       if (current === undefined) {
         const annotations = { [descriptionAnnotation]: description };

@@ -21,8 +21,6 @@ export interface BootstrapFacts {
   readonly advertiseAddress: string;
   readonly securePort: number;
   readonly approveKubeletServing: boolean;
-  /** Data of the ConfigMap `extension-apiserver-authentication`. */
-  readonly authentication: Readonly<Record<string, string>>;
 }
 
 /** The common name of the certificate with which the API server speaks to kubelets. */
@@ -108,6 +106,14 @@ const kubeletServingApprover: BootstrapObject = {
   },
 };
 
+export const authenticationMap = (data: Readonly<Record<string, string>>): BootstrapObject => ({
+  ...partsOf('v1/configmaps'),
+  object: {
+    metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
+    data: { ...data },
+  },
+});
+
 /** Objects that say where this API server is. */
 export function ownObjects(facts: BootstrapFacts): BootstrapObject[] {
   const { serviceCidr, kubernetesServiceIp: ip, advertiseAddress, securePort, now } = facts;
@@ -186,13 +192,6 @@ export function ownObjects(facts: BootstrapFacts): BootstrapObject[] {
         metadata: { name: 'kube-apiserver:kubelet-apis' },
         subjects: [{ kind: 'User', apiGroup: rbac, name: kubeletClientUser }],
         roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
-      },
-    },
-    {
-      ...partsOf('v1/configmaps'),
-      object: {
-        metadata: { name: 'extension-apiserver-authentication', namespace: 'kube-system' },
-        data: { ...facts.authentication },
       },
     },
     {

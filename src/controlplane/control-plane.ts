@@ -47,7 +47,7 @@ import type { ComponentHealth } from '../registry/core/component-status.ts';
 import { createServiceAllocators } from '../registry/core/service-allocators.ts';
 import { restStorage } from '../registry/rest-storage.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
-import { nodeRules, ownObjects, recordedObjects } from './bootstrap-objects.ts';
+import { authenticationMap, nodeRules, ownObjects, recordedObjects } from './bootstrap-objects.ts';
 import { ensureBootstrap } from './ensure-bootstrap.ts';
 import { keepFlowSchemaConditions } from './flow-schema-conditions.ts';
 
@@ -95,6 +95,8 @@ export interface ControlPlane {
   /** A client in this process that acts as `user`: the same filters, authorization and admission, no socket. */
   clientFor(user: UserInfo): Client;
   readonly bootstrapped: { readonly created: number; readonly repaired: number };
+  /** Tells extension API servers whom to believe, if they were told otherwise. */
+  publishAuthorities(): Promise<void>;
 }
 
 /** As kubeadm sets up kube-apiserver: how a front proxy says for whom it asks. */
@@ -226,7 +228,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   });
 
   const now = rfc3339(clock.now());
-  const bootstrapped = await ensureBootstrap({ scheme, caches, clock, random }, [
+  const stored = { scheme, caches, clock, random };
+  const bootstrapped = await ensureBootstrap(stored, [
     ...recordedObjects(now),
     ...ownObjects({
       now,
@@ -235,8 +238,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       advertiseAddress: options.advertiseAddress,
       securePort: options.securePort,
       approveKubeletServing: options.approveKubeletServing ?? false,
-      authentication: extensionAuthentication(options.authorities),
     }),
+    authenticationMap(extensionAuthentication(options.authorities)),
   ]);
   await allocators.repair();
   keepFlowSchemaConditions({ api, live, clock, log });
@@ -248,6 +251,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     live,
     clientFor: (user) => createClient(inProcessTransport(api.handle, user)),
     bootstrapped,
+    publishAuthorities: async () => {
+      await ensureBootstrap(stored, [authenticationMap(extensionAuthentication(options.authorities))]);
+    },
   };
 }
 

@@ -56,7 +56,10 @@ test('a node gets its own name, and what kube-proxy reads by another user', asyn
     CN: 'system:node:linux-1',
     O: ['system:nodes'],
   });
-  assert.deepEqual(certificateFacts(node.kubeProxy.certificatePem).subject.CN, 'system:kube-proxy');
+  assert.deepEqual(
+    certificateFacts((await pki.issueKubeProxy()).certificatePem).subject.CN,
+    'system:kube-proxy',
+  );
   assert.deepEqual(certificateFacts(node.kubeletServing.certificatePem).names, {
     dnsNames: ['linux-1'],
     ips: ['10.0.0.2'],
@@ -78,4 +81,71 @@ test('R13: a key file in which one bit is another is refused, also where it can 
     files.write(name, whole);
   }
   await openPki(files, at(start));
+});
+
+const authorities = ['ca', 'kubelet-serving-ca', 'front-proxy-ca'];
+
+test('R13: an authority of which one bit is another is refused, in its signature too', async (t) => {
+  const files = memory();
+  await openPki(files, at(start));
+  let strikes = 0;
+  for (const name of authorities.map((one) => `${one}.crt`)) {
+    const whole = files.read(name)!;
+    const body = whole.indexOf('\n') + 1;
+    const end = whole.indexOf('-----END');
+    for (let i = body; i < end; i += 5) {
+      // The last letters of base64 may mean nothing.
+      if (!/[A-Za-z0-9+/]/.test(whole[i]!) || i > end - 6) continue;
+      const other = whole[i] === 'A' ? 'B' : 'A';
+      files.write(name, `${whole.slice(0, i)}${other}${whole.slice(i + 1)}`);
+      await assert.rejects(
+        openPki(files, at(start)),
+        /^Error: pki\/.*(is damaged|belongs to no certificate)/,
+        `${name} at ${i}`,
+      );
+      strikes++;
+    }
+    files.write(name, whole);
+  }
+  t.diagnostic(`${strikes} strikes`);
+  assert.ok(strikes > 300);
+  await openPki(files, at(start));
+});
+
+test('R13: a bundle may hold authorities that sign themselves and those of another one in it, not strangers', async () => {
+  const files = memory();
+  await openPki(files, at(start));
+  const others = memory();
+  await openPki(others, at(start));
+  const [own, other] = [files.read('ca.crt')!, others.read('ca.crt')!];
+  files.write('ca.crt', own + other);
+  assert.equal((await openPki(files, at(start))).caCertificatePem, own + other);
+  const stranger = await (await openPki(others, at(start))).admin();
+  files.write('ca.crt', own + stranger.certificatePem);
+  await assert.rejects(
+    openPki(files, at(start)),
+    /pki\/ca.crt is damaged \(nobody in it signed what it says\)/,
+  );
+});
+
+test('R13: sa.pub is the other half of sa.key, or the start is refused; it is made from that when it is missing', async () => {
+  const files = memory();
+  await openPki(files, at(start));
+  const whole = files.read('sa.pub')!;
+  const others = memory();
+  await openPki(others, at(start));
+  for (const wrong of [
+    others.read('sa.pub')!,
+    'garbage',
+    whole.replace(/.{20}\n-----END/, 'AAAAAAAAAAAAAAAAAAA=\n-----END'),
+  ]) {
+    files.write('sa.pub', wrong);
+    await assert.rejects(openPki(files, at(start)), /pki\/sa.pub does not belong to pki\/sa.key: put back/);
+  }
+  // Two keys, as while one follows the other.
+  files.write('sa.pub', others.read('sa.pub')! + whole);
+  await openPki(files, at(start));
+  files.files.delete('sa.pub');
+  await openPki(files, at(start));
+  assert.equal(files.read('sa.pub'), whole);
 });

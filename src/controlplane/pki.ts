@@ -8,6 +8,7 @@ import {
 } from '../crypto/certificates.ts';
 import {
   generatePrivateKey,
+  holdsPublicKey,
   isWhole,
   type KeyObject,
   privateKeyFromPem,
@@ -34,8 +35,6 @@ export interface NodeCredentials {
   readonly kubelet: KeyPairPem;
   /** For the kubelet's own port. */
   readonly kubeletServing: KeyPairPem;
-  /** user `system:kube-proxy`: Services, EndpointSlices and the nodes' networks. */
-  readonly kubeProxy: KeyPairPem;
 }
 
 export interface PkiOptions {
@@ -60,6 +59,8 @@ export interface Pki {
   frontProxyClient(): Promise<KeyPairPem>;
   admin(): Promise<KeyPairPem>;
   issueNodeCredentials(nodeName: string, addresses: ServerNames): Promise<NodeCredentials>;
+  /** user `system:kube-proxy`: Services, EndpointSlices and the nodes' networks. */
+  issueKubeProxy(): Promise<KeyPairPem>;
   /** Reads the authorities' files again; throws, and keeps what it had, when they can't be used. */
   reload(): void;
   /** Which authorities end soon: only an administrator can replace them, since everyone must learn of the new one first. */
@@ -180,14 +181,15 @@ export async function openPki(
           usage: 'server',
           names: addresses,
         }),
-        kubeProxy: await issue({
-          authority: 'ca',
-          commonName: 'system:kube-proxy',
-          organizations: ['system:node-proxier'],
-          usage: 'client',
-        }),
       };
     },
+    issueKubeProxy: () =>
+      issue({
+        authority: 'ca',
+        commonName: 'system:kube-proxy',
+        organizations: ['system:node-proxier'],
+        usage: 'client',
+      }),
     reload: () => {
       loaded = read();
     },
@@ -249,19 +251,26 @@ function readAuthority(files: PkiFiles, file: string): Authority {
   const privateKey = keyIn(`${file}.key`, keyPem);
   const blocks = bundlePem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g) ?? [];
   if (blocks.length === 0) throw damaged(`${file}.crt`, undefined);
-  for (const block of blocks) readable(`${file}.crt`, block);
+  for (const block of blocks) checkCertificate(`${file}.crt`, block, bundlePem);
   const certificatePem = blocks.find((block) => isPairOf(block, keyPem));
   if (certificatePem === undefined)
     throw new Error(`pki/${file}.key belongs to no certificate of pki/${file}.crt`);
   return { bundlePem, signer: { certificatePem, privateKey } };
 }
 
-const damaged = (name: string, cause: unknown): Error =>
-  new Error(`pki/${name} is damaged (it is no PEM of its kind): put it back from a backup`, { cause });
+class WrongSignature extends Error {}
 
-function readable(name: string, certificatePem: string): void {
+const damaged = (name: string, cause: unknown): Error =>
+  new Error(
+    `pki/${name} is damaged (${cause instanceof WrongSignature ? cause.message : 'it is no PEM of its kind'}): put it back from a backup`,
+    { cause },
+  );
+
+/** Each one is vouched for by itself, or by another one beside it: else a bit of it may be another than was signed. */
+function checkCertificate(name: string, certificatePem: string, bundlePem: string): void {
   try {
     certificateFacts(certificatePem);
+    if (!isIssuedBy(certificatePem, bundlePem)) throw new WrongSignature('nobody in it signed what it says');
   } catch (cause) {
     throw damaged(name, cause);
   }
@@ -277,11 +286,21 @@ function keyIn(name: string, pem: string): KeyObject {
   }
 }
 
+/** Who checks tokens elsewhere has `sa.pub`: it must be the other half of the key that signs them. */
 function loadServiceAccountKey(files: PkiFiles): KeyObject {
   const pem = files.read('sa.key');
-  if (pem !== undefined) return keyIn('sa.key', pem);
-  const key = generatePrivateKey();
-  files.write('sa.key', privateKeyToPem(key));
-  files.write('sa.pub', publicKeyToPem(key));
+  if (pem === undefined) {
+    const key = generatePrivateKey();
+    files.write('sa.key', privateKeyToPem(key));
+    files.write('sa.pub', publicKeyToPem(key));
+    return key;
+  }
+  const key = keyIn('sa.key', pem);
+  const publicPem = files.read('sa.pub');
+  if (publicPem === undefined) files.write('sa.pub', publicKeyToPem(key));
+  else if (!holdsPublicKey(publicPem, key))
+    throw new Error(
+      'pki/sa.pub does not belong to pki/sa.key: put back from a backup whichever is wrong; if that is sa.pub, removing it is enough: it is made from sa.key',
+    );
   return key;
 }

@@ -28,3 +28,17 @@ export function isWhole(key: KeyObject): boolean {
   const probe = Buffer.from('probe');
   return verify('sha256', probe, createPublicKey(key), sign('sha256', probe, key));
 }
+
+/** True when one of the public keys of the text is this key's. */
+export function holdsPublicKey(publicPem: string, key: KeyObject): boolean {
+  const own = publicKeyToPem(key);
+  const blocks =
+    publicPem.match(/-----BEGIN [A-Z ]*PUBLIC KEY-----[^-]+-----END [A-Z ]*PUBLIC KEY-----/g) ?? [];
+  return blocks.some((block) => {
+    try {
+      return createPublicKey(block).export({ type: 'spki', format: 'pem' }).toString() === own;
+    } catch {
+      return false; // damaged
+    }
+  });
+}

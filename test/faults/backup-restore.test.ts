@@ -250,6 +250,23 @@ for (const [what, remove] of [
     await withServer(dataDir, async (client) => assert.deepEqual(await maps(client), { a: '1' }));
   });
 
+test('R13: keys that were in use, without the store and the list of what was there, do not begin an empty cluster', async () => {
+  const dataDir = newFolder();
+  await withServer(dataDir, (client) => client.create(configmaps, map('a', '1')));
+  const { backup } = await takeBackup(dataDir, { pki: true });
+  for (const name of ['db', 'contents.json']) rmSync(join(dataDir, name), { recursive: true });
+  const names = readdirSync(dataDir).sort();
+  await assert.rejects(
+    start(dataDir),
+    new RegExp(
+      `^Error: db, contents.json are missing from ${dataDir}, which was in use: bring it back \\(porthole restore`,
+    ),
+  );
+  assert.deepEqual(readdirSync(dataDir).sort(), names);
+  restoreBackup(dataDir, backup, { overStore: false, overKeys: false });
+  await withServer(dataDir, async (client) => assert.deepEqual(await maps(client), { a: '1' }));
+});
+
 test('R13: what is missing comes back from a backup, and what is there stays', async () => {
   const dataDir = newFolder();
   await withServer(dataDir, (client) => client.create(configmaps, map('a', '1')));

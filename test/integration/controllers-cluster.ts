@@ -53,7 +53,12 @@ export async function startCluster(
       signal: ended.signal,
       disabled: options.disabled ?? [],
     },
-    { rootCA: 'PEM', signers: server.pki.signers, clusterCIDRs: ['10.244.0.0/16'], ...options },
+    {
+      rootCa: { now: () => 'PEM' },
+      signers: server.pki.signers,
+      clusterCIDRs: ['10.244.0.0/16'],
+      ...options,
+    },
   );
   t.after(async () => {
     ended.abort(new Error('test is over'));

@@ -1,6 +1,7 @@
 // What `up` leaves behind for `status` and `down`: one JSON file a cluster, and the layout of its folder.
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { type RunningProcess, supervisedProcesses } from '../supervisor/supervision.ts';
 import { parseClusterName } from './cluster-name.ts';
 
@@ -43,6 +44,8 @@ export interface ClusterPaths {
   readonly state: string;
   readonly kubeconfig: string;
   readonly server: string;
+  /** Which credentials the server keeps renewed. */
+  readonly credentials: string;
   readonly logs: string;
   node(name: string): string;
 }
@@ -54,6 +57,7 @@ export function clusterPaths(home: string, name: string): ClusterPaths {
     state: join(root, 'cluster.json'),
     kubeconfig: join(root, 'kubeconfig'),
     server: join(root, 'server'),
+    credentials: join(root, 'credentials.json'),
     logs: join(root, 'logs'),
     node: (node) => join(root, 'nodes', node),
   };
@@ -84,13 +88,9 @@ export function readClusterState(paths: ClusterPaths): ClusterState | undefined 
 }
 
 export function writeClusterState(paths: ClusterPaths, state: ClusterState): void {
-  mkdirSync(paths.root, { recursive: true, mode: 0o700 });
+  makeFolderDurably(paths.root);
   const text = `${JSON.stringify(state, null, 2)}\n`;
-  for (const file of [paths.state, copyOf(paths)]) {
-    // A power cut must not leave a new name on bytes that never came.
-    writeFileSync(`${file}.new`, text, { mode: 0o600, flush: true });
-    renameSync(`${file}.new`, file);
-  }
+  for (const file of [paths.state, copyOf(paths)]) writeDurably(file, text);
 }
 
 export function clusterNames(home: string): string[] {

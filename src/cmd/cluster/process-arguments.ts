@@ -46,6 +46,8 @@ export function serverArguments({
     '--cluster-domain',
     clusterDomain,
     '--approve-kubelet-serving',
+    '--keep-credentials',
+    paths.credentials,
     ...(bridge === undefined ? [] : ['--pod-routes', topology, '--pod-routes-on', bridge]),
   ];
 }

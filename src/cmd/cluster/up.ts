@@ -22,7 +22,6 @@ import { crashCheck } from './crash-check.ts';
 import { downAlone } from './down.ts';
 import { type AddressChoice, placeCluster } from './place-cluster.ts';
 import { prepareMachine } from './prepare-machine.ts';
-
 import { waitForNodes, waitForServer } from './wait-ready.ts';
 import { runningProcesses } from './what-runs.ts';
 
@@ -157,7 +156,8 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
     localUrl: state.server,
     nodeUrl: `https://${gateway}:${port}`,
     kubeconfig: paths.kubeconfig,
-    nodes: nodes.map((node) => ({ ...node, dir: paths.node(node.name) })),
+    nodes: nodes.map(({ name, ip }) => ({ name, ip, dir: paths.node(name) })),
+    listFile: paths.credentials,
   });
   const own = clusterProcesses({
     paths,

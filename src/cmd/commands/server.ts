@@ -38,6 +38,7 @@ interface Flags {
   readonly clusterSigningDuration: number;
   readonly certificateValidityPeriod: number;
   readonly approveKubeletServing: boolean;
+  readonly keepCredentials?: string;
   readonly serviceAccountExtendTokenExpiration: 'true' | 'false';
   readonly logLevel: LogLevel;
 }
@@ -122,6 +123,10 @@ export function serverCommand(): Command {
       "approve kubelets' serving certificates for the names and addresses of their Node",
       false,
     )
+    .option(
+      '--keep-credentials <file>',
+      'a list, as porthole up writes it, of kubeconfigs whose certificates are renewed while the server runs',
+    )
     .addOption(
       new Option(
         '--service-account-extend-token-expiration <bool>',
@@ -196,6 +201,7 @@ async function serve(flags: Flags): Promise<void> {
     extendTokenExpiration: flags.serviceAccountExtendTokenExpiration === 'true',
     certificateMs: flags.certificateValidityPeriod,
     approveKubeletServing: flags.approveKubeletServing,
+    keepCredentials: flags.keepCredentials,
     log,
     ...(isBundled()
       ? { storageWorkerUrl: pathToFileURL(entryFile('sqlite-writer', 'src/storage/sqlite/sqlite-writer.ts')) }

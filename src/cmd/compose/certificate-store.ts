@@ -1,15 +1,7 @@
 // A node's certificates as kubelet keeps them: dated files with certificate and key, and a link to the one in use.
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderDurably, renameDurably, writeDurably } from '../../component-base/durable-file.ts';
 import type { CertificateStore } from '../../kubelet/certificates/certificate-manager.ts';
 
 export type NodeCertificate = 'kubelet-client' | 'kubelet-server';
@@ -39,13 +31,13 @@ export function certificateStore(
       }
     },
     replace: (pem) => {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeFolderDurably(directory);
       const date = new Date(clock.now()).toISOString().replace(/[T:.]/g, '-').replace('Z', '');
       const file = `${name}-${date}.pem`;
-      writeFileSync(join(directory, file), pem, { mode: 0o600, flush: true });
+      writeDurably(join(directory, file), pem);
       rmSync(`${link}.new`, { force: true });
       symlinkSync(file, `${link}.new`);
-      renameSync(`${link}.new`, link);
+      renameDurably(`${link}.new`, link);
       const inUse = readlinkSync(link);
       for (const old of readdirSync(directory).filter(isDated).sort().slice(0, -kept))
         if (old !== inUse) rmSync(join(directory, old), { force: true });

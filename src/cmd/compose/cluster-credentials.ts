@@ -1,9 +1,12 @@
-// Writes the credentials of a cluster's user and nodes, before its processes start.
-import { mkdirSync, writeFileSync } from 'node:fs';
+// Writes the credentials of a cluster's user and nodes, before its processes start and while its server runs.
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { parseYaml } from '../../base/yaml.ts';
+import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
-import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
-import { isGood, openPki, type ServerNames } from '../../controlplane/pki.ts';
+import { type KubeconfigFacts, kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
+import { isGood, openPki, type Pki, type ServerNames } from '../../controlplane/pki.ts';
 import type { KeyPairPem } from '../../crypto/certificates.ts';
 import { certificateStore, currentCertificate, type NodeCertificate } from './certificate-store.ts';
 import { checkDataDirectory, dataPaths } from './data-directory.ts';
@@ -21,13 +24,79 @@ export interface ClusterCredentials {
   readonly kubeconfig: string;
   /** How long certificates are good. Default a year. */
   readonly certificateMs?: number;
+  /** Where this list goes, for the server that keeps what it names renewed. */
+  readonly listFile?: string;
   readonly nodes: readonly { readonly name: string; readonly ip: string; readonly dir: string }[];
 }
 
 function write(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(file, text, { mode: 0o600 });
+  makeFolderDurably(dirname(file));
+  writeDurably(file, text);
 }
+
+/** What a kubeconfig of ours says; undefined: it is not there, or says it otherwise. */
+function readKubeconfig(file: string): { server: string; caPem: string; pair: KeyPairPem } | undefined {
+  const text = (value: unknown): string => Buffer.from(String(value), 'base64').toString();
+  try {
+    const { clusters, users } = parseYaml(readFileSync(file, 'utf8')) as {
+      clusters: { cluster: Record<string, unknown> }[];
+      users: { user: Record<string, unknown> }[];
+    };
+    const [cluster, user] = [clusters[0]!.cluster, users[0]!.user];
+    return {
+      server: String(cluster['server']),
+      caPem: text(cluster['certificate-authority-data']),
+      pair: {
+        certificatePem: text(user['client-certificate-data']),
+        privateKeyPem: text(user['client-key-data']),
+      },
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Written again when it leads elsewhere, believes others, or ends soon; else as it is, with what its owner put in. */
+async function keepKubeconfig(
+  file: string,
+  facts: Omit<KubeconfigFacts, 'credentials'>,
+  now: number,
+  issue: () => Promise<KeyPairPem>,
+): Promise<void> {
+  const has = readKubeconfig(file);
+  const isGoodStill =
+    has?.server === facts.server &&
+    has.caPem === facts.caCertificatePem &&
+    isGood(has.pair, facts.caCertificatePem, undefined, now);
+  if (!isGoodStill) write(file, kubeconfigText({ ...facts, credentials: await issue() }));
+}
+
+/** The kubeconfigs with certificates in them, and what nodes believe. */
+async function keepKubeconfigs(pki: Pki, clock: Pick<Clock, 'now'>, of: ClusterCredentials): Promise<void> {
+  const common = { clusterName: of.clusterName, caCertificatePem: pki.caCertificatePem };
+  const admin = { ...common, userName: 'kubernetes-admin', server: of.localUrl };
+  await keepKubeconfig(of.kubeconfig, admin, clock.now(), () => pki.admin());
+  for (const { name, dir } of of.nodes) {
+    const proxy = { ...common, userName: 'system:kube-proxy', server: of.nodeUrl };
+    await keepKubeconfig(join(dir, 'kube-proxy.kubeconfig'), proxy, clock.now(), () => pki.issueKubeProxy());
+    const kubelet = kubeconfigText({
+      ...common,
+      userName: `system:node:${name}`,
+      server: of.nodeUrl,
+      credentials: { file: currentCertificate(join(dir, 'pki'), 'kubelet-client') },
+    });
+    writeIfOther(join(dir, 'agent.kubeconfig'), kubelet);
+    writeIfOther(join(dir, 'ca.crt'), pki.caCertificatePem);
+  }
+}
+
+function writeIfOther(file: string, text: string): void {
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) write(file, text);
+}
+
+/** While the server runs: what the file lists is renewed before it ends, and follows the authorities. */
+export const keepCredentials = async (pki: Pki, clock: Pick<Clock, 'now'>, file: string): Promise<void> =>
+  keepKubeconfigs(pki, clock, JSON.parse(readFileSync(file, 'utf8')) as ClusterCredentials);
 
 /** Node folders get agent.kubeconfig, kube-proxy.kubeconfig, ca.crt, and in pki/ the kubelet's own certificates unless they are good. */
 export async function issueClusterCredentials(options: ClusterCredentials): Promise<void> {
@@ -36,46 +105,20 @@ export async function issueClusterCredentials(options: ClusterCredentials): Prom
   const pki = await openPki(pkiFiles(dataPaths(options.serverDir).pki), systemClock, {
     certificateMs: options.certificateMs,
   });
-  const common = { clusterName: options.clusterName, caCertificatePem: pki.caCertificatePem };
-  const admin = await pki.admin();
-  write(
-    options.kubeconfig,
-    kubeconfigText({ ...common, userName: 'kubernetes-admin', server: options.localUrl, credentials: admin }),
-  );
-  await Promise.all(
-    options.nodes.map(async ({ name, ip, dir }) => {
-      const names = { dnsNames: [name], ips: [ip] };
-      const issued = await pki.issueNodeCredentials(name, names);
-      const server = options.nodeUrl;
-      const directory = join(dir, 'pki');
-      const keep = (
-        of: NodeCertificate,
-        authorityPem: string,
-        fresh: KeyPairPem,
-        has?: ServerNames,
-      ): void => {
-        const store = certificateStore(directory, of, systemClock);
-        const pem = store.current();
-        const inUse = pem === undefined ? undefined : { certificatePem: pem, privateKeyPem: pem };
-        if (inUse === undefined || !isGood(inUse, authorityPem, has, systemClock.now()))
-          store.replace(fresh.certificatePem + fresh.privateKeyPem);
-      };
-      keep('kubelet-client', pki.caCertificatePem, issued.kubelet);
-      keep('kubelet-server', pki.kubeletServingCaPem, issued.kubeletServing, names);
-      write(
-        join(dir, 'agent.kubeconfig'),
-        kubeconfigText({
-          ...common,
-          userName: `system:node:${name}`,
-          server,
-          credentials: { file: currentCertificate(directory, 'kubelet-client') },
-        }),
-      );
-      write(
-        join(dir, 'kube-proxy.kubeconfig'),
-        kubeconfigText({ ...common, userName: 'system:kube-proxy', server, credentials: issued.kubeProxy }),
-      );
-      write(join(dir, 'ca.crt'), pki.caCertificatePem);
-    }),
-  );
+  for (const { name, ip, dir } of options.nodes) {
+    const names = { dnsNames: [name], ips: [ip] };
+    const issued = await pki.issueNodeCredentials(name, names);
+    const keep = (of: NodeCertificate, authorityPem: string, fresh: KeyPairPem, has?: ServerNames): void => {
+      const store = certificateStore(join(dir, 'pki'), of, systemClock);
+      const pem = store.current();
+      const inUse = pem === undefined ? undefined : { certificatePem: pem, privateKeyPem: pem };
+      if (inUse === undefined || !isGood(inUse, authorityPem, has, systemClock.now()))
+        store.replace(fresh.certificatePem + fresh.privateKeyPem);
+    };
+    keep('kubelet-client', pki.caCertificatePem, issued.kubelet);
+    keep('kubelet-server', pki.kubeletServingCaPem, issued.kubeletServing, names);
+  }
+  await keepKubeconfigs(pki, systemClock, options);
+  if (options.listFile !== undefined)
+    write(options.listFile, `${JSON.stringify({ ...options, certificateMs: undefined }, null, 2)}\n`);
 }

@@ -13,6 +13,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
+import type { ChangingText } from '../../controllers/root-ca-certificate-publisher-controller.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -29,6 +30,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { createHttpServer, type ServerTls } from '../../wire/http-server.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
+import { keepCredentials } from './cluster-credentials.ts';
 import { checkDataDirectory, dataPaths, ownDataDirectory, recordContents } from './data-directory.ts';
 import { listenAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
@@ -49,7 +51,8 @@ export interface ComponentContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly rootCaPem: string;
+  /** PEM of what vouches for this server; a bundle may change while it runs. */
+  readonly rootCa: ChangingText;
   /** Sign certificates of nodes and clients. */
   readonly signers: CertificateSigners;
   readonly signal: AbortSignal;
@@ -76,6 +79,8 @@ export interface ServerOptions {
   readonly extendTokenExpiration?: boolean | undefined;
   /** How long the server's own certificates are good. Default a year. */
   readonly certificateMs?: number | undefined;
+  /** A file as `up` writes it: kubeconfigs of users and nodes that this server keeps renewed. */
+  readonly keepCredentials?: string | undefined;
   /** The controllers approve kubelets' serving certificates. */
   readonly approveKubeletServing?: boolean;
   readonly flowControl?: ControlPlaneOptions['flowControl'];
@@ -138,7 +143,9 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
   const paths = dataPaths(dataDir);
   const owned = ownDataDirectory(dataDir, 'end that one first, or choose another --data-dir');
   opened.defer(() => owned.release());
-  checkDataDirectory(dataDir);
+  const otherKeys = checkDataDirectory(dataDir);
+  if (otherKeys.length > 0)
+    log.warn({ files: otherKeys }, 'keys or authorities are others than at the last start');
 
   const broken = Promise.withResolvers<Error>();
   // Disk and keys do not wait for each other.
@@ -226,6 +233,8 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
 
   const url = `https://127.0.0.1:${port}`;
   const { adminKubeconfig } = paths;
+  const plane = controlPlane;
+  const rootCaListeners = new Set<() => void>();
   const writeAdmin = (): void =>
     writeDurably(
       adminKubeconfig,
@@ -249,6 +258,11 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
       credentials = now;
       server.setTls(tlsOf(now));
       writeAdmin();
+      for (const tell of rootCaListeners) tell();
+    },
+    looked: async () => {
+      await plane.publishAuthorities();
+      if (options.keepCredentials !== undefined) await keepCredentials(pki, clock, options.keepCredentials);
     },
   });
 
@@ -266,7 +280,13 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
     clock,
     random,
     log,
-    rootCaPem: pki.caCertificatePem,
+    rootCa: {
+      now: () => pki.caCertificatePem,
+      onChange: (listener) => {
+        rootCaListeners.add(listener);
+        return () => rootCaListeners.delete(listener);
+      },
+    },
     signers: pki.signers,
     signal: ending.signal,
   };
@@ -281,7 +301,6 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
   });
   informers.start();
 
-  const plane = controlPlane;
   return {
     url,
     port,

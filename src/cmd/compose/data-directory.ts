@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
 import { storeFiles } from '../../storage/sqlite/examine.ts';
 import { type OwnerLock, takeOwnerLock } from '../../storage/sqlite/owner-lock.ts';
 import { StorageError } from '../../storage/storage-error.ts';
@@ -29,10 +30,15 @@ export const dataPaths = (dataDir: string): DataPaths => ({
 const exchangeable: readonly string[] = ['db', 'pki'];
 
 /** What was issued by these can be issued again; these can't. */
-const irreplaceable = /(^|[/-])ca\.(crt|key)$|(^|\/)sa\.(key|pub)$/;
+const irreplaceable = /(^|[/-])ca\.(crt|key)$|(^|\/)sa\.key$/;
+
+/** The last file of the PKI that a first start makes, after the store. */
+const madeByStart = 'apiserver.crt';
 
 interface Contents {
   readonly pki: readonly string[];
+  /** Of each of them, in hex. */
+  readonly sha256: Readonly<Record<string, string>>;
 }
 
 /** Relative names of all files below a folder. */
@@ -44,31 +50,43 @@ export function filesBelow(folder: string): string[] {
     .sort();
 }
 
-/** Throws Error with the next step when something that a cluster can't do without was here and is gone. */
-export function checkDataDirectory(dataDir: string): void {
+/**
+ * Throws Error with the next step when something that a cluster can't do without was here and is gone. Answers with the
+ * files of keys that are others than at the last start.
+ */
+export function checkDataDirectory(dataDir: string): string[] {
   const paths = dataPaths(dataDir);
-  if (!existsSync(paths.contents)) return;
-  const missing: string[] = [];
   // An empty folder is what is left where a disk is not mounted.
-  if (
-    ![storeFiles.marker, storeFiles.database, storeFiles.journal].some((file) =>
-      existsSync(join(paths.store, file)),
-    )
-  )
-    missing.push('db');
-  for (const name of readContents(paths.contents).pki)
-    if (!existsSync(join(paths.pki, name))) missing.push(`pki/${name}`);
+  const hasStore = [storeFiles.marker, storeFiles.database, storeFiles.journal].some((file) =>
+    existsSync(join(paths.store, file)),
+  );
+  const missing = hasStore ? [] : ['db'];
+  const contents = readContents(paths.contents);
+  if (contents === undefined) {
+    // Keys may be there before a first start; what a start makes of them may not.
+    if (hasStore || !existsSync(join(paths.pki, madeByStart))) return [];
+    missing.push('contents.json');
+  }
+  const names = (contents?.pki ?? []).filter((name) => irreplaceable.test(name));
+  for (const name of names) if (!existsSync(join(paths.pki, name))) missing.push(`pki/${name}`);
   if (missing.length > 0)
     throw new Error(
       `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing from ${dataDir}, which was in use: bring it back (porthole restore --data-dir ${dataDir} FILE), or begin anew with an empty folder`,
     );
+  const digests = digestsOf(paths.pki, names);
+  return names.filter((name) => (contents?.sha256[name] ?? digests[name]) !== digests[name]);
 }
 
-function readContents(path: string): Contents {
+const digestsOf = (pki: string, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, sha256Hex(readFileSync(join(pki, name)))]));
+
+/** Undefined: there is none. */
+function readContents(path: string): Contents | undefined {
+  if (!existsSync(path)) return undefined;
   try {
     const contents = JSON.parse(readFileSync(path, 'utf8')) as Partial<Contents> | null;
     if (!Array.isArray(contents?.pki)) throw new Error('it does not list the keys');
-    return { pki: contents.pki };
+    return { pki: contents.pki, sha256: contents.sha256 ?? {} };
   } catch (cause) {
     throw new Error(`${path} cannot be read: remove it when the folder beside it is whole`, { cause });
   }
@@ -77,7 +95,8 @@ function readContents(path: string): Contents {
 /** To be called when a start has made what was missing. */
 export function recordContents(dataDir: string): void {
   const { contents, pki } = dataPaths(dataDir);
-  const found: Contents = { pki: filesBelow(pki).filter((name) => irreplaceable.test(name)) };
+  const names = filesBelow(pki).filter((name) => irreplaceable.test(name));
+  const found: Contents = { pki: names, sha256: digestsOf(pki, names) };
   const text = `${JSON.stringify(found, null, 2)}\n`;
   if (existsSync(contents) && readFileSync(contents, 'utf8') === text) return;
   writeDurably(contents, text);

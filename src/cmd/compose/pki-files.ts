@@ -1,6 +1,7 @@
 // The PKI's folder on disk: each file replaced whole, readable by its owner only.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import type { PkiFiles } from '../../controlplane/pki.ts';
 
 export function pkiFiles(directory: string): PkiFiles {
@@ -15,9 +16,9 @@ export function pkiFiles(directory: string): PkiFiles {
     },
     write: (name, text) => {
       const path = join(directory, name);
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      writeFileSync(`${path}.new`, text, { mode: 0o600 });
-      renameSync(`${path}.new`, path);
+      makeFolderDurably(dirname(path));
+      // Nothing may vouch for a key that a power cut takes away.
+      writeDurably(path, text);
     },
   };
 }

@@ -38,6 +38,8 @@ export interface RotationOptions {
   /** How often files and dates are looked at. */
   readonly everyMs: number;
   changed(now: ServerCredentials): void;
+  /** After each look: what others are to know of the certificates. */
+  looked(): Promise<void>;
 }
 
 /** Looks at files and dates until it is stopped. */
@@ -56,12 +58,13 @@ export function rotateServerCertificates(options: RotationOptions): { stop(): Pr
     pki.reload();
     const now = await readCredentials(pki, options.names);
     const text = JSON.stringify(now);
-    if (text === last) return;
+    if (text === last) return options.looked();
     last = text;
     options.changed(now);
     const { notAfter } = certificateFacts(now.serving.certificatePem);
     log.info({ servingUntil: new Date(notAfter).toISOString() }, 'new certificates are in use');
     warnOfAuthorities();
+    await options.looked();
   };
   const run = async (): Promise<void> => {
     warnOfAuthorities();

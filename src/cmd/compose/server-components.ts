@@ -26,11 +26,11 @@ export function controllersComponent(options: {
 }): ServerComponent {
   return {
     name: 'controllers',
-    async start({ clientFor, clock, random, log, informers, rootCaPem, signers, signal }) {
+    async start({ clientFor, clock, random, log, informers, rootCa, signers, signal }) {
       const running = startControllers(
         { clientFor, clock, random, log, informers, signal },
         {
-          rootCA: rootCaPem,
+          rootCa,
           signers,
           clusterCIDRs: options.clusterCidrs,
           approveKubeletServing: options.approveKubeletServing ?? false,

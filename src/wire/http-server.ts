@@ -287,6 +287,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
             } else http1.emit('connection', socket);
           },
         );
+  // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.
+  if (options.tls !== undefined) listener.on('connection', track);
   listener.on('tlsClientError', () => {});
   const doors: TcpServer[] = [];
   const door = (): TcpServer => {

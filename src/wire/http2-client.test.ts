@@ -1,7 +1,8 @@
 // The HTTP/2 client against a real server on the loopback.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import type { Clock } from '../base/clock.ts';
 import { ConnectionError, createHttp2Client, type Http2Client } from './http2-client.ts';
@@ -37,6 +38,11 @@ async function serve(
     server.close();
   });
   return { client, server, sessions };
+}
+
+/** Sends requests until one comes over a second session. */
+async function eventuallyNew(client: Http2Client, sessions: readonly ServerHttp2Session[]): Promise<void> {
+  while (sessions.length < 2) await client.request(get('/')).catch(() => undefined);
 }
 
 async function text(body: AsyncIterable<Buffer>): Promise<string> {
@@ -105,6 +111,32 @@ describe('createHttp2Client', () => {
         e instanceof ConnectionError && e.code === 'ECONNREFUSED' && e.message.includes('http://127.0.0.1:1'),
     );
     await client.close();
+  });
+
+  it('leaves no socket behind when it is closed while it connects, or after it was told to go away', async (t) => {
+    const silent = createTcpServer();
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    t.after(() => silent.close());
+    const port = (silent.address() as AddressInfo).port;
+    // The handshake of TLS never ends.
+    const connecting = createHttp2Client(clock, { origin: `https://127.0.0.1:${port}` });
+    const refused = assert.rejects(connecting.request(get('/')), ConnectionError);
+    const [socket] = (await once(silent, 'connection')) as [Socket];
+    await connecting.close();
+    await refused;
+    socket.resume();
+    await once(socket, 'close');
+
+    const { client, sessions } = await serve(t, (stream) => stream.respond({ ':status': 200 }));
+    const { body } = await client.request(get('/'));
+    const reading = text(body).catch(() => '');
+    sessions[0]!.goaway();
+    const gone = once(sessions[0]!, 'close');
+    // The session gets no new streams from now on, and this one never ends.
+    await eventuallyNew(client, sessions);
+    await client.close();
+    await reading;
+    await gone;
   });
 
   it('ends a stream silently when its signal is aborted, and loudly when the server breaks it', async (t) => {

@@ -1,5 +1,7 @@
 // A small HTTP/2 client of one server: one session, made anew when it dies, many streams.
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { isIP, type Socket, connect as tcpConnect } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 
 export interface ClientTls {
@@ -84,9 +86,35 @@ async function* bodyOf(
 export function createHttp2Client(clock: Clock, options: Http2ClientOptions): RenewableHttp2Client {
   let tls: ClientTls = options;
   let current: Promise<ClientHttp2Session> | undefined;
-  /** Sessions that still have streams, but get no new ones. */
-  const retired = new Set<ClientHttp2Session>();
+  /** All that are open, with their sockets: also those that still have streams, but get no new ones. */
+  const sessions = new Map<ClientHttp2Session, Socket>();
   let closed = false;
+
+  /**
+   * A session that was told to go away ends its socket in good order, and waits for a peer that may be gone; one whose
+   * socket is not connected yet leaves it alone.
+   */
+  function destroy(session: ClientHttp2Session, error?: Error): void {
+    const socket = sessions.get(session);
+    session.destroy(error);
+    socket?.destroy();
+  }
+
+  function openSocket({ hostname, port, protocol }: URL): Socket {
+    const host = hostname.replace(/^\[|\]$/g, '');
+    if (protocol === 'http:') return tcpConnect({ host, port: Number(port || 80) });
+    const servername = options.serverName ?? (isIP(host) === 0 ? host : undefined);
+    return tlsConnect({
+      host,
+      port: Number(port || 443),
+      ALPNProtocols: ['h2'],
+      ...(tls.ca ? { ca: tls.ca } : {}),
+      ...(tls.cert ? { cert: tls.cert } : {}),
+      ...(tls.key ? { key: tls.key } : {}),
+      ...(servername === undefined ? {} : { servername }),
+      rejectUnauthorized: options.insecureSkipTlsVerify !== true,
+    });
+  }
 
   function keepAlive(session: ClientHttp2Session): void {
     const intervalMs = options.pingIntervalMs ?? 15_000;
@@ -95,12 +123,12 @@ export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Re
       cancel = clock.timer(intervalMs, () => {
         if (session.destroyed) return;
         let answered = false;
-        session.ping(() => {
-          answered = true;
+        session.ping((error) => {
+          answered = error === null;
         });
         cancel = clock.timer(intervalMs, () => {
           if (answered) arm();
-          else session.destroy(new ConnectionError('ETIMEDOUT', `no answer to a ping for ${intervalMs} ms`));
+          else destroy(session, new ConnectionError('ETIMEDOUT', `no answer to a ping for ${intervalMs} ms`));
         });
       });
     };
@@ -110,17 +138,16 @@ export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Re
 
   function open(forget: () => void): Promise<ClientHttp2Session> {
     return new Promise((resolve, reject) => {
+      const socket = openSocket(new URL(options.origin));
       const session = connect(options.origin, {
-        ...(tls.ca ? { ca: tls.ca } : {}),
-        ...(tls.cert ? { cert: tls.cert } : {}),
-        ...(tls.key ? { key: tls.key } : {}),
-        ...(options.serverName ? { servername: options.serverName } : {}),
-        rejectUnauthorized: options.insecureSkipTlsVerify !== true,
+        createConnection: () => socket,
         settings: { enablePush: false, initialWindowSize: 1 << 20 },
       });
+      sessions.set(session, socket);
+      socket.once('close', () => sessions.delete(session));
       const timeoutMs = options.connectTimeoutMs ?? 10_000;
       const stop = clock.timer(timeoutMs, () =>
-        session.destroy(new ConnectionError('ETIMEDOUT', `no connection within ${timeoutMs} ms`)),
+        destroy(session, new ConnectionError('ETIMEDOUT', `no connection within ${timeoutMs} ms`)),
       );
       session.once('connect', () => {
         stop();
@@ -221,26 +248,18 @@ export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Re
       const old = current;
       current = undefined;
       old?.then(
-        (session) => {
-          retired.add(session);
-          session.once('close', () => void retired.delete(session));
-          session.close();
-        },
+        (session) => session.close(),
         () => {},
       );
     },
     async close() {
       closed = true;
-      for (const session of retired) session.destroy();
-      const open = current;
       current = undefined;
-      if (open === undefined) return;
-      const last = await open.catch(() => undefined);
-      if (last === undefined || last.destroyed) return;
-      await new Promise<void>((resolve) => {
-        last.once('close', () => resolve());
-        last.destroy();
-      });
+      const ended = [...sessions.values()].map(
+        (socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())),
+      );
+      for (const session of sessions.keys()) destroy(session);
+      await Promise.all(ended);
     },
   };
 }

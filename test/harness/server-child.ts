@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Client } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
+import type { Transport } from '../../src/client/transport.ts';
 import { httpTransport } from '../../src/client/transport-http.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 
@@ -35,12 +36,20 @@ export interface ServerChildOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+export interface Connection {
+  readonly client: Client;
+  /** What the client has no method for. */
+  readonly transport: Transport;
+  /** Breaks whatever is under way. */
+  close(): Promise<void>;
+}
+
 export interface ServerChild {
   readonly pid: number;
   /** What it wrote to standard error. */
   said(): string;
   /** A connection of its own. */
-  connect(): Promise<{ readonly client: Client; close(): Promise<void> }>;
+  connect(): Promise<Connection>;
   signal(name: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
   /** SIGKILL, and gone. */
@@ -76,7 +85,7 @@ export async function startServerChild(options: ServerChildOptions): Promise<Ser
     connect: async () => {
       const { transport } = await loadKubeconfig(join(dataDir, 'admin.kubeconfig'), (path) => readFile(path));
       const open = httpTransport(systemClock, transport);
-      return { client: createClient(open), close: () => open.close() };
+      return { client: createClient(open), transport: open, close: () => open.close() };
     },
     signal: (name) => {
       process.kill(child.pid!, name);

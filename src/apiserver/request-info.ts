@@ -1,5 +1,7 @@
 // Reads from the path and method what is asked for: upstream's RequestInfo.
+
 import { exactFieldValue, parseFieldSelector } from '../apimachinery/field-selector.ts';
+import { withoutLeading, withoutTrailing } from '../base/without-trailing.ts';
 import { queryBoolean } from './query.ts';
 
 export interface RequestInfo {
@@ -47,7 +49,7 @@ const plainPath = /^(?:\/[A-Za-z0-9_:-][A-Za-z0-9_:.-]*)+$/;
  */
 function decodeSegments(path: string): string[] {
   if (plainPath.test(path)) return path.slice(1).split('/');
-  const parts = path.replace(/^\/+|\/+$/g, '').split('/');
+  const parts = withoutLeading(withoutTrailing(path, '/'), '/').split('/');
   if (parts.length === 1 && parts[0] === '') return [];
   const decoded: string[] = [];
   for (const part of parts) {

@@ -4,6 +4,7 @@ import { aggregatedDiscovery, aggregatedMediaType } from '../apimachinery/discov
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../apimachinery/discovery/discovery.ts';
 import { servedGroups } from '../apimachinery/discovery/groups.ts';
 import { badRequest, methodNotAllowed } from '../apimachinery/errors.ts';
+import { withoutTrailing } from '../base/without-trailing.ts';
 import { openApiResponse } from './discovery/openapi.ts';
 import { type HealthCheck, healthPaths, healthResponse } from './healthz.ts';
 import type { ApiResponse } from './http.ts';
@@ -17,7 +18,7 @@ export interface PathDependencies {
 }
 
 export async function servePath(context: RequestContext, deps: PathDependencies): Promise<ApiResponse> {
-  const path = context.info.path.length > 1 ? context.info.path.replace(/\/+$/, '') : context.info.path;
+  const path = context.info.path.length > 1 ? withoutTrailing(context.info.path, '/') : context.info.path;
   const own = ownPath(path, deps);
   if (own) return own(context);
   const { method } = context.request;

@@ -16,7 +16,20 @@ export interface JsonPath {
   find(value: unknown): unknown[];
 }
 
-const filterText = /^\?\(\s*@([^=!]*?)\s*(==|!=)\s*(.*?)\s*\)$/;
+/** `?(@.path == value)`; undefined for what is no filter. */
+function filterStep(text: string): Step | undefined {
+  if (!text.startsWith('?(') || !text.endsWith(')')) return undefined;
+  const inner = text.slice(2, -1).trim();
+  const at = inner.search(/[=!]/);
+  const operator = inner.slice(at, at + 2);
+  if (!inner.startsWith('@') || (operator !== '==' && operator !== '!=')) return undefined;
+  return {
+    kind: 'filter',
+    path: stepsOf(inner.slice(1, at).trimEnd()),
+    equal: operator === '==',
+    value: literal(inner.slice(at + 2).trim()),
+  };
+}
 
 function literal(text: string): unknown {
   const quoted = /^(["'])(.*)\1$/s.exec(text);
@@ -28,14 +41,8 @@ function literal(text: string): unknown {
 
 function bracketStep(text: string): Step {
   if (text === '*') return { kind: 'all' };
-  const filter = filterText.exec(text);
-  if (filter)
-    return {
-      kind: 'filter',
-      path: stepsOf(filter[1]!),
-      equal: filter[2] === '==',
-      value: literal(filter[3]!),
-    };
+  const filter = filterStep(text);
+  if (filter !== undefined) return filter;
   if (/^-?\d+$/.test(text)) return { kind: 'index', index: Number(text) };
   const name = literal(text);
   if (typeof name !== 'string') throw new Error(`unsupported step [${text}]`);

@@ -1,5 +1,6 @@
 // The transport to a server over TLS and HTTP/2, with the client's credentials.
 import type { Clock } from '../base/clock.ts';
+import { withoutTrailing } from '../base/without-trailing.ts';
 import { type ClientTls, createHttp2Client } from '../wire/http2-client.ts';
 import type { Transport } from './transport.ts';
 
@@ -24,7 +25,7 @@ export interface HttpTransport extends Transport {
 
 export function httpTransport(clock: Clock, options: HttpTransportOptions): HttpTransport {
   const url = new URL(options.server);
-  const prefix = url.pathname.replace(/\/+$/, '');
+  const prefix = withoutTrailing(url.pathname, '/');
   const http2 = createHttp2Client(clock, {
     origin: url.origin,
     ca: options.ca,

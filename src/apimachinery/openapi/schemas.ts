@@ -73,7 +73,7 @@ export function definitionsOf(
     const type = source.type(name);
     if (given) {
       seen.set(name, given);
-      for (const [, ref] of JSON.stringify(given).matchAll(/"\$ref":"#\/[a-z/]+\/([^"]+)"/g))
+      for (const [, ref] of JSON.stringify(given).matchAll(/"\$ref":"#\/(?:[a-z]+\/)+([^"/]+)"/g))
         queue.push(ref!);
     } else if (type) {
       seen.set(name, typeDefinition(type, dialect));

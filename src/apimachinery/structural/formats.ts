@@ -18,7 +18,8 @@ const checks: Readonly<Record<string, (text: string) => boolean>> = Object.assig
   email: (t: string) => /^[^\s@]+@[^\s@]+$/.test(t),
   hostname: (t: string) => t.length <= 255 && /^[a-zA-Z0-9]([a-zA-Z0-9-.]*[a-zA-Z0-9])?$/.test(t),
   uri: (t: string) => /^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|\/)\S*$/.test(t),
-  duration: (t: string) => /^(?:[+-]?(?:\d+\.?\d*|\.\d+)\s?(?:ns|us|\u00b5s|ms|s|m|h|d|w)\s?)+$|^0$/.test(t),
+  duration: (t: string) =>
+    /^(?:[+-]?(?:\d+(?:\.\d*)?|\.\d+)\s?(?:ns|us|\u00b5s|ms|s|m|h|d|w)\s?)+$|^0$/.test(t),
   mac: (t: string) => /^(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$/.test(t),
 });
 

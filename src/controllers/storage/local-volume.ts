@@ -1,7 +1,9 @@
 // A volume that is a directory of one node. Pure.
+
 import { persistentvolumeclaims } from '../../api/generated/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types/core-v1.ts';
 import type { StorageClass } from '../../api/generated/types/storage-v1.ts';
+import { withoutTrailing } from '../../base/without-trailing.ts';
 import { referenceTo } from '../../client/event-recorder.ts';
 
 export const localPathProvisioner = 'porthole.dev/local-path';
@@ -36,7 +38,7 @@ export function localVolume(
       persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? 'Delete',
       claimRef: referenceTo(persistentvolumeclaims, claim),
       hostPath: {
-        path: `${wanted.replace(/\/+$/, '')}/${volume}_${namespace}_${name}`,
+        path: `${withoutTrailing(wanted, '/')}/${volume}_${namespace}_${name}`,
         type: 'DirectoryOrCreate',
       },
       nodeAffinity: {

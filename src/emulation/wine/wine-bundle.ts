@@ -290,7 +290,7 @@ function planHosts(
   let used = hosts?.source;
   if (hosts === undefined || (hostname !== '' && !known)) {
     used = `${input.bundle}/hosts`;
-    const start = text === '' ? '127.0.0.1\tlocalhost\n' : `${text.replace(/\n*$/, '')}\n`;
+    const start = text === '' ? '127.0.0.1\tlocalhost\n' : `${text.replace(/(?<!\n)\n*$/, '')}\n`;
     files.set(used, `${start}${hostname === '' ? '' : `127.0.0.1\t${hostname}\n`}`);
   }
   const path = used ?? '';

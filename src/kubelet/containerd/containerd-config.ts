@@ -144,6 +144,6 @@ function version3(options: ContainerdOptions): string[] {
 
 /** `containerdVersion`: `1.6.20`, `v2.0.1` … */
 export function containerdConfig(options: ContainerdOptions, containerdVersion: string): string {
-  const major = Number(/(\d+)\./.exec(containerdVersion)?.[1] ?? '1');
+  const major = Number(/(?<!\d)(\d+)\./.exec(containerdVersion)?.[1] ?? '1');
   return `${(major >= 2 ? version3(options) : version2(options)).join('\n')}\n`;
 }

@@ -12,7 +12,7 @@ const head = [
 ];
 
 /** A hostname has at most 63 characters and no dash or dot at its end. */
-const truncated = (name: string): string => name.slice(0, 63).replace(/[-.]+$/, '');
+const truncated = (name: string): string => name.slice(0, 63).replace(/(?<![-.])[-.]+$/, '');
 
 export interface PodHostname {
   readonly hostname: string;

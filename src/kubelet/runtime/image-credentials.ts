@@ -1,5 +1,6 @@
 // Registry credentials from a pod's imagePullSecrets.
 import type { Pod, Secret } from '../../api/generated/types/core-v1.ts';
+import { withoutTrailing } from '../../base/without-trailing.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import type { AuthConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { podNamespace } from '../pod-format.ts';
@@ -44,7 +45,7 @@ function entriesOf(secret: Secret): [string, AuthEntry][] {
  * As in a Docker configuration, `auth` counts before the two fields that it says at once.
  */
 function authConfig(entry: AuthEntry): AuthConfig {
-  const auth = Buffer.from(text(entry.auth), 'base64').toString('utf8').replace(/\0+$/, '');
+  const auth = withoutTrailing(Buffer.from(text(entry.auth), 'base64').toString('utf8'), '\0');
   const colon = auth.indexOf(':');
   return {
     username: colon < 0 ? text(entry.username) : auth.slice(0, colon),

@@ -27,6 +27,19 @@ function parse(text: string): Key {
   return { host: host.replace(/^\[(.*)\]$/, '$1'), port, path: slash < 0 ? '' : text.slice(slash) };
 }
 
+/** Classes `[…]` and single characters. A `[` that nothing closes is one, too, and so is every one after it. */
+function tokensOf(pattern: string): string[] {
+  const tokens: string[] = [];
+  for (let at = 0; at < pattern.length; ) {
+    const close = pattern[at] === '[' ? pattern.indexOf(']', at) : at;
+    if (close < 0) return [...tokens, ...pattern.slice(at).split('')];
+    const end = close > at + 1 ? close + 1 : at + 1;
+    tokens.push(pattern.slice(at, end));
+    at = end;
+  }
+  return tokens;
+}
+
 /** One character of a pattern: a class `[a-z]` or itself. Throws SyntaxError when the class is none. */
 const fits = (token: string, character: string): boolean =>
   token.length === 1
@@ -38,7 +51,7 @@ const fits = (token: string, character: string): boolean =>
  * sides are a tenant's, and a pattern of many stars must not stop the node.
  */
 function labelMatches(pattern: string, label: string): boolean {
-  const tokens = pattern.match(/\[[^\]]+\]|[\s\S]/g) ?? [];
+  const tokens = tokensOf(pattern);
   let star = -1;
   let mark = 0;
   let t = 0;

@@ -88,7 +88,7 @@ function delayOf(text: string): number | undefined {
   const amount = /^@every ((?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+)$/.exec(text)?.[1];
   if (amount === undefined) return undefined;
   let ms = 0;
-  for (const [, number = '', unit = ''] of amount.matchAll(/(\d+(?:\.\d+)?)(ns|us|ms|s|m|h)/g))
+  for (const [, number = '', unit = ''] of amount.matchAll(/(\d+(?:\.\d+)?)(ns|us|ms|s|m|h)/gy))
     ms += Number(number) * (unitMs[unit] ?? 0);
   return Math.max(1000, Math.floor(ms / 1000) * 1000);
 }

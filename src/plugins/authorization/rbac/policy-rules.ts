@@ -1,5 +1,7 @@
 // RBAC's policy rules: what one rule allows, whether rules cover others, and how upstream prints them.
+
 import type { PolicyRule } from '../../../api/generated/types/rbac-v1.ts';
+import { withoutTrailing } from '../../../base/without-trailing.ts';
 
 export interface RequestedAccess {
   readonly verb: string;
@@ -16,7 +18,7 @@ const has = (list: readonly string[] | undefined, value: string): boolean => lis
 const nonResourceUrlMatches = (pattern: string, path: string): boolean =>
   pattern === '*' ||
   pattern === path ||
-  (pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, '')));
+  (pattern.endsWith('*') && path.startsWith(withoutTrailing(pattern, '*')));
 
 const resourceMatches = (resources: readonly string[] | undefined, resource: string): boolean => {
   const slash = resource.indexOf('/');

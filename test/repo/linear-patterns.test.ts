@@ -1,0 +1,107 @@
+// Every regular expression of `src` takes linear time: texts come from tenants, and one that is read in quadratic time stops a
+// server, an agent, a command. Found by trying: long runs of what each expression speaks of, with an end that does not match.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import ts from 'typescript';
+
+interface Found {
+  readonly where: string;
+  readonly expression: RegExp;
+}
+
+function expressionsOf(file: string): Found[] {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  const found: Found[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = node.text.lastIndexOf('/');
+      const flags = node.text.slice(end + 1);
+      const body = node.text.slice(1, end);
+      const { line } = source.getLineAndCharacterOfPosition(node.getStart());
+      found.push({
+        where: `${file}:${line + 1}`,
+        expression: new RegExp(flags.includes('y') ? `^(?:${body})` : body, flags.replace(/[gy]/g, '')),
+      });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** Only these can be slow: something repeats without a bound. */
+const repeats = ({ expression }: Found): boolean => /[+*]|,\}/.test(expression.source);
+
+const common = ['a', '0', ' ', '/', '.', '-', ':', '\n', '\0', '*', '[', '_', ','];
+
+/** What may be repeated: characters that stand in the expression, those of its classes, and pairs of the first few. */
+function pumps(source: string): string[] {
+  const literal = [...source.replace(/\\[a-zA-Z]/g, '')].filter((c) => !/[()|{}?+^$\\\]]/.test(c));
+  const singles = [...new Set([...common, ...literal])];
+  const escaped = /\\s/.test(source) ? ['\t', ' a', 'a '] : [];
+  return [...singles, ...escaped, 'a0', 'a.', 'a-', 'a/', '0a'];
+}
+
+/** What may have to come before: the expression's own beginning, read as text. */
+function prefixes(source: string): string[] {
+  const literal = source
+    .replace(/\\[a-zA-Z][*+?]?/g, '')
+    .replace(/\\(.)/g, '$1')
+    .replace(/^\^/, '');
+  const starts = ['', 'a', '0', '/', '['];
+  for (let length = 1; length <= Math.min(literal.length, 16); length++)
+    starts.push(literal.slice(0, length));
+  return [...new Set(starts)];
+}
+
+const cpuMs = (run: () => void): number => {
+  const from = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(from);
+  return (user + system) / 1_000;
+};
+
+/** Linear expressions take far less than a millisecond for the longest of these. */
+const lengths = [24, 400, 4_000, 20_000];
+const slowMs = 60;
+
+function slowText({ expression }: Found): string | undefined {
+  for (const pump of pumps(expression.source))
+    for (const prefix of prefixes(expression.source))
+      for (const length of lengths) {
+        const run = pump.repeat(Math.ceil(length / pump.length));
+        for (const end of ['\u0001', '\u0001x']) {
+          const ms = cpuMs(() => expression.test(prefix + run + end));
+          if (ms > slowMs) return `${Math.round(ms)} ms for ${JSON.stringify(prefix + pump)}… of ${length}`;
+        }
+      }
+  return undefined;
+}
+
+test('each regular expression takes linear time, whatever text a tenant gives', (context) => {
+  const all = globSync('src/**/*.ts')
+    .filter(
+      (file) => !file.endsWith('.test.ts') && !file.includes('/generated/') && !file.includes('/testing/'),
+    )
+    .sort()
+    .flatMap(expressionsOf)
+    .filter(repeats);
+  const slow = all.flatMap((one) => {
+    const how = slowText(one);
+    return how === undefined ? [] : [`${one.where} ${one.expression}: ${how}`];
+  });
+  assert.deepEqual(slow, []);
+  context.diagnostic(`${all.length} expressions`);
+});
+
+test('expressions that are quadratic, cubic or exponential are found', () => {
+  for (const expression of [
+    /\/+$/,
+    /^\?\(\s*@([^=!]*?)\s*(==|!=)/,
+    /^(a+)+$/,
+    /^(?:\d+\.?\d*(?:ns|s))+$/,
+    /\[[^\]]+\]/,
+  ])
+    assert.notEqual(slowText({ where: '', expression }), undefined, String(expression));
+});

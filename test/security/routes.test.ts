@@ -400,3 +400,61 @@ test('S5: an apply of a role or a binding grants nothing that the user does not 
       assert.equal((await plane.ask('GET', `${rbac}/${resource}/risen`)).status, 404);
     }
 });
+
+const merge = (who: UserInfo) => ({ user: who, contentType: 'application/merge-patch+json' });
+
+test('a label puts no role into an aggregated one, by whoever does not hold its rules', async () => {
+  const labeller = user('labeller');
+  const verbs = ['create', 'get', 'patch', 'update'];
+  await grant('label-rbac', { apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'], verbs }, labeller);
+  const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
+  for (const target of [
+    'clusterroles/cluster-admin',
+    'clusterroles/admin',
+    'clusterrolebindings/cluster-admin',
+    'namespaces/kube-system/roles/system:controller:bootstrap-signer',
+    'namespaces/kube-system/rolebindings/system:controller:bootstrap-signer',
+  ]) {
+    const url = `${rbac}/${target}`;
+    const before = JSON.parse((await plane.ask('GET', url)).text) as JsonObject;
+    for (const metadata of [{ labels }, { annotations: { a: 'b' } }]) {
+      const merged = await plane.ask('PATCH', url, { metadata }, merge(labeller));
+      assert.equal(merged.status, 403, `${url} ${merged.text}`);
+      assert.match(merged.text, /attempting to grant RBAC permissions not currently held/);
+      const put = { ...before, metadata: { ...(before.metadata as JsonObject), ...metadata } };
+      assert.equal((await send(labeller, 'PUT', url, put, 'application/json')).status, 403);
+    }
+    assert.deepEqual(
+      (JSON.parse((await plane.ask('GET', url)).text) as JsonObject).metadata,
+      before.metadata,
+    );
+    // What garbage collection and its finalizers need is nobody's right.
+    const finalizers = { metadata: { finalizers: ['example.com/kept'] } };
+    assert.equal(
+      (await send(labeller, 'PATCH', url, finalizers, 'application/merge-patch+json')).status,
+      200,
+    );
+    const none = { metadata: { finalizers: [] } };
+    assert.equal((await send(labeller, 'PATCH', url, none, 'application/merge-patch+json')).status, 200);
+  }
+});
+
+test('whatever an aggregated role becomes, who changes it holds everything', async () => {
+  const aggregator = user('aggregator');
+  const verbs = ['create', 'get', 'patch', 'update'];
+  await grant(
+    'write-roles',
+    { apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'], verbs },
+    aggregator,
+  );
+  const selectors = { clusterRoleSelectors: [{ matchLabels: { 'no-such': 'label' } }] };
+  const role = { kind: 'ClusterRole', apiVersion: 'rbac.authorization.k8s.io/v1' };
+  const url = `${rbac}/clusterroles/gathers`;
+  const made = { ...role, metadata: { name: 'gathers' }, aggregationRule: selectors };
+  assert.equal((await plane.ask('POST', `${rbac}/clusterroles`, made)).status, 201);
+  for (const patch of [{ metadata: { labels: { a: 'b' } } }, { aggregationRule: null }]) {
+    const { status, text } = await plane.ask('PATCH', url, patch, merge(aggregator));
+    assert.equal(status, 403);
+    assert.match(text, /must have cluster-admin privileges to use the aggregationRule"/);
+  }
+});

@@ -1,4 +1,5 @@
 // Nobody grants what they do not hold: the check of roles and bindings when they are written.
+import { isDeepStrictEqual } from 'node:util';
 import type { PolicyRule, RoleRef } from '../../../api/generated/types/rbac-v1.ts';
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { forbidden, internalError, notFound } from '../../../apimachinery/errors.ts';
@@ -32,7 +33,23 @@ export function escalationRefusal(
   return `user ${JSON.stringify(user.name)} (groups=${quotedList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${texts.join('\n')}${errors}`;
 }
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+/** What the garbage collector must be able to change without the rights of the role, and what each write changes. */
+const bookkeeping = ['ownerReferences', 'finalizers', 'managedFields', 'resourceVersion'];
+
+/**
+ * Any other change is judged as a grant of all that the object grants: a label may put a role's rules into an
+ * aggregated one.
+ */
+function changesOnlyBookkeeping(object: JsonObject, old: JsonObject | undefined): boolean {
+  if (old === undefined) return false;
+  const rest = ({ metadata, ...more }: JsonObject): JsonObject => ({
+    ...more,
+    metadata: Object.fromEntries(
+      Object.entries((metadata ?? {}) as JsonObject).filter(([key]) => !bookkeeping.includes(key)),
+    ),
+  });
+  return isDeepStrictEqual(rest(object), rest(old));
+}
 
 export function createEscalationCheck(deps: {
   readonly resolver: RuleResolver;
@@ -63,30 +80,22 @@ export function createEscalationCheck(deps: {
 
   const checkRole = async (request: AdmissionRequest, object: JsonObject): Promise<void> => {
     const { resource } = request.declaration;
-    const old = request.oldObject;
-    if (
-      old !== undefined &&
-      same(old.rules, object.rules) &&
-      same(old.aggregationRule, object.aggregationRule)
-    ) {
-      return;
-    }
+    if (changesOnlyBookkeeping(object, request.oldObject)) return;
     if (await may(request, 'escalate', { resource, name: request.name, namespace: request.namespace }))
       return;
-    const aggregated = object.aggregationRule !== undefined || old?.aggregationRule !== undefined;
-    if (aggregated && !same(old?.aggregationRule, object.aggregationRule)) {
-      if (escalationRefusal(deps.resolver, request.user, request.namespace, fullAuthority) !== undefined) {
-        refuse(request, 'must have cluster-admin privileges to use an aggregationRule');
-      }
-    }
     const rules = (object.rules ?? []) as unknown as readonly PolicyRule[];
     const why = escalationRefusal(deps.resolver, request.user, request.namespace, rules);
     if (why !== undefined) refuse(request, why);
+    const aggregated = [object, request.oldObject].some((one) => one?.aggregationRule !== undefined);
+    if (
+      aggregated &&
+      escalationRefusal(deps.resolver, request.user, request.namespace, fullAuthority) !== undefined
+    )
+      refuse(request, 'must have cluster-admin privileges to use the aggregationRule');
   };
 
   const checkBinding = async (request: AdmissionRequest, object: JsonObject): Promise<void> => {
-    const old = request.oldObject;
-    if (old !== undefined && same(old.roleRef, object.roleRef) && same(old.subjects, object.subjects)) return;
+    if (changesOnlyBookkeeping(object, request.oldObject)) return;
     const roleRef = object.roleRef as unknown as RoleRef;
     const resource = roleRef.kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     const target = { resource, name: roleRef.name, namespace: request.namespace };

@@ -1,6 +1,6 @@
 // S2: which user a pod's programs are, and which range of users a node has.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
@@ -34,6 +34,25 @@ test('S2: ids of a pod that vanished without a word are given away again, those 
   assert.equal(user('e'), 5100);
   assert.throws(() => user('f'), /all 3 users/);
   assert.deepEqual(readdirSync(join(state, 'pods')).sort(), ['a', 'c', 'e']);
+});
+
+test('S2: a file that is damaged costs no pod its ids, and the node no slot', () => {
+  assert.deepEqual(['a', 'b', 'c'].map(user), [5000, 5100, 5200]);
+  for (const damage of ['', 'x', '7', '-1', 'NaN']) {
+    writeFileSync(join(state, 'pods/b'), damage);
+    assert.equal(user('b'), 5100, `pods/b is ${JSON.stringify(damage)}`);
+    writeFileSync(join(state, 'pods/b'), '1\n');
+  }
+  // A living pod's slot is not given away when only its name is lost; a dead one's is.
+  for (const slot of [0, 1]) writeFileSync(join(state, 'users', String(slot)), '');
+  rmSync(join(bundles, 'b'), { recursive: true });
+  assert.equal(user('d'), 5100);
+  assert.throws(() => user('e'), /all 3 users/);
+  assert.equal(user('a'), 5000);
+  // Both files of a pod that starts again.
+  writeFileSync(join(state, 'pods/c'), '');
+  writeFileSync(join(state, 'users/2'), '');
+  assert.equal(user('c'), 5200);
 });
 
 test('S2: nodes of one machine have ranges that do not meet, whoever asks first, and keep theirs', async () => {

@@ -21,41 +21,66 @@ function read(path: string): string | undefined {
   }
 }
 
-/** False when somebody has it. */
+/** A slot as a file names it; undefined when the file is damaged. */
+function slotIn(path: string, { pods }: UserRange): number | undefined {
+  const text = read(path);
+  return text !== undefined && /^\d+$/.test(text) && Number(text) < pods ? Number(text) : undefined;
+}
+
+/** All or nothing: nobody finds a file without its text. False when somebody has it. */
 function claim(path: string, text: string): boolean {
+  const own = `${path}.${process.pid}`;
+  writeFileSync(own, `${text}\n`);
   try {
-    writeFileSync(path, text, { flag: 'wx' });
+    linkSync(own, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
-  }
-}
-
-/** Two containers of a pod may start at once: who is second takes what the first has. */
-function keep(stateDir: string, sandbox: string, slot: number): number {
-  const pod = `${stateDir}/pods/${sandbox}`;
-  const own = `${pod}.${slot}`;
-  writeFileSync(own, `${slot}\n`);
-  try {
-    linkSync(own, pod);
-    return slot;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    rmSync(`${stateDir}/users/${slot}`, { force: true });
-    return Number(read(pod));
   } finally {
     rmSync(own, { force: true });
   }
 }
 
+/** Two containers of a pod may start at once: who is second takes what the first has. */
+function keep(stateDir: string, range: UserRange, sandbox: string, slot: number): number {
+  const pod = `${stateDir}/pods/${sandbox}`;
+  if (claim(pod, String(slot))) return slot;
+  const first = slotIn(pod, range);
+  if (first === undefined) {
+    writeFileSync(pod, `${slot}\n`);
+    return slot;
+  }
+  rmSync(`${stateDir}/users/${slot}`, { force: true });
+  return first;
+}
+
+const isSlot = (name: string): boolean => /^\d+$/.test(name);
+
+/** The slot of a pod whose own file is damaged: its containers must all be one user. */
+function recover(stateDir: string, sandbox: string): number | undefined {
+  const found = readdirSync(`${stateDir}/users`)
+    .filter(isSlot)
+    .find((slot) => read(`${stateDir}/users/${slot}`) === sandbox);
+  if (found === undefined) return undefined;
+  writeFileSync(`${stateDir}/pods/${sandbox}`, `${found}\n`);
+  return Number(found);
+}
+
 /** Users of sandboxes that are gone without a word: their bundles are no more. */
-function sweep(stateDir: string, bundles: string): void {
-  for (const slot of readdirSync(`${stateDir}/users`)) {
+function sweep(stateDir: string, range: UserRange, bundles: string): void {
+  const living = (sandbox: string): boolean => sandbox !== '' && existsSync(`${bundles}/${sandbox}`);
+  const taken = new Set(
+    readdirSync(`${stateDir}/pods`)
+      .filter(living)
+      .map((sandbox) => slotIn(`${stateDir}/pods/${sandbox}`, range)),
+  );
+  for (const slot of readdirSync(`${stateDir}/users`).filter(isSlot)) {
     const sandbox = read(`${stateDir}/users/${slot}`) ?? '';
-    if (sandbox === '' || existsSync(`${bundles}/${sandbox}`)) continue;
+    // A file without its text tells nothing: who lives knows its slot.
+    if (living(sandbox) || taken.has(Number(slot))) continue;
     rmSync(`${stateDir}/users/${slot}`, { force: true });
-    rmSync(`${stateDir}/pods/${sandbox}`, { force: true });
+    if (sandbox !== '') rmSync(`${stateDir}/pods/${sandbox}`, { force: true });
   }
 }
 
@@ -64,12 +89,13 @@ export function firstIdOfPod(stateDir: string, range: UserRange, sandbox: string
   mkdirSync(`${stateDir}/pods`, { recursive: true });
   mkdirSync(`${stateDir}/users`, { recursive: true });
   const idOf = (slot: number): number => range.first + slot * range.idsOfPod;
-  const known = read(`${stateDir}/pods/${sandbox}`);
-  if (known !== undefined) return idOf(Number(known));
+  const pod = `${stateDir}/pods/${sandbox}`;
+  const known = slotIn(pod, range) ?? (existsSync(pod) ? recover(stateDir, sandbox) : undefined);
+  if (known !== undefined) return idOf(known);
   for (const swept of [false, true]) {
-    if (swept) sweep(stateDir, bundles);
+    if (swept) sweep(stateDir, range, bundles);
     for (let slot = 0; slot < range.pods; slot++) {
-      if (claim(`${stateDir}/users/${slot}`, sandbox)) return idOf(keep(stateDir, sandbox, slot));
+      if (claim(`${stateDir}/users/${slot}`, sandbox)) return idOf(keep(stateDir, range, sandbox, slot));
     }
   }
   throw new Error(`all ${range.pods} users of this node are taken by pods`);

@@ -41,11 +41,18 @@ export type BeneathStep =
   | 'remove'
   | 'stat';
 
+/** ENOENT, on every Linux. */
+const noSuchFile = 2;
+
 /** A walk that came to nothing, with the step that failed. */
 export class BeneathError extends Error {
   readonly step: BeneathStep;
   /** The system's number: 40 is ELOOP, a link on the way. */
   readonly errno: number;
+  /** There is nothing of that name. */
+  get isMissing(): boolean {
+    return this.errno === noSuchFile;
+  }
   constructor(step: BeneathStep, errno: number, message: string) {
     super(message);
     this.name = 'BeneathError';

@@ -73,8 +73,7 @@ async function driveLocation(
     await beneath.open(place, { kind: wanted?.kind, make });
   } catch (error) {
     if (!(error instanceof BeneathError)) throw error;
-    const isMissing = /No such file/.test(error.message);
-    if (wanted && (error.step === 'kind' || isMissing)) throw mismatch(path, wanted);
+    if (wanted && (error.step === 'kind' || error.isMissing)) throw mismatch(path, wanted);
     throw new Error(`hostPath ${JSON.stringify(path)} can't be mounted: ${error.message}`, { cause: error });
   }
   return { ...place, linkFree: true };

@@ -14,9 +14,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
-import type { Beneath } from '../../os/beneath.ts';
+import { type Beneath, BeneathError } from '../../os/beneath.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { createLinuxNodeOs } from '../node-os/linux.ts';
+import { createWindowsNodeOs } from '../node-os/windows.ts';
 import { badPayloadPath, writeAtomically } from './atomic-writer.ts';
 import { hostLocation } from './host-location.ts';
 import { filesOfKeys } from './key-to-path.ts';
@@ -143,6 +144,28 @@ test('a host path of an emulated Windows node is a way below its own drive folde
   assert.equal(windowsHostPath('C:\\Data\\x'), 'data/x');
   assert.equal(windowsHostPath('/etc/../../../etc/shadow'), 'etc/shadow');
   assert.throws(() => windowsHostPath('D:\\x'));
+});
+
+test('what is missing on the drive of an emulated Windows node is told by its number, whatever its words', async (t) => {
+  const nodeOs = createWindowsNodeOs({ build: 20348, osImage: 'W', kernelVersion: '10', emulated: true });
+  const locate = (errno: number) =>
+    hostLocation(
+      {
+        files: linuxFiles,
+        beneath: {
+          ...recordingBeneath().beneath,
+          open: () => Promise.reject(new BeneathError('open', errno, 'open: in other words')),
+        },
+        hostDrive: folder(t),
+        nodeOs,
+      },
+      'C:\\data',
+      { type: 'Directory', mode: 0o755 },
+    );
+  await assert.rejects(locate(2), { message: 'hostPath type check failed: C:\\data is not a directory' });
+  await assert.rejects(locate(40), {
+    message: `hostPath "C:\\\\data" can't be mounted: open: in other words`,
+  });
 });
 
 test('a folder of the node is made for its volume with the mode that its users need, and checked for its type', async (t) => {

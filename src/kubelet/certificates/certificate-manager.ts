@@ -1,6 +1,7 @@
 // Keeps one certificate of a node good: asks for the next one by a CertificateSigningRequest before it ends.
 import { certificatesigningrequests } from '../../api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../../api/generated/types/certificates-v1.ts';
+import { isStatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
@@ -47,7 +48,7 @@ const isRefused = ({ status }: CertificateSigningRequest): string | undefined =>
 };
 
 async function obtain(options: CertificateManagerOptions, signal: AbortSignal): Promise<string> {
-  const { client, clock, signerName } = options;
+  const { client, clock, log, signerName } = options;
   const { requestPem, privateKeyPem } = await createCertificateRequest(options.request);
   const { metadata } = await client.create(certificatesigningrequests, {
     metadata: { generateName: 'csr-' },
@@ -60,10 +61,15 @@ async function obtain(options: CertificateManagerOptions, signal: AbortSignal): 
   const { name } = metadata;
   const until = clock.now() + answerMs;
   for (let pause = 100; clock.now() < until; pause = Math.min(pause * 2, 5000)) {
-    const request = await client.get(certificatesigningrequests, { name });
-    const refusal = isRefused(request);
+    const request = await client.get(certificatesigningrequests, { name }).catch((error: unknown) => {
+      // Only a request that is gone is of no more use: for what it asks, the key is here alone.
+      if (signal.aborted || isStatusError(error, 'NotFound')) throw error;
+      log.debug({ error, name }, 'a certificate request could not be looked at');
+      return undefined;
+    });
+    const refusal = request && isRefused(request);
     if (refusal !== undefined) throw new Error(`${name} is ${refusal}`);
-    const { certificate = '' } = request.status ?? {};
+    const { certificate = '' } = request?.status ?? {};
     if (certificate !== '') {
       const pem = Buffer.from(certificate, 'base64').toString('utf8');
       if (!isPairOf(pem, privateKeyPem)) throw new Error(`${name} was signed for another key`);

@@ -58,7 +58,7 @@ export class PriorityLevels {
     return this.#levels.get(name);
   }
 
-  /** Levels that are gone stay as long as somebody is in them, without seats of their own. */
+  /** Levels that are gone stay as long as somebody is in them, with one seat, so that who waits there is served. */
   configure(configurations: readonly PriorityLevelConfiguration[]): void {
     const named = new Map([...mandatory, ...configurations].map((c) => [c.metadata.name ?? '', c]));
     let sum = 0;
@@ -66,7 +66,7 @@ export class PriorityLevels {
     for (const [name, configuration] of named) this.#set(name, configuration, Math.max(sum, 1));
     for (const [name, level] of this.#levels) {
       if (named.has(name)) continue;
-      level.nominal = 0;
+      level.nominal = 1;
       level.kept = 0;
       if (level.queues.executing + level.queues.waiting === 0) this.#levels.delete(name);
     }

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, assert as check, integer, property, record } from 'fast-check';
+import type { PriorityLevelConfiguration } from '../../api/generated/types/flowcontrol-v1.ts';
+import { PriorityLevels } from './priority-levels.ts';
 import { dealHand, QueueSet, type Ticket } from './queue-set.ts';
 
 const shape = { queues: 64, handSize: 6, queueLengthLimit: 50 };
@@ -131,6 +133,36 @@ test('a full queue and a level without queues refuse; who gives up leaves its pl
   const reject = queuesOf(1, { queues: 0, handSize: 0, queueLengthLimit: 0 });
   assert.ok(isTicket(reject.arrive('a', 1, 0)));
   assert.equal(reject.arrive('b', 1, 0), 'concurrency-limit');
+});
+
+test('a level of no seats runs nothing: it refuses, or lets wait until it has some', () => {
+  const reject = queuesOf(0, { queues: 0, handSize: 0, queueLengthLimit: 0 });
+  assert.equal(reject.arrive('a', 1, 0), 'concurrency-limit');
+  let limit = 0;
+  const held = new QueueSet(shape, (width, inUse) => inUse + width <= limit);
+  const ticket = held.arrive('a', 12, 0) as Ticket;
+  assert.equal(ticket.started, undefined);
+  assert.deepEqual(held.dispatch(1), []);
+  limit = 1;
+  assert.deepEqual(held.dispatch(2), [ticket], 'what is wider than all seats runs alone');
+});
+
+test('a level of no shares that may not borrow is a jail; one that may has what others leave', () => {
+  const level = (name: string, limited: object): PriorityLevelConfiguration => ({
+    metadata: { name },
+    spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' }, ...limited } },
+  });
+  const levels = new PriorityLevels(10);
+  levels.configure([
+    level('jail', { nominalConcurrencyShares: 0, borrowingLimitPercent: 0 }),
+    level('poor', { nominalConcurrencyShares: 0 }),
+    level('rich', { nominalConcurrencyShares: 100, lendablePercent: 50 }),
+  ]);
+  const arrive = (name: string): Ticket | string => levels.get(name)!.queues.arrive('a', 1, 0);
+  assert.equal(arrive('jail'), 'concurrency-limit');
+  assert.ok(isTicket(arrive('poor')));
+  for (let i = 0; i < levels.get('rich')!.nominal; i++) assert.ok(isTicket(arrive('rich')));
+  assert.equal(arrive('poor'), 'concurrency-limit');
 });
 
 test('a hand has no card twice, and hardly any two flows have the same one', () => {

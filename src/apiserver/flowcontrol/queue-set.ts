@@ -152,9 +152,9 @@ export class QueueSet {
     return true;
   }
 
-  /** What is wider than all seats runs alone. */
+  /** What is wider than all seats runs alone; where there is no seat, nothing runs. */
   #fits(width: number): boolean {
-    return this.#inUse === 0 || this.#mayTake(width, this.#inUse);
+    return this.#mayTake(this.#inUse === 0 ? 1 : width, this.#inUse);
   }
 
   #leave(queue: Queue, at: number): void {

@@ -114,9 +114,9 @@ export const authenticationMap = (data: Readonly<Record<string, string>>): Boots
   },
 });
 
-/** Objects that say where this API server is. */
-export function ownObjects(facts: BootstrapFacts): BootstrapObject[] {
-  const { serviceCidr, kubernetesServiceIp: ip, advertiseAddress, securePort, now } = facts;
+/** Where this API server is, for pods. */
+function kubernetesService(facts: BootstrapFacts): BootstrapObject[] {
+  const { kubernetesServiceIp: ip, advertiseAddress, securePort } = facts;
   const kubernetes = { name: 'kubernetes', namespace: 'default' };
   const ports = [{ name: 'https', port: securePort, protocol: 'TCP' }];
   return [
@@ -153,53 +153,67 @@ export function ownObjects(facts: BootstrapFacts): BootstrapObject[] {
         ports,
       },
     },
-    {
-      ...partsOf('networking.k8s.io/v1/servicecidrs'),
-      object: {
-        metadata: { name: 'kubernetes' },
-        spec: { cidrs: [serviceCidr] },
-        status: {
-          conditions: [
-            {
-              type: 'Ready',
-              status: 'True',
-              lastTransitionTime: now,
-              reason: '',
-              message: 'Kubernetes default Service CIDR is ready',
-            },
-          ],
-        },
-      },
-    },
-    ...(facts.approveKubeletServing ? [kubeletServingApprover] : []),
-    {
-      // As kubeadm: a node renews the client certificate that it has.
-      ...partsOf(`${rbac}/v1/clusterrolebindings`),
-      object: {
-        metadata: { name: 'kubeadm:node-autoapprove-certificate-rotation' },
-        subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:nodes' }],
-        roleRef: {
-          apiGroup: rbac,
-          kind: 'ClusterRole',
-          name: 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient',
-        },
-      },
-    },
-    {
-      // The API server's own client certificate: a name with rights, and no name that needs none.
-      ...partsOf(`${rbac}/v1/clusterrolebindings`),
-      object: {
-        metadata: { name: 'kube-apiserver:kubelet-apis' },
-        subjects: [{ kind: 'User', apiGroup: rbac, name: kubeletClientUser }],
-        roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
-      },
-    },
-    {
-      ...partsOf('v1/configmaps'),
-      object: {
-        metadata: { name: 'kube-apiserver-legacy-service-account-token-tracking', namespace: 'kube-system' },
-        data: { since: now.slice(0, 10) },
-      },
-    },
   ];
 }
+
+const defaultServiceCidr = ({ serviceCidr, now }: BootstrapFacts): BootstrapObject => ({
+  ...partsOf('networking.k8s.io/v1/servicecidrs'),
+  object: {
+    metadata: { name: 'kubernetes' },
+    spec: { cidrs: [serviceCidr] },
+    status: {
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'True',
+          lastTransitionTime: now,
+          reason: '',
+          message: 'Kubernetes default Service CIDR is ready',
+        },
+      ],
+    },
+  },
+});
+
+/** Who may what beside the recorded rights. */
+const ownBindings: readonly BootstrapObject[] = [
+  {
+    // As kubeadm: a node renews the client certificate that it has.
+    ...partsOf(`${rbac}/v1/clusterrolebindings`),
+    object: {
+      metadata: { name: 'kubeadm:node-autoapprove-certificate-rotation' },
+      subjects: [{ kind: 'Group', apiGroup: rbac, name: 'system:nodes' }],
+      roleRef: {
+        apiGroup: rbac,
+        kind: 'ClusterRole',
+        name: 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient',
+      },
+    },
+  },
+  {
+    // The API server's own client certificate: a name with rights, and no name that needs none.
+    ...partsOf(`${rbac}/v1/clusterrolebindings`),
+    object: {
+      metadata: { name: 'kube-apiserver:kubelet-apis' },
+      subjects: [{ kind: 'User', apiGroup: rbac, name: kubeletClientUser }],
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
+    },
+  },
+];
+
+const tokenTracking = ({ now }: BootstrapFacts): BootstrapObject => ({
+  ...partsOf('v1/configmaps'),
+  object: {
+    metadata: { name: 'kube-apiserver-legacy-service-account-token-tracking', namespace: 'kube-system' },
+    data: { since: now.slice(0, 10) },
+  },
+});
+
+/** Objects of this API server. */
+export const ownObjects = (facts: BootstrapFacts): BootstrapObject[] => [
+  ...kubernetesService(facts),
+  defaultServiceCidr(facts),
+  ...(facts.approveKubeletServing ? [kubeletServingApprover] : []),
+  ...ownBindings,
+  tokenTracking(facts),
+];

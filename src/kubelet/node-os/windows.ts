@@ -95,6 +95,31 @@ function windowsResources(input: ContainerSettingsInput): WindowsContainerResour
   };
 }
 
+// Windows knows no shared network except for HostProcess containers.
+const hasHostNetwork = (pod: Pod): boolean => pod.spec.hostNetwork === true && isHostProcessPod(pod);
+
+function sandboxOf(pod: Pod): object {
+  const name = pod.spec.securityContext?.windowsOptions?.runAsUserName;
+  return {
+    securityContext: {
+      hostProcess: isHostProcessPod(pod),
+      ...(name === undefined ? {} : { runAsUsername: name }),
+    },
+  };
+}
+
+function emulatedSandbox(pod: Pod, cgroupParent: string): object {
+  return {
+    cgroupParent,
+    securityContext: {
+      namespaceOptions: { network: hasHostNetwork(pod) ? 'NODE' : 'POD', pid: 'CONTAINER', ipc: 'POD' },
+      // The pause program of a Windows pod needs no right at all.
+      runAsUser: { value: pauseUser },
+      seccomp: { profileType: 'RuntimeDefault' },
+    },
+  };
+}
+
 /** The same limits as a cgroup. Every container weighs the same, as on Windows without CpuShares. */
 function emulatedResources(input: ContainerSettingsInput): LinuxContainerResources {
   const { cpuMaximum = 0, memoryLimitInBytes = 0 } = windowsResources(input);
@@ -117,8 +142,15 @@ function securityOf(input: ContainerSettingsInput): WindowsContainerSecurityCont
   };
 }
 
-function emulatedSettings(input: ContainerSettingsInput): object {
+function emulatedSettings(
+  input: ContainerSettingsInput,
+  { runAsUsername = '', hostProcess }: WindowsContainerSecurityContext,
+): object {
   return {
+    annotations: {
+      ...(runAsUsername === '' ? {} : { [runAsUserNameAnnotation]: runAsUsername }),
+      ...(hostProcess ? { [hostProcessAnnotation]: 'true' } : {}),
+    },
     linux: {
       resources: emulatedResources(input),
       // A Windows user name means nothing to Linux: the handler gives the program its user, and sees to the rest as well.
@@ -151,6 +183,16 @@ function isolationOf(pod: Pod, handler: string): 'process' | 'hyperv' | 'host-pr
   return handler === windowsRuntimeHandlers.hyperv ? 'hyperv' : 'process';
 }
 
+const labelsOf = ({ build, emulated, labels }: WindowsNodeOptions): Record<string, string> => ({
+  'kubernetes.io/os': 'windows',
+  'kubernetes.io/arch': 'amd64',
+  'beta.kubernetes.io/os': 'windows',
+  'beta.kubernetes.io/arch': 'amd64',
+  'node.kubernetes.io/windows-build': windowsBuildLabel(build),
+  ...(emulated ? { [emulatedNodeLabel]: 'true' } : {}),
+  ...labels,
+});
+
 export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
   const { build, emulated } = options;
   return {
@@ -161,15 +203,7 @@ export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
       osImage: emulated ? `${options.osImage} (emulated by Porthole)` : options.osImage,
       kernelVersion: options.kernelVersion,
     },
-    labels: {
-      'kubernetes.io/os': 'windows',
-      'kubernetes.io/arch': 'amd64',
-      'beta.kubernetes.io/os': 'windows',
-      'beta.kubernetes.io/arch': 'amd64',
-      'node.kubernetes.io/windows-build': windowsBuildLabel(build),
-      ...(emulated ? { [emulatedNodeLabel]: 'true' } : {}),
-      ...options.labels,
-    },
+    labels: labelsOf(options),
     annotations: {
       ...(emulated ? { 'porthole.dev/emulated-on': options.emulatedOn ?? 'linux, wine' } : {}),
       ...(options.isolation === undefined ? {} : { [emulatedIsolationAnnotation]: options.isolation }),
@@ -178,49 +212,16 @@ export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
     admit: (pod) => admit(pod) ?? (emulated && isHostProcessPod(pod) ? noHostProcess : undefined),
     runtimeHandler: (_pod, classHandler) =>
       classHandler === '' ? windowsRuntimeHandlers.process : classHandler,
-    // Windows knows no shared network except for HostProcess containers.
-    hostNetwork: (pod) => pod.spec.hostNetwork === true && isHostProcessPod(pod),
+    hostNetwork: hasHostNetwork,
     sandboxSettings: (pod, cgroupParent) => ({
-      windows: {
-        securityContext: {
-          hostProcess: isHostProcessPod(pod),
-          ...(pod.spec.securityContext?.windowsOptions?.runAsUserName === undefined
-            ? {}
-            : { runAsUsername: pod.spec.securityContext.windowsOptions.runAsUserName }),
-        },
-      },
-      ...(emulated
-        ? {
-            linux: {
-              cgroupParent,
-              securityContext: {
-                namespaceOptions: {
-                  network: pod.spec.hostNetwork === true && isHostProcessPod(pod) ? 'NODE' : 'POD',
-                  pid: 'CONTAINER',
-                  ipc: 'POD',
-                },
-                // The pause program of a Windows pod needs no right at all.
-                runAsUser: { value: pauseUser },
-                seccomp: { profileType: 'RuntimeDefault' },
-              },
-            },
-          }
-        : {}),
+      windows: sandboxOf(pod),
+      ...(emulated ? { linux: emulatedSandbox(pod, cgroupParent) } : {}),
     }),
     containerSettings: (input) => {
       const securityContext = securityOf(input);
-      const user = securityContext.runAsUsername ?? '';
       return {
         windows: { resources: windowsResources(input), securityContext },
-        ...(emulated ? emulatedSettings(input) : {}),
-        ...(emulated
-          ? {
-              annotations: {
-                ...(user === '' ? {} : { [runAsUserNameAnnotation]: user }),
-                ...(securityContext.hostProcess ? { [hostProcessAnnotation]: 'true' } : {}),
-              },
-            }
-          : {}),
+        ...(emulated ? emulatedSettings(input, securityContext) : {}),
       };
     },
     breaksNonRoot,

@@ -122,7 +122,8 @@ export const layers = {
 export const pure = ['base', 'apimachinery', 'api', 'component-helpers'];
 /** node: builtin -> the only folders that may import it (cmd, exports, tools and tests are always allowed). */
 export const builtins = {
-  'child_process|cluster|worker_threads': ['os', 'emulation', 'storage'],
+  'child_process|cluster': ['os', 'emulation', 'storage'],
+  worker_threads: ['storage', 'component-base'],
   'fs|fs/promises': ['component-base', 'os', 'storage', 'emulation', 'images'],
   'net|http|https|http2|tls|dgram|dns|dns/promises': ['wire'],
   crypto: ['crypto', 'component-base'],

@@ -5,11 +5,12 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
 
-/** Programs that run as files of their own: the command line, a cluster's supervisor, the store's writer thread, the Wine runtime handler. */
+/** Programs that run as files of their own: the command line, a cluster's supervisor, the threads of the store and of YAML, the Wine runtime handler. */
 export const entries = {
   porthole: 'src/cmd/main.ts',
   supervisor: 'src/cmd/supervisor/supervisor-main.ts',
   'sqlite-writer': 'src/storage/sqlite/sqlite-writer.ts',
+  'yaml-worker': 'src/component-base/yaml-worker.ts',
   'wine-handler': 'src/emulation/wine/handler-main.ts',
 };
 

@@ -41,6 +41,8 @@ export interface ApiServerConfig {
   /** More paths: `/openid/v1/jwks`, … The longest prefix that ends in `/` or the exact path wins. */
   readonly paths?: ReadonlyMap<string, PathHandler>;
   readonly version?: Readonly<Record<string, string>>;
+  /** The first document of a YAML text as JSON. Default: read at once. */
+  readonly readYaml?: ((text: string) => Promise<string>) | undefined;
   /** `host:port` that discovery tells to clients. */
   readonly serverAddress?: () => string;
   /** Default true: requests without credentials are system:anonymous. */

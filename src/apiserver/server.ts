@@ -2,6 +2,7 @@
 import type { ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { serviceUnavailable } from '../apimachinery/errors.ts';
 import { Turns } from '../base/turns.ts';
+import { yamlToJson } from '../base/yaml.ts';
 import { admissionChain } from './admission/chain.ts';
 import type { EndpointDependencies } from './endpoints/endpoint.ts';
 import { fieldTracker, patchEngines, protobufCodec } from './endpoints/engines.ts';
@@ -57,6 +58,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
     store: stores,
     patches: patchEngines(config.scheme),
     turns,
+    readYaml: config.readYaml ?? (async (text) => yamlToJson(text)),
     now: () => config.clock.now(),
     ...(config.removedResource ? { removedResource: config.removedResource } : {}),
   };

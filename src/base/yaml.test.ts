@@ -1,10 +1,13 @@
 // YAML is read as kubectl reads it, and no text of a few megabytes holds the process.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseYaml, parseYamlDocuments, toYaml } from './yaml.ts';
+import { parseYaml, toYaml, yamlToJson } from './yaml.ts';
 
-test('documents are read one by one, and objects survive being written and read', () => {
-  assert.deepEqual(parseYamlDocuments('a: 1\n---\nb: [x, "1", yes]\n'), [{ a: 1 }, { b: ['x', '1', 'yes'] }]);
+test('the first document is read, and objects survive being written and read', () => {
+  assert.deepEqual(parseYaml('a: [x, "1", yes]\n---\n}{ : *what\n'), { a: ['x', '1', 'yes'] });
+  assert.deepEqual(parseYaml('# a\n%YAML 1.2\n---\na: 1\n...\nb: 2'), { a: 1 });
+  for (const nothing of ['', '# a\n', '---\n---\na: 1']) assert.equal(parseYaml(nothing), null);
+  assert.throws(() => parseYaml('a: 1\nb: [\n'), /^Error: line 3, column 1: Flow sequence/);
   const object = { a: { b: ['x', 1, true, null], c: 'yes\n' } };
   assert.deepEqual(parseYaml(toYaml(object)), object);
 });
@@ -53,4 +56,37 @@ test('S10: forms that are read in more than linear time are refused before they 
   for (const [text, says] of forms) assert.throws(() => parseYaml(text), says, text.slice(0, 20));
   assert.deepEqual(parseYaml(`a: "${'9'.repeat(500)}"\nb: 12\n`), { a: '9'.repeat(500), b: 12 });
   assert.deepEqual(parseYaml('a: &k x\n*k : y\n'), { a: 'x', x: 'y' });
+});
+
+test('what is tagged as binary is the text that it stands for, of any length, as upstream', () => {
+  const long = 'x'.repeat(3000);
+  const base64 = Buffer.from(long).toString('base64');
+  assert.deepEqual(parseYaml(`a: !!binary ${base64}`), { a: long });
+  const lines = base64.replaceAll(/.{60}/g, (line) => `${line}\n  `);
+  assert.deepEqual(parseYaml(`a: !!binary |\n  ${lines}`), { a: long });
+  assert.deepEqual(parseYaml(`a: !<tag:yaml.org,2002:binary> "aGVsbG8="\nb: !mine ${long}`), {
+    a: 'hello',
+    b: long,
+  });
+  // Of upstream's own tests, and one where JavaScript would write one sign for two bytes.
+  assert.equal(yamlToJson('a: !!binary gIGC'), '{"a":"\ufffd\ufffd\ufffd"}');
+  assert.equal(yamlToJson('a: !!binary 4oJhw6k='), '{"a":"\ufffd\ufffdaé"}');
+  for (const bad of ['x', 'aGVsbG8', 'aGVs bG8=', '"a=bc"'])
+    assert.throws(() => parseYaml(`a: !!binary ${bad}`), /!!binary value contains invalid base64 data/, bad);
+});
+
+test('aliases do not make much of little, and tags that the library knows cost no more than others', () => {
+  const laughs = `a: &a "${'x'.repeat(100_000)}"\nb:\n${'- *a\n'.repeat(60)}`;
+  assert.throws(() => yamlToJson(laughs), /document contains excessive aliasing/);
+  assert.equal((JSON.parse(yamlToJson(laughs.replace(/x+/, 'x'))) as { b: unknown[] }).b.length, 60);
+  const pairs = Array.from({ length: 20_000 }, (_, i) => `- a${i}: 1`).join('\n');
+  for (const tag of ['!!omap', '!!pairs']) {
+    const before = process.cpuUsage();
+    assert.equal((parseYaml(`a: ${tag}\n${pairs}`) as { a: unknown[] }).a.length, 20_000);
+    assert.ok(process.cpuUsage(before).user < 2_000_000, tag);
+  }
+  assert.equal(
+    yamlToJson('a: !!set {x, y}\nb: !!timestamp 2001-01-01'),
+    '{"a":{"x":null,"y":null},"b":"2001-01-01"}',
+  );
 });

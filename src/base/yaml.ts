@@ -1,31 +1,65 @@
 // YAML, as kubectl reads it: 1.2 core schema, bounded aliases, duplicate keys refused, work bounded before it is done.
-import { isAlias, isMap, isScalar, LineCounter, parseAllDocuments, stringify, visit } from 'yaml';
-import { assertBounded } from './yaml-bounds.ts';
+import {
+  Composer,
+  type CST,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  LineCounter,
+  type ParsedNode,
+  Parser,
+  stringify,
+  visit,
+} from 'yaml';
+import { boundedTokens } from './yaml-bounds.ts';
+import { upstreamTags } from './yaml-tags.ts';
 
-/** All documents of a text. Throws Error with line and column; bombs are refused. */
-export function parseYamlDocuments(text: string, intAsBigInt = false): unknown[] {
-  assertBounded(text);
+/** In upstream's words. */
+const tooManyAliases = 'document contains excessive aliasing';
+
+/** What is after the first document is not read, as upstream. */
+function* firstDocument(text: string, lines: LineCounter): Generator<CST.Token> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const token of boundedTokens(text))
+    for (const part of parser.next(token)) {
+      yield part;
+      if (part.type === 'document') return;
+    }
+  yield* parser.end();
+}
+
+/** The first document of a text. Throws Error with line and column; bombs are refused. */
+function parseFirst(text: string, intAsBigInt: boolean): unknown {
   const lines = new LineCounter();
-  // The library compares every key of a map with every other one; a set does it in one pass.
-  const options = {
-    maxAliasCount: 100,
+  const composer = new Composer({
+    // The library compares every key of a map with every other one; a set does it in one pass.
     uniqueKeys: false,
-    lineCounter: lines,
     logLevel: 'error',
     intAsBigInt,
     // Whatever a %YAML directive says: the numbers of 1.1 are read in quadratic time.
     schema: 'core',
-  };
-  return parseAllDocuments(text, options as object).map((document) => {
-    const error = 'errors' in document ? document.errors[0] : undefined;
-    if (error) throw error;
-    if ('contents' in document) assertKeys(document, lines);
-    return document.toJS({ maxAliasCount: 100 });
+    customTags: (tags) => [...tags, ...upstreamTags],
   });
+  const [document] = composer.compose(firstDocument(text, lines), true, text.length);
+  if (document === undefined) return null;
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const { line, col } = lines.linePos(error.pos[0]);
+    throw new Error(`line ${line}, column ${col}: ${error.message}`);
+  }
+  assertKeys(document, lines);
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (error) {
+    if (error instanceof ReferenceError) throw new Error(tooManyAliases);
+    throw error;
+  }
 }
 
 /** A key is a scalar: the library would write one that is a map as a text, and its keys, in exponential time. */
-function assertKeys(document: Parameters<typeof visit>[0], lines: LineCounter): void {
+function assertKeys(document: Document.Parsed<ParsedNode>, lines: LineCounter): void {
   const anchors = new Map<string, unknown>();
   visit(document, {
     Value(_, node) {
@@ -55,12 +89,19 @@ function assertKeys(document: Parameters<typeof visit>[0], lines: LineCounter): 
   });
 }
 
+/** More than any body may have: aliases would make a hundred times as much of it. */
+const maxJsonLength = 4 << 20;
+
 /** The first document as JSON, with all the digits of its numbers. */
 export function yamlToJson(text: string): string {
-  const [first] = parseYamlDocuments(text, true);
-  return JSON.stringify(first ?? null, written);
+  let length = 0;
+  return JSON.stringify(parseFirst(text, true) ?? null, (key, value: unknown) => {
+    length += key.length + (typeof value === 'string' ? value.length : 1);
+    if (length > maxJsonLength) throw new Error(tooManyAliases);
+    return written(value);
+  });
 }
-function written(_: string, value: unknown): unknown {
+function written(value: unknown): unknown {
   if (typeof value === 'bigint')
     return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(value.toString());
   if (typeof value === 'number' && !Number.isFinite(value))
@@ -68,10 +109,7 @@ function written(_: string, value: unknown): unknown {
   return value;
 }
 
-export function parseYaml(text: string): unknown {
-  const [first] = parseYamlDocuments(text);
-  return first;
-}
+export const parseYaml = (text: string): unknown => parseFirst(text, false);
 
 export const toYaml = (value: unknown): string =>
   stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });

@@ -80,6 +80,8 @@ export interface ControlPlaneOptions {
   readonly disabledAdmission?: readonly string[] | undefined;
   /** Seats of all priority levels, and what one user may have under way. */
   readonly flowControl?: Omit<FlowControlConfig, 'objects'> | undefined;
+  /** The first document of a YAML text as JSON. Default: read at once. */
+  readonly readYaml?: ((text: string) => Promise<string>) | undefined;
 }
 
 /** PEM bundles that vouch for clients, as they are now. */
@@ -204,6 +206,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     random,
     log,
     metrics: options.metrics,
+    readYaml: options.readYaml,
     authenticator,
     authorizer,
     admission: [

@@ -7,7 +7,7 @@ import { respondStored } from './object-response.ts';
 export async function createEndpoint(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
   const options = writeOptions(context);
-  const object = await readObject(context, deps.scheme, targetOf(declaration), deps.protobuf, deps.turns);
+  const object = await readObject(context, targetOf(declaration), deps);
   const namespace = declaration.namespaced ? context.info.namespace : '';
   const stored = await store.create(namespace, object, options);
   return respondStored(context, 201, stored.value, declaration, deps);

@@ -32,11 +32,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
     });
   }
   const target = { group: '', version: 'v1', kind: 'DeleteOptions', type: optionsType };
-  const sent = parseBody(body, mediaTypeOf(context), target, {
-    validation: 'Ignore',
-    warn: () => {},
-    protobuf: deps.protobuf,
-  }).value;
+  const { value: sent } = await parseBody(body, mediaTypeOf(context), target, deps);
   const kind = sent['kind'] ?? 'DeleteOptions';
   if (kind !== 'DeleteOptions') throw badRequest(`decoded object cannot be converted to DeleteOptions`);
   const { object } = decodeAs(deps.scheme, target, sent);

@@ -27,6 +27,8 @@ export interface EndpointDependencies {
   readonly patches: PatchEngines;
   /** What takes long is done in turns with all other such work of the server. */
   readonly turns: Turns;
+  /** The first document of a text as JSON. */
+  readYaml(text: string): Promise<string>;
   now(): number;
   /** What to say of a resource that was served once: which one took its place. */
   removedResource?(group: string, version: string, resource: string): string | undefined;

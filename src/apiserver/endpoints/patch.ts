@@ -14,7 +14,6 @@ import { assertBounded } from '../../apimachinery/object-bounds.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce, inTurns } from '../../base/turns.ts';
-import { yamlToJson } from '../../base/yaml.ts';
 import type { ApiResponse } from '../http.ts';
 import { queryBoolean } from '../query.ts';
 import {
@@ -40,7 +39,7 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   if (!known.includes(type)) throw unsupportedMediaType(known);
   const body = await context.readBody(maxBodyBytes);
   if (context.heavy) await deps.turns.take();
-  const patch = parsePatch(type, body);
+  const patch = await parsePatch(type, body, deps);
   const apply = type === applyYaml;
   if (apply) checkApply(request, patch);
   const { namespace, name } = context.info;
@@ -60,12 +59,16 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   return respondStored(context, outcome.created ? 201 : 200, outcome.value, declaration, deps);
 }
 
-function parsePatch(type: string, body: Buffer): unknown {
+async function parsePatch(
+  type: string,
+  body: Buffer,
+  { readYaml }: EndpointRequest['deps'],
+): Promise<unknown> {
   if (type === applyYaml) {
     try {
       const text = body.toString();
       // kubectl sends JSON, which is YAML too: no need for the slow reader.
-      return /^\s*\{\s*"/.test(text) ? parseJsonText(text).value : parseJsonText(yamlToJson(text)).value;
+      return parseJsonText(/^\s*\{\s*"/.test(text) ? text : await readYaml(text)).value;
     } catch (error) {
       if (error instanceof StatusError) throw error;
       throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`);

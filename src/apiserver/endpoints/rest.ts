@@ -87,7 +87,7 @@ async function answer(
   const { context, store, deps } = request;
   let object: JsonObject | undefined;
   if (verb === 'create' || verb === 'update') {
-    object = await readObject(context, deps.scheme, bodyTarget(request), deps.protobuf, deps.turns);
+    object = await readObject(context, bodyTarget(request), deps);
     object = await admitted(request, store, verb, object);
   }
   const answered = await serve(restRequest(request, object));
@@ -198,7 +198,7 @@ export async function serveView(
 
 async function sentView(request: EndpointRequest, target: DecodeTarget): Promise<() => JsonObject> {
   const { context, deps } = request;
-  const object = await readObject(context, deps.scheme, target, deps.protobuf, deps.turns);
+  const object = await readObject(context, target, deps);
   return () => structuredClone(object);
 }
 

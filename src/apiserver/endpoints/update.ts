@@ -7,7 +7,7 @@ import { respondStored } from './object-response.ts';
 
 export async function updateEndpoint(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
-  const object = await readObject(context, deps.scheme, targetOf(declaration), deps.protobuf, deps.turns);
+  const object = await readObject(context, targetOf(declaration), deps);
   const { namespace, name } = context.info;
   const text = JSON.stringify(object);
   let fresh: typeof object | undefined = object;

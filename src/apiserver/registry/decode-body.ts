@@ -7,7 +7,6 @@ import { assertBounded } from '../../apimachinery/object-bounds.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import type { ProtobufListParts } from '../../apimachinery/serializer/protobuf/envelope.ts';
 import type { Turns } from '../../base/turns.ts';
-import { yamlToJson } from '../../base/yaml.ts';
 import { heavyBytes, type RequestContext } from '../request-context.ts';
 
 /** As upstream's MaxRequestBodyBytes. */
@@ -66,25 +65,29 @@ const apiVersionText = (k: DecodeTarget): string => (k.group === '' ? k.version 
 export interface DecodeOptions {
   readonly validation: FieldValidation;
   warn(text: string): void;
-  readonly protobuf?: ProtobufCodec | undefined;
+}
+
+/** What reads a body. */
+export interface BodyReaders {
+  readonly protobuf: ProtobufCodec | undefined;
+  /** The first document of a text as JSON. */
+  readYaml(text: string): Promise<string>;
 }
 
 /** Reads, checks and defaults the body of a request. */
 export async function readObject(
   context: RequestContext,
-  scheme: Scheme,
   target: DecodeTarget,
-  protobuf: ProtobufCodec | undefined,
-  turns: Turns,
+  deps: BodyReaders & { readonly scheme: Scheme; readonly turns: Turns },
 ): Promise<JsonObject> {
+  const { scheme, turns } = deps;
   const options: DecodeOptions = {
     validation: fieldValidationOf(context),
     warn: (text) => context.warn(text),
-    protobuf,
   };
   const body = await context.readBody(maxBodyBytes);
   if (context.heavy) await turns.take();
-  const { value, duplicateFields } = parseBody(body, mediaTypeOf(context), target, options);
+  const { value, duplicateFields } = await parseBody(body, mediaTypeOf(context), target, deps);
   if (context.heavy) await turns.take();
   return decodeParsed(value, scheme, target, options, duplicateFields);
 }
@@ -99,15 +102,15 @@ const unrecognized = (target: DecodeTarget, error: unknown, prefix = ''): Status
     `the object provided is unrecognized (must be of type ${target.kind}): ${prefix}${error instanceof Error ? error.message : String(error)}`,
   );
 
-export function parseBody(
+export async function parseBody(
   body: Buffer,
   mediaType: string,
   target: DecodeTarget,
-  options: DecodeOptions,
-): ParsedBody {
-  if (mediaType === 'application/vnd.kubernetes.protobuf' && options.protobuf !== undefined) {
+  readers: BodyReaders,
+): Promise<ParsedBody> {
+  if (mediaType === 'application/vnd.kubernetes.protobuf' && readers.protobuf !== undefined) {
     try {
-      const value = options.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind });
+      const value = readers.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind });
       if (body.length > heavyBytes) assertBounded(value);
       return { value, duplicateFields: [] };
     } catch (error) {
@@ -117,7 +120,7 @@ export function parseBody(
   }
   let text: string;
   if (mediaType === 'application/json' || mediaType === '') text = body.toString();
-  else if (mediaType === 'application/yaml') text = yamlAsJson(body, target);
+  else if (mediaType === 'application/yaml') text = await yamlAsJson(body, target, readers);
   else throw unsupportedMediaType(acceptedBodies);
   const prefix = "couldn't get version/kind; json parse error: ";
   try {
@@ -137,9 +140,9 @@ export function parseBody(
   }
 }
 
-function yamlAsJson(body: Buffer, target: DecodeTarget): string {
+async function yamlAsJson(body: Buffer, target: DecodeTarget, readers: BodyReaders): Promise<string> {
   try {
-    return yamlToJson(body.toString());
+    return await readers.readYaml(body.toString());
   } catch (error) {
     throw unrecognized(target, error, 'yaml: ');
   }

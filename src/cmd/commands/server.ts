@@ -204,7 +204,12 @@ async function serve(flags: Flags): Promise<void> {
     keepCredentials: flags.keepCredentials,
     log,
     ...(isBundled()
-      ? { storageWorkerUrl: pathToFileURL(entryFile('sqlite-writer', 'src/storage/sqlite/sqlite-writer.ts')) }
+      ? {
+          workerUrls: {
+            storage: pathToFileURL(entryFile('sqlite-writer', 'src/storage/sqlite/sqlite-writer.ts')),
+            yaml: pathToFileURL(entryFile('yaml-worker', 'src/component-base/yaml-worker.ts')),
+          },
+        }
       : {}),
   });
   process.stdout.write(`${server.url}\n`);

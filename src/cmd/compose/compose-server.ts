@@ -13,6 +13,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
+import { createYamlThread } from '../../component-base/yaml-thread.ts';
 import type { ChangingText } from '../../controllers/root-ca-certificate-publisher-controller.ts';
 import {
   type ControlPlane,
@@ -89,8 +90,8 @@ export interface ServerOptions {
   readonly metrics?: MetricsRegistry;
   /** Tests keep everything in memory. */
   readonly storage?: Storage;
-  /** Script of SQLite's writer thread, when it is bundled apart. */
-  readonly storageWorkerUrl?: URL;
+  /** Scripts of threads, when they are bundled apart. */
+  readonly workerUrls?: { readonly storage: URL; readonly yaml: URL };
 }
 
 export interface RunningServer {
@@ -159,7 +160,7 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
           else log.error({ error }, 'the store cannot write');
           if (error?.code === 'Broken' || error?.code === 'Corrupt') broken.resolve(error);
         },
-        ...(options.storageWorkerUrl === undefined ? {} : { workerUrl: options.storageWorkerUrl }),
+        workerUrl: options.workerUrls?.storage,
       }),
   );
   opened.defer(() => opening.then((storage) => storage.close()).catch(() => undefined));
@@ -185,6 +186,8 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
     log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
   );
   opened.defer(() => caches.close());
+  const yaml = createYamlThread(options.workerUrls?.yaml);
+  opened.defer(() => yaml.close());
   let controlPlane: ControlPlane | undefined;
   const server = createHttpServer({
     handler: async (request) => {
@@ -220,6 +223,7 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
     extendTokenExpiration: options.extendTokenExpiration,
     disabledAdmission: options.disabledAdmission,
     flowControl: options.flowControl,
+    readYaml: (text) => yaml.read(text),
     streaming: streamingStorage({
       random,
       connection: kubeletConnection(() => ({

@@ -1,0 +1,16 @@
+// The thread that reads long YAML: one text in, its JSON or what is wrong with it out.
+import { parentPort } from 'node:worker_threads';
+import { yamlToJson } from '../base/yaml.ts';
+import type { YamlAnswer } from './yaml-thread.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('this is a script of a worker thread');
+port.on('message', (text: string) => {
+  let answer: YamlAnswer;
+  try {
+    answer = { json: yamlToJson(text) };
+  } catch (error) {
+    answer = { error: error instanceof Error ? error.message : String(error) };
+  }
+  port.postMessage(answer);
+});

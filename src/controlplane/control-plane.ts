@@ -34,7 +34,7 @@ import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer
 import { createBootstrapTokenAuthenticator } from '../plugins/authentication/bootstrap-token-authenticator.ts';
 import { createRequestHeaderAuthenticator } from '../plugins/authentication/request-header-authenticator.ts';
 import { createServiceAccountTokenAuthenticator } from '../plugins/authentication/service-account-token-authenticator.ts';
-import { unionAuthenticator } from '../plugins/authentication/union-authenticator.ts';
+import { orAnonymous, unionAuthenticator } from '../plugins/authentication/union-authenticator.ts';
 import { createX509Authenticator } from '../plugins/authentication/x509-authenticator.ts';
 import { createNodeAccess } from '../plugins/authorization/node/node-access.ts';
 import { createNodeAuthorizer } from '../plugins/authorization/node-authorizer.ts';
@@ -140,12 +140,12 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     createServiceAccountTokenAuthenticator({ live, clock, issuer, keys: tokenKeys }),
     createBootstrapTokenAuthenticator({ live, clock }),
   ];
-  const authenticator = unionAuthenticator([
+  const known = unionAuthenticator([
     createRequestHeaderAuthenticator({ ...requestHeaders, ca: options.authorities.frontProxyCa }),
     createX509Authenticator({ clientCa: options.authorities.clientCa }),
     createBearerTokenAuthenticator(tokens, [issuer]),
-    createAnonymousAuthenticator(),
   ]);
+  const authenticator = orAnonymous(known, createAnonymousAuthenticator());
 
   const resolver = createRuleResolver(live);
   const authorizer = unionAuthorizer([

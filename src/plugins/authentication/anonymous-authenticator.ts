@@ -6,11 +6,6 @@ const open = /^\/(livez|readyz|healthz)(\/[^?]*)?(\?|$)|^\/version\/?(\?|$)/;
 export function createAnonymousAuthenticator(): Authenticator {
   return {
     authenticate: (request) =>
-      request.headers.authorization === undefined &&
-      request.clientCertificate === undefined &&
-      open.test(request.url) &&
-      !request.url.includes('..')
-        ? anonymousUser
-        : undefined,
+      open.test(request.url) && !request.url.includes('..') ? anonymousUser : undefined,
   };
 }

@@ -38,6 +38,9 @@ function unescaped(key: string): string {
   }
 }
 
+/** Thrown for every client that has a certificate and is no front proxy: made once. */
+const noFrontProxy = unauthorized();
+
 export function createRequestHeaderAuthenticator(options: RequestHeaderOptions): Authenticator {
   const isFrontProxy = bundleCheck(options.ca);
   const [names, uids, groups, prefixes] = [
@@ -48,6 +51,11 @@ export function createRequestHeaderAuthenticator(options: RequestHeaderOptions):
   ];
   const valuesOf = (headers: readonly Header[], wanted: readonly string[]): string[] =>
     wanted.flatMap((name) => headers.filter(([sent]) => sent === name).map(([, value]) => value));
+  /** Of the first header that says something; of each its first value counts. */
+  const firstOf = (headers: readonly Header[], wanted: readonly string[]): string | undefined =>
+    wanted
+      .map((name) => headers.find(([sent]) => sent === name)?.[1])
+      .find((value) => value !== undefined && value !== '');
   const extraOf = (headers: readonly Header[]): Record<string, string[]> => {
     const extra: Record<string, string[]> = Object.create(null);
     for (const [name, value] of headers) {
@@ -61,16 +69,17 @@ export function createRequestHeaderAuthenticator(options: RequestHeaderOptions):
   return {
     authenticate(request) {
       const certificate = request.clientCertificate;
-      if (certificate === undefined || !isFrontProxy(certificate)) return undefined;
+      if (certificate === undefined) return undefined;
+      if (!isFrontProxy(certificate)) throw noFrontProxy;
       const { CN = '' } = certificate.subject;
-      if (options.allowedNames.length > 0 && !options.allowedNames.includes(CN)) throw unauthorized();
+      if (options.allowedNames.length > 0 && !options.allowedNames.includes(CN)) throw noFrontProxy;
       const headers = headersOf(request);
-      const name = valuesOf(headers, names).find((value) => value !== '');
+      const name = firstOf(headers, names);
       if (name === undefined) return undefined;
-      const uid = valuesOf(headers, uids).find((value) => value !== '');
+      const uid = firstOf(headers, uids);
       return {
         name,
-        groups: valuesOf(headers, groups),
+        groups: valuesOf(headers, groups).filter((group) => group !== ''),
         ...(uid === undefined ? {} : { uid }),
         extra: { ...extraOf(headers) },
       };

@@ -11,23 +11,30 @@ function withAuthenticatedGroup(user: UserInfo): UserInfo {
     : { ...user, groups: [...user.groups, authenticated] };
 }
 
-/** A refusal of one is kept until all were asked, as upstream: another credential may still be good. */
+/** A refusal, or a failure, of one is kept until all were asked, as upstream: another credential may still be good. */
 export function unionAuthenticator(authenticators: readonly Authenticator[]): Authenticator {
   return {
     async authenticate(request) {
-      let refusal: StatusError | undefined;
+      const errors: unknown[] = [];
       for (const authenticator of authenticators) {
         try {
           const answer = authenticator.authenticate(request);
           const user = answer instanceof Promise ? await answer : answer;
           if (user !== undefined) return withAuthenticatedGroup(user);
         } catch (error) {
-          if (!(error instanceof StatusError)) throw error;
-          refusal ??= error;
+          errors.push(error);
         }
       }
-      if (refusal !== undefined) throw refusal;
+      // What is no refusal is a fault of ours, and is told as one.
+      if (errors.length > 0) throw errors.find((error) => !(error instanceof StatusError)) ?? errors[0];
       return undefined;
     },
+  };
+}
+
+/** The anonymous one is asked when nobody refused: a credential that is wrong is not none. */
+export function orAnonymous(known: Authenticator, anonymous: Authenticator): Authenticator {
+  return {
+    authenticate: async (request) => (await known.authenticate(request)) ?? anonymous.authenticate(request),
   };
 }

@@ -3,6 +3,9 @@ import { unauthorized } from '../../apimachinery/errors.ts';
 import type { Authenticator } from '../../apiserver/authentication/authenticator.ts';
 import { bundleCheck } from '../../crypto/subject.ts';
 
+/** Thrown for each certificate that is somebody else's: made once, since that is no rare thing. */
+const notOurs = unauthorized();
+
 /** `clientCa`: PEM of the authorities as they are now; what they no longer vouch for is refused, on old connections too. */
 export function createX509Authenticator(options: { readonly clientCa: () => string }): Authenticator {
   const isOurs = bundleCheck(options.clientCa);
@@ -10,9 +13,10 @@ export function createX509Authenticator(options: { readonly clientCa: () => stri
     authenticate(request) {
       const certificate = request.clientCertificate;
       if (certificate === undefined) return undefined;
+      if (!isOurs(certificate)) throw notOurs;
       const { CN, O } = certificate.subject;
-      // As upstream: a certificate without a common name names nobody.
-      if (CN === undefined || CN === '' || !isOurs(certificate)) throw unauthorized();
+      // As upstream: a certificate without a common name names nobody; the next credential is asked.
+      if (CN === undefined || CN === '') return undefined;
       const digest = certificate.fingerprint.replaceAll(':', '').toLowerCase();
       return {
         name: CN,

@@ -19,7 +19,7 @@ const step: Readonly<Record<string, (error: SystemError) => string>> = {
   ENOENT: ({ path }) => `check the path ${String(path)}`,
   EROFS: ({ path }) => `choose a place that can be written instead of ${String(path)}`,
   ENOSPC: () => 'free some space on the disk',
-  EISDIR: ({ path }) => `${String(path)} must be a file`,
+  EISDIR: ({ path }) => `${String(path ?? 'it')} must be a file`,
 };
 
 /** Of the innermost cause that there is advice for. */

@@ -175,3 +175,18 @@ test("an index is matched to a node's system, and a mismatch says what it offers
     /no matching manifest for windows\/amd64 10\.0\.20348 .*linux\/amd64, windows\/amd64 10\.0\.17763\.1.*0xc0370101/,
   );
 });
+
+test('a file that is not there, a folder, and what is no tar are told by name', async () => {
+  const absent = join(folder, 'absent.tar');
+  await assert.rejects(checkImageArchive(absent), (error: Error) => {
+    assert.equal(error.message, `can't read ${absent}`);
+    assert.equal((error.cause as NodeJS.ErrnoException).code, 'ENOENT');
+    return true;
+  });
+  await assert.rejects(checkImageArchive(folder), { message: `can't read ${folder}` });
+  const text = join(folder, 'text');
+  writeFileSync(text, 'no archive '.repeat(100));
+  await assert.rejects(checkImageArchive(text), {
+    message: `${text} is not a readable image archive: Invalid tar header. Maybe the tar is corrupted or it needs to be gunzipped?`,
+  });
+});

@@ -83,9 +83,12 @@ export async function checkImageArchive(file: string, limits: ArchiveLimits = {}
       }
     }
   } catch (error) {
-    throw error instanceof ImageError
-      ? error
-      : new ImageError(`not a readable image archive: ${String(error)}`);
+    if (error instanceof ImageError) throw error;
+    const unreadable = (error as NodeJS.ErrnoException).syscall !== undefined;
+    if (unreadable) throw new ImageError(`can't read ${file}`, error);
+    throw new ImageError(
+      `${file} is not a readable image archive: ${error instanceof Error ? error.message : String(error)}`,
+    );
   } finally {
     source.destroy();
   }

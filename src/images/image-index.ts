@@ -7,8 +7,8 @@ import {
 } from '../component-helpers/windows-image-match.ts';
 
 export class ImageError extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = 'ImageError';
   }
 }

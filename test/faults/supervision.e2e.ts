@@ -1,13 +1,13 @@
 // Whatever is killed of a running cluster comes back by itself, and pods live on: server, agents, containerd, supervisor.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { appendFileSync, existsSync, statSync } from 'node:fs';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { isAlive } from '../../src/cmd/cluster/own-processes.ts';
-import { livingSupervisor } from '../../src/cmd/supervisor/supervise-cluster.ts';
+import { livingSupervisor, supervisorLog } from '../../src/cmd/supervisor/supervise-cluster.ts';
 import { readSupervisorState, supervisedState } from '../../src/cmd/supervisor/supervision.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
@@ -303,6 +303,15 @@ describe('R6: what is killed comes back', () => {
     assert.match(said.stdout, /server ended by SIGKILL after \d+ ms; again in \d+ ms/);
     const node = await cluster.porthole(['logs', 'linux-1', '--name', 'alive', '--tail', '50']);
     assert.match(node.stdout, /agent runs/);
+  });
+
+  test('the supervisor keeps its own log small, too', limit, async () => {
+    const log = supervisorLog(root);
+    appendFileSync(log, `${'x'.repeat(1023)}\n`.repeat(11 << 10));
+    await eventually(() => {
+      assert.ok(existsSync(`${log}.1`));
+      assert.ok(statSync(log).size < 1 << 20);
+    }, patience);
   });
 });
 

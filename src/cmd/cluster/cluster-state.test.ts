@@ -44,3 +44,16 @@ test('R13: a damaged record of a cluster, or of its supervisor, is made good fro
     /cluster\.json cannot be read, nor can its copy: end the processes/,
   );
 });
+
+test('a cluster of an earlier version, whose record has no id, is known by its name, also to the down that follows', async (t) => {
+  const home = await mkdtemp(join(tmpdir(), 'state-'));
+  t.after(() => rm(home, { recursive: true }));
+  const paths = clusterPaths(home, 'x');
+  writeClusterState(paths, state);
+  const { id: _, ...earlier } = state;
+  for (const file of [paths.state, `${paths.state}.copy`]) writeFileSync(file, JSON.stringify(earlier));
+  const read = readClusterState(paths)!;
+  assert.deepEqual(read, { ...state, id: 'x', earlier: true });
+  writeClusterState(paths, { ...read, ending: true });
+  assert.deepEqual(readClusterState(paths), { ...state, id: 'x', earlier: true, ending: true });
+});

@@ -35,6 +35,8 @@ export interface ClusterState {
   readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];
   readonly processes: readonly RunningProcess[];
+  /** Made by a version that gave names on the machine after the cluster's own: such a one can only be taken down. */
+  readonly earlier?: true;
   /** A `down` has begun: what is left of the cluster is only to be removed. */
   readonly ending?: true;
 }
@@ -66,9 +68,11 @@ export function clusterPaths(home: string, name: string): ClusterPaths {
 /** Written after the record itself, so that one of the two is always whole. */
 const copyOf = (paths: ClusterPaths): string => `${paths.state}.copy`;
 
-function readRecord(file: string): ClusterState | undefined {
+type StoredState = Omit<ClusterState, 'id'> & { readonly id?: string };
+
+function readRecord(file: string): StoredState | undefined {
   try {
-    const state = JSON.parse(readFileSync(file, 'utf8')) as ClusterState | null;
+    const state = JSON.parse(readFileSync(file, 'utf8')) as StoredState | null;
     return Array.isArray(state?.nodes) && Array.isArray(state.processes) ? state : undefined;
   } catch {
     return undefined; // missing, damaged, or cut by a power cut
@@ -84,7 +88,13 @@ export function readClusterState(paths: ClusterPaths): ClusterState | undefined 
       `${paths.state} cannot be read, nor can its copy: end the processes that have ${paths.root} in their arguments, and remove that folder`,
     );
   // Since it was written the supervisor may have started some again.
-  return { ...state, processes: supervisedProcesses(paths.root) ?? state.processes };
+  const processes = supervisedProcesses(paths.root) ?? state.processes;
+  return {
+    ...state,
+    id: state.id ?? state.name,
+    ...(state.id === undefined ? { earlier: true } : {}),
+    processes,
+  };
 }
 
 export function writeClusterState(paths: ClusterPaths, state: ClusterState): void {

@@ -25,7 +25,7 @@ import {
   writeClusterState,
 } from './cluster-state.ts';
 import { withMachineClaims } from './machine-claims.ts';
-import { nodeLayout } from './node-layout.ts';
+import { type NodeLayout, nodeLayout } from './node-layout.ts';
 import { endProcesses } from './own-processes.ts';
 import { buildBeneath } from './prepare-machine.ts';
 import { runningProcesses } from './what-runs.ts';
@@ -36,6 +36,11 @@ export interface DownOptions {
 }
 
 const graceMs = 10_000;
+
+const containerdSocket = (
+  { containerdDir, containerdSocket }: NodeLayout,
+  { earlier }: ClusterState,
+): string => (earlier === true ? join(containerdDir, 'containerd.sock') : containerdSocket);
 
 async function removeContainers(
   host: Host,
@@ -50,7 +55,7 @@ async function removeContainers(
         dir: layout.containerdDir,
         root: layout.containerdRoot,
         state: layout.containerdState,
-        address: layout.containerdSocket,
+        address: containerdSocket(layout, state),
         images: true,
         cgroupRoot: layout.cgroupRoot,
       },

@@ -65,6 +65,10 @@ function decideRuntime(options: UpOptions, progress: Progress): RuntimeKind {
 }
 
 function checkSame(state: ClusterState, options: UpOptions): void {
+  if (state.earlier)
+    throw new Error(
+      `cluster ${JSON.stringify(state.name)} was made by an earlier version of Porthole and can't go on with this one; take it down first: porthole down --name ${state.name}`,
+    );
   const listed = (nodes: readonly PlannedNode[]): string =>
     nodes
       .map(({ name, windowsBuild, windowsTaint }) =>

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { formatGoDuration, parseGoDuration } from '../../base/go-duration.ts';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
@@ -57,14 +58,16 @@ function count(text: string): number {
 
 const yearMs = 365 * 24 * 3_600_000;
 
-/** As Go writes them: 8760h0m0s. */
 function duration(text: string): number {
-  const match = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text);
-  const [hours = 0, minutes = 0, seconds = 0] = (match?.slice(1) ?? []).map((part) => Number(part ?? 0));
-  const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000;
+  const ms = parseGoDuration(text) ?? 0;
   if (ms === 0) throw new InvalidArgumentError('not a duration such as 8760h or 10m30s');
   return ms;
 }
+
+const durationOption = (flag: string, description: string, defaultMs: number): Option =>
+  new Option(`--${flag} <duration>`, description)
+    .argParser(duration)
+    .default(defaultMs, formatGoDuration(defaultMs));
 
 const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
 
@@ -106,17 +109,19 @@ export function serverCommand(): Command {
     .option('--max-mutating-requests-inflight <n>', 'see --max-requests-inflight', count, 40)
     .option('--max-requests-per-user <n>', 'requests of one user that run or wait', count, 500)
     .option('--max-watches-per-user <n>', 'watches of one user', count, 2_000)
-    .option(
-      '--cluster-signing-duration <duration>',
-      'how long certificates are good that requests (CSRs) get',
-      duration,
-      yearMs,
+    .addOption(
+      durationOption(
+        'cluster-signing-duration',
+        'how long certificates are good that requests (CSRs) get',
+        yearMs,
+      ),
     )
-    .option(
-      '--certificate-validity-period <duration>',
-      "how long the server's own certificates are good; they are renewed while it runs",
-      duration,
-      yearMs,
+    .addOption(
+      durationOption(
+        'certificate-validity-period',
+        "how long the server's own certificates are good; they are renewed while it runs",
+        yearMs,
+      ),
     )
     .option(
       '--approve-kubelet-serving',

@@ -121,7 +121,7 @@ test('the pull policy decides whether an image that is there is pulled again', a
   assert.equal(present.pulls(), 2);
   assert.ok(
     present.said.includes(
-      'Normal Pulled: Successfully pulled image "example.com/x" in 0ms (0ms including waiting). Image size: 7 bytes.',
+      'Normal Pulled: Successfully pulled image "example.com/x" in 0s (0s including waiting). Image size: 7 bytes.',
     ),
   );
 });

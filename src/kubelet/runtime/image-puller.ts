@@ -1,6 +1,7 @@
 // Makes sure that a container's image is on the node, by its pull policy, with back-off.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import { formatGoDuration } from '../../base/go-duration.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import type { Image, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { type AnyContainer, failureText } from '../pod-format.ts';
@@ -46,10 +47,6 @@ interface Pulled {
 
 const pullPolicyOf = (container: AnyContainer, tag: string): string =>
   container.imagePullPolicy ?? (tag === 'latest' ? 'Always' : 'IfNotPresent');
-
-/** As Go prints: `1.234s`, `12ms`. */
-const goDuration = (ms: number): string =>
-  ms < 1000 ? `${Math.round(ms)}ms` : `${Number((ms / 1000).toFixed(3))}s`;
 
 export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
   const backoff = new RestartBackoff();
@@ -126,7 +123,7 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
       const there = await pull(pod, image, sandboxConfig);
       failures.delete(key);
       backoff.reset(key);
-      const took = goDuration(deps.clock.monotonic() - began);
+      const took = formatGoDuration(Math.round(deps.clock.monotonic() - began));
       say(
         'Normal',
         'Pulled',

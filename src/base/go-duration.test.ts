@@ -1,0 +1,31 @@
+// Durations as Go's time.Duration.String and time.ParseDuration have them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatGoDuration, parseGoDuration } from './go-duration.ts';
+
+const rows: readonly (readonly [string, number])[] = [
+  ['0s', 0],
+  ['1ms', 1],
+  ['1.5ms', 1.5],
+  ['999ms', 999],
+  ['1s', 1_000],
+  ['1.234s', 1_234],
+  ['1m0s', 60_000],
+  ['1m15.1s', 75_100],
+  ['1h0m0s', 3_600_000],
+  ['8760h0m0s', 365 * 24 * 3_600_000],
+  ['100h3m0.5s', 360_180_500],
+];
+for (const [text, ms] of rows)
+  test(`${text} is ${ms} ms`, () => {
+    assert.equal(formatGoDuration(ms), text);
+    assert.equal(parseGoDuration(text), ms);
+  });
+
+test('other spellings are read, too; what Go refuses is refused', () => {
+  assert.equal(parseGoDuration('8760h'), 365 * 24 * 3_600_000);
+  assert.equal(parseGoDuration('1.5h'), 5_400_000);
+  assert.equal(parseGoDuration('0'), 0);
+  for (const text of ['', '1', 'h', '1d', '-', '1h x', ' 1h', '.h', '1h1'])
+    assert.equal(parseGoDuration(text), undefined, text);
+});

@@ -1,0 +1,31 @@
+// Durations as Go reads and writes them: `8760h0m0s`, `1.5s`, `12ms`.
+
+const unitMs = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const;
+/** At one place, and nowhere further on. */
+const part = /(\d+(?:\.\d*)?)(ms|[hms])/y;
+
+/** Milliseconds; undefined for what is no duration. */
+export function parseGoDuration(text: string): number | undefined {
+  if (text === '0') return 0;
+  let sum = 0;
+  let at = 0;
+  do {
+    part.lastIndex = at;
+    const [found, number, unit] = part.exec(text) ?? [];
+    if (found === undefined) return undefined;
+    sum += Number(number) * unitMs[unit as keyof typeof unitMs];
+    at += found.length;
+  } while (at < text.length);
+  return sum;
+}
+
+/** Of what is not negative. Finer than a microsecond is rounded. */
+export function formatGoDuration(ms: number): string {
+  const decimal = (value: number): string => String(Number(value.toFixed(6)));
+  if (ms === 0) return '0s';
+  if (ms < 1_000) return `${decimal(ms)}ms`;
+  const [hours, minutes] = [Math.floor(ms / unitMs.h), Math.floor((ms % unitMs.h) / unitMs.m)];
+  const seconds = `${decimal((ms % unitMs.m) / 1_000)}s`;
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
+}

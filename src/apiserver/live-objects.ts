@@ -12,6 +12,11 @@ export interface LiveObjects {
       readonly field?: { readonly name: string; readonly value: string };
     },
   ): readonly T[];
+  /**
+   * What `make` says of each object of a namespace. It is asked once for each stored version, so it must be pure and the
+   * same function each time: what is asked at each write must not parse ten thousand pods.
+   */
+  summaries<T, R>(resource: ResourceRef<T>, namespace: string, make: (object: T) => R): readonly R[];
   /** How many a namespace holds, whatever the version; undefined when it is not served. Nothing is parsed. */
   count(
     resource: { readonly group: string; readonly resource: string },

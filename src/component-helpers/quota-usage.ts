@@ -156,6 +156,23 @@ const isBestEffort = (pod: Pod): boolean =>
       Object.keys(resources?.limits ?? {}).length === 0,
   );
 
+/** What is left of a pod when only scopes are to look at it. */
+export function quotaShape({ spec }: Pod): Pod {
+  const { activeDeadlineSeconds, priorityClassName, affinity, containers, initContainers } = spec;
+  const bare = (list: typeof containers): typeof containers =>
+    list.map(({ name, resources }) => (resources === undefined ? { name } : { name, resources }));
+  return {
+    metadata: {},
+    spec: {
+      ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
+      ...(priorityClassName === undefined ? {} : { priorityClassName }),
+      ...(affinity === undefined ? {} : { affinity }),
+      containers: bare(containers),
+      ...(initContainers === undefined ? {} : { initContainers: bare(initContainers) }),
+    },
+  } as Pod;
+}
+
 /** A quota with scopes is for pods that fit all of them. */
 export function isUnderQuota(quota: ResourceQuota, pod: Pod | undefined): boolean {
   const scopes = [

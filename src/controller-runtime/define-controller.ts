@@ -8,6 +8,7 @@ import type { Client, ObjectKey } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { Expectations } from './expectations.ts';
+import type { Pace } from './pace.ts';
 
 export type AnyResource = ResourceRef<unknown>;
 
@@ -18,6 +19,8 @@ export interface ControllerContext {
   readonly write: Client;
   readonly events: EventRecorder;
   readonly expectations: Expectations;
+  /** How many pods controllers may make for a namespace; shared by all of them. */
+  readonly pace: Pace;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

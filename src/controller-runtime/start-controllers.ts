@@ -15,6 +15,7 @@ import type {
   LoopDefinition,
 } from './define-controller.ts';
 import { Expectations } from './expectations.ts';
+import { Pace, type PaceOptions } from './pace.ts';
 import { addIndexes, resourcesRead, wireEvents } from './wire-events.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -32,6 +33,7 @@ export interface ControllerRuntime {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly metrics?: ControllerMetrics;
+  readonly pace?: PaceOptions;
 }
 
 export interface RunningControllers {
@@ -56,6 +58,7 @@ function contextOf(
   runtime: ControllerRuntime,
   definition: Pick<LoopDefinition, 'name' | 'serviceAccount' | 'writes'>,
   reads: Parameters<typeof declaredReads>[1],
+  pace: Pace,
   queue: Queue,
 ): ControllerContext {
   const { clock, random, signal } = runtime;
@@ -67,6 +70,7 @@ function contextOf(
     write: writes === 'any' ? client : declaredWrites(name, writes, client),
     events: createEventRecorder({ client, clock, log }, { component: name }),
     expectations: new Expectations(clock),
+    pace,
     clock,
     random,
     log,
@@ -92,6 +96,7 @@ const isExpected = (error: unknown): boolean =>
 async function runKeyed(
   definition: ControllerDefinition<unknown>,
   runtime: ControllerRuntime,
+  pace: Pace,
 ): Promise<Stop> {
   const { clock, informers, signal, metrics } = runtime;
   const queue = new WorkQueue({
@@ -119,7 +124,7 @@ async function runKeyed(
     },
   });
   const reads = resourcesRead(definition);
-  const context = contextOf(runtime, definition, reads, queue);
+  const context = contextOf(runtime, definition, reads, pace, queue);
   await Promise.all(reads.map((resource) => informers.informer(resource).synced(signal)));
   const end = definition.start?.(context);
   const removes = wireEvents(definition, informers, context);
@@ -143,9 +148,9 @@ async function runKeyed(
   };
 }
 
-async function runLoop(definition: LoopDefinition, runtime: ControllerRuntime): Promise<Stop> {
+async function runLoop(definition: LoopDefinition, runtime: ControllerRuntime, pace: Pace): Promise<Stop> {
   const { informers, signal } = runtime;
-  const context = contextOf(runtime, definition, definition.reads, noQueue);
+  const context = contextOf(runtime, definition, definition.reads, pace, noQueue);
   await Promise.all(definition.reads.map((resource) => informers.informer(resource).synced(signal)));
   const ended = definition.run(context, informers).catch((error: unknown) => {
     if (!signal.aborted) context.log.error({ error }, 'controller ended');
@@ -168,10 +173,11 @@ export function startControllers(
     } else for (const resource of controller.definition.reads) informers.informer(resource);
   }
   informers.start();
+  const pace = new Pace(runtime.clock, runtime.pace);
   const starting = list.map((controller) =>
     controller.type === 'keyed'
-      ? runKeyed(controller.definition, runtime)
-      : runLoop(controller.definition, runtime),
+      ? runKeyed(controller.definition, runtime, pace)
+      : runLoop(controller.definition, runtime, pace),
   );
   const ready = Promise.all(starting).then(() => {});
   const done = (async () => {

@@ -5,6 +5,7 @@ import type { InformerFactory } from '../client/cache/informer.ts';
 import { createInformerFactory, type InformerFactoryOptions } from '../client/cache/informer-factory.ts';
 import type { Client } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { PaceOptions } from '../controller-runtime/pace.ts';
 import {
   type ControllerMetrics,
   type RunningControllers,
@@ -30,6 +31,8 @@ export interface StartControllersDeps {
   readonly informerOptions?: InformerFactoryOptions;
   /** Ends everything. */
   readonly signal: AbortSignal;
+  /** How many pods are made for one namespace. */
+  readonly pace?: PaceOptions;
   /** Leaves out controllers by name. */
   readonly disabled?: readonly string[];
 }
@@ -64,6 +67,7 @@ export function startControllers(deps: StartControllersDeps, config: Controllers
     log,
     signal,
     ...(metrics === undefined ? {} : { metrics }),
+    ...(deps.pace === undefined ? {} : { pace: deps.pace }),
   });
   return { ready: running.ready, done: running.done.then(() => ownInformers?.stop()) };
 }

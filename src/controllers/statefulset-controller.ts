@@ -32,6 +32,7 @@ import {
 import { claimsOf, ordinalOf, statefulPod } from './statefulset/stateful-pod.ts';
 import { msUntilNextAvailable } from './workload/availability.ts';
 import { claim } from './workload/claim.ts';
+import { podsAllowed } from './workload/pod-control.ts';
 import { sameStatus } from './workload/semantic-equal.ts';
 
 async function createOne(
@@ -80,7 +81,8 @@ async function carryOut(context: ControllerContext, set: StatefulSet, plan: Stat
     const text = `delete Pod ${name} in StatefulSet ${set.metadata.name} successful`;
     context.events.event(about, 'Normal', 'SuccessfulDelete', text);
   }
-  for (const { ordinal, hash } of plan.create) await createOne(context, set, ordinal, hash);
+  const allowed = podsAllowed(context, { resource: statefulsets, object: set }, plan.create.length);
+  for (const { ordinal, hash } of plan.create.slice(0, allowed)) await createOne(context, set, ordinal, hash);
 }
 
 export const statefulSetController: Controller = defineController({

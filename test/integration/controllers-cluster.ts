@@ -8,6 +8,7 @@ import type { Client } from '../../src/client/client.ts';
 import { createLogger, silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
+import type { PaceOptions } from '../../src/controller-runtime/pace.ts';
 import { startControllers } from '../../src/controllers/start-controllers.ts';
 import {
   administrator,
@@ -30,7 +31,11 @@ const timeoutMs = 15_000;
 
 export async function startCluster(
   t: TestContext,
-  options: { readonly nodeMonitorGracePeriodMs?: number; readonly disabled?: readonly string[] } = {},
+  options: {
+    readonly nodeMonitorGracePeriodMs?: number;
+    readonly disabled?: readonly string[];
+    readonly pace?: PaceOptions;
+  } = {},
 ): Promise<ControllersCluster> {
   const server = await startTestControlPlane();
   const { controlPlane } = server;
@@ -52,6 +57,7 @@ export async function startCluster(
       informers: factory,
       signal: ended.signal,
       disabled: options.disabled ?? [],
+      ...(options.pace === undefined ? {} : { pace: options.pace }),
     },
     {
       rootCa: { now: () => 'PEM' },

@@ -200,6 +200,24 @@ describe('S10: one request of a tenant does not stall the server', () => {
     assert.match(copied.message, tooManyValues);
   });
 
+  it('S10: YAML of 9,000 lines is read in steps', async () => {
+    const yaml = `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yaml\ndata:\n${many(9_000, (i) => `  k${i}: v\n`).join('')}`;
+    let done = false;
+    const working = server
+      .ask('POST', path, Buffer.from(yaml), { contentType: 'application/yaml' })
+      .then((answer) => {
+        done = true;
+        return answer;
+      });
+    let served = 0;
+    while (!done) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!done) served++;
+    }
+    assert.equal((await working).status, 201);
+    assert.ok(served >= 25, `${served} rounds`);
+  });
+
   it('S10: protobuf that is small and says much is refused', async () => {
     /** ObjectMeta of a ConfigMap with labels of no name and no value: two bytes each. */
     const labels = Buffer.alloc(2 * 500_000, Buffer.of(0x5a, 0));

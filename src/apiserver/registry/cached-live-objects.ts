@@ -23,6 +23,8 @@ interface Watched {
 export function createLiveObjects(scheme: Scheme, source: CacheSource): LiveObjects {
   const caches = new WeakMap<ResourceRef, ResourceCache>();
   const parsed = new WeakMap<CachedObject, unknown>();
+  /** By what made it, then by the stored version. */
+  const summarized = new WeakMap<object, WeakMap<CachedObject, unknown>>();
   const watched = new WeakMap<ResourceRef, Watched>();
 
   // Nothing of a kind that is not served exists.
@@ -64,6 +66,22 @@ export function createLiveObjects(scheme: Scheme, source: CacheSource): LiveObje
           : { exactField: field, matches: (index) => index.fields[field.name] === field.value }),
       });
       return items.map((item) => parse(ref, item) as T);
+    },
+    summaries<T, R>(ref: ResourceRef<T>, namespace: string, make: (object: T) => R): readonly R[] {
+      let known = summarized.get(make);
+      if (known === undefined) {
+        known = new WeakMap();
+        summarized.set(make, known);
+      }
+      const { items = [] } = cacheOf(ref)?.list({ namespace, limit: Number.MAX_SAFE_INTEGER }) ?? {};
+      return items.map((item) => {
+        let summary = known.get(item) as R | undefined;
+        if (summary === undefined) {
+          summary = make(parse(ref, item) as T);
+          known.set(item, summary);
+        }
+        return summary;
+      });
     },
     count({ group, resource }, namespace) {
       const declaration = scheme

@@ -34,6 +34,8 @@ export interface StoreDependencies {
 export interface WriteOptions {
   /** undefined: a write of the server itself, without admission. */
   readonly context: RequestContext | undefined;
+  /** A write of the server itself goes in turns, too: the object is large. */
+  readonly heavy?: boolean;
   readonly dryRun: boolean;
   readonly subresource: string;
   /** Manager name for managedFields; '' tracks nothing. */

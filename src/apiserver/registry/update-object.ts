@@ -91,11 +91,11 @@ function checkIdentity(store: StoredResource, request: UpdateRequest, metadata: 
 
 async function updateOnce(
   store: StoredResource,
-  request: UpdateRequest,
+  given: UpdateRequest,
   current: CachedObject,
 ): Promise<UpdateOutcome | 'raced'> {
   const { declaration, cache, fields, hooks } = store.deps;
-  if (current.value.length > heavyBytes && request.context !== undefined) request.context.heavy = true;
+  const request = current.value.length > heavyBytes ? heavier(given) : given;
   await turnOf(store, request);
   const old = store.served(current.value);
   const oldMeta = metadataOf(old);
@@ -167,6 +167,12 @@ async function updateOnce(
   } finally {
     if (!done) undo?.();
   }
+}
+
+function heavier(request: UpdateRequest): UpdateRequest {
+  if (request.context === undefined) return { ...request, heavy: true };
+  request.context.heavy = true;
+  return request;
 }
 
 const gone = (store: StoredResource, request: UpdateRequest): never => {

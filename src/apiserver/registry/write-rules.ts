@@ -21,13 +21,15 @@ export const strategyContext = (
   user: options.context?.user,
 });
 
+const isHeavy = ({ context, heavy }: WriteOptions): boolean => context?.heavy ?? heavy === true;
+
 /** Waited for between two steps of a write of something large; nothing to wait for otherwise. */
 export const turnOf = (store: StoredResource, options: WriteOptions): Promise<void> | undefined =>
-  options.context?.heavy === true ? store.deps.turns.take() : undefined;
+  isHeavy(options) ? store.deps.turns.take() : undefined;
 
 /** All at once, unless it is something large. */
 export const stepped = <T>(store: StoredResource, options: WriteOptions, steps: Steps<T>): T | Promise<T> =>
-  options.context?.heavy === true ? inTurns(steps, store.deps.turns) : atOnce(steps);
+  isHeavy(options) ? inTurns(steps, store.deps.turns) : atOnce(steps);
 
 export interface AdmissionSubject {
   readonly operation: AdmissionRequest['operation'];

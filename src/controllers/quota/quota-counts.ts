@@ -33,6 +33,17 @@ export interface NamespaceContent {
   count(resource: GroupResource): number | undefined;
 }
 
+/** Informers' pods do not change: at each of ten thousand pods that come, all others are counted again. */
+const known = new WeakMap<Pod, Usage>();
+function usageOf(pod: Pod): Usage {
+  let usage = known.get(pod);
+  if (usage === undefined) {
+    usage = podUsage(pod);
+    known.set(pod, usage);
+  }
+  return usage;
+}
+
 export function quotaStatus(
   quota: ResourceQuota,
   content: NamespaceContent,
@@ -45,7 +56,7 @@ export function quotaStatus(
       if (sum !== undefined) sums.set(name, addQuantities(sum, amount));
     }
   };
-  for (const pod of content.pods) if (isUnderQuota(quota, pod)) take(podUsage(pod));
+  for (const pod of content.pods) if (isUnderQuota(quota, pod)) take(usageOf(pod));
   if (isUnderQuota(quota, undefined)) {
     for (const service of content.services) take(serviceUsage(service));
     for (const claim of content.claims) take(claimUsage(claim));

@@ -112,7 +112,30 @@ class SlowStartError extends Error {
   }
 }
 
-/** Creates `count` pods and deletes `victims`, keeping the owner's expectations true whatever fails. */
+/** Of one namespace: while so many wait for a node, more would wait with them. */
+const maxUnscheduled = 5_000;
+const lookAgainMs = 1_000;
+
+const isUnscheduled = ({ spec, status, metadata }: Pod): boolean =>
+  spec.nodeName === undefined &&
+  metadata.deletionTimestamp === undefined &&
+  status?.phase !== 'Succeeded' &&
+  status?.phase !== 'Failed';
+
+/** How many of `wanted` may be made now. For what is left the owner is looked at again. */
+export function podsAllowed(context: ControllerContext, { object }: PodOwner, wanted: number): number {
+  if (wanted <= 0) return 0;
+  const { pace } = context;
+  const { namespace = '' } = object.metadata;
+  const crowded =
+    pace.isBusy(namespace) &&
+    context.read(pods).list(namespace).filter(isUnscheduled).length >= maxUnscheduled;
+  const allowed = crowded ? 0 : pace.take(namespace, wanted);
+  if (allowed < wanted) context.enqueueAfter(objectKey(object), lookAgainMs);
+  return allowed;
+}
+
+/** Creates `count` pods, or as many as are allowed now, and deletes `victims`, keeping the owner's expectations true whatever fails. */
 export async function changePods(
   context: ControllerContext,
   owner: PodOwner,
@@ -123,9 +146,10 @@ export async function changePods(
   },
 ): Promise<void> {
   const key = objectKey(owner.object);
-  const { expectations } = context;
+  const { expectations, pace } = context;
   const uid = (pod: Pod): string => pod.metadata.uid ?? '';
-  expectations.expectCreations(key, change.create);
+  const create = podsAllowed(context, owner, change.create);
+  expectations.expectCreations(key, create);
   expectations.expectDeletions(key, change.remove.map(uid));
   const removals = Promise.allSettled(
     change.remove.map(async (pod) => {
@@ -140,7 +164,7 @@ export async function changePods(
   let tried = 0;
   let failure: unknown;
   try {
-    await slowStart(change.create, async (index) => {
+    await slowStart(create, async (index) => {
       tried += 1;
       try {
         await createPod(context, owner, change.pod(index));
@@ -151,7 +175,8 @@ export async function changePods(
     });
   } catch (error) {
     failure = error instanceof SlowStartError ? error.cause : error;
-    for (let skipped = tried; skipped < change.create; skipped++) expectations.creationObserved(key);
+    for (let skipped = tried; skipped < create; skipped++) expectations.creationObserved(key);
+    pace.giveBack(owner.object.metadata.namespace ?? '', create - tried);
   }
   const failedRemoval = (await removals).find((result) => result.status === 'rejected');
   if (failure !== undefined && !isNamespaceTerminating(failure)) throw failure;

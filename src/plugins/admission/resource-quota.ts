@@ -26,6 +26,7 @@ import {
   type GroupResource,
   isUnderQuota,
   podUsage,
+  quotaShape,
   serviceUsage,
   type Usage,
   usageText,
@@ -71,6 +72,12 @@ function costOf(request: AdmissionRequest): Cost | undefined {
   return { usage: countUsage(group, resource), pod: undefined };
 }
 
+/** All that quotas ask of a stored pod: its amounts, and what their scopes look at. */
+const podCost = (pod: Pod): { readonly usage: Usage; readonly shape: Pod } => ({
+  usage: podUsage(pod),
+  shape: quotaShape(pod),
+});
+
 const idOf = ({ group, resource }: GroupResource): string => `${resource}.${group}`;
 
 type Amounts = Readonly<Record<string, string | number>>;
@@ -112,11 +119,13 @@ export function createResourceQuota(deps: {
   const stored = (quota: ResourceQuota, namespace: string, hard: ReadonlyMap<string, Quantity>): Usage => {
     const used = new Map<string, Quantity>([...hard.keys()].map((name) => [name, zeroQuantity]));
     const take = (usage: Usage): void => {
-      for (const [name, amount] of only(usage, hard)) {
-        used.set(name, addQuantities(used.get(name) ?? zeroQuantity, amount));
+      for (const [name, amount] of usage) {
+        const sum = used.get(name);
+        if (sum !== undefined) used.set(name, addQuantities(sum, amount));
       }
     };
-    for (const pod of live.list(pods, { namespace })) if (isUnderQuota(quota, pod)) take(podUsage(pod));
+    for (const { usage, shape } of live.summaries(pods, namespace, podCost))
+      if (isUnderQuota(quota, shape)) take(usage);
     if (!isUnderQuota(quota, undefined)) return used;
     for (const service of live.list(services, { namespace })) take(serviceUsage(service));
     for (const claim of live.list(persistentvolumeclaims, { namespace })) take(claimUsage(claim));

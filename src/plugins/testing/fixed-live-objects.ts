@@ -27,6 +27,16 @@ export function fixedLiveObjects(): FixedLiveObjects {
   const prefix = (resource: ResourceRef): string => `${resource.group}/${resource.resource}/`;
   const key = (resource: ResourceRef, name: string, namespace = ''): string =>
     `${prefix(resource)}${namespace}/${name}`;
+  const list: LiveObjects['list'] = <T>(
+    resource: ResourceRef<T>,
+    options: Parameters<LiveObjects['list']>[1] = {},
+  ): readonly T[] =>
+    [...objects]
+      .filter(([k]) => k.startsWith(prefix(resource)))
+      .map(([, object]) => object)
+      .filter((o) => options.namespace === undefined || o.metadata?.namespace === options.namespace)
+      .filter((o) => options.field === undefined || valueAt(o, options.field.name) === options.field.value)
+      .map((o) => o as T);
   return {
     put(resource, object) {
       const { metadata } = object as AnyObject;
@@ -39,16 +49,8 @@ export function fixedLiveObjects(): FixedLiveObjects {
     },
     get: <T>(resource: ResourceRef<T>, name: string, namespace?: string): T | undefined =>
       objects.get(key(resource, name, namespace)) as T | undefined,
-    list: <T>(
-      resource: ResourceRef<T>,
-      options: { namespace?: string; field?: { name: string; value: string } } = {},
-    ): readonly T[] =>
-      [...objects]
-        .filter(([k]) => k.startsWith(prefix(resource)))
-        .map(([, object]) => object)
-        .filter((o) => options.namespace === undefined || o.metadata?.namespace === options.namespace)
-        .filter((o) => options.field === undefined || valueAt(o, options.field.name) === options.field.value)
-        .map((o) => o as T),
+    list,
+    summaries: (resource, namespace, make) => list(resource, { namespace }).map(make),
     count: ({ group, resource }, namespace) =>
       [...objects.keys()].filter((k) => k.startsWith(`${group}/${resource}/${namespace}/`)).length,
     version: () => version,

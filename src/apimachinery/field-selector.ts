@@ -31,10 +31,16 @@ function rulesOf(requirements: readonly FieldRequirement[]): ReadonlyMap<string,
   return rules;
 }
 
+/** A watch keeps them as long as it lasts. */
+const maxTerms = 500;
+
 /** Throws Error with upstream's message. */
 export function parseFieldSelector(text: string): FieldSelector {
   const requirements: FieldRequirement[] = [];
-  for (const term of splitTerms(text).sort()) {
+  const terms = splitTerms(text).sort();
+  if (terms.length > maxTerms)
+    throw new Error(`the limit is ${maxTerms} terms in one field selector; ask several times`);
+  for (const term of terms) {
     if (term === '') continue;
     const parts = splitTerm(term);
     if (parts === undefined) throw new Error(`invalid selector: '${text}'; can't understand '${term}'`);

@@ -73,19 +73,27 @@ class Parser {
   }
 }
 
+/** Requirements and values of one query: a watch keeps them as long as it lasts. */
+const maxTerms = 500;
+
 export function parseRequirements(text: string): Requirement[] {
   const parser = new Parser(tokenize(text));
   const requirements: Requirement[] = [];
+  let terms = 0;
   for (;;) {
     const token = parser.peek();
     if (token.kind === 'end') return requirements;
     if (token.kind !== 'identifier' && token.kind !== '!')
       throw new Error(`found '${token.text}', expected: !, identifier, or 'end of string'`);
     try {
-      requirements.push(parseRequirement(parser));
+      const requirement = parseRequirement(parser);
+      terms += 1 + requirement.values.length;
+      requirements.push(requirement);
     } catch (error) {
       throw new Error(`unable to parse requirement: ${(error as Error).message}`);
     }
+    if (terms > maxTerms)
+      throw new Error(`the limit is ${maxTerms} requirements and values in one selector; ask several times`);
     const separator = parser.take();
     if (separator.kind === 'end') return requirements;
     if (separator.kind !== ',')

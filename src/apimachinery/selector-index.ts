@@ -9,7 +9,7 @@ interface KeyRule {
   /** The key must not be there. */
   forbidden: boolean;
   allowed: ReadonlySet<string> | undefined;
-  readonly refused: Set<string>;
+  refused: Set<string> | undefined;
   above: bigint | undefined;
   below: bigint | undefined;
 }
@@ -37,7 +37,7 @@ function selectorIndex(requirements: readonly Requirement[]): SelectorIndex {
         required: false,
         forbidden: false,
         allowed: undefined,
-        refused: new Set(),
+        refused: undefined,
         above: undefined,
         below: undefined,
       };
@@ -52,8 +52,10 @@ function selectorIndex(requirements: readonly Requirement[]): SelectorIndex {
 
 function add(rule: KeyRule, { operator, values }: Requirement): void {
   if (operator === '!') rule.forbidden = true;
-  else if (operator === '!=' || operator === 'notin') for (const value of values) rule.refused.add(value);
-  else {
+  else if (operator === '!=' || operator === 'notin') {
+    rule.refused ??= new Set();
+    for (const value of values) rule.refused.add(value);
+  } else {
     rule.required = true;
     if (operator === 'exists') return;
     if (operator === 'gt') rule.above = larger(rule.above, BigInt(values[0]!));
@@ -81,7 +83,7 @@ export function matchesIndex({ rules, required }: SelectorIndex, labels: Labels)
 }
 
 function fits(rule: KeyRule, value: string): boolean {
-  if (rule.forbidden || rule.refused.has(value)) return false;
+  if (rule.forbidden || rule.refused?.has(value)) return false;
   if (rule.allowed !== undefined && !rule.allowed.has(value)) return false;
   if (rule.above === undefined && rule.below === undefined) return true;
   if (!isInt64Text(value)) return false;

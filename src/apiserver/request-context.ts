@@ -1,4 +1,5 @@
 // One request on its way through the filters: what is asked, by whom, and what is to be said beside the answer.
+import { Places } from '../base/turns.ts';
 import type { UserInfo } from './authentication/authenticator.ts';
 import type { ApiRequest } from './http.ts';
 import { pathOf, type RequestInfo, requestInfo } from './request-info.ts';
@@ -6,8 +7,16 @@ import { pathOf, type RequestInfo, requestInfo } from './request-info.ts';
 /** What is smaller is done in a few milliseconds, whatever is done with it. */
 export const heavyBytes: number = 64 * 1024;
 
+/**
+ * Large bodies that are worked on together. Each becomes a tree of ten times its size: thirty of them at once would be
+ * more memory and more garbage, and none would be done sooner.
+ */
+export const largeBodies = 2;
+
 export class RequestContext {
   readonly request: ApiRequest;
+  readonly #places: Places;
+  #leave: (() => void) | undefined;
   /** Set by the request-info filter. */
   info!: RequestInfo;
   /** Set by the authentication filter. */
@@ -20,8 +29,9 @@ export class RequestContext {
   /** Its body or its object is large: each step of it waits for a turn, so that others are served between two. */
   heavy = false;
   #query: URLSearchParams | undefined;
-  constructor(request: ApiRequest) {
+  constructor(request: ApiRequest, places: Places = new Places(1)) {
     this.request = request;
+    this.#places = places;
   }
   get query(): URLSearchParams {
     if (this.#query === undefined) {
@@ -30,11 +40,17 @@ export class RequestContext {
     }
     return this.#query;
   }
-  /** The whole body. A large one makes the request a heavy one. */
+  /** The whole body. A large one makes the request a heavy one, and waits until there is a place for it. */
   async readBody(limit: number): Promise<Buffer> {
     const body = await this.request.readBody(limit);
-    if (body.length > heavyBytes) this.heavy = true;
+    if (body.length <= heavyBytes) return body;
+    this.heavy = true;
+    this.#leave ??= await this.#places.take();
     return body;
+  }
+  /** The request has its answer. */
+  end(): void {
+    this.#leave?.();
   }
   readInfo(): void {
     this.info = requestInfo(this.request.method, pathOf(this.request.url), () => this.query);

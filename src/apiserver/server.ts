@@ -1,7 +1,7 @@
 // The API server: filters, then resources by the generic registry, then the paths of the server itself.
 import type { ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { serviceUnavailable } from '../apimachinery/errors.ts';
-import { Turns } from '../base/turns.ts';
+import { Places, Turns } from '../base/turns.ts';
 import { yamlToJson } from '../base/yaml.ts';
 import { admissionChain } from './admission/chain.ts';
 import type { EndpointDependencies } from './endpoints/endpoint.ts';
@@ -15,7 +15,7 @@ import type { ApiRequest, ApiResponse } from './http.ts';
 import { type RestStorage, restKey } from './registry/rest-storage.ts';
 import { ResourceStore } from './registry/store.ts';
 import { openCache } from './registry/stored-resource.ts';
-import { RequestContext } from './request-context.ts';
+import { largeBodies, RequestContext } from './request-context.ts';
 import { errorResponse } from './response.ts';
 import { routeResource } from './router.ts';
 import type { ApiServerConfig } from './server-config.ts';
@@ -46,6 +46,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
     return subresource === '' || declaration.subresources.some((s) => s.name === subresource);
   });
   const turns = new Turns(setImmediate);
+  const places = new Places(largeBodies);
   const stores = storesOf(config, rest, turns);
   const deps: EndpointDependencies = {
     scheme: config.scheme,
@@ -111,7 +112,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
       return stores(declaration);
     },
     async handle(request) {
-      const context = new RequestContext(request);
+      const context = new RequestContext(request, places);
       if (
         closing &&
         request.user === undefined &&
@@ -120,9 +121,13 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
       )
         return errorResponse(serviceUnavailable('the apiserver is shutting down'));
       const start = config.clock.monotonic();
-      const response = await serve(context);
-      observed.finished(context, response.status, config.clock.monotonic() - start);
-      return response;
+      try {
+        const response = await serve(context);
+        observed.finished(context, response.status, config.clock.monotonic() - start);
+        return response;
+      } finally {
+        context.end();
+      }
     },
     beginShutdown: () => {
       closing = true;

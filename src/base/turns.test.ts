@@ -1,7 +1,7 @@
 // Turns are taken one at a time, in order, with other work between them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Slice, Turns } from './turns.ts';
+import { Places, Slice, Turns } from './turns.ts';
 
 function byHand() {
   const queue: (() => void)[] = [];
@@ -49,4 +49,26 @@ test('a slice lasts as long as it was said, and begins anew with each turn', asy
   assert.equal(slice.over, false);
   now = 105;
   assert.equal(slice.over, true);
+});
+
+test('so many have a place, the others wait in order, and a place is given back once', async () => {
+  const places = new Places(2);
+  const order: string[] = [];
+  const take = async (name: string): Promise<() => void> => {
+    const leave = await places.take();
+    order.push(name);
+    return leave;
+  };
+  const [a, b] = [await take('a'), await take('b')];
+  const [c, d] = [take('c'), take('d')];
+  await Promise.resolve();
+  assert.equal(order.join(), 'a,b');
+  a();
+  a();
+  await c;
+  assert.equal(order.join(), 'a,b,c');
+  b();
+  (await c)();
+  (await d)();
+  assert.equal((await take('e')) !== undefined && order.join(), 'a,b,c,d,e');
 });

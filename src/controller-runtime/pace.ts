@@ -7,7 +7,7 @@ export interface PaceOptions {
   readonly perSecond: number;
 }
 /** Upstream's controllers make 20 a second each, for all namespaces together. */
-export const defaultPace: PaceOptions = { burst: 1_000, perSecond: 100 };
+const defaultPace: PaceOptions = { burst: 1_000, perSecond: 100 };
 
 interface Bucket {
   tokens: number;

@@ -62,6 +62,32 @@ test('one who asks for a hundred at a time gets no more than one who asks for ei
   assert.ok(ratio > 0.8 && ratio < 1.3, String(ratio));
 });
 
+test('S15: whoever comes first of a flow finds a seat, however many seats others ask for', () => {
+  const set = queuesOf(16);
+  const flood = (flow: string, width: number): number => {
+    let begun = 0;
+    for (let i = 0; i < 50; i++) {
+      const ticket = set.arrive(flow, width, 0);
+      if (isTicket(ticket) && ticket.started !== undefined) begun += width;
+    }
+    return begun;
+  };
+  /** What waits of others does not keep a newcomer waiting: it is dispatched at once. */
+  const newcomer = (flow: string): boolean => {
+    const ticket = set.arrive(flow, 1, 0) as Ticket;
+    set.dispatch(0);
+    return ticket.started !== undefined;
+  };
+  assert.equal(flood('lists', 4), 8);
+  for (const flow of ['a', 'b', 'c']) {
+    assert.equal(newcomer(flow), true, flow);
+    flood(flow, 1);
+    set.dispatch(0);
+  }
+  assert.ok(set.seatsInUse <= 16, `${set.seatsInUse} seats`);
+  assert.equal(newcomer('d'), true);
+});
+
 test('who asks for long or wide requests is served fewer of them', () => {
   for (const heavy of [
     { name: 'heavy', width: 1, ms: 100, backlog: 10 },

@@ -62,6 +62,8 @@ export class QueueSet {
   readonly #queues: Queue[] = [];
   /** How many more seats may be taken now; the level asks its neighbours. */
   readonly #mayTake: (width: number, inUse: number) => boolean;
+  /** Seats that each flow uses now. */
+  readonly #ofFlow = new Map<string, number>();
   #inUse = 0;
   #waiting = 0;
   #executing = 0;
@@ -102,7 +104,7 @@ export class QueueSet {
       this.#begin(ticket, queue, now);
       return ticket;
     }
-    if (this.#waiting === 0 && this.#fits(width)) {
+    if (this.#waiting === 0 && this.#fits(width) && this.#leavesRoom(ticket)) {
       this.#begin(ticket, queue, now);
       return ticket;
     }
@@ -135,6 +137,9 @@ export class QueueSet {
   finish(ticket: Ticket, now: number): void {
     this.#advance(now);
     this.#inUse -= ticket.width;
+    const left = this.#ofFlow.get(ticket.flow)! - ticket.width;
+    if (left === 0) this.#ofFlow.delete(ticket.flow);
+    else this.#ofFlow.set(ticket.flow, left);
     this.#executing--;
     const queue = ticket.queue!;
     queue.executing--;
@@ -150,6 +155,15 @@ export class QueueSet {
     if (queue === undefined || at < 0) return false;
     this.#leave(queue, at);
     return true;
+  }
+
+  /**
+   * A flow that has seats gets more while as many as it has then are left: one flow has half of them at most, the next
+   * one half of the rest. So whoever comes as the first of a flow finds a seat, whatever the others do.
+   */
+  #leavesRoom({ flow, width }: Ticket): boolean {
+    const own = this.#ofFlow.get(flow) ?? 0;
+    return own === 0 || this.#mayTake(own + 2 * width, this.#inUse);
   }
 
   /** What is wider than all seats runs alone; where there is no seat, nothing runs. */
@@ -172,6 +186,7 @@ export class QueueSet {
     queue.executing++;
     this.#executing++;
     this.#inUse += ticket.width;
+    this.#ofFlow.set(ticket.flow, (this.#ofFlow.get(ticket.flow) ?? 0) + ticket.width);
   }
 
   #queueFor(flow: string): Queue {
@@ -193,7 +208,7 @@ export class QueueSet {
     for (let i = 1; i <= count; i++) {
       const queue = this.#queues[(this.#turn + i) % count]!;
       const head = queue.waiting[0];
-      if (head === undefined) continue;
+      if (head === undefined || !this.#leavesRoom(head)) continue;
       const end = queue.nextDispatch + guessedMs * head.width;
       if (end >= bestEnd) continue;
       best = queue;

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/component-base/system-clock.ts';
 import { ensureContainerd, removeContainerd } from '../../src/kubelet/containerd/containerd-process.ts';
 import { startTimeOf } from '../../src/kubelet/containerd/process-table.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
+import { containerdIn } from '../harness/containerd-folders.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const scratch = scratchDirectory('lost-containerd');
@@ -16,16 +17,7 @@ after(() => scratch.remove());
 
 const host = createLinuxHost();
 const deps = { host, clock: systemClock, log: silentLogger };
-const options = {
-  dir: join(directory, 'containerd'),
-  root: join(directory, 'root'),
-  state: join(directory, 'state'),
-  address: join(directory, 'containerd.sock'),
-  cniBinDir: '/usr/lib/cni',
-  cniConfDir: join(directory, 'net.d'),
-  sandboxImage: 'pause:none',
-  windowsRuntimeBinary: undefined,
-};
+const options = containerdIn(directory, 'pause:none');
 mkdirSync(options.cniConfDir, { recursive: true });
 
 test('R6: a containerd that nobody wrote down is ended before its folder is removed', async () => {

@@ -40,6 +40,7 @@ import { buildNative } from '../../src/os/native-build.ts';
 import { createAccessReview } from '../../src/registry/authorization/access-reviews.ts';
 import { type Cri, createCri } from '../../src/rpc-api/cri.ts';
 import { createGrpcClient } from '../../src/wire/grpc-client.ts';
+import { containerdIn } from './containerd-folders.ts';
 import { eventually } from './eventually.ts';
 import { createNodeNamespaces } from './node-namespaces.ts';
 import { scratchDirectory } from './scratch.ts';
@@ -118,13 +119,7 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
   const host = createLinuxHost({ beneath });
   const deps = { host, clock: systemClock, log: silentLogger };
   const options = {
-    dir: join(directory, 'containerd'),
-    root: join(directory, 'root'),
-    state: join(directory, 'state'),
-    address: join(directory, 'containerd.sock'),
-    cniBinDir: '/usr/lib/cni',
-    cniConfDir: join(directory, 'net.d'),
-    sandboxImage: pauseImage,
+    ...containerdIn(directory, pauseImage),
     // A test that pulls writes `<registry>/hosts.toml` there.
     registryConfigDir: join(directory, 'certs.d'),
     windowsRuntimeBinary: handler?.binary,

@@ -5,16 +5,10 @@ import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
 import { type TestContext, test } from 'node:test';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
-import {
-  type CertificateUsage,
-  createCertificateAuthority,
-  issueCertificate,
-  type KeyPair,
-} from '../../src/crypto/certificates.ts';
+import { createCertificateAuthority, issueCertificate, type KeyPair } from '../../src/crypto/certificates.ts';
 import { createHttpServer } from '../../src/wire/http-server.ts';
+import { type Caller, certificateOf, dates, hourMs } from '../harness/client-certificates.ts';
 
-const hourMs = 3_600_000;
-const dates = { notBefore: Date.now() - hourMs, notAfter: Date.now() + hourMs };
 const front = await createCertificateAuthority({ commonName: 'front-proxy-ca', ...dates });
 const kubelets = await createCertificateAuthority({ commonName: 'kubelet-serving-ca', ...dates });
 
@@ -26,13 +20,6 @@ interface Front {
   /** The authorities that the server believes in now. */
   clientCa: string;
   certificate(caller: Caller): Promise<{ readonly cert: string; readonly key: string }>;
-}
-
-interface Caller {
-  readonly name: string;
-  readonly groups?: readonly string[];
-  readonly issuer?: KeyPair;
-  readonly usages?: readonly CertificateUsage[];
 }
 
 async function startFront(t: TestContext): Promise<Front> {
@@ -65,15 +52,7 @@ async function startFront(t: TestContext): Promise<Front> {
   return Object.assign(state, {
     port,
     ca,
-    certificate: async ({ name, groups, issuer = ca, usages = ['client'] as const }: Caller) => {
-      const made = await issueCertificate(issuer, {
-        commonName: name,
-        organizations: groups ?? [],
-        usages,
-        ...dates,
-      });
-      return { cert: made.certificatePem, key: made.privateKeyPem };
-    },
+    certificate: (caller: Caller) => certificateOf(ca, caller),
   });
 }
 

@@ -13,19 +13,12 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
-import {
-  type CertificateUsage,
-  createCertificateAuthority,
-  issueCertificate,
-  type KeyPair,
-} from '../../src/crypto/certificates.ts';
+import { createCertificateAuthority, issueCertificate, type KeyPair } from '../../src/crypto/certificates.ts';
 import { startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import { createSimulatedCri } from '../../src/kubelet/simulated/simulated-cri.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
-
-const hourMs = 3_600_000;
-const dates = { notBefore: Date.now() - hourMs, notAfter: Date.now() + hourMs };
+import { type Caller, certificateOf, dates } from '../harness/client-certificates.ts';
 
 interface Kubelet {
   readonly plane: TestControlPlane;
@@ -96,20 +89,6 @@ async function startNode(t: TestContext): Promise<Kubelet> {
 }
 
 const apiServer = 'kube-apiserver-kubelet-client';
-interface Caller {
-  readonly name: string;
-  readonly groups?: readonly string[];
-  readonly usages?: readonly CertificateUsage[];
-  readonly issuer?: KeyPair;
-  readonly notAfter?: number;
-}
-
-async function certificateOf(ca: KeyPair, caller: Caller): Promise<RequestOptions> {
-  const { name, groups = [], usages = ['client'], issuer = ca } = caller;
-  const terms = { commonName: name, organizations: groups, usages, ...dates };
-  const made = await issueCertificate(issuer, { ...terms, notAfter: caller.notAfter ?? dates.notAfter });
-  return { cert: made.certificatePem, key: made.privateKeyPem };
-}
 
 test('S3: a kubelet believes an issuer, a purpose and a right, never a common name alone', async (t) => {
   const { ca, ask } = await startNode(t);

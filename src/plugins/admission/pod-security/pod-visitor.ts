@@ -13,7 +13,7 @@ export interface Violation {
   readonly detail: string;
 }
 
-type Check = (pod: JudgedPod) => Violation | undefined;
+export type Check = (pod: JudgedPod) => Violation | undefined;
 
 export interface PodSecurityCheck {
   /** Upstream's; the order of what is said. */

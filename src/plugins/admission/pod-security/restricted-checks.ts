@@ -2,6 +2,7 @@
 import type { Container, PodSpec } from '../../../api/generated/types/core-v1.ts';
 import { procMount } from './baseline-checks.ts';
 import {
+  type Check,
   containersOf,
   containersText,
   containersThat,
@@ -110,42 +111,33 @@ function seccomp({ spec }: JudgedPod): Violation | undefined {
       };
 }
 
+/** A rule that a later version no longer asks of some pods. */
+const relaxed = (
+  since: number,
+  check: Check,
+  [later, unless]: readonly [since: number, unless: (check: Check) => Check],
+  overrides?: string,
+): PodSecurityCheck['versions'] =>
+  [
+    { since, check },
+    { since: later, check: unless(check) },
+  ].map((version) => (overrides === undefined ? version : { ...version, overrides }));
+
+const notOfWindows = [25, unlessWindows] as const;
+const notOfOwnUsers = [35, unlessUserNamespace] as const;
+
 export const restrictedChecks: readonly PodSecurityCheck[] = [
-  {
-    id: 'allowPrivilegeEscalation',
-    versions: [
-      { since: 8, check: allowPrivilegeEscalation },
-      { since: 25, check: unlessWindows(allowPrivilegeEscalation) },
-    ],
-  },
+  { id: 'allowPrivilegeEscalation', versions: relaxed(8, allowPrivilegeEscalation, notOfWindows) },
   {
     id: 'capabilities_restricted',
-    versions: [
-      { since: 22, check: capabilities, overrides: 'capabilities_baseline' },
-      { since: 25, check: unlessWindows(capabilities), overrides: 'capabilities_baseline' },
-    ],
+    versions: relaxed(22, capabilities, notOfWindows, 'capabilities_baseline'),
   },
   { id: 'procMount_restricted', versions: [{ since: 35, check: procMount, overrides: 'procMount' }] },
   { id: 'restrictedVolumes', versions: [{ since: 0, check: volumes, overrides: 'hostPathVolumes' }] },
-  {
-    id: 'runAsNonRoot',
-    versions: [
-      { since: 0, check: runAsNonRoot },
-      { since: 35, check: unlessUserNamespace(runAsNonRoot) },
-    ],
-  },
-  {
-    id: 'runAsUser',
-    versions: [
-      { since: 23, check: runAsUser },
-      { since: 35, check: unlessUserNamespace(runAsUser) },
-    ],
-  },
+  { id: 'runAsNonRoot', versions: relaxed(0, runAsNonRoot, notOfOwnUsers) },
+  { id: 'runAsUser', versions: relaxed(23, runAsUser, notOfOwnUsers) },
   {
     id: 'seccompProfile_restricted',
-    versions: [
-      { since: 19, check: seccomp, overrides: 'seccompProfile_baseline' },
-      { since: 25, check: unlessWindows(seccomp), overrides: 'seccompProfile_baseline' },
-    ],
+    versions: relaxed(19, seccomp, notOfWindows, 'seccompProfile_baseline'),
   },
 ];

@@ -10,10 +10,20 @@ export interface HistoryLimits {
   readonly minEvents: number;
   /** Never more than this, fresh or not. */
   readonly maxEvents: number;
+  /** Nor more than these, but for the last event: one object that is written again and again must not fill the memory. */
+  readonly maxBytes: number;
 }
 
-/** As upstream's watch cache: 75 s, 102,400 events. */
-export const defaultHistoryLimits: HistoryLimits = { freshMs: 75_000, minEvents: 1_000, maxEvents: 102_400 };
+/** As upstream's watch cache: 75 s, 102,400 events. The bytes are those of the caches' history. */
+export const defaultHistoryLimits: HistoryLimits = {
+  freshMs: 75_000,
+  minEvents: 1_000,
+  maxEvents: 102_400,
+  maxBytes: 64 << 20,
+};
+
+/** Forgotten values that may still lie in the list. */
+const releasedBytes = 16 << 20;
 
 interface Watcher {
   readonly prefix: Key;
@@ -29,6 +39,10 @@ export class EventLog {
   /** Index of the oldest kept event: the arrays are shifted only now and then. */
   #start = 0;
   #floor: Revision;
+  #bytes = 0;
+  #forgotten = 0;
+  /** Of these, what the list holds no more. */
+  #released = 0;
   readonly #watchers = new Set<Watcher>();
   readonly #queue: (() => void)[] = [];
   #delivering = false;
@@ -38,10 +52,18 @@ export class EventLog {
     this.#limits = limits;
     this.#floor = floor;
     const now = clock.monotonic();
-    for (const event of history) {
-      this.#events.push(event);
-      this.#times.push(now);
-    }
+    for (const event of history) this.#add(event, now);
+  }
+
+  #add(event: StorageEvent, now: number): void {
+    this.#events.push(event);
+    this.#times.push(now);
+    this.#bytes += event.value.length;
+  }
+
+  /** Bytes of all values that were forgotten so far. */
+  forgottenBytes(): number {
+    return this.#forgotten;
   }
 
   /** Events up to and including this one are forgotten. */
@@ -52,10 +74,7 @@ export class EventLog {
   /** One commit's events. A watcher that writes while it is called gets that write's events afterwards, in order. */
   publish(events: readonly StorageEvent[]): void {
     const now = this.#clock.monotonic();
-    for (const event of events) {
-      this.#events.push(event);
-      this.#times.push(now);
-    }
+    for (const event of events) this.#add(event, now);
     this.#trim(now);
     this.#inTurn(() => {
       // One that ends while others are told is not told any more.
@@ -88,24 +107,40 @@ export class EventLog {
 
   compact(upTo: Revision): void {
     if (upTo <= this.#floor) return;
-    this.#start = firstAfter(this.#events, this.#start, upTo);
+    const end = firstAfter(this.#events, this.#start, upTo);
+    while (this.#start < end) this.#forget();
     this.#floor = upTo;
     this.#shift();
   }
 
   #trim(now: number): void {
-    const { freshMs, minEvents, maxEvents } = this.#limits;
     const before = this.#start;
-    while (
-      this.#events.length - this.#start > maxEvents ||
-      (this.#events.length - this.#start > minEvents && this.#times[this.#start]! < now - freshMs)
-    )
-      this.#floor = this.#events[this.#start++]!.revision;
+    while (this.#isTooMuch(now)) this.#floor = this.#forget();
     if (this.#start !== before) this.#shift();
   }
 
+  #isTooMuch(now: number): boolean {
+    const { freshMs, minEvents, maxEvents, maxBytes } = this.#limits;
+    const count = this.#events.length - this.#start;
+    return (
+      count > maxEvents ||
+      (this.#bytes > maxBytes && count > 1) ||
+      (count > minEvents && this.#times[this.#start]! < now - freshMs)
+    );
+  }
+
+  #forget(): Revision {
+    const { revision, value } = this.#events[this.#start++]!;
+    this.#bytes -= value.length;
+    this.#forgotten += value.length;
+    return revision;
+  }
+
+  /** What was forgotten is let go at the latest when it is half of the list, or much. */
   #shift(): void {
-    if (this.#start < 1_024 || this.#start * 2 < this.#events.length) return;
+    const held = this.#forgotten - this.#released;
+    if (held < releasedBytes && (this.#start < 1_024 || this.#start * 2 < this.#events.length)) return;
+    this.#released = this.#forgotten;
     this.#events = this.#events.slice(this.#start);
     this.#times = this.#times.slice(this.#start);
     this.#start = 0;

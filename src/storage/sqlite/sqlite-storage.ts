@@ -68,6 +68,8 @@ interface Decided {
 const maxBatchBytes = 4 << 20;
 /** Compaction reaches the file in steps of this many revisions. */
 const compactionStep = 2_000;
+/** … or of this many bytes: large objects must not fill the disk before. */
+const compactionBytes = 32 << 20;
 
 class SqliteStorage implements Storage {
   readonly #writer: WriterThread;
@@ -79,6 +81,7 @@ class SqliteStorage implements Storage {
   #head: Revision;
   #durable: Revision;
   #fileFloor: Revision;
+  #fileForgotten = 0;
   #gathering: Pending[] = [];
   #scheduled = false;
   #syncing: Promise<void> | undefined;
@@ -334,8 +337,14 @@ class SqliteStorage implements Storage {
 
   #forgetHistory(): void {
     const floor = this.#log.floor();
-    if (floor - this.#fileFloor < compactionStep) return;
+    const forgotten = this.#log.forgottenBytes();
+    if (
+      floor - this.#fileFloor < compactionStep &&
+      (floor === this.#fileFloor || forgotten - this.#fileForgotten < compactionBytes)
+    )
+      return;
     this.#fileFloor = floor;
+    this.#fileForgotten = forgotten;
     // A compaction that fails is made up for by the next one.
     this.#writer.request({ type: 'compact', upTo: floor }).catch(() => {});
   }

@@ -2,6 +2,8 @@
 import { RE2JS } from 're2js';
 
 export interface Pattern {
+  /** Steps that one character of a text may take. */
+  readonly size: number;
   /** True when some part of the text matches. */
   matches(text: string): boolean;
 }
@@ -9,5 +11,5 @@ export interface Pattern {
 /** Throws Error for what is no pattern. */
 export function compilePattern(source: string): Pattern {
   const compiled = RE2JS.compile(source);
-  return { matches: (text) => compiled.matcher(text).find() };
+  return { size: compiled.programSize(), matches: (text) => compiled.matcher(text).find() };
 }

@@ -5,6 +5,7 @@ import { isObject, nameOf, obj, objs, spec, str } from '../../../apimachinery/js
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, named, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
 import { dns1035Label, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
+import { patternErrors } from './validate-patterns.ts';
 
 export function validateCustomResourceDefinition(crd: JsonObject): Errors {
   const s = spec(crd);
@@ -45,6 +46,7 @@ function versionErrors(versions: readonly JsonObject[], preserve: boolean): Erro
     if (seen.has(name)) errors.push(duplicate(`${at}.name`, name));
     seen.add(name);
     const schema = obj(version['schema'])['openAPIV3Schema'];
+    if (isObject(schema)) errors.push(...patternErrors(schema, `${at}.schema.openAPIV3Schema`));
     if (!isObject(schema)) errors.push(required(`${at}.schema.openAPIV3Schema`, 'schemas are required'));
     else if (str(schema['type']) !== 'object')
       errors.push(

@@ -129,6 +129,8 @@ class GarbageCollector {
         updated: (_, object) => this.#set(resource, object),
         deleted: (object) => this.#remove((object as AnyObject).metadata.uid),
       });
+      // Nobody else may have asked for it: the controller that reads it may be left out.
+      this.#informers.start();
       return informer.synced(this.#context.signal);
     }
     return new Promise((resolve) => {

@@ -346,3 +346,30 @@ test('R6: down wins: whatever is killed before it, nothing comes back after it',
     }, patience);
   }
 });
+
+test(
+  'R6: with nothing of a cluster left alive, status starts its supervisor again, and that the rest',
+  limit,
+  async (t) => {
+    const home = scratchDirectory('asleep');
+    const asleep = await startTestCluster({
+      name: 'asleep',
+      home: home.path,
+      linux: 1,
+      runtime: 'simulated',
+    });
+    t.after(async () => {
+      await asleep.down();
+      home.remove();
+    });
+    const { root } = clusterPaths(asleep.home, 'asleep');
+    const supervisor = readSupervisorState(root)!;
+    const all = [supervisor, ...supervisor.processes].map(({ pid }) => pid!);
+    for (const pid of all) process.kill(pid, 'SIGKILL');
+    const { stdout } = await asleep.porthole(['status', '--name', 'asleep']);
+    assert.match(stdout, /^supervisor: pid \d+, started again: it was gone$/m);
+    await eventually(async () => {
+      assert.equal(await asleep.kubectl.ok(['get', '--raw', '/readyz']), 'ok');
+    }, patience);
+  },
+);

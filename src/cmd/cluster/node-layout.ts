@@ -13,6 +13,8 @@ export interface NodeLayout {
   readonly containerdSocket: string;
   readonly cniSocket: string;
   readonly cniDir: string;
+  /** What the node's DNS last knew. */
+  readonly dnsRecords: string;
   readonly cniBin: string;
   readonly cniConf: string;
   readonly kubelet: string;
@@ -36,6 +38,7 @@ export function nodeLayout(root: string): NodeLayout {
     containerdSocket: join(sockets, 'containerd.sock'),
     cniSocket: join(sockets, 'cni.sock'),
     cniDir: join(root, 'cni'),
+    dnsRecords: join(root, 'dns-records'),
     cniBin: join(root, 'cni/bin'),
     cniConf: join(root, 'cni/conf'),
     kubelet: join(root, 'kubelet'),

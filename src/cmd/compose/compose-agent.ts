@@ -123,6 +123,7 @@ async function realRuntime(
       clusterIP: options.clusterDns,
       domain: options.clusterDomain,
       resolvConf: readFileSync('/etc/resolv.conf', 'utf8'),
+      recordsFile: layout.dnsRecords,
     },
     metrics,
     log: log.child({ part: 'network' }),

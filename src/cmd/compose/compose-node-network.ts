@@ -34,6 +34,8 @@ export interface NodeNetworkOptions {
     readonly domain: string;
     /** The machine's resolv.conf. */
     readonly resolvConf: string;
+    /** Where DNS keeps what it knows. */
+    readonly recordsFile: string;
   };
   readonly metrics: MetricsRegistry;
   readonly log: Logger;
@@ -73,6 +75,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     clusterIP: options.dns.clusterIP,
     clusterDomain: options.dns.domain,
     upstreams: upstreamsOf(options.dns.resolvConf, [options.dns.clusterIP]),
+    records: { file: options.dns.recordsFile, files: linuxFiles },
     metrics: options.metrics,
     clock: systemClock,
     random: systemRandom,

@@ -29,11 +29,14 @@ import {
   writeReply,
 } from './dns-message.ts';
 import { type ClusterView, createZone, type Resolution } from './dns-records.ts';
+import { clusterView, indexed } from './dns-view.ts';
 import { createForwarder, type Forwarder } from './forwarder.ts';
 
 export interface DnsOptions {
   /** Before its `start`: indexes are added. */
   readonly informers: Pick<InformerFactory, 'informer'>;
+  /** The cluster as it was known before this process; undefined while there is nothing of the kind. */
+  readonly lastKnown?: () => ClusterView | undefined;
   readonly address: string;
   /** 0: any. */
   readonly port: number;
@@ -53,27 +56,30 @@ const maxAliases = 8;
 const refusal = (question: DnsQuestion, code: Rcode, transport: DnsTransport): Buffer =>
   writeReply(question, { rcode: code, authoritative: false, answers: [] }, transport);
 
-function viewOf(informers: DnsOptions['informers']): { view: ClusterView; hasSynced: () => boolean } {
+/** What `lastKnown` says is used until the informers have read the server's lists. */
+function viewOf({ informers, lastKnown }: Pick<DnsOptions, 'informers' | 'lastKnown'>): {
+  view: ClusterView;
+  isKnown: () => boolean;
+} {
   const services = informers.informer(servicesResource);
   const slices = informers.informer(endpointslices);
   const namespaces = informers.informer(namespacesResource);
-  services.addIndex('dns/clusterIP', (service) => [
-    ...new Set([service.spec.clusterIP ?? '', ...(service.spec.clusterIPs ?? [])]),
-  ]);
-  slices.addIndex('dns/service', (slice) => [
-    `${slice.metadata.namespace}/${slice.metadata.labels?.['kubernetes.io/service-name'] ?? ''}`,
-  ]);
-  slices.addIndex('dns/address', (slice) => [
-    ...new Set((slice.endpoints ?? []).flatMap((endpoint) => endpoint.addresses)),
-  ]);
+  const live = clusterView({
+    services: indexed(services),
+    slices: indexed(slices),
+    namespaces: indexed(namespaces),
+  });
+  const known = (): ClusterView | undefined =>
+    [services, slices, namespaces].every((informer) => informer.hasSynced()) ? live : lastKnown?.();
+  const now = (): ClusterView => known() ?? live;
   return {
-    hasSynced: () => [services, slices, namespaces].every((informer) => informer.hasSynced()),
+    isKnown: () => known() !== undefined,
     view: {
-      service: (namespace, name) => services.lister.get(name, namespace),
-      slices: (namespace, name) => slices.lister.byIndex('dns/service', `${namespace}/${name}`),
-      namespaceExists: (name) => namespaces.lister.get(name) !== undefined,
-      servicesByIP: (ip) => services.lister.byIndex('dns/clusterIP', ip),
-      slicesByAddress: (ip) => slices.lister.byIndex('dns/address', ip),
+      service: (namespace, name) => now().service(namespace, name),
+      slices: (namespace, name) => now().slices(namespace, name),
+      namespaceExists: (name) => now().namespaceExists(name),
+      servicesByIP: (ip) => now().servicesByIP(ip),
+      slicesByAddress: (ip) => now().slicesByAddress(ip),
     },
   };
 }
@@ -89,13 +95,13 @@ class DnsServer {
   readonly #options: Omit<DnsOptions, 'address' | 'port'>;
   readonly #zone: ReturnType<typeof createZone>;
   readonly #forwarder: Forwarder;
-  readonly #hasSynced: () => boolean;
+  readonly #isKnown: () => boolean;
 
   constructor(options: Omit<DnsOptions, 'address' | 'port'>) {
-    const { view, hasSynced } = viewOf(options.informers);
+    const { view, isKnown } = viewOf(options);
     const { random, log, upstreams } = options;
     this.#options = options;
-    this.#hasSynced = hasSynced;
+    this.#isKnown = isKnown;
     this.#zone = createZone(view, {
       clusterDomain: options.clusterDomain ?? 'cluster.local',
       ttl: options.ttl ?? 5,
@@ -121,7 +127,7 @@ class DnsServer {
     const found = this.#resolve(question.name, asked);
     if (found.kind === 'outside') return this.#forward(asked);
     // before the first list is in, "no such name" would be a lie that clients remember
-    if (!this.#hasSynced()) return refusal(question, rcode.servFail, transport);
+    if (!this.#isKnown()) return refusal(question, rcode.servFail, transport);
     return writeReply(question, await this.#reply(found, asked), transport);
   }
 

@@ -4,10 +4,12 @@ import type { InformerFactory } from '../../client/cache/informer.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { NetworkHost } from '../../os/network-host.ts';
 import { type DnsListenerOptions, type DnsServerAddress, listenDns } from '../../wire/dns-sockets.ts';
+import type { ClusterView } from './dns-records.ts';
 import { createDnsHandler, type DnsOptions } from './dns-server.ts';
 import { kubeDnsService } from './dns-service.ts';
+import { type KeptRecordsOptions, keepRecords } from './kept-records.ts';
 
-export interface NodeDnsOptions extends Omit<DnsOptions, 'address' | 'port' | 'upstreams'> {
+export interface NodeDnsOptions extends Omit<DnsOptions, 'address' | 'port' | 'upstreams' | 'lastKnown'> {
   readonly informers: InformerFactory;
   /** Of the node's own namespace. */
   readonly host: Pick<NetworkHost, 'links' | 'packetFilter'>;
@@ -16,6 +18,8 @@ export interface NodeDnsOptions extends Omit<DnsOptions, 'address' | 'port' | 'u
   /** The machine's resolvers. */
   readonly upstreams: readonly DnsServerAddress[];
   readonly metrics: Pick<MetricsRegistry, 'counter'>;
+  /** Where what is known is kept, for the time after a restart without the server. */
+  readonly records: { readonly file: string; readonly files: KeptRecordsOptions['files'] };
 }
 
 const table = 'ip porthole-dns';
@@ -35,8 +39,8 @@ const untracked = (ip: string): string =>
     )
     .join('\n');
 
-/** One pod's flood fills neither the socket, where the kernel drops what comes from everybody, nor the agent's time. */
-const questionsASecond = 10_000;
+/** One pod's flood fills neither the socket, which holds some 500 and drops what comes from everybody, nor the agent's time. */
+const share = 'rate over 20000/second burst 500 packets';
 
 const rules = (ip: string): string => `add table ${table}
 delete table ${table}
@@ -49,7 +53,7 @@ table ${table} {
   }
   chain prerouting {
     type filter hook prerouting priority raw; policy accept;
-    ip daddr ${ip} udp dport 53 update @askers { ip saddr limit rate over ${questionsASecond}/second burst ${questionsASecond} packets } drop
+    ip daddr ${ip} udp dport 53 update @askers { ip saddr limit ${share} } drop
 ${untracked(ip)}
   }
   chain output {
@@ -109,10 +113,16 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
   const address = { name: 'lo', address: `${clusterIP}/32` };
   const reachable = options.upstreams.filter((upstream) => !isLoopback(upstream));
   const fallback = lastResort(options.informers, clusterIP);
-  // Before the informers start: it adds indexes.
+  // Before the informers start: they add indexes and handlers.
+  const kept = keepRecords({ ...options, ...options.records });
+  let lastKnown: ClusterView | undefined;
   const handle = counted(
     options.metrics,
-    createDnsHandler({ ...options, upstreams: () => [...reachable, ...fallback()] }),
+    createDnsHandler({
+      ...options,
+      lastKnown: () => lastKnown,
+      upstreams: () => [...reachable, ...fallback()],
+    }),
   );
 
   async function open(): Promise<() => Promise<void>> {
@@ -131,6 +141,7 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
   }
 
   async function run(): Promise<(() => Promise<void>) | undefined> {
+    lastKnown = await kept.read();
     while (!stopped.signal.aborted) {
       try {
         return await open();
@@ -150,9 +161,13 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
     stop: async () => {
       stopped.abort();
       const close = await running;
-      await host.packetFilter.apply(noRules).catch(() => undefined);
-      await host.links.apply([{ do: 'deleteAddress', ...address }], { keepGoing: true });
-      await close?.();
+      try {
+        await host.packetFilter.apply(noRules).catch(() => undefined);
+        await host.links.apply([{ do: 'deleteAddress', ...address }], { keepGoing: true });
+      } finally {
+        await close?.();
+        await kept.stop();
+      }
     },
   };
 }

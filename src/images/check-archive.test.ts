@@ -43,7 +43,7 @@ async function forge(name: string, { layer, os = 'linux', digest, size }: Forger
     'index.json': JSON.stringify({ manifests: [describe(manifest)] }),
     [blob(config)]: config,
     [blob(manifest)]: manifest,
-    [`blobs/${layerDescriptor.digest.replace(':', '/')}`]: layer,
+    [`blobs/${layerDescriptor.digest.replace(':', '/').replaceAll('..', 'up')}`]: layer,
   };
   writeFileSync(file, await tarOf(files));
   return file;
@@ -141,6 +141,63 @@ test('an archive of an older docker is read, and checked as well', async () => {
     platforms: [{ os: 'linux', architecture: 'amd64' }],
   });
   await assert.rejects(checkImageArchive(await write('docker-evil', '../x')), /leaves the layer/);
+});
+
+/** What a sound archive holds, with other files before and after it. */
+async function around(name: string, before: Record<string, string>, after: typeof before): Promise<string> {
+  const sound = await forge(`${name}-sound`, { layer: await tarOf({ a: 'x' }) });
+  const end = Buffer.alloc(1024);
+  const file = join(folder, name);
+  const parts = [await tarOf(before), readFileSync(sound), await tarOf(after)];
+  writeFileSync(file, Buffer.concat([...parts.map((part) => part.subarray(0, -1024)), end]));
+  return file;
+}
+
+test('a second index by another way to write its name, or of the same name, is refused', async () => {
+  for (const name of [
+    '././index.json',
+    './/index.json',
+    'x/../index.json',
+    'blobs/../index.json',
+    '/index.json',
+  ])
+    await assert.rejects(
+      checkImageArchive(await around('second', {}, { [name]: '{}' })),
+      /has no plain name/,
+      name,
+    );
+  const twice = await around('twice', { 'index.json': '{}' }, {});
+  await assert.rejects(checkImageArchive(twice), /has "index\.json" twice/);
+  const prefixed = await around('prefixed', { './oci-layout': '{"imageLayoutVersion":"1.0.0"}' }, {});
+  await checkImageArchive(prefixed);
+});
+
+test('an archive that is both of OCI and of docker is sound as both', async () => {
+  const manifest = JSON.stringify([{ Config: 'c.json', Layers: ['missing.tar'] }]);
+  const file = await around('both', { 'manifest.json': manifest, 'c.json': '{"os":"linux"}' }, {});
+  await assert.rejects(checkImageArchive(file), /layer "missing\.tar" is not in the archive/);
+});
+
+test("the sandbox's name is nobody's", async () => {
+  for (const reference of [
+    'porthole.local/pause:1',
+    'porthole.local/pause',
+    ' PORTHOLE.local/pause@sha256:0',
+  ]) {
+    const layer = join(folder, 'pause.layer');
+    await writeLayer(layer, [{ kind: 'file', path: 'a', data: 'x' }]);
+    const file = join(folder, 'pause.tar');
+    await writeImageArchive(file, reference, [
+      { os: 'linux', architecture: 'amd64', config: {}, layers: [layer] },
+    ]);
+    await assert.rejects(checkImageArchive(file), /that is the sandbox of every pod/);
+  }
+});
+
+test('documents are kept within bounds', async () => {
+  const long = JSON.stringify(['x'.repeat(4 * 2 ** 20 - 10)]);
+  const files = Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`d${i}`, long]));
+  await assert.rejects(checkImageArchive(await around('many', files, {})), /bytes of manifests/);
 });
 
 test('more than the allowed bytes or entries are refused', async () => {

@@ -5,6 +5,7 @@ import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { type Extract, extract, type Header } from 'tar-stream';
 import { type RunningDigest, sha256Running } from '../component-base/content-hash.ts';
 import type { ImagePlatform } from '../component-helpers/windows-image-match.ts';
+import { plainName, refuseReserved } from './archive-names.ts';
 import { descriptorOf, ImageError, indexEntries, isObject, platformOf } from './image-index.ts';
 import { checkLayerEntry, type LayerHeader } from './layer-entry-check.ts';
 
@@ -24,6 +25,8 @@ export interface CheckedImage {
 
 const defaults = { unpackedBytes: 64 * 2 ** 30, ratio: 250, entries: 2_000_000 };
 const largestDocument = 4 * 2 ** 20;
+/** Of all documents: indexes, manifests and configurations are kept until the last has been read. */
+const mostDocumentBytes = 64 * 2 ** 20;
 const ratioMatters = 64 * 2 ** 20;
 const largestArchiveEntries = 100_000;
 const longestHeaders = 16 * 2 ** 20;
@@ -41,6 +44,7 @@ class Budget {
   readonly #limits: Required<ArchiveLimits>;
   #bytes = 0;
   #entries = 0;
+  #documentBytes = 0;
   constructor(limits: Required<ArchiveLimits>) {
     this.#limits = limits;
   }
@@ -54,6 +58,11 @@ class Budget {
       throw new ImageError(`a layer unpacks to over ${ratio} times its size: a decompression bomb`);
     }
   }
+  document(added: number): void {
+    this.#documentBytes += added;
+    if (this.#documentBytes > mostDocumentBytes)
+      throw new ImageError(`the archive has more than ${mostDocumentBytes} bytes of manifests`);
+  }
   entry(): void {
     this.#entries++;
     if (this.#entries > this.#limits.entries) {
@@ -66,14 +75,20 @@ class Budget {
 export async function checkImageArchive(file: string, limits: ArchiveLimits = {}): Promise<CheckedImage> {
   const budget = new Budget({ ...defaults, ...limits });
   const blobs = new Map<string, Blob>();
+  const names = new Set<string>();
   const source = createReadStream(file);
   const { tar: archive, expect } = boundedTar(source);
   try {
     for await (const entry of archive) {
-      if (blobs.size > largestArchiveEntries) throw new ImageError('the archive has too many files');
+      if (names.size > largestArchiveEntries) throw new ImageError('the archive has too many files');
       expect(entry.header.size ?? 0);
-      const name = entry.header.name.replace(/^\.\//, '');
-      if (entry.header.type !== 'file') {
+      const { type } = entry.header;
+      const name = plainName(entry.header.name, type);
+      // Whoever reads it later may believe the other one.
+      if (type !== 'directory' && names.has(name))
+        throw new ImageError(`the archive has ${JSON.stringify(name.slice(0, 200))} twice`);
+      names.add(name);
+      if (type !== 'file') {
         entry.resume();
       } else {
         blobs.set(
@@ -131,7 +146,9 @@ async function readBlob(entry: AsyncIterable<Buffer>, size: number, budget: Budg
     length += chunk.length;
     if (length <= largestDocument) kept.push(chunk);
   }
-  const document = length <= largestDocument ? parseOrNothing(Buffer.concat(kept).toString()) : undefined;
+  const isDocument = length <= largestDocument && /^\s*[{[]/.test(head.toString('latin1'));
+  if (isDocument) budget.document(length);
+  const document = isDocument ? parseOrNothing(Buffer.concat(kept).toString()) : undefined;
   return { size, digest: `sha256:${digest.hex()}`, document };
 }
 
@@ -233,7 +250,9 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
   }
   const root = blobs.get('index.json')?.document;
   const entries = indexEntries(root);
-  if (!entries) return checkDockerStructure(blobs);
+  // An archive may be both. Which of them is loaded decides its reader: both must be sound.
+  const docker = !entries || blobs.has('manifest.json') ? checkDockerStructure(blobs) : undefined;
+  if (!entries) return docker!;
   const names = (isObject(root) && Array.isArray(root['manifests']) ? root['manifests'] : [])
     .map((entry: unknown) => (isObject(entry) && isObject(entry['annotations']) ? entry['annotations'] : {}))
     .map(
@@ -241,6 +260,7 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
         annotations['io.containerd.image.name'] ?? annotations['org.opencontainers.image.ref.name'],
     )
     .filter((name) => typeof name === 'string');
+  refuseReserved(names);
   const platforms: ImagePlatform[] = [];
   for (const { digest, size } of entries) checkDocument(blobs, digest, size, platforms, 0);
   return { names, platforms };
@@ -270,6 +290,7 @@ function checkDockerStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
     }
     platforms.push(platform);
   }
+  refuseReserved(names);
   return { names, platforms };
 }
 

@@ -1,10 +1,12 @@
 // The sample images, built on the spot from programs that others published: Debian's busybox and npm's node.exe.
+
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { contentKey } from '../component-base/content-hash.ts';
 import { windowsVersionOf } from '../component-helpers/windows-image-match.ts';
 import { buildNative } from '../os/native-build.ts';
 import { type Processes, runOrThrow } from '../os/processes.ts';
+import { pauseRepository } from './archive-names.ts';
 import { type LayerEntry, writeLayer } from './image-tar.ts';
 import { fetchNpmProgram, type NpmProgram } from './npm-program.ts';
 import { type ImagePart, writeImageArchive } from './oci-archive.ts';
@@ -33,7 +35,7 @@ export interface SampleOptions {
   readonly onProgress?: (text: string) => void;
 }
 
-export const pauseImage = 'porthole.local/pause:1';
+export const pauseImage: string = `${pauseRepository}:1`;
 export const busyboxImage = 'porthole.local/sample/busybox:1';
 const windowsSampleImage = (build: number): string => `porthole.local/sample/web-windows:${tagOf(build)}`;
 

@@ -3,11 +3,11 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { extract, pack } from 'tar-stream';
+import { plainName } from './archive-names.ts';
 import { ImageError, indexEntries, isObject, type NodePlatform, selectManifest } from './image-index.ts';
 
 const largestDocument = 4 * 2 ** 20;
 const blobName = (digest: string): string => `blobs/${digest.replace(':', '/')}`;
-const plainName = (name: string): string => name.replace(/^\.\//, '');
 
 /** `index.json` and every blob that is JSON, by name. */
 async function readDocuments(file: string): Promise<ReadonlyMap<string, unknown>> {
@@ -24,7 +24,7 @@ async function readDocuments(file: string): Promise<ReadonlyMap<string, unknown>
     const text = Buffer.concat(chunks).toString();
     if (!text.startsWith('{')) continue;
     try {
-      documents.set(plainName(name), JSON.parse(text));
+      documents.set(plainName(name, type), JSON.parse(text));
     } catch {
       // A layer or another blob that only begins like a document.
     }
@@ -101,7 +101,7 @@ export async function selectPlatform(file: string, node: NodePlatform, directory
   const archive = createReadStream(file).pipe(extract());
   const copied = (async () => {
     for await (const entry of archive) {
-      const name = plainName(entry.header.name);
+      const name = plainName(entry.header.name, entry.header.type);
       if (entry.header.type === 'file' && choice.blobs.has(name)) {
         await pipeline(entry, tar.entry({ name, size: entry.header.size ?? 0 }));
       } else {

@@ -16,6 +16,7 @@ import {
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { systemClock } from '../component-base/system-clock.ts';
+import { Handshakes } from './handshakes.ts';
 import { discardBody, type HttpRequest, type HttpResponse } from './http-message.ts';
 import { Http1Request, refuseUpgrade, respondHttp1 } from './http1-request.ts';
 import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
@@ -32,6 +33,8 @@ export interface HttpServerOptions {
   readonly handler: (request: HttpRequest) => Promise<HttpResponse>;
   /** undefined: plain HTTP/1.1, for a loopback port in tests. */
   readonly tls: ServerTls | undefined;
+  /** How long a client may take until it is known who it is. Default 10 s. */
+  readonly handshakeTimeoutMs?: number | undefined;
   /** How long a connection without requests is kept. */
   readonly idleMs?: number | undefined;
   /** What time it is for client certificates. Default: the machine's clock. */
@@ -54,6 +57,7 @@ const limits = {
   headersTimeoutMs: 32_000,
   requestTimeoutMs: 90_000,
   handshakeTimeoutMs: 10_000,
+  handshakesPerAddress: 256,
   maxHeaderBytes: 64 * 1024,
   maxHeaderPairs: 256,
   maxConcurrentStreams: 250,
@@ -276,7 +280,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
             ALPNProtocols: ['h2', 'http/1.1'],
             requestCert: true,
             rejectUnauthorized: false,
-            handshakeTimeout: limits.handshakeTimeoutMs,
+            handshakeTimeout: options.handshakeTimeoutMs ?? limits.handshakeTimeoutMs,
           },
           (socket: TLSSocket) => {
             track(socket);
@@ -288,8 +292,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           },
         );
   // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.
-  if (options.tls !== undefined) listener.on('connection', track);
-  listener.on('tlsClientError', () => {});
+  const handshakes = new Handshakes(limits.handshakesPerAddress);
+  if (options.tls !== undefined) {
+    listener.on('connection', (socket) => {
+      track(socket);
+      handshakes.began(socket);
+    });
+    listener.on('secureConnection', (socket) => handshakes.ended(socket));
+  }
+  // Node only tells of a handshake that failed or took too long: whoever listens ends the connection.
+  listener.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
   const doors: TcpServer[] = [];
   const door = (): TcpServer => {
     const next =

@@ -1,0 +1,28 @@
+// Names in an image archive as everybody who reads it must read them. Pure.
+import { posix } from 'node:path';
+import { ImageError } from './image-index.ts';
+
+/** Of the node's own: who replaces it runs as the first process of each pod. */
+export const pauseRepository = 'porthole.local/pause';
+
+/**
+ * A file's name without the `./` that tar puts before it, and a folder's without its last `/`. Throws ImageError for any
+ * other way to write it: containerd cleans names, so `x/../index.json` would be a second index that nobody checked.
+ */
+export function plainName(written: string, type: string | null | undefined): string {
+  const name = written.replace(/^\.\//, '').replace(type === 'directory' ? /\/$/ : /$^/, '');
+  if (name === '' && type === 'directory') return name;
+  const plain = name !== '' && posix.normalize(name) === name && !name.startsWith('/') && name !== '.';
+  if (!plain || name.split('/', 1)[0] === '..')
+    throw new ImageError(`the archive's entry ${JSON.stringify(written.slice(0, 200))} has no plain name`);
+  return name;
+}
+
+/** Throws ImageError for a name that is not the image's to take. */
+export function refuseReserved(names: readonly string[]): void {
+  for (const name of names)
+    if (new RegExp(`^${pauseRepository.replace('.', '\\.')}(?:[:@]|$)`, 'i').test(name.trim()))
+      throw new ImageError(
+        `the archive names an image ${JSON.stringify(name.slice(0, 200))}: that is the sandbox of every pod on a node; give the image another name`,
+      );
+}

@@ -7,7 +7,7 @@ import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
-import { readExitCode } from '../../emulation/wine/exit-code.ts';
+import { forgetExitCode, readExitCode } from '../../emulation/wine/exit-code.ts';
 import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
 import { parseReservation, sumOfReservations } from '../../kubelet/resources/node-reservation.ts';
@@ -15,7 +15,7 @@ import { parseResolvConf } from '../../kubelet/runtime/dns-config.ts';
 import type { Host } from '../../os/host.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
-import { createCri } from '../../rpc-api/cri.ts';
+import { type Cri, createCri } from '../../rpc-api/cri.ts';
 import { createGrpcClient } from '../../wire/grpc-client.ts';
 import { kubeletPortFile, type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
 import { buildBeneath, buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
@@ -131,10 +131,11 @@ async function realRuntime(
   opened.defer(() => network.stop());
   const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
   opened.defer(() => grpc.close());
+  const cri = createCri(grpc);
   return {
     clients: [proxyClient],
     kubelet: {
-      cri: createCri(grpc),
+      cri: handler === undefined ? cri : withoutLeftovers(cri, host.files, handler.stateDir),
       nodeOs: await nodeOsOf(
         {
           os: options.os,
@@ -154,6 +155,18 @@ async function realRuntime(
     },
   };
 }
+
+/** What the emulation keeps of a container goes with it. */
+const withoutLeftovers = ({ runtime, images }: Cri, files: Host['files'], stateDir: string): Cri => ({
+  images,
+  runtime: {
+    ...runtime,
+    removeContainer: async (id) => {
+      await runtime.removeContainer(id);
+      await forgetExitCode(files, stateDir, id);
+    },
+  },
+});
 
 /** Resolves once the node is being registered and its pods are watched. A start that fails closes what it has opened. */
 export async function startAgent(

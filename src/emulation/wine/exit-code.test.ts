@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
-import { readExitCode } from './exit-code.ts';
+import { forgetExitCode, readExitCode } from './exit-code.ts';
 
 test('an exit code is read within bounds: no link, pipe, folder or terabyte in its place is followed or loaded', async (t) => {
   const state = mkdtempSync(join(tmpdir(), 'exit-code-'));
@@ -26,4 +26,6 @@ test('an exit code is read within bounds: no link, pipe, folder or terabyte in i
   writeFileSync(at('0'), '');
   for (const id of ['c', 'd', 'e', 'f', '0', '9', '../exit-codes/a', 'A'])
     assert.equal(await read(id), undefined, id);
+  for (const id of ['a', 'gone', '../exit-codes/b']) await forgetExitCode(linuxFiles, state, id);
+  assert.deepEqual([await read('a'), await read('b')], [undefined, 0xc000013a | 0]);
 });

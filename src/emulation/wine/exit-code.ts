@@ -3,7 +3,9 @@ import { exitCodeFile, parseExitCode } from '../../component-helpers/emulated-wi
 import type { Files } from '../../os/files.ts';
 
 /** Ten digits and a line end; who writes more says nothing. */
-const maxBytes = 16;
+export const maxExitCodeBytes = 16;
+
+const isContainerId = (id: string): boolean => /^[0-9a-f]+$/.test(id);
 
 /** Undefined when there is no code, or what is there can't be one. */
 export async function readExitCode(
@@ -11,7 +13,16 @@ export async function readExitCode(
   stateDir: string,
   containerId: string,
 ): Promise<number | undefined> {
-  if (!/^[0-9a-f]+$/.test(containerId)) return undefined;
-  const head = await files.readHead(exitCodeFile(stateDir, containerId), maxBytes);
+  if (!isContainerId(containerId)) return undefined;
+  const head = await files.readHead(exitCodeFile(stateDir, containerId), maxExitCodeBytes);
   return head && parseExitCode(head.toString('latin1'));
+}
+
+/** When the container is removed, nobody asks for its code again. */
+export async function forgetExitCode(
+  files: Pick<Files, 'remove'>,
+  stateDir: string,
+  containerId: string,
+): Promise<void> {
+  if (isContainerId(containerId)) await files.remove(exitCodeFile(stateDir, containerId));
 }

@@ -1,6 +1,15 @@
 // The runc front as a real shell runs it, with programs that only note how they were called.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
@@ -143,6 +152,20 @@ test('delete forgets the container; ids with slashes are never paths', async () 
   writeFileSync(path('victim'), '');
   await call(['delete', '../../victim']);
   assert.ok(existsSync(path('victim')));
+});
+
+test('of what a container wrote in place of its exit code no more than a code stays', async () => {
+  mkdirSync(path('state/exit-codes'), { recursive: true });
+  writeFileSync(path('state/exit-codes/c1'), '4294967295\n');
+  truncateSync(path('state/exit-codes/c1'), 2 ** 30);
+  await call(['delete', 'c1']);
+  assert.match(readFileSync(path('state/exit-codes/c1'), 'latin1'), /^4294967295\n\0{5}$/);
+  writeFileSync(path('state/exit-codes/c1'), '7\n');
+  await call(['delete', 'c1']);
+  assert.equal(readFileSync(path('state/exit-codes/c1'), 'latin1'), '7\n');
+  // A container that was never ours.
+  assert.equal((await call(['delete', 'c2'])).code, 0);
+  assert.equal(existsSync(path('state/exit-codes/c2')), false);
 });
 
 test('arguments are passed on exactly, with spaces, quotes and empty ones', async () => {

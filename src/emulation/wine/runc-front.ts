@@ -1,5 +1,6 @@
 // The program that containerd's shim calls instead of runc: a small POSIX script that hands most calls on at once. Pure text.
 
+import { maxExitCodeBytes } from './exit-code.ts';
 import { mountPlanFile } from './wine-bundle.ts';
 
 export interface FrontOptions {
@@ -80,6 +81,8 @@ case $command in
       */*) ;;
       *)
         rm -f "$state/containers/$last" "$state/entries/$last"
+        # Its programs could write what they liked there: a code and no more stays, until the container is removed.
+        [ ! -e "$state/exit-codes/$last" ] || truncate --size='<${maxExitCodeBytes}' "$state/exit-codes/$last"
         if [ -e "$state/pods/$last" ]; then
           # The sandbox goes: its user is free.
           read -r user <"$state/pods/$last" && rm -f "$state/users/$user" "$state/pods/$last"

@@ -13,8 +13,11 @@ const frame = {
   windowUpdate: 9,
 } as const;
 const flagFin = 1;
-/** SPDY allows 16 MiB; nobody who is well sends that much in one frame. */
-const maxFrameBytes = 4 * 1024 * 1024;
+const headBytes = 8;
+/** Control frames are kept until they are whole. Nobody who is well sends more than a few headers in one. */
+const maxControlBytes = 64 * 1024;
+/** Answers to pings that the peer does not read. */
+const maxUnreadBytes = 1024 * 1024;
 const maxDataBytes = 32 * 1024;
 
 export interface SpdyStream {
@@ -31,6 +34,9 @@ export interface SpdyStreamHandlers {
   onEnd(): void;
 }
 
+const isControl = (head: Buffer): boolean => (head[0]! & 0x80) !== 0;
+const streamOf = (head: Buffer): number => head.readUInt32BE(0) & 0x7fffffff;
+
 export class SpdyConnection {
   readonly #socket: Duplex;
   readonly #deflate: Deflate;
@@ -38,7 +44,12 @@ export class SpdyConnection {
   readonly #compressed: Buffer[] = [];
   #queue: Promise<void> = Promise.resolve();
   #nextId = 1;
-  #buffered: Buffer = Buffer.alloc(0);
+  /** Of the frame under way; its first `#headLength` bytes have come. */
+  readonly #head = Buffer.alloc(headBytes);
+  #headLength = 0;
+  /** Of its payload: what has not come yet, and of a control frame what has. */
+  #left = 0;
+  #parts: Buffer[] = [];
   #closed = false;
   onClose: () => void = () => {};
 
@@ -129,30 +140,42 @@ export class SpdyConnection {
     return ready;
   }
 
+  /** Data goes on as it comes, however it is cut: what waits for its frame's end is copied once. */
   #read(chunk: Buffer): void {
-    this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk]);
-    while (this.#buffered.length >= 8) {
-      const length = this.#buffered.readUInt32BE(4) & 0xffffff;
-      if (length > maxFrameBytes) {
-        this.close();
-        return;
+    let rest = chunk;
+    while (rest.length > 0 && !this.#closed) {
+      if (this.#left === 0) {
+        rest = this.#readHead(rest);
+        continue;
       }
-      if (this.#buffered.length < 8 + length) return;
-      const head = this.#buffered.subarray(0, 8);
-      const payload = this.#buffered.subarray(8, 8 + length);
-      this.#buffered = this.#buffered.subarray(8 + length);
-      this.#frame(head, payload);
+      const part = rest.subarray(0, this.#left);
+      rest = rest.subarray(part.length);
+      this.#left -= part.length;
+      if (isControl(this.#head)) this.#parts.push(part);
+      else this.#streams.get(streamOf(this.#head))?.onData(part);
+      if (this.#left === 0) this.#frameEnded();
     }
   }
 
-  #frame(head: Buffer, payload: Buffer): void {
-    if ((head[0]! & 0x80) === 0) {
-      const id = head.readUInt32BE(0) & 0x7fffffff;
-      const handlers = this.#streams.get(id);
-      if (payload.length > 0) handlers?.onData(payload);
-      if ((head[4]! & flagFin) !== 0) this.#endStream(id);
-      return;
+  /** Returns what comes after the head; a frame without a payload ends with it. */
+  #readHead(chunk: Buffer): Buffer {
+    const taken = chunk.copy(this.#head, this.#headLength, 0, headBytes - this.#headLength);
+    this.#headLength += taken;
+    if (this.#headLength === headBytes) {
+      this.#headLength = 0;
+      this.#left = this.#head.readUInt32BE(4) & 0xffffff;
+      if (isControl(this.#head) && this.#left > maxControlBytes) this.close();
+      else if (this.#left === 0) this.#frameEnded();
     }
+    return chunk.subarray(taken);
+  }
+
+  #frameEnded(): void {
+    if (isControl(this.#head)) this.#control(this.#head, Buffer.concat(this.#parts.splice(0)));
+    else if ((this.#head[4]! & flagFin) !== 0) this.#endStream(streamOf(this.#head));
+  }
+
+  #control(head: Buffer, payload: Buffer): void {
     switch (head.readUInt16BE(2)) {
       case frame.synReply:
         if ((head[4]! & flagFin) !== 0 && payload.length >= 4)
@@ -163,8 +186,9 @@ export class SpdyConnection {
         return;
       case frame.ping:
         // Ours would be odd; an even one is the peer's and is sent back as it came.
-        if (payload.length >= 4 && payload.readUInt32BE(0) % 2 === 0)
-          this.#socket.write(Buffer.concat([head, payload]));
+        if (payload.length < 4 || payload.readUInt32BE(0) % 2 !== 0) return;
+        if (this.#socket.writableLength > maxUnreadBytes) this.close();
+        else this.#socket.write(Buffer.concat([head, payload]));
         return;
       case frame.goAway:
         return;

@@ -363,11 +363,12 @@ interface Commands {
   readonly echo: readonly string[];
   /** Writes some ten kilobytes. */
   readonly write: readonly string[];
-  /** Reads to the end of its input. */
+  /** Reads to the end of its input, which it is given by `input`. */
   readonly read: readonly string[];
+  readonly input: Session['input'];
 }
 
-function kindsOf(system: System, { echo, write, read }: Commands): Readonly<Record<string, Cut>> {
+function kindsOf(system: System, { echo, write, read, input }: Commands): Readonly<Record<string, Cut>> {
   const session = (
     command: readonly string[],
     streams: Session['streams'],
@@ -384,8 +385,8 @@ function kindsOf(system: System, { echo, write, read }: Commands): Readonly<Reco
     'exec that echoes, SPDY': overSpdy(session(echo, both, little)),
     'exec that writes, WebSocket': overWebSocket(session(write, outputs)),
     'exec that writes, SPDY (cp from)': overSpdy(session(write, outputs)),
-    'exec that reads, WebSocket': overWebSocket(session(read, both, () => some)),
-    'exec that reads, SPDY (cp to)': overSpdy(session(read, both, () => some)),
+    'exec that reads, WebSocket': overWebSocket(session(read, both, input)),
+    'exec that reads, SPDY (cp to)': overSpdy(session(read, both, input)),
     'attach, WebSocket': overWebSocket(attach),
     'attach, SPDY': overSpdy(attach),
     'logs -f, HTTP/1.1': logs(system),
@@ -401,7 +402,8 @@ const kinds: Readonly<Record<System, Readonly<Record<string, Cut>>>> = {
     ...kindsOf('linux', {
       echo: ['cat'],
       write: ['seq', '10000'],
-      read: ['tar', '-xf', '-', '-C', '/tmp'],
+      read: ['sh', '-c', 'cat > /dev/null'],
+      input: () => some,
     }),
     'exec that writes without end, WebSocket': overWebSocket(flood),
     'exec that writes without end, SPDY': overSpdy(flood),
@@ -410,6 +412,7 @@ const kinds: Readonly<Record<System, Readonly<Record<string, Cut>>>> = {
     echo: ['findstr', 'stdin'],
     write: ['cmd', '/c', 'dir C:\\windows\\system32'],
     read: ['findstr', 'nothing'],
+    input: little,
   }),
 };
 const withinMs: Readonly<Record<System, number>> = { linux: 300, windows: 1500 };
@@ -500,7 +503,7 @@ test('R19, R20: hundreds of cuts of streams to real containers leave no descript
   const ours = [...pids].filter(([role]) => !role.startsWith('containerd'));
   await eventually(() => {
     for (const [role, pid] of ours)
-      assert.ok(descriptors(pid) <= open.get(role)! + 4, `${role}: ${open.get(role)} -> ${descriptors(pid)}`);
+      assert.ok(descriptors(pid) <= open.get(role)! + 2, `${role}: ${open.get(role)} -> ${descriptors(pid)}`);
   }, patience);
   t.diagnostic(
     `${struck.streams} streams cut, ${struck.beforeAnswer} before their first byte, ${struck.inTheFlow} in the flow`,
@@ -510,7 +513,7 @@ test('R19, R20: hundreds of cuts of streams to real containers leave no descript
       `${role}: descriptors ${open.get(role)} before, ${descriptors(pid)} after; memory ${memory.get(role)!.toFixed(0)} MB before, ${residentMb(pid).toFixed(0)} MB after`,
     );
   assert.deepEqual(unexpected, []);
-  assert.ok(struck.inTheFlow > 100, `${struck.inTheFlow} in the flow`);
+  assert.ok(struck.inTheFlow > 50, `${struck.inTheFlow} in the flow`);
   assert.deepEqual(await watched(), pids, 'a process ended');
   for (const [role, pid] of ours)
     assert.ok(residentMb(pid) < memory.get(role)! + 48, `${role} grew to ${residentMb(pid).toFixed(0)} MB`);

@@ -3,7 +3,13 @@ import { spawn } from 'node:child_process';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { configmaps, namespaces, rolebindings, serviceaccounts } from '../src/api/generated/resources.ts';
+import {
+  configmaps,
+  namespaces,
+  resourcequotas,
+  rolebindings,
+  serviceaccounts,
+} from '../src/api/generated/resources.ts';
 import type { Client } from '../src/client/client.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { configMap } from './harness/bodies.ts';
@@ -68,7 +74,11 @@ const many = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i));
 const object = (name: string, metadata: object, more: object = {}): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata }, ...more });
-const owners = many(40_000, (i) => ({ apiVersion: 'v1', kind: 'Pod', name: `a${i}`, uid: `u${i}` }));
+const owners = many(2_000, (i) => ({ apiVersion: 'v1', kind: 'Pod', name: `a${i}`, uid: `u${i}` }));
+const keys = (count: number): Record<string, string> =>
+  Object.fromEntries(many(count, (k) => [`k${k}`, 'v']));
+const bytes = Object.fromEntries(many(9_900, (k) => [`b${k}`, 'AAAA']));
+const most = { data: keys(9_900), binaryData: bytes };
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
 const lists = (what: string, accept: string, query = ''): Attack => ({
@@ -87,7 +97,7 @@ const writes = (what: string, asks: (i: number) => Ask): Attack => ({
 const attacks: readonly Attack[] = [
   { what: 'nothing', run: () => new Promise((resolve) => setTimeout(resolve, 2_000)) },
   {
-    what: 'a ConfigMap with 40,000 owners that are absent, until it is collected',
+    what: 'a ConfigMap with 2,000 owners that are absent, until it is collected',
     async run({ open }) {
       const send = open();
       const body = object('owned', { ownerReferences: owners });
@@ -101,22 +111,33 @@ const attacks: readonly Attack[] = [
   lists('tables with their objects', table, '?includeObject=Object'),
   lists('indented JSON', 'application/json', '?pretty=true'),
   lists('JSON', 'application/json'),
-  writes('six creates of 1.6 MB at once, 120,000 labels each', (i) => ({
+  writes('six creates of 1.6 MB at once, 120,000 labels each (refused)', (i) => ({
     method: 'POST',
     path: maps,
-    body: object(`labels${i}`, { labels: Object.fromEntries(many(120_000, (k) => [`k${k}`, 'v'])) }),
+    body: object(`labels${i}`, { labels: keys(120_000) }),
   })),
-  writes('six patches of 1.3 MB of one object', (i) => ({
+  writes('six creates at once of the most values that an object may have', (i) => ({
+    method: 'POST',
+    path: maps,
+    body: object(`most${i}`, { labels: keys(9_900), annotations: keys(9_900) }, most),
+  })),
+  writes('six merge patches of one of these', (i) => ({
     method: 'PATCH',
-    path: `${maps}/c0`,
+    path: `${maps}/most0`,
     contentType: 'application/merge-patch+json',
-    body: JSON.stringify({ metadata: { ownerReferences: owners.slice(0, 20_000 - i) } }),
+    body: JSON.stringify({ metadata: { labels: { k0: `v${i}` } } }),
   })),
-  writes('six creates with 10,000 managers of fields', (i) => ({
+  writes('six JSON patches of 9,900 operations of one of these', (i) => ({
+    method: 'PATCH',
+    path: `${maps}/most0`,
+    contentType: 'application/json-patch+json',
+    body: JSON.stringify(many(9_900, (k) => ({ op: 'replace', path: `/data/k${k}`, value: `w${i}` }))),
+  })),
+  writes('six creates with 8,000 managers of fields', (i) => ({
     method: 'POST',
     path: maps,
     body: object(`managed${i}`, {
-      managedFields: many(10_000, (m) => ({
+      managedFields: many(8_000, (m) => ({
         manager: `m${m}`,
         operation: 'Update',
         apiVersion: 'v1',
@@ -127,9 +148,9 @@ const attacks: readonly Attack[] = [
     }),
   })),
   {
-    what: '400 LISTs at once with a selector of 1,000 terms',
+    what: '400 LISTs at once with a selector of 500 terms',
     async run({ open }) {
-      const selector = many(1_000, (i) => `!absent${i}`).join(',');
+      const selector = many(500, (i) => `!absent${i}`).join(',');
       const path = `${maps}?limit=1&labelSelector=${encodeURIComponent(selector)}`;
       const senders = many(8, open);
       await Promise.all(many(400, (i) => senders[i % 8]!({ path })));
@@ -149,6 +170,26 @@ const attacks: readonly Attack[] = [
           body: object(`seen${i}`, {}, { data: { a: 'x'.repeat(10_000) } }),
         });
       await new Promise((resolve) => setTimeout(resolve, 1_000));
+    },
+  },
+  {
+    what: 'twenty jobs of two billion pods against a quota of ten',
+    async run({ open }) {
+      const send = open();
+      const job = (i: number) => ({
+        metadata: { name: `job${i}` },
+        spec: {
+          parallelism: 2_147_483_647,
+          template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } },
+        },
+      });
+      for (let i = 0; i < 20; i++)
+        await send({
+          method: 'POST',
+          path: `/apis/batch/v1/namespaces/${tenant}/jobs`,
+          body: JSON.stringify(job(i)),
+        });
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
     },
   },
 ];
@@ -175,6 +216,10 @@ async function readWhile(target: Target, attack: () => Promise<void>): Promise<R
 async function tenantToken(client: Client): Promise<string> {
   const key = { namespace: tenant, name: 'robot' };
   await client.create(namespaces, { metadata: { name: tenant }, spec: {} });
+  await client.create(resourcequotas, {
+    metadata: { namespace: tenant, name: 'ten' },
+    spec: { hard: { pods: '10' } },
+  });
   await client.create(serviceaccounts, { metadata: key });
   await client.create(rolebindings, {
     metadata: { namespace: tenant, name: 'robot' },

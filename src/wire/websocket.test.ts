@@ -5,17 +5,20 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { after, before, test } from 'node:test';
 import type { HttpRequest } from './http-message.ts';
-import { acceptWebSocket } from './websocket.ts';
+import { type AcceptedWebSocket, acceptWebSocket } from './websocket.ts';
 
 let server: Server;
 let accepted: Duplex;
+let latest: AcceptedWebSocket | undefined;
 before(async () => {
   server = createServer();
   server.on('upgrade', (message, socket, head) => {
     accepted = socket;
     socket.on('error', () => {});
     const request = { method: 'GET', url: '/', headers: message.headers, upgrade: { socket, head } };
-    void acceptWebSocket(request as unknown as HttpRequest, ['a']);
+    void acceptWebSocket(request as unknown as HttpRequest, ['a']).then((ws) => {
+      latest = ws;
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -63,4 +66,30 @@ test('frames that are not masked, too long or unknown end the connection', async
     socket.write(frame);
     await over;
   }
+});
+
+test('S15: thousands of tiny messages are handed over one a round of the event loop', async () => {
+  const socket = await open();
+  const count = 500;
+  const frame = Buffer.from([0x82, 0x81, 0, 0, 0, 0, 7]);
+  let most = 0;
+  let inRound = 0;
+  let seen = 0;
+  const over = new Promise<void>((resolve) => {
+    latest!.onMessage = () => {
+      most = Math.max(most, ++inRound);
+      if (++seen === count) resolve();
+    };
+  });
+  let going = true;
+  const round = (): void => {
+    inRound = 0;
+    if (going) setImmediate(round);
+  };
+  round();
+  socket.write(Buffer.concat(Array.from({ length: count }, () => frame)));
+  await over;
+  going = false;
+  assert.ok(most <= 2, `${most} messages in one round`);
+  socket.destroy();
 });

@@ -44,6 +44,8 @@ export function acceptWebSocket(
     maxPayload: maxMessageBytes,
     autoPong: false,
     perMessageDeflate: false,
+    // One message a round of the event loop: thousands of tiny ones in a piece that was read must not hold up all others.
+    allowSynchronousEvents: false,
   });
   // Kubernetes' names of protocols (`SPDY/3.1+…`) are no tokens of HTTP, which the library insists on.
   const { 'sec-websocket-protocol': _, ...headers } = request.headers;

@@ -18,12 +18,12 @@ const node = (name: string): ReturnType<typeof user> => user(`system:node:${name
 async function gated(total: number) {
   const held: { readonly who: string; go(): void }[] = [];
   const control = await startTestControlPlane({
-    flowControl: { total, userLimits: { requests: 60, watches: 3 } },
+    flowControl: { total, userLimits: { requests: 60, watches: 3, streams: 2 } },
   });
   const server = await startTestServer({
     flowControl: {
       total,
-      userLimits: { requests: 60, watches: 3 },
+      userLimits: { requests: 60, watches: 3, streams: 2 },
       objects: {
         version: () => 1,
         schemas: () => schemas,

@@ -1,10 +1,72 @@
 // Seats come back: when an answer is read, when it is given up, and when it is read too slowly.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
-import { isPullBody, type PullBody } from '../http.ts';
+import { type ApiRequest, type ApiResponse, isPullBody, type PullBody } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import { type FairnessDependencies, priorityAndFairnessFilter } from './priority-and-fairness.ts';
+
+/** Asks for streams of one user, which the handler answers with `response`. */
+function streaming(
+  response: (request: Partial<ApiRequest>) => ApiResponse,
+  exempt = false,
+): (request?: Partial<ApiRequest>) => Promise<ApiResponse> {
+  const flow = {
+    classify: () => ({ level: { exempt, uid: 'l' }, schema: { metadata: { uid: 's' } } }),
+    enter: () => assert.fail('a stream has no seat'),
+    leave: () => assert.fail('a stream has no seat'),
+  } as unknown as FairnessDependencies['flow'];
+  const filter = priorityAndFairnessFilter({
+    flow,
+    clock: new FakeClock(),
+    limits: { requests: 1, watches: 1, streams: 2 },
+    count: () => 1,
+  });
+  const serve = filter(async (context) => response(context.request));
+  return async (request = {}) =>
+    await serve({
+      info: { isResource: true, verb: 'create', resource: 'pods', subresource: 'exec' },
+      user: { name: 'tenant' },
+      request,
+    } as unknown as RequestContext);
+}
+
+test('S15: a user has so many streams and no more; a place is free when a connection, a body or an answer has ended', async () => {
+  const hijack = streaming(() => ({ status: 101, headers: {}, body: undefined, hijacked: true }));
+  const upgrade = () => ({ upgrade: { socket: new PassThrough(), head: Buffer.alloc(0) } });
+  const first = upgrade();
+  assert.equal((await hijack(first)).status, 101);
+  assert.equal((await hijack(upgrade())).status, 101);
+  assert.equal((await hijack(upgrade())).status, 429);
+  const closed = once(first.upgrade.socket, 'close');
+  first.upgrade.socket.destroy();
+  await closed;
+  const gone = upgrade();
+  gone.upgrade.socket.destroy();
+  await once(gone.upgrade.socket, 'close');
+  assert.equal((await hijack(gone)).status, 101);
+  assert.equal((await hijack(upgrade())).status, 101);
+  assert.equal((await hijack(upgrade())).status, 429);
+
+  const log = streaming(() => {
+    const body: PullBody = { pull: () => undefined, onReady: () => undefined, close: () => undefined };
+    return { status: 200, headers: {}, body };
+  });
+  const [one, two] = [await log(), await log()];
+  assert.equal((await log()).status, 429);
+  for (const { body } of [one, two]) if (body !== undefined && isPullBody(body)) body.close();
+  assert.equal((await log()).status, 200);
+
+  const short = streaming(() => ({ status: 404, headers: {}, body: Buffer.from('x') }));
+  for (let i = 0; i < 5; i++) assert.equal((await short()).status, 404);
+  const administrator = streaming(
+    () => ({ status: 101, headers: {}, body: undefined, hijacked: true }),
+    true,
+  );
+  for (let i = 0; i < 5; i++) assert.equal((await administrator(upgrade())).status, 101);
+});
 
 /** A list that is made while it is read. */
 async function slowAnswer(clock: FakeClock) {
@@ -26,7 +88,7 @@ async function slowAnswer(clock: FakeClock) {
   const filter = priorityAndFairnessFilter({
     flow,
     clock,
-    limits: { requests: 1, watches: 1 },
+    limits: { requests: 1, watches: 1, streams: 2 },
     count: () => 1,
   });
   const serve = filter(async () => ({ status: 200, headers: {}, body: made }));

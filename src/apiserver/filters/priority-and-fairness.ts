@@ -35,12 +35,14 @@ function tooMany(): ApiResponse {
 export function priorityAndFairnessFilter({ flow, limits, count, clock }: FairnessDependencies): Filter {
   const requests = new UserCounts(limits.requests);
   const watches = new UserCounts(limits.watches);
+  const streams = new UserCounts(limits.streams);
   return (next) => async (context) => {
     const { info, user } = context;
     const watch = info.isResource && info.verb === 'watch';
-    // exec, log and the like last as long as their user wishes; as upstream they have no seat.
-    if (!watch && isLongRunning(info)) return next(context);
     const classified = flow.classify(user, info);
+    // exec, log and the like last as long as their user wishes; as upstream they have no seat.
+    if (!watch && isLongRunning(info))
+      return classified.level.exempt ? next(context) : streamed(context, next, streams);
     if (classified.level.exempt) return marked(await next(context), classified);
     if (!requests.take(user.name)) return marked(tooMany(), classified);
     const width = widthOf(
@@ -84,6 +86,28 @@ async function watched(context: RequestContext, next: Next, watches: UserCounts)
     return { ...response, body: withEnd(response.body, release) };
   } finally {
     if (!begun) release();
+  }
+}
+
+/** exec, log and the like have their place among their user's streams until their end. */
+async function streamed(context: RequestContext, next: Next, streams: UserCounts): Promise<ApiResponse> {
+  const { name } = context.user;
+  if (!streams.take(name)) return tooMany();
+  const release = once(() => streams.release(name));
+  let lasts = false;
+  try {
+    const response = await next(context);
+    const { upgrade } = context.request;
+    if (response.hijacked === true && upgrade !== undefined) {
+      lasts = !upgrade.socket.destroyed;
+      upgrade.socket.once('close', release);
+      return response;
+    }
+    if (response.body === undefined || !isPullBody(response.body)) return response;
+    lasts = true;
+    return { ...response, body: withEnd(response.body, release) };
+  } finally {
+    if (!lasts) release();
   }
 }
 

@@ -1,11 +1,13 @@
-// How much one user may have under way: requests that run or wait, and watches. Beyond that there is 429.
+// How much one user may have under way: requests that run or wait, watches, and streams. Beyond that there is 429.
 
 export interface UserLimits {
   readonly requests: number;
   readonly watches: number;
+  /** exec, attach, port-forward, log and what is proxied: they have no seat. */
+  readonly streams: number;
 }
 /** Generous: a busy controller has a hundred watches, and rarely ten requests at a time. */
-export const defaultUserLimits: UserLimits = { requests: 500, watches: 2_000 };
+export const defaultUserLimits: UserLimits = { requests: 500, watches: 2_000, streams: 500 };
 
 export class UserCounts {
   readonly #limit: number;

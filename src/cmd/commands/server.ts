@@ -36,6 +36,7 @@ interface Flags {
   readonly maxMutatingRequestsInflight: number;
   readonly maxRequestsPerUser: number;
   readonly maxWatchesPerUser: number;
+  readonly maxStreamsPerUser: number;
   readonly clusterSigningDuration: number;
   readonly certificateValidityPeriod: number;
   readonly approveKubeletServing: boolean;
@@ -109,6 +110,7 @@ export function serverCommand(): Command {
     .option('--max-mutating-requests-inflight <n>', 'see --max-requests-inflight', count, 40)
     .option('--max-requests-per-user <n>', 'requests of one user that run or wait', count, 500)
     .option('--max-watches-per-user <n>', 'watches of one user', count, 2_000)
+    .option('--max-streams-per-user <n>', 'exec, port-forward, log and proxy streams of one user', count, 500)
     .addOption(
       durationOption(
         'cluster-signing-duration',
@@ -201,7 +203,11 @@ async function serve(flags: Flags): Promise<void> {
     disabledAdmission: flags.disableAdmissionPlugins,
     flowControl: {
       total: flags.maxRequestsInflight + flags.maxMutatingRequestsInflight,
-      userLimits: { requests: flags.maxRequestsPerUser, watches: flags.maxWatchesPerUser },
+      userLimits: {
+        requests: flags.maxRequestsPerUser,
+        watches: flags.maxWatchesPerUser,
+        streams: flags.maxStreamsPerUser,
+      },
     },
     extendTokenExpiration: flags.serviceAccountExtendTokenExpiration === 'true',
     certificateMs: flags.certificateValidityPeriod,

@@ -294,11 +294,13 @@ describe('R6: what is killed comes back', () => {
   });
 
   test('status tells of a process that does not stay, and logs show why', limit, async () => {
-    const { stdout } = await cluster.porthole(['status', '--name', 'alive']);
-    assert.match(
-      stdout,
-      /^server: pid \d+, \d+ restarts?, last (killed by SIGKILL|killed because it did not answer|ended) \d+ (s|min) ago$/m,
-    );
+    await eventually(async () => {
+      const { stdout } = await cluster.porthole(['status', '--name', 'alive']);
+      assert.match(
+        stdout,
+        /^server: pid \d+, \d+ restarts?, last (killed by SIGKILL|killed because it did not answer|ended) \d+ (s|min) ago$/m,
+      );
+    }, patience);
     const said = await cluster.porthole(['logs', 'supervisor', '--name', 'alive']);
     assert.match(said.stdout, /server ended by SIGKILL after \d+ ms; again in \d+ ms/);
     const node = await cluster.porthole(['logs', 'linux-1', '--name', 'alive', '--tail', '50']);

@@ -13,7 +13,13 @@ export interface LivenessCheck {
 }
 
 /** In seconds that the supervisor itself has lived: a machine that slept, or had no time for anyone, has aged nobody. */
-export const livenessLimits = { everySeconds: 10, timeoutSeconds: 10, failures: 3 } as const;
+export const livenessLimits = {
+  everySeconds: 10,
+  /** Until it has answered for the first time. */
+  startingEverySeconds: 1,
+  timeoutSeconds: 10,
+  failures: 3,
+} as const;
 
 interface Asked {
   ticks: number;
@@ -43,8 +49,8 @@ export class Liveness {
     return this.#answered;
   }
 
-  get unanswered(): number {
-    return this.#failures;
+  get silent(): boolean {
+    return this.#failures > 0;
   }
 
   /** One second of the supervisor has passed, however long it was for others. True: the process hangs. */
@@ -56,7 +62,9 @@ export class Liveness {
       this.#asked = undefined;
       this.#failures++;
     }
-    if (!this.#asked && this.#sinceAsked >= livenessLimits.everySeconds) this.#begin();
+    const { everySeconds, startingEverySeconds } = livenessLimits;
+    if (!this.#asked && this.#sinceAsked >= (this.#answered ? everySeconds : startingEverySeconds))
+      this.#begin();
     if (this.#answered) return this.#failures >= livenessLimits.failures;
     return this.#ticks >= this.#startTicks;
   }

@@ -26,7 +26,7 @@ export function processText(state: SupervisedState | undefined, alive: boolean, 
   if (state?.pid !== undefined && alive) {
     parts.push(`pid ${state.pid}`);
     // The first silence of a start means that it has not come so far.
-    if ((state.unanswered ?? 0) > 0)
+    if (state.silent === true)
       parts.push(state.answered === true ? 'does not answer' : 'does not answer yet');
   } else if (state?.pausedBy !== undefined) parts.push(`stopped for ${state.pausedBy}`);
   else if (state?.nextStartMs !== undefined)

@@ -59,8 +59,8 @@ export interface SupervisedState {
   readonly pausedBy?: string | undefined;
   /** It has answered since its start. */
   readonly answered?: boolean | undefined;
-  /** How many times in a row it did not answer. */
-  readonly unanswered?: number | undefined;
+  /** It did not answer when it was asked last. */
+  readonly silent?: boolean | undefined;
 }
 
 /** Written by the supervisor. */

@@ -91,7 +91,7 @@ export class Supervisor {
       if (entry.pausedBy !== pausedBy) news = true;
       if (!liveness || !running) continue;
       const hangs = liveness.tick();
-      const health = `${liveness.answered} ${liveness.unanswered}`;
+      const health = `${liveness.answered} ${liveness.silent}`;
       if (health !== entry.toldHealth) news = true;
       entry.toldHealth = health;
       if (hangs && entry.pausedBy === undefined) this.#killHung(entry, running);
@@ -232,7 +232,7 @@ export class Supervisor {
         nextStartMs: entry.running ? undefined : entry.nextStartMs,
         pausedBy: entry.pausedBy,
         answered: entry.liveness?.answered || undefined,
-        unanswered: entry.liveness?.unanswered || undefined,
+        silent: entry.liveness?.silent || undefined,
       })),
     );
   }

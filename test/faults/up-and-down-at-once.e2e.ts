@@ -147,5 +147,6 @@ describe('R17: killed commands', limit, () => {
     console.log(`killed ${kills} commands`);
     assert.ok(kills >= times.length, `${kills} kills`);
     assert.deepEqual(readdirSync(home.path), []);
+    assert.equal(existsSync('/run/porthole'), false);
   });
 });

@@ -1,6 +1,6 @@
 // The README's "What next", word for word, beside the cluster of `npm start`: two clusters are up, and both answer.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -74,6 +74,8 @@ test(
     console.log(`${answers} answers by name while a second cluster came and went`);
     const stopped = await run(join(root, 'bin/stop.mjs'));
     assert.equal(stopped.code, 0, stopped.stderr.toString());
+    assert.deepEqual(readdirSync(home.path), []);
+    assert.equal(existsSync('/run/porthole'), false);
     assert.deepEqual(await machineTraces([]), found);
   },
 );

@@ -39,6 +39,23 @@ test('new names, and certificates that are about to end, are served by new certi
   assert.equal(isIssuedBy(renewed.certificatePem, late.caCertificatePem), true);
 });
 
+test('certificates that were made while the clock was ahead are made anew once it is right again', async () => {
+  const files = memory();
+  await (await openPki(files, at(start))).serving(names);
+  const ahead = await openPki(files, at(start + 400 * day));
+  const [early, admin] = [await ahead.serving(names), await ahead.admin()];
+  assert.ok(certificateFacts(early.certificatePem).notBefore > start + 399 * day);
+  const back = await openPki(files, at(start + day));
+  for (const [now, before] of [
+    [await back.serving(names), early],
+    [await back.admin(), admin],
+  ] as const) {
+    assert.notEqual(now.certificatePem, before.certificatePem);
+    const { notBefore, notAfter } = certificateFacts(now.certificatePem);
+    assert.ok(notBefore <= start + day && notAfter > start + 300 * day);
+  }
+});
+
 test('a damaged certificate is replaced; an authority without its key is an error', async () => {
   const files = memory();
   await (await openPki(files, at(start))).serving(names);

@@ -212,6 +212,8 @@ export function isGood(
 ): boolean {
   try {
     const facts = certificateFacts(certificatePem);
+    // Made when the clock was ahead: nobody would take it.
+    if (facts.notBefore > now) return false;
     const left = facts.notAfter - now;
     if (left < Math.min(renewMs, (facts.notAfter - facts.notBefore) / 3)) return false;
     if (!isPairOf(certificatePem, privateKeyPem) || !isIssuedBy(certificatePem, authorityPem)) return false;

@@ -10,7 +10,7 @@ import { type Examined, examine, storeFiles } from './examine.ts';
 import { Journal } from './journal.ts';
 import { Reserve } from './reserve.ts';
 import { formatVersion } from './schema.ts';
-import { broken, corrupt, isFailedSync, openFailure, writeFailure } from './store-failures.ts';
+import { broken, isFailedSync, openFailure, writeFailure } from './store-failures.ts';
 import type { HistoryRow, LoadedRow } from './writer-protocol.ts';
 
 /** The journal may grow to this before everything is brought into the database file. */
@@ -101,7 +101,7 @@ export class DurableStore {
   structuralDamage(): StorageError | undefined {
     const damage = this.#database.structuralDamage();
     if (damage === undefined) return undefined;
-    this.#broken = corrupt(this.#directory, damage);
+    this.#broken = openFailure(this.#directory, new Error(damage));
     return this.#broken;
   }
 
@@ -109,7 +109,7 @@ export class DurableStore {
     try {
       yield* rows;
     } catch (error) {
-      throw corrupt(this.#directory, error);
+      throw openFailure(this.#directory, error);
     }
   }
 

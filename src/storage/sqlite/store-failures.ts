@@ -1,5 +1,6 @@
 // What an error of the system or of SQLite means for a store.
 import { StorageError } from '../storage-error.ts';
+import { readError } from './read-errors.ts';
 import { UnsupportedFormat } from './schema.ts';
 
 const nextStep = 'restore it from a backup (porthole restore), or keep what can be read (porthole repair)';
@@ -67,5 +68,13 @@ export function openFailure(directory: string, error: unknown): StorageError {
   const { syscall, errcode } = error as SystemFailure;
   if (syscall !== undefined || sqliteSystemErrors.includes((errcode ?? 0) & 0xff))
     return new StorageError('WriteFailed', `cannot open the store in ${directory}: ${text}`, error);
+  // What the disk does not give back is not damaged, as far as anybody knows.
+  const unread = readError(directory);
+  if (unread !== undefined)
+    return new StorageError(
+      'WriteFailed',
+      `cannot read the store in ${directory}: ${textOf(unread)}`,
+      unread,
+    );
   return corrupt(directory, error);
 }

@@ -87,10 +87,11 @@ export function nodeLifecycleController(
         return undefined;
       }
       const now = context.clock.now();
+      const moment = context.clock.monotonic();
       const renewTime = context.read(leases).get(name, leaseNamespace)?.spec?.renewTime;
-      const health = nodeHealth(node, renewTime, healths.get(name), now);
+      const health = nodeHealth(node, renewTime, healths.get(name), moment, now);
       healths.set(name, health);
-      const silent = silentAt(node, health, times) <= now;
+      const silent = silentAt(node, health, times) <= moment;
       const wasReady = readyStatus(node) === 'True';
       const conditions = silent ? unknownConditions(node, now) : undefined;
       if (conditions !== undefined) {
@@ -109,7 +110,7 @@ export function nodeLifecycleController(
         const body = { metadata: { resourceVersion: node.metadata.resourceVersion }, spec: { taints } };
         await context.write.patch(nodes, { name }, { type: 'merge', body });
       }
-      return { requeueAfterMs: silent ? undefined : Math.max(1, silentAt(node, health, times) - now) };
+      return { requeueAfterMs: silent ? undefined : Math.max(1, silentAt(node, health, times) - moment) };
     },
   });
 }

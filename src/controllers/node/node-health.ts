@@ -4,7 +4,10 @@ import { rfc3339 } from '../../base/clock.ts';
 import { sameTaint } from '../../component-helpers/taints.ts';
 import { findCondition } from '../workload/conditions.ts';
 
-/** The last time a node was heard of, by the controller's own clock: those of nodes may be wrong. */
+/**
+ * The last time a node was heard of, by the controller's own clock that never goes back: those of nodes may be wrong, and
+ * when somebody sets the machine's, no node has been silent for longer.
+ */
 export interface NodeHealth {
   readonly heartbeat: string | undefined;
   readonly renewTime: string | undefined;
@@ -25,6 +28,8 @@ export function nodeHealth(
   renewTime: string | undefined,
   before: NodeHealth | undefined,
   now: number,
+  /** The wall's time at `now`: when a node was made is told by it. */
+  wall: number = now,
 ): NodeHealth {
   const ready = findCondition(node.status?.conditions, 'Ready');
   // Unknown is our own word; the node said nothing.
@@ -35,7 +40,8 @@ export function nodeHealth(
         ? before?.heartbeat
         : (ready.lastHeartbeatTime ?? '');
   if (before === undefined) {
-    const heardAt = ready === undefined && renewTime === undefined ? createdAt(node) : now;
+    const isUnheard = ready === undefined && renewTime === undefined;
+    const heardAt = isUnheard ? now - Math.max(0, wall - createdAt(node)) : now;
     return { heartbeat, renewTime, heardAt };
   }
   const isNews = heartbeat !== before.heartbeat || renewTime !== before.renewTime;

@@ -142,7 +142,7 @@ export function createResourceQuota(deps: {
 
   /** What others were allowed a moment ago and is not in the store yet. */
   const reserved = (quota: ResourceQuota, namespace: string, hard: ReadonlyMap<string, Quantity>): Usage => {
-    const now = clock.now();
+    const now = clock.monotonic();
     reservations = reservations.filter(
       (r) => r.untilMs > now && live.get(r.resource, r.name, r.namespace) === undefined,
     );
@@ -215,7 +215,7 @@ export function createResourceQuota(deps: {
         namespace: request.namespace,
         name: nameOf(request.object ?? {}),
         cost,
-        untilMs: clock.now() + reservationMs,
+        untilMs: clock.monotonic() + reservationMs,
       });
       await Promise.all(quotas.map((quota) => record(request.namespace, quota)));
     },

@@ -31,6 +31,7 @@ interface Identity {
   readonly secret?: Bound;
   readonly node?: Bound;
   readonly audiences: readonly string[];
+  readonly notBeforeMs: number;
   readonly expiresAtMs: number;
   readonly user: UserInfo;
 }
@@ -67,6 +68,7 @@ function identityOf(claims: JwtClaims): Identity | string {
     serviceaccount,
     ...bound,
     audiences: audiences.filter((a): a is string => typeof a === 'string'),
+    notBeforeMs: Number(claims.nbf ?? 0) * 1000,
     expiresAtMs: Number(claims.exp) * 1000,
     user: {
       name: claims.sub,
@@ -103,7 +105,8 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
 
   const verified = (token: string): Identity | string => {
     const known = remembered.get(token);
-    if (known !== undefined) {
+    // The clock may have been set back since.
+    if (known !== undefined && known.notBeforeMs <= clock.now()) {
       return known.expiresAtMs > clock.now() ? known : 'service account token has expired';
     }
     const result = verifyJwt(token, deps.keys, clock.now());

@@ -54,7 +54,7 @@ export class SchedulingQueue {
   }
 
   add(pod: Pod): void {
-    const now = this.#options.clock.now();
+    const now = this.#options.clock.monotonic();
     this.#enqueue({
       pod,
       key: podKey(pod),
@@ -125,7 +125,7 @@ export class SchedulingQueue {
       this.#backOff(next);
       return;
     }
-    this.#unschedulable.set(queued.key, { queued: next, since: this.#options.clock.now() });
+    this.#unschedulable.set(queued.key, { queued: next, since: this.#options.clock.monotonic() });
   }
 
   /** Something changed in the cluster: pods that it may help get another try. */
@@ -134,7 +134,7 @@ export class SchedulingQueue {
     for (const [key, waiting] of this.#unschedulable) {
       if (!this.#mayHelp(waiting.queued, event)) continue;
       this.#unschedulable.delete(key);
-      const waitedMs = this.#options.clock.now() - waiting.since;
+      const waitedMs = this.#options.clock.monotonic() - waiting.since;
       if (waitedMs >= this.#backoffMs(waiting.queued)) this.#enqueue(waiting.queued);
       else this.#backOff(waiting.queued, this.#backoffMs(waiting.queued) - waitedMs);
     }
@@ -142,7 +142,7 @@ export class SchedulingQueue {
 
   /** Pods that waited too long are tried without a reason; called now and then. */
   flush(): void {
-    const now = this.#options.clock.now();
+    const now = this.#options.clock.monotonic();
     for (const [key, waiting] of this.#unschedulable) {
       if (now - waiting.since < flushUnschedulableAfterMs) continue;
       this.#unschedulable.delete(key);
@@ -182,7 +182,7 @@ export class SchedulingQueue {
       if (plugin.preEnqueue?.(queued.pod) === undefined) continue;
       this.#unschedulable.set(queued.key, {
         queued: { ...queued, refusedBy: new Set([plugin.name]) },
-        since: this.#options.clock.now(),
+        since: this.#options.clock.monotonic(),
       });
       return;
     }

@@ -1,0 +1,140 @@
+// Somebody sets the machine's clock, by an hour or by ten years, while everything runs: no node is given up, no watch ends, no
+// revision goes back, tokens are judged by the time that it is now, and pods are scheduled.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { configmaps, leases, namespaces, nodes } from '../../src/api/generated/resources.ts';
+import { type Clock, rfc3339Micro } from '../../src/base/clock.ts';
+import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
+import type { Client } from '../../src/client/client.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { systemRandom } from '../../src/component-base/system-random.ts';
+import { startControllers } from '../../src/controllers/start-controllers.ts';
+import { administrator, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
+import { eventually } from '../harness/eventually.ts';
+
+const hour = 3_600_000;
+const year = 365 * 24 * hour;
+const jumps = [hour, 0, -hour, 0, 10 * year, 0, -10 * year, 0, 2 * hour, -2 * hour, 0];
+const graceMs = 3_000;
+const leaseNamespace = 'kube-node-lease';
+
+/** The machine's clock, which can be set; timers and what is measured go on. */
+class SetClock implements Clock {
+  shift = 0;
+  now(): number {
+    return systemClock.now() + this.shift;
+  }
+  monotonic(): number {
+    return systemClock.monotonic();
+  }
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return systemClock.sleep(ms, signal);
+  }
+  timer(ms: number, run: () => void): () => void {
+    return systemClock.timer(ms, run);
+  }
+}
+
+async function startAll(t: TestContext, clock: Clock): ReturnType<typeof startTestControlPlane> {
+  const server = await startTestControlPlane({ clock });
+  const ended = new AbortController();
+  const common = { clock, random: systemRandom, log: silentLogger };
+  const client = server.controlPlane.clientFor(administrator);
+  const informers = createInformerFactory({ client, ...common });
+  const running = startControllers(
+    { ...common, clientFor: server.controlPlane.clientFor, informers, signal: ended.signal },
+    {
+      rootCa: { now: () => 'PEM' },
+      signers: server.pki.signers,
+      clusterCIDRs: ['10.244.0.0/16'],
+      nodeMonitorGracePeriodMs: graceMs,
+    },
+  );
+  t.after(async () => {
+    ended.abort();
+    await running.done;
+    await informers.stop();
+    await server.close();
+  });
+  await running.ready;
+  return server;
+}
+
+/** A node that says that it is ready, once. */
+async function addNode(client: Client, clock: Clock, name: string): Promise<void> {
+  await client.create(nodes, { metadata: { name } } as never);
+  const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:00:00Z' }];
+  const patch = { type: 'merge', body: { status: { conditions } } } as const;
+  await client.patch(nodes, { name }, patch, { subresource: 'status' });
+  const renewTime = rfc3339Micro(clock.now());
+  await client.create(leases, {
+    metadata: { name, namespace: leaseNamespace },
+    spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime },
+  } as never);
+}
+
+const readyOf = (node: {
+  status?: { conditions?: { type: string; status: string }[] };
+}): string | undefined => node.status?.conditions?.find((one) => one.type === 'Ready')?.status;
+
+test('a clock that is set forward and back by an hour and by ten years', async (t) => {
+  const clock = new SetClock();
+  const server = await startAll(t, clock);
+  const client = server.controlPlane.clientFor(administrator);
+  await client
+    .create(namespaces, {
+      metadata: { name: leaseNamespace },
+    } as never)
+    .catch(() => undefined);
+  await addNode(client, clock, 'alive');
+  const seen: (string | undefined)[] = [];
+  const names: string[] = [];
+  const ending = new AbortController();
+  t.after(() => ending.abort());
+  const options = { timeoutSeconds: 600, signal: ending.signal };
+  const watching = (async () => {
+    for await (const event of client.watch(nodes, options))
+      if (event.type === 'ADDED' || event.type === 'MODIFIED') seen.push(readyOf(event.object as never));
+  })();
+  const following = (async () => {
+    for await (const event of client.watch(configmaps, { ...options, namespace: 'default' }))
+      if (event.type === 'ADDED') names.push(event.object.metadata!.name!);
+  })();
+  const made = await server.ask('POST', '/api/v1/namespaces/default/serviceaccounts/default/token', {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: 3_600 },
+  });
+  assert.equal(made.status, 201, made.message);
+  const { token } = made.body.status as { token: string };
+  let revision = 0;
+  const judged: string[] = [];
+  for (const [i, shift] of jumps.entries()) {
+    clock.shift = shift;
+    // Whatever makes the controller look at the node, before it is heard of again.
+    const labels = { jump: String(i) };
+    await client.patch(nodes, { name: 'alive' }, { type: 'merge', body: { metadata: { labels } } });
+    const object = await client.create(configmaps, { metadata: { name: `jump-${i}`, namespace: 'default' } });
+    const { resourceVersion, creationTimestamp = '' } = object.metadata!;
+    assert.ok(Number(resourceVersion) > revision, `${resourceVersion} after ${revision}`);
+    revision = Number(resourceVersion);
+    assert.ok(Math.abs(Date.parse(creationTimestamp) - clock.now()) < 60_000, creationTimestamp);
+    // Before it was issued, and after it has ended, nobody takes it.
+    const { status } = await server.ask('GET', '/version', undefined, { token });
+    const good = shift >= 0 && shift < hour;
+    judged.push(`${shift / hour} h: ${status}`);
+    assert.equal(status, good ? 200 : 401, judged.join(', '));
+    await eventually(() => assert.ok(names.includes(`jump-${i}`), 'the watch has ended'), { everyMs: 5 });
+    const renewTime = rfc3339Micro(clock.now() + i);
+    const key = { name: 'alive', namespace: leaseNamespace };
+    await client.patch(leases, key, { type: 'merge', body: { spec: { renewTime } } });
+  }
+  // The controller does look: once nothing more is heard, it says so.
+  const before = seen.length;
+  assert.deepEqual(new Set(seen), new Set(['True']), seen.join());
+  await eventually(() => assert.equal(seen.at(-1), 'Unknown'));
+  ending.abort();
+  await Promise.allSettled([watching, following]);
+  t.diagnostic(`${jumps.length} jumps, ${before} looks at a node, ${judged.length} tokens judged`);
+});

@@ -18,6 +18,7 @@ import {
   daemonStatus,
   updatePlan,
 } from './daemon/daemon-plan.ts';
+import { FailedPods, holdFailedPods } from './daemon/failed-pods.ts';
 import { podSpecFor } from './daemon/node-fit.ts';
 import {
   hashOf,
@@ -63,73 +64,82 @@ async function carryOut(
 
 const isNothing = (plan: DaemonPlan): boolean => plan.create.length === 0 && plan.remove.length === 0;
 
-export const daemonSetController: Controller = defineController({
-  name: 'daemonset-controller',
-  serviceAccount: 'daemon-set-controller',
-  for: daemonsets,
-  owns: [pods, controllerrevisions],
-  selectorOf: (ds) => ds.spec.selector,
-  writes: [daemonsets, pods, controllerrevisions, events],
-  watches: [
-    watching(nodes, (node, { old }, context) =>
-      old !== undefined &&
-      semanticEqual(old.metadata.labels, node.metadata.labels) &&
-      semanticEqual(old.spec?.taints, node.spec?.taints)
-        ? []
-        : context.read(daemonsets).list().map(objectKey),
-    ),
-  ],
-  async reconcile({ name, namespace }, context) {
-    const key = keyOf(name, namespace);
-    const ds = context.read(daemonsets).get(name, namespace);
-    if (ds === undefined) {
-      context.expectations.forget(key);
-      return undefined;
-    }
-    const selector = selectorFrom(ds.spec.selector);
-    if (isEverything(selector)) {
-      const message = 'This daemon set is selecting all pods. A non-empty selector is required.';
-      context.events.event(referenceTo(daemonsets, ds), 'Warning', 'SelectingAll', message);
-      return undefined;
-    }
-    if (ds.metadata.deletionTimestamp !== undefined) return undefined;
-    const request = { ownerResource: daemonsets, owner: ds, selector };
-    const revisions = await claim(context, { ...request, resource: controllerrevisions });
-    const owner: RevisionOwner = {
-      resource: daemonsets,
-      object: ds,
-      template: ds.spec.template,
-      collisionCount: ds.status?.collisionCount,
-      historyLimit: ds.spec.revisionHistoryLimit ?? 10,
-    };
-    const history = await syncRevisions(context, owner, revisions);
-    const mayChange = context.expectations.satisfied(key);
-    const claimed: readonly Pod[] = await claim(context, { ...request, resource: pods });
-    const view: DaemonView = {
-      ds,
-      nodes: context.read(nodes).list(),
-      pods: claimed,
-      hash: hashOf(history.current),
-      now: context.clock.now(),
-    };
-    let failure: unknown;
-    if (mayChange)
-      try {
-        const plan = daemonPlan(view);
-        if (!isNothing(plan)) await carryOut(context, ds, plan, view.hash);
-        else if ((ds.spec.updateStrategy?.type ?? 'RollingUpdate') === 'RollingUpdate') {
-          const update = updatePlan(view);
-          if (!isNothing(update)) await carryOut(context, ds, update, view.hash);
-        }
-      } catch (error) {
-        failure = error;
+export function daemonSetController(): Controller {
+  const failedPods = new FailedPods();
+  return defineController({
+    name: 'daemonset-controller',
+    serviceAccount: 'daemon-set-controller',
+    for: daemonsets,
+    owns: [pods, controllerrevisions],
+    selectorOf: (ds) => ds.spec.selector,
+    writes: [daemonsets, pods, controllerrevisions, events],
+    watches: [
+      watching(nodes, (node, { old }, context) =>
+        old !== undefined &&
+        semanticEqual(old.metadata.labels, node.metadata.labels) &&
+        semanticEqual(old.spec?.taints, node.spec?.taints)
+          ? []
+          : context.read(daemonsets).list().map(objectKey),
+      ),
+    ],
+    async reconcile({ name, namespace }, context) {
+      const key = keyOf(name, namespace);
+      const ds = context.read(daemonsets).get(name, namespace);
+      if (ds === undefined) {
+        context.expectations.forget(key);
+        return undefined;
       }
-    const inUse = new Set(claimed.map((pod) => pod.metadata.labels?.[revisionHashLabel] ?? ''));
-    await trimRevisions(context, owner, history.old, inUse);
-    const status = daemonStatus(view, history.collisionCount);
-    if (!sameStatus(status, ds.status))
-      await context.write.update(daemonsets, { ...ds, status }, { subresource: 'status' });
-    if (failure !== undefined) throw failure;
-    return { requeueAfterMs: msUntilNextAvailable(claimed, ds.spec.minReadySeconds ?? 0, view.now) };
-  },
-});
+      const selector = selectorFrom(ds.spec.selector);
+      if (isEverything(selector)) {
+        const message = 'This daemon set is selecting all pods. A non-empty selector is required.';
+        context.events.event(referenceTo(daemonsets, ds), 'Warning', 'SelectingAll', message);
+        return undefined;
+      }
+      if (ds.metadata.deletionTimestamp !== undefined) return undefined;
+      const request = { ownerResource: daemonsets, owner: ds, selector };
+      const revisions = await claim(context, { ...request, resource: controllerrevisions });
+      const owner: RevisionOwner = {
+        resource: daemonsets,
+        object: ds,
+        template: ds.spec.template,
+        collisionCount: ds.status?.collisionCount,
+        historyLimit: ds.spec.revisionHistoryLimit ?? 10,
+      };
+      const history = await syncRevisions(context, owner, revisions);
+      const mayChange = context.expectations.satisfied(key);
+      const claimed: readonly Pod[] = await claim(context, { ...request, resource: pods });
+      const view: DaemonView = {
+        ds,
+        nodes: context.read(nodes).list(),
+        pods: claimed,
+        hash: hashOf(history.current),
+        now: context.clock.now(),
+      };
+      let failure: unknown;
+      if (mayChange)
+        try {
+          const { plan, waitMs } = holdFailedPods(
+            daemonPlan(view),
+            `${ds.metadata.uid}/${ds.metadata.generation}`,
+            failedPods,
+            context.clock.monotonic(),
+          );
+          if (waitMs !== undefined) context.enqueueAfter(key, waitMs);
+          if (!isNothing(plan)) await carryOut(context, ds, plan, view.hash);
+          else if ((ds.spec.updateStrategy?.type ?? 'RollingUpdate') === 'RollingUpdate') {
+            const update = updatePlan(view);
+            if (!isNothing(update)) await carryOut(context, ds, update, view.hash);
+          }
+        } catch (error) {
+          failure = error;
+        }
+      const inUse = new Set(claimed.map((pod) => pod.metadata.labels?.[revisionHashLabel] ?? ''));
+      await trimRevisions(context, owner, history.old, inUse);
+      const status = daemonStatus(view, history.collisionCount);
+      if (!sameStatus(status, ds.status))
+        await context.write.update(daemonsets, { ...ds, status }, { subresource: 'status' });
+      if (failure !== undefined) throw failure;
+      return { requeueAfterMs: msUntilNextAvailable(claimed, ds.spec.minReadySeconds ?? 0, view.now) };
+    },
+  });
+}

@@ -64,7 +64,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     certificateSigningController(config.signers, config.clusterSigningMs),
     clusterRoleAggregationController,
     cronJobController,
-    daemonSetController,
+    daemonSetController(),
     deploymentController,
     disruptionController,
     endpointsController,

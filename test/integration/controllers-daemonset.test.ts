@@ -145,4 +145,29 @@ describe('daemonset-controller and the controllers of nodes', () => {
     );
     assert.equal((await client.get(nodes, { name: 'alive' })).spec?.taints, undefined);
   });
+
+  it('replace a pod that fails at once, and the next ones ever later', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await addNode(cluster, 'l1', 'linux');
+    await client.create(daemonsets, agent('agent:1', {}));
+    const seen = new Set<string | undefined>();
+    const began = performance.now();
+    for (let round = 0; round < 3; round++) {
+      const fresh = await until(
+        pods,
+        (l) => l.list(namespace).find(({ metadata }) => !seen.has(metadata.uid)),
+        'another pod',
+      );
+      seen.add(fresh.metadata.uid);
+      const body = { status: { phase: 'Failed', reason: 'UnexpectedAdmissionError' } };
+      await client.patch(pods, fresh.metadata, { type: 'merge', body }, { subresource: 'status' });
+    }
+    const last = (l: { list(namespace: string): readonly Pod[] }): Pod | undefined =>
+      l.list(namespace).find(({ metadata }) => !seen.has(metadata.uid));
+    await until(pods, last, 'the last pod');
+    // The first goes at once, the second after a second, the third after two more.
+    assert.ok(performance.now() - began >= 3_000);
+  });
 });

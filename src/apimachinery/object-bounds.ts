@@ -1,11 +1,16 @@
 // How much one object may consist of. One thread works on it step by step: these bounds are what keeps the steps short.
 import { StatusError } from './errors.ts';
-import type { Json } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
+import { isObject } from './json-access.ts';
 
 /** Values of all depths. The largest definitions of custom resources have about half of it. */
-export const maxValues = 100_000;
+const maxValues = 100_000;
+/** What a text may hold: an object with the ownership of all its fields. */
+export const maxTextValues: number = 2 * maxValues;
 /** Members of one map: a map of very many is a hundred times dearer than as many small objects. */
-export const maxMembers = 10_000;
+const maxMembers = 10_000;
+/** In a text it may be ownership of the elements of a list, each of which has some values. */
+export const maxTextMembers: number = maxValues / 4;
 
 const tooLarge = (what: string): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: ${what}`);
@@ -14,13 +19,31 @@ export const tooManyValues = (): StatusError =>
 export const tooManyMembers = (): StatusError =>
   tooLarge(`the limit is ${maxMembers} keys in one map; use several objects`);
 
-/** Throws StatusError 413. For what was not read from a text that was counted: protobuf, the result of a patch. */
-export function assertBounded(value: Json): void {
-  const counter = { left: maxValues };
-  count(value, counter);
+/**
+ * Throws StatusError 413. Ownership is counted by itself: the server adds to it, and what it has stored must be what it
+ * takes again.
+ */
+export function assertBounded(object: JsonObject): void {
+  const counter = { left: maxValues, members: maxMembers };
+  let members = 0;
+  for (const key in object) {
+    if (++members > maxMembers) throw tooManyMembers();
+    const value = object[key]!;
+    if (key === 'metadata' && isObject(value)) {
+      const { managedFields = null, ...metadata } = value;
+      count(metadata, counter);
+      count(managedFields, { left: maxValues, members: maxTextMembers });
+    } else count(value, counter);
+  }
 }
 
-function count(value: Json, counter: { left: number }): void {
+interface Counter {
+  left: number;
+  /** Of one map. */
+  readonly members: number;
+}
+
+function count(value: Json, counter: Counter): void {
   if (--counter.left < 0) throw tooManyValues();
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
@@ -29,7 +52,7 @@ function count(value: Json, counter: { left: number }): void {
   }
   let members = 0;
   for (const key in value) {
-    if (++members > maxMembers) throw tooManyMembers();
+    if (++members > counter.members) throw tooManyMembers();
     count(value[key]!, counter);
   }
 }

@@ -218,6 +218,28 @@ describe('S10: one request of a tenant does not stall the server', () => {
     assert.deepEqual(ended, [0, 1, 2, 3, 4, 5]);
   });
 
+  it('S10: what was stored is taken again, with the ownership of its fields', async () => {
+    const containers = [{ name: 'c', image: 'i', env: many(19_000, (i) => ({ name: `e${i}`, value: 'v' })) }];
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'env' }, spec: { containers } };
+    const pods = '/api/v1/namespaces/default/pods';
+    const account = { metadata: { name: 'default' } };
+    await server.ask('POST', '/api/v1/namespaces/default/serviceaccounts', account);
+    const how = { contentType: 'application/apply-patch+yaml' };
+    const applied = await server.ask('PATCH', `${pods}/env?fieldManager=m`, pod, how);
+    assert.equal(applied.status, 201, applied.message);
+    assert.ok(
+      applied.text.split(',').length > 100_000,
+      'with its ownership it has more than an object may have',
+    );
+    const put = await server.ask('PUT', `${pods}/env`, applied.body);
+    assert.equal(put.status, 200, put.message);
+    const labels = { metadata: { labels: { a: 'b' } } };
+    const patched = await server.ask('PATCH', `${pods}/env`, labels, {
+      contentType: 'application/merge-patch+json',
+    });
+    assert.equal(patched.status, 200, patched.message);
+  });
+
   it('S10: protobuf that is small and says much is refused', async () => {
     /** ObjectMeta of a ConfigMap with labels of no name and no value: two bytes each. */
     const labels = Buffer.alloc(2 * 500_000, Buffer.of(0x5a, 0));

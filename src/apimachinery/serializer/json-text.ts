@@ -1,6 +1,6 @@
 // Parses JSON as the API server must: duplicate keys are seen, numbers are Go's, depth is bounded.
 import type { Json } from '../declaration.ts';
-import { maxMembers, maxValues, tooManyMembers, tooManyValues } from '../object-bounds.ts';
+import { maxTextMembers, maxTextValues, tooManyMembers, tooManyValues } from '../object-bounds.ts';
 import { DecodeError } from '../schema-errors.ts';
 import { parseLongNumbers } from './json-numbers.ts';
 
@@ -13,11 +13,12 @@ export interface ParsedJson {
 /** Deeper than any kind, and than any stack of ours could bear. */
 const maxJsonDepth = 500;
 
-/** Throws DecodeError in Go's words, and StatusError 413 for a text of more values than an object may have. */
+/** Throws DecodeError in Go's words, and StatusError 413 for a text of more values than an object and its ownership may have. */
 export function parseJsonText(text: string): ParsedJson {
   const scan = scanStructure(text);
   if (scan.depth > maxJsonDepth) throw new DecodeError('exceeded max depth');
-  if (scan.values > maxValues) throw tooManyValues();
+  if (scan.values > maxTextValues) throw tooManyValues();
+  if (scan.widest >= maxTextMembers) throw tooManyMembers();
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -36,15 +37,22 @@ interface Structure {
   readonly members: number;
   /** Commas and openings outside strings. */
   readonly values: number;
+  /** Commas of the map that has the most. */
+  readonly widest: number;
   readonly depth: number;
   /** Whether a number is too long for a double. */
   readonly longNumber: boolean;
 }
 
+/** Commas of the maps that are open, by depth; of lists nobody asks. */
+const widths = new Int32Array(maxJsonDepth + 1);
+const ofList = -1_000_000_000;
+
 /** One pass over the text, before anything is made of it. */
 function scanStructure(text: string): Structure {
   let members = 0;
   let values = 0;
+  let widest = 0;
   let depth = 0;
   let deepest = 0;
   let digits = 0;
@@ -59,14 +67,17 @@ function scanStructure(text: string): Structure {
     } else {
       digits = 0;
       if (c === 58) members++;
-      else if (c === 44) values++;
-      else if (c === 123 || c === 91) {
+      else if (c === 44) {
+        values++;
+        if (depth > 0 && depth <= maxJsonDepth && ++widths[depth]! > widest) widest = widths[depth]!;
+      } else if (c === 123 || c === 91) {
         values++;
         if (++depth > deepest) deepest = depth;
+        if (depth > 0 && depth <= maxJsonDepth) widths[depth] = c === 123 ? 0 : ofList;
       } else if (c === 125 || c === 93) depth--;
     }
   }
-  return { members, values, depth: deepest, longNumber };
+  return { members, values, widest, depth: deepest, longNumber };
 }
 
 /** Index of the closing quote of the string that opens at `open`. */
@@ -86,13 +97,7 @@ function countMembers(value: Json): number {
     return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? Number.NaN : 0;
   let count = 0;
   if (Array.isArray(value)) for (const item of value) count += countMembers(item);
-  else {
-    let members = 0;
-    for (const key in value) {
-      if (++members > maxMembers) throw tooManyMembers();
-      count += 1 + countMembers(value[key]!);
-    }
-  }
+  else for (const key in value) count += 1 + countMembers(value[key]!);
   return count;
 }
 

@@ -144,6 +144,7 @@ async function applied(
   const { context, declaration, deps } = request;
   const { namespace, name } = context.info;
   const pause = (): Promise<void> | undefined => (context.heavy ? deps.turns.take() : undefined);
+  if (context.heavy) assertBounded(patch);
   const copy = structuredClone(patch);
   await pause();
   const expected =

@@ -1,5 +1,6 @@
 // An object with a patch of one of the three kinds that are no apply, and within its bounds afterwards.
-import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { isObject } from '../../apimachinery/json-access.ts';
 import { assertBounded } from '../../apimachinery/object-bounds.ts';
 import { atOnce, inTurns } from '../../base/turns.ts';
 import type { EndpointRequest } from './endpoint.ts';
@@ -15,6 +16,7 @@ export async function patchedObject(
   { type, patch, of }: { readonly type: string; readonly patch: unknown; readonly of: string },
 ): Promise<JsonObject> {
   const { patches, turns } = deps;
+  if (context.heavy && isObject(patch)) assertBounded(patch);
   let result: JsonObject;
   if (type === jsonPatch) {
     const steps = patches.json(live, patch);
@@ -22,6 +24,6 @@ export async function patchedObject(
   } else result = type === mergePatch ? patches.merge(live, patch) : patches.strategic(live, patch, of);
   if (context.heavy) await turns.take();
   // A few bytes of a JSON patch can copy much, and every patch adds to what others have added.
-  if (context.heavy || type === jsonPatch) assertBounded(result as Json);
+  if (context.heavy || type === jsonPatch) assertBounded(result);
   return result;
 }

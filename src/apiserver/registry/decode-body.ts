@@ -125,7 +125,10 @@ export async function parseBody(
   const prefix = "couldn't get version/kind; json parse error: ";
   try {
     const parsed = parseJsonText(text);
-    if (isObject(parsed.value)) return { value: parsed.value, duplicateFields: parsed.duplicateFields };
+    if (isObject(parsed.value)) {
+      if (body.length > heavyBytes) assertBounded(parsed.value);
+      return { value: parsed.value, duplicateFields: parsed.duplicateFields };
+    }
     const what = Array.isArray(parsed.value)
       ? 'array'
       : typeof parsed.value === 'boolean'

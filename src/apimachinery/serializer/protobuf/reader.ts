@@ -1,16 +1,16 @@
 // Reads the protobuf wire format; every length is checked against what is there.
 import type { Json } from '../../json.ts';
-import { maxValues, tooManyValues } from '../../object-bounds.ts';
+import { maxTextValues, tooManyValues } from '../../object-bounds.ts';
 import { DecodeError } from '../../schema-errors.ts';
 import { int64Json } from '../json-numbers.ts';
 
 const text = new TextDecoder('utf-8', { fatal: false });
 
-/** What one message and all messages in it may still hold. A label takes three fields: itself, its key, its value. */
+/** What one message and all messages in it may still hold. A label takes three fields: itself, its key, its value; ownership takes none. */
 interface Budget {
   fields: number;
 }
-const fieldsPerValue = 4;
+const fieldsPerValue = 2;
 
 export class ProtoReader {
   #at: number;
@@ -22,7 +22,7 @@ export class ProtoReader {
     bytes: Uint8Array,
     start: number = 0,
     end: number = bytes.length,
-    budget: Budget = { fields: fieldsPerValue * maxValues },
+    budget: Budget = { fields: fieldsPerValue * maxTextValues },
   ) {
     this.#bytes = bytes;
     this.#at = start;

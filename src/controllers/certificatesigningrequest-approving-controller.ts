@@ -1,15 +1,21 @@
 // Approves client certificates of kubelets whose askers may have them.
-import { certificatesigningrequests, nodes, subjectaccessreviews } from '../api/generated/resources.ts';
+import {
+  certificatesigningrequests,
+  endpointslices,
+  nodes,
+  servicecidrs,
+  subjectaccessreviews,
+} from '../api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../api/generated/types/certificates-v1.ts';
-import type { Node } from '../api/generated/types/core-v1.ts';
 import { rfc3339 } from '../base/clock.ts';
 import {
   type Controller,
   type ControllerContext,
   defineController,
 } from '../controller-runtime/define-controller.ts';
-import { type CertificateRequest, parseCertificateRequest } from '../crypto/certificate-requests.ts';
+import { parseCertificateRequest } from '../crypto/certificate-requests.ts';
 import { hasCondition, isIssued } from './certificates/request-state.ts';
+import { type ClusterAddresses, notItsOwn } from './certificates/serving-names.ts';
 import {
   kubeletClientSigner,
   kubeletServingSigner,
@@ -41,15 +47,17 @@ async function mayHave(
   return review.status?.allowed === true;
 }
 
-/** The names and addresses are those of the asker's own Node. */
-function isOwnAddress(node: Node | undefined, asked: CertificateRequest): boolean {
-  const addresses = node?.status?.addresses ?? [];
-  const has = (types: readonly string[], value: string): boolean =>
-    addresses.some(({ type, address }) => types.includes(type) && address === value);
-  return (
-    asked.dnsNames.every((name) => has(['Hostname', 'InternalDNS', 'ExternalDNS'], name)) &&
-    asked.ips.every((ip) => has(['InternalIP', 'ExternalIP'], ip))
-  );
+/** The addresses that are somebody's: the Nodes', the API server's, and those that Services get. */
+function addressesOf(context: ControllerContext): ClusterAddresses {
+  const servers = context.read(endpointslices).get('kubernetes', 'default')?.endpoints ?? [];
+  return {
+    nodes: context.read(nodes).list(),
+    servers: servers.flatMap(({ addresses }) => addresses),
+    services: context
+      .read(servicecidrs)
+      .list()
+      .flatMap(({ spec }) => spec?.cidrs ?? []),
+  };
 }
 
 /** The message of the approval; undefined when there is none. */
@@ -68,10 +76,13 @@ async function approval(
     return undefined;
   const isSelf = spec.username === parsed.commonName;
   if (isServing) {
-    const node = context.read(nodes).get(parsed.commonName.slice(nodePrefix.length));
-    return isSelf && (spec.groups ?? []).includes(nodesGroup) && isOwnAddress(node, parsed)
-      ? "Auto approving kubelet serving certificate: its names and addresses are the Node's."
-      : undefined;
+    if (!isSelf || !(spec.groups ?? []).includes(nodesGroup)) return undefined;
+    const node = parsed.commonName.slice(nodePrefix.length);
+    const why = notItsOwn(parsed, node, addressesOf(context));
+    if (why === undefined)
+      return "Auto approving kubelet serving certificate: its names and addresses are the Node's.";
+    context.log.info({ request: request.metadata.name, why }, 'a serving certificate waits for approval');
+    return undefined;
   }
   if (isSelf && (await mayHave(context, request, 'selfnodeclient')))
     return 'Auto approving self kubelet client certificate after SubjectAccessReview.';
@@ -90,7 +101,7 @@ export const certificateApprovingController = (options: ApprovalOptions): Contro
     name: 'certificatesigningrequest-approving-controller',
     serviceAccount: 'certificate-controller',
     for: certificatesigningrequests,
-    ...(options.kubeletServing ? { reads: [nodes] } : {}),
+    ...(options.kubeletServing ? { reads: [nodes, endpointslices, servicecidrs] } : {}),
     writes: [certificatesigningrequests, subjectaccessreviews],
     async reconcile({ name }, context) {
       const request = context.read(certificatesigningrequests).get(name);

@@ -22,6 +22,19 @@ export function canonicalIp(text: string): string {
   return url.hostname.slice(1, -1);
 }
 
+const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
+
+/** For comparing what people wrote: the address in its shortest form, an IPv4 address in IPv6's clothes as itself, and what is none as it is. */
+export function comparableIp(text: string): string {
+  if (URL.parse(`http://[${text}]`) === null) return text;
+  const ip = canonicalIp(text);
+  const halves = mapped
+    .exec(ip)
+    ?.slice(1)
+    .map((half) => Number.parseInt(half, 16));
+  return halves === undefined ? ip : halves.flatMap((half) => [half >> 8, half & 255]).join('.');
+}
+
 function addressOf(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
   if (bytes.length !== 16)

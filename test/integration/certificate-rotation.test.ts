@@ -22,6 +22,8 @@ import { eventually } from '../harness/eventually.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const lifeMs = 24_000;
+/** Not the server's: a serving certificate is for an address that nobody else has. */
+const nodeIp = '127.0.0.2';
 /** So many certificates of each kind must have been in use. */
 const generations = 3;
 
@@ -55,14 +57,14 @@ test('S18: server, kubelet and client certificates rotate under load without one
     localUrl: server.url,
     nodeUrl: server.url,
     kubeconfig: join(scratch.path, 'kubeconfig'),
-    nodes: [{ name: 'n1', ip: '127.0.0.1', dir: nodeDir }],
+    nodes: [{ name: 'n1', ip: nodeIp, dir: nodeDir }],
     certificateMs: lifeMs,
   });
   const agent = await startAgent(
     {
       kubeconfig: join(nodeDir, 'agent.kubeconfig'),
       nodeName: 'n1',
-      nodeIp: '127.0.0.1',
+      nodeIp,
       dataDir: nodeDir,
       os: 'linux',
       windowsBuild: 20348,

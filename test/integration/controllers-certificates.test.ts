@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { certificatesigningrequests, clusterrolebindings } from '../../src/api/generated/resources.ts';
+import { user } from '../../src/controlplane/testing/test-control-plane.ts';
 import { createCertificateRequest } from '../../src/crypto/certificate-requests.ts';
 import { certificateFacts, isIssuedBy } from '../../src/crypto/subject.ts';
 import { startCluster } from './controllers-cluster.ts';
@@ -67,5 +68,62 @@ describe('the controllers of certificate signing requests', () => {
       [failed.reason, failed.message],
       ['SignerValidationFailure', 'subject common name must begin with system:node:'],
     );
+  });
+
+  it('X3: sign a serving certificate for a node itself, not for what it says to be', async (t) => {
+    const { server, until } = await startCluster(t, { approveKubeletServing: true });
+    const merge = { contentType: 'application/merge-patch+json' };
+    for (const [name, ...ips] of [
+      ['good', '172.30.0.2'],
+      // Written past NodeRestriction, as if the node had been there first.
+      ['evil', '172.30.0.3', '172.30.0.2'],
+    ] as const) {
+      await server.ask('POST', '/api/v1/nodes', { metadata: { name } });
+      const addresses = [
+        ...ips.map((address) => ({ type: 'InternalIP', address })),
+        { type: 'Hostname', address: 'good' },
+      ];
+      const patched = await server.ask(
+        'PATCH',
+        `/api/v1/nodes/${name}/status`,
+        { status: { addresses } },
+        merge,
+      );
+      assert.equal(patched.status, 200, patched.text);
+    }
+    const ask = async (name: string, dnsNames: string[], ips: string[]): Promise<void> => {
+      const { requestPem } = await createCertificateRequest({
+        commonName: 'system:node:evil',
+        organizations: ['system:nodes'],
+        dnsNames,
+        ips,
+      });
+      const made = await server.ask(
+        'POST',
+        '/apis/certificates.k8s.io/v1/certificatesigningrequests',
+        {
+          metadata: { name },
+          spec: {
+            request: Buffer.from(requestPem).toString('base64'),
+            signerName: 'kubernetes.io/kubelet-serving',
+            usages: ['digital signature', 'server auth'],
+          },
+        },
+        { user: user('system:node:evil', 'system:nodes') },
+      );
+      assert.equal(made.status, 201, made.text);
+    };
+    await ask('other-name', ['good'], ['172.30.0.3']);
+    await ask('other-address', ['evil'], ['172.30.0.2']);
+    await ask('own', ['evil'], ['172.30.0.3']);
+    await until(certificatesigningrequests, (l) => l.get('own')?.status?.certificate, 'the certificate');
+    // Asked for before, so looked at before.
+    for (const name of ['other-name', 'other-address']) {
+      const { body } = await server.ask(
+        'GET',
+        `/apis/certificates.k8s.io/v1/certificatesigningrequests/${name}`,
+      );
+      assert.deepEqual((body as { status?: { conditions?: unknown } }).status?.conditions ?? [], [], name);
+    }
   });
 });

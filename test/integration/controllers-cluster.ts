@@ -35,9 +35,12 @@ export async function startCluster(
     readonly nodeMonitorGracePeriodMs?: number;
     readonly disabled?: readonly string[];
     readonly pace?: PaceOptions;
+    readonly approveKubeletServing?: boolean;
   } = {},
 ): Promise<ControllersCluster> {
-  const server = await startTestControlPlane();
+  const server = await startTestControlPlane({
+    approveKubeletServing: options.approveKubeletServing ?? false,
+  });
   const { controlPlane } = server;
   const ended = new AbortController();
   const log = process.env['CONTROLLERS_LOG'] === undefined ? silentLogger : createLogger({ level: 'debug' });

@@ -222,3 +222,27 @@ test('S6: of pods, a node reaches its own status, deletion and eviction only', a
   const evicted = await asThief('POST', `${pods}/p/eviction`, { metadata: { name: 'p' } });
   assert.equal(evicted.status, 201, evicted.text);
 });
+
+test("X3: a node does not say that another's address is its own", async () => {
+  const status = (address: string, type = 'InternalIP'): object => ({
+    status: { addresses: [{ type, address }] },
+  });
+  const taken = 'node "thief" is not allowed to set address 172.30.0.2, which node "victim" has';
+  assert.equal((await asAdmin('PATCH', '/api/v1/nodes/victim/status', status('172.30.0.2'))).status, 200);
+  await expectRows(asThief, 'PATCH', `${own}/status`, [
+    ['its own', status('172.30.0.3'), 200, ''],
+    ["the other's", status('172.30.0.2'), 403, taken],
+    ["the other's from outside", status('172.30.0.2', 'ExternalIP'), 403, taken],
+    ["the other's in another spelling", status('::ffff:172.30.0.2'), 403, taken],
+    ['its own again', status('172.30.0.3'), 200, ''],
+    ['loopback', status('127.0.0.1'), 200, ''],
+  ]);
+  const late = user('system:node:late', 'system:nodes');
+  const registered = await plane.ask(
+    'POST',
+    '/api/v1/nodes',
+    { metadata: { name: 'late' }, ...status('172.30.0.2') },
+    { user: late },
+  );
+  assert.equal(registered.status, 403, registered.text);
+});

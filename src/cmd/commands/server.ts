@@ -127,7 +127,7 @@ export function serverCommand(): Command {
     )
     .option(
       '--approve-kubelet-serving',
-      "approve kubelets' serving certificates for the names and addresses of their Node",
+      "approve kubelets' serving certificates for their Node's name and the addresses that only it has",
       false,
     )
     .option(

@@ -135,7 +135,7 @@ export function createNodeRestriction(live: LiveObjects, authorizer: Authorizer)
 
   const checks: readonly (readonly [{ readonly group: string; readonly resource: string }, Check])[] = [
     [pods, checkPod],
-    [nodes, checkOwnNode],
+    [nodes, (request, node) => checkOwnNode(request, node, () => live.list(nodes))],
     [persistentvolumeclaims, checkClaim],
     [serviceaccounts, checkToken],
     [certificatesigningrequests, checkNodeCertificate],

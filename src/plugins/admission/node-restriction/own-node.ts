@@ -4,6 +4,7 @@ import type { Node } from '../../../api/generated/types/core-v1.ts';
 import type { Json } from '../../../apimachinery/declaration.ts';
 import { jsonEqual } from '../../../apimachinery/json-access.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
+import { comparableIp } from '../../../crypto/alternative-names.ts';
 import { previous, requested } from '../request/typed-request.ts';
 import { quote, refuse } from './refuse.ts';
 
@@ -91,11 +92,41 @@ function checkUpdate(request: AdmissionRequest, node: string, now: Node, old: No
       refuse(request, `node ${quote(node)} is not allowed to modify ${field}`);
 }
 
-export function checkOwnNode(request: AdmissionRequest, node: string): void {
+const ipsOf = (node: Node | undefined): string[] =>
+  (node?.status?.addresses ?? [])
+    .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
+    .map(({ address }) => comparableIp(address));
+
+/** Whoever has an address gets the API server's requests, and certificates, for it: it is the node's that said it first. */
+function checkAddresses(
+  request: AdmissionRequest,
+  node: string,
+  now: Node,
+  old: Node | undefined,
+  all: () => readonly Node[],
+): void {
+  const before = ipsOf(old);
+  // A loopback address leads nowhere else than to whoever asks.
+  const added = ipsOf(now).filter((ip) => !before.includes(ip) && !ip.startsWith('127.') && ip !== '::1');
+  if (added.length === 0) return;
+  for (const other of all()) {
+    if (other.metadata?.name === node) continue;
+    const taken = ipsOf(other).find((ip) => added.includes(ip));
+    if (taken !== undefined)
+      refuse(
+        request,
+        `node ${quote(node)} is not allowed to set address ${taken}, which node ${quote(other.metadata?.name ?? '')} has`,
+      );
+  }
+}
+
+export function checkOwnNode(request: AdmissionRequest, node: string, all: () => readonly Node[]): void {
   if (request.name !== node)
     refuse(request, `node ${quote(node)} is not allowed to modify node ${quote(request.name)}`);
   const now = requested(request, nodes) ?? requested(request, nodes, 'status');
   if (now === undefined) return;
+  const old = request.operation === 'CREATE' ? undefined : previous(request, nodes);
   if (request.operation === 'CREATE') checkCreate(request, node, now);
-  else checkUpdate(request, node, now, previous(request, nodes));
+  else checkUpdate(request, node, now, old);
+  checkAddresses(request, node, now, old, all);
 }

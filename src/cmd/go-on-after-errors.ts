@@ -14,9 +14,5 @@ export function goOnAfterErrors(log: Logger, metrics: Pick<MetricsRegistry, 'cou
       'Errors that nobody caught: each is a bug, and the process went on.',
       ['origin'],
     ),
-    end: (error) => {
-      log.error({ error }, 'the process cannot go on after this');
-      process.exit(70);
-    },
   });
 }

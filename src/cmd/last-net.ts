@@ -14,18 +14,10 @@ export interface LastNetOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Label `origin`: uncaughtException or unhandledRejection. */
   readonly errors: CounterMetric;
-  /** The process can't go on; must not return to it. */
-  readonly end: (error: unknown) => void;
 }
 
 /** An error that comes at each event must not fill the disk: beyond this many a minute it is only counted. */
 const stacksPerMinute = 30;
-
-/**
- * After these nothing works any more. Out of memory on the main heap ends a process by itself, the end of the store's
- * writer thread is told by the store.
- */
-const fatalCodes: readonly string[] = ['ERR_WORKER_OUT_OF_MEMORY', 'ERR_WORKER_INIT_FAILED'];
 
 /** Whoever read our output is gone: there is nobody to tell. */
 const deafCodes: readonly string[] = ['EPIPE', 'ERR_STREAM_DESTROYED'];
@@ -41,10 +33,6 @@ export function installLastNet(options: LastNetOptions): void {
   let said = 0;
   const caught = (origin: string, error: unknown): void => {
     errors.inc({ origin });
-    if (fatalCodes.includes(codeOf(error))) {
-      options.end(error);
-      return;
-    }
     if (isOutput(error)) return;
     const now = Math.floor(clock.monotonic() / 60_000);
     if (now !== minute) said = 0;

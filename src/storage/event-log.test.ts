@@ -20,7 +20,7 @@ const told = (log: EventLog, from: number): number[] => {
 };
 
 test('one large object that is written again and again is not kept in all its states', () => {
-  const log = new EventLog(new FakeClock(), defaultHistoryLimits, 0);
+  const log = new EventLog(new FakeClock(), defaultHistoryLimits, 0, assert.ifError);
   const megabyte = 1 << 20;
   for (let revision = 1; revision <= 500; revision++) log.publish([put(revision, megabyte)]);
   assert.equal(log.floor(), 500 - 64);
@@ -39,7 +39,7 @@ test('one large object that is written again and again is not kept in all its st
 
 test('small events are kept while they are fresh, and some for longer', () => {
   const clock = new FakeClock();
-  const log = new EventLog(clock, { ...defaultHistoryLimits, minEvents: 10 }, 0);
+  const log = new EventLog(clock, { ...defaultHistoryLimits, minEvents: 10 }, 0, assert.ifError);
   for (let revision = 1; revision <= 100; revision++) log.publish([put(revision, 10)]);
   assert.equal(log.floor(), 0);
   clock.advance(defaultHistoryLimits.freshMs + 1);

@@ -46,9 +46,18 @@ export class EventLog {
   readonly #watchers = new Set<Watcher>();
   readonly #queue: (() => void)[] = [];
   #delivering = false;
+  readonly #onWatcherError: (error: unknown) => void;
 
-  constructor(clock: Clock, limits: HistoryLimits, floor: Revision, history: readonly StorageEvent[] = []) {
+  /** `onWatcherError`: a watcher threw while it was told of a write. It is told nothing more; the others are. */
+  constructor(
+    clock: Clock,
+    limits: HistoryLimits,
+    floor: Revision,
+    onWatcherError: (error: unknown) => void,
+    history: readonly StorageEvent[] = [],
+  ) {
     this.#clock = clock;
+    this.#onWatcherError = onWatcherError;
     this.#limits = limits;
     this.#floor = floor;
     const now = clock.monotonic();
@@ -78,8 +87,18 @@ export class EventLog {
     this.#trim(now);
     this.#inTurn(() => {
       // One that ends while others are told is not told any more.
-      for (const watcher of [...this.#watchers]) if (this.#watchers.has(watcher)) deliver(watcher, events);
+      for (const watcher of [...this.#watchers]) if (this.#watchers.has(watcher)) this.#tell(watcher, events);
     });
+  }
+
+  /** A write is stored whatever its watchers do. */
+  #tell(watcher: Watcher, events: readonly StorageEvent[]): void {
+    try {
+      deliver(watcher, events);
+    } catch (error) {
+      this.#watchers.delete(watcher);
+      this.#onWatcherError(error);
+    }
   }
 
   watch(prefix: Key, from: Revision, onEvents: Watcher['onEvents']): () => void {

@@ -1,3 +1,4 @@
+// What an approver believes of a kubelet's serving certificate: nothing that only the asker says.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../api/generated/types/core-v1.ts';

@@ -19,14 +19,25 @@ import type {
 /** Begins at 1, as etcd does: revision 0 means "any" in the API. */
 const firstRevision = 1;
 
+/** Nobody awaits a watcher: its error is the process's. */
+function uncaught(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
+
 export class MemoryStorage implements Storage {
   readonly #entries = new Map<Key, Entry>();
   readonly #log: EventLog;
   #revision: Revision = firstRevision;
   #closed = false;
 
-  constructor(clock: Clock, limits: HistoryLimits = defaultHistoryLimits) {
-    this.#log = new EventLog(clock, limits, firstRevision);
+  constructor(
+    clock: Clock,
+    limits: HistoryLimits = defaultHistoryLimits,
+    onWatcherError: (error: unknown) => void = uncaught,
+  ) {
+    this.#log = new EventLog(clock, limits, firstRevision, onWatcherError);
   }
 
   async get(key: Key): Promise<Entry | undefined> {

@@ -18,6 +18,7 @@ import type {
   Written,
 } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
+import { broken, watcherFailed } from './store-failures.ts';
 import type { Loaded } from './writer-thread.ts';
 import { WriterThread } from './writer-thread.ts';
 
@@ -101,8 +102,10 @@ class SqliteStorage implements Storage {
       options.clock ?? systemClock,
       options.history ?? defaultHistoryLimits,
       loaded.floor,
+      (error) => this.#troubled(watcherFailed(error)),
       this.#historyOf(loaded),
     );
+    writer.onEnd((error) => this.#troubled(error));
   }
 
   /** Values that are the present state are shared with it, not held twice. */
@@ -203,21 +206,28 @@ class SqliteStorage implements Storage {
     });
   }
 
+  /** Whatever goes wrong, the next write must not wait for a sync that nobody goes on with. */
   async #sync(): Promise<void> {
-    while (this.#gathering.length > 0) {
-      const batch = this.#takeBatch();
-      const writes = batch.flatMap((p) => p.write ?? []);
-      try {
-        if (writes.length > 0) await this.#commit(writes, false);
-      } catch (error) {
-        await this.#deleteAtLeast(this.#giveUp(batch, this.#troubled(error)));
-        continue;
-      }
-      this.#done(batch, writes);
-      if (writes.length > 0) this.#untroubled();
-      this.#forgetHistory();
+    try {
+      while (this.#gathering.length > 0) await this.#syncBatch();
+    } catch (error) {
+      this.#giveUp([], this.#troubled(broken(error)));
     }
     this.#syncing = undefined;
+  }
+
+  async #syncBatch(): Promise<void> {
+    const batch = this.#takeBatch();
+    const writes = batch.flatMap((p) => p.write ?? []);
+    try {
+      if (writes.length > 0) await this.#commit(writes, false);
+    } catch (error) {
+      await this.#deleteAtLeast(this.#giveUp(batch, this.#troubled(error)));
+      return;
+    }
+    this.#done(batch, writes);
+    if (writes.length > 0) this.#untroubled();
+    this.#forgetHistory();
   }
 
   #done(batch: readonly Pending[], writes: readonly Write[]): void {
@@ -226,21 +236,28 @@ class SqliteStorage implements Storage {
     for (const pending of batch) pending.settle();
   }
 
+  /** After these the store is not used any more, whatever else succeeds. */
+  #isOver(): boolean {
+    return this.#trouble?.code === 'Broken' || this.#trouble?.code === 'Corrupt';
+  }
+
   #troubled(error: unknown): StorageError {
     const trouble = error as StorageError;
+    if (this.#isOver()) return this.#trouble!;
     if (this.#trouble?.code !== trouble.code) this.#onTrouble(trouble);
     this.#trouble = trouble;
     return trouble;
   }
 
   #untroubled(): void {
-    if (this.#trouble === undefined) return;
+    if (this.#trouble === undefined || this.#isOver()) return;
     this.#trouble = undefined;
     this.#onTrouble(undefined);
   }
 
   async check(): Promise<void> {
     if (this.#trouble === undefined) return;
+    if (this.#isOver()) throw this.#trouble;
     try {
       await this.#writer.request({ type: 'probe' });
     } catch (error) {

@@ -56,6 +56,15 @@ export function broken(error: unknown): StorageError {
   );
 }
 
+/** Whoever reads from memory what a watcher keeps would read the past for ever. */
+export function watcherFailed(error: unknown): StorageError {
+  return new StorageError(
+    'Broken',
+    `what is in memory may differ from the store, which must be opened anew: a watcher failed: ${textOf(error)}`,
+    error,
+  );
+}
+
 const sqliteSystemErrors: readonly number[] = [8, 10, 13, 14]; // READONLY, IOERR, FULL, CANTOPEN
 
 export function openFailure(directory: string, error: unknown): StorageError {

@@ -2,6 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import type { StorageErrorCode } from '../storage-error.ts';
 import { StorageError } from '../storage-error.ts';
+import { broken, writeFailure } from './store-failures.ts';
 import type { FromWriter, HistoryRow, LoadedRow, ToWriter, WriterOptions } from './writer-protocol.ts';
 import { openingId } from './writer-protocol.ts';
 
@@ -23,10 +24,19 @@ export class WriterThread {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   #nextId = openingId + 1;
-  #dead: Error | undefined;
+  #dead: StorageError | undefined;
+  #loaded = false;
+  #closing = false;
+  #onEnd: ((error: StorageError) => void) | undefined;
 
   constructor(workerUrl: URL, options: WriterOptions) {
     this.#worker = new Worker(workerUrl, { workerData: options, name: 'sqlite-writer' });
+  }
+
+  /** Called once, when nothing can be written any more: at once, and not when the next write fails. */
+  onEnd(listener: (error: StorageError) => void): void {
+    if (this.#dead === undefined) this.#onEnd = listener;
+    else listener(this.#dead);
   }
 
   /** Resolves with everything that the file holds. */
@@ -40,6 +50,7 @@ export class WriterThread {
         else if (message.type === 'history') for (const row of message.rows) history.push(row);
         else if (message.type === 'ready') {
           this.#pending.delete(openingId);
+          this.#loaded = true;
           resolve({ rows, history, revision: message.revision, floor: message.floor });
         } else this.#answer(message);
       });
@@ -50,6 +61,7 @@ export class WriterThread {
 
   request(message: Unnumbered<ToWriter>, transfer: ArrayBuffer[] = []): Promise<void> {
     if (this.#dead !== undefined) return Promise.reject(this.#dead);
+    if (message.type === 'close') this.#closing = true;
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
@@ -59,6 +71,7 @@ export class WriterThread {
 
   /** Resolves when the thread is gone. */
   async stopped(): Promise<void> {
+    this.#closing = true;
     await this.#worker.terminate();
   }
 
@@ -69,15 +82,22 @@ export class WriterThread {
     else {
       const error = new StorageError(message.code as StorageErrorCode, message.message);
       // Found after the opening had succeeded.
-      if (message.id === openingId && pending === undefined) this.#dead = error;
+      if (message.id === openingId && pending === undefined) this.#die(error);
       pending?.reject(error);
     }
   }
 
+  /** A thread does not come back: what it had written, only a new start tells. */
   #end(cause: unknown): void {
-    const text = cause instanceof Error ? cause.message : String(cause);
-    this.#dead ??= new StorageError('WriteFailed', `the store cannot write: ${text}`, cause);
-    for (const pending of this.#pending.values()) pending.reject(this.#dead);
+    const error = this.#loaded ? broken(cause) : writeFailure(cause);
+    for (const pending of this.#pending.values()) pending.reject(this.#dead ?? error);
     this.#pending.clear();
+    if (!this.#closing) this.#die(error);
+  }
+
+  #die(error: StorageError): void {
+    if (this.#dead !== undefined) return;
+    this.#dead = error;
+    this.#onEnd?.(error);
   }
 }

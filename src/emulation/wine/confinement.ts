@@ -32,43 +32,49 @@ const neverCalled: ReadonlySet<string> = new Set([
   'io_uring_setup',
   'memfd_create',
   'memfd_secret',
-  'mknod',
-  'mknodat',
-  // Its mode lies in memory, where no filter looks.
-  'openat2',
 ]);
 
-/** Which argument of these calls is the mode of a file. */
+/** Which argument of these calls is the mode of a file. Runtimes list `fchmodat2` since containerd 2. */
 const modeArguments: Readonly<Record<string, number>> = {
   chmod: 1,
   creat: 1,
   fchmod: 1,
   fchmodat: 2,
+  fchmodat2: 2,
   open: 2,
   openat: 3,
 };
+/** Calls that make a file or change its mode, and those that a kernel to come may have: where the mode is must be known. */
+const takesMode = /^([fl]?chmod|creat|mknod|open)/;
 const setIdBits = 0o6000;
 
 /**
  * What a pod writes on a volume is its node's root's on disk: a file with set-ID bits would make who starts it there root.
  * Windows knows no such bits and Wine sets none.
  */
-const withoutSetId: readonly OciSeccompRule[] = [1, 2, 3].map((index) => ({
-  names: Object.keys(modeArguments).filter((name) => modeArguments[name] === index),
-  action: 'SCMP_ACT_ALLOW',
-  args: [{ index, value: setIdBits, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
-}));
+const withoutSetId = (allowed: ReadonlySet<string>): readonly OciSeccompRule[] =>
+  [1, 2, 3].map((index) => ({
+    names: Object.keys(modeArguments).filter((name) => modeArguments[name] === index && allowed.has(name)),
+    action: 'SCMP_ACT_ALLOW',
+    args: [{ index, value: setIdBits, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
+  }));
 
-/** The runtime's default profile without what Wine never calls, and without set-ID bits. A bundle without a profile is refused. */
+/**
+ * The runtime's default profile without what Wine never calls, and without set-ID bits. `openat2` goes, too: its mode lies in
+ * memory, where no filter looks. A bundle without a profile is refused.
+ */
 function filterOf(seccomp: OciSeccomp | undefined): OciSeccomp {
   if (seccomp?.defaultAction !== 'SCMP_ACT_ERRNO') {
     throw new Error('a Windows container needs the seccomp profile RuntimeDefault: its bundle has none');
   }
-  const syscalls = (seccomp.syscalls ?? []).map((rule) => ({
+  const given = seccomp.syscalls ?? [];
+  const allowed = new Set(given.filter((r) => r.action === 'SCMP_ACT_ALLOW').flatMap(({ names }) => names));
+  const others = given.map((rule) => ({
     ...rule,
-    names: rule.names.filter((name) => !neverCalled.has(name) && !Object.hasOwn(modeArguments, name)),
+    names: rule.names.filter((name) => !neverCalled.has(name) && !takesMode.test(name)),
   }));
-  return { ...seccomp, syscalls: [...syscalls.filter(({ names }) => names.length > 0), ...withoutSetId] };
+  const syscalls = [...others, ...withoutSetId(allowed)].filter(({ names }) => names.length > 0);
+  return { ...seccomp, syscalls };
 }
 
 const union = (given: readonly string[] | undefined, own: readonly string[]): readonly string[] => [

@@ -36,6 +36,21 @@ const bindOf = (destination: string, source: string, ...options: string[]): OciM
   options: ['rbind', 'rprivate', ...options],
 });
 
+/** As containerd 2 lists them. */
+const modeCalls = [
+  'chmod',
+  'creat',
+  'fchmod',
+  'fchmodat',
+  'fchmodat2',
+  'mknod',
+  'mknodat',
+  'open',
+  'openat',
+  'openat2',
+];
+const modeCallsToCome = ['fchmodat3', 'openat3', 'open_by_handle_at', 'lchmod'];
+
 const spec: OciSpec = {
   process: {
     user: { uid: 0, gid: 0 },
@@ -74,7 +89,7 @@ const spec: OciSpec = {
     seccomp: {
       defaultAction: 'SCMP_ACT_ERRNO',
       syscalls: [
-        { names: ['read', 'memfd_create', 'chmod', 'openat', 'openat2'], action: 'SCMP_ACT_ALLOW' },
+        { names: ['read', 'memfd_create', ...modeCalls, ...modeCallsToCome], action: 'SCMP_ACT_ALLOW' },
         { names: ['io_uring_setup'], action: 'SCMP_ACT_ALLOW' },
       ],
     },
@@ -241,14 +256,24 @@ test('S2: whatever a bundle asks for, its program has no capability, no device a
     const [known, ...ofModes] = linux?.seccomp?.syscalls ?? [];
     assert.deepEqual(known, { names: ['read'], action: 'SCMP_ACT_ALLOW' });
     for (const { names, args } of ofModes) {
-      const mode = names.includes('openat') ? 3 : names.includes('fchmodat') ? 2 : 1;
+      const mode = names.includes('openat') ? 3 : names.includes('open') ? 2 : 1;
       assert.deepEqual(args, [{ index: mode, value: 0o6000, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }]);
     }
     assert.deepEqual(
       ofModes.map(({ names }) => names),
-      [['chmod', 'creat', 'fchmod'], ['fchmodat', 'open'], ['openat']],
+      [['chmod', 'creat', 'fchmod'], ['fchmodat', 'fchmodat2', 'open'], ['openat']],
     );
   }
+});
+
+test("X5: a call that the runtime's filter does not know is not allowed because it takes a mode", () => {
+  const older = { names: ['read', 'chmod', 'open', 'fchmodat'], action: 'SCMP_ACT_ALLOW' };
+  const seccomp = { defaultAction: 'SCMP_ACT_ERRNO', syscalls: [older] };
+  const { linux } = planBundle(input({}, { linux: { ...spec.linux, seccomp } })).spec;
+  assert.deepEqual(
+    linux?.seccomp?.syscalls?.map(({ names }) => names),
+    [['read'], ['chmod'], ['fchmodat', 'open']],
+  );
 });
 
 test("a hosts file that knows the pod's name is used as it is; another is completed", () => {

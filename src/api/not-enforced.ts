@@ -1,7 +1,7 @@
 // What is accepted and stored although nothing acts on it yet. Each write of such an object says so in a `Warning`
 // header: a line goes from here when what it names is enforced.
 import type { Json, JsonObject } from '../apimachinery/declaration.ts';
-import { isObject, obj, objs, spec } from '../apimachinery/json-access.ts';
+import { isObject, nameOf, obj, objs, spec, str } from '../apimachinery/json-access.ts';
 
 interface NotEnforced {
   readonly group: string;
@@ -15,6 +15,8 @@ const holdsKey = (value: Json | undefined, key: string): boolean =>
   Array.isArray(value)
     ? value.some((item) => holdsKey(item, key))
     : isObject(value) && (Object.hasOwn(value, key) || Object.values(value).some((v) => holdsKey(v, key)));
+
+const rollingUpdate = (set: JsonObject): JsonObject => obj(obj(spec(set)['updateStrategy'])['rollingUpdate']);
 
 const notEnforced: readonly NotEnforced[] = [
   {
@@ -76,6 +78,64 @@ const notEnforced: readonly NotEnforced[] = [
     when: (pod) => objs(spec(pod)['resourceClaims']).length > 0,
     warning:
       'spec.resourceClaims: not enforced: nothing allocates devices for resource claims yet; the pod runs without them',
+  },
+  {
+    group: 'apps',
+    resources: ['statefulsets'],
+    when: (set) => Object.values(obj(spec(set)['persistentVolumeClaimRetentionPolicy'])).includes('Delete'),
+    warning:
+      'not enforced: no controller deletes the claims of a StatefulSet yet; persistentVolumeClaimRetentionPolicy: Delete keeps them',
+  },
+  {
+    group: 'apps',
+    resources: ['statefulsets'],
+    when: (set) => ![undefined, null, 1].includes(rollingUpdate(set)['maxUnavailable'] as number),
+    warning:
+      'not enforced: a StatefulSet is updated one pod after the other; maxUnavailable does not change that yet',
+  },
+  {
+    group: '',
+    resources: ['secrets'],
+    when: (secret) => secret['type'] === 'kubernetes.io/service-account-token',
+    warning:
+      'not enforced: no controller makes tokens for Secrets yet; ask for one with TokenRequest (kubectl create token)',
+  },
+  {
+    group: 'storage.k8s.io',
+    resources: ['storageclasses'],
+    when: (storageClass) => storageClass['allowVolumeExpansion'] === true,
+    warning: 'not enforced: nothing makes volumes larger yet; a claim that asks for more keeps what it has',
+  },
+  {
+    group: 'storage.k8s.io',
+    resources: ['volumeattributesclasses'],
+    warning: 'not enforced: nothing changes attributes of volumes yet; they stay as they were made',
+  },
+  {
+    group: '',
+    resources: ['persistentvolumeclaims'],
+    when: (claim) => str(spec(claim)['volumeAttributesClassName']) !== '',
+    warning:
+      'not enforced: nothing changes attributes of volumes yet; volumeAttributesClassName is without effect',
+  },
+  {
+    group: 'storage.k8s.io',
+    resources: ['volumeattachments'],
+    warning: 'not enforced: nothing attaches volumes to nodes yet',
+  },
+  {
+    group: 'scheduling.k8s.io',
+    resources: ['priorityclasses'],
+    when: (priorityClass) => priorityClass['preemptionPolicy'] !== 'Never',
+    warning: 'not enforced: the scheduler does not preempt yet; pods of this class go first, but end nobody',
+  },
+  {
+    group: 'networking.k8s.io',
+    resources: ['servicecidrs'],
+    // The server's own.
+    when: (cidr) => nameOf(cidr) !== 'kubernetes',
+    warning:
+      "not enforced: Services get addresses of the server's --service-cluster-ip-range only; other ranges are not used yet",
   },
 ];
 

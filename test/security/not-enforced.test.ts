@@ -50,6 +50,22 @@ const crd = (plural: string, schema: JsonObject, more: JsonObject = {}): JsonObj
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const rule = { 'x-kubernetes-validations': [{ rule: 'self.a > 1' }] };
 
+const storage = '/apis/storage.k8s.io/v1';
+const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
+const sets = '/apis/apps/v1/namespaces/default/statefulsets';
+const set = (name: string, retention: JsonObject, maxUnavailable?: number): JsonObject => ({
+  metadata: { name },
+  spec: {
+    serviceName: 's',
+    selector: { matchLabels: { a: 'b' } },
+    template: { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    persistentVolumeClaimRetentionPolicy: retention,
+    ...(maxUnavailable === undefined
+      ? {}
+      : { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable } } }),
+  },
+});
+
 const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | undefined])[] = [
   [
     `${registration}/validatingwebhookconfigurations`,
@@ -129,6 +145,40 @@ const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | un
     /no controller scales/,
   ],
   ['/api/v1/namespaces/default/configmaps', { data: { a: 'b' } }, undefined],
+  [sets, set('kept', { whenScaled: 'Delete' }), /claims of a StatefulSet/],
+  [sets, set('many', { whenDeleted: 'Retain' }, 3), /one pod after the other/],
+  [sets, set('plain', { whenDeleted: 'Retain', whenScaled: 'Retain' }, 1), undefined],
+  [
+    '/api/v1/namespaces/default/secrets',
+    {
+      metadata: { name: 'token', annotations: { 'kubernetes.io/service-account.name': 'default' } },
+      type: 'kubernetes.io/service-account-token',
+    },
+    /makes tokens for Secrets/,
+  ],
+  ['/api/v1/namespaces/default/secrets', { metadata: { name: 'opaque' }, type: 'Opaque' }, undefined],
+  [`${storage}/storageclasses`, { provisioner: 'x', allowVolumeExpansion: true }, /makes volumes larger/],
+  [`${storage}/storageclasses`, { metadata: { name: 'fixed' }, provisioner: 'x' }, undefined],
+  [`${storage}/volumeattributesclasses`, { driverName: 'x', parameters: { a: 'b' } }, /changes attributes/],
+  [
+    `${storage}/volumeattachments`,
+    { spec: { attacher: 'x', nodeName: 'n', source: { persistentVolumeName: 'v' } } },
+    /attaches volumes/,
+  ],
+  [
+    '/api/v1/namespaces/default/persistentvolumeclaims',
+    {
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+        volumeAttributesClassName: 'x',
+      },
+    },
+    /volumeAttributesClassName/,
+  ],
+  [classes, { value: 1000 }, /does not preempt/],
+  [classes, { metadata: { name: 'meek' }, value: 1000, preemptionPolicy: 'Never' }, undefined],
+  ['/apis/networking.k8s.io/v1/servicecidrs', { spec: { cidrs: ['10.100.0.0/16'] } }, /other ranges/],
 ];
 
 function typeOf(url: string): JsonObject {
@@ -140,10 +190,11 @@ function typeOf(url: string): JsonObject {
   return { apiVersion, kind: declaration!.kind };
 }
 
-test('S7: what is not enforced yet is said at each create, apply and update', async () => {
+test('S7, X6: what is not enforced yet is said at each create, apply and update', async () => {
   for (const [url, given, said] of rows) {
-    const name = String((given['metadata'] as JsonObject | undefined)?.['name'] ?? 'unenforced');
-    const body = { ...given, metadata: { name } };
+    const metadata = { name: 'unenforced', ...(given['metadata'] as JsonObject | undefined) };
+    const name = String(metadata.name);
+    const body: JsonObject = { ...given, metadata };
     const fits = (answer: Awaited<ReturnType<typeof write>>, what: string): void => {
       assert.ok([200, 201].includes(answer.status), `${what} ${url} ${answer.status}`);
       const matching = answer.warnings.filter((w) => /^299 - "not enforced: /.test(w) && said?.test(w));

@@ -104,3 +104,20 @@ test('R16: the newest event stays, however large it is', () => {
   }
   assert.equal(ring.next - ring.first, 1);
 });
+
+test('X10: rings that hold one large event each do not hold more than all may together', () => {
+  const budget = new HistoryBudget(100_000);
+  const rings = Array.from({ length: 50 }, () => new EventRing(clockAt(), 0, budget));
+  const [small] = rings;
+  for (let i = 1; i <= 20; i++) small!.push(sized(i, 100));
+  rings.forEach((ring, i) => {
+    ring.push(sized(100 + i, 10_000));
+    assert.ok(budget.used <= 100_000, `${budget.used} bytes after ${i}`);
+    assert.equal(ring.at(ring.next - 1).revision, 100 + i, 'the newest is there');
+  });
+  // What was forgotten is said to who is behind it.
+  const empty = rings[10]!;
+  assert.equal(empty.events, 0);
+  assert.throws(() => empty.after(109), CompactedError);
+  assert.equal(empty.after(110), empty.next);
+});

@@ -77,13 +77,15 @@ export class EventRing implements HistoryHolder {
     this.#times[slot] = now;
     this.#next++;
     this.#account(bytesOf(event));
-    this.#budget.settle();
+    this.#budget.settle(this);
   }
 
-  forget(): boolean {
-    if (this.#next - this.#first <= 1) return false;
+  get events(): number {
+    return this.#next - this.#first;
+  }
+
+  forget(): void {
     this.#drop();
-    return true;
   }
 
   #account(bytes: number): void {

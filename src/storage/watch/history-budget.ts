@@ -3,8 +3,9 @@
 export interface HistoryHolder {
   /** What its events take. */
   readonly bytes: number;
-  /** Forgets the oldest event; false when the newest is all it has. */
-  forget(): boolean;
+  readonly events: number;
+  /** Forgets the oldest event. */
+  forget(): void;
 }
 
 /** 20,000 changes of objects of 1 KB. A watcher that is further behind lists again, as upstream's do. */
@@ -32,17 +33,20 @@ export class HistoryBudget {
     this.#used += bytes;
   }
 
-  /** Called when an event is in its place. */
-  settle(): void {
+  /** Called when an event is in its place: it stays, however large it is, so that who waits for it gets it. */
+  settle(newest: HistoryHolder): void {
     while (this.#used > this.#limit) {
-      const most = this.#largest();
-      if (most === undefined || !most.forget()) return;
+      const most = this.#largest(newest);
+      if (most === undefined) return;
+      most.forget();
     }
   }
 
-  #largest(): HistoryHolder | undefined {
+  #largest(newest: HistoryHolder): HistoryHolder | undefined {
     let most: HistoryHolder | undefined;
-    for (const holder of this.#holders) if (most === undefined || holder.bytes > most.bytes) most = holder;
+    for (const holder of this.#holders)
+      if (holder.events > (holder === newest ? 1 : 0) && (most === undefined || holder.bytes > most.bytes))
+        most = holder;
     return most;
   }
 }

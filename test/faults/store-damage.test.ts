@@ -20,6 +20,7 @@ import { after, test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import { DurableStore } from '../../src/storage/sqlite/durable-store.ts';
+import { readStore } from '../../src/storage/sqlite/read-store.ts';
 import { StorageError } from '../../src/storage/storage-error.ts';
 import {
   assertSameState,
@@ -93,6 +94,22 @@ function cut(directory: string, file: File, random: (below: number) => number): 
 const contents = (directory: string): ReadonlyMap<string, number> =>
   new Map(readdirSync(directory).map((name) => [name, crc32(readFileSync(join(directory, name)))]));
 
+/** X8: as `backup` and `repair` of a stopped server read it; the code of the error when they refuse. */
+function readAlone(directory: string): unknown {
+  try {
+    const { revision, entries } = readStore(directory);
+    const objects = entries.map((e) => [e.key, `${e.revision} ${Buffer.from(e.value).toString()}`]);
+    return { revision, objects: objects.sort() };
+  } catch (error) {
+    assert.ok(error instanceof StorageError, String(error));
+    return error.code;
+  }
+}
+
+/** SQLite makes its index anew from its log, whoever reads. */
+const withoutIndex = (files: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
+  [...files].filter(([name]) => name !== 'state.db-shm');
+
 type Answer = 'whole' | 'refused';
 
 /** Whole, or refused with the next step; anything else fails. */
@@ -101,8 +118,11 @@ function answerOf(killed: Killed, damage: (directory: string) => void, what: str
   cpSync(killed.directory, directory, { recursive: true });
   damage(directory);
   const before = contents(directory);
+  const read = readAlone(directory);
+  assert.deepEqual(withoutIndex(contents(directory)), withoutIndex(before), `${what}: read, yet changed`);
   try {
     assertSameState(openState(directory), killed.state, what);
+    assert.deepEqual(read, { revision: killed.state.revision, objects: [...killed.state.objects].sort() });
     // What was healed stays so.
     assertSameState(openState(directory), killed.state, `${what}, opened again`);
     return 'whole';
@@ -111,6 +131,7 @@ function answerOf(killed: Killed, damage: (directory: string) => void, what: str
     assert.ok(error.code === 'Corrupt' || error.code === 'Lost', `${what}: ${error.code} ${error.message}`);
     assert.match(error.message, /porthole restore.*porthole repair.*nothing was changed/);
     assert.deepEqual(contents(directory), before, `${what}: refused, yet changed`);
+    assert.equal(read, error.code, `${what}: whoever only reads says the same`);
     return 'refused';
   } finally {
     rmSync(directory, { recursive: true });

@@ -11,8 +11,9 @@ import { makeFolderDurably, writeDurably } from '../../component-base/durable-fi
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { type Backup, decodeBackup, encodeBackup } from '../../storage/backup/backup-format.ts';
-import { DurableStore } from '../../storage/sqlite/durable-store.ts';
+import { damageOf, readStore } from '../../storage/sqlite/read-store.ts';
 import { buildStore } from '../../storage/sqlite/rebuild.ts';
+
 import { type Salvaged, salvage } from '../../storage/sqlite/salvage.ts';
 import { StorageError } from '../../storage/storage-error.ts';
 import { backupPath } from './backup-endpoint.ts';
@@ -43,23 +44,14 @@ function readStopped(dataDir: string): Backup | undefined {
   try {
     const owned = ownDataDirectory(dataDir, howToStop(dataDir));
     try {
-      return readStore(dataPaths(dataDir).store);
+      const found = readStore(dataPaths(dataDir).store);
+      return { ...found, createdAt: rfc3339(systemClock.now()), files: [] };
     } finally {
       owned.release();
     }
   } catch (error) {
     if (error instanceof StorageError && error.code === 'Locked') return undefined;
     throw error;
-  }
-}
-
-function readStore(directory: string): Backup {
-  const store = new DurableStore(directory, systemRandom);
-  try {
-    const entries = [...store.rows()];
-    return { revision: store.revision(), createdAt: rfc3339(systemClock.now()), entries, files: [] };
-  } finally {
-    store.close();
   }
 }
 
@@ -207,22 +199,6 @@ export function repairStore(
     return { ...found, accepted: goOnWith(dataDir, found.saved) };
   } finally {
     owned.release();
-  }
-}
-
-function damageOf(directory: string): StorageError | undefined {
-  try {
-    const store = new DurableStore(directory, systemRandom);
-    try {
-      for (const _ of store.rows());
-      for (const _ of store.history(store.floor()));
-      return store.structuralDamage();
-    } finally {
-      store.close();
-    }
-  } catch (error) {
-    if (error instanceof StorageError && ['Corrupt', 'Lost'].includes(error.code)) return error;
-    throw error;
   }
 }
 

@@ -27,6 +27,9 @@ export interface LogRow {
 export const rowChecksum = ({ revision, key, put, previous, prior, value }: LogRow): number =>
   crc32(value, crc32(`${revision} ${put} ${previous} ${prior} ${key}`));
 
+/** Of a row of format 1. */
+export const firstChecksum = (key: string, value: Uint8Array): number => crc32(value, crc32(key));
+
 export const stateDigest = (key: string, revision: number): number => crc32(`${revision} ${key}`);
 
 export const metaChecksum = ({ store, revision, floor, objects, digest }: Meta): number =>

@@ -1,10 +1,11 @@
 // The database file: one table of keys, one log of writes that holds the values, and sums over both.
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import type { Batch } from './batch.ts';
 import { lastRevision } from './batch.ts';
 import { type LogRow, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
-import { createSchema, formatOf, upgradeFirstFormat } from './schema.ts';
+import { createSchema, firstTables, formatOf, upgradeFirstFormat } from './schema.ts';
 import type { HistoryRow, LoadedRow } from './writer-protocol.ts';
 
 export interface DatabaseOptions {
@@ -256,6 +257,23 @@ export function openToRead(path: string): Database | 'empty' | 'older' {
     return format === 'new' ? 'empty' : 'older';
   } catch (error) {
     if (db.isOpen) db.close();
+    throw error;
+  }
+}
+
+/** A file of the first format as one of today's, which the file stays without. */
+export function firstFormatInMemory(path: string): Database {
+  const db = new DatabaseSync(':memory:');
+  try {
+    db.prepare('ATTACH ? AS file').run(`${pathToFileURL(path).href}?mode=ro`);
+    db.exec(firstTables);
+    for (const table of ['log', 'keys', 'meta'])
+      db.exec(`INSERT INTO main.${table} SELECT * FROM file.${table}`);
+    db.exec('DETACH file');
+    upgradeFirstFormat(db, 'in memory');
+    return new Database(db, path);
+  } catch (error) {
+    db.close();
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Batch } from './batch.ts';
 import { lastRevision } from './batch.ts';
-import { type Database, openToRead } from './database.ts';
+import { type Database, firstFormatInMemory, openToRead } from './database.ts';
 import { type JournalContents, readJournal } from './journal.ts';
 import { formatVersion } from './schema.ts';
 import { corrupt, lost, openFailure } from './store-failures.ts';
@@ -61,23 +61,47 @@ const sizeOf = (directory: string, name: string): number =>
   statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
 
 function examineFiles(directory: string, marked: number, journal: ReturnType<typeof readJournal>): Examined {
-  const index = join(directory, storeFiles.index);
-  const indexed = existsSync(index);
   const killed = sizeOf(directory, storeFiles.log) > 0;
-  let database: ReturnType<typeof openToRead> | undefined;
-  try {
-    database = openToRead(join(directory, storeFiles.database));
+  return withoutTrace(directory, () => {
+    const database = openToRead(join(directory, storeFiles.database));
     if (typeof database === 'string')
       return { isNew: database === 'empty' && marked === 0, marked, generation: 0, missing: [] };
-    const found = ours(journal, marked, database.meta());
-    const missing = found === undefined ? [] : missingFrom(directory, found, database.meta().revision);
-    // After a clean end the opening reads all of it anyway; after a kill it would have changed the file by then.
-    if (killed) readThrough(database);
-    return { isNew: false, marked, generation: found?.slot.generation ?? 0, missing };
+    try {
+      const found = ours(journal, marked, database.meta());
+      const missing = found === undefined ? [] : missingFrom(directory, found, database.meta().revision);
+      // After a clean end the opening reads all of it anyway; after a kill it would have changed the file by then.
+      if (killed) readThrough(database);
+      return { isNew: false, marked, generation: found?.slot.generation ?? 0, missing };
+    } finally {
+      database.close();
+    }
+  });
+}
+
+/** Reading makes SQLite's log, empty, and an index of it: what was not there is taken away again. */
+function withoutTrace<T>(directory: string, read: () => T): T {
+  const made = [storeFiles.log, storeFiles.index]
+    .map((name) => join(directory, name))
+    .filter((path) => !existsSync(path));
+  try {
+    return read();
   } finally {
-    if (typeof database === 'object') database.close();
-    if (!indexed) rmSync(index, { force: true });
+    for (const path of made) rmSync(path, { force: true });
   }
+}
+
+/** What `examine` did not refuse, of whatever format; an older one is made into today's in memory. */
+export function readDatabase<T>(directory: string, read: (database: Database) => T): T {
+  return withoutTrace(directory, () => {
+    const path = join(directory, storeFiles.database);
+    const opened = openToRead(path);
+    const database = typeof opened === 'string' ? firstFormatInMemory(path) : opened;
+    try {
+      return read(database);
+    } finally {
+      database.close();
+    }
+  });
 }
 
 /** undefined: there need not be one. */

@@ -1,6 +1,6 @@
 // A store of the first format becomes one of today's, whole, and goes on.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import type { StorageEvent } from '../storage.ts';
 import { draftOf, written } from '../testing/storage-conformance.ts';
+import { damageOf, readStore } from './read-store.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'first-format-'));
@@ -77,4 +78,38 @@ test('a store of format 1 is read with its history, written as format 2, and ope
     await storage.close();
     assert.equal(readFileSync(join(directory, 'format'), 'utf8'), '2\n');
   }
+});
+
+test('X8: a store of format 1 is read, and stays as it is', () => {
+  const directory = join(root, 'only-read');
+  firstFormat(directory);
+  const files = (): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'latin1')]),
+    );
+  const before = files();
+  const { revision, entries } = readStore(directory);
+  assert.equal(revision, 6);
+  assert.deepEqual(
+    entries.map((entry) => [entry.key, entry.revision, Buffer.from(entry.value).toString()]),
+    [
+      [key('a'), 4, value(4)],
+      [key('c'), 6, value(6)],
+    ],
+  );
+  assert.equal(damageOf(directory), undefined);
+  assert.deepEqual(files(), before);
+});
+
+test('X8: a value of format 1 that is not what was written is damage, whoever looks at it', async () => {
+  const directory = join(root, 'damaged');
+  firstFormat(directory);
+  const db = new DatabaseSync(join(directory, 'state.db'));
+  db.exec(`UPDATE log SET value = x'7b7d' WHERE revision = 6`);
+  db.close();
+  assert.equal(damageOf(directory)?.code, 'Corrupt');
+  await assert.rejects(openSqliteStorage({ directory }), { code: 'Corrupt' });
+  const still = new DatabaseSync(join(directory, 'state.db'), { readOnly: true });
+  assert.equal(still.prepare('PRAGMA user_version').get()?.['user_version'], 1, 'not upgraded');
+  still.close();
 });

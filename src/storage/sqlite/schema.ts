@@ -1,6 +1,6 @@
 // The tables of the database file, and how an older file becomes one of today's format.
 import type { DatabaseSync } from 'node:sqlite';
-import { type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
+import { firstChecksum, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
 
 export const formatVersion = 2;
 const applicationId = 0x504f5254; // PORT
@@ -19,6 +19,16 @@ const tables = `
   ) STRICT;
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${formatVersion};
+`;
+
+/** Of format 1: the sums were of keys and values alone. */
+export const firstTables = `
+  CREATE TABLE log (
+    revision INTEGER PRIMARY KEY, key TEXT NOT NULL, put INTEGER NOT NULL, previous INTEGER NOT NULL,
+    checksum INTEGER NOT NULL, value BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE keys (key TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
 export class UnsupportedFormat extends Error {}
@@ -62,7 +72,8 @@ export function upgradeFirstFormat(db: DatabaseSync, store: string): void {
   const insert = db.prepare('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)');
   let prior = 0;
   for (const row of db.prepare('SELECT * FROM log1 ORDER BY revision').iterate()) {
-    const { revision: at, key, put, previous, value } = row as unknown as FirstRow;
+    const { revision: at, key, put, previous, value, checksum } = row as unknown as FirstRow;
+    if (firstChecksum(key, value) !== checksum) throw new Error(`the checksum of ${key} is wrong`);
     const next = { revision: at, key, put, previous, prior, value };
     insert.run(at, key, put, previous, prior, rowChecksum(next), value);
     prior = at;
@@ -82,5 +93,6 @@ interface FirstRow {
   readonly key: string;
   readonly put: number;
   readonly previous: number;
+  readonly checksum: number;
   readonly value: Uint8Array;
 }

@@ -7,6 +7,7 @@ import {
   type TestControlPlane,
   user,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { createCertificateRequest } from '../../src/crypto/certificate-requests.ts';
 
 let plane: TestControlPlane;
 const thief = user('system:node:thief', 'system:nodes');
@@ -221,6 +222,48 @@ test('S6: of pods, a node reaches its own status, deletion and eviction only', a
   assert.equal((await asThief('PATCH', `${pods}/p/status`, { status: { phase: 'Running' } })).status, 200);
   const evicted = await asThief('POST', `${pods}/p/eviction`, { metadata: { name: 'p' } });
   assert.equal(evicted.status, 201, evicted.text);
+});
+
+test('X9: a request for a certificate without its parts, and its deletion, are answered as others', async () => {
+  const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+  const serving = { signerName: 'kubernetes.io/kubelet-serving', usages: ['server auth'] };
+  const noBlock = 'unable to parse csr: PEM block type must be CERTIFICATE REQUEST';
+  await expectRows(asThief, 'POST', requests, [
+    ['no request', { metadata: { name: 'none' }, spec: serving }, 403, noBlock],
+    [
+      'a request that is null',
+      { metadata: { name: 'none' }, spec: { ...serving, request: null } },
+      403,
+      noBlock,
+    ],
+    ['no bytes', { metadata: { name: 'none' }, spec: { ...serving, request: '' } }, 403, noBlock],
+  ]);
+  const nothing = await asThief('POST', requests, { metadata: { name: 'none' } });
+  assert.equal(nothing.status, 422, nothing.text);
+  await asAdmin('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', {
+    metadata: { name: 'ends-requests' },
+    rules: [
+      {
+        apiGroups: ['certificates.k8s.io'],
+        resources: ['certificatesigningrequests'],
+        verbs: ['delete', 'deletecollection'],
+      },
+    ],
+  });
+  await asAdmin('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    metadata: { name: 'ends-requests' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'ends-requests' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'system:node:thief' }],
+  });
+  for (const url of [`${requests}/gone`, requests]) {
+    const { requestPem } = await createCertificateRequest({ commonName: 'a' });
+    const request = Buffer.from(requestPem).toString('base64');
+    const spec = { signerName: 'example.com/x', usages: ['client auth'], request };
+    const made = await asAdmin('POST', requests, { metadata: { name: 'gone' }, spec });
+    assert.equal(made.status, 201, made.text);
+    const ended = await asThief('DELETE', url);
+    assert.equal(ended.status, 200, ended.text);
+  }
 });
 
 test("X3: a node does not say that another's address is its own", async () => {

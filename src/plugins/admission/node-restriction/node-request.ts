@@ -1,7 +1,8 @@
 // Certificates that a node asks for: its own, and no other node's.
-import type { CertificateSigningRequest } from '../../../api/generated/types/certificates-v1.ts';
+import { certificatesigningrequests } from '../../../api/generated/resources.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 import { parseCertificateRequest } from '../../../crypto/certificate-requests.ts';
+import { requested } from '../request/typed-request.ts';
 import { refuse } from './refuse.ts';
 
 const nodeSigners: readonly string[] = [
@@ -10,11 +11,12 @@ const nodeSigners: readonly string[] = [
 ];
 
 export async function checkNodeCertificate(request: AdmissionRequest, node: string): Promise<void> {
-  const { spec } = request.object as unknown as CertificateSigningRequest;
-  if (request.operation !== 'CREATE' || !nodeSigners.includes(spec.signerName)) return;
-  const parsed = await parseCertificateRequest(Buffer.from(spec.request, 'base64').toString('utf8')).catch(
-    (error: unknown) =>
-      refuse(request, `unable to parse csr: ${error instanceof Error ? error.message : error}`),
+  // Admission comes before validation: any part may be missing, and a deletion has no object.
+  const asked = requested(request, certificatesigningrequests);
+  if (request.operation !== 'CREATE' || !nodeSigners.includes(asked?.spec?.signerName ?? '')) return;
+  const pem = Buffer.from(asked?.spec?.request ?? '', 'base64').toString('utf8');
+  const parsed = await parseCertificateRequest(pem).catch((error: unknown) =>
+    refuse(request, `unable to parse csr: ${error instanceof Error ? error.message : error}`),
   );
   if (parsed.commonName !== `system:node:${node}`)
     refuse(request, `can only create a node CSR with CN=system:node:${node}`);

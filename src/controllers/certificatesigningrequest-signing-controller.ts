@@ -38,6 +38,7 @@ async function sign(
   try {
     return {
       certificatePem: await signCertificateRequest(authority, parsed, {
+        keyUses: verdict.keyUses,
         usages: verdict.usages,
         ...validity,
       }),

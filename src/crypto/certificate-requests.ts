@@ -1,7 +1,7 @@
 // PKCS#10 certificate signing requests: made by nodes, read and signed by the control plane.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { type AlternativeNames, noNames, readAlternativeNames } from './alternative-names.ts';
-import type { CertificateUsage, KeyPair } from './certificates.ts';
+import type { CertificateUsage, KeyPair, KeyUse } from './certificates.ts';
 import {
   alternativeNamesExtension,
   ecdsa,
@@ -106,6 +106,7 @@ export async function signCertificateRequest(
   ca: KeyPair,
   request: CertificateRequest,
   terms: {
+    readonly keyUses: readonly KeyUse[];
     readonly usages: readonly CertificateUsage[];
     readonly notBefore: number;
     readonly notAfter: number;

@@ -7,7 +7,8 @@ import {
   parseCertificateRequest,
   signCertificateRequest,
 } from './certificate-requests.ts';
-import { createCertificateAuthority, issueCertificate } from './certificates.ts';
+import { createCertificateAuthority, issueCertificate, keyUses } from './certificates.ts';
+import { readCertificate } from './read-certificate.ts';
 import { certificateFacts, isIssuedBy } from './subject.ts';
 
 const dates = { notBefore: Date.UTC(2026, 0, 1), notAfter: Date.UTC(2036, 0, 1) };
@@ -63,8 +64,22 @@ test('a signing request goes round: made, parsed, signed', async () => {
     [request.commonName, request.organizations, request.dnsNames, request.ips, request.emails],
     ['system:node:b', ['system:nodes'], ['b'], ['10.0.0.2'], []],
   );
-  const pem = await signCertificateRequest(ca, request, { usages: ['server'], ...dates });
+  const pem = await signCertificateRequest(ca, request, { keyUses, usages: ['server'], ...dates });
   assert.equal(new X509Certificate(pem).checkPrivateKey(createPrivateKey(made.privateKeyPem)), true);
+});
+
+test('X11: a key may do what was asked for, and no more', async () => {
+  const made = await createCertificateRequest({ commonName: 'a' });
+  const request = await parseCertificateRequest(made.requestPem);
+  for (const [uses, bits] of [
+    [[], undefined],
+    [['digital signature'], 0b1000_0000],
+    [['key encipherment'], 0b0010_0000],
+    [['digital signature', 'key encipherment'], 0b1010_0000],
+  ] as const) {
+    const pem = await signCertificateRequest(ca, request, { keyUses: uses, usages: ['client'], ...dates });
+    assert.equal(readCertificate(pem).keyUsage, bits, uses.join());
+  }
 });
 
 test('what is no signing request is refused', async () => {

@@ -19,8 +19,12 @@ export interface KeyPairPem {
 
 export type CertificateUsage = 'server' | 'client';
 
+/** What a key may do, in the words of a CertificateSigningRequest. */
+export type KeyUse = 'digital signature' | 'key encipherment';
+
 /** What a certificate is to say. */
 export interface CertificateTerms {
+  readonly keyUses: readonly KeyUse[];
   readonly subject: readonly NameAttribute[];
   readonly names: AlternativeNames;
   readonly usages: readonly CertificateUsage[];
@@ -62,6 +66,21 @@ const extendedKeyUsage: Record<CertificateUsage, string> = {
   server: '1.3.6.1.5.5.7.3.1',
   client: '1.3.6.1.5.5.7.3.2',
 };
+
+/** The bit of each in the first byte of keyUsage. */
+const keyUseBits: Record<KeyUse, number> = { 'digital signature': 0x80, 'key encipherment': 0x20 };
+export const keyUses: readonly KeyUse[] = ['digital signature', 'key encipherment'];
+
+/** None where nothing was asked for, as Go's library. */
+function keyUsageExtension(
+  x509: typeof import('@peculiar/x509'),
+  uses: readonly KeyUse[],
+): import('@peculiar/x509').Extension[] {
+  const { digitalSignature, keyEncipherment } = x509.KeyUsageFlags;
+  const flags = { 'digital signature': digitalSignature, 'key encipherment': keyEncipherment };
+  const all = uses.reduce((sum, use) => sum | flags[use], 0);
+  return uses.length === 0 ? [] : [new x509.KeyUsagesExtension(all, true)];
+}
 
 /** The WebCrypto form of a P-256 or RSA private key, for signing with SHA-256. */
 export async function signingKey(key: KeyObject): Promise<webcrypto.CryptoKey> {
@@ -146,6 +165,7 @@ function checkSigned(pem: string, ca: KeyPair, terms: CertificateTerms, publicKe
   const differs = Object.entries({
     subject: !sameName(made.subject, terms.subject),
     'subject alternative names': !sameNames(made.names, { ...terms.names, ips }),
+    'key usages': (made.keyUsage ?? 0) !== terms.keyUses.reduce((bits, use) => bits | keyUseBits[use], 0),
     usages: made.extendedKeyUsages.join() !== wanted,
     'basic constraints': made.isAuthority,
     lifetime:
@@ -183,10 +203,7 @@ export async function signCertificate(
     publicKey: spkiOf(publicKey),
     signingKey: (await signingKey(ca.privateKey)) as CryptoKey,
     extensions: [
-      new x509.KeyUsagesExtension(
-        x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment,
-        true,
-      ),
+      ...keyUsageExtension(x509, terms.keyUses),
       new x509.ExtendedKeyUsageExtension(terms.usages.map((usage) => extendedKeyUsage[usage])),
       new x509.BasicConstraintsExtension(false, undefined, true),
       await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
@@ -204,7 +221,7 @@ export async function issueCertificate(ca: KeyPair, facts: CertificateRequestFac
   const privateKey = generatePrivateKey();
   const subject = subjectOf(commonName, organizations);
   const names = { ...noNames, dnsNames, ips };
-  const terms = { subject, names, usages, notBefore, notAfter };
+  const terms = { subject, names, keyUses, usages, notBefore, notAfter };
   const certificatePem = await signCertificate(ca, terms, privateKey);
   return { certificatePem, privateKeyPem: privateKeyToPem(privateKey) };
 }

@@ -26,9 +26,20 @@ const server = ['digital signature', 'key encipherment', 'server auth'];
 
 describe('verdictOf', () => {
   it('signs what each signer is for', () => {
-    assert.deepEqual(verdictOf(clientSigner, client, facts({ organizations: [] })), { usages: ['client'] });
-    assert.deepEqual(verdictOf(kubeletClientSigner, client, facts()), { usages: ['client'] });
+    assert.deepEqual(verdictOf(clientSigner, client, facts({ organizations: [] })), {
+      keyUses: ['digital signature'],
+      usages: ['client'],
+    });
+    assert.deepEqual(verdictOf(clientSigner, ['client auth'], facts({ organizations: [] })), {
+      keyUses: [],
+      usages: ['client'],
+    });
+    assert.deepEqual(verdictOf(kubeletClientSigner, client, facts()), {
+      keyUses: ['digital signature'],
+      usages: ['client'],
+    });
     assert.deepEqual(verdictOf(kubeletServingSigner, server, facts({ ips: ['10.0.0.1'] })), {
+      keyUses: ['digital signature', 'key encipherment'],
       usages: ['server'],
     });
   });

@@ -1,5 +1,6 @@
 // What each signer of Kubernetes signs, and in which words it refuses. Pure.
 import type { CertificateRequest } from '../../crypto/certificate-requests.ts';
+import { type KeyUse, keyUses } from '../../crypto/certificates.ts';
 
 export const clientSigner = 'kubernetes.io/kube-apiserver-client';
 export const kubeletClientSigner = 'kubernetes.io/kube-apiserver-client-kubelet';
@@ -74,7 +75,9 @@ const signers: ReadonlyMap<string, SignerRules> = new Map<string, SignerRules>([
 
 export const isOwnSigner = (name: string): boolean => signers.has(name);
 
-export type Verdict = { readonly usages: readonly ('client' | 'server')[] } | { readonly refusal: string };
+export type Verdict =
+  | { readonly keyUses: readonly KeyUse[]; readonly usages: readonly ('client' | 'server')[] }
+  | { readonly refusal: string };
 
 export function verdictOf(signer: string, usages: readonly string[], facts: RequestFacts): Verdict {
   const rules = signers.get(signer);
@@ -85,7 +88,7 @@ export function verdictOf(signer: string, usages: readonly string[], facts: Requ
     rules.required.every((usage) => usages.includes(usage)) &&
     usages.every((usage) => rules.allowed.includes(usage));
   if (!fit) return { refusal: `usages did not match ${JSON.stringify(rules.allowed)}` };
-  return { usages: rules.issues };
+  return { keyUses: keyUses.filter((use) => usages.includes(use)), usages: rules.issues };
 }
 
 export interface Validity {

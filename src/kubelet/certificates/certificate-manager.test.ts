@@ -36,6 +36,7 @@ async function obtained(fails: (question: number) => Error | undefined) {
       const signed = await signCertificateRequest(ca, await parseCertificateRequest(pem), {
         notBefore: now - 1000,
         notAfter: now + day,
+        keyUses: ['digital signature'],
         usages: ['client'],
       });
       return { ...request, status: { certificate: Buffer.from(signed).toString('base64') } };

@@ -25,6 +25,7 @@ export class ConvertedBody implements PullBody {
   #values: readonly Buffer[];
   #next = 0;
   #ready: Buffer | undefined;
+  #failure: { readonly error: unknown } | undefined;
   #ended = false;
   #closed = false;
 
@@ -33,7 +34,9 @@ export class ConvertedBody implements PullBody {
     this.#values = conversion.values;
   }
 
+  /** Throws what a piece could not be made for: the reader is cut, and not told an end. */
   pull(): Buffer | undefined | null {
+    if (this.#failure !== undefined && !this.#closed) throw this.#failure.error;
     const ready = this.#ready;
     this.#ready = undefined;
     if (ready !== undefined) return ready;
@@ -42,7 +45,11 @@ export class ConvertedBody implements PullBody {
 
   onReady(callback: () => void): void {
     this.#conversion.turns.call(() => {
-      if (!this.#closed && this.#ready === undefined && !this.#ended) this.#make();
+      try {
+        if (!this.#closed && this.#ready === undefined && !this.#ended) this.#make();
+      } catch (error) {
+        this.#failure = { error };
+      }
       callback();
     });
   }

@@ -1,7 +1,8 @@
 // Encodes objects as the client asked: JSON as stored, Table, metadata only, YAML, protobuf, indented.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
-import { notAcceptable } from '../../apimachinery/errors.ts';
+import { notAcceptable, type StatusError } from '../../apimachinery/errors.ts';
 import { obj, objs } from '../../apimachinery/json-access.ts';
+import { NoProtobufForm } from '../../apimachinery/serializer/protobuf/encode.ts';
 import { includeObjectFrom, partialObjectMetadata, tableOf } from '../../apimachinery/table.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Slice, type Turns } from '../../base/turns.ts';
@@ -42,7 +43,7 @@ function encodeObject(
     case 'yaml':
       return Buffer.from(writeYaml(object));
     case 'protobuf':
-      if (encoding.protobuf === undefined) throw notAcceptable(['application/json', 'application/yaml']);
+      if (encoding.protobuf === undefined) throw otherMediaTypes();
       return encodeProtobufObject(encoding.protobuf, object);
     default:
       return wantsPretty(context)
@@ -50,6 +51,8 @@ function encodeObject(
         : Buffer.from(`${JSON.stringify(object)}\n`);
   }
 }
+
+const otherMediaTypes = (): StatusError => notAcceptable(['application/json', 'application/yaml']);
 
 export function respondObject(
   context: RequestContext,
@@ -202,10 +205,9 @@ async function measuredList(
   key: string,
   { values, shape, turns, monotonic }: Omit<Conversion, 'writer'>,
 ): Promise<ListWriter> {
-  const refused = notAcceptable(['application/json', 'application/yaml']);
   try {
     const parts = codec?.list(shell, key);
-    if (parts === undefined) throw refused;
+    if (parts === undefined) throw otherMediaTypes();
     const item = (object: JsonObject): Buffer => bufferOf(parts.item(object));
     let size = 0;
     await turns.take();
@@ -215,8 +217,8 @@ async function measuredList(
       size += item(shape(value)).length;
     }
     return { head: bufferOf(parts.head(size)), item, separator: Buffer.alloc(0), tail: bufferOf(parts.tail) };
-  } catch {
-    throw refused;
+  } catch (error) {
+    throw error instanceof NoProtobufForm ? otherMediaTypes() : error;
   }
 }
 
@@ -274,7 +276,7 @@ function shapeList(
 function encodeProtobufObject(codec: ProtobufCodec, object: JsonObject): Buffer {
   try {
     return codec.encode(object);
-  } catch {
-    throw notAcceptable(['application/json', 'application/yaml']);
+  } catch (error) {
+    throw error instanceof NoProtobufForm ? otherMediaTypes() : error;
   }
 }

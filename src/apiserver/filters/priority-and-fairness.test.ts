@@ -69,12 +69,12 @@ test('S15: a user has so many streams and no more; a place is free when a connec
 });
 
 /** A list that is made while it is read. */
-async function slowAnswer(clock: FakeClock) {
+async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (ready) => ready()) {
   let seats = 0;
   let closed = 0;
   const made: PullBody = {
     pull: () => Buffer.from('x'),
-    onReady: (ready) => ready(),
+    onReady,
     close: () => void closed++,
   };
   const flow = {
@@ -116,6 +116,18 @@ test('S15: who reads an answer a little at a time keeps its seats for a minute, 
   assert.equal(seats(), 0);
   assert.throws(() => body.pull(1), /the answer was not read within 60 s/);
   assert.equal((await again()).status, 200, 'the user may ask again');
+});
+
+test('X12: an answer whose piece does not come is cut after its time, and its source is told', async () => {
+  const clock = new FakeClock();
+  const { body, closed } = await slowAnswer(clock, () => {});
+  let woken = 0;
+  body.onReady(() => void woken++);
+  clock.advance(59_999);
+  assert.deepEqual([closed(), woken], [0, 0]);
+  clock.advance(1);
+  assert.deepEqual([closed(), woken], [1, 1]);
+  assert.throws(() => body.pull(1), /the answer was not read within 60 s/);
 });
 
 test('S15: an answer that is given up gives its seats back once, and leaves no timer', async () => {

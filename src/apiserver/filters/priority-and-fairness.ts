@@ -140,9 +140,18 @@ function withEnd(body: PullBody, ended: () => void): PullBody {
 /** A reader who takes a little now and then must not keep seats: after the request's time the answer is cut. */
 function withDeadline(body: PullBody, clock: Pick<Clock, 'timer'>, ended: () => void): PullBody {
   let late = false;
+  let waiting: (() => void) | undefined;
+  const wake = (): void => {
+    const call = waiting;
+    waiting = undefined;
+    call?.();
+  };
   const cancel = clock.timer(requestTimeoutMs, () => {
     late = true;
     ended();
+    // What it holds is given up, and who waits for a piece that does not come is cut, too.
+    body.close();
+    wake();
   });
   const whole = withEnd(body, () => {
     cancel();
@@ -153,6 +162,11 @@ function withDeadline(body: PullBody, clock: Pick<Clock, 'timer'>, ended: () => 
     pull(maxBytes) {
       if (late) throw new Error(`the answer was not read within ${requestTimeoutMs / 1000} s`);
       return whole.pull(maxBytes);
+    },
+    onReady(callback) {
+      waiting = callback;
+      if (late) wake();
+      else body.onReady(wake);
     },
   };
 }

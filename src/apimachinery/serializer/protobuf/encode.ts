@@ -10,10 +10,17 @@ import { createProtoWriter } from './writer.ts';
 
 const text = new TextEncoder();
 
+/** The kind is served in other media types only. */
+export class NoProtobufForm extends Error {
+  constructor(what: string) {
+    super(`no protobuf form of ${what}`);
+  }
+}
+
 /** One object's message, without an envelope. */
 export function encodeMessage(plans: PlanSource, type: string, object: JsonObject): Uint8Array {
   const struct = structOf(plans, type);
-  if (!struct) throw new Error(`no protobuf form of ${type}`);
+  if (!struct) throw new NoProtobufForm(type);
   const encoder = createEncoder(plans);
   encoder.struct(struct, object);
   return encoder.writer.finish();

@@ -3,7 +3,7 @@ import type { JsonObject, Scheme } from '../../declaration.ts';
 import { str } from '../../json-access.ts';
 import { DecodeError } from '../../schema-errors.ts';
 import { decodeMessage } from './decode.ts';
-import { encodeMessage } from './encode.ts';
+import { encodeMessage, NoProtobufForm } from './encode.ts';
 import { ProtoReader } from './reader.ts';
 import { createProtoWriter } from './writer.ts';
 
@@ -21,7 +21,7 @@ export function encodeProtobuf(scheme: Scheme, object: JsonObject): Uint8Array {
   const apiVersion = str(object['apiVersion']);
   const kind = str(object['kind']);
   const type = scheme.typeOf({ ...splitApiVersion(apiVersion), kind });
-  if (type === undefined) throw new Error(`no protobuf form of ${apiVersion}, Kind=${kind}`);
+  if (type === undefined) throw new NoProtobufForm(`${apiVersion}, Kind=${kind}`);
   const message = encodeMessage(scheme.plans, type, object);
   const open = openEnvelope(apiVersion, kind, message.length);
   const out = new Uint8Array(open.length + message.length + endOfEnvelope.length);
@@ -65,7 +65,7 @@ export function protobufList(scheme: Scheme, shell: JsonObject, key: string): Pr
   const apiVersion = str(shell['apiVersion']);
   const kind = str(shell['kind']);
   const type = scheme.typeOf({ ...splitApiVersion(apiVersion), kind });
-  if (type === undefined) throw new Error(`no protobuf form of ${apiVersion}, Kind=${kind}`);
+  if (type === undefined) throw new NoProtobufForm(`${apiVersion}, Kind=${kind}`);
   const first = encodeMessage(scheme.plans, type, shell);
   return {
     head(size) {

@@ -46,14 +46,23 @@ export function backupHandler({ storage, clock, authorizer }: BackupDependencies
   };
 }
 
+/** Who takes nothing for so long holds the whole store in memory, as it was, for nothing. */
+const stallMs = 60_000;
+
 /** Encoded as fast as the client takes it. */
-function pulled(chunks: Generator<Buffer, void, void>): PullBody {
+export function pulled(chunks: Generator<Buffer, void, void>): PullBody {
+  let rest: Buffer | undefined;
   return {
-    pull: () => {
-      const { done, value } = chunks.next();
-      return done === true ? null : value;
+    stallMs,
+    pull(maxBytes) {
+      const chunk = rest ?? chunks.next().value ?? null;
+      rest = chunk === null || chunk.length <= maxBytes ? undefined : chunk.subarray(maxBytes);
+      return chunk === null ? null : chunk.subarray(0, maxBytes);
     },
     onReady: (callback) => setImmediate(callback),
-    close: () => chunks.return(),
+    close() {
+      rest = undefined;
+      chunks.return();
+    },
   };
 }

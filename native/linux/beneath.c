@@ -178,7 +178,7 @@ static void hoist(int from, const char *name, int top) {
   static unsigned long count;
   char fresh[64];
   do snprintf(fresh, sizeof fresh, ".beneath-%d-%lu", (int)getpid(), count++);
-  while (renameat(from, name, top, fresh) && (errno == EEXIST || errno == ENOTEMPTY));
+  while (renameat(from, name, top, fresh) && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR));
   struct stat s;
   if (!fstatat(from, name, &s, AT_SYMLINK_NOFOLLOW)) refuse("remove", EBUSY);
 }

@@ -1,5 +1,7 @@
 /* confine PROGRAM ARGUMENTS...: the first process of a Windows container. Linux programs are started from Wine's folders only:
- * none that the pod has brought. Where the kernel has no Landlock, the program starts without that wall. */
+ * none that the pod has brought. Where the kernel has no Landlock, the program starts without that wall; whatever else fails,
+ * it does not start. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@ int main(int count, char **arguments)
     struct ruleset handled = { EXECUTE };
     if (count < 2) return 2;
     int rules = syscall(CREATE_RULESET, &handled, sizeof handled, 0);
+    if (rules < 0 && errno != ENOSYS && errno != EOPNOTSUPP) goto refused;
     if (rules >= 0) {
         for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
             struct rule rule = { EXECUTE, open(folders[i], O_PATH | O_CLOEXEC) };

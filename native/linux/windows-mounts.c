@@ -57,6 +57,7 @@ static int new_owners(unsigned first, unsigned count)
     if (pipe2(ready, O_CLOEXEC)) return -1;
     pid_t parent = getpid(), child = fork();
     if (child < 0) return -1;
+    if (child > 0) close(ready[1]); /* else there is no end to read, when the child ends before it says anything */
     if (child == 0) {
         /* It ends with its parent, however that ends: also when that was before it could say so. */
         byte = unshare(CLONE_NEWUSER) || prctl(PR_SET_PDEATHSIG, SIGKILL) ? 'n' : 'y';
@@ -75,7 +76,6 @@ static int new_owners(unsigned first, unsigned count)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     close(ready[0]);
-    close(ready[1]);
     return result;
 }
 
@@ -166,7 +166,8 @@ static void enter_pod(const char *pid_file)
 static void obey(char *line)
 {
     char *word = strsep(&line, "\t"), *first = strsep(&line, "\t");
-    if (!first) return;
+    errno = EINVAL;
+    if (!first) fail("understand", word);
     if (!strcmp(word, "enter")) {
         enter(first);
     } else if (!strcmp(word, "enter-pod")) {
@@ -184,6 +185,8 @@ static void obey(char *line)
     } else if (!strcmp(word, "overlay")) {
         char *upper = strsep(&line, "\t"), *work = strsep(&line, "\t");
         overlay(first, upper, work, line);
+    } else {
+        fail("understand", word);
     }
 }
 
@@ -238,6 +241,7 @@ int main(int count, char **arguments)
         line[strcspn(line, "\n")] = 0;
         obey(line);
     }
+    if (ferror(plan) || !feof(plan)) fail("read", arguments[1]);
     fclose(plan);
     execvp(arguments[2], arguments + 2);
     fail("start", arguments[2]);

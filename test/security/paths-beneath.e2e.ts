@@ -31,12 +31,11 @@ const base = at('volume');
 const mounts = createLinuxMounts(linuxProcesses);
 const nativeDir = fileURLToPath(new URL('../../native', import.meta.url));
 let beneath: Beneath;
+let program: string;
 
 before(async () => {
-  beneath = createLinuxBeneath(
-    linuxProcesses,
-    await buildNative(linuxProcesses, portholeCache(), beneathProgram(nativeDir)),
-  );
+  program = await buildNative(linuxProcesses, portholeCache(), beneathProgram(nativeDir));
+  beneath = createLinuxBeneath(linuxProcesses, program);
   mkdirSync(join(base, 'in/deep'), { recursive: true });
   writeFileSync(join(base, 'in/file'), 'inside');
   writeFileSync(at('secret'), 'outside');
@@ -197,6 +196,15 @@ describe('S1: the removal of a tree', () => {
     symlinkSync(base, at('lonely'));
     await beneath.remove(at('lonely'));
     assert.equal(readlinkSync(join(base, 'inside')), 'in');
+  });
+
+  test('X17: is not kept from it by files that have the names which it gives', async () => {
+    mkdirSync(at('planted/a/b'), { recursive: true });
+    writeFileSync(at('planted/a/b/file'), '');
+    // The shell's process becomes the one that removes.
+    const plant = 'touch "$2/.beneath-$$-0" "$2/.beneath-$$-1"; exec "$1" remove "$2"';
+    await runOrThrow(linuxProcesses, 'sh', ['-c', plant, 'sh', program, at('planted')]);
+    assert.equal(existsSync(at('planted')), false);
   });
 
   test('takes a tree that is deeper than any path can say', async () => {

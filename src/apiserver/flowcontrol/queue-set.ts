@@ -29,7 +29,7 @@ interface Queue {
 /** Upstream's first guess of how long a request takes, in milliseconds; corrected when it has ended. */
 const guessedMs = 3;
 
-/** Two 32-bit halves of which 53 bits are used: enough to deal any hand that upstream allows. */
+/** Two 32-bit halves of which 53 bits are used. Upstream allows hands of 60: the last cards of such a one are dealt less evenly. */
 function hashOf(text: string): number {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;

@@ -146,7 +146,7 @@ test(
       // The later half strikes in the middle of the work itself.
       if (i >= 4)
         await eventually(() => assert.ok(ended || existsSync(join(paths.server, 'db.new'))), { everyMs: 1 });
-      await new Promise((resolve) => setTimeout(resolve, i < 4 ? i * 150 : (i - 4) * 8));
+      await new Promise((resolve) => setTimeout(resolve, i < 4 ? i * 150 : (i - 4) * 25));
       process.kill(restore.pid, 'SIGKILL');
       await restore.exited;
       await serverAnswers();

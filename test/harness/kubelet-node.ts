@@ -129,9 +129,10 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
   await ensureContainerd(deps, options);
   const stopSupervision = superviseContainerd(deps, options);
   const images = await linuxSampleImages({ processes: linuxProcesses, cacheDir: portholeCache(), nativeDir });
-  for (const { file, platform } of [...images, ...(node.images ?? [])]) {
-    await loadImage({ processes: linuxProcesses, address: options.address, file, platform });
-  }
+  const load = { processes: linuxProcesses, address: options.address };
+  // The node's own are no stranger's: an archive that is checked may not name the sandbox's image.
+  for (const { file, platform } of images) await loadImage({ ...load, file, platform, checked: true });
+  for (const { file, platform } of node.images ?? []) await loadImage({ ...load, file, platform });
   const grpc = createGrpcClient(systemClock, `unix://${options.address}`);
   return {
     host,

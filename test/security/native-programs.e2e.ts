@@ -1,6 +1,6 @@
 // The helpers around a Windows container: what fails in them ends the start; nothing is left out in silence.
 import assert from 'node:assert/strict';
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -22,14 +22,23 @@ const build = (name: string): Promise<string> =>
 
 test('X15: a wall that the kernel has and that can not be built ends the start', async (t) => {
   const confine = await build('confine');
-  const run = (...args: string[]) => linuxProcesses.run('prlimit', args);
-  // A program from elsewhere than Wine's folders shows whether there is a wall.
-  copyFileSync(confine, at('elsewhere'));
-  const walled = await run(confine, at('elsewhere'));
-  if (walled.code !== 127) return t.skip('this kernel has no Landlock');
-  assert.equal((await run(confine, '/usr/bin/true')).code, 0);
-  // One file more could not be opened: the first thing that is made is the set of rules.
-  const refused = await run('--nofile=3', confine, '/usr/bin/true');
+  const fewFiles = await buildNative(linuxProcesses, portholeCache(), {
+    name: 'few-files',
+    target: 'linux',
+    source: fileURLToPath(new URL('./programs/few-files.c', import.meta.url)),
+  });
+  // As in a container: Wine's folders, and one program in them and one that the pod has brought.
+  const root = at('root');
+  for (const folder of ['usr', '.porthole', 'tmp']) mkdirSync(join(root, folder), { recursive: true });
+  for (const place of ['usr/confine', 'tmp/confine']) copyFileSync(confine, join(root, place));
+  const run = (files: number, program: string) =>
+    linuxProcesses.run(fewFiles, [root, String(files), '/usr/confine', program]);
+  /** What confine says without arguments. */
+  const started = 2;
+  assert.equal((await run(100, '/usr/confine')).code, started);
+  if ((await run(100, '/tmp/confine')).code === started) return t.skip('this kernel has no Landlock');
+  // The first thing that is made is the set of rules: a file too many.
+  const refused = await run(3, '/tmp/confine');
   assert.equal(refused.code, 127);
   assert.match(String(refused.stderr), /No file descriptors available|Too many open files/);
   return undefined;

@@ -199,10 +199,11 @@ describe('S1: the removal of a tree', () => {
   });
 
   test('X17: is not kept from it by files that have the names which it gives', async () => {
-    mkdirSync(at('planted/a/b'), { recursive: true });
-    writeFileSync(at('planted/a/b/file'), '');
-    // The shell's process becomes the one that removes.
-    const plant = 'touch "$2/.beneath-$$-0" "$2/.beneath-$$-1"; exec "$1" remove "$2"';
+    mkdirSync(at('planted'));
+    // The shell's process becomes the one that removes. Which names are met first is the file system's: there are many.
+    const plant =
+      'cd "$2"; for i in $(seq 0 39); do : > .beneath-$$-$i; done; ' +
+      'for i in $(seq 0 39); do mkdir -p $i/b; : > $i/b/file; done; exec "$1" remove "$2"';
     await runOrThrow(linuxProcesses, 'sh', ['-c', plant, 'sh', program, at('planted')]);
     assert.equal(existsSync(at('planted')), false);
   });

@@ -9,6 +9,7 @@ import { fieldTracker, patchEngines, protobufCodec } from './endpoints/engines.t
 import { chain, filterOrder } from './filters/filter-order.ts';
 import { FlowControl } from './flowcontrol/flow-control.ts';
 import { flowMetrics } from './flowcontrol/flow-metrics.ts';
+import { inFlight } from './flowcontrol/in-flight.ts';
 import { defaultUserLimits } from './flowcontrol/user-limits.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiRequest, ApiResponse } from './http.ts';
@@ -91,6 +92,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
           unusable: (kind, name) => config.log.warn({ kind, name }, 'left out: it does not say what it must'),
         }),
         limits: config.flowControl?.userLimits ?? defaultUserLimits,
+        running: inFlight(config.metrics, config.clock),
         count: ({ group, version, resource }) => {
           const declaration = config.scheme.resource(group, version, resource);
           return declaration === undefined ? 0 : stores(declaration).cache.count();

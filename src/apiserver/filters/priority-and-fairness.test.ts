@@ -22,6 +22,7 @@ function streaming(
     flow,
     clock: new FakeClock(),
     limits: { requests: 1, watches: 1, streams: 2 },
+    running: { begins: () => () => {} },
     count: () => 1,
   });
   const serve = filter(async (context) => response(context.request));
@@ -89,6 +90,7 @@ async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (read
     flow,
     clock,
     limits: { requests: 1, watches: 1, streams: 2 },
+    running: { begins: () => () => {} },
     count: () => 1,
   });
   const serve = filter(async () => ({ status: 200, headers: {}, body: made }));

@@ -1,6 +1,7 @@
 // Lets a request in when its priority level has seats for it, and keeps what one user may have under way within limits.
 import type { Clock } from '../../base/clock.ts';
 import type { Classified, FlowControl } from '../flowcontrol/flow-control.ts';
+import type { InFlight } from '../flowcontrol/in-flight.ts';
 import { widthOf } from '../flowcontrol/request-width.ts';
 import { UserCounts, type UserLimits } from '../flowcontrol/user-limits.ts';
 import { type ApiResponse, isPullBody, type PullBody } from '../http.ts';
@@ -22,6 +23,7 @@ export interface FairnessDependencies {
   readonly flow: Pick<FlowControl, 'classify' | 'enter' | 'leave'>;
   readonly clock: Pick<Clock, 'timer'>;
   readonly limits: UserLimits;
+  readonly running: InFlight;
   /** How many objects of the resource there are. */
   count(info: RequestInfo): number;
 }
@@ -32,7 +34,8 @@ function tooMany(): ApiResponse {
   return { ...response, headers: { ...response.headers, 'retry-after': '1' } };
 }
 
-export function priorityAndFairnessFilter({ flow, limits, count, clock }: FairnessDependencies): Filter {
+export function priorityAndFairnessFilter(dependencies: FairnessDependencies): Filter {
+  const { flow, limits, count, clock, running } = dependencies;
   const requests = new UserCounts(limits.requests);
   const watches = new UserCounts(limits.watches);
   const streams = new UserCounts(limits.streams);
@@ -43,7 +46,14 @@ export function priorityAndFairnessFilter({ flow, limits, count, clock }: Fairne
     // exec, log and the like last as long as their user wishes; as upstream they have no seat.
     if (!watch && isLongRunning(info))
       return classified.level.exempt ? next(context) : streamed(context, next, streams);
-    if (classified.level.exempt) return marked(await next(context), classified);
+    if (classified.level.exempt) {
+      const ended = running.begins(info.verb);
+      try {
+        return marked(await next(context), classified);
+      } finally {
+        ended();
+      }
+    }
     if (!requests.take(user.name)) return marked(tooMany(), classified);
     const width = widthOf(
       info,
@@ -55,7 +65,9 @@ export function priorityAndFairnessFilter({ flow, limits, count, clock }: Fairne
       requests.release(user.name);
       return marked(tooMany(), classified);
     }
+    const ended = running.begins(info.verb);
     const leave = once(() => {
+      ended();
       flow.leave(classified.level, ticket);
       requests.release(user.name);
     });

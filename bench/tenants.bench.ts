@@ -153,7 +153,8 @@ const attacks: readonly Attack[] = [
       const selector = many(500, (i) => `!absent${i}`).join(',');
       const path = `${maps}?limit=1&labelSelector=${encodeURIComponent(selector)}`;
       const senders = many(8, open);
-      await Promise.all(many(400, (i) => senders[i % 8]!({ path })));
+      // What the server refuses is the tenant's own trouble.
+      await Promise.all(many(400, (i) => senders[i % 8]!({ path }).catch(() => undefined)));
     },
   },
   {

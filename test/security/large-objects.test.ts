@@ -227,10 +227,8 @@ describe('S10: one request of a tenant does not stall the server', () => {
     const how = { contentType: 'application/apply-patch+yaml' };
     const applied = await server.ask('PATCH', `${pods}/env?fieldManager=m`, pod, how);
     assert.equal(applied.status, 201, applied.message);
-    assert.ok(
-      applied.text.split(',').length > 100_000,
-      'with its ownership it has more than an object may have',
-    );
+    const values = applied.text.split(/[,{[]/).length;
+    assert.ok(values > 100_000, `${values}: with its ownership it has more than an object may have`);
     const put = await server.ask('PUT', `${pods}/env`, applied.body);
     assert.equal(put.status, 200, put.message);
     const labels = { metadata: { labels: { a: 'b' } } };

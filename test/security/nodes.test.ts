@@ -288,4 +288,8 @@ test("X3: a node does not say that another's address is its own", async () => {
     { user: late },
   );
   assert.equal(registered.status, 403, registered.text);
+  // As the node lifecycle controller marks who is not heard of any more.
+  const gone = { status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } };
+  assert.equal((await asAdmin('PATCH', '/api/v1/nodes/victim/status', gone)).status, 200);
+  assert.equal((await asThief('PATCH', `${own}/status`, status('172.30.0.2'))).status, 200);
 });

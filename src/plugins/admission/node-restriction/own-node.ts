@@ -97,6 +97,10 @@ const ipsOf = (node: Node | undefined): string[] =>
     .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
     .map(({ address }) => comparableIp(address));
 
+/** Nobody speaks for it any more: its address may be another's by now. */
+const isGone = ({ status }: Node): boolean =>
+  (status?.conditions ?? []).some((c) => c.type === 'Ready' && c.status === 'Unknown');
+
 /** Whoever has an address gets the API server's requests, and certificates, for it: it is the node's that said it first. */
 function checkAddresses(
   request: AdmissionRequest,
@@ -110,7 +114,7 @@ function checkAddresses(
   const added = ipsOf(now).filter((ip) => !before.includes(ip) && !ip.startsWith('127.') && ip !== '::1');
   if (added.length === 0) return;
   for (const other of all()) {
-    if (other.metadata?.name === node) continue;
+    if (other.metadata?.name === node || isGone(other)) continue;
     const taken = ipsOf(other).find((ip) => added.includes(ip));
     if (taken !== undefined)
       refuse(

@@ -87,6 +87,6 @@ const textOf = ({ damage, readable, older, gone }: Said): string =>
   [
     damage,
     `${readable} objects can be read`,
-    ...older.map((key) => `older than it was: ${key}`),
+    ...older.map((key) => `older than it was, or deleted since: ${key}`),
     ...gone.map((key) => `gone: ${key}`),
   ].join('\n');

@@ -20,6 +20,7 @@ async function rolesWhile(before: readonly string[], uid?: number): Promise<stri
     stdio: ['ignore', 'pipe', 'inherit'],
     ...(uid === undefined ? {} : { uid }),
   });
+  const ended = once(child, 'exit');
   try {
     await once(child.stdout, 'data');
     const found = await runningProcesses(linuxFiles, paths, state);
@@ -27,6 +28,7 @@ async function rolesWhile(before: readonly string[], uid?: number): Promise<stri
     return found.filter(({ pid }) => pid !== child.pid || before.length === 0).map(({ role }) => role);
   } finally {
     child.kill('SIGKILL');
+    await ended;
   }
 }
 

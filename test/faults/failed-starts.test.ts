@@ -107,7 +107,7 @@ const rows: readonly Row[] = [
   {
     what: 'a server on an address that the machine does not have',
     args: () => [...server(copy('address')).slice(0, -1), '192.0.2.77'],
-    says: /EADDRNOTAVAIL.*\n {2}next: choose an address that this machine has/,
+    says: /^porthole: --bind-address 192\.0\.2\.77 is no address of this machine; this machine has .*127\.0\.0\.1.*\n$/,
   },
   {
     what: 'a server without pki/ca.key',

@@ -2,6 +2,7 @@
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { issueClusterCredentials } from '../compose/cluster-credentials.ts';
+import { checkBindAddress, everyMachineAddress } from '../compose/listen-addresses.ts';
 import type { Progress } from '../progress.ts';
 import { linuxNodePackages, missingPackages } from '../setup/system-packages.ts';
 import { superviseCluster } from '../supervisor/supervise-cluster.ts';
@@ -20,8 +21,10 @@ import {
 } from './cluster-state.ts';
 import { crashCheck } from './crash-check.ts';
 import { downAlone } from './down.ts';
+import { sayWhenInterrupted } from './interrupted.ts';
 import { type AddressChoice, placeCluster } from './place-cluster.ts';
 import { prepareMachine } from './prepare-machine.ts';
+import { registerAgain } from './register-again.ts';
 import { waitForNodes, waitForServer } from './wait-ready.ts';
 import { runningProcesses } from './what-runs.ts';
 
@@ -91,7 +94,11 @@ function checkSame(state: ClusterState, options: UpOptions): void {
 export async function up(options: UpOptions, progress: Progress): Promise<UpResult> {
   if (options.linux + options.windows === 0)
     throw new Error('a cluster needs a node: --linux or --windows of at least 1');
-  return withClusterLock(linuxProcesses, options, progress, () => upAlone(options, progress));
+  if (options.bindAddress !== undefined) checkBindAddress(options.bindAddress, everyMachineAddress());
+  const { home, name } = options;
+  return sayWhenInterrupted({ name, paths: clusterPaths(home, name), say: progress.say }, () =>
+    withClusterLock(linuxProcesses, options, progress, () => upAlone(options, progress)),
+  );
 }
 
 async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult> {
@@ -181,6 +188,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
     await superviseCluster(linuxProcesses, paths.root, own, state.processes);
     await waitForServer(paths.kubeconfig, checks[0]!, own[0]!.logFile);
   });
+  await registerAgain({ paths, runningBefore, say: progress.say });
   await progress.step(`${nodes.length} ${nodes.length === 1 ? 'node is' : 'nodes are'} Ready`, (detail) =>
     waitForNodes(
       paths.kubeconfig,

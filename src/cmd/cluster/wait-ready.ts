@@ -50,6 +50,17 @@ export async function waitForServer(
   }
 }
 
+/** Of all Nodes that there are. */
+export async function nodeNames(kubeconfig: string): Promise<Set<string>> {
+  const { client, close } = await clientOf(kubeconfig);
+  try {
+    const { items } = await client.list(nodesResource);
+    return new Set(items.map((node) => node.metadata.name));
+  } finally {
+    await close();
+  }
+}
+
 const readiness = (node: Node): { readonly ready: boolean; readonly why: string } => {
   const condition = node.status?.conditions?.find((one) => one.type === 'Ready');
   return { ready: condition?.status === 'True', why: condition?.message ?? 'no status yet' };

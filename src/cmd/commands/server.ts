@@ -8,7 +8,7 @@ import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
-import { listenAddresses } from '../compose/listen-addresses.ts';
+import { checkBindAddress, everyMachineAddress, listenAddresses } from '../compose/listen-addresses.ts';
 import { podRouterComponent } from '../compose/pod-router-component.ts';
 import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
@@ -169,6 +169,7 @@ async function serve(flags: Flags): Promise<void> {
       '--etcd-servers is not supported yet: this server keeps its objects in SQLite below --data-dir',
     );
   }
+  if (flags.bindAddress !== undefined) checkBindAddress(flags.bindAddress, everyMachineAddress());
   const { advertise } = listenAddresses({ ...noAddresses, ...flags });
   const log = createLogger({ level: flags.logLevel, name: 'server' });
   const metrics = createMetrics({ processMetrics: true });

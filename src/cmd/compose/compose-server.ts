@@ -1,5 +1,4 @@
 // A control plane as one process: SQLite storage, API server on one TLS port, and what runs beside it as clients.
-import { networkInterfaces } from 'node:os';
 import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -33,7 +32,7 @@ import { createHttpServer, type ServerTls } from '../../wire/http-server.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { keepCredentials } from './cluster-credentials.ts';
 import { checkDataDirectory, dataPaths, ownDataDirectory, recordContents } from './data-directory.ts';
-import { listenAddresses } from './listen-addresses.ts';
+import { listenAddresses, machineAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
 
@@ -109,12 +108,6 @@ export interface RunningServer {
 }
 
 const isIp = (text: string): boolean => /^[0-9.]+$/.test(text) || text.includes(':');
-const machineAddresses = (): string[] =>
-  Object.values(networkInterfaces())
-    .flatMap((one) => one ?? [])
-    .filter((one) => !one.internal && one.family === 'IPv4')
-    .map((one) => one.address);
-
 /** A start that fails closes what it has opened: nothing is left that could keep the process alive. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const opened = new AsyncDisposableStack();

@@ -1,7 +1,7 @@
 // Nobody outside of the machine reaches a server that was not told to let them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listenAddresses } from './listen-addresses.ts';
+import { checkBindAddress, listenAddresses } from './listen-addresses.ts';
 
 const machine = ['192.0.2.2', '172.30.0.1'];
 
@@ -20,5 +20,31 @@ test('S20: a server listens on loopback and where it is advertised; everywhere o
     const found = listenAddresses({ bindAddress, advertiseAddress, machine });
     assert.deepEqual(found.listen, listen);
     assert.deepEqual(found.addresses, more.length > 0 ? more : listen, 'the certificate names them');
+  }
+});
+
+test('N11: a --bind-address that no server could have is refused in one sentence', () => {
+  for (const good of ['0.0.0.0', '::', '127.0.0.1', '127.8.0.1', ...machine]) checkBindAddress(good, machine);
+  const rows: [string, RegExp][] = [
+    [
+      'nonsense',
+      /^--bind-address "nonsense" is no IP address; this machine has 192\.0\.2\.2, 172\.30\.0\.1, and/,
+    ],
+    ['', /^--bind-address "" is no IP address/],
+    ['192.0.2.300', /is no IP address/],
+    [
+      '192.0.2.77',
+      /^--bind-address 192\.0\.2\.77 is no address of this machine; this machine has 192\.0\.2\.2,/,
+    ],
+    ['2001:db8::1', /is no address of this machine/],
+  ];
+  for (const [address, says] of rows) {
+    assert.throws(
+      () => checkBindAddress(address, machine),
+      ({ message }: Error) => {
+        assert.match(message, says);
+        return !message.includes('\n');
+      },
+    );
   }
 });

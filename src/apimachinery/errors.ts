@@ -31,6 +31,7 @@ export interface Status {
 /** A request's failure; `status` is what goes over the wire. */
 export class StatusError extends Error {
   readonly status: Status;
+  /** Reason '' (Unknown) is left out, as upstream. */
   constructor(code: number, reason: string, message: string, details?: StatusDetails) {
     // An answer, not a fault: nobody reads where it was made, and a stack costs more than the rest of a 404.
     const frames = Error.stackTraceLimit;
@@ -44,7 +45,7 @@ export class StatusError extends Error {
       metadata: {},
       status: 'Failure',
       message,
-      reason,
+      ...(reason === '' ? {} : { reason }),
       ...(details ? { details } : {}),
       code,
     };

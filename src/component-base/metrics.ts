@@ -4,6 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface MetricsRegistry {
   counter(name: string, help: string, labels: readonly string[]): CounterMetric;
   gauge(name: string, help: string, labels: readonly string[]): GaugeMetric;
+  /** Of one value that is looked up when somebody asks. */
+  readGauge(name: string, help: string, labels: Labels, read: () => number): void;
   histogram(
     name: string,
     help: string,
@@ -41,6 +43,12 @@ export function createMetrics(options: { readonly processMetrics?: boolean } = {
     gauge(name, help, labels) {
       const metric = new Gauge(base(name, help, labels));
       return { set: (values, value) => metric.set(values, value) };
+    },
+    readGauge(name, help, labels, read) {
+      const collect = function (this: Gauge): void {
+        this.set(labels, read());
+      };
+      new Gauge({ ...base(name, help, Object.keys(labels)), collect });
     },
     histogram(name, help, labels, buckets) {
       const metric = new Histogram({ ...base(name, help, labels), buckets: [...buckets] });

@@ -14,6 +14,8 @@ export type Revision = number;
 export interface Draft {
   readonly bytes: Uint8Array;
   readonly revisionAt: number;
+  /** Taken by a store that is full: what begins a deletion; in small pieces, what is told of an object that ends. */
+  readonly urgency?: 'deletion' | 'ending' | undefined;
 }
 
 export interface Entry {
@@ -68,6 +70,23 @@ export class CompactedError extends Error {
   }
 }
 
+export interface SpaceLimits {
+  readonly bytes: number;
+  /** What a cluster can't live without: it may use a reserve that nobody else can. */
+  readonly isSystem: (key: Key) => boolean;
+  /** A write was refused; or there is room again for what was refused. */
+  readonly onFull?: (full: boolean) => void;
+}
+
+export interface StorageSpace {
+  /** Bytes of all objects, with what they take beside. */
+  readonly used: number;
+  /** Until then there is no limit: what a start must write is never refused. */
+  limit(limits: SpaceLimits): void;
+  /** Throws StorageError NoSpace while there is no room for what was refused. */
+  check(): void;
+}
+
 /**
  * Durable before visible: a promise of create, update or delete resolves, and watchers and readers see the
  * write, only after it is synced. Writes of one key are applied in the order of the calls.
@@ -88,6 +107,8 @@ export interface Storage {
   /** Forgets history up to and including `upTo`. */
   compact(upTo: Revision): Promise<void>;
   currentRevision(): Revision;
+  /** What the objects take, and may take. Absent: nobody counts. */
+  readonly space?: StorageSpace;
   /** Throws StorageError while writes fail. Absent: they can't. */
   check?(): Promise<void>;
   close(): Promise<void>;

@@ -388,7 +388,7 @@ test(`objects gone wrong at random are answered properly (FUZZ_SEED=${seed})`, a
     const told = `${method} ${url} ${contentType}\n${JSON.stringify(body)}\n${answer.text.slice(0, 600)}`;
     asked++;
     // Upstream answers a few broken patches with a bare 500 that has a text and no reason.
-    const bare = method === 'PATCH' && answer.status === 500 && answer.body['reason'] === '';
+    const bare = method === 'PATCH' && answer.status === 500 && answer.body['reason'] === undefined;
     assert.ok(answer.status >= 200 && (answer.status < 500 || bare), told);
     if (answer.status < 300) made++;
     else {

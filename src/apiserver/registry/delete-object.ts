@@ -191,7 +191,7 @@ async function deleteOnce(
   const { draft, stored } = toDraft(store, plan.object);
   const written = remove
     ? await cache.delete(namespace, name, draft, stored, current.revision)
-    : await cache.update(namespace, name, draft, stored, current.revision);
+    : await cache.update(namespace, name, { ...draft, urgency: 'deletion' }, stored, current.revision);
   if (!written.ok) return 'raced';
   if (remove) hooks?.afterDelete?.(plan.object);
   return {

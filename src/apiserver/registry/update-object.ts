@@ -277,7 +277,13 @@ async function write(
   }
   if (unchanged(draft.bytes, draft.revisionAt, current))
     return { value: store.servedBytes(current.value), revision: current.revision, created: false };
-  const written = await cache.update(request.namespace, request.name, draft, stored, current.revision);
+  const written = await cache.update(
+    request.namespace,
+    request.name,
+    oldMeta['deletionTimestamp'] === undefined ? draft : { ...draft, urgency: 'ending' },
+    stored,
+    current.revision,
+  );
   if (!written.ok) return 'raced';
   return { value: store.servedBytes(written.entry.value), revision: written.entry.revision, created: false };
 }

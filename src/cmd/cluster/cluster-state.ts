@@ -31,6 +31,8 @@ export interface ClusterState {
   readonly bindAddress?: string | undefined;
   /** Pods and nodes reach all that this machine reaches. */
   readonly machineAccess?: boolean | undefined;
+  /** What all objects together may take; undefined: the server's default. */
+  readonly quotaBackendBytes?: number | undefined;
   /** The pods' addresses; no other cluster of this machine has them. */
   readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];

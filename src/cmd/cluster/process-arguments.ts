@@ -11,6 +11,7 @@ export interface ServerArguments {
   readonly port: number;
   /** Asked for by the user: one more address, or all. */
   readonly bindAddress: string | undefined;
+  readonly quotaBackendBytes: number | undefined;
   /** Undefined when all nodes are on the loopback address. */
   readonly dnsPort: number | undefined;
   readonly topology: string;
@@ -22,6 +23,7 @@ export function serverArguments({
   gateway,
   bridge,
   bindAddress,
+  quotaBackendBytes,
   port,
   dnsPort,
   topology,
@@ -34,6 +36,7 @@ export function serverArguments({
     '--secure-port',
     String(port),
     ...(bindAddress === undefined ? [] : ['--bind-address', bindAddress]),
+    ...(quotaBackendBytes === undefined ? [] : ['--quota-backend-bytes', String(quotaBackendBytes)]),
     ...(dnsPort === undefined ? [] : ['--dns-port', String(dnsPort)]),
     '--advertise-address',
     gateway,

@@ -41,6 +41,8 @@ export interface UpOptions {
   readonly bindAddress?: string | undefined;
   /** Pods and nodes reach what listens on this machine, and what it forwards to. */
   readonly allowMachineAccess?: boolean | undefined;
+  /** What all objects together may take. Undefined: as before, or the server's default. */
+  readonly quotaBackendBytes?: number | undefined;
   readonly home: string;
   readonly cache: string;
 }
@@ -124,6 +126,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
   let state!: ClusterState;
   const bindAddress = options.bindAddress ?? known?.bindAddress;
   const machineAccess = options.allowMachineAccess || known?.machineAccess === true;
+  const quotaBackendBytes = options.quotaBackendBytes ?? known?.quotaBackendBytes;
   const record = ({ port, dnsPort, clusterCidr }: AddressChoice, nodes: readonly NodeRecord[]): void => {
     state = {
       name: options.name,
@@ -136,6 +139,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
       dnsPort,
       bindAddress,
       machineAccess,
+      quotaBackendBytes,
       nodes,
       processes: runningBefore,
     };
@@ -177,6 +181,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
     port,
     dnsPort,
     bindAddress,
+    quotaBackendBytes,
     nodes,
     cache: options.cache,
     runtime,

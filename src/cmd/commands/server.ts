@@ -11,6 +11,7 @@ import { type ServerComponent, startServer } from '../compose/compose-server.ts'
 import { checkBindAddress, everyMachineAddress, listenAddresses } from '../compose/listen-addresses.ts';
 import { podRouterComponent } from '../compose/pod-router-component.ts';
 import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
+import { defaultQuotaBytes } from '../compose/store-quota.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { entryFile, isBundled } from '../setup/package-root.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
@@ -37,6 +38,7 @@ interface Flags {
   readonly maxRequestsPerUser: number;
   readonly maxWatchesPerUser: number;
   readonly maxStreamsPerUser: number;
+  readonly quotaBackendBytes: number;
   readonly clusterSigningDuration: number;
   readonly certificateValidityPeriod: number;
   readonly approveKubeletServing: boolean;
@@ -111,6 +113,12 @@ export function serverCommand(): Command {
     .option('--max-requests-per-user <n>', 'requests of one user that run or wait', count, 500)
     .option('--max-watches-per-user <n>', 'watches of one user', count, 2_000)
     .option('--max-streams-per-user <n>', 'exec, port-forward, log and proxy streams of one user', count, 500)
+    .option(
+      '--quota-backend-bytes <n>',
+      'what all objects together may take; beyond it only deleting and shrinking is left',
+      count,
+      defaultQuotaBytes,
+    )
     .addOption(
       durationOption(
         'cluster-signing-duration',
@@ -210,6 +218,7 @@ async function serve(flags: Flags): Promise<void> {
         streams: flags.maxStreamsPerUser,
       },
     },
+    quotaBytes: flags.quotaBackendBytes,
     extendTokenExpiration: flags.serviceAccountExtendTokenExpiration === 'true',
     certificateMs: flags.certificateValidityPeriod,
     approveKubeletServing: flags.approveKubeletServing,

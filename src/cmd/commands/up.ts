@@ -11,6 +11,12 @@ function count(text: string): number {
   return number;
 }
 
+function bytes(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('not a number above 0.');
+  return number;
+}
+
 export function upCommand(): Command {
   return new Command('up')
     .description('bring a cluster up on this machine; returns when all nodes are Ready')
@@ -41,8 +47,14 @@ export function upCommand(): Command {
       '--allow-machine-access',
       'let pods and nodes reach what listens on this machine and what it forwards to',
     )
+    .option(
+      '--quota-backend-bytes <n>',
+      "what all objects of the API together may take (default: the server's, 1 GiB)",
+      bytes,
+    )
     .action(
       async (flags: {
+        quotaBackendBytes?: number;
         bindAddress?: string;
         allowMachineAccess?: boolean;
         name: string;

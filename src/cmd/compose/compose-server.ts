@@ -35,6 +35,7 @@ import { checkDataDirectory, dataPaths, ownDataDirectory, recordContents } from 
 import { listenAddresses, machineAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
+import { defaultQuotaBytes, limitStore, quotaHealth, showStoreSize } from './store-quota.ts';
 
 /** Something that runs beside the API server as its client: controllers, scheduler, DNS. */
 export interface ServerComponent {
@@ -84,6 +85,8 @@ export interface ServerOptions {
   /** The controllers approve kubelets' serving certificates. */
   readonly approveKubeletServing?: boolean;
   readonly flowControl?: ControlPlaneOptions['flowControl'];
+  /** What the objects may take together. Default 1 GiB. */
+  readonly quotaBytes?: number | undefined;
   readonly log: Logger;
   /** Shown at /metrics, with what the server counts itself. */
   readonly metrics?: MetricsRegistry;
@@ -195,6 +198,8 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
   let port = options.securePort;
   for (const address of listen) ({ port } = await server.listen(port, address));
 
+  const metrics = options.metrics ?? createMetrics({ processMetrics: true });
+  showStoreSize(storage, metrics);
   const components = options.components ?? [];
   let working = components.length === 0;
   controlPlane = await createControlPlane({
@@ -203,14 +208,17 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
     clock,
     random,
     log,
-    metrics: options.metrics ?? createMetrics({ processMetrics: true }),
+    metrics,
     serviceAccountKey: pki.serviceAccountKey,
     authorities: pki.authorities,
     serviceCidr,
     clusterDomain,
     advertiseAddress,
     securePort: port,
-    health: [{ name: 'etcd', paths: ['readyz', 'healthz'], check: async () => await storage.check?.() }],
+    health: [
+      { name: 'etcd', paths: ['readyz', 'healthz'], check: async () => await storage.check?.() },
+      quotaHealth(storage),
+    ],
     paths: (authorizer) => new Map([[backupPath, backupHandler({ storage, clock, authorizer })]]),
     approveKubeletServing: options.approveKubeletServing,
     extendTokenExpiration: options.extendTokenExpiration,
@@ -226,6 +234,8 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
       })),
     }),
   });
+  // Not before: a server whose store is full must start, so that somebody can make room.
+  limitStore(storage, options.quotaBytes ?? defaultQuotaBytes, log);
   log.info({ ...controlPlane.bootstrapped, port }, 'API server listens');
 
   const url = `https://127.0.0.1:${port}`;

@@ -293,3 +293,50 @@ test('R14: what was deleted is given back to the disk, while the store is open',
   written(await storage.create('/registry/a/again', draftOf('1')));
   await storage.close();
 });
+
+test('F8: a full store refuses what grows, takes what shrinks, ends or is the system’s, and has room again', async () => {
+  const directory = newDirectory();
+  let storage = await open(directory);
+  const full: boolean[] = [];
+  const limit = (): void =>
+    storage.space!.limit({
+      bytes: 100_000,
+      isSystem: (key) => key.startsWith('/registry/system/'),
+      onFull: (now) => full.push(now),
+    });
+  const refused = { name: 'StorageError', code: 'NoSpace' };
+  limit();
+  const key = '/registry/a/0';
+  let entry = written(await storage.create(key, draftOf('x'.repeat(60_000))));
+  await assert.rejects(storage.create('/registry/a/1', draftOf('x'.repeat(60_000))), refused);
+  await assert.rejects(storage.update(key, draftOf('x'.repeat(110_000)), entry.revision), refused);
+  assert.throws(() => storage.space!.check(), refused);
+  assert.deepEqual(full, [true]);
+  // A refusal takes no revision and leaves nothing behind.
+  assert.equal(storage.currentRevision(), entry.revision);
+  assert.equal((await storage.list('/registry/')).entries.length, 1);
+
+  const { used } = storage.space!;
+  entry = written(await storage.update(key, draftOf('y'.repeat(60_000)), entry.revision));
+  assert.equal(storage.space!.used, used, 'a write of the same size takes nothing');
+  const system = written(await storage.create('/registry/system/b', draftOf('x'.repeat(60_000))));
+  const marked = { ...draftOf('z'.repeat(60_200)), urgency: 'deletion' as const };
+  entry = written(await storage.update(key, marked, entry.revision));
+  const told = { ...draftOf('z'.repeat(64_000)), urgency: 'ending' as const };
+  entry = written(await storage.update(key, told, entry.revision));
+  const much = { ...draftOf('z'.repeat(70_000)), urgency: 'ending' as const };
+  await assert.rejects(storage.update(key, much, entry.revision), refused);
+
+  // What is there counts after a start, too; all that was refused till now was above the limit.
+  const before = storage.space!.used;
+  await storage.close();
+  storage = await open(directory);
+  limit();
+  assert.equal(storage.space!.used, before);
+  await assert.rejects(storage.create('/registry/a/2', draftOf('1')), refused);
+  written(await storage.delete('/registry/system/b', draftOf('x'), system.revision));
+  storage.space!.check();
+  assert.deepEqual(full, [true, true, false]);
+  written(await storage.create('/registry/a/2', draftOf('1')));
+  await storage.close();
+});

@@ -18,6 +18,7 @@ import type {
   Written,
 } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
+import { StoreSpace, sizeOf } from '../store-space.ts';
 import { broken, watcherFailed } from './store-failures.ts';
 import type { Loaded } from './writer-thread.ts';
 import { WriterThread } from './writer-thread.ts';
@@ -57,6 +58,8 @@ interface Write {
   readonly entry: Entry;
   /** Revision of the state before, 0 when there was none. */
   readonly previous: Revision;
+  /** What the store's space was asked for. */
+  readonly growth: number;
 }
 
 interface Decided {
@@ -73,6 +76,7 @@ const compactionStep = 2_000;
 const compactionBytes = 32 << 20;
 
 class SqliteStorage implements Storage {
+  readonly space: StoreSpace = new StoreSpace();
   readonly #writer: WriterThread;
   readonly #entries = new Map<Key, Entry>();
   readonly #log: EventLog;
@@ -96,8 +100,11 @@ class SqliteStorage implements Storage {
     this.#head = loaded.revision;
     this.#durable = loaded.revision;
     this.#fileFloor = loaded.floor;
-    for (const row of loaded.rows)
-      this.#entries.set(row.key, { key: row.key, value: asBuffer(row.value), revision: row.revision });
+    for (const row of loaded.rows) {
+      const entry: Entry = { key: row.key, value: asBuffer(row.value), revision: row.revision };
+      this.#entries.set(row.key, entry);
+      this.space.take(row.key, sizeOf(entry), undefined);
+    }
     this.#log = new EventLog(
       options.clock ?? systemClock,
       options.history ?? defaultHistoryLimits,
@@ -148,25 +155,37 @@ class SqliteStorage implements Storage {
     const current = this.#newestOf(key);
     if (current?.revision !== expected)
       return this.#refuse<RevisionConflict>({ ok: false, reason: 'conflict', current });
+    if (this.#closed) return Promise.reject(closed());
     const revision = ++this.#head;
     const entry: Entry = { key, value: stamp(last, revision), revision };
+    this.space.take(key, -sizeOf(current), undefined);
     return this.#write(
       { type: 'delete', key, value: entry.value, revision, previous: current.value },
       entry,
       undefined,
       expected,
+      -sizeOf(current),
     );
   }
 
   #put(key: Key, draft: Draft, previous: Entry | undefined): Promise<Written> {
-    const revision = ++this.#head;
+    if (this.#closed) return Promise.reject(closed());
+    const revision = this.#head + 1;
     const entry: Entry = { key, value: stamp(draft, revision), revision };
+    const growth = sizeOf(entry) - (previous === undefined ? 0 : sizeOf(previous));
+    try {
+      this.space.take(key, growth, draft.urgency);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#head = revision;
     const created = previous === undefined;
     return this.#write(
       { type: 'put', key, value: entry.value, revision, created, previous: previous?.value },
       entry,
       entry,
       previous?.revision ?? 0,
+      growth,
     );
   }
 
@@ -175,12 +194,17 @@ class SqliteStorage implements Storage {
     return decided === undefined ? this.#entries.get(key) : decided.state;
   }
 
-  #write(event: StorageEvent, entry: Entry, state: Entry | undefined, previous: Revision): Promise<Written> {
-    if (this.#closed) return Promise.reject(new StorageError('Closed', 'the store is closed'));
+  #write(
+    event: StorageEvent,
+    entry: Entry,
+    state: Entry | undefined,
+    previous: Revision,
+    growth: number,
+  ): Promise<Written> {
     this.#newest.set(event.key, { revision: event.revision, state });
     return new Promise((resolve, reject) => {
       this.#gather({
-        write: { event, entry, previous },
+        write: { event, entry, previous, growth },
         settle: () => resolve({ ok: true, entry }),
         fail: reject,
       });
@@ -336,9 +360,14 @@ class SqliteStorage implements Storage {
       const makesRoom =
         write?.event.type === 'delete' && this.#entries.get(write.event.key)?.revision === write.previous;
       if (error === this.#trouble && this.#trouble.code === 'NoSpace' && makesRoom) again.push(pending);
-      else pending.fail(error);
+      else this.#fail(pending, error);
     }
     return again;
+  }
+
+  #fail({ write, fail }: Pending, error: Error): void {
+    if (write !== undefined) this.space.giveBack(write.growth);
+    fail(error);
   }
 
   watch(prefix: Key, from: Revision, onEvents: Parameters<Storage['watch']>[2]): () => void {
@@ -382,6 +411,8 @@ class SqliteStorage implements Storage {
     }
   }
 }
+
+const closed = (): StorageError => new StorageError('Closed', 'the store is closed');
 
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);

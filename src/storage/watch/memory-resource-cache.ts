@@ -265,11 +265,9 @@ export class MemoryResourceCache implements ResourceCache {
 
 /** A write that the store can't do is told in etcd's words where it has some. */
 const storeStatus = (error: StorageError): StatusError =>
-  new StatusError(
-    500,
-    'InternalError',
-    error.code === 'NoSpace' ? 'etcdserver: mvcc: database space exceeded' : error.message,
-  );
+  error.code === 'NoSpace'
+    ? new StatusError(500, '', 'etcdserver: mvcc: database space exceeded')
+    : new StatusError(500, 'InternalError', error.message);
 
 const changeOf = (event: StorageEvent): CacheEvent['type'] =>
   event.type === 'delete' ? 'DELETED' : event.created ? 'ADDED' : 'MODIFIED';

@@ -1,6 +1,6 @@
 // Locks of files across processes, and files of locks that are removed while others wait for them.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -45,4 +45,16 @@ test('who does not want to wait is told that a lock is taken, until it is given 
   const second = await takeFileLock(linuxProcesses, file, { wait: false });
   assert.ok(second);
   second.release();
+});
+
+test('F10: nobody else can open a lock, also one that was there with another mode', async (t) => {
+  const scratch = mkdtempSync(join(tmpdir(), 'porthole-lock-'));
+  t.after(() => rmSync(scratch, { recursive: true, force: true }));
+  const [fresh, old] = [join(scratch, 'fresh'), join(scratch, 'old')];
+  writeFileSync(old, '');
+  chmodSync(old, 0o666);
+  for (const file of [fresh, old]) {
+    await withFileLock(linuxProcesses, file, async () => {});
+    assert.equal(statSync(file).mode & 0o777, 0o600, file);
+  }
 });

@@ -1,5 +1,5 @@
 // One at a time across processes: a lock that the kernel gives back when its holder dies, whatever the pid namespace.
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { closeSync, fchmodSync, fstatSync, openSync, statSync } from 'node:fs';
 import type { Processes } from './processes.ts';
 
 export interface FileLock {
@@ -19,6 +19,12 @@ function isAt(file: number, path: string): boolean {
   return there !== undefined && there.ino === ours.ino && there.dev === ours.dev;
 }
 
+/** Whoever may open a file may hold its lock: an earlier version made them readable by all. */
+function keepToOwner(file: number): void {
+  const { uid, mode } = fstatSync(file);
+  if (uid === process.geteuid?.() && (mode & 0o077) !== 0) fchmodSync(file, 0o600);
+}
+
 /** The lock belongs to our open file, which `flock` shares for a moment: nobody else has to run for it. */
 export async function takeFileLock(
   processes: Processes,
@@ -36,6 +42,7 @@ export async function takeFileLock(
     }
     let kept = false;
     try {
+      keepToOwner(file);
       const taking = processes.spawn('flock', ['--exclusive', ...(wait ? [] : ['--nonblock']), '3'], {
         shared: file,
       });

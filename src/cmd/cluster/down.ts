@@ -117,8 +117,8 @@ export async function downAlone(paths: ClusterPaths, progress: Progress): Promis
   await progress.step('server ends', () => endProcesses(processes, graceMs));
   await withMachineClaims(linuxProcesses, state, async (claims) => {
     if (state.runtime === 'containerd') await progress.step('network is removed', () => removeNetwork(state));
+    if (state.runtime === 'containerd') await releaseUserRanges(linuxProcesses, paths.root);
     await removeFolder(paths, host.beneath?.remove ?? host.files.remove);
-    if (state.runtime === 'containerd') await releaseUserRanges(linuxProcesses);
     claims.release();
   });
   return true;

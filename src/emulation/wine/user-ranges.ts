@@ -17,23 +17,28 @@ const userClaims = '/run/porthole/windows-users';
 const withClaims = <T>(processes: Processes, claims: string, body: () => Promise<T>): Promise<T> =>
   withFileLock(processes, join(claims, 'lock'), body, () => void mkdirSync(claims, { recursive: true }));
 
-/** By their places. Those of nodes that are gone are removed. */
-async function claimsThatHold(claims: string): Promise<Map<number, string>> {
+/** By their places. Those of nodes that are gone, or go with a folder, are removed. */
+async function claimsThatHold(claims: string, going?: string): Promise<Map<number, string>> {
   const taken = new Map<number, string>();
   for (const name of await readdir(claims)) {
     if (!/^[0-9]+$/.test(name)) continue;
     const owner = await readFile(join(claims, name), 'utf8');
-    if (existsSync(owner)) taken.set(Number(name), owner);
+    const goes = going !== undefined && owner.startsWith(`${going}/`);
+    if (existsSync(owner) && !goes) taken.set(Number(name), owner);
     else await rm(join(claims, name));
   }
   return taken;
 }
 
-/** To be called when nodes are gone: the last one leaves nothing. */
-export async function releaseUserRanges(processes: Processes, claims: string = userClaims): Promise<void> {
+/** Of all nodes below a folder that is about to go, so that whoever ends a removal finds it. The last one leaves nothing. */
+export async function releaseUserRanges(
+  processes: Processes,
+  going: string,
+  claims: string = userClaims,
+): Promise<void> {
   if (!existsSync(claims)) return;
   await withClaims(processes, claims, async () => {
-    if ((await claimsThatHold(claims)).size > 0) return;
+    if ((await claimsThatHold(claims, going)).size > 0) return;
     await rm(join(claims, 'lock'), { force: true });
     removeIfEmpty(claims);
   });

@@ -145,7 +145,7 @@ test('S5: a certificate request is decided by approval alone, and signed by stat
   const patch = (subresource: string, body: object): Promise<Answer> =>
     plane.ask('PATCH', `${csrs}/r${subresource}`, body, merge);
   const condition = (type: string) => ({ type, status: 'True', reason: 'r', message: 'm' });
-  const certificate = Buffer.from('x').toString('base64');
+  const certificate = Buffer.from(plane.pki.caCertificatePem).toString('base64');
   for (const [subresource, body, ends] of [
     [
       '/status',
@@ -173,8 +173,81 @@ test('S5: a certificate request is decided by approval alone, and signed by stat
   const none = await patch('/approval', { status: { conditions: [] } });
   assert.match(none.message, /updates may not remove a condition of type "Approved"$/);
   assert.equal((await patch('/status', { status: { certificate } })).status, 200);
-  const again = await patch('/status', { status: { certificate: Buffer.from('y').toString('base64') } });
+  const other = Buffer.from(`\n${plane.pki.caCertificatePem}`).toString('base64');
+  const again = await patch('/status', { status: { certificate: other } });
   assert.match(again.message, /updates may not modify existing certificate content$/);
+});
+
+test('F13: a signer has a domain and a path, and writes certificates, in upstream’s words', async () => {
+  const request = Buffer.from('-----BEGIN CERTIFICATE REQUEST-----').toString('base64');
+  const csrOf = (name: string, signerName: string): JsonObject => ({
+    metadata: { name },
+    spec: { signerName, usages: ['any'], request },
+  });
+  const form = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+  const labelRule =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+  const subdomainRule =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+  for (const [signer, why] of [
+    ['', 'spec.signerName: Required value'],
+    ['x', `spec.signerName: Invalid value: "x": ${form}`],
+    ['a/b/c', `spec.signerName: Invalid value: "a/b/c": ${form}`],
+    [
+      'ex ample.com/x',
+      `spec.signerName: Invalid value: "ex ample.com": validating label "ex ample": ${labelRule}`,
+    ],
+    ['kubernetes.io/*', `spec.signerName: Invalid value: "*": validating label "*": ${subdomainRule}`],
+    [
+      'example/x',
+      'spec.signerName: Invalid value: "example": should be a domain with at least two segments separated by dots',
+    ],
+    [
+      'kubernetes.io/legacy-unknown',
+      'spec.signerName: Invalid value: "kubernetes.io/legacy-unknown": the legacy signerName is not allowed via this API version',
+    ],
+  ] as const) {
+    const answer = await plane.ask('POST', csrs, csrOf('named', signer));
+    assert.equal(answer.status, 422, signer);
+    assert.equal(
+      answer.message,
+      `CertificateSigningRequest.certificates.k8s.io "named" is invalid: ${why}`,
+      signer,
+    );
+  }
+  const long = await plane.ask('POST', csrs, csrOf('named', `example.com/${'a.'.repeat(300)}a`));
+  assert.match(long.message, /spec\.signerName: Too long: may not be more than 571 bytes$/);
+
+  await make(csrs, csrOf('signed', 'example.com/s'));
+  const pem = plane.pki.caCertificatePem;
+  const write = (text: string): Promise<Answer> =>
+    plane.ask(
+      'PATCH',
+      `${csrs}/signed/status`,
+      { status: { certificate: Buffer.from(text).toString('base64') } },
+      merge,
+    );
+  const der = Buffer.from(pem.replace(/-----[^\n]*-----/g, ''), 'base64');
+  const block = (bytes: Buffer, type = 'CERTIFICATE', header = ''): string =>
+    `-----BEGIN ${type}-----\n${header}${bytes.toString('base64')}\n-----END ${type}-----\n`;
+  for (const [text, why] of [
+    ['garbage', 'must contain at least one CERTIFICATE PEM block'],
+    ['-----BEGIN CERTIFICATE-----\n'.repeat(1000), 'must contain at least one CERTIFICATE PEM block'],
+    [`${pem}${block(der, 'PRIVATE KEY')}`, 'only CERTIFICATE PEM blocks are allowed, found "PRIVATE KEY"'],
+    [block(der, 'CERTIFICATE', 'A: b\n\n'), 'no PEM block headers are permitted'],
+    [block(Buffer.from('x')), 'x509: malformed certificate'],
+    [block(der.subarray(0, -1)), 'x509: malformed certificate'],
+    [block(Buffer.concat([der, Buffer.from('x')])), 'x509: malformed certificate'],
+    [block(Buffer.from([0x30, 2, 0x30, 0])), 'x509: malformed serial number'],
+  ] as const) {
+    const answer = await write(text);
+    assert.equal(answer.status, 422, text.slice(0, 60));
+    assert.equal(
+      answer.message,
+      `CertificateSigningRequest.certificates.k8s.io "signed" is invalid: status.certificate: Invalid value: "<certificate data>": ${why}`,
+    );
+  }
+  assert.equal((await write(`a comment\n${pem}${block(Buffer.concat([der, der]))}`)).status, 200);
 });
 
 test('C5: a pod is bound in its first generation; each change of its spec is one more', async () => {

@@ -1,12 +1,39 @@
 // The kind CertificateSigningRequest.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { invalid, required } from '../../../apimachinery/field-error.ts';
+import { duplicate, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import { humanDuration } from '../../../apimachinery/human-duration.ts';
 import { num, objs, spec, status, str, strs } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { pathSegment } from '../../../apimachinery/validation/names.ts';
 import { ageCell, nameCell, orNone } from '../../meta/row-cells.ts';
+import { signerNameErrors } from './signer-name.ts';
 import { validateRequestUpdate } from './validate-request.ts';
+
+const knownUsages: readonly string[] = [
+  'any',
+  'cert sign',
+  'client auth',
+  'code signing',
+  'content commitment',
+  'crl sign',
+  'data encipherment',
+  'decipher only',
+  'digital signature',
+  'email protection',
+  'encipher only',
+  'ipsec end system',
+  'ipsec tunnel',
+  'ipsec user',
+  'key agreement',
+  'key encipherment',
+  'microsoft sgc',
+  'netscape sgc',
+  'ocsp signing',
+  's/mime',
+  'server auth',
+  'signing',
+  'timestamping',
+];
 
 function condition(csr: JsonObject): string {
   const has = (type: string): boolean => objs(status(csr)['conditions']).some((c) => c['type'] === type);
@@ -50,7 +77,18 @@ export const certificatesV1: GroupBehaviours = {
     strategy: {
       validate(o) {
         const usages = strs(spec(o)['usages']);
-        const errors = usages.length === 0 ? [required('spec.usages', 'usages must be non-empty')] : [];
+        const errors = usages.length === 0 ? [required('spec.usages')] : [];
+        for (const [i, usage] of usages.entries())
+          if (!knownUsages.includes(usage))
+            errors.push(notSupported(`spec.usages[${i}]`, usage, knownUsages));
+        for (const [i, usage] of usages.entries())
+          if (usages.indexOf(usage) < i) errors.push(duplicate(`spec.usages[${i}]`, usage));
+        const signer = str(spec(o)['signerName']);
+        if (signer === 'kubernetes.io/legacy-unknown')
+          errors.push(
+            invalid('spec.signerName', signer, 'the legacy signerName is not allowed via this API version'),
+          );
+        else errors.push(...signerNameErrors('spec.signerName', signer));
         const seconds = spec(o)['expirationSeconds'];
         if (seconds !== undefined && num(seconds) < 600)
           errors.push(

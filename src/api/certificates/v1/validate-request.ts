@@ -1,8 +1,11 @@
 // Who decides about a certificate request decides by `approval` only; who signs it writes the certificate, once.
+
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import { objs, semanticEqual, status, str } from '../../../apimachinery/json-access.ts';
+import { base64ToBytes } from '../../../apimachinery/serializer/protobuf/base64.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { certificateFault } from './certificate-content.ts';
 
 const conditionsOf = (request: JsonObject, type: string): JsonObject[] =>
   objs(status(request)['conditions']).filter((c) => c['type'] === type);
@@ -32,9 +35,19 @@ function decisionErrors(request: JsonObject, old: JsonObject, subresource: strin
   return errors;
 }
 
+const textOf = (base64: string): string => new TextDecoder('latin1').decode(base64ToBytes(base64));
+
+/** A certificate that was stored as something else may stay, and be exchanged. */
+function contentErrors(now: string, before: string): Errors {
+  if (now === '' || now === before) return [];
+  if (before !== '' && certificateFault(textOf(before)) !== undefined) return [];
+  const fault = certificateFault(textOf(now));
+  return fault === undefined ? [] : [invalid('status.certificate', '<certificate data>', fault)];
+}
+
 export function validateRequestUpdate(request: JsonObject, old: JsonObject, subresource: string): Errors {
-  const errors = decisionErrors(request, old, subresource);
   const [now, before] = [str(status(request)['certificate']), str(status(old)['certificate'])];
+  const errors = [...contentErrors(now, before), ...decisionErrors(request, old, subresource)];
   if (now === before) return errors;
   if (subresource !== 'status')
     errors.push(forbidden('status.certificate', 'updates may not set certificate content'));

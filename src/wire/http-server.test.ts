@@ -75,3 +75,39 @@ test('of the handshakes of one address under way the oldest is let go beyond 256
   for (const socket of rest) socket.destroy();
   await server.close(0);
 });
+
+test('F14: HTTP/1.0 with Transfer-Encoding has no body, as in Go, and nothing after it is a request', async () => {
+  const seen: string[] = [];
+  const { server, port } = await listening({
+    tls: undefined,
+    handler: async (request) => {
+      seen.push(`${request.method} ${request.url} ${(await request.readBody(1000)).length}`);
+      return { status: 200, headers: {}, body: Buffer.from('ok') };
+    },
+  });
+  const head =
+    'POST /first HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const rests = [
+    '5\r\nhello\r\n0\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET /second HTTP/1.1\r\nHost: x\r\n\r\n',
+    '0\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: spdy\r\n\r\n',
+  ];
+  for (const rest of rests) {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    const closed = once(socket, 'close');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    socket.write(head + rest);
+    await closed;
+    assert.ok(text.split('HTTP/1.1 ').length <= 2, text);
+    if (rest === rests[0]) assert.match(text, /^HTTP\/1\.1 200 OK\r\n/);
+  }
+  assert.deepEqual(
+    seen.filter((one) => one !== 'POST /first 0'),
+    [],
+  );
+  await server.close(0);
+});

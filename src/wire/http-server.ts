@@ -18,7 +18,7 @@ import type { Clock } from '../base/clock.ts';
 import { systemClock } from '../component-base/system-clock.ts';
 import { Handshakes } from './handshakes.ts';
 import { discardBody, type HttpRequest, type HttpResponse } from './http-message.ts';
-import { Http1Request, refuseUpgrade, respondHttp1 } from './http1-request.ts';
+import { Http1Request, hasFaultyFraming, refuseUpgrade, respondHttp1 } from './http1-request.ts';
 import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
 import { peerIdentities } from './peer-certificate.ts';
 
@@ -147,12 +147,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     noDelay: true,
   });
   http1.maxRequestsPerSocket = 0;
+  /** Their last request has been read. */
+  const over = new WeakSet<Socket>();
   http1.on('request', (message, out: ServerResponse) => {
+    if (over.has(message.socket)) return;
+    if (hasFaultyFraming(message)) over.add(message.socket);
     const request = new Http1Request(message, out, peers);
     started();
     out.once('close', finished);
     out.on('error', () => {});
-    if (closing) out.setHeader('connection', 'close');
+    if (closing || over.has(message.socket)) out.setHeader('connection', 'close');
     void answer(
       request,
       (response) => respondHttp1(out, request, response, onPull),
@@ -160,6 +164,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     );
   });
   http1.on('upgrade', (message, socket, head) => {
+    if (over.has(message.socket) || hasFaultyFraming(message)) {
+      socket.destroy();
+      return;
+    }
     const request = new Http1Request(message, undefined, peers, { socket, head });
     socket.on('error', () => {});
     upgraded.add(socket);

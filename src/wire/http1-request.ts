@@ -8,6 +8,13 @@ import { wantsGzip } from './http2-request.ts';
 import type { PeerIdentities } from './peer-certificate.ts';
 import { readBody } from './read-body.ts';
 
+/**
+ * HTTP/1.0 knows no Transfer-Encoding. As Go: the request has no body. What follows it on the connection may be one for
+ * somebody before us and a request for somebody else, so nobody looks at it.
+ */
+export const hasFaultyFraming = ({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean =>
+  httpVersionMajor === 1 && httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
+
 export class Http1Request implements HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -32,6 +39,10 @@ export class Http1Request implements HttpRequest {
     this.#peers = peers;
   }
   readBody(limit: number): Promise<Buffer> {
+    if (hasFaultyFraming(this.#message)) {
+      this.#message.resume();
+      return Promise.resolve(Buffer.alloc(0));
+    }
     return readBody(this.#message, limit, this.#message.headers['content-length']);
   }
   get signal(): AbortSignal {

@@ -23,7 +23,8 @@ export const noCapabilities: OciCapabilities = {
 
 /**
  * Calls that the runtime's default profile allows and neither Wine nor a program under it makes: files in memory that can be
- * started as programs, and the ring that makes calls past the filter.
+ * started as programs, the ring that makes calls past the filter, and the old door to sockets, whose arguments no filter sees
+ * (Wine's side of Linux is of 64 bits alone).
  */
 const neverCalled: ReadonlySet<string> = new Set([
   'execveat',
@@ -32,7 +33,20 @@ const neverCalled: ReadonlySet<string> = new Set([
   'io_uring_setup',
   'memfd_create',
   'memfd_secret',
+  'socketcall',
 ]);
+
+/**
+ * Families of sockets that Wine makes: unix, inet, inet6, netlink. Others lead past the pod's network (vsock knows no network
+ * namespaces: what listens on the machine or its hypervisor would be reached) or to rarely used code of the kernel.
+ */
+const families: readonly number[] = [1, 2, 10, 16];
+const ofFamilies = (allowed: ReadonlySet<string>): readonly OciSeccompRule[] =>
+  families.map((value) => ({
+    names: ['socket'].filter((name) => allowed.has(name)),
+    action: 'SCMP_ACT_ALLOW',
+    args: [{ index: 0, value, valueTwo: 0, op: 'SCMP_CMP_EQ' }],
+  }));
 
 /** Which argument of these calls is the mode of a file. Runtimes list `fchmodat2` since containerd 2. */
 const modeArguments: Readonly<Record<string, number>> = {
@@ -60,7 +74,7 @@ const withoutSetId = (allowed: ReadonlySet<string>): readonly OciSeccompRule[] =
   }));
 
 /**
- * The runtime's default profile without what Wine never calls, and without set-ID bits. `openat2` goes, too: its mode lies in
+ * The runtime's default profile without what Wine never calls, sockets it never makes, and set-ID bits. `openat2` goes, too: its mode lies in
  * memory, where no filter looks. A bundle without a profile is refused.
  */
 function filterOf(seccomp: OciSeccomp | undefined): OciSeccomp {
@@ -71,9 +85,11 @@ function filterOf(seccomp: OciSeccomp | undefined): OciSeccomp {
   const allowed = new Set(given.filter((r) => r.action === 'SCMP_ACT_ALLOW').flatMap(({ names }) => names));
   const others = given.map((rule) => ({
     ...rule,
-    names: rule.names.filter((name) => !neverCalled.has(name) && !takesMode.test(name)),
+    names: rule.names.filter((name) => !neverCalled.has(name) && name !== 'socket' && !takesMode.test(name)),
   }));
-  const syscalls = [...others, ...withoutSetId(allowed)].filter(({ names }) => names.length > 0);
+  const syscalls = [...others, ...ofFamilies(allowed), ...withoutSetId(allowed)].filter(
+    ({ names }) => names.length > 0,
+  );
   return { ...seccomp, syscalls };
 }
 

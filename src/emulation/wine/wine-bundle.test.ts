@@ -266,6 +266,31 @@ test('S2: whatever a bundle asks for, its program has no capability, no device a
   }
 });
 
+test('F16: of sockets only the families that Wine makes are allowed, and no door to them without arguments', () => {
+  const allow = { action: 'SCMP_ACT_ALLOW' };
+  const notVsock = [{ index: 0, value: 40, valueTwo: 0, op: 'SCMP_CMP_NE' }];
+  for (const given of [
+    [{ names: ['read', 'socket', 'socketcall', 'socketpair'], ...allow }],
+    [
+      { names: ['read', 'socketcall', 'socketpair'], ...allow },
+      { names: ['socket'], ...allow, args: notVsock },
+    ],
+  ]) {
+    const seccomp = { defaultAction: 'SCMP_ACT_ERRNO', syscalls: given };
+    const rules = planBundle(input({}, { linux: { ...spec.linux, seccomp } })).spec.linux?.seccomp?.syscalls;
+    const [others, ...sockets] = rules ?? [];
+    assert.deepEqual(others?.names, ['read', 'socketpair']);
+    assert.deepEqual(
+      sockets,
+      [1, 2, 10, 16].map((value) => ({
+        names: ['socket'],
+        action: 'SCMP_ACT_ALLOW',
+        args: [{ index: 0, value, valueTwo: 0, op: 'SCMP_CMP_EQ' }],
+      })),
+    );
+  }
+});
+
 test("X5: a call that the runtime's filter does not know is not allowed because it takes a mode", () => {
   const older = { names: ['read', 'chmod', 'open', 'fchmodat'], action: 'SCMP_ACT_ALLOW' };
   const seccomp = { defaultAction: 'SCMP_ACT_ERRNO', syscalls: [older] };

@@ -184,6 +184,9 @@ static void linux_calls(void)
     answer("file handle", linux_call(OPEN_BY_HANDLE, -100, 0, 0, 0, 0));
     answer("io_uring", linux_call(URING, 1, 0, 0, 0, 0));
     answer("memfd", linux_call(MEMFD, (word)"x", 0, 0, 0, 0));
+    answer("vsock", linux_call(SOCKET_, 40, 1, 0, 0, 0));
+    answer("alg", linux_call(SOCKET_, 38, 5, 0, 0, 0));
+    answer("packet", linux_call(SOCKET_, 17, 3, 0, 0, 0));
     answer("execveat", linux_call(EXECVEAT, -100, (word)"", 0, 0, 0x1000));
 }
 

@@ -123,6 +123,10 @@ test('S5: the status of a pod brings no owner, the status of a custom resource n
   const pod = await newPod('reported');
   const sent = greedy(pod, { status: { phase: 'Running' }, spec: { ...spec(pod), nodeName: 'n' } });
   assert.equal((await plane.ask('PUT', `${pods}/reported/status`, sent)).status, 200);
+  // F15: as upstream, and as docs/SECURITY.md says.
+  const reported = (await plane.ask('GET', `${pods}/reported`)).body as JsonObject;
+  assert.deepEqual(meta(reported)['finalizers'], ['example.com/stay']);
+  assert.deepEqual(meta(reported)['annotations'], { a: 'b' });
   const now = (await plane.ask('GET', `${pods}/reported`)).body as JsonObject;
   assert.deepEqual([meta(now)['ownerReferences'], spec(now)['nodeName']], [undefined, undefined]);
   assert.equal(status(now)['phase'], 'Running');

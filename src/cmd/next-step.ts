@@ -6,6 +6,8 @@ interface SystemError {
   readonly port?: unknown;
   readonly path?: unknown;
   readonly cause?: unknown;
+  /** Said by whoever knows better than the codes below. */
+  readonly next?: unknown;
 }
 
 const step: Readonly<Record<string, (error: SystemError) => string>> = {
@@ -26,6 +28,7 @@ const step: Readonly<Record<string, (error: SystemError) => string>> = {
 export function nextStepAfter(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const system = error as SystemError;
+  if (typeof system.next === 'string') return system.next;
   const inner = nextStepAfter(system.cause);
   if (inner !== undefined) return inner;
   return typeof system.code === 'string' ? step[system.code]?.(system) : undefined;

@@ -15,7 +15,13 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export function createLogger(options: { readonly level?: LogLevel; readonly name?: string } = {}): Logger {
   const name = options.name === undefined ? {} : { name: options.name };
   return pino(
-    { level: options.level ?? 'info', ...name, serializers: { error: pino.stdSerializers.err } },
+    {
+      level: options.level ?? 'info',
+      ...name,
+      // A person reads it, beside the times of kubectl and of the supervisor.
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { error: pino.stdSerializers.err },
+    },
     pino.destination({ dest: 2, sync: true }),
   );
 }

@@ -110,6 +110,11 @@ const rows: readonly Row[] = [
     says: /^porthole: --bind-address 192\.0\.2\.77 is no address of this machine; this machine has .*127\.0\.0\.1.*\n$/,
   },
   {
+    what: 'a server that is told to do without an admission plugin that there is not (N20)',
+    args: () => [...server(copy('plugin')), '--disable-admission-plugins', 'Foo'],
+    says: /there is no admission plugin "Foo" to disable; there are CertificateApproval, /,
+  },
+  {
     what: 'a server without pki/ca.key',
     args: () => {
       const dir = copy('no-key');

@@ -9,6 +9,7 @@ import type { ConfigMap } from '../../src/api/generated/types/core-v1.ts';
 import { isStatusError, type StatusError } from '../../src/apimachinery/errors.ts';
 import { readAll } from '../../src/client/transport.ts';
 import { inProcessTransport } from '../../src/client/transport-in-process.ts';
+import { whyNotReady } from '../../src/cmd/cluster/server-health.ts';
 import { type RunningServer, startServer } from '../../src/cmd/compose/compose-server.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { administrator } from '../../src/controlplane/testing/test-control-plane.ts';
@@ -60,6 +61,11 @@ test('R11: on a full disk writes fail as 500, readyz says so, DELETE works, and 
       assert.equal(refusals.at(-1)!.code, 500);
       assert.equal(refusals.at(-1)!.message, 'etcdserver: mvcc: database space exceeded');
       assert.match(await readyz(server), /\[-\]etcd failed: reason withheld/);
+      // N17: what porthole status shows.
+      assert.match(
+        (await whyNotReady(join(disk, 'data/admin.kubeconfig'))) ?? '',
+        /^writes are refused, the disk is full \(.*\): free/,
+      );
       assert.equal((await client.raw({ method: 'GET', path: '/livez' })).status, 200);
       const { items } = await client.list(configmaps, { namespace: 'default' });
       const listed = new Set(items.map((item) => item.metadata!.name!));
@@ -80,6 +86,7 @@ test('R11: on a full disk writes fail as 500, readyz says so, DELETE works, and 
       await client.create(configmaps, map(`again-${round}`));
       acked.add(`again-${round}`);
       assert.match(await readyz(server), /\[\+\]etcd ok/);
+      assert.equal(await whyNotReady(join(disk, 'data/admin.kubeconfig')), undefined);
     }
     const { items } = await client.list(configmaps, { namespace: 'default' });
     const names = items.map((item) => item.metadata!.name!).filter((name) => name !== 'kube-root-ca.crt');

@@ -87,6 +87,10 @@ test(
     };
     await refused(['restore', '--name', name, process.execPath], /is damaged or no backup/);
     await refused(
+      ['restore', '--data-dir', paths.server, file],
+      /there is a store in .*: porthole restore --name back FILE puts it aside and restores over it/,
+    );
+    await refused(
       ['restore', '--force', '--data-dir', paths.server, file],
       /the store in .*\/server\/db is in use by another process: it is a cluster's that porthole up made; with --name back instead of --data-dir its server is stopped meanwhile/,
     );

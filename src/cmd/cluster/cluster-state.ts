@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
+import { clusterFiles } from '../compose/data-directory.ts';
 import { type RunningProcess, supervisedProcesses } from '../supervisor/supervision.ts';
 import { parseClusterName } from './cluster-name.ts';
 
@@ -58,10 +59,10 @@ export function clusterPaths(home: string, name: string): ClusterPaths {
   const root = join(home, 'clusters', parseClusterName(name));
   return {
     root,
-    state: join(root, 'cluster.json'),
+    state: join(root, clusterFiles.record),
     kubeconfig: join(root, 'kubeconfig'),
     server: join(root, 'server'),
-    credentials: join(root, 'credentials.json'),
+    credentials: join(root, clusterFiles.credentials),
     logs: join(root, 'logs'),
     node: (node) => join(root, 'nodes', node),
   };

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { matchWindowsImage } from '../../component-helpers/windows-image-match.ts';
+import { checkArchiveFile } from '../../images/archive-file.ts';
 import { type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
 import { loadImage } from '../../images/load-image.ts';
 import { type SampleImage, sampleImages } from '../../images/sample-images.ts';
@@ -95,6 +96,7 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
   );
   if (targets.length === 0)
     throw new Error(`cluster ${JSON.stringify(options.name)} has no node ${JSON.stringify(options.node)}`);
+  checkArchiveFile(options.archive);
   const image = await progress.step('the archive is sound', () => checkImageArchive(options.archive));
   const directory = clusterPaths(options.home, options.name).root;
   const loaded: NodeImage[] = [];

@@ -1,12 +1,14 @@
 // Agents whose Node somebody deleted: a kubelet registers when it starts, so they are started again.
+import { setTimeout as delay } from 'node:timers/promises';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { pauseProcess } from '../supervisor/pause-process.ts';
-import type { RunningProcess } from '../supervisor/supervision.ts';
+import { type RunningProcess, supervisedState } from '../supervisor/supervision.ts';
 import type { ClusterPaths } from './cluster-state.ts';
 import { endProcesses } from './own-processes.ts';
 import { nodeNames } from './wait-ready.ts';
 
 const graceMs = 10_000;
+const lookEveryMs = 10;
 const agentPrefix = 'agent ';
 
 const nodeOfAgent = ({ role }: Pick<RunningProcess, 'role'>): string | undefined =>
@@ -30,6 +32,12 @@ export interface RegisterAgain {
   readonly say: (text: string) => void;
 }
 
+/** A supervisor that hears of the end after the pause takes it for an accident. */
+async function untilNoticed(root: string, { role, pid }: RunningProcess): Promise<void> {
+  const until = performance.now() + graceMs;
+  while (supervisedState(root, role)?.pid === pid && performance.now() < until) await delay(lookEveryMs);
+}
+
 /** Their pods come back as the scheduler says. For the holder of the cluster's lock. */
 export async function registerAgain({ paths, runningBefore, say }: RegisterAgain): Promise<void> {
   if (!runningBefore.some((one) => nodeOfAgent(one) !== undefined)) return;
@@ -39,6 +47,7 @@ export async function registerAgain({ paths, runningBefore, say }: RegisterAgain
     const resume = await pauseProcess(linuxProcesses, paths.root, orphan.role, 'porthole up');
     try {
       await endProcesses([orphan], graceMs);
+      await untilNoticed(paths.root, orphan);
     } finally {
       resume();
     }

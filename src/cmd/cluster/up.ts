@@ -7,9 +7,10 @@ import type { Progress } from '../progress.ts';
 import { linuxNodePackages, missingPackages } from '../setup/system-packages.ts';
 import { superviseCluster } from '../supervisor/supervise-cluster.ts';
 import { chooseRuntime } from './choose-runtime.ts';
+import { differenceOf } from './cluster-difference.ts';
 import { clusterId } from './cluster-id.ts';
 import { withClusterLock } from './cluster-lock.ts';
-import { type PlannedNode, planNodes } from './cluster-plan.ts';
+import { planNodes } from './cluster-plan.ts';
 import { clusterProcesses } from './cluster-processes.ts';
 import {
   type ClusterState,
@@ -74,21 +75,10 @@ function checkSame(state: ClusterState, options: UpOptions): void {
     throw new Error(
       `cluster ${JSON.stringify(state.name)} was made by an earlier version of Porthole and can't go on with this one; take it down first: porthole down --name ${state.name}`,
     );
-  const listed = (nodes: readonly PlannedNode[]): string =>
-    nodes
-      .map(({ name, windowsBuild, windowsTaint }) =>
-        [name, windowsBuild ?? '', windowsTaint === true ? 'tainted' : ''].join(' ').trim(),
-      )
-      .join(', ');
-  const [wanted, has] = [listed(planNodes(options)), listed(state.nodes)];
-  const { bindAddress } = options;
-  if (bindAddress !== undefined && bindAddress !== state.bindAddress)
-    throw new Error(
-      `cluster ${JSON.stringify(state.name)} is there already, and its server listens elsewhere (--bind-address ${state.bindAddress ?? 'was not given'}); take it down first: porthole down --name ${state.name}`,
-    );
-  if (wanted === has && (options.runtime === 'auto' || options.runtime === state.runtime)) return;
+  const difference = differenceOf(state, options);
+  if (difference === undefined) return;
   throw new Error(
-    `cluster ${JSON.stringify(state.name)} is there already, with other nodes (${has.trim()}); take it down first: porthole down --name ${state.name}`,
+    `cluster ${JSON.stringify(state.name)} is there already, ${difference}; take it down first: porthole down --name ${state.name}`,
   );
 }
 
@@ -146,7 +136,9 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
     writeClusterState(paths, state);
   };
   const { gateway, bridge, port, dnsPort, clusterCidr, nodes } = await progress.step(
-    runtime === 'containerd' ? `${planned.length} nodes on one network` : 'nodes on the loopback address',
+    runtime === 'containerd'
+      ? `${planned.length} ${planned.length === 1 ? 'node' : 'nodes'} on one network`
+      : 'nodes on the loopback address',
     () =>
       placeCluster({
         home: options.home,

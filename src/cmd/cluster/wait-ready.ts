@@ -8,10 +8,13 @@ import { createClient } from '../../client/create-client.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { httpTransport } from '../../client/transport-http.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
+import { askProcess } from '../supervisor/ask-process.ts';
 
 const serverTimeoutMs = 60_000;
 const nodesTimeoutMs = 120_000;
 const everyMs = 25;
+const readyPath = '/readyz?exclude=etcd-quota';
+const answerTimeoutMs = 5_000;
 
 export interface OpenClient {
   readonly client: Client;
@@ -31,22 +34,30 @@ export async function waitForServer(
   check: () => void,
   log: string,
 ): Promise<void> {
-  const until = performance.now() + serverTimeoutMs;
   const { client, close } = await clientOf(kubeconfig);
+  const isReady = () => client.raw({ method: 'GET', path: readyPath }).then(({ status }) => status === 200);
   try {
-    for (;;) {
-      check();
-      const ready = await client.raw({ method: 'GET', path: '/readyz?exclude=etcd-quota' }).then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-      if (ready) return;
-      if (performance.now() > until)
-        throw new Error(`the server is not ready after ${serverTimeoutMs / 1000} s; see ${log}`);
-      await delay(everyMs);
-    }
+    await waitUntil(isReady, check, log);
   } finally {
     await close();
+  }
+}
+
+/** The same for whoever has no credentials, or those of before: nobody's are needed to ask. */
+export function waitForAnyServer(url: string, check: () => void, log: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const asked = { host: hostname, port: Number(port), path: readyPath };
+  return waitUntil(() => askProcess(asked, AbortSignal.timeout(answerTimeoutMs)), check, log);
+}
+
+async function waitUntil(isReady: () => Promise<boolean>, check: () => void, log: string): Promise<void> {
+  const until = performance.now() + serverTimeoutMs;
+  for (;;) {
+    check();
+    if (await isReady().catch(() => false)) return;
+    if (performance.now() > until)
+      throw new Error(`the server is not ready after ${serverTimeoutMs / 1000} s; see ${log}`);
+    await delay(everyMs);
   }
 }
 

@@ -7,7 +7,7 @@ import { withClusterLock } from './cluster-lock.ts';
 import { clusterPaths, readClusterState } from './cluster-state.ts';
 import { crashCheck } from './crash-check.ts';
 import { endProcesses } from './own-processes.ts';
-import { waitForServer } from './wait-ready.ts';
+import { waitForAnyServer } from './wait-ready.ts';
 import { runningProcesses } from './what-runs.ts';
 
 export interface StopServer<T> {
@@ -54,7 +54,7 @@ export async function withServerStopped<T>(
       resume();
     }
     if (comesBack(result))
-      await progress.step('the server is back', () => waitForServer(paths.kubeconfig, check, log));
+      await progress.step('the server is back', () => waitForAnyServer(state.server, check, log));
     return result;
   });
 }

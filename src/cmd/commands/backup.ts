@@ -1,4 +1,6 @@
 // porthole backup: all objects and keys of a server in one file, while it runs or not.
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import { takeBackup, writeBackup } from '../compose/backups.ts';
 import { type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
@@ -19,6 +21,7 @@ export function backupCommand(): Command {
       'after',
       `
 A running server goes on meanwhile: the file shows one revision of it. It is read back before it counts.
+A file of that name is replaced, as etcdctl snapshot save does it; its folder must be there.
 The file holds every Secret and, without --no-pki, the keys that make anyone an administrator: keep it as you keep those.
 
 Examples:
@@ -29,6 +32,8 @@ Examples:
     )
     .action(async (file: string, flags: Flags) => {
       const dataDir = dataDirOf(flags);
+      const folder = dirname(resolve(file));
+      if (!existsSync(folder)) throw new Error(`there is no folder ${folder} to write the backup to`);
       const progress = createProgress(process.stderr, () => performance.now());
       const { backup, running } = await progress.step(`reading ${dataDir}`, () =>
         takeBackup(dataDir, { pki: flags.pki }),

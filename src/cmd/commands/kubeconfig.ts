@@ -1,7 +1,7 @@
 // porthole kubeconfig: prints a cluster's kubeconfig, or its path.
 import { existsSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { clusterPaths } from '../cluster/cluster-state.ts';
+import { clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
 import { portholeHome } from '../setup/locations.ts';
 
 export function kubeconfigCommand(): Command {
@@ -10,10 +10,13 @@ export function kubeconfigCommand(): Command {
     .option('--name <name>', 'name of the cluster', 'default')
     .option('--path', 'print the path of the file instead', false)
     .action((flags: { name: string; path: boolean }) => {
-      const { kubeconfig } = clusterPaths(portholeHome(), flags.name);
+      const paths = clusterPaths(portholeHome(), flags.name);
+      const { kubeconfig } = paths;
       if (!existsSync(kubeconfig))
         throw new Error(
-          `there is no cluster ${JSON.stringify(flags.name)}; make it with: porthole up --name ${flags.name}`,
+          readClusterState(paths)
+            ? `${kubeconfig} is gone; porthole up --name ${flags.name}, with the flags of its first time, writes it again`
+            : `there is no cluster ${JSON.stringify(flags.name)}; make it with: porthole up --name ${flags.name}`,
         );
       process.stdout.write(flags.path ? `${kubeconfig}\n` : readFileSync(kubeconfig));
     });

@@ -8,6 +8,7 @@ import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
+import { withRecovery } from '../compose/data-directory.ts';
 import { checkBindAddress, everyMachineAddress, listenAddresses } from '../compose/listen-addresses.ts';
 import { podRouterComponent } from '../compose/pod-router-component.ts';
 import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
@@ -74,6 +75,19 @@ const durationOption = (flag: string, description: string, defaultMs: number): O
 
 const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
 
+/** What can be disabled, because it can run elsewhere. */
+const parts: readonly string[] = ['dns', 'scheduler', 'controllers'];
+
+/** Another name is a slip, and what it was meant for would go on. */
+function partsOf(text: string): string[] {
+  const unknown = list(text).filter((name) => !parts.includes(name));
+  if (unknown.length > 0)
+    throw new InvalidArgumentError(
+      `${unknown.map((name) => JSON.stringify(name)).join(', ')}: there are ${parts.join(', ')}.`,
+    );
+  return list(text);
+}
+
 export function serverCommand(): Command {
   return new Command('server')
     .description('run a control plane in the foreground; writes <data-dir>/admin.kubeconfig')
@@ -89,7 +103,11 @@ export function serverCommand(): Command {
       port,
     )
     .option('--advertise-address <address>', 'address at which nodes and pods reach this server')
-    .option('--extra-san <names>', 'more names and addresses of the serving certificate', list, [])
+    .addOption(
+      new Option('--extra-san <names>', 'more names and addresses of the serving certificate')
+        .argParser(list)
+        .default([], 'none'),
+    )
     .option('--service-cluster-ip-range <cidr>', 'addresses of Services', serviceCidr)
     .option('--cluster-cidr <cidr>', 'addresses of pods', clusterCidr)
     .option('--cluster-dns <address>', 'address of the cluster DNS Service', clusterDnsAddress)
@@ -100,9 +118,17 @@ export function serverCommand(): Command {
       'keep routes to pods on this machine, which is connected to all nodes (needs root)',
     )
     .option('--pod-routes-on <interface>', 'the interface that leads to the nodes, with --pod-routes')
-    .option('--disable <parts>', 'parts that run elsewhere: dns, scheduler, controllers', list, [])
-    .option('--etcd-servers <urls>', 'keep objects in etcd')
-    .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list, [])
+    .addOption(
+      new Option('--disable <parts>', `parts that run elsewhere: ${parts.join(', ')}`)
+        .argParser(partsOf)
+        .default([], 'none'),
+    )
+    .addOption(new Option('--etcd-servers <urls>', 'refused: there is no etcd').hideHelp())
+    .addOption(
+      new Option('--disable-admission-plugins <names>', 'admission plugins to leave out')
+        .argParser(list)
+        .default([], 'none'),
+    )
     .option(
       '--max-requests-inflight <n>',
       'with --max-mutating-requests-inflight: seats that the priority levels share',
@@ -150,8 +176,18 @@ export function serverCommand(): Command {
         .choices(['true', 'false'])
         .default('true'),
     )
-    .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
-    .action(serve);
+    .addOption(
+      new Option('--log-level <level>', 'how much is logged')
+        .choices(['debug', 'info', 'warn', 'error', 'silent'])
+        .default('info'),
+    )
+    .action(async (flags: Flags) => {
+      try {
+        await serve(flags);
+      } catch (error) {
+        throw withRecovery(error, flags.dataDir);
+      }
+    });
 }
 
 function podRouter(flags: Flags): ServerComponent[] {

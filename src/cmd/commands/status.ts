@@ -1,14 +1,27 @@
 // porthole status: the clusters of this machine, their nodes and processes.
+import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { noSuchCluster } from '../cluster/cluster-name.ts';
-import { clusterNames, clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
+import {
+  type ClusterPaths,
+  type ClusterState,
+  clusterNames,
+  clusterPaths,
+  readClusterState,
+} from '../cluster/cluster-state.ts';
 import { isAlive } from '../cluster/own-processes.ts';
+import { whyNotReady } from '../cluster/server-health.ts';
+import { nodeNames } from '../cluster/wait-ready.ts';
+import { checkDataDirectory } from '../compose/data-directory.ts';
 import { printTable } from '../print-table.ts';
 import { portholeHome } from '../setup/locations.ts';
 import { processText } from '../supervisor/process-text.ts';
 import { livingSupervisor, repairSupervisor } from '../supervisor/supervise-cluster.ts';
 import { supervisedProcesses, supervisedState } from '../supervisor/supervision.ts';
+
+const patienceMs = 2_000;
+const lookEveryMs = 20;
 
 export function statusCommand(): Command {
   return new Command('status')
@@ -24,29 +37,60 @@ export function statusCommand(): Command {
         console.log('no cluster in this home; make one with: porthole up');
         return;
       }
-      for (const state of states) {
-        const { root } = clusterPaths(home, state.name);
-        const repaired = state.ending !== true && (await repairSupervisor(linuxProcesses, root));
-        const textOf = (role: string): string => {
-          const process = supervisedState(root, role);
-          const running = supervisedProcesses(root)?.find((one) => one.role === role);
-          return processText(process, running !== undefined && isAlive(running), Date.now());
-        };
-        console.log(`${state.name}: ${state.server}, runtime ${state.runtime}, topology ${state.topology}`);
-        printTable(
-          ['NODE', 'OS', 'ADDRESS', 'AGENT'],
-          state.nodes.map((node) => {
-            const os =
-              node.windowsBuild === undefined ? node.os : `${node.os} ${node.windowsBuild} (emulated)`;
-            return [node.name, os, node.ip, textOf(`agent ${node.name}`)];
-          }),
-        );
-        console.log(`server: ${textOf('server')}`);
-        const supervisor = livingSupervisor(root);
-        console.log(
-          `supervisor: ${supervisor ? `pid ${supervisor.pid}` : 'not running'}${repaired ? ', started again: it was gone' : ''}`,
-        );
-        console.log(`logs: porthole logs [server|NODE] --name ${state.name}\n`);
-      }
+      for (const state of states) await show(clusterPaths(home, state.name), state);
     });
+}
+
+async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
+  const { root } = paths;
+  const repaired = state.ending !== true && (await repairSupervisor(linuxProcesses, root));
+  if (repaired) await untilTold(root);
+  const textOf = (role: string): string => {
+    const process = supervisedState(root, role);
+    const running = supervisedProcesses(root)?.find((one) => one.role === role);
+    return processText(process, running !== undefined && isAlive(running), Date.now());
+  };
+  const registered = await registeredNodes(paths.kubeconfig);
+  const goneText = (node: string): string =>
+    registered === undefined || registered.has(node)
+      ? ''
+      : `, not registered: porthole up --name ${state.name} registers it again`;
+  console.log(`${state.name}: ${state.server}, runtime ${state.runtime}, topology ${state.topology}`);
+  printTable(
+    ['NODE', 'OS', 'ADDRESS', 'AGENT'],
+    state.nodes.map((node) => {
+      const os = node.windowsBuild === undefined ? node.os : `${node.os} ${node.windowsBuild} (emulated)`;
+      return [node.name, os, node.ip, `${textOf(`agent ${node.name}`)}${goneText(node.name)}`];
+    }),
+  );
+  const troubles = [await whyNotReady(paths.kubeconfig), missingText(paths)].filter(
+    (one) => one !== undefined,
+  );
+  console.log(`server: ${[textOf('server'), ...troubles].join('; ')}`);
+  const supervisor = livingSupervisor(root);
+  console.log(
+    `supervisor: ${supervisor ? `pid ${supervisor.pid}` : 'not running'}${repaired ? ', started again: it was gone' : ''}`,
+  );
+  console.log(`logs: porthole logs [server|NODE] --name ${state.name}\n`);
+}
+
+/** A server that runs does not need all of its files; its next start does. */
+function missingText({ server }: ClusterPaths): string | undefined {
+  try {
+    checkDataDirectory(server);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Undefined when the server does not say. */
+const registeredNodes = (kubeconfig: string): Promise<Set<string> | undefined> =>
+  Promise.race([nodeNames(kubeconfig).catch(() => undefined), delay(patienceMs, undefined, { ref: false })]);
+
+/** A supervisor that was just started says so before it starts what it keeps running. */
+async function untilTold(root: string): Promise<void> {
+  const until = performance.now() + patienceMs;
+  const isTold = (): boolean => supervisedProcesses(root)?.some(isAlive) === true;
+  while (!isTold() && performance.now() < until) await delay(lookEveryMs);
 }

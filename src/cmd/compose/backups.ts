@@ -17,7 +17,14 @@ import { buildStore } from '../../storage/sqlite/rebuild.ts';
 import { type Salvaged, salvage } from '../../storage/sqlite/salvage.ts';
 import { StorageError } from '../../storage/storage-error.ts';
 import { backupPath } from './backup-endpoint.ts';
-import { dataPaths, filesBelow, howToStop, ownDataDirectory, recordContents } from './data-directory.ts';
+import {
+  dataPaths,
+  filesBelow,
+  howToRestoreOver,
+  howToStop,
+  ownDataDirectory,
+  recordContents,
+} from './data-directory.ts';
 import { type Exchange, exchange } from './replace-data.ts';
 
 const maxBackupBytes = 2 ** 31;
@@ -113,7 +120,9 @@ function checkNames({ files }: Backup): void {
 export function checkRestore(dataDir: string, backup: Backup, overStore: boolean): void {
   checkNames(backup);
   if (!overStore && filesBelow(dataPaths(dataDir).store).length > 0)
-    throw new Error(`there is a store in ${dataDir}: --force puts it aside and restores over it`);
+    throw new Error(
+      `there is a store in ${dataDir}: ${howToRestoreOver(dataDir)} puts it aside and restores over it`,
+    );
 }
 
 export interface RestoreOptions {

@@ -5,7 +5,11 @@ import type { Clock } from '../../base/clock.ts';
 import { parseYaml } from '../../base/yaml.ts';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
-import { type KubeconfigFacts, kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
+import {
+  type KubeconfigFacts,
+  kubeconfigText,
+  renewedKubeconfig,
+} from '../../controlplane/kubeconfig-text.ts';
 import { isGood, openPki, type Pki, type ServerNames } from '../../controlplane/pki.ts';
 import type { KeyPairPem } from '../../crypto/certificates.ts';
 import { certificateStore, currentCertificate, type NodeCertificate } from './certificate-store.ts';
@@ -34,15 +38,21 @@ function write(file: string, text: string): void {
   writeDurably(file, text);
 }
 
-/** What a kubeconfig of ours says; undefined: it is not there, or says it otherwise. */
-function readKubeconfig(file: string): { server: string; caPem: string; pair: KeyPairPem } | undefined {
+type Names = Pick<KubeconfigFacts, 'clusterName' | 'userName'>;
+
+/** What a kubeconfig says of our cluster and user; undefined: it is not there, or says it otherwise. */
+function readKubeconfig(
+  file: string,
+  { clusterName, userName }: Names,
+): { server: string; caPem: string; pair: KeyPairPem } | undefined {
   const text = (value: unknown): string => Buffer.from(String(value), 'base64').toString();
   try {
     const { clusters, users } = parseYaml(readFileSync(file, 'utf8')) as {
-      clusters: { cluster: Record<string, unknown> }[];
-      users: { user: Record<string, unknown> }[];
+      clusters: { name: string; cluster: Record<string, unknown> }[];
+      users: { name: string; user: Record<string, unknown> }[];
     };
-    const [cluster, user] = [clusters[0]!.cluster, users[0]!.user];
+    const { cluster } = clusters.find(({ name }) => name === clusterName)!;
+    const { user } = users.find(({ name }) => name === userName)!;
     return {
       server: String(cluster['server']),
       caPem: text(cluster['certificate-authority-data']),
@@ -56,19 +66,21 @@ function readKubeconfig(file: string): { server: string; caPem: string; pair: Ke
   }
 }
 
-/** Written again when it leads elsewhere, believes others, or ends soon; else as it is, with what its owner put in. */
+/** Its own entries are written again when they lead elsewhere, believe others, or end soon; what its owner put in stays. */
 async function keepKubeconfig(
   file: string,
   facts: Omit<KubeconfigFacts, 'credentials'>,
   now: number,
   issue: () => Promise<KeyPairPem>,
 ): Promise<void> {
-  const has = readKubeconfig(file);
+  const has = readKubeconfig(file, facts);
   const isGoodStill =
     has?.server === facts.server &&
     has.caPem === facts.caCertificatePem &&
     isGood(has.pair, facts.caCertificatePem, undefined, now);
-  if (!isGoodStill) write(file, kubeconfigText({ ...facts, credentials: await issue() }));
+  if (isGoodStill) return;
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  write(file, renewedKubeconfig(before, { ...facts, credentials: await issue() }));
 }
 
 /** The kubeconfigs with certificates in them, and what nodes believe. */

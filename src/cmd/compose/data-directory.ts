@@ -1,6 +1,6 @@
 // A server's data directory as a whole: what belongs to it, and whether all of it is there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import { storeFiles } from '../../storage/sqlite/examine.ts';
@@ -26,6 +26,9 @@ export const dataPaths = (dataDir: string): DataPaths => ({
   lock: join(dataDir, 'lock'),
 });
 
+/** Beside the folder of a server that belongs to a cluster of `up`. */
+export const clusterFiles = { record: 'cluster.json', credentials: 'credentials.json' } as const;
+
 /** What a restore or a repair puts something else in the place of. */
 const exchangeable: readonly string[] = ['db', 'pki'];
 
@@ -50,6 +53,31 @@ export function filesBelow(folder: string): string[] {
     .sort();
 }
 
+/** Of the cluster that `up` made, whose server's folder it is. */
+const clusterOfFolder = (dataDir: string): string | undefined =>
+  existsSync(join(dirname(resolve(dataDir)), clusterFiles.record))
+    ? basename(dirname(resolve(dataDir)))
+    : undefined;
+
+/** The flags by which commands are told of this folder. */
+function dataFlagsOf(dataDir: string): string {
+  const cluster = clusterOfFolder(dataDir);
+  return cluster === undefined ? `--data-dir ${dataDir}` : `--name ${cluster}`;
+}
+
+/** As an error carries it to whoever prints it: what to do about a store that is refused. */
+export function withRecovery(error: unknown, dataDir: string): unknown {
+  if (!(error instanceof StorageError) || !['Corrupt', 'Lost'].includes(error.code)) return error;
+  const flags = dataFlagsOf(dataDir);
+  return Object.assign(error, { next: `porthole restore ${flags} FILE, or porthole repair ${flags}` });
+}
+
+/** A cluster that had its keys already has none: its folder was removed, or is not mounted. */
+function lostWhole(paths: DataPaths, dataDir: string): boolean {
+  const issued = existsSync(join(dirname(resolve(dataDir)), clusterFiles.credentials));
+  return issued && clusterOfFolder(dataDir) !== undefined && filesBelow(paths.pki).length === 0;
+}
+
 /**
  * Throws Error with the next step when something that a cluster can't do without was here and is gone. Answers with the
  * files of keys that are others than at the last start.
@@ -64,17 +92,26 @@ export function checkDataDirectory(dataDir: string): string[] {
   const contents = readContents(paths.contents);
   if (contents === undefined) {
     // Keys may be there before a first start; what a start makes of them may not.
-    if (hasStore || !existsSync(join(paths.pki, madeByStart))) return [];
-    missing.push('contents.json');
+    const isLost = lostWhole(paths, dataDir);
+    if (hasStore || (!isLost && !existsSync(join(paths.pki, madeByStart)))) return [];
+    if (isLost) missing.splice(0, Number.POSITIVE_INFINITY, 'everything');
+    else missing.push('contents.json');
   }
   const names = (contents?.pki ?? []).filter((name) => irreplaceable.test(name));
   for (const name of names) if (!existsSync(join(paths.pki, name))) missing.push(`pki/${name}`);
   if (missing.length > 0)
     throw new Error(
-      `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing from ${dataDir}, which was in use: bring it back (porthole restore --data-dir ${dataDir} FILE), or begin anew with an empty folder`,
+      `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing from ${dataDir}, which was in use: bring it back (porthole restore ${dataFlagsOf(dataDir)} FILE), or begin anew ${howToBeginAnew(dataDir)}`,
     );
   const digests = digestsOf(paths.pki, names);
   return names.filter((name) => (contents?.sha256[name] ?? digests[name]) !== digests[name]);
+}
+
+function howToBeginAnew(dataDir: string): string {
+  const cluster = clusterOfFolder(dataDir);
+  return cluster === undefined
+    ? 'with an empty folder'
+    : `(porthole down --name ${cluster}, then porthole up --name ${cluster})`;
 }
 
 const digestsOf = (pki: string, names: readonly string[]): Record<string, string> =>
@@ -119,7 +156,15 @@ export function ownDataDirectory(dataDir: string, next: string): OwnerLock {
 }
 
 /** What to do about a server that runs on it. */
-export const howToStop = (dataDir: string): string =>
-  existsSync(join(dirname(dataDir), 'cluster.json'))
-    ? `it is a cluster's that porthole up made; with --name ${basename(dirname(dataDir))} instead of --data-dir its server is stopped meanwhile, and started again`
-    : 'end that server first';
+export function howToStop(dataDir: string): string {
+  const cluster = clusterOfFolder(dataDir);
+  return cluster === undefined
+    ? 'end that server first'
+    : `it is a cluster's that porthole up made; with --name ${cluster} instead of --data-dir its server is stopped meanwhile, and started again`;
+}
+
+/** Who names a cluster says which store is to go; a folder needs --force. */
+export function howToRestoreOver(dataDir: string): string {
+  const cluster = clusterOfFolder(dataDir);
+  return cluster === undefined ? '--force' : `porthole restore --name ${cluster} FILE`;
+}

@@ -31,7 +31,7 @@ export interface AdmissionDependencies {
   readonly recordQuota: QuotaRecorder;
 }
 
-/** `disabled` names plugins that are left out. */
+/** `disabled` names plugins that are left out. Throws Error for a name that none has: what it was meant for would stay on. */
 export function admissionPlugins(
   deps: AdmissionDependencies,
   disabled: readonly string[] = [],
@@ -55,5 +55,11 @@ export function admissionPlugins(
     createDefaultIngressClass(live),
     createResourceQuota({ live, clock, record: deps.recordQuota }),
   ];
+  const names = recommendedOrder.map((plugin) => plugin.name);
+  const unknown = disabled.filter((name) => !names.includes(name));
+  if (unknown.length > 0)
+    throw new Error(
+      `there is no admission plugin ${unknown.map((name) => JSON.stringify(name)).join(', ')} to disable; there are ${names.sort().join(', ')}`,
+    );
   return recommendedOrder.filter((plugin) => !disabled.includes(plugin.name));
 }

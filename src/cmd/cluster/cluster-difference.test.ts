@@ -1,0 +1,24 @@
+// What `up` says of a cluster that is there with something else.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type AskedFor, differenceOf } from './cluster-difference.ts';
+import { planNodes } from './cluster-plan.ts';
+
+const asked: AskedFor = { linux: 1, windows: 1, windowsBuild: 20348, runtime: 'auto' };
+const has = {
+  runtime: 'containerd' as const,
+  nodes: planNodes(asked).map((node) => ({ ...node, ip: '' })),
+};
+
+test('N16: up names what differs, not the nodes when they are the same', () => {
+  const rows: [Partial<AskedFor>, string | undefined][] = [
+    [{}, undefined],
+    [{ runtime: 'containerd' }, undefined],
+    [{ runtime: 'simulated' }, 'with another runtime (--runtime containerd)'],
+    [{ windowsTaint: true }, 'and its Windows nodes are not tainted (--windows-taint was not given)'],
+    [{ linux: 2 }, 'with other nodes (linux-1, windows-1 20348)'],
+    [{ windowsBuild: 26100 }, 'with other nodes (linux-1, windows-1 20348)'],
+    [{ bindAddress: '0.0.0.0' }, 'and its server listens elsewhere (--bind-address was not given)'],
+  ];
+  for (const [change, says] of rows) assert.equal(differenceOf(has, { ...asked, ...change }), says);
+});

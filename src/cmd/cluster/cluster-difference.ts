@@ -1,0 +1,31 @@
+// In what a cluster that is there differs from what `up` is asked for: pure.
+import { type NodeCounts, type PlannedNode, planNodes } from './cluster-plan.ts';
+import type { ClusterState, RuntimeKind } from './cluster-state.ts';
+
+export interface AskedFor extends NodeCounts {
+  readonly runtime: 'auto' | RuntimeKind;
+  readonly bindAddress?: string | undefined;
+}
+
+const listed = (nodes: readonly PlannedNode[]): string =>
+  nodes.map(({ name, windowsBuild }) => [name, windowsBuild ?? ''].join(' ').trim()).join(', ');
+
+const isTainted = (nodes: readonly PlannedNode[]): boolean =>
+  nodes.some((node) => node.windowsTaint === true);
+
+/** Of the first that differs; undefined: all is the same. */
+export function differenceOf(
+  has: Pick<ClusterState, 'nodes' | 'runtime' | 'bindAddress'>,
+  asked: AskedFor,
+): string | undefined {
+  const { bindAddress } = asked;
+  if (bindAddress !== undefined && bindAddress !== has.bindAddress)
+    return `and its server listens elsewhere (--bind-address ${has.bindAddress ?? 'was not given'})`;
+  const wanted = planNodes(asked);
+  if (listed(wanted) !== listed(has.nodes)) return `with other nodes (${listed(has.nodes)})`;
+  if (isTainted(wanted) !== isTainted(has.nodes))
+    return `and its Windows nodes are ${isTainted(has.nodes) ? 'tainted (--windows-taint was given)' : 'not tainted (--windows-taint was not given)'}`;
+  if (asked.runtime !== 'auto' && asked.runtime !== has.runtime)
+    return `with another runtime (--runtime ${has.runtime})`;
+  return undefined;
+}

@@ -274,6 +274,18 @@ test('a quota lets in as much as it says, also when all come at once', async () 
   assert.equal(silent.message, 'pods "p" is forbidden: failed quota: q: must specify requests.cpu for: c');
 });
 
+test('a quota of nothing but cpu and memory refuses a pod that says neither', async () => {
+  const namespace = '/api/v1/namespaces/quiet';
+  await ask('POST', '/api/v1/namespaces', { metadata: { name: 'quiet' } });
+  const hard = { 'limits.memory': '1Gi', 'requests.cpu': '1' };
+  await ask('POST', `${namespace}/resourcequotas`, { metadata: { name: 'q' }, spec: { hard } });
+  await ask('POST', `${namespace}/serviceaccounts`, { metadata: { name: 'default' } });
+  assert.equal(
+    (await ask('POST', `${namespace}/pods`, pod('p'))).message,
+    'pods "p" is forbidden: failed quota: q: must specify limits.memory for: c; requests.cpu for: c',
+  );
+});
+
 test('a restricted namespace says all that is wrong with a pod', async () => {
   await ask('POST', '/api/v1/namespaces', {
     metadata: { name: 'strict', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },

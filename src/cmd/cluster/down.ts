@@ -6,6 +6,8 @@ import { silentLogger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { releaseUserRanges } from '../../emulation/wine/user-ranges.ts';
 import { removeContainerd } from '../../kubelet/containerd/containerd-process.ts';
+import { networkNameOf } from '../../network/cni/cni-daemon.ts';
+import { forgetAttachments } from '../../network/cni/runtime-cache.ts';
 import { destroyFabric } from '../../network/fabric.ts';
 import type { Host } from '../../os/host.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
@@ -62,6 +64,7 @@ async function removeContainers(
     );
     await host.mounts.unmountAllBelow(layout.root);
     await host.files.remove(layout.sockets);
+    await forgetAttachments(host.files, networkNameOf(layout.cniConf));
   }
 }
 

@@ -1,4 +1,5 @@
 // The agent's side of CNI: serves the plugin on a unix socket and installs the binary and the configuration.
+import { contentKey } from '../../component-base/content-hash.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { Files } from '../../os/files.ts';
 import type { NetworkHost } from '../../os/network-host.ts';
@@ -83,9 +84,12 @@ export async function startCniDaemon(options: CniDaemonOptions): Promise<CniDaem
 
 const conflistName = '10-porthole.conflist';
 
-function renderConflist(): string {
+/** One for each node of the machine: what the runtime's library remembers is told apart by it. */
+export const networkNameOf = (confDir: string): string => `porthole-${contentKey([confDir])}`;
+
+function renderConflist(name: string): string {
   const plugin = { type: 'porthole', capabilities: { portMappings: true } };
-  return `${JSON.stringify({ cniVersion: '1.0.0', name: 'porthole', plugins: [plugin] }, undefined, 2)}\n`;
+  return `${JSON.stringify({ cniVersion: '1.0.0', name, plugins: [plugin] }, undefined, 2)}\n`;
 }
 
 async function replaceFile(
@@ -115,5 +119,5 @@ export async function installCni(
   await replaceFile(files, `${binDir}/loopback`, program, 0o755);
   await files.remove(`${binDir}/porthole.sock`);
   await files.symlink(socketPath, `${binDir}/porthole.sock`);
-  await replaceFile(files, `${confDir}/${conflistName}`, renderConflist(), 0o644);
+  await replaceFile(files, `${confDir}/${conflistName}`, renderConflist(networkNameOf(confDir)), 0o644);
 }

@@ -25,6 +25,9 @@ function asOneLine(text: string): string | undefined {
   return `${lines.join('; ')}\n`;
 }
 
+/** It would write down all that it is told in a file of the user's. */
+const noHome = '/nonexistent';
+
 class InteractiveNft {
   readonly #child: Child;
   readonly #queue: Waiting[] = [];
@@ -33,7 +36,7 @@ class InteractiveNft {
   ended = false;
 
   constructor(processes: Processes) {
-    this.#child = processes.spawn('nft', ['-i']);
+    this.#child = processes.spawn('nft', ['-i'], { env: { HOME: noHome } });
     this.#child.stdout?.on('data', (data: Buffer) => this.#read(data.toString()));
     this.#child.stderr?.on('data', (data: Buffer) => {
       this.#stderr += data.toString();

@@ -107,6 +107,10 @@ function missing(quota: ResourceQuota, pod: Pod): string {
     .join('; ');
 }
 
+/** Also when the pod says nothing of what the quota counts: that is what it must say. */
+const concerns = (quota: ResourceQuota, { usage, pod }: Cost): boolean =>
+  only(usage, limitsOf(quota)).size > 0 || (pod !== undefined && missing(quota, pod) !== '');
+
 export function createResourceQuota(deps: {
   readonly live: LiveObjects;
   readonly clock: Clock;
@@ -206,7 +210,7 @@ export function createResourceQuota(deps: {
       if (cost === undefined) return;
       const quotas = live
         .list(resourcequotas, { namespace: request.namespace })
-        .filter((quota) => isUnderQuota(quota, cost.pod) && only(cost.usage, limitsOf(quota)).size > 0);
+        .filter((quota) => isUnderQuota(quota, cost.pod) && concerns(quota, cost));
       if (quotas.length === 0) return;
       for (const quota of quotas) check(request, quota, cost);
       if (request.dryRun) return;

@@ -96,6 +96,7 @@ export class PodWorker {
   update(pod: Pod): void {
     const before = wishOf(this.#pod);
     this.#pod = pod;
+    this.#ctx.status.seen(pod);
     // Our own status writes come back as updates; they ask for nothing.
     if (wishOf(pod) === before) return;
     this.#run.volumesChanged();

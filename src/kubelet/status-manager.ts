@@ -9,6 +9,8 @@ import { podText, podUid } from './pod-format.ts';
 
 export interface StatusManager {
   set(pod: Pod, status: PodStatus): void;
+  /** What the API shows of a pod. Where another has written over the last status that was set, it is written again. */
+  seen(pod: Pod): void;
   /** The last status that was set; newer than the API's. */
   get(uid: string): PodStatus | undefined;
   /** Resolves when the last status is written, or the pod is gone. */
@@ -36,6 +38,13 @@ function statusPatch(pod: Pod, status: PodStatus): object {
     status: { reason: null, message: null, ...status, ...(conditions ? { conditions } : {}) },
   };
 }
+
+/** The node lifecycle controller, for one, says `Ready: False` of the pods of a node that fell silent. */
+const shows = (shown: PodStatus | undefined, ours: PodStatus): boolean =>
+  shown?.phase === ours.phase &&
+  (ours.conditions ?? []).every(({ type, status }) =>
+    shown?.conditions?.some((condition) => condition.type === type && condition.status === status),
+  );
 
 export function createStatusManager(deps: {
   readonly client: Client;
@@ -78,6 +87,12 @@ export function createStatusManager(deps: {
     }
   }
 
+  const start = (entry: Entry): void => {
+    entry.work ??= send(entry).finally(() => {
+      entry.work = undefined;
+    });
+  };
+
   return {
     set: (pod, status) => {
       const uid = podUid(pod);
@@ -92,10 +107,14 @@ export function createStatusManager(deps: {
       };
       entries.set(uid, entry);
       Object.assign(entry, { pod, status, text });
-      if (text === entry.sent || entry.gone) return;
-      entry.work ??= send(entry).finally(() => {
-        entry.work = undefined;
-      });
+      if (text !== entry.sent && !entry.gone) start(entry);
+    },
+    seen: (pod) => {
+      const entry = entries.get(podUid(pod));
+      const atRest = entry?.work === undefined && entry?.sent === entry?.text;
+      if (entry === undefined || entry.gone || !atRest || shows(pod.status, entry.status)) return;
+      entry.sent = '';
+      start(entry);
     },
     get: (uid) => entries.get(uid)?.status,
     written: async (uid) => {

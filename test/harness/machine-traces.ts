@@ -46,5 +46,6 @@ export async function machineTraces(cgroupRoots: readonly string[]): Promise<Rec
     ),
     claims: filesBelow('/run/porthole/clusters'),
     sockets: filesBelow('/run/porthole/nodes'),
+    attachments: filesBelow('/var/lib/cni/results'),
   };
 }

@@ -30,17 +30,18 @@ const reportMs = 300_000;
 const startingMs = 250;
 
 /** Creates the node, or takes over the one of that name, with the labels that are the kubelet's. */
-async function registerNode(deps: NodeStatusDeps): Promise<Node> {
+async function registerNode(deps: NodeStatusDeps): Promise<void> {
   const wanted = initialNode(deps.facts);
   try {
-    return await deps.client.create(nodes, wanted);
+    await deps.client.create(nodes, wanted);
+    return;
   } catch (error) {
     if (!isStatusError(error, 'AlreadyExists')) throw error;
   }
   const body = {
     metadata: { labels: nodeLabels(deps.facts), annotations: wanted.metadata.annotations },
   };
-  return deps.client.patch(nodes, { name: deps.facts.nodeName }, { type: 'merge', body });
+  await deps.client.patch(nodes, { name: deps.facts.nodeName }, { type: 'merge', body });
 }
 
 const transitions: Readonly<Record<string, readonly [string, string]>> = {
@@ -67,6 +68,13 @@ function recordTransitions(
   }
 }
 
+/** Whether the server has our conditions as we see them. */
+const showsConditions = (node: Node, { conditions = [] }: NodeStatus): boolean =>
+  conditions.every((ours) => {
+    const shown = node.status?.conditions?.find(({ type }) => type === ours.type);
+    return shown?.status === ours.status && shown.reason === ours.reason;
+  });
+
 export interface NodeStatusUpdater {
   /** Looks at once. */
   poke(): void;
@@ -76,40 +84,44 @@ export interface NodeStatusUpdater {
 export function startNodeStatusUpdater(deps: NodeStatusDeps): NodeStatusUpdater {
   const stopped = new AbortController();
   let wake: (() => void) | undefined;
-  let current: NodeStatus | undefined;
+  let sent: NodeStatus | undefined;
   let sentMs = Number.NEGATIVE_INFINITY;
   let wasReady = false;
 
-  async function update(node: Node): Promise<void> {
+  async function update(): Promise<void> {
+    // What the server shows may be another's word: the node lifecycle controller's, when nothing was heard for a while.
+    const node = await deps.client.get(nodes, { name: deps.facts.nodeName });
     const health = { ...(await deps.health()), now: rfc3339(deps.clock.now()) };
-    const next = nodeStatus(deps.facts, health, current ?? node.status);
+    const next = nodeStatus(deps.facts, health, node.status);
     const due = deps.clock.monotonic() - sentMs >= reportMs;
     wasReady = next.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') ?? false;
-    if (!due && current && comparable(current) === comparable(next)) return;
+    if (!due && sent !== undefined && comparable(sent) === comparable(next) && showsConditions(node, next))
+      return;
     await deps.client.patch(
       nodes,
       { name: deps.facts.nodeName },
       { type: 'strategic', body: { status: next } },
       { subresource: 'status' },
     );
-    recordTransitions(deps, node, current ?? node.status, next);
-    current = next;
+    recordTransitions(deps, node, node.status, next);
+    sent = next;
     sentMs = deps.clock.monotonic();
   }
 
   async function loop(): Promise<void> {
-    let node: Node | undefined;
+    let registered = false;
     while (!stopped.signal.aborted) {
       try {
-        node ??= await registerNode(deps);
-        await update(node);
+        if (!registered) await registerNode(deps);
+        registered = true;
+        await update();
       } catch (error) {
         if (stopped.signal.aborted) return;
         deps.log.warn({ error }, 'the node status could not be written');
         // It was deleted, or the server forgot it: register again.
         if (isStatusError(error, 'NotFound')) {
-          node = undefined;
-          current = undefined;
+          registered = false;
+          sent = undefined;
         }
       }
       const early = new AbortController();

@@ -1,0 +1,35 @@
+// Statuses of pods are what the kubelet says, also after another wrote over them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod, PodStatus } from '../api/generated/types/core-v1.ts';
+import { FakeClock } from '../base/testing/fake-clock.ts';
+import type { Client } from '../client/client.ts';
+import { silentLogger } from '../component-base/logger.ts';
+import { createStatusManager } from './status-manager.ts';
+
+const statusOf = (ready: 'True' | 'False', more: Partial<PodStatus> = {}): PodStatus =>
+  ({ phase: 'Running', conditions: [{ type: 'Ready', status: ready }], ...more }) as PodStatus;
+const podWith = (status: PodStatus | undefined): Pod =>
+  ({ metadata: { name: 'p', namespace: 'a', uid: 'u' }, spec: { containers: [] }, status }) as unknown as Pod;
+
+test('a status that another wrote over is written again; our own, coming back, and what others add are not', async () => {
+  const written: PodStatus[] = [];
+  const patch = async (_r: unknown, _k: unknown, { body }: { body: unknown }): Promise<void> =>
+    void written.push((body as { status: PodStatus }).status);
+  const client = { patch } as unknown as Client;
+  const manager = createStatusManager({ client, clock: new FakeClock(), log: silentLogger });
+  manager.seen(podWith(statusOf('False')));
+  manager.set(podWith(undefined), statusOf('True'));
+  await manager.written('u');
+  const gate = { type: 'example.com/gate', status: 'False' } as const;
+  const more = { conditions: [gate, ...statusOf('True').conditions!] } as Partial<PodStatus>;
+  for (const shown of [statusOf('True'), statusOf('True', more)]) manager.seen(podWith(shown));
+  await manager.written('u');
+  assert.equal(written.length, 1);
+  for (const shown of [statusOf('False'), statusOf('True', { phase: 'Failed' }), undefined]) {
+    manager.seen(podWith(shown));
+    await manager.written('u');
+    assert.equal(written.at(-1)?.conditions?.[0]?.status, 'True');
+  }
+  assert.equal(written.length, 4);
+});

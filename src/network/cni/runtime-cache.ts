@@ -3,7 +3,7 @@
 import type { Files } from '../../os/files.ts';
 
 /** libcni's own; containerd has no setting for it. */
-export const runtimeCacheDir = '/var/lib/cni/results';
+const runtimeCacheDir = '/var/lib/cni/results';
 
 /** Removes what is remembered of the containers of a network, of their loopback, too. */
 export async function forgetAttachments(

@@ -16,6 +16,8 @@ export interface HttpTransportOptions {
   readonly insecureSkipTlsVerify?: boolean | undefined;
   readonly tlsServerName?: string | undefined;
   readonly pingIntervalMs?: number | undefined;
+  /** Until the server has shown its certificate. */
+  readonly connectTimeoutMs?: number | undefined;
 }
 
 export interface HttpTransport extends Transport {
@@ -34,6 +36,7 @@ export function httpTransport(clock: Clock, options: HttpTransportOptions): Http
     insecureSkipTlsVerify: options.insecureSkipTlsVerify,
     serverName: options.tlsServerName,
     pingIntervalMs: options.pingIntervalMs,
+    connectTimeoutMs: options.connectTimeoutMs,
   });
   const { token } = options;
   return {

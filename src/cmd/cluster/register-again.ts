@@ -9,6 +9,7 @@ import { nodeNames } from './wait-ready.ts';
 
 const graceMs = 10_000;
 const lookEveryMs = 10;
+const answerTimeoutMs = 30_000;
 const agentPrefix = 'agent ';
 
 const nodeOfAgent = ({ role }: Pick<RunningProcess, 'role'>): string | undefined =>
@@ -41,7 +42,7 @@ async function untilNoticed(root: string, { role, pid }: RunningProcess): Promis
 /** Their pods come back as the scheduler says. For the holder of the cluster's lock. */
 export async function registerAgain({ paths, runningBefore, say }: RegisterAgain): Promise<void> {
   if (!runningBefore.some((one) => nodeOfAgent(one) !== undefined)) return;
-  for (const orphan of agentsWithoutNode(runningBefore, await nodeNames(paths.kubeconfig))) {
+  for (const orphan of agentsWithoutNode(runningBefore, await nodeNames(paths.kubeconfig, answerTimeoutMs))) {
     say(`  ${nodeOfAgent(orphan)}: its Node is gone; its agent starts again and registers it`);
     // As an end that was asked for: it counts as no accident.
     const resume = await pauseProcess(linuxProcesses, paths.root, orphan.role, 'porthole up');

@@ -26,7 +26,7 @@ export function reasonText(name: string, answer: string): string {
 export async function whyNotReady(kubeconfig: string): Promise<string | undefined> {
   try {
     const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
-    const server = httpTransport(systemClock, transport);
+    const server = httpTransport(systemClock, { ...transport, connectTimeoutMs: timeoutMs });
     const ask = async (path: string): Promise<string> => {
       const signal = AbortSignal.timeout(timeoutMs);
       const answer = await server.request({ method: 'GET', path, headers: {}, signal });

@@ -21,9 +21,9 @@ export interface OpenClient {
   close(): Promise<void>;
 }
 
-async function clientOf(kubeconfig: string): Promise<OpenClient> {
+async function clientOf(kubeconfig: string, connectTimeoutMs?: number): Promise<OpenClient> {
   const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
-  const open = httpTransport(systemClock, transport);
+  const open = httpTransport(systemClock, { ...transport, connectTimeoutMs });
   return { client: createClient(open), close: () => open.close() };
 }
 
@@ -61,13 +61,15 @@ async function waitUntil(isReady: () => Promise<boolean>, check: () => void, log
   }
 }
 
-/** Of all Nodes that there are. */
-export async function nodeNames(kubeconfig: string): Promise<Set<string>> {
-  const { client, close } = await clientOf(kubeconfig);
+/** Of all Nodes that there are. Rejects when the server does not answer within the time. */
+export async function nodeNames(kubeconfig: string, timeoutMs: number): Promise<Set<string>> {
+  const { client, close } = await clientOf(kubeconfig, timeoutMs);
+  const late = setTimeout(() => void close(), timeoutMs);
   try {
     const { items } = await client.list(nodesResource);
     return new Set(items.map((node) => node.metadata.name));
   } finally {
+    clearTimeout(late);
     await close();
   }
 }

@@ -50,7 +50,10 @@ async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
     const running = supervisedProcesses(root)?.find((one) => one.role === role);
     return processText(process, running !== undefined && isAlive(running), Date.now());
   };
-  const registered = await registeredNodes(paths.kubeconfig);
+  const [registered, unready] = await Promise.all([
+    nodeNames(paths.kubeconfig, patienceMs).catch(() => undefined), // the server does not say
+    whyNotReady(paths.kubeconfig),
+  ]);
   const goneText = (node: string): string =>
     registered === undefined || registered.has(node)
       ? ''
@@ -63,9 +66,7 @@ async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
       return [node.name, os, node.ip, `${textOf(`agent ${node.name}`)}${goneText(node.name)}`];
     }),
   );
-  const troubles = [await whyNotReady(paths.kubeconfig), missingText(paths)].filter(
-    (one) => one !== undefined,
-  );
+  const troubles = [unready, missingText(paths)].filter((one) => one !== undefined);
   console.log(`server: ${[textOf('server'), ...troubles].join('; ')}`);
   const supervisor = livingSupervisor(root);
   console.log(
@@ -83,10 +84,6 @@ function missingText({ server }: ClusterPaths): string | undefined {
     return (error as Error).message;
   }
 }
-
-/** Undefined when the server does not say. */
-const registeredNodes = (kubeconfig: string): Promise<Set<string> | undefined> =>
-  Promise.race([nodeNames(kubeconfig).catch(() => undefined), delay(patienceMs, undefined, { ref: false })]);
 
 /** A supervisor that was just started says so before it starts what it keeps running. */
 async function untilTold(root: string): Promise<void> {

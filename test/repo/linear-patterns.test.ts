@@ -62,6 +62,12 @@ const cpuMs = (run: () => void): number => {
   return (user + system) / 1_000;
 };
 
+/** Whatever else the process did meanwhile, its collector for one, is not there each time. */
+function least(run: () => void): number {
+  const first = cpuMs(run);
+  return first > slowMs ? Math.min(first, cpuMs(run), cpuMs(run)) : first;
+}
+
 /** Linear expressions take far less than a millisecond for the longest of these. */
 const lengths = [24, 400, 4_000, 20_000];
 const slowMs = 60;
@@ -72,7 +78,7 @@ function slowText({ expression }: Found): string | undefined {
       for (const length of lengths) {
         const run = pump.repeat(Math.ceil(length / pump.length));
         for (const end of ['\u0001', '\u0001x']) {
-          const ms = cpuMs(() => expression.test(prefix + run + end));
+          const ms = least(() => expression.test(prefix + run + end));
           if (ms > slowMs) return `${Math.round(ms)} ms for ${JSON.stringify(prefix + pump)}… of ${length}`;
         }
       }

@@ -133,11 +133,11 @@ const attacks: readonly Attack[] = [
     contentType: 'application/json-patch+json',
     body: JSON.stringify(many(9_900, (k) => ({ op: 'replace', path: `/data/k${k}`, value: `w${i}` }))),
   })),
-  writes('six creates with 8,000 managers of fields', (i) => ({
+  writes('six creates with 5,000 managers of fields', (i) => ({
     method: 'POST',
     path: maps,
     body: object(`managed${i}`, {
-      managedFields: many(8_000, (m) => ({
+      managedFields: many(5_000, (m) => ({
         manager: `m${m}`,
         operation: 'Update',
         apiVersion: 'v1',

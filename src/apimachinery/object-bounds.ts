@@ -3,19 +3,34 @@ import { StatusError } from './errors.ts';
 import type { Json, JsonObject } from './json.ts';
 import { isObject } from './json-access.ts';
 
-/** Values of all depths. The largest definitions of custom resources have about half of it. */
-const maxValues = 100_000;
-/** What a text may hold: an object with the ownership of all its fields. */
-export const maxTextValues: number = 2 * maxValues;
+export interface ObjectBounds {
+  /** Values of all depths. */
+  readonly values: number;
+  /** What a text may hold: an object with the ownership of all its fields. */
+  readonly textValues: number;
+  /** In one map of a text: it may be ownership of the elements of a list, each of which has some values. */
+  readonly textMembers: number;
+}
+
+const boundsWith = (values: number): ObjectBounds => ({
+  values,
+  textValues: 2 * values,
+  textMembers: values / 4,
+});
+/** An object of 1.5 MB, which is all that etcd takes, with a value every thirty bytes. */
+const usual = boundsWith(50_000);
+/** Administrators write these. The largest have half of it. */
+export const definitionBounds: ObjectBounds = boundsWith(100_000);
 /** Members of one map: a map of very many is a hundred times dearer than as many small objects. */
 const maxMembers = 10_000;
-/** In a text it may be ownership of the elements of a list, each of which has some values. */
-export const maxTextMembers: number = maxValues / 4;
+
+export const boundsOf = (kind: string): ObjectBounds =>
+  kind === 'CustomResourceDefinition' ? definitionBounds : usual;
 
 const tooLarge = (what: string): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: ${what}`);
-export const tooManyValues = (): StatusError =>
-  tooLarge(`the limit is ${maxValues} values in one object; use several objects`);
+export const tooManyValues = ({ values }: ObjectBounds): StatusError =>
+  tooLarge(`the limit is ${values} values in one object; use several objects`);
 export const tooManyMembers = (): StatusError =>
   tooLarge(`the limit is ${maxMembers} keys in one map; use several objects`);
 
@@ -23,8 +38,8 @@ export const tooManyMembers = (): StatusError =>
  * Throws StatusError 413. Ownership is counted by itself: the server adds to it, and what it has stored must be what it
  * takes again.
  */
-export function assertBounded(object: JsonObject): void {
-  const counter = { left: maxValues, members: maxMembers };
+export function assertBounded(object: JsonObject, bounds: ObjectBounds): void {
+  const counter = { bounds, left: bounds.values, members: maxMembers };
   let members = 0;
   for (const key in object) {
     if (++members > maxMembers) throw tooManyMembers();
@@ -32,19 +47,20 @@ export function assertBounded(object: JsonObject): void {
     if (key === 'metadata' && isObject(value)) {
       const { managedFields = null, ...metadata } = value;
       count(metadata, counter);
-      count(managedFields, { left: maxValues, members: maxTextMembers });
+      count(managedFields, { bounds, left: bounds.values, members: bounds.textMembers });
     } else count(value, counter);
   }
 }
 
 interface Counter {
+  readonly bounds: ObjectBounds;
   left: number;
   /** Of one map. */
   readonly members: number;
 }
 
 function count(value: Json, counter: Counter): void {
-  if (--counter.left < 0) throw tooManyValues();
+  if (--counter.left < 0) throw tooManyValues(counter.bounds);
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
     for (const item of value) count(item, counter);

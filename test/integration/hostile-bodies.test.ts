@@ -41,7 +41,7 @@ test('an object that its defaults make huge is too large', async () => {
   const pod = await send(
     'POST',
     '/api/v1/namespaces/default/pods',
-    `{"metadata":{"name":"p"},"spec":{"containers":[${many(30_000, (i) => `{"name":"c${i}","image":"x"}`)}]}}`,
+    `{"metadata":{"name":"p"},"spec":{"containers":[${many(15_000, (i) => `{"name":"c${i}","image":"${'x'.repeat(130)}"}`)}]}}`,
   );
   assert.equal(pod.status, 413, pod.text.slice(0, 200));
   assert.match(pod.text, /limit is 4194304/);

@@ -1,6 +1,6 @@
 // Parses JSON as the API server must: duplicate keys are seen, numbers are Go's, depth is bounded.
 import type { Json } from '../declaration.ts';
-import { maxTextMembers, maxTextValues, tooManyMembers, tooManyValues } from '../object-bounds.ts';
+import { definitionBounds, type ObjectBounds, tooManyMembers, tooManyValues } from '../object-bounds.ts';
 import { DecodeError } from '../schema-errors.ts';
 import { parseLongNumbers } from './json-numbers.ts';
 
@@ -14,11 +14,11 @@ export interface ParsedJson {
 const maxJsonDepth = 500;
 
 /** Throws DecodeError in Go's words, and StatusError 413 for a text of more values than an object and its ownership may have. */
-export function parseJsonText(text: string): ParsedJson {
+export function parseJsonText(text: string, bounds: ObjectBounds = definitionBounds): ParsedJson {
   const scan = scanStructure(text);
   if (scan.depth > maxJsonDepth) throw new DecodeError('exceeded max depth');
-  if (scan.values > maxTextValues) throw tooManyValues();
-  if (scan.widest >= maxTextMembers) throw tooManyMembers();
+  if (scan.values > bounds.textValues) throw tooManyValues(bounds);
+  if (scan.widest >= bounds.textMembers) throw tooManyMembers();
   let value: Json;
   try {
     value = JSON.parse(text) as Json;

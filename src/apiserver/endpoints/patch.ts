@@ -10,7 +10,7 @@ import {
 import { invalid } from '../../apimachinery/field-error.ts';
 import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { isObject, str } from '../../apimachinery/json-access.ts';
-import { assertBounded } from '../../apimachinery/object-bounds.ts';
+import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce, inTurns } from '../../base/turns.ts';
@@ -39,7 +39,7 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   if (!known.includes(type)) throw unsupportedMediaType(known);
   const body = await context.readBody(maxBodyBytes);
   if (context.heavy) await deps.turns.take();
-  const patch = await parsePatch(type, body, deps);
+  const patch = await parsePatch(type, body, request);
   const apply = type === applyYaml;
   if (apply) checkApply(request, patch);
   const { namespace, name } = context.info;
@@ -62,20 +62,21 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
 async function parsePatch(
   type: string,
   body: Buffer,
-  { readYaml }: EndpointRequest['deps'],
+  { declaration, deps: { readYaml } }: Pick<EndpointRequest, 'declaration' | 'deps'>,
 ): Promise<unknown> {
+  const bounds = boundsOf(declaration.kind);
   if (type === applyYaml) {
     try {
       const text = body.toString();
       // kubectl sends JSON, which is YAML too: no need for the slow reader.
-      return parseJsonText(/^\s*\{\s*"/.test(text) ? text : await readYaml(text)).value;
+      return parseJsonText(/^\s*\{\s*"/.test(text) ? text : await readYaml(text), bounds).value;
     } catch (error) {
       if (error instanceof StatusError) throw error;
       throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   try {
-    return parseJsonText(body.toString()).value;
+    return parseJsonText(body.toString(), bounds).value;
   } catch (error) {
     if (error instanceof StatusError) throw error;
     throw badRequest(error instanceof Error ? error.message : String(error));
@@ -144,7 +145,7 @@ async function applied(
   const { context, declaration, deps } = request;
   const { namespace, name } = context.info;
   const pause = (): Promise<void> | undefined => (context.heavy ? deps.turns.take() : undefined);
-  if (context.heavy) assertBounded(patch);
+  if (context.heavy) assertBounded(patch, boundsOf(declaration.kind));
   const copy = structuredClone(patch);
   await pause();
   const expected =
@@ -174,6 +175,6 @@ async function applied(
   });
   const result = context.heavy ? await inTurns(steps, deps.turns) : atOnce(steps);
   await pause();
-  if (context.heavy) assertBounded(result);
+  if (context.heavy) assertBounded(result, boundsOf(declaration.kind));
   return checkedResult(request, result, patch);
 }

@@ -1,7 +1,7 @@
 // An object with a patch of one of the three kinds that are no apply, and within its bounds afterwards.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
-import { assertBounded } from '../../apimachinery/object-bounds.ts';
+import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
 import { atOnce, inTurns } from '../../base/turns.ts';
 import type { EndpointRequest } from './endpoint.ts';
 
@@ -11,12 +11,13 @@ export const strategicPatch = 'application/strategic-merge-patch+json';
 
 /** `live` is not changed. Throws StatusError. */
 export async function patchedObject(
-  { context, deps }: Pick<EndpointRequest, 'context' | 'deps'>,
+  { context, declaration, deps }: Pick<EndpointRequest, 'context' | 'declaration' | 'deps'>,
   live: JsonObject,
   { type, patch, of }: { readonly type: string; readonly patch: unknown; readonly of: string },
 ): Promise<JsonObject> {
   const { patches, turns } = deps;
-  if (context.heavy && isObject(patch)) assertBounded(patch);
+  const bounds = boundsOf(declaration.kind);
+  if (context.heavy && isObject(patch)) assertBounded(patch, bounds);
   let result: JsonObject;
   if (type === jsonPatch) {
     const steps = patches.json(live, patch);
@@ -24,6 +25,6 @@ export async function patchedObject(
   } else result = type === mergePatch ? patches.merge(live, patch) : patches.strategic(live, patch, of);
   if (context.heavy) await turns.take();
   // A few bytes of a JSON patch can copy much, and every patch adds to what others have added.
-  if (context.heavy || type === jsonPatch) assertBounded(result);
+  if (context.heavy || type === jsonPatch) assertBounded(result, bounds);
   return result;
 }

@@ -2,6 +2,7 @@
 import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/declaration.ts';
 import { StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
 import { meta, objs, str } from '../../apimachinery/json-access.ts';
+import { boundsOf } from '../../apimachinery/object-bounds.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import type { ApiResponse } from '../http.ts';
 import {
@@ -213,7 +214,7 @@ async function patchedView(
   const body = await context.readBody(maxBodyBytes);
   let patch: unknown;
   try {
-    patch = parseJsonText(body.toString()).value;
+    patch = parseJsonText(body.toString(), boundsOf(request.declaration.kind)).value;
   } catch (error) {
     if (error instanceof StatusError) throw error;
     throw new StatusError(

@@ -3,7 +3,7 @@ import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery
 import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
 import { decodeAs, type FieldValidation } from '../../apimachinery/field-validation.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
-import { assertBounded } from '../../apimachinery/object-bounds.ts';
+import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
 import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import type { ProtobufListParts } from '../../apimachinery/serializer/protobuf/envelope.ts';
 import type { Turns } from '../../base/turns.ts';
@@ -108,10 +108,11 @@ export async function parseBody(
   target: DecodeTarget,
   readers: BodyReaders,
 ): Promise<ParsedBody> {
+  const bounds = boundsOf(target.kind);
   if (mediaType === 'application/vnd.kubernetes.protobuf' && readers.protobuf !== undefined) {
     try {
       const value = readers.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind });
-      if (body.length > heavyBytes) assertBounded(value);
+      if (body.length > heavyBytes) assertBounded(value, bounds);
       return { value, duplicateFields: [] };
     } catch (error) {
       if (error instanceof StatusError) throw error;
@@ -124,9 +125,9 @@ export async function parseBody(
   else throw unsupportedMediaType(acceptedBodies);
   const prefix = "couldn't get version/kind; json parse error: ";
   try {
-    const parsed = parseJsonText(text);
+    const parsed = parseJsonText(text, bounds);
     if (isObject(parsed.value)) {
-      if (body.length > heavyBytes) assertBounded(parsed.value);
+      if (body.length > heavyBytes) assertBounded(parsed.value, bounds);
       return { value: parsed.value, duplicateFields: parsed.duplicateFields };
     }
     const what = Array.isArray(parsed.value)

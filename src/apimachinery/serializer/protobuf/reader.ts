@@ -1,6 +1,6 @@
 // Reads the protobuf wire format; every length is checked against what is there.
 import type { Json } from '../../json.ts';
-import { maxTextValues, tooManyValues } from '../../object-bounds.ts';
+import { definitionBounds, tooManyValues } from '../../object-bounds.ts';
 import { DecodeError } from '../../schema-errors.ts';
 import { int64Json } from '../json-numbers.ts';
 
@@ -22,7 +22,7 @@ export class ProtoReader {
     bytes: Uint8Array,
     start: number = 0,
     end: number = bytes.length,
-    budget: Budget = { fields: fieldsPerValue * maxTextValues },
+    budget: Budget = { fields: fieldsPerValue * definitionBounds.textValues },
   ) {
     this.#bytes = bytes;
     this.#at = start;
@@ -68,7 +68,7 @@ export class ProtoReader {
 
   /** Throws StatusError 413 when there are more fields than an object may have. */
   tag(): { readonly number: number; readonly wireType: number } {
-    if (--this.#budget.fields < 0) throw tooManyValues();
+    if (--this.#budget.fields < 0) throw tooManyValues(definitionBounds);
     const key = this.varint();
     const number = Math.floor(key / 8);
     if (number <= 0) throw new DecodeError(`proto: illegal tag ${number} (wire type ${key % 8})`);

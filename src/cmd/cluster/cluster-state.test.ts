@@ -38,11 +38,14 @@ test('R13: a damaged record of a cluster, or of its supervisor, is made good fro
     writeFileSync(join(paths.root, 'supervisor.json'), text);
     assert.deepEqual(readClusterState(paths)?.processes, [], JSON.stringify(text));
   }
+  rmSync(paths.state);
+  assert.deepEqual(readClusterState(paths)?.name, 'x', 'B2: the copy of one that is gone');
   rmSync(`${paths.state}.copy`);
-  assert.throws(
-    () => readClusterState(paths),
-    /cluster\.json cannot be read, nor can its copy: end the processes/,
-  );
+  const unreadable =
+    /cluster\.json cannot be read, nor can its copy; nothing was touched\. .*end the processes .* holds .*supervisor\.json/;
+  assert.throws(() => readClusterState(paths), unreadable, 'B2: both are gone, and a cluster is there');
+  writeFileSync(paths.state, '{');
+  assert.throws(() => readClusterState(paths), unreadable);
 });
 
 test('a cluster of an earlier version, whose record has no id, is known by its name, also to the down that follows', async (t) => {

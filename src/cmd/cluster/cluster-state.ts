@@ -82,14 +82,24 @@ function readRecord(file: string): StoredState | undefined {
   }
 }
 
+/** What `up` makes after the record, and `down` removes before it: who finds one of these finds a cluster. */
+const traces: readonly string[] = ['nodes', 'supervision.json', 'supervisor.json'];
+
+/** Whether a cluster is there, also one whose record is gone. */
+export const isClusterThere = (paths: ClusterPaths): boolean =>
+  [paths.state, copyOf(paths), ...traces.map((name) => join(paths.root, name))].some((file) =>
+    existsSync(file),
+  );
+
 /** Throws Error with the next step when there is a cluster, and neither its record nor the copy can be read. */
 export function readClusterState(paths: ClusterPaths): ClusterState | undefined {
-  if (!existsSync(paths.state)) return undefined;
   const state = readRecord(paths.state) ?? readRecord(copyOf(paths));
-  if (state === undefined)
+  if (state === undefined) {
+    if (!isClusterThere(paths)) return undefined;
     throw new Error(
-      `${paths.state} cannot be read, nor can its copy: end the processes that have ${paths.root} in their arguments, and remove that folder`,
+      `${paths.state} cannot be read, nor can its copy; nothing was touched. Bring one of the two back; or, to give the cluster and its data up, end the processes that have ${paths.root} in their arguments, and remove that folder, which holds ${readdirSync(paths.root).sort().join(', ')}`,
     );
+  }
   // Since it was written the supervisor may have started some again.
   const processes = supervisedProcesses(paths.root) ?? state.processes;
   return {

@@ -96,15 +96,27 @@ async function removeFolder(paths: ClusterPaths, removeTree: (path: string) => P
   await rm(paths.root, { recursive: true, force: true, maxRetries: 5 });
 }
 
+/** What a killed command left before there was a record. Data may be there without one: a store restored before the first `up`. */
+async function removeUnbegun({ root }: ClusterPaths): Promise<void> {
+  const held = (await readdir(root)).filter((name) => !name.endsWith('.new'));
+  if (held.length > 0)
+    throw new Error(
+      `${root} is no cluster's, as far as it says, and holds ${held.sort().join(', ')}; nothing was removed: remove it yourself if nobody needs it`,
+    );
+  await rm(root, { recursive: true, force: true });
+}
+
 /** For the holder of the cluster's lock. */
 export async function downAlone(paths: ClusterPaths, progress: Progress): Promise<boolean> {
+  // Before anything is ended: this throws when it cannot say what there is to end.
+  if (!readClusterState(paths)) {
+    await removeUnbegun(paths);
+    return false;
+  }
   // First of all: it would start again what is ended below.
   await endSupervisor(paths.root, graceMs);
   const known = readClusterState(paths);
-  if (!known) {
-    await rm(paths.root, { recursive: true, force: true });
-    return false;
-  }
+  if (!known) return false;
   const state: ClusterState = { ...known, ending: true };
   writeClusterState(paths, state);
   // Pods' files may lie deeper than a path can say: they go as they do while the node runs.

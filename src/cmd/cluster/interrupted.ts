@@ -1,8 +1,6 @@
 // What a person is told who ends `up` by ^C: what was begun goes on without it.
-
-import { existsSync } from 'node:fs';
 import { livingSupervisor } from '../supervisor/supervise-cluster.ts';
-import type { ClusterPaths } from './cluster-state.ts';
+import { type ClusterPaths, isClusterThere } from './cluster-state.ts';
 
 /** As shells say it: 128 and the signal's number. */
 const exitCode = 130;
@@ -19,7 +17,7 @@ function interruptedText(name: string, begun: Begun): string {
 }
 
 const begunOf = (paths: ClusterPaths): Begun =>
-  !existsSync(paths.state) ? 'nothing' : livingSupervisor(paths.root) ? 'processes' : 'record';
+  !isClusterThere(paths) ? 'nothing' : livingSupervisor(paths.root) ? 'processes' : 'record';
 
 /** Runs `body`; ^C meanwhile says what is left and ends this process. */
 export async function sayWhenInterrupted<T>(

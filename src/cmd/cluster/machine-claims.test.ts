@@ -66,6 +66,13 @@ test('R2: addresses are claimed for all homes; claims of vanished homes, other s
 
   byTheDead(second);
   assert.deepEqual(await seen(), [7000], 'a home that is there keeps its addresses');
+  const { root, state } = clusterPaths(second.home, second.name);
+  rmSync(state);
+  writeFileSync(`${state}.copy`, '{}');
+  assert.deepEqual(await seen(), [7000], 'B2: so does one that has only the copy of its record');
+  rmSync(`${state}.copy`);
+  mkdirSync(join(root, 'nodes'));
+  assert.deepEqual(await seen(), [7000], 'B2: or nothing but its nodes');
   byTheDead(second, 'another start of the machine');
   assert.deepEqual(await seen(), []);
 

@@ -1,21 +1,12 @@
 // Which cluster has which addresses of this machine, whatever the homes: one file for each, written under one lock.
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withFileLock } from '../../os/file-lock.ts';
 import type { Processes } from '../../os/processes.ts';
 import { removeIfEmpty } from '../../os/remove-if-empty.ts';
 import type { RunningProcess } from '../supervisor/supervision.ts';
-import { clusterPaths } from './cluster-state.ts';
+import { clusterPaths, isClusterThere } from './cluster-state.ts';
 import { isAlive, recordOf } from './own-processes.ts';
 
 export interface Claim {
@@ -76,7 +67,7 @@ function bootId(): string {
  */
 function holds(claim: StoredClaim, boot: string): boolean {
   if (claim.bootId !== boot) return false;
-  return existsSync(clusterPaths(claim.home, claim.name).state) || isAlive(claim.by);
+  return isClusterThere(clusterPaths(claim.home, claim.name)) || isAlive(claim.by);
 }
 
 function read(file: string): StoredClaim | undefined {

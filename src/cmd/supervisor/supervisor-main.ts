@@ -82,8 +82,13 @@ const adopt = (running: RunningProcess): Watched | undefined =>
 /** Also those that a supervisor started which was killed before it wrote so. */
 async function whatRuns(): Promise<RunningProcess[]> {
   const paths = clusterPaths(join(root, '../..'), basename(root));
-  const state = readClusterState(paths);
-  return state ? runningProcesses(linuxFiles, paths, state) : [];
+  try {
+    const state = readClusterState(paths);
+    return state ? await runningProcesses(linuxFiles, paths, state) : [];
+  } catch (error) {
+    say(`what runs is known from the last supervisor only: ${(error as Error).message}`);
+    return [];
+  }
 }
 
 /** Whoever ends the cluster takes the supervision away, then looks for us; so we show ourselves, then look for it. */

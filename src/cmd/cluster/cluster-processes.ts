@@ -1,8 +1,9 @@
 // The long-running processes of a cluster, as its supervisor is told of them: the server first, then an agent a node.
 import { join } from 'node:path';
+import type { LivenessCheck } from '../supervisor/liveness.ts';
 import type { SupervisedProcess } from '../supervisor/supervision.ts';
 import type { NodeRecord } from './cluster-state.ts';
-import { kubeletPortFile } from './node-layout.ts';
+import { kubeletPortFile, nodeLayout } from './node-layout.ts';
 import {
   type AgentArguments,
   agentArguments,
@@ -31,13 +32,14 @@ export function clusterProcesses(options: ClusterProcesses): SupervisedProcess[]
       role: `agent ${node.name}`,
       command: selfCommand(agentArguments({ ...options, node }), node.netns),
       logFile: logOf(`agent ${node.name}`),
-      // It says to nobody without a name how it is; it is enough that it says so.
-      liveness: {
-        host: node.ip,
-        port: { file: kubeletPortFile(options.paths.node(node.name)) },
-        path: '/healthz',
-        anyAnswer: true,
-      },
+      liveness: livenessOf(node, options.paths.node(node.name)),
     })),
   ];
+}
+
+function livenessOf({ netns, ip }: NodeRecord, root: string): LivenessCheck {
+  // A node that is cut off from the machine has an agent that is well.
+  if (netns !== undefined) return { socket: nodeLayout(root).agentSocket };
+  // It says to nobody without a name how it is; it is enough that it says so.
+  return { host: ip, port: { file: kubeletPortFile(root) }, path: '/healthz', anyAnswer: true };
 }

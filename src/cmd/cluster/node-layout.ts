@@ -12,6 +12,8 @@ export interface NodeLayout {
   readonly sockets: string;
   readonly containerdSocket: string;
   readonly cniSocket: string;
+  /** Where the agent answers that it lives. */
+  readonly agentSocket: string;
   readonly cniDir: string;
   /** What the node's DNS last knew. */
   readonly dnsRecords: string;
@@ -23,7 +25,7 @@ export interface NodeLayout {
   readonly cgroupRoot: string;
 }
 
-/** Where an agent writes the port of its kubelet, for whoever looks whether it lives. */
+/** Where the agent of a simulated node writes the port of its kubelet, for whoever looks whether it lives. */
 export const kubeletPortFile = (root: string): string => join(root, 'kubelet.port');
 
 export function nodeLayout(root: string): NodeLayout {
@@ -37,6 +39,7 @@ export function nodeLayout(root: string): NodeLayout {
     sockets,
     containerdSocket: join(sockets, 'containerd.sock'),
     cniSocket: join(sockets, 'cni.sock'),
+    agentSocket: join(sockets, 'agent.sock'),
     cniDir: join(root, 'cni'),
     dnsRecords: join(root, 'dns-records'),
     cniBin: join(root, 'cni/bin'),

@@ -20,6 +20,7 @@ import { createGrpcClient } from '../../wire/grpc-client.ts';
 import { kubeletPortFile, type NodeLayout, nodeLayout } from '../cluster/node-layout.ts';
 import { buildBeneath, buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { entryFile } from '../setup/package-root.ts';
+import { answerLiveness } from '../supervisor/answer-liveness.ts';
 import { startNodeNetwork } from './compose-node-network.ts';
 import { startNodeContainerd } from './node-containerd.ts';
 import { clientFrom, type FileClient, rotateNodeCredentials, servingTls } from './node-credentials.ts';
@@ -189,7 +190,7 @@ async function openAgent(
   opened: AsyncDisposableStack,
 ): Promise<void> {
   const layout = nodeLayout(options.dataDir);
-  rmSync(kubeletPortFile(layout.root), { force: true });
+  for (const file of [kubeletPortFile(layout.root), layout.agentSocket]) rmSync(file, { force: true });
   const host = createLinuxHost(
     options.runtime === 'simulated' ? {} : { beneath: await buildBeneath(linuxProcesses, options.cacheDir) },
   );
@@ -244,6 +245,10 @@ async function openAgent(
     clients: [nodeClient, ...runtime.clients],
   });
   opened.defer(() => rotation.stop());
-  writeFileSync(kubeletPortFile(options.dataDir), `${kubelet.port}\n`);
+  if (options.runtime === 'simulated') writeFileSync(kubeletPortFile(options.dataDir), `${kubelet.port}\n`);
+  else {
+    const alive = await answerLiveness(layout.agentSocket);
+    opened.defer(() => alive.close());
+  }
   log.info({ port: kubelet.port }, 'agent runs');
 }

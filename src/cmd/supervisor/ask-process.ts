@@ -1,14 +1,30 @@
 // Asks a supervised process whether it works, over a connection of its own, and believes any certificate, as a kubelet does.
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
-import type { LivenessCheck } from './liveness.ts';
-
-function portOf({ port }: LivenessCheck): number {
-  return typeof port === 'number' ? port : Number(readFileSync(port.file, 'utf8'));
-}
+import { connect } from 'node:net';
+import type { LivenessCheck, PortCheck } from './liveness.ts';
 
 /** Rejects when nobody answers. */
 export async function askProcess(check: LivenessCheck, signal: AbortSignal): Promise<boolean> {
+  return 'socket' in check ? askSocket(check.socket, signal) : askPort(check, signal);
+}
+
+/** The kernel takes the connection also for a process that stands still: only what comes back counts. */
+function askSocket(path: string, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const asked = connect({ path, signal });
+    asked.on('error', reject);
+    asked.on('data', () => resolve(true));
+    asked.on('close', () => reject(new Error(`${path}: no answer`)));
+    asked.end();
+  });
+}
+
+function portOf({ port }: PortCheck): number {
+  return typeof port === 'number' ? port : Number(readFileSync(port.file, 'utf8'));
+}
+
+async function askPort(check: PortCheck, signal: AbortSignal): Promise<boolean> {
   const port = portOf(check);
   return new Promise((resolve, reject) => {
     const asked = request(

@@ -1,15 +1,23 @@
 // Whether a process still answers, as a kubelet asks it of a container: so many silent checks in a row, and it hangs. Pure.
 
 /** What is asked; in the file that the supervisor is told of. */
-export interface LivenessCheck {
+export type LivenessCheck = (PortCheck | SocketCheck) & {
+  /** How long it may take until the first answer. Default: as long as it needs. */
+  readonly startSeconds?: number;
+};
+
+export interface PortCheck {
   readonly host: string;
   /** `file`: where the process writes the port that it got. */
   readonly port: number | { readonly file: string };
   readonly path: string;
   /** Any answer counts: also that whoever asks may not. Else it must be 200. */
   readonly anyAnswer?: boolean;
-  /** How long it may take until the first answer. Default: as long as it needs. */
-  readonly startSeconds?: number;
+}
+
+/** A unix socket of the machine: no network lies between, that could be cut while the process is well. */
+export interface SocketCheck {
+  readonly socket: string;
 }
 
 /** In seconds that the supervisor itself has lived: a machine that slept, or had no time for anyone, has aged nobody. */

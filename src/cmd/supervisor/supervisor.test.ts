@@ -30,7 +30,7 @@ function machine(alive: readonly number[] = []) {
       pid++;
       return watched({ role, pid, startTicks: `${pid}` });
     },
-    ask: ({ path }) => asked.get(path)!(),
+    ask: (check) => asked.get('path' in check ? check.path : check.socket)!(),
     kill: (process) => {
       killed.push(process.pid);
       exits.get(process.pid)?.({ signal: 'SIGKILL' });

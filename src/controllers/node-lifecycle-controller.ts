@@ -51,9 +51,7 @@ async function markPodsNotReady(context: ControllerContext, nodeName: string): P
   }
 }
 
-export function nodeLifecycleController(
-  times: NodeLifecycleTimes = { monitorGracePeriodMs: 40_000, startupGracePeriodMs: 60_000 },
-): Controller {
+export function nodeLifecycleController(times: NodeLifecycleTimes): Controller {
   const healths = new Map<string, NodeHealth>();
   const hasHealthyNode = (context: ControllerContext): boolean =>
     context

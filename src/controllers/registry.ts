@@ -19,6 +19,7 @@ import { garbageCollectorController } from './garbage-collector-controller.ts';
 import { jobController } from './job-controller.ts';
 import { localPathController } from './local-path-controller.ts';
 import { namespaceController } from './namespace-controller.ts';
+import { usualNodeTimes } from './node/node-health.ts';
 import { nodeIpamController } from './node-ipam-controller.ts';
 import { nodeLifecycleController } from './node-lifecycle-controller.ts';
 import { persistentVolumeBinderController } from './persistentvolume-binder-controller.ts';
@@ -51,7 +52,7 @@ export interface ControllersConfig {
   readonly nodeCIDRMaskSizeIPv4?: number;
   /** Default 64. */
   readonly nodeCIDRMaskSizeIPv6?: number;
-  /** How long a node may be silent. Default 40 s. */
+  /** How long a node may be silent. Default 50 s. */
   readonly nodeMonitorGracePeriodMs?: number;
   /** How many finished pods are kept. Default 12500. */
   readonly terminatedPodThreshold?: number;
@@ -75,8 +76,10 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     namespaceController,
     nodeIpamController(config),
     nodeLifecycleController({
-      monitorGracePeriodMs: config.nodeMonitorGracePeriodMs ?? 40_000,
-      startupGracePeriodMs: 60_000,
+      ...usualNodeTimes,
+      ...(config.nodeMonitorGracePeriodMs === undefined
+        ? {}
+        : { monitorGracePeriodMs: config.nodeMonitorGracePeriodMs }),
     }),
     persistentVolumeBinderController,
     persistentVolumeClaimProtectionController,

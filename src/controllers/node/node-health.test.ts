@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node } from '../../api/generated/types/core-v1.ts';
 import { evictionTime } from './eviction-time.ts';
-import { desiredTaints, nodeHealth, silentAt, unknownConditions } from './node-health.ts';
+import {
+  desiredTaints,
+  nodeHealth,
+  silentAt,
+  usualNodeTimes as times,
+  unknownConditions,
+} from './node-health.ts';
 
 const start = Date.parse('2026-01-01T00:00:00Z');
 const node = (conditions: Record<string, string>, spec: object = {}, heartbeat = 'h1'): Node =>
@@ -18,7 +24,6 @@ const node = (conditions: Record<string, string>, spec: object = {}, heartbeat =
       })),
     },
   }) as unknown as Node;
-const times = { monitorGracePeriodMs: 40_000, startupGracePeriodMs: 60_000 };
 const taints = (n: Node, mayEvict = true): string[] | undefined =>
   desiredTaints(n, mayEvict, start)?.map((t) => `${t.key.split('/')[1]}:${t.effect}`);
 
@@ -43,7 +48,7 @@ describe('nodeHealth', () => {
       start + 60_000,
     );
     const ready = node({ Ready: 'True' });
-    assert.equal(silentAt(ready, nodeHealth(ready, 'r', undefined, start + 1000), times), start + 41_000);
+    assert.equal(silentAt(ready, nodeHealth(ready, 'r', undefined, start + 1000), times), start + 51_000);
   });
 });
 

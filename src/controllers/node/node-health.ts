@@ -19,6 +19,12 @@ export interface NodeLifecycleTimes {
   readonly startupGracePeriodMs: number;
 }
 
+/** As upstream's defaults: longer than a client needs to notice that its connection is dead. */
+export const usualNodeTimes: NodeLifecycleTimes = {
+  monitorGracePeriodMs: 50_000,
+  startupGracePeriodMs: 60_000,
+};
+
 const prefix = 'node.kubernetes.io';
 const watchedConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 const createdAt = (node: Node): number => Date.parse(node.metadata.creationTimestamp ?? '') || 0;

@@ -3,6 +3,7 @@ import { leases, nodes } from '../../api/generated/resources.ts';
 import type { Lease } from '../../api/generated/types/coordination-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import { type Clock, rfc3339Micro } from '../../base/clock.ts';
+import { within } from '../../base/within.ts';
 import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
 
@@ -17,10 +18,14 @@ const nodeLeaseNamespace = 'kube-node-lease';
 const durationSeconds = 40;
 const renewMs = 10_000;
 const retryMs = 1000;
+/** As upstream's client of heartbeats: an answer that a dead connection keeps must not cost the node its readiness. */
+const answerMs = 10_000;
 
-async function newLease(deps: NodeLeaseDeps): Promise<Lease> {
+/** The one that is there is renewed at once: it may be there since long. */
+async function beginLease(deps: NodeLeaseDeps): Promise<Lease> {
+  const ask = <T>(work: Promise<T>): Promise<T> => within(deps.clock, answerMs, work);
   // Owned by the node, so that it goes with it.
-  const node = await deps.client.get(nodes, { name: deps.nodeName });
+  const node = await ask(deps.client.get(nodes, { name: deps.nodeName }));
   const lease = {
     metadata: {
       name: deps.nodeName,
@@ -29,29 +34,29 @@ async function newLease(deps: NodeLeaseDeps): Promise<Lease> {
         { apiVersion: 'v1', kind: 'Node', name: deps.nodeName, uid: node.metadata.uid ?? '' },
       ],
     },
-    spec: {
-      holderIdentity: deps.nodeName,
-      leaseDurationSeconds: durationSeconds,
-      renewTime: rfc3339Micro(deps.clock.now()),
-    },
+    spec: renewed(deps),
   };
   try {
-    return await deps.client.create(leases, lease);
+    return await ask(deps.client.create(leases, lease));
   } catch (error) {
     if (!isStatusError(error, 'AlreadyExists')) throw error;
-    return deps.client.get(leases, { name: deps.nodeName, namespace: nodeLeaseNamespace });
   }
+  const there = { name: deps.nodeName, namespace: nodeLeaseNamespace };
+  return renew(deps, await ask(deps.client.get(leases, there)));
 }
 
-async function renew(deps: NodeLeaseDeps, lease: Lease): Promise<Lease> {
-  const spec = {
-    ...lease.spec,
-    holderIdentity: deps.nodeName,
-    leaseDurationSeconds: durationSeconds,
-    renewTime: rfc3339Micro(deps.clock.now()),
-  };
-  return deps.client.update(leases, { ...lease, spec });
-}
+const renewed = ({ nodeName, clock }: NodeLeaseDeps): Lease['spec'] => ({
+  holderIdentity: nodeName,
+  leaseDurationSeconds: durationSeconds,
+  renewTime: rfc3339Micro(clock.now()),
+});
+
+const renew = (deps: NodeLeaseDeps, lease: Lease): Promise<Lease> =>
+  within(
+    deps.clock,
+    answerMs,
+    deps.client.update(leases, { ...lease, spec: { ...lease.spec, ...renewed(deps) } }),
+  );
 
 /** Returns the function that ends it. */
 export function startNodeLease(deps: NodeLeaseDeps): () => Promise<void> {
@@ -61,7 +66,7 @@ export function startNodeLease(deps: NodeLeaseDeps): () => Promise<void> {
     while (!stopped.signal.aborted) {
       let pauseMs = renewMs;
       try {
-        lease = lease ? await renew(deps, lease) : await newLease(deps);
+        lease = lease ? await renew(deps, lease) : await beginLease(deps);
       } catch (error) {
         // Missing node, changed or deleted lease, server away: read anew.
         deps.log.debug({ error }, 'the node lease could not be renewed');

@@ -16,12 +16,14 @@ test('what another wrote of the node is put right at the next look; else nothing
   const clock = new FakeClock();
   let node: Node | undefined;
   let patches = 0;
+  let silent = false;
   const client = {
     create: async (_: unknown, wanted: Node) => {
       node = wanted;
       return node;
     },
     get: async () => {
+      if (silent) return new Promise<never>(() => {});
       if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, 'n');
       return node;
     },
@@ -71,4 +73,11 @@ test('what another wrote of the node is put right at the next look; else nothing
   await look();
   await look();
   assert.deepEqual([ready(), patches], ['True', 4]);
+  // B3: an answer that stays out is given up after 10 s, and asked for again.
+  silent = true;
+  await look();
+  silent = false;
+  node = undefined;
+  for (let i = 0; i < 4; i++) await look();
+  assert.deepEqual([ready(), patches], ['True', 5]);
 });

@@ -3,6 +3,7 @@ import { nodes } from '../../api/generated/resources.ts';
 import type { Node, NodeStatus } from '../../api/generated/types/core-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
+import { within } from '../../base/within.ts';
 import type { Client } from '../../client/client.ts';
 import { type EventRecorder, referenceTo } from '../../client/event-recorder.ts';
 import type { Logger } from '../../component-base/logger.ts';
@@ -29,11 +30,17 @@ const reportMs = 300_000;
 /** Until the node is ready for the first time, it looks more often. */
 const startingMs = 250;
 
+/** As upstream's client of heartbeats. */
+const answerMs = 10_000;
+
+const answerOf = <T>({ clock }: NodeStatusDeps, work: Promise<T>): Promise<T> =>
+  within(clock, answerMs, work);
+
 /** Creates the node, or takes over the one of that name, with the labels that are the kubelet's. */
 async function registerNode(deps: NodeStatusDeps): Promise<void> {
   const wanted = initialNode(deps.facts);
   try {
-    await deps.client.create(nodes, wanted);
+    await answerOf(deps, deps.client.create(nodes, wanted));
     return;
   } catch (error) {
     if (!isStatusError(error, 'AlreadyExists')) throw error;
@@ -41,7 +48,7 @@ async function registerNode(deps: NodeStatusDeps): Promise<void> {
   const body = {
     metadata: { labels: nodeLabels(deps.facts), annotations: wanted.metadata.annotations },
   };
-  await deps.client.patch(nodes, { name: deps.facts.nodeName }, { type: 'merge', body });
+  await answerOf(deps, deps.client.patch(nodes, { name: deps.facts.nodeName }, { type: 'merge', body }));
 }
 
 const transitions: Readonly<Record<string, readonly [string, string]>> = {
@@ -90,18 +97,21 @@ export function startNodeStatusUpdater(deps: NodeStatusDeps): NodeStatusUpdater 
 
   async function update(): Promise<void> {
     // What the server shows may be another's word: the node lifecycle controller's, when nothing was heard for a while.
-    const node = await deps.client.get(nodes, { name: deps.facts.nodeName });
+    const node = await answerOf(deps, deps.client.get(nodes, { name: deps.facts.nodeName }));
     const health = { ...(await deps.health()), now: rfc3339(deps.clock.now()) };
     const next = nodeStatus(deps.facts, health, node.status);
     const due = deps.clock.monotonic() - sentMs >= reportMs;
     wasReady = next.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') ?? false;
     if (!due && sent !== undefined && comparable(sent) === comparable(next) && showsConditions(node, next))
       return;
-    await deps.client.patch(
-      nodes,
-      { name: deps.facts.nodeName },
-      { type: 'strategic', body: { status: next } },
-      { subresource: 'status' },
+    await answerOf(
+      deps,
+      deps.client.patch(
+        nodes,
+        { name: deps.facts.nodeName },
+        { type: 'strategic', body: { status: next } },
+        { subresource: 'status' },
+      ),
     );
     recordTransitions(deps, node, node.status, next);
     sent = next;

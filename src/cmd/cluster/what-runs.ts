@@ -10,7 +10,7 @@ import { isAlive, recordOf } from './own-processes.ts';
  * Whether a process is of our kind: our user's, in our namespaces. Anybody may give a program of theirs the arguments of a
  * server, in a pod too; it would be taken for one and keep the real one from being started.
  */
-function isOurs(pid: number): boolean {
+export function isOurs(pid: number): boolean {
   const namespaceOf = (who: string, kind: string): string => readlinkSync(`/proc/${who}/ns/${kind}`);
   try {
     return (

@@ -1,8 +1,10 @@
 // Processes of a cluster look after their supervisor, as it does after them: while one of them lives, the rest comes back.
 import { readlinkSync } from 'node:fs';
 import type { Logger } from '../../component-base/logger.ts';
+import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { isAlive } from '../cluster/own-processes.ts';
+import { runningSupervisors } from './running-supervisors.ts';
 import { livingSupervisor, spawnSupervisor } from './supervise-cluster.ts';
 import { machineNetworkFd, readSupervision, supervisedProcesses, supervisedRootKey } from './supervision.ts';
 import { turnOf } from './turn-of.ts';
@@ -20,9 +22,11 @@ function intoMachineNetwork(): readonly string[] {
 }
 
 /** Answers with the looks that it was missed for. A `down` takes the supervision away first: then nobody misses it. */
-function look(root: string, missed: number, log: Logger): number {
+async function look(root: string, missed: number, log: Logger): Promise<number> {
   if (!readSupervision(root) || livingSupervisor(root)) return 0;
   if (missed < turnOf(supervisedProcesses(root) ?? [], process.pid, isAlive)) return missed + 1;
+  // It lives, and says so again as soon as it can.
+  if ((await runningSupervisors(linuxFiles, root)).length > 0) return missed;
   log.warn({}, 'the supervisor is gone; starting it again');
   spawnSupervisor(linuxProcesses, root, intoMachineNetwork());
   return -patience;
@@ -33,11 +37,21 @@ export function lookAfterSupervisor(log: Logger): void {
   const root = process.env[supervisedRootKey];
   if (root === undefined) return;
   let missed = 0;
-  setInterval(() => {
+  let looking = false;
+  let lastTrouble: string | undefined;
+  const lookOnce = async (): Promise<void> => {
+    if (looking) return;
+    looking = true;
     try {
-      missed = look(root, missed, log);
+      missed = await look(root, missed, log);
+      lastTrouble = undefined;
     } catch (error) {
-      log.warn({ error }, 'looking after the supervisor failed');
+      // It may stay for long.
+      if (lastTrouble !== String(error)) log.warn({ error }, 'looking after the supervisor failed');
+      lastTrouble = String(error);
+    } finally {
+      looking = false;
     }
-  }, lookEveryMs).unref();
+  };
+  setInterval(() => void lookOnce(), lookEveryMs).unref();
 }

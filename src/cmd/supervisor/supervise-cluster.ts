@@ -2,15 +2,18 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { linuxFiles } from '../../os/linux/files-linux.ts';
 import type { Processes } from '../../os/processes.ts';
 import { endProcesses, isAlive } from '../cluster/own-processes.ts';
 import { entryFile } from '../setup/package-root.ts';
+import { runningSupervisors } from './running-supervisors.ts';
 import {
   type RunningProcess,
   readSupervision,
   readSupervisorState,
   removeSupervision,
   type SupervisedProcess,
+  type Supervision,
   type SupervisorState,
   writeSupervision,
 } from './supervision.ts';
@@ -31,6 +34,8 @@ const kept =
 export const supervisorLog = (root: string): string => join(root, 'logs/supervisor.log');
 
 const startTimeoutMs = 60_000;
+/** What runs for so long has written that it does, if it can. */
+const newsTimeoutMs = 20_000;
 const lookEveryMs = 20;
 
 const recordOfSupervisor = (state: SupervisorState): RunningProcess => ({ role: 'supervisor', ...state });
@@ -55,26 +60,45 @@ export function spawnSupervisor(processes: Processes, root: string, within: read
   child.exited.catch(() => undefined); // shows in the wait for it
 }
 
-async function untilAlive(root: string): Promise<void> {
-  const until = performance.now() + startTimeoutMs;
-  while (!livingSupervisor(root)) {
-    if (performance.now() > until)
+async function untilAlive(root: string): Promise<SupervisorState> {
+  const started = performance.now();
+  let lookAfterMs = newsTimeoutMs;
+  for (;;) {
+    const living = livingSupervisor(root);
+    if (living) return living;
+    const waitedMs = performance.now() - started;
+    if (waitedMs > startTimeoutMs)
       throw new Error(`the supervisor did not start; see ${supervisorLog(root)}`);
+    if (waitedMs > lookAfterMs) {
+      lookAfterMs += 1_000;
+      const [silent] = await runningSupervisors(linuxFiles, root);
+      if (silent)
+        throw new Error(
+          `the supervisor (pid ${silent.pid}) runs, and cannot write so in ${root}: is that disk full? see ${supervisorLog(root)}`,
+        );
+    }
     await delay(lookEveryMs);
   }
+}
+
+/** True when it had to be started. One whose file was damaged writes it again by itself. */
+async function startIfGone(processes: Processes, root: string): Promise<boolean> {
+  if ((await runningSupervisors(linuxFiles, root)).length > 0) return false;
+  spawnSupervisor(processes, root);
+  return true;
 }
 
 /** True when it had to be started: it was gone, and nobody kept the cluster's processes running. */
 export async function repairSupervisor(processes: Processes, root: string): Promise<boolean> {
   if (!readSupervision(root) || livingSupervisor(root)) return false;
-  spawnSupervisor(processes, root);
+  const started = await startIfGone(processes, root);
   await untilAlive(root);
-  return true;
+  return started;
 }
 
 /** Who has it paused, as long as that command lives. */
-export function pausedBy(root: string, role: string): string | undefined {
-  const pause = readSupervision(root)?.paused?.find((one) => one.role === role && isAlive(one.by));
+export function pausedBy(supervision: Supervision | undefined, role: string): string | undefined {
+  const pause = supervision?.paused?.find((one) => one.role === role && isAlive(one.by));
   return pause && `${pause.by.role} (pid ${pause.by.pid})`;
 }
 
@@ -92,15 +116,15 @@ export async function superviseCluster(
     ),
   );
   writeSupervision(root, { processes: wanted, running, environment });
-  const living = livingSupervisor(root);
-  if (living) process.kill(living.pid, 'SIGHUP');
-  else spawnSupervisor(processes, root);
-  await untilAlive(root);
+  const started = !livingSupervisor(root) && (await startIfGone(processes, root));
+  const { pid } = await untilAlive(root);
+  if (!started) process.kill(pid, 'SIGHUP');
 }
 
 /** Its processes go on, and do not start it again: what it was told goes first. */
 export async function endSupervisor(root: string, graceMs: number): Promise<void> {
   removeSupervision(root);
   const state = livingSupervisor(root);
-  if (state) await endProcesses([recordOfSupervisor(state)], graceMs);
+  const found = await runningSupervisors(linuxFiles, root); // its file may be damaged
+  await endProcesses([...(state ? [recordOfSupervisor(state)] : []), ...found], graceMs);
 }

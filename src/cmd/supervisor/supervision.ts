@@ -111,10 +111,15 @@ export function writeSupervision(root: string, spec: Supervision): void {
 }
 /** From then on nobody starts anything of the cluster. */
 export const removeSupervision = (root: string): void => rmSync(specFile(root), { force: true });
-/** Only what the supervisor remembers: a damaged one counts as none, and it writes it again. */
+/** Only what the supervisor remembers: a damaged one counts as none, and the supervisor writes it again. */
 export const readSupervisorState = (root: string): SupervisorState | undefined => readJson(stateFile(root));
 export const writeSupervisorState = (root: string, state: SupervisorState): void =>
   writeJson(stateFile(root), state);
+
+/** Writes it unless the file says so already. */
+export function keepSupervisorState(root: string, state: SupervisorState): void {
+  if (JSON.stringify(readSupervisorState(root)) !== JSON.stringify(state)) writeSupervisorState(root, state);
+}
 
 export const supervisedState = (root: string, role: string): SupervisedState | undefined =>
   readSupervisorState(root)?.processes.find((one) => one.role === role);

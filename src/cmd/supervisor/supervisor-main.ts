@@ -12,16 +12,18 @@ import { isAlive, startTicksOf } from '../cluster/own-processes.ts';
 import { runningProcesses } from '../cluster/what-runs.ts';
 import { askProcess } from './ask-process.ts';
 import { logLimits, rotateLog } from './rotate-log.ts';
+import { sayOnce } from './say-once.ts';
 import { livingSupervisor, pausedBy, supervisorLog } from './supervise-cluster.ts';
 import {
+  keepSupervisorState,
   type RunningProcess,
   readSupervision,
   readSupervisorState,
   type SupervisedProcess,
   type SupervisedState,
   type Supervision,
+  type SupervisorState,
   supervisedRootKey,
-  writeSupervisorState,
 } from './supervision.ts';
 import { type Exit, Supervisor, type Watched } from './supervisor.ts';
 
@@ -39,11 +41,40 @@ if (!spec) {
 
 const say = (text: string): void => console.error(`${new Date().toISOString()} ${text}`);
 
+/** What it was told last; undefined as soon as the cluster is being ended. A damaged file is no news. */
+let lastTold: Supervision = spec;
+const reading = sayOnce('what to supervise', say);
+const told = (): Supervision | undefined =>
+  reading(() => {
+    const fresh = readSupervision(root);
+    if (fresh) lastTold = fresh;
+    return fresh;
+  }, lastTold);
+
+let state: SupervisorState | undefined;
+const writing = sayOnce('what is supervised cannot be written', say);
+/** On a full disk it goes on all the same. Without its folder the cluster is gone: nothing of it is written again. */
+function keepShowing(): void {
+  if (state === undefined || !told()) return;
+  const shown = state;
+  writing(() => keepSupervisorState(root, shown), undefined);
+}
+function show(processes: readonly SupervisedState[]): void {
+  state = { pid: process.pid, startTicks: startTicksOf(process.pid) ?? '', processes };
+  keepShowing();
+}
+
+const rotating = sayOnce('logs are not rotated', say);
+function rotateLogs(): void {
+  for (const file of [supervisorLog(root), ...lastTold.processes.map(({ logFile }) => logFile)])
+    rotateLog(file, logLimits);
+}
+
 /** Who looks after this supervisor from another network namespace finds the way back by it. */
 const machineNetwork = openSync('/proc/self/ns/net', 'r');
 
 function start({ role, command, logFile }: SupervisedProcess): Watched {
-  const supervision = readSupervision(root);
+  const supervision = told();
   // A `down` has begun.
   if (!supervision) process.exit(0);
   const [program = '', ...args] = command;
@@ -93,36 +124,23 @@ async function whatRuns(): Promise<RunningProcess[]> {
 
 /** Whoever ends the cluster takes the supervision away, then looks for us; so we show ourselves, then look for it. */
 async function showOurselves(before: readonly SupervisedState[]): Promise<Supervision> {
-  writeSupervisorState(root, {
-    pid: process.pid,
-    startTicks: startTicksOf(process.pid) ?? '',
-    processes: before,
-  });
+  show(before);
   const running = await whatRuns();
-  const fresh = readSupervision(root);
+  const fresh = told();
   if (!fresh) process.exit(0);
   return { ...fresh, running: [...fresh.running, ...running] };
 }
 
 async function serve(): Promise<void> {
   const before = readSupervisorState(root)?.processes ?? [];
-  const changed = (processes: readonly SupervisedState[]): void => {
-    // Without its folder the cluster is gone: nothing of it is written again.
-    if (readSupervision(root))
-      writeSupervisorState(root, {
-        pid: process.pid,
-        startTicks: startTicksOf(process.pid) ?? '',
-        processes,
-      });
-  };
   const supervisor = new Supervisor({
     clock: systemClock,
     start,
     adopt,
     ask: askProcess,
     kill,
-    pausedBy: (role) => pausedBy(root, role),
-    changed,
+    pausedBy: (role) => pausedBy(told(), role),
+    changed: show,
     say,
   });
   const end = (): void => {
@@ -133,22 +151,20 @@ async function serve(): Promise<void> {
   let begun = false;
   process.on('SIGHUP', () => {
     if (!begun) return; // it reads all before it begins
-    const fresh = readSupervision(root);
+    const fresh = told();
     if (fresh) supervisor.apply(fresh, []);
     else end();
   });
   // Who finds our number in the state may send signals from then on.
-  const told = await showOurselves(before);
+  const first = await showOurselves(before);
   begun = true;
-  supervisor.apply(told, before);
+  supervisor.apply(first, before);
   let ticks = 0;
   setInterval(() => {
-    const now = readSupervision(root);
-    if (!now) end();
+    if (++ticks % ticksBetweenRotations === 0) rotating(rotateLogs, undefined);
+    if (!told()) end();
+    keepShowing();
     supervisor.tick();
-    if (++ticks % ticksBetweenRotations !== 0) return;
-    for (const file of [supervisorLog(root), ...(now?.processes ?? []).map(({ logFile }) => logFile)])
-      rotateLog(file, logLimits);
   }, tickMs);
 }
 

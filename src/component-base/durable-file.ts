@@ -1,5 +1,5 @@
 // Files that outlive a power cut: their bytes, and their names in their folder, are on the disk before anyone is told.
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /** What a folder says of its entries is on the disk. */
@@ -26,8 +26,20 @@ export function renameDurably(from: string, to: string): void {
   if (dirname(from) !== dirname(to)) syncFolder(dirname(from));
 }
 
+/** It would keep the space that a full disk lacks. Why it is half matters more than that it can't be removed. */
+function removeHalf(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {}
+}
+
 /** Whole or not at all, readable by its owner only. */
 export function writeDurably(path: string, bytes: string | Uint8Array): void {
-  writeFileSync(`${path}.new`, bytes, { mode: 0o600, flush: true });
-  renameDurably(`${path}.new`, path);
+  try {
+    writeFileSync(`${path}.new`, bytes, { mode: 0o600, flush: true });
+    renameDurably(`${path}.new`, path);
+  } catch (error) {
+    removeHalf(`${path}.new`);
+    throw error;
+  }
 }

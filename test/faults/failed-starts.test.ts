@@ -92,6 +92,13 @@ const agent = (kubeconfig: string, dataDir: string): string[] => [
   dataDir,
 ];
 
+function folderInPlaceOf(name: string): string[] {
+  const dir = copy(`folder-${name.replaceAll('/', '-')}`);
+  rmSync(join(dir, name));
+  mkdirSync(join(dir, name));
+  return server(dir);
+}
+
 interface Row {
   readonly what: string;
   readonly args: () => string[];
@@ -159,6 +166,25 @@ const rows: readonly Row[] = [
       return server(dir);
     },
     says: /pki\/sa\.key is damaged .*put it back from a backup/,
+  },
+  {
+    what: 'a server with a folder in the place of pki/ca.crt (B8)',
+    args: () => folderInPlaceOf('pki/ca.crt'),
+    says: /pki\/ca\.crt is a folder\n.*next: move .*pki\/ca\.crt away, and put the file back from a backup\n/s,
+  },
+  {
+    what: 'a server with a folder in the place of db/state.db (B8)',
+    args: () => folderInPlaceOf('db/state.db'),
+    says: /db\/state\.db is a folder: move it away, and put the file back or restore a backup\n/,
+  },
+  {
+    what: 'a server with garbage for its lock (B8)',
+    args: () => {
+      const dir = copy('bad-lock');
+      writeFileSync(join(dir, 'lock'), 'garbage\n'.repeat(1000));
+      return server(dir);
+    },
+    says: /bad-lock\/lock: file is not a database\n.*next: remove .*bad-lock\/lock while nothing uses its folder/s,
   },
   {
     what: 'a server whose data directory is a file',

@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, statSync } from 'node:fs';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
+import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { isAlive } from '../../src/cmd/cluster/own-processes.ts';
 import { livingSupervisor, supervisorLog } from '../../src/cmd/supervisor/supervise-cluster.ts';
@@ -13,6 +13,7 @@ import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { runningPid } from '../../src/kubelet/containerd/containerd-process.ts';
 import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
+import { portName } from '../../src/network/fabric-plan.ts';
 import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
@@ -24,6 +25,8 @@ import { scratchDirectory } from '../harness/scratch.ts';
 const nodes = ['linux-1', 'linux-2'];
 const agents = nodes.map((node) => `agent ${node}`);
 const rounds = 3;
+/** For what takes as long as a node may be silent. */
+const longer = { timeout: 2 * limit.timeout };
 const patience = { timeoutMs: 120_000, everyMs: 25 };
 
 let cluster: TestCluster;
@@ -259,6 +262,35 @@ describe('R6: what is killed comes back', () => {
       assert.match(stdout, /^server: .*last killed because it did not answer \d+ s ago$/m);
     },
   );
+
+  test('B3: a node that is cut off keeps its agent, and is Ready when it is back', longer, async () => {
+    const node = nodes[0]!;
+    const role = `agent ${node}`;
+    const { id } = readClusterState(clusterPaths(cluster.home, 'alive'))!;
+    const link = async (way: 'up' | 'down'): Promise<void> => {
+      const { code, stderr } = await linuxProcesses.run('ip', [...['link', 'set', portName(id, node), way]]);
+      assert.equal(code, 0, stderr.toString());
+    };
+    const ready = async (): Promise<string | undefined> => {
+      const { status } = await cluster.kubectl.json<{
+        status: { conditions: { type: string; status: string }[] };
+      }>(['get', 'node', node]);
+      return status.conditions.find(({ type }) => type === 'Ready')?.status;
+    };
+    await eventually(() => assert.equal(supervisedState(root, role)?.answered, true), patience);
+    const before = pidOf(role);
+    await link('down');
+    try {
+      // Longer than a process that hangs would live.
+      await eventually(async () => assert.equal(await ready(), 'Unknown'), patience);
+      assert.equal(pidOf(role), before);
+      assert.equal(supervisedState(root, role)?.silent, undefined);
+    } finally {
+      await link('up');
+    }
+    await eventually(async () => assert.equal(await ready(), 'True'), patience);
+    assert.equal(pidOf(role), before);
+  });
 
   test(
     'a second supervisor says why it ends, whoever holds a name that could be guessed',

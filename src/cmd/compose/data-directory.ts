@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
+import { readNamed } from '../../component-base/read-named.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import { storeFiles } from '../../storage/sqlite/examine.ts';
 import { type OwnerLock, takeOwnerLock } from '../../storage/sqlite/owner-lock.ts';
@@ -115,7 +116,7 @@ function howToBeginAnew(dataDir: string): string {
 }
 
 const digestsOf = (pki: string, names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(names.map((name) => [name, sha256Hex(readFileSync(join(pki, name)))]));
+  Object.fromEntries(names.map((name) => [name, sha256Hex(readNamed(join(pki, name)))]));
 
 /** Undefined: there is none. */
 function readContents(path: string): Contents | undefined {

@@ -1,14 +1,14 @@
 // The PKI's folder on disk: each file replaced whole, readable by its owner only.
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
+import { readNamed } from '../../component-base/read-named.ts';
 import type { PkiFiles } from '../../controlplane/pki.ts';
 
 export function pkiFiles(directory: string): PkiFiles {
   return {
     read: (name) => {
       try {
-        return readFileSync(join(directory, name), 'utf8');
+        return readNamed(join(directory, name)).toString('utf8');
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
         throw error;

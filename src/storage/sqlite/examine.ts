@@ -37,6 +37,7 @@ export interface Examined {
 /** Throws StorageError: Locked, Corrupt, Lost, Unsupported, WriteFailed. Changes nothing. */
 export function examine(directory: string): Examined {
   try {
+    refuseFolders(directory);
     const marked = markedFormat(directory);
     const journal = readJournal(join(directory, storeFiles.journal));
     if (sizeOf(directory, storeFiles.database) === 0) {
@@ -47,6 +48,18 @@ export function examine(directory: string): Examined {
     return examineFiles(directory, marked, journal);
   } catch (error) {
     throw openFailure(directory, error);
+  }
+}
+
+/** SQLite would speak of the disk. */
+function refuseFolders(directory: string): void {
+  for (const name of Object.values(storeFiles)) {
+    const path = join(directory, name);
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+      throw Object.assign(
+        new Error(`${path} is a folder: move it away, and put the file back or restore a backup`),
+        { code: 'EISDIR', syscall: 'open', path },
+      );
   }
 }
 

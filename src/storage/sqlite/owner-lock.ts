@@ -14,8 +14,11 @@ export function takeOwnerLock(file: string): OwnerLock | undefined {
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
   } catch (error) {
     db.close();
-    if (/locked|busy/i.test(error instanceof Error ? error.message : '')) return undefined;
-    throw error;
+    const text = error instanceof Error ? error.message : String(error);
+    if (/locked|busy/i.test(text)) return undefined;
+    // Made anew by us it would be another file than the one that an owner may have locked.
+    const next = `remove ${file} while nothing uses its folder: it holds nothing, and is made anew`;
+    throw Object.assign(new Error(`${file}: ${text}`, { cause: error }), { next });
   }
   return { release: () => db.close() };
 }

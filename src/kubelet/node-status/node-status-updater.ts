@@ -127,12 +127,8 @@ export function startNodeStatusUpdater(deps: NodeStatusDeps): NodeStatusUpdater 
         await update();
       } catch (error) {
         if (stopped.signal.aborted) return;
+        // A Node that somebody deleted stays so, as upstream, until its kubelet is started anew.
         deps.log.warn({ error }, 'the node status could not be written');
-        // It was deleted, or the server forgot it: register again.
-        if (isStatusError(error, 'NotFound')) {
-          registered = false;
-          sent = undefined;
-        }
       }
       const early = new AbortController();
       wake = () => early.abort();

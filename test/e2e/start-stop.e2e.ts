@@ -1,6 +1,6 @@
 // The product's handshake, as the README gives it: npm start, a look around, npm stop, and nothing is left.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -66,7 +66,7 @@ describe('npm start', { timeout: 300_000 }, () => {
     const result = await linuxProcesses.run(process.execPath, [script('stop')], { env, timeoutMs: 60_000 });
     assert.equal(result.code, 0, result.stderr.toString());
     assert.deepEqual(await traces(scratch.path), before_);
-    assert.deepEqual(readdirSync(join(scratch.path, 'clusters')), []);
+    assert.equal(existsSync(join(scratch.path, 'clusters')), false);
     const twice = await linuxProcesses.run(process.execPath, [script('stop')], { env });
     assert.match(twice.stderr.toString(), /there is no cluster/);
   });

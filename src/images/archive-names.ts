@@ -10,7 +10,8 @@ export const pauseRepository = 'porthole.local/pause';
  * other way to write it: containerd cleans names, so `x/../index.json` would be a second index that nobody checked.
  */
 export function plainName(written: string, type: string | null | undefined): string {
-  const name = written.replace(/^\.\//, '').replace(type === 'directory' ? /\/$/ : /$^/, '');
+  const prefixed = written.replace(/^\.\//, '');
+  const name = type === 'directory' ? prefixed.replace(/\/$/, '') : prefixed;
   if (name === '' && type === 'directory') return name;
   const plain = name !== '' && posix.normalize(name) === name && !name.startsWith('/') && name !== '.';
   if (!plain || name.split('/', 1)[0] === '..')
@@ -21,7 +22,7 @@ export function plainName(written: string, type: string | null | undefined): str
 /** Throws ImageError for a name that is not the image's to take. */
 export function refuseReserved(names: readonly string[]): void {
   for (const name of names)
-    if (new RegExp(`^${pauseRepository.replace('.', '\\.')}(?:[:@]|$)`, 'i').test(name.trim()))
+    if (name.trim().toLowerCase().split(/[:@]/, 1)[0] === pauseRepository)
       throw new ImageError(
         `the archive names an image ${JSON.stringify(name.slice(0, 200))}: that is the sandbox of every pod on a node; give the image another name`,
       );

@@ -4,6 +4,7 @@ import { badRequest, conflict, notFound, optimisticLock, StatusError } from '../
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
 import { num, str, strs } from '../../apimachinery/json-access.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
+import type { AdmissionRequest } from '../admission/admission.ts';
 import { heavyBytes } from '../request-context.ts';
 import { createObject } from './create-object.ts';
 import {
@@ -94,7 +95,6 @@ async function updateOnce(
   given: UpdateRequest,
   current: CachedObject,
 ): Promise<UpdateOutcome | 'raced'> {
-  const { declaration, cache, fields, hooks } = store.deps;
   const request = current.value.length > heavyBytes ? heavier(given) : given;
   await turnOf(store, request);
   const old = store.served(current.value);
@@ -106,67 +106,91 @@ async function updateOnce(
   const pinned = checkRevision(store, request, metadata, oldMeta);
   const context = strategyContext(store, request.namespace, request);
   await turnOf(store, request);
-  const prepared = prepare(store, object, old, context);
-  const admission = admissionRequest(
-    store,
-    {
-      operation: 'UPDATE',
-      namespace: request.namespace,
-      name: request.name,
-      object: prepared,
-      oldObject: old,
-    },
-    request,
-  );
-  let admitted = prepared;
-  if (admission) {
-    await store.deps.admission.admit(admission);
-    admitted = prepare(store, admission.object ?? prepared, old, context);
-  }
-  await turnOf(store, request);
-  if (request.fieldManager !== '' && fields)
-    admitted = await stepped(
-      store,
-      request,
-      fields.update({
-        declaration,
-        live: old,
-        object: admitted,
-        manager: request.fieldManager,
-        subresource: request.subresource,
-        now: context.now,
-      }),
-    );
-  admitted = liveIfUnchanged(old, admitted);
-  const undo = await hooks?.beforeUpdate?.(admitted, old, {
+  const admitted = await admit(store, request, object, old, context);
+  const undo = await store.deps.hooks?.beforeUpdate?.(admitted.object, old, {
     context: request.context,
     dryRun: request.dryRun,
   });
   let done = false;
   try {
+    await validate(store, request, admitted, old, context);
+    if (request.dryRun) return { ...dryRunResult(store, admitted.object, current.revision), created: false };
     await turnOf(store, request);
-    refuseInvalid(store, admitted, () => [
-      ...validateObjectMetaUpdate(ensureMeta(admitted), oldMeta, declaration.namespaced),
-      ...(declaration.strategy.validateUpdate?.(admitted, old, context) ?? []),
-    ]);
-    warnAbout(store, admitted, old, request);
-    if (admission) {
-      admission.object = admitted;
-      await store.deps.admission.validate(admission);
-    }
-    if (request.dryRun) return { ...dryRunResult(store, admitted, current.revision), created: false };
-    await turnOf(store, request);
-    const outcome = await write(store, request, current, admitted, oldMeta);
-    if (outcome !== 'raced') hooks?.afterUpdate?.(admitted, old);
+    const outcome = await write(store, request, current, admitted.object, oldMeta);
     if (outcome === 'raced') {
-      if (pinned) throw conflict(declaration, request.name, optimisticLock);
-      return cache.get(request.namespace, request.name) ? 'raced' : gone(store, request);
+      if (pinned) throw conflict(store.declaration, request.name, optimisticLock);
+      return store.deps.cache.get(request.namespace, request.name) ? 'raced' : gone(store, request);
     }
+    store.deps.hooks?.afterUpdate?.(admitted.object, old);
     done = true;
     return outcome;
   } finally {
     if (!done) undo?.();
   }
+}
+
+type StrategyContext = ReturnType<typeof strategyContext>;
+
+interface Admitted {
+  readonly object: JsonObject;
+  readonly admission: AdmissionRequest | undefined;
+}
+
+/** What strategy, admission and the ownership of fields make of the object. */
+async function admit(
+  store: StoredResource,
+  request: UpdateRequest,
+  given: JsonObject,
+  old: JsonObject,
+  context: StrategyContext,
+): Promise<Admitted> {
+  const { declaration, fields } = store.deps;
+  const { namespace, name } = request;
+  let object = prepare(store, given, old, context);
+  const admission = admissionRequest(
+    store,
+    { operation: 'UPDATE', namespace, name, object, oldObject: old },
+    request,
+  );
+  if (admission) {
+    await store.deps.admission.admit(admission);
+    object = prepare(store, admission.object ?? object, old, context);
+  }
+  await turnOf(store, request);
+  if (request.fieldManager !== '' && fields)
+    object = await stepped(
+      store,
+      request,
+      fields.update({
+        declaration,
+        live: old,
+        object,
+        manager: request.fieldManager,
+        subresource: request.subresource,
+        now: context.now,
+      }),
+    );
+  return { object: liveIfUnchanged(old, object), admission };
+}
+
+/** Throws what is wrong with it by its kind, then what the validating plugins say. */
+async function validate(
+  store: StoredResource,
+  request: UpdateRequest,
+  { object, admission }: Admitted,
+  old: JsonObject,
+  context: StrategyContext,
+): Promise<void> {
+  const { declaration } = store;
+  await turnOf(store, request);
+  refuseInvalid(store, object, () => [
+    ...validateObjectMetaUpdate(ensureMeta(object), metadataOf(old), declaration.namespaced),
+    ...(declaration.strategy.validateUpdate?.(object, old, context) ?? []),
+  ]);
+  warnAbout(store, object, old, request);
+  if (!admission) return;
+  admission.object = object;
+  await store.deps.admission.validate(admission);
 }
 
 function heavier(request: UpdateRequest): UpdateRequest {

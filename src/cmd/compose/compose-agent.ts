@@ -70,44 +70,30 @@ interface AgentSurroundings {
   readonly metrics: MetricsRegistry;
 }
 
-/** Containers, and what they need, go on when what is opened here is closed. */
-async function realRuntime(
+/** What runs the containers of an emulated Windows node. */
+const windowsHandler = (
   options: AgentOptions,
   layout: NodeLayout,
-  host: Host,
-  { log, metrics }: AgentSurroundings,
-  opened: AsyncDisposableStack,
-): Promise<NodeRuntime> {
-  await host.files.makeDirectory(layout.sockets, 0o700);
-  const proxyClient = await clientFrom(
-    join(options.dataDir, 'kube-proxy.kubeconfig'),
-    'porthole-proxy',
-    systemClock,
-  );
-  opened.defer(() => proxyClient.close());
-  const handler =
-    options.os === 'windows'
-      ? await installWindowsHandler({
-          processes: linuxProcesses,
-          cacheDir: options.cacheDir,
-          build: options.windowsBuild,
-          stateDir: layout.handler,
-          nativeDir: nativeDir(),
-          node: process.execPath,
-          handlerMain: entryFile('wine-handler', 'src/emulation/wine/handler-main.ts'),
-        })
-      : undefined;
-  if (handler) log.info({ isolation: handler.isolation }, 'emulated Windows pods are kept apart');
-  const endSupervision = await startNodeContainerd({
-    layout,
-    host,
-    windowsRuntimeBinary: handler?.binary,
+): ReturnType<typeof installWindowsHandler> =>
+  installWindowsHandler({
+    processes: linuxProcesses,
     cacheDir: options.cacheDir,
-    log,
+    build: options.windowsBuild,
+    stateDir: layout.handler,
+    nativeDir: nativeDir(),
+    node: process.execPath,
+    handlerMain: entryFile('wine-handler', 'src/emulation/wine/handler-main.ts'),
   });
-  opened.defer(endSupervision);
-  const network = await startNodeNetwork({
-    client: proxyClient.client,
+
+/** Addresses and routes of pods, Services and DNS. */
+const nodeNetwork = async (
+  options: AgentOptions,
+  layout: NodeLayout,
+  { client }: FileClient,
+  { log, metrics }: AgentSurroundings,
+): ReturnType<typeof startNodeNetwork> =>
+  startNodeNetwork({
+    client,
     nodeName: options.nodeName,
     os: options.os,
     topology: options.topology,
@@ -129,6 +115,33 @@ async function realRuntime(
     metrics,
     log: log.child({ part: 'network' }),
   });
+
+/** Containers, and what they need, go on when what is opened here is closed. */
+async function realRuntime(
+  options: AgentOptions,
+  layout: NodeLayout,
+  host: Host,
+  { log, metrics }: AgentSurroundings,
+  opened: AsyncDisposableStack,
+): Promise<NodeRuntime> {
+  await host.files.makeDirectory(layout.sockets, 0o700);
+  const proxyClient = await clientFrom(
+    join(options.dataDir, 'kube-proxy.kubeconfig'),
+    'porthole-proxy',
+    systemClock,
+  );
+  opened.defer(() => proxyClient.close());
+  const handler = options.os === 'windows' ? await windowsHandler(options, layout) : undefined;
+  if (handler) log.info({ isolation: handler.isolation }, 'emulated Windows pods are kept apart');
+  const endSupervision = await startNodeContainerd({
+    layout,
+    host,
+    windowsRuntimeBinary: handler?.binary,
+    cacheDir: options.cacheDir,
+    log,
+  });
+  opened.defer(endSupervision);
+  const network = await nodeNetwork(options, layout, proxyClient, { log, metrics });
   opened.defer(() => network.stop());
   const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
   opened.defer(() => grpc.close());

@@ -18,7 +18,6 @@ import {
   type ControlPlane,
   type ControlPlaneOptions,
   createControlPlane,
-  firstAddressOf,
   loopbackUser,
 } from '../../controlplane/control-plane.ts';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
@@ -28,13 +27,14 @@ import { streamingStorage } from '../../registry/core/streaming-storage.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
-import { createHttpServer, type ServerTls } from '../../wire/http-server.ts';
+import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/http-server.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { keepCredentials } from './cluster-credentials.ts';
 import { checkDataDirectory, dataPaths, ownDataDirectory, recordContents } from './data-directory.ts';
 import { listenAddresses, machineAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
+import { servingNames } from './serving-names.ts';
 import { defaultQuotaBytes, limitStore, quotaHealth, showStoreSize } from './store-quota.ts';
 
 /** Something that runs beside the API server as its client: controllers, scheduler, DNS. */
@@ -110,7 +110,6 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-const isIp = (text: string): boolean => /^[0-9.]+$/.test(text) || text.includes(':');
 /** A start that fails closes what it has opened: nothing is left that could keep the process alive. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const opened = new AsyncDisposableStack();
@@ -122,30 +121,89 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
+const clock = systemClock;
+const random = systemRandom;
+
 async function openServer(options: ServerOptions, opened: AsyncDisposableStack): Promise<RunningServer> {
-  const { dataDir, log } = options;
-  const clock = systemClock;
-  const random = systemRandom;
-  const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
-  const clusterDomain = options.clusterDomain ?? 'cluster.local';
-  const {
-    listen,
-    advertise: advertiseAddress,
-    addresses,
-  } = listenAddresses({
+  const { listen, advertise, addresses } = listenAddresses({
     bindAddress: options.bindAddress,
     advertiseAddress: options.advertiseAddress,
     machine: machineAddresses(),
   });
-  const paths = dataPaths(dataDir);
+  const owned = ownData(options, opened);
+  const broken = Promise.withResolvers<Error>();
+  const [storage, pki] = await openStoreAndKeys(options, opened, broken.resolve);
+  const cluster = {
+    serviceCidr: options.serviceCidr ?? '10.96.0.0/16',
+    clusterDomain: options.clusterDomain ?? 'cluster.local',
+  };
+  const names = servingNames({ ...cluster, sans: [...addresses, ...(options.extraSans ?? [])] });
+  const identity = { names, credentials: await readCredentials(pki, names) };
+  const caches = await createCacheSource(storage, clock, (key) =>
+    options.log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
+  );
+  opened.defer(() => caches.close());
+  const { server, serve } = openDoor(options, identity, opened);
+  // The port is known, and taken, before the objects that name it are written.
+  let port = options.securePort;
+  for (const address of listen) ({ port } = await server.listen(port, address));
+  const plane = await createControlPlane({
+    ...planeOptions(options, { storage, pki, identity }, opened),
+    ...cluster,
+    caches,
+    advertiseAddress: advertise,
+    securePort: port,
+  });
+  serve(plane);
+  // Not before: a server whose store is full must start, so that somebody can make room.
+  limitStore(storage, options.quotaBytes ?? defaultQuotaBytes, options.log);
+  options.log.info({ ...plane.bootstrapped, port }, 'API server listens');
+
+  const url = `https://127.0.0.1:${port}`;
+  const rootCa = rootCaOf(pki);
+  const rotation = keepFresh(options, { url, pki, identity, server, plane, rootCa });
+  opened.defer(() => rotation.stop());
+  recordContents(options.dataDir);
+  const components = startComponents(options, plane, pki, rootCa);
+  return {
+    url,
+    port,
+    adminKubeconfig: dataPaths(options.dataDir).adminKubeconfig,
+    controlPlane: plane,
+    pki,
+    ready: components.ready,
+    broken: broken.promise,
+    async stop() {
+      plane.api.beginShutdown();
+      components.end();
+      await rotation.stop();
+      await components.ended();
+      await server.close(components.areReady() ? 1000 : 0);
+      caches.close();
+      await storage.close();
+      owned.release();
+    },
+  };
+}
+
+/** One process at a time; what is in the directory is what was there at the last start. */
+function ownData({ dataDir, log }: ServerOptions, opened: AsyncDisposableStack): { release(): void } {
   const owned = ownDataDirectory(dataDir, 'end that one first, or choose another --data-dir');
   opened.defer(() => owned.release());
   const otherKeys = checkDataDirectory(dataDir);
   if (otherKeys.length > 0)
     log.warn({ files: otherKeys }, 'keys or authorities are others than at the last start');
+  return owned;
+}
 
-  const broken = Promise.withResolvers<Error>();
-  // Disk and keys do not wait for each other.
+/** Disk and keys do not wait for each other. */
+async function openStoreAndKeys(
+  options: ServerOptions,
+  opened: AsyncDisposableStack,
+  onBroken: (error: Error) => void,
+): Promise<[Storage, Pki]> {
+  const { log } = options;
+  const paths = dataPaths(options.dataDir);
   const opening = Promise.resolve(
     options.storage ??
       openSqliteStorage({
@@ -154,67 +212,66 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
         onTrouble: (error) => {
           if (error === undefined) log.info({}, 'the store can write again');
           else log.error({ error }, 'the store cannot write');
-          if (error?.code === 'Broken' || error?.code === 'Corrupt') broken.resolve(error);
+          if (error?.code === 'Broken' || error?.code === 'Corrupt') onBroken(error);
         },
         workerUrl: options.workerUrls?.storage,
       }),
   );
   opened.defer(() => opening.then((storage) => storage.close()).catch(() => undefined));
-  const [storage, pki] = await Promise.all([
+  return Promise.all([
     opening,
     openPki(pkiFiles(paths.pki), clock, { certificateMs: options.certificateMs }),
   ]);
-  const sans = [...addresses, ...(options.extraSans ?? [])];
-  const names = {
-    dnsNames: [
-      'localhost',
-      'kubernetes',
-      'kubernetes.default',
-      'kubernetes.default.svc',
-      `kubernetes.default.svc.${clusterDomain}`,
-      ...sans.filter((name) => !isIp(name)),
-    ],
-    ips: [...new Set(['127.0.0.1', firstAddressOf(serviceCidr), ...sans.filter(isIp)])],
-  };
-  let credentials = await readCredentials(pki, names);
+}
 
-  const caches = await createCacheSource(storage, clock, (key) =>
-    log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
-  );
-  opened.defer(() => caches.close());
-  const yaml = createYamlThread(options.workerUrls?.yaml);
-  opened.defer(() => yaml.close());
-  let controlPlane: ControlPlane | undefined;
+/** Who this server says it is: renewed while it runs. */
+interface Identity {
+  readonly names: ReturnType<typeof servingNames>;
+  credentials: ServerCredentials;
+}
+
+/** The socket is there before the control plane is: until then the answer is 503. */
+function openDoor(
+  { log }: ServerOptions,
+  identity: Identity,
+  opened: AsyncDisposableStack,
+): { readonly server: HttpServer; serve(plane: ControlPlane): void } {
+  let plane: ControlPlane | undefined;
   const server = createHttpServer({
     handler: async (request) => {
-      if (controlPlane === undefined) return { status: 503, headers: {}, body: Buffer.from('starting\n') };
-      return await controlPlane.handle(request);
+      if (plane === undefined) return { status: 503, headers: {}, body: Buffer.from('starting\n') };
+      return await plane.handle(request);
     },
-    tls: tlsOf(credentials),
+    tls: tlsOf(identity.credentials),
     onError: (error, where) => log.error({ error, where }, 'a request failed'),
   });
   opened.defer(() => server.close(0));
-  // The port is known, and taken, before the objects that name it are written.
-  let port = options.securePort;
-  for (const address of listen) ({ port } = await server.listen(port, address));
+  return {
+    server,
+    serve: (made) => {
+      plane = made;
+    },
+  };
+}
 
+/** What the control plane gets of the flags, the store and the keys. */
+function planeOptions(
+  options: ServerOptions,
+  { storage, pki, identity }: { storage: Storage; pki: Pki; identity: Identity },
+  opened: AsyncDisposableStack,
+): Omit<ControlPlaneOptions, 'caches' | 'advertiseAddress' | 'securePort' | 'serviceCidr' | 'clusterDomain'> {
+  const yaml = createYamlThread(options.workerUrls?.yaml);
+  opened.defer(() => yaml.close());
   const metrics = options.metrics ?? createMetrics({ processMetrics: true });
   showStoreSize(storage, metrics);
-  const components = options.components ?? [];
-  let working = components.length === 0;
-  controlPlane = await createControlPlane({
+  return {
     scheme: createScheme(),
-    caches,
     clock,
     random,
-    log,
+    log: options.log,
     metrics,
     serviceAccountKey: pki.serviceAccountKey,
     authorities: pki.authorities,
-    serviceCidr,
-    clusterDomain,
-    advertiseAddress,
-    securePort: port,
     health: [
       { name: 'etcd', paths: ['readyz', 'healthz'], check: async () => await storage.check?.() },
       quotaHealth(storage),
@@ -228,72 +285,103 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
     streaming: streamingStorage({
       random,
       connection: kubeletConnection(() => ({
-        ca: credentials.kubeletServingCaPem,
-        cert: credentials.kubeletClient.certificatePem,
-        key: credentials.kubeletClient.privateKeyPem,
+        ca: identity.credentials.kubeletServingCaPem,
+        cert: identity.credentials.kubeletClient.certificatePem,
+        key: identity.credentials.kubeletClient.privateKeyPem,
       })),
     }),
-  });
-  // Not before: a server whose store is full must start, so that somebody can make room.
-  limitStore(storage, options.quotaBytes ?? defaultQuotaBytes, log);
-  log.info({ ...controlPlane.bootstrapped, port }, 'API server listens');
+  };
+}
 
-  const url = `https://127.0.0.1:${port}`;
-  const { adminKubeconfig } = paths;
-  const plane = controlPlane;
-  const rootCaListeners = new Set<() => void>();
+interface RootCa extends ChangingText {
+  changed(): void;
+}
+
+function rootCaOf(pki: Pki): RootCa {
+  const listeners = new Set<() => void>();
+  return {
+    now: () => pki.caCertificatePem,
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    changed: () => {
+      for (const tell of listeners) tell();
+    },
+  };
+}
+
+/** Writes the administrator's kubeconfig, and again, with the rest, whenever certificates are renewed. */
+function keepFresh(
+  options: ServerOptions,
+  {
+    url,
+    pki,
+    identity,
+    server,
+    plane,
+    rootCa,
+  }: {
+    url: string;
+    pki: Pki;
+    identity: Identity;
+    server: HttpServer;
+    plane: ControlPlane;
+    rootCa: RootCa;
+  },
+): ReturnType<typeof rotateServerCertificates> {
   const writeAdmin = (): void =>
     writeDurably(
-      adminKubeconfig,
+      dataPaths(options.dataDir).adminKubeconfig,
       kubeconfigText({
         clusterName: options.clusterName ?? 'porthole',
         userName: 'kubernetes-admin',
         server: url,
-        caCertificatePem: credentials.caPem,
-        credentials: credentials.admin,
+        caCertificatePem: identity.credentials.caPem,
+        credentials: identity.credentials.admin,
       }),
     );
   writeAdmin();
-  const rotation = rotateServerCertificates({
+  return rotateServerCertificates({
     pki,
-    names,
+    names: identity.names,
     clock,
-    log,
-    first: credentials,
+    log: options.log,
+    first: identity.credentials,
     everyMs: Math.min(60_000, (options.certificateMs ?? Number.POSITIVE_INFINITY) / 10),
     changed: (now) => {
-      credentials = now;
+      identity.credentials = now;
       server.setTls(tlsOf(now));
       writeAdmin();
-      for (const tell of rootCaListeners) tell();
+      rootCa.changed();
     },
     looked: async () => {
       await plane.publishAuthorities();
       if (options.keepCredentials !== undefined) await keepCredentials(pki, clock, options.keepCredentials);
     },
   });
+}
 
-  opened.defer(() => rotation.stop());
-  recordContents(dataDir);
-
+/** Controllers, scheduler, DNS: clients of this server in its own process, with one set of informers. */
+function startComponents(
+  { components = [], log }: ServerOptions,
+  plane: ControlPlane,
+  pki: Pki,
+  rootCa: ChangingText,
+) {
+  let working = components.length === 0;
   const ending = new AbortController();
   const informers = createInformerFactory(
-    { client: controlPlane.clientFor(loopbackUser), clock, random, log },
+    { client: plane.clientFor(loopbackUser), clock, random, log },
     { trim: dropManagedFields },
   );
   const context: ComponentContext = {
-    clientFor: controlPlane.clientFor,
+    clientFor: plane.clientFor,
     informers,
     clock,
     random,
     log,
-    rootCa: {
-      now: () => pki.caCertificatePem,
-      onChange: (listener) => {
-        rootCaListeners.add(listener);
-        return () => rootCaListeners.delete(listener);
-      },
-    },
+    rootCa,
     signers: pki.signers,
     signal: ending.signal,
   };
@@ -307,25 +395,13 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
     working = true;
   });
   informers.start();
-
   return {
-    url,
-    port,
-    adminKubeconfig,
-    controlPlane: plane,
-    pki,
     ready,
-    broken: broken.promise,
-    async stop() {
-      plane.api.beginShutdown();
-      ending.abort();
-      await rotation.stop();
+    areReady: () => working,
+    end: () => ending.abort(),
+    ended: async () => {
       await Promise.allSettled([ready, ...running]);
       await informers.stop();
-      await server.close(working ? 1000 : 0);
-      caches.close();
-      await storage.close();
-      owned.release();
     },
   };
 }

@@ -48,75 +48,89 @@ interface Pulled {
 const pullPolicyOf = (container: AnyContainer, tag: string): string =>
   container.imagePullPolicy ?? (tag === 'latest' ? 'Always' : 'IfNotPresent');
 
-export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
-  const backoff = new RestartBackoff();
-  const failures = new Map<string, { atMs: number; message: string }>();
-  const underWay = new Map<string, Promise<Pulled>>();
+type Pull = (
+  credentials: readonly PullCredential[],
+  image: string,
+  sandboxConfig: PodSandboxConfig,
+) => Promise<Pulled>;
+type Say = (type: 'Normal' | 'Warning', reason: string, message: string) => void;
 
-  async function pullOnce(
-    credentials: readonly PullCredential[],
-    image: string,
-    sandboxConfig: PodSandboxConfig,
-  ): Promise<Pulled> {
+const sayer =
+  (deps: ImagePullerDeps, pod: Pod, container: AnyContainer): Say =>
+  (type, reason, message) =>
+    deps.event(pod, { type, reason, message, container: container.name });
+
+/** With one of these credentials after the other. */
+const pullWithAny =
+  (images: ImageService): Pull =>
+  async (credentials, image, sandboxConfig) => {
     const tries = credentials.length === 0 ? [undefined] : credentials.map(({ auth }) => auth);
     let failure: unknown;
     for (const [index, auth] of tries.entries()) {
       try {
-        return { ref: await deps.images.pullImage({ image }, auth, sandboxConfig), index };
+        return { ref: await images.pullImage({ image }, auth, sandboxConfig), index };
       } catch (error) {
         failure = error;
       }
     }
     throw failure;
-  }
+  };
 
-  /** Two containers that want one image share one pull, unless they have not the same credentials. */
-  async function pullShared(
-    credentials: readonly PullCredential[],
-    image: string,
-    sandboxConfig: PodSandboxConfig,
-  ): Promise<Pulled> {
+/** Two containers that want one image share one pull, unless they have not the same credentials. */
+function shared(pull: Pull): Pull {
+  const underWay = new Map<string, Promise<Pulled>>();
+  return async (credentials, image, sandboxConfig) => {
     const key = JSON.stringify([image, credentials.map(({ auth }) => auth)]);
     const known = underWay.get(key);
     if (known) return known;
-    const work = pullOnce(credentials, image, sandboxConfig).finally(() => underWay.delete(key));
+    const work = pull(credentials, image, sandboxConfig).finally(() => underWay.delete(key));
     underWay.set(key, work);
     return work;
-  }
+  };
+}
 
-  /** The image is on record as its pullers' before and after. */
-  async function pull(pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<Image> {
-    const credentials = await deps.credentials(pod, image);
-    await deps.access.intend(image);
+/** The image is on record as its pullers' before and after. */
+const recorded =
+  ({ credentials: credentialsOf, images, access }: ImagePullerDeps, pull: Pull) =>
+  async (pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<Image> => {
+    const credentials = await credentialsOf(pod, image);
+    await access.intend(image);
     let there: Image | undefined;
     try {
-      const { ref, index } = await pullShared(credentials, image, sandboxConfig);
-      there = await deps.images.imageStatus({ image: ref });
+      const { ref, index } = await pull(credentials, image, sandboxConfig);
+      there = await images.imageStatus({ image: ref });
       if (!there) throw new Error(`image ${ref} is not there after it was pulled`);
-      await deps.access.pulled(image, there.id ?? ref, credentials[index]);
+      await access.pulled(image, there.id ?? ref, credentials[index]);
       return there;
     } finally {
-      if (!there) await deps.access.failed(image);
+      if (!there) await access.failed(image);
     }
-  }
+  };
 
-  async function pullOrBackOff(
-    pod: Pod,
-    container: AnyContainer,
-    sandboxConfig: PodSandboxConfig,
-  ): Promise<Image> {
-    const image = container.image ?? '';
-    const key = `${pod.metadata.uid}_${image}`;
-    const say = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
-      deps.event(pod, { type, reason, message, container: container.name });
+/** What failed for a pod is tried again ever later. */
+function withBackOff(
+  deps: ImagePullerDeps,
+  pull: ReturnType<typeof recorded>,
+): (pod: Pod, container: AnyContainer, sandboxConfig: PodSandboxConfig) => Promise<Image> {
+  const backoff = new RestartBackoff();
+  const failures = new Map<string, { atMs: number; message: string }>();
+
+  /** The failure before this try, if any; throws StartError while it is too early for another. */
+  function lastFailure(key: string, image: string, say: Say): { readonly atMs: number } | undefined {
     const last = failures.get(key);
     const remaining = last ? backoff.remainingMs(key, last.atMs, deps.clock.now()) : 0;
-    if (last && remaining > 0) {
-      const message = `Back-off pulling image "${image}"`;
-      say('Normal', 'BackOff', message);
-      say('Warning', 'Failed', 'Error: ImagePullBackOff');
-      throw new StartError('ImagePullBackOff', `${message}: ErrImagePull: ${last.message}`, remaining);
-    }
+    if (!last || remaining <= 0) return last;
+    const message = `Back-off pulling image "${image}"`;
+    say('Normal', 'BackOff', message);
+    say('Warning', 'Failed', 'Error: ImagePullBackOff');
+    throw new StartError('ImagePullBackOff', `${message}: ErrImagePull: ${last.message}`, remaining);
+  }
+
+  return async (pod, container, sandboxConfig) => {
+    const image = container.image ?? '';
+    const key = `${pod.metadata.uid}_${image}`;
+    const say = sayer(deps, pod, container);
+    const last = lastFailure(key, image, say);
     say('Normal', 'Pulling', `Pulling image "${image}"`);
     const began = deps.clock.monotonic();
     try {
@@ -140,30 +154,38 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
       // The next look, a moment later, shows the back-off, as upstream's next sync does.
       throw new StartError('ErrImagePull', message, Math.min(backoff.delayMs(key), 5000));
     }
-  }
+  };
+}
 
+/** Its tag, `` when it has none; throws StartError when it is no image's name. */
+function tagOf(image: string, say: Say): string {
+  const reference = parseImageReference(image);
+  if (reference || /^(sha256:)?[0-9a-f]{64}$/.test(image)) return reference?.tag ?? '';
+  const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
+  say('Warning', 'InspectFailed', message);
+  say('Warning', 'Failed', 'Error: InvalidImageName');
+  throw new StartError('InvalidImageName', message, 60_000);
+}
+
+async function inspect(images: ImageService, image: string, say: Say): Promise<Image | undefined> {
+  try {
+    return await images.imageStatus({ image });
+  } catch (error) {
+    const message = `Failed to inspect image "${image}": ${failureText(error)}`;
+    say('Warning', 'InspectFailed', message);
+    throw new StartError('ImageInspectError', message, 10_000);
+  }
+}
+
+export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
+  const pullOrBackOff = withBackOff(deps, recorded(deps, shared(pullWithAny(deps.images))));
   return {
     ensure: async (pod, container, sandboxConfig) => {
       const image = container.image ?? '';
-      const say = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
-        deps.event(pod, { type, reason, message, container: container.name });
-      const reference = parseImageReference(image);
-      if (!reference && !/^(sha256:)?[0-9a-f]{64}$/.test(image)) {
-        const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
-        say('Warning', 'InspectFailed', message);
-        say('Warning', 'Failed', 'Error: InvalidImageName');
-        throw new StartError('InvalidImageName', message, 60_000);
-      }
-      const policy = pullPolicyOf(container, reference?.tag ?? '');
+      const say = sayer(deps, pod, container);
+      const policy = pullPolicyOf(container, tagOf(image, say));
       if (policy === 'Always') return pullOrBackOff(pod, container, sandboxConfig);
-      let there: Image | undefined;
-      try {
-        there = await deps.images.imageStatus({ image });
-      } catch (error) {
-        const message = `Failed to inspect image "${image}": ${failureText(error)}`;
-        say('Warning', 'InspectFailed', message);
-        throw new StartError('ImageInspectError', message, 10_000);
-      }
+      const there = await inspect(deps.images, image, say);
       const credentials = (): Promise<readonly PullCredential[]> => deps.credentials(pod, image);
       if (there && !(await deps.access.mustPull(image, there.id ?? '', credentials))) {
         say(

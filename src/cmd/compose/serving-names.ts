@@ -1,0 +1,27 @@
+// The names and addresses that the API server's certificate has. Pure.
+import { firstAddressOf } from '../../controlplane/control-plane.ts';
+
+const isIp = (text: string): boolean => /^[0-9.]+$/.test(text) || text.includes(':');
+
+/** `sans`: addresses where it is reached, and what else was asked for. */
+export function servingNames({
+  serviceCidr,
+  clusterDomain,
+  sans,
+}: {
+  readonly serviceCidr: string;
+  readonly clusterDomain: string;
+  readonly sans: readonly string[];
+}): { readonly dnsNames: readonly string[]; readonly ips: readonly string[] } {
+  return {
+    dnsNames: [
+      'localhost',
+      'kubernetes',
+      'kubernetes.default',
+      'kubernetes.default.svc',
+      `kubernetes.default.svc.${clusterDomain}`,
+      ...sans.filter((name) => !isIp(name)),
+    ],
+    ips: [...new Set(['127.0.0.1', firstAddressOf(serviceCidr), ...sans.filter(isIp)])],
+  };
+}

@@ -1,13 +1,22 @@
 // Certificates and requests are made, read and checked against node's own X.509 reader.
 import assert from 'node:assert/strict';
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import {
   createCertificateRequest,
   parseCertificateRequest,
   signCertificateRequest,
 } from './certificate-requests.ts';
-import { createCertificateAuthority, issueCertificate, keyUses } from './certificates.ts';
+import {
+  CertificateMismatchError,
+  checkSigned,
+  createCertificateAuthority,
+  issueCertificate,
+  keyUses,
+  signCertificate,
+} from './certificates.ts';
+import { subjectOf } from './distinguished-name.ts';
+import { generatePrivateKey } from './keys.ts';
 import { readCertificate } from './read-certificate.ts';
 import { certificateFacts, isIssuedBy } from './subject.ts';
 
@@ -50,6 +59,66 @@ test('a certificate of another authority of the same name is told apart', async 
   const other = await createCertificateAuthority({ commonName: 'kubernetes', ...dates });
   const pair = await issueCertificate(other, { commonName: 'x', usages: ['client'], ...dates });
   assert.equal(isIssuedBy(pair.certificatePem, ca.certificatePem), false);
+});
+
+test('a certificate whose signature is not the one of its authority is told apart', async () => {
+  const { certificatePem } = await issueCertificate(ca, { commonName: 'x', usages: ['client'], ...dates });
+  const der = Buffer.from(new X509Certificate(certificatePem).raw);
+  assert.equal(isIssuedBy(der, ca.certificatePem), true);
+  der[der.length - 1] = der[der.length - 1]! ^ 1;
+  assert.equal(isIssuedBy(der, ca.certificatePem), false);
+});
+
+test('S3: what was signed is compared with what was approved, fact by fact', async () => {
+  const key = createPublicKey(generatePrivateKey());
+  const names = { dnsNames: ['a'], ips: ['10.0.0.1'], emails: ['a@b.example'], uris: ['spiffe://a/b'] };
+  const subject = subjectOf('alice', ['dev', 'ops']);
+  const terms = { subject, names, keyUses, usages: ['client'] as const, ...dates };
+  const pem = await signCertificate(ca, terms, key);
+  const differs = (
+    more: Partial<typeof terms> | { usages: readonly 'server'[] },
+    authority = ca,
+    of = key,
+  ): string => {
+    try {
+      checkSigned(pem, authority, { ...terms, ...more }, of);
+      return '';
+    } catch (error) {
+      assert.ok(error instanceof CertificateMismatchError);
+      return error.message.replace('the signed certificate differs from what was approved: ', '');
+    }
+  };
+  assert.equal(differs({}), '');
+  for (const other of [
+    subjectOf('bob', ['dev', 'ops']),
+    subjectOf('alice', ['ops', 'dev']),
+    subjectOf('alice', ['dev']),
+    [...subject, { type: '2.5.4.5', value: '1' }],
+    subject.slice(0, -1),
+    subject.map((part, i) => (i === 0 ? { ...part, type: '2.5.4.11' } : part)),
+  ])
+    assert.equal(differs({ subject: other }), 'subject', JSON.stringify(other));
+  for (const other of [
+    { dnsNames: ['b'] },
+    { dnsNames: ['a', 'b'] },
+    { dnsNames: [] },
+    { ips: ['10.0.0.2'] },
+    { emails: ['c@b.example'] },
+    { uris: ['spiffe://a/c'] },
+  ])
+    assert.equal(
+      differs({ names: { ...names, ...other } }),
+      'subject alternative names',
+      JSON.stringify(other),
+    );
+  assert.equal(differs({ keyUses: ['digital signature'] }), 'key usages');
+  assert.equal(differs({ usages: ['server'] }), 'usages');
+  assert.equal(differs({ notBefore: dates.notBefore - 1000 }), 'lifetime');
+  assert.equal(differs({ notAfter: dates.notAfter + 1000 }), 'lifetime');
+  assert.equal(differs({}, ca, createPublicKey(generatePrivateKey())), 'public key');
+  for (const commonName of ['kubernetes', 'other'])
+    assert.equal(differs({}, await createCertificateAuthority({ commonName, ...dates })), 'issuer');
+  assert.throws(() => checkSigned(ca.certificatePem, ca, terms, key), /basic constraints/);
 });
 
 test('a signing request goes round: made, parsed, signed', async () => {

@@ -158,7 +158,7 @@ export class CertificateMismatchError extends Error {}
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
 /** Reads back what was signed, by other code than the one that wrote it, and compares it with what was approved. */
-function checkSigned(pem: string, ca: KeyPair, terms: CertificateTerms, publicKey: KeyObject): void {
+export function checkSigned(pem: string, ca: KeyPair, terms: CertificateTerms, publicKey: KeyObject): void {
   const made = readCertificate(pem);
   const wanted = terms.usages.map((usage) => extendedKeyUsage[usage]).join();
   const ips = terms.names.ips.map(canonicalIp);

@@ -26,7 +26,6 @@ const single: readonly string[] = [oid.commonName, '2.5.4.5'];
 
 /** All attributes of an RDNSequence in order, those of multi-valued parts one after the other. */
 export function readName(name: DerValue): NameAttribute[] {
-  if (name.tag !== derTag.sequence) throw new DerError('x509: invalid RDNSequence');
   return childrenOf(name).flatMap((part) => {
     if (part.tag !== derTag.set) throw new DerError('x509: invalid RDNSequence');
     return childrenOf(part).map((attribute) => {

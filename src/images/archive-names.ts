@@ -7,13 +7,14 @@ export const pauseRepository = 'porthole.local/pause';
 
 /**
  * A file's name without the `./` that tar puts before it, and a folder's without its last `/`. Throws ImageError for any
- * other way to write it: containerd cleans names, so `x/../index.json` would be a second index that nobody checked.
+ * other way to write it: containerd cleans names, so `x/../index.json` would be a second index that nobody checked, and a
+ * link `1/layer.tar/` another layer than the one that was.
  */
 export function plainName(written: string, type: string | null | undefined): string {
   const prefixed = written.replace(/^\.\//, '');
   const name = type === 'directory' ? prefixed.replace(/\/$/, '') : prefixed;
   if (name === '' && type === 'directory') return name;
-  const plain = name !== '' && posix.normalize(name) === name && !name.startsWith('/') && name !== '.';
+  const plain = posix.normalize(name) === name && !/^\/|\/$/.test(name) && name !== '.';
   if (!plain || name.split('/', 1)[0] === '..')
     throw new ImageError(`the archive's entry ${JSON.stringify(written.slice(0, 200))} has no plain name`);
   return name;

@@ -4,9 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { sha256Hex } from '../crypto/digests.ts';
+import { plainName } from './archive-names.ts';
 import { checkImageArchive } from './check-archive.ts';
 import { selectManifest } from './image-index.ts';
 import { writeLayer } from './image-tar.ts';
@@ -24,6 +25,18 @@ async function tarOf(files: Readonly<Record<string, string | Buffer>>): Promise<
   return Buffer.concat(chunks);
 }
 
+/** An entry whose extended header is as long as no real one. */
+async function tarWithLongHeader(): Promise<Buffer> {
+  const tar = pack();
+  tar.entry({ name: 'a', pax: { comment: 'x'.repeat(17 * 2 ** 20) } }, 'x');
+  tar.finalize();
+  const chunks: Buffer[] = [];
+  for await (const chunk of tar) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+const describe = (data: string | Buffer) => ({ digest: `sha256:${sha256Hex(data)}`, size: data.length });
+
 interface Forgery {
   readonly layer: Buffer;
   readonly os?: string;
@@ -34,7 +47,6 @@ interface Forgery {
 /** An archive of one image around a layer's bytes, with a wrong digest or size when asked. */
 async function forge(name: string, { layer, os = 'linux', digest, size }: Forgery): Promise<string> {
   const config = JSON.stringify({ os, architecture: 'amd64' });
-  const describe = (data: string | Buffer) => ({ digest: `sha256:${sha256Hex(data)}`, size: data.length });
   const layerDescriptor = { digest: digest ?? `sha256:${sha256Hex(layer)}`, size: size ?? layer.length };
   const manifest = JSON.stringify({ schemaVersion: 2, config: describe(config), layers: [layerDescriptor] });
   const file = join(folder, name);
@@ -84,6 +96,11 @@ const refusals: readonly [string, () => Promise<Forgery>, RegExp][] = [
     async () => ({ layer: gzipSync(await tarOf({ '../evil': 'x' })) }),
     /leaves the layer/,
   ],
+  [
+    'a path that leaves, in a layer packed by zstd',
+    async () => ({ layer: zstdCompressSync(await tarOf({ '../evil': 'x' })) }),
+    /leaves the layer/,
+  ],
   ['an absolute path', async () => ({ layer: await tarOf({ '/etc/cron.d/x': 'x' }) }), /absolute/],
   [
     'a Linux path in a Windows image',
@@ -111,6 +128,11 @@ const refusals: readonly [string, () => Promise<Forgery>, RegExp][] = [
     'a bomb',
     async () => ({ layer: gzipSync(await tarOf({ zeros: Buffer.alloc(80 * 2 ** 20) })) }),
     /decompression bomb/,
+  ],
+  [
+    'a header without end, in a layer',
+    async () => ({ layer: await tarWithLongHeader() }),
+    /Header exceeds max size/,
   ],
 ];
 for (const [index, [what, forgery, reason]] of refusals.entries()) {
@@ -194,17 +216,91 @@ test("the sandbox's name is nobody's", async () => {
   }
 });
 
+test('large layers that are no bombs pass, and what lies behind the end of a layer counts for its digest only', async () => {
+  const zeros = (mib: number): Buffer => Buffer.alloc(mib * 2 ** 20);
+  for (const [name, layer] of [
+    ['packed', gzipSync(await tarOf({ zeros: zeros(20) }))],
+    ['long', await tarOf({ zeros: zeros(65) })],
+    ['zstd', zstdCompressSync(await tarOf({ a: 'x' }))],
+    ['padded', gzipSync(Buffer.concat([await tarOf({ a: 'x' }), zeros(8)]))],
+  ] as const)
+    assert.equal((await checkImageArchive(await forge(name, { layer }))).platforms.length, 1, name);
+});
+
+test("a name has one way to be written, but for tar's own", () => {
+  assert.deepEqual(
+    [plainName('./', 'directory'), plainName('a/', 'directory'), plainName('./a', 'file')],
+    ['', 'a', 'a'],
+  );
+  for (const [name, type] of [
+    ['', 'file'],
+    ['.', 'file'],
+    ['./.', 'directory'],
+    ['a/', 'file'],
+    ['a/', 'symlink'],
+    ['..', 'directory'],
+    ['../index.json', 'file'],
+    ['/a', 'directory'],
+  ] as const)
+    assert.throws(() => plainName(name, type), /has no plain name/, name);
+});
+
+const config = '{"os":"linux"}';
+
+/** An archive of a configuration and these documents; its index names the first of them. */
+async function archiveOf(name: string, documents: readonly object[]): Promise<string> {
+  const blobs = [config, ...documents.map((document) => JSON.stringify(document))];
+  const files = Object.fromEntries(
+    blobs.map((blob): [string, string] => [`blobs/sha256/${sha256Hex(blob)}`, blob]),
+  );
+  const index = JSON.stringify({ manifests: [describe(blobs[1]!)] });
+  const file = join(folder, name);
+  writeFileSync(file, await tarOf({ 'index.json': index, ...files }));
+  return file;
+}
+
+test('an archive without its parts is refused, and says which', async () => {
+  const nested: object[] = [{ config: describe(config), layers: [] }];
+  for (let i = 0; i < 6; i++) nested.unshift({ manifests: [describe(JSON.stringify(nested[0]))] });
+  const absent = describe('absent');
+  for (const [name, documents, why] of [
+    ['list', [[]], /is no JSON object/],
+    ['no-layers', [{ config: describe(config) }], /has no layers/],
+    ['no-layer', [{ config: describe(config), layers: [absent] }], /^layer sha256:\w+ is not in the archive/],
+    ['no-config', [{ config: absent, layers: [] }], /^config sha256:\w+ is not in the archive/],
+    ['deep', nested, /more than four deep/],
+  ] as const)
+    await assert.rejects(checkImageArchive(await archiveOf(name, documents)), {
+      name: 'ImageError',
+      message: why,
+    });
+  for (const [manifest, why] of [
+    [undefined, /neither index\.json nor manifest\.json/],
+    [[], /neither index\.json nor manifest\.json/],
+    [{}, /neither index\.json nor manifest\.json/],
+    [[{ Config: 'absent.json', Layers: [] }], /names a configuration that is not in the archive/],
+  ] as const) {
+    const file = join(folder, 'docker-parts');
+    writeFileSync(
+      file,
+      await tarOf({ a: 'x', ...(manifest && { 'manifest.json': JSON.stringify(manifest) }) }),
+    );
+    await assert.rejects(checkImageArchive(file), { name: 'ImageError', message: why });
+  }
+});
+
 test('documents are kept within bounds', async () => {
   const long = JSON.stringify(['x'.repeat(4 * 2 ** 20 - 10)]);
   const files = Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`d${i}`, long]));
   await assert.rejects(checkImageArchive(await around('many', files, {})), /bytes of manifests/);
 });
 
-test('more than the allowed bytes or entries are refused', async () => {
+test('more than the allowed bytes, entries or files are refused', async () => {
   const layer = await tarOf({ a: 'x'.repeat(5000), b: '' });
   const file = await forge('limits', { layer });
   await assert.rejects(checkImageArchive(file, { unpackedBytes: 4000 }), /more than 4000 bytes/);
   await assert.rejects(checkImageArchive(file, { entries: 1 }), /more than 1 entries/);
+  await assert.rejects(checkImageArchive(file, { files: 2 }), /has more than 2 files/);
 });
 
 test('a file that is no archive is refused', async () => {

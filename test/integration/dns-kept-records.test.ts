@@ -139,6 +139,26 @@ test('it is written a second after a change, not twice in ten, and when the agen
   assert.equal(clock.pending, 0);
 });
 
+test('what is known in part is not written, also when the agent ends; what DNS would say again is not written again', async (t) => {
+  const file = folder(t);
+  await writtenOnce(file);
+  const away = life(file, false);
+  away.put(service('other', '10.96.0.31'));
+  away.clock.advance(60_000);
+  await away.kept.stop();
+  assert.doesNotMatch(readFileSync(file, 'utf8'), /10\.96\.0\.31/);
+  const back = life(file, true);
+  await back.kept.read();
+  const { ino } = statSync(file);
+  back.clock.advance(1000);
+  back.put({
+    ...service('web', '10.96.0.20'),
+    metadata: { name: 'web', namespace: 'd', labels: { a: 'b' } },
+  });
+  await back.kept.stop();
+  assert.equal(statSync(file).ino, ino);
+});
+
 test('a damaged file is not believed, and said; without one nothing is said', async (t) => {
   const file = folder(t);
   const nothing = life(file, false);
@@ -163,6 +183,8 @@ test('a damaged file is not believed, and said; without one nothing is said', as
     good.subarray(0, 40),
     Buffer.alloc(5000),
     ...[0, 20, 90, good.length - 3].map(flipped),
+    // As good as any, but for its sum.
+    good.toString().replace('10.96.0.20', '10.96.0.99'),
     ...[
       '{}',
       '[]',

@@ -12,6 +12,7 @@ import {
   commonName,
   craftRequest,
   der,
+  extensionRequest,
   nameOf,
   oid,
   organization,
@@ -225,6 +226,44 @@ const rows: readonly Row[] = [
     request: pemOf('CERTIFICATE REQUEST', der(0x30)),
     answer: { refused: /asn1/ },
   },
+  {
+    attack: 'a signature with SHA-1',
+    signer: client,
+    request: { subject: alice, algorithm: der(0x30, oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x01)) },
+    answer: { refused: /cannot verify signature: algorithm unimplemented/ },
+  },
+  ...(
+    [
+      ['nothing', der(0x30)],
+      ['a type alone', der(0x30, extensionRequest)],
+      [
+        'a sequence in place of a set',
+        der(0x30, extensionRequest, der(0x30, der(0x30, sanExtension(dns('a'))))),
+      ],
+    ] as const
+  ).map(
+    ([what, made]): Row => ({
+      attack: `an attribute of ${what}`,
+      signer: client,
+      request: { subject: alice, attributes: [made] },
+      answer: { refused: /malformed attribute/ },
+    }),
+  ),
+  ...(
+    [
+      ['a sequence', der(0x30, der(0x30, attribute(commonName, 'alice')))],
+      ['a set of sets', der(0x30, der(0x31, der(0x31, commonName, der(0x0c, 'alice'))))],
+      ['a type alone', der(0x30, der(0x31, der(0x30, commonName)))],
+      ['two values', der(0x30, der(0x31, der(0x30, commonName, der(0x0c, 'alice'), der(0x0c, masters))))],
+    ] as const
+  ).map(
+    ([what, subject]): Row => ({
+      attack: `a relative name of ${what}`,
+      signer: client,
+      request: { subject },
+      answer: { refused: /invalid RDNSequence/ },
+    }),
+  ),
 ];
 
 /** Common name and organizations as OpenSSL reads them: other code than Porthole's. */

@@ -16,7 +16,7 @@ export const oid = (...bytes: readonly number[]): Buffer => der(0x06, Buffer.fro
 export const commonName: Buffer = oid(0x55, 0x04, 0x03);
 export const organization: Buffer = oid(0x55, 0x04, 0x0a);
 const alternativeNames = oid(0x55, 0x1d, 0x11);
-const extensionRequest = oid(0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x0e);
+export const extensionRequest: Buffer = oid(0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x0e);
 const ecdsaWithSha256 = der(0x30, oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
 
 export type Text = string | { readonly tag: number; readonly bytes: Uint8Array };
@@ -39,6 +39,10 @@ export interface CraftedRequest {
   readonly subject: Buffer;
   /** Each one is an attribute with a list of extensions. */
   readonly extensionLists?: readonly (readonly Buffer[])[];
+  /** In place of the lists of extensions. */
+  readonly attributes?: readonly Buffer[];
+  /** What the signature is said to be. Default: ECDSA with SHA-256, which it is. */
+  readonly algorithm?: Buffer;
   /** Signs with another key than the one in the request. */
   readonly stolenKey?: boolean;
   /** Behind the request, inside of its PEM block. */
@@ -56,11 +60,15 @@ export function craftRequest(request: CraftedRequest): string {
     der(0x02, Buffer.from([0])),
     request.subject,
     spki,
-    der(0xa0, ...lists.map((list) => der(0x30, extensionRequest, der(0x31, der(0x30, ...list))))),
+    der(
+      0xa0,
+      ...(request.attributes ??
+        lists.map((list) => der(0x30, extensionRequest, der(0x31, der(0x30, ...list))))),
+    ),
   );
   const signature = der(0x03, Buffer.from([0]), sign('sha256', info, key));
   const bytes = Buffer.concat([
-    der(0x30, info, ecdsaWithSha256, signature),
+    der(0x30, info, request.algorithm ?? ecdsaWithSha256, signature),
     request.trailing ?? Buffer.alloc(0),
   ]);
   return pemOf('CERTIFICATE REQUEST', bytes);

@@ -224,6 +224,176 @@ test('S6: of pods, a node reaches its own status, deletion and eviction only', a
   assert.equal(evicted.status, 201, evicted.text);
 });
 
+test('S6: what a role lets a node do besides, it does to its own things only', async () => {
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const role = { metadata: { name: 'all' }, rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] };
+  const binding = {
+    metadata: { name: 'all' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'all' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'system:node:trusted' }],
+  };
+  assert.equal((await asAdmin('POST', `${rbac}/clusterroles`, role)).status, 201);
+  assert.equal((await asAdmin('POST', `${rbac}/clusterrolebindings`, binding)).status, 201);
+  const trusted = user('system:node:trusted', 'system:nodes');
+  const ask = (method: string, url: string, body?: unknown): Promise<Answer> =>
+    plane.ask(method, url, body, {
+      user: trusted,
+      ...(method === 'PATCH' ? { contentType: merge } : {}),
+    });
+  assert.equal((await ask('POST', '/api/v1/nodes', { metadata: { name: 'trusted' } })).status, 201);
+  const leases = '/apis/coordination.k8s.io/v1/namespaces';
+  const named = (name: string, more: object = {}): object => ({ metadata: { name }, ...more });
+  await expectRows(ask, 'POST', `${leases}/default/leases`, [
+    ['elsewhere', named('trusted'), 403, 'can only access leases in the "kube-node-lease" system namespace'],
+  ]);
+  await expectRows(ask, 'POST', `${leases}/kube-node-lease/leases`, [
+    [
+      "another's lease",
+      named('victim'),
+      403,
+      'can only access node lease with the same name as the requesting node',
+    ],
+    ['its own', named('trusted'), 201, ''],
+  ]);
+  await expectRows(ask, 'POST', '/apis/storage.k8s.io/v1/csinodes', [
+    [
+      "another's CSINode",
+      named('victim', { spec: { drivers: [] } }),
+      403,
+      'can only access CSINode with the same name as the requesting node',
+    ],
+    ['its own', named('trusted', { spec: { drivers: [] } }), 201, ''],
+  ]);
+  await expectRows(ask, 'PATCH', '/apis/resource.k8s.io/v1/resourceslices/theirs', [
+    [
+      'a slice to take over',
+      { spec: { nodeName: 'trusted' } },
+      403,
+      'can only update ResourceSlice with the same NodeName as the requesting node',
+    ],
+  ]);
+  const api = '/api/v1/namespaces/default';
+  await expectRows(ask, 'PATCH', `${api}/persistentvolumeclaims/mine`, [
+    ['a claim', { metadata: { labels: { a: 'b' } } }, 403, 'may only update PVC status'],
+  ]);
+  const pod = (name: string, nodeName: string): object => ({
+    metadata: { name },
+    spec: {
+      nodeName,
+      containers: [{ name: 'c', image: 'i' }],
+      resourceClaims: [{ name: 'gpu', resourceClaimTemplateName: 't' }],
+    },
+  });
+  assert.equal((await asAdmin('POST', `${api}/pods`, pod('ours', 'trusted'))).status, 201);
+  assert.equal((await asAdmin('POST', `${api}/pods`, pod('others', 'victim'))).status, 201);
+  const uidOf = ({ body }: Answer): string => (body['metadata'] as { uid: string }).uid;
+  const uids = {
+    ours: uidOf(await asAdmin('GET', `${api}/pods/ours`)),
+    others: uidOf(await asAdmin('GET', `${api}/pods/others`)),
+  };
+  const claims = [{ name: 'gpu', resourceClaimName: 'of-somebody-else' }];
+  await expectRows(ask, 'PATCH', `${api}/pods/ours/status`, [
+    [
+      'claims to read',
+      { status: { resourceClaimStatuses: claims } },
+      403,
+      'node "trusted" cannot update resource claim statues',
+    ],
+  ]);
+  await expectRows(ask, 'PATCH', `${api}/pods/ours`, [
+    [
+      'a pod itself',
+      { metadata: { labels: { a: 'b' } } },
+      403,
+      'unexpected operation "UPDATE", node "trusted" can only create and delete mirror pods',
+    ],
+  ]);
+  await expectRows(ask, 'POST', `${api}/pods/ours/binding`, [
+    [
+      'a binding',
+      { target: { kind: 'Node', name: 'victim' } },
+      403,
+      `unexpected pod subresource "binding", only 'status' and 'eviction' are allowed`,
+    ],
+  ]);
+  await expectRows(ask, 'DELETE', `${api}/pods/others`, [
+    ["another's pod", {}, 403, 'node "trusted" can only delete pods with spec.nodeName set to itself'],
+  ]);
+  await expectRows(ask, 'POST', `${api}/serviceaccounts/default/token`, [
+    ['a token of no pod', {}, 403, 'node requested token not bound to a pod'],
+    ...(
+      [
+        [{ kind: 'Secret' }, 'node requested token not bound to a pod'],
+        [{ apiVersion: 'v2' }, 'node requested token not bound to a pod'],
+        [{ name: '' }, 'node requested token not bound to a pod'],
+        [{ uid: '' }, 'node requested token with a pod binding without a uid'],
+        [{ uid: 'other' }, 'The object might have been deleted and then recreated'],
+        [{ name: 'others' }, 'The object might have been deleted and then recreated'],
+        [
+          { name: 'others', uid: uids.others },
+          'node requested token bound to a pod scheduled on a different node',
+        ],
+      ] as const
+    ).map(([more, ends]): Row => {
+      const boundObjectRef = { kind: 'Pod', apiVersion: 'v1', name: 'ours', uid: uids.ours, ...more };
+      return [JSON.stringify(more), { spec: { audiences: [], boundObjectRef } }, 403, ends];
+    }),
+  ]);
+  const node = await asAdmin('GET', '/api/v1/nodes/trusted');
+  const owner = { apiVersion: 'v1', kind: 'Node', name: 'trusted', controller: true, uid: uidOf(node) };
+  const mirror = (metadata: object, spec: object = {}): object => ({
+    metadata: {
+      name: 'mirror',
+      annotations: { 'kubernetes.io/config.mirror': 'x' },
+      ownerReferences: [owner],
+      ...metadata,
+    },
+    spec: { nodeName: 'trusted', containers: [{ name: 'c', image: 'i' }], ...spec },
+  });
+  const single = 'can only create pods with a single owner reference set to itself';
+  await expectRows(ask, 'POST', `${api}/pods`, [
+    [
+      'no mirror',
+      mirror({ annotations: {} }),
+      403,
+      'pod does not have "kubernetes.io/config.mirror" annotation, node "trusted" can only create mirror pods',
+    ],
+    [
+      "another's mirror",
+      mirror({}, { nodeName: 'victim' }),
+      403,
+      'node "trusted" can only create pods with spec.nodeName set to itself',
+    ],
+    ['two owners', mirror({ ownerReferences: [owner, { ...owner, name: 'victim' }] }), 403, single],
+    ...(
+      [
+        [{ serviceAccountName: 'default' }, 'a service account'],
+        [
+          { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] },
+          'projected volumes',
+        ],
+        [
+          { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'mine' } }] },
+          'persistentvolumeclaims',
+        ],
+        [{ resourceClaims: [{ name: 'gpu', resourceClaimName: 'c' }] }, 'resourceclaims'],
+      ] as const
+    ).map(
+      ([spec, what]): Row => [
+        what,
+        mirror({}, spec),
+        403,
+        `node "trusted" can not create pods that reference ${what}`,
+      ],
+    ),
+    ['its mirror', mirror({}), 201, ''],
+  ]);
+  await expectRows(ask, 'DELETE', '/api/v1/nodes/victim', [
+    ['another Node', {}, 403, 'node "trusted" is not allowed to modify node "victim"'],
+  ]);
+  assert.equal((await ask('DELETE', '/api/v1/nodes/trusted')).status, 200);
+});
+
 test('X9: a request for a certificate without its parts, and its deletion, are answered as others', async () => {
   const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
   const serving = { signerName: 'kubernetes.io/kubelet-serving', usages: ['server auth'] };

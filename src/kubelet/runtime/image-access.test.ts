@@ -84,6 +84,10 @@ test('an agent that ended in the middle of a pull leaves an image that everybody
   assert.equal(await mustPull(failed), true, 'another pull is under way');
   await failed.failed(image);
   assert.equal(await mustPull(failed), false);
+  // By a name that the runtime does not tell: nobody knows whether that pull has ended.
+  const root2 = folder(t);
+  await agent(root2).intend(image);
+  assert.equal(await mustPull(agent(root2, [{ id: 'sha256:x', repoTags: ['example.com/other:1'] }])), true);
 });
 
 test('a record that is damaged, or of something else, opens nothing and is replaced by the next pull', async (t) => {
@@ -106,6 +110,31 @@ test('a record that is damaged, or of something else, opens nothing and is repla
   }
 });
 
+test('each secret that opened an image is remembered, also one that only says the same', async (t) => {
+  const root = folder(t);
+  const access = agent(root);
+  const of = (namespace: string, hash: string): PullCredential => ({
+    ...own,
+    source: { uid: `u-${namespace}`, namespace, name: 'pull' },
+    hash,
+  });
+  const remembered = (): string[] => {
+    const { credentialMapping } = JSON.parse(
+      readFileSync(join(root, 'image_manager/pulled', files(root, 'pulled')[0]!), 'utf8'),
+    ) as { credentialMapping: Record<string, { kubernetesSecrets: { namespace: string }[] }> };
+    return credentialMapping['example.com/team/x']!.kubernetesSecrets.map(({ namespace }) => namespace);
+  };
+  await access.pulled(image, 'sha256:x', own);
+  await access.pulled(image, 'sha256:x', of('two', 'h2'));
+  assert.deepEqual(remembered(), ['one', 'two']);
+  assert.equal(await mustPull(access, of('three', 'h2')), false);
+  assert.deepEqual(remembered(), ['one', 'three', 'two']);
+  assert.equal(await mustPull(access, of('four', 'h4')), true);
+  for (let i = 0; i < 98; i++) await access.pulled(image, 'sha256:x', of(`many-${i}`, `many-${i}`));
+  assert.equal(await mustPull(access, of('late', 'h2')), false);
+  assert.ok(!remembered().includes('late'), 'a hundred are remembered, and what pulled');
+});
+
 test('records of images that are gone go when the agent starts', async (t) => {
   const root = folder(t);
   const access = agent(root);
@@ -123,6 +152,8 @@ test('a registry that became public opens its image to all, and it stays so', ()
     mergeCredentials(known, { kubernetesSecrets: [{ ...secret, credentialHash: 'new' }] })?.kubernetesSecrets,
     [{ ...secret, credentialHash: 'new' }],
   );
+  const twin = { ...secret, name: 't' };
+  assert.deepEqual(mergeCredentials(known, { kubernetesSecrets: [twin] })?.kubernetesSecrets, [secret, twin]);
   const open = mergeCredentials(known, { nodePodsAccessible: true })!;
   assert.deepEqual(open, { nodePodsAccessible: true });
   assert.equal(mergeCredentials(open, { kubernetesSecrets: [secret] }), open);
@@ -140,4 +171,14 @@ test('a hundred secrets that were only seen are remembered, and no more', () => 
   assert.equal(openingSecret(known, [secret(200, 'h7')])?.isNew, true);
   assert.equal(openingSecret(known, [secret(7, 'h7')])?.isNew, false);
   assert.equal(openingSecret(known, [secret(200, '')]), undefined);
+  assert.equal(openingSecret({ kubernetesSecrets: [secret(1, '')] }, [secret(200, '')]), undefined);
+});
+
+test('a secret that was changed since opens what it opened; one that is like it in part does not', () => {
+  const pull: PullSecret = { uid: 'u', namespace: 'n', name: 's', credentialHash: 'h' };
+  const known = { kubernetesSecrets: [pull] };
+  const changed = { ...pull, credentialHash: 'changed' };
+  assert.deepEqual(openingSecret(known, [changed]), { secret: changed, isNew: true });
+  for (const other of [{ uid: 'v' }, { namespace: 'm' }, { name: 't' }])
+    assert.equal(openingSecret(known, [{ ...changed, ...other }]), undefined, JSON.stringify(other));
 });

@@ -131,7 +131,7 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
     imageRef: string,
   ): Promise<PullCredentials | 'preloaded' | undefined> {
     const record = await records.pulled(imageRef);
-    if (!record) return underWay.has(image) || (await records.hasIntent(image)) ? undefined : 'preloaded';
+    if (!record) return (await records.hasIntent(image)) ? undefined : 'preloaded';
     const repository = repositoryOf(image);
     return Object.hasOwn(record.credentialMapping, repository)
       ? record.credentialMapping[repository]

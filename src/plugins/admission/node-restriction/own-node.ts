@@ -30,7 +30,6 @@ function isForbiddenLabel(label: string): boolean {
   const slash = label.indexOf('/');
   if (slash < 0) return false;
   const domain = label.slice(0, slash);
-  if (within(domain, 'node-restriction.kubernetes.io')) return true;
   if (!within(domain, 'kubernetes.io') && !within(domain, 'k8s.io')) return false;
   return !kubeletLabels.includes(label) && !kubeletDomains.some((allowed) => within(domain, allowed));
 }
@@ -71,15 +70,6 @@ const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
 function checkUpdate(request: AdmissionRequest, node: string, now: Node, old: Node | undefined): void {
-  const config = now.spec?.configSource;
-  if (config !== undefined && !same(config, old?.spec?.configSource))
-    refuse(
-      request,
-      `node ${quote(node)} is not allowed to update configSource to a new non-nil configSource`,
-    );
-  // Nobody may shed taints that keep pods away; the first ones are set when it registers.
-  if (!same(now.spec?.taints ?? [], old?.spec?.taints ?? []))
-    refuse(request, `node ${quote(node)} is not allowed to modify taints`);
   for (const field of othersMeta)
     if (!same(now.metadata?.[field] ?? [], old?.metadata?.[field] ?? []))
       refuse(request, `node ${quote(node)} is not allowed to modify ${field}`);
@@ -87,6 +77,7 @@ function checkUpdate(request: AdmissionRequest, node: string, now: Node, old: No
   if (bad.length > 0) refuse(request, `is not allowed to modify labels: ${bad.join(', ')}`);
   const before: Readonly<Record<string, unknown>> = { ...old?.spec };
   const after: Readonly<Record<string, unknown>> = { ...now.spec };
+  // Also taints that keep pods away: the first ones are set when it registers.
   for (const field of new Set([...Object.keys(before), ...Object.keys(after)]))
     if (!ownSpec.includes(field) && !same(before[field], after[field]))
       refuse(request, `node ${quote(node)} is not allowed to modify ${field}`);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, PodStatus } from '../api/generated/types/core-v1.ts';
+import { StatusError } from '../apimachinery/errors.ts';
 import { FakeClock } from '../base/testing/fake-clock.ts';
 import type { Client } from '../client/client.ts';
 import { silentLogger } from '../component-base/logger.ts';
@@ -32,4 +33,28 @@ test('a status that another wrote over is written again; our own, coming back, a
     assert.equal(written.at(-1)?.conditions?.[0]?.status, 'True');
   }
   assert.equal(written.length, 4);
+});
+
+test("a pod that is gone, or whose name is another one's, gets no status any more; a status that is refused is not sent twice", async () => {
+  for (const [code, reason, asked] of [
+    [404, 'NotFound', 1],
+    [409, 'Conflict', 1],
+    [422, 'Invalid', 2],
+  ] as const) {
+    let patches = 0;
+    const patch = async (): Promise<never> => {
+      patches += 1;
+      throw new StatusError(code, reason, 'no');
+    };
+    const client = { patch } as unknown as Client;
+    const manager = createStatusManager({ client, clock: new FakeClock(), log: silentLogger });
+    for (const ready of ['True', 'True', 'False'] as const) {
+      manager.set(podWith(undefined), statusOf(ready));
+      await manager.written('u');
+    }
+    assert.equal(patches, asked, reason);
+    manager.seen(podWith(statusOf('True')));
+    await manager.written('u');
+    assert.equal(patches, reason === 'Invalid' ? 3 : 1, reason);
+  }
 });

@@ -367,9 +367,8 @@ test('S6: what a role lets a node do besides, it does to its own things only', a
     ['two owners', mirror({ ownerReferences: [owner, { ...owner, name: 'victim' }] }), 403, single],
     ...(
       [
-        [{ serviceAccountName: 'default' }, 'a service account'],
         [
-          { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] },
+          { volumes: [{ name: 'v', projected: { sources: [{ downwardAPI: { items: [] } }] } }] },
           'projected volumes',
         ],
         [

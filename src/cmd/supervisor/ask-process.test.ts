@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createCertificateAuthority, issueCertificate } from '../../crypto/certificates.ts';
 import { answerLiveness } from './answer-liveness.ts';
 import { askProcess } from './ask-process.ts';
 
@@ -42,4 +45,32 @@ test('B3: a process that stands still takes the connection and says nothing: it 
   await assert.rejects(askProcess({ socket }, AbortSignal.timeout(300)), { name: 'AbortError' });
   child.kill('SIGCONT');
   assert.equal(await askProcess({ socket }, never()), true);
+});
+
+test('a server that says it does not live is not taken for one that does; of an agent any answer will do', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'porthole-alive-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const dates = { notBefore: Date.UTC(2026, 0, 1), notAfter: Date.UTC(2126, 0, 1) };
+  const ca = await createCertificateAuthority({ commonName: 'ca', ...dates });
+  const pair = await issueCertificate(ca, { commonName: 'a', usages: ['server'], ...dates });
+  const server = createServer({ key: pair.privateKeyPem, cert: pair.certificatePem }, (request, response) =>
+    response.writeHead(Number(request.url?.slice(1))).end(),
+  );
+  t.after(() => server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const file = join(folder, 'port');
+  writeFileSync(file, `${port}\n`);
+  const ask = (status: number, more: object = {}): Promise<boolean> =>
+    askProcess({ host: '127.0.0.1', port, path: `/${status}`, ...more }, never());
+  assert.deepEqual(
+    [
+      await ask(200),
+      await ask(500),
+      await ask(401),
+      await ask(401, { anyAnswer: true }),
+      await ask(200, { port: { file } }),
+    ],
+    [true, false, false, true, true],
+  );
 });

@@ -16,6 +16,7 @@ test('what another wrote of the node is put right at the next look; else nothing
   const clock = new FakeClock();
   let node: Node | undefined;
   let patches = 0;
+  let problems: string[] = [];
   const silent = false;
   const client = {
     create: async (_: unknown, wanted: Node) => {
@@ -50,7 +51,7 @@ test('what another wrote of the node is put right at the next look; else nothing
     log: silentLogger,
     recorder: { event: () => {} },
     facts,
-    health: async () => ({ problems: [], usage, disk, images: [] }),
+    health: async () => ({ problems, usage, disk, images: [] }),
   } as unknown as Parameters<typeof startNodeStatusUpdater>[0]);
   t.after(() => updater.stop());
   const look = async (): Promise<void> => {
@@ -66,11 +67,24 @@ test('what another wrote of the node is put right at the next look; else nothing
   node = { ...node!, status: { ...node!.status, conditions } as NodeStatus };
   await look();
   assert.deepEqual([ready(), patches], ['True', 2]);
+  // The same condition for another reason is another's word, too.
+  node = {
+    ...node!,
+    status: {
+      ...node!.status,
+      conditions: node!.status!.conditions!.map((c) => ({ ...c, reason: 'Silent' })),
+    } as NodeStatus,
+  };
+  await look();
+  assert.deepEqual([ready(), patches], ['True', 3]);
   for (let i = 0; i < 30; i++) await look();
-  assert.equal(patches, 3);
+  assert.equal(patches, 4);
+  problems = ['the runtime does not answer'];
+  await look();
+  assert.deepEqual([ready(), patches], ['False', 5]);
   // Somebody deleted it: that is not for the kubelet to undo.
   node = undefined;
   await look();
   await look();
-  assert.deepEqual([node, patches], [undefined, 3]);
+  assert.deepEqual([node, patches], [undefined, 5]);
 });

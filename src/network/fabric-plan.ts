@@ -1,6 +1,7 @@
 // What the fabric of a one-machine cluster should be, and the changes from what is there: pure.
 import { formatIpv4, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { LinkChange, LinkInfo } from '../os/links.ts';
+import { hardwareAddressOf } from './hardware-address.ts';
 import { shortHash } from './interface-name.ts';
 
 export interface FabricNode {
@@ -87,11 +88,13 @@ export function hostChanges(
   const byName = new Map(links.map((link) => [link.name, link]));
   const gateway = `${plan.gateway}${lengthOf(plan.subnet)}`;
   const changes: LinkChange[] = [];
-  if (!byName.has(plan.bridge)) changes.push({ do: 'addBridge', name: plan.bridge });
+  const mac = hardwareAddressOf(plan.gateway);
+  if (!byName.has(plan.bridge)) changes.push({ do: 'addBridge', name: plan.bridge, mac });
   for (const address of byName.get(plan.bridge)?.addresses ?? [])
     if (address !== gateway) changes.push({ do: 'deleteAddress', name: plan.bridge, address });
   changes.push({ do: 'replaceAddress', name: plan.bridge, address: gateway });
-  changes.push({ do: 'setLink', name: plan.bridge, up: true });
+  // without one of its own it has that of a port, which goes with the port
+  changes.push({ do: 'setLink', name: plan.bridge, mac, up: true });
   for (const node of plan.nodes) {
     if (!whole.has(node.name)) {
       if (byName.has(node.port)) changes.push({ do: 'deleteLink', name: node.port });
@@ -110,7 +113,8 @@ export function nodeChanges(plan: FabricPlan, node: FabricNode, links: readonly 
     { do: 'setLink', name: 'lo', up: true },
     ...stale.map((address): LinkChange => ({ do: 'deleteAddress', name: 'eth0', address })),
     { do: 'replaceAddress', name: 'eth0', address: own },
-    { do: 'setLink', name: 'eth0', up: true },
+    // the one that its cable's guard lets through
+    { do: 'setLink', name: 'eth0', mac: hardwareAddressOf(node.address), up: true },
     { do: 'replaceRoute', to: 'default', via: plan.gateway, dev: 'eth0' },
   ];
 }

@@ -3,6 +3,7 @@ import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Files } from '../os/files.ts';
 import type { LinkInfo } from '../os/links.ts';
 import type { NetworkHost } from '../os/network-host.ts';
+import { cableGuardTable } from './cable-guard.ts';
 import {
   bridgeName,
   checkFabricName,
@@ -17,6 +18,7 @@ import {
   portName,
   renderFabricTable,
 } from './fabric-plan.ts';
+import { guardCables } from './guard-cables.ts';
 import { freeSubnet } from './subnet.ts';
 
 /** Of the machine; see os/linux/network-host-linux. */
@@ -47,6 +49,8 @@ export interface Fabric {
     readonly netnsPath: string;
     readonly address: string;
   }[];
+  /** What this machine's kernel can't hold, as a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 const subnetLength = 24;
@@ -105,12 +109,14 @@ async function linksInside(
   return new Map(found);
 }
 
-const bridgeSettings = (bridge: string): Record<string, string> => ({
+const hostSettings = ({ bridge, nodes }: FabricPlan): Record<string, string> => ({
   'net/ipv4/ip_forward': '1',
   [`net/ipv4/conf/${bridge}/send_redirects`]: '0',
   [`net/ipv4/conf/${bridge}/rp_filter`]: '1',
-  // the packet filter's rules are for IPv4; on the bridge there is nothing else
-  [`net/ipv6/conf/${bridge}/disable_ipv6`]: '1',
+  // the packet filter's rules are for IPv4; on the bridge and its ports there is nothing else
+  ...Object.fromEntries(
+    [bridge, ...nodes.map((node) => node.port)].map((name) => [`net/ipv6/conf/${name}/disable_ipv6`, '1']),
+  ),
 });
 
 async function applyPlan(
@@ -119,7 +125,7 @@ async function applyPlan(
   access: MachineAccess,
   links: readonly LinkInfo[],
   inside: Map<string, readonly LinkInfo[]>,
-): Promise<void> {
+): Promise<readonly string[]> {
   const present = new Set(links.map((link) => link.name));
   const whole = plan.nodes.filter(
     (node) => present.has(node.port) && inside.get(node.name)?.some((link) => link.name === 'eth0'),
@@ -129,8 +135,9 @@ async function applyPlan(
   await ports.links.apply(hostChanges(plan, links, new Set(whole.map((node) => node.name))));
   // First: it remembers what forwarding was, also for who finds the rest half done.
   await ports.packetFilter.apply(renderFabricTable(plan, access, before));
+  const warnings = await guardCables(ports.packetFilter, plan);
   await Promise.all([
-    ports.sysctl.set(bridgeSettings(plan.bridge)),
+    ports.sysctl.set(hostSettings(plan)),
     ...plan.nodes.map(async (node) => {
       const own = ports.inside(ports.namespaces.path(node.netns));
       await Promise.all([
@@ -139,6 +146,7 @@ async function applyPlan(
       ]);
     }),
   ]);
+  return warnings;
 }
 
 /** Idempotent: what is there already is kept, what is half there is completed. */
@@ -157,7 +165,8 @@ export async function createFabric(ports: FabricPorts, options: FabricOptions): 
   }
   const subnet = await chooseSubnet(ports, options, links);
   const plan = planFabric({ clusterName: options.clusterName, nodeNames, subnet, addresses });
-  await applyPlan(ports, plan, options.access ?? { ports: [], everything: false }, links, inside);
+  const access = options.access ?? { ports: [], everything: false };
+  const warnings = await applyPlan(ports, plan, access, links, inside);
   return {
     bridge: plan.bridge,
     subnet,
@@ -168,6 +177,7 @@ export async function createFabric(ports: FabricPorts, options: FabricOptions): 
       netnsPath: ports.namespaces.path(node.netns),
       address: node.address,
     })),
+    warnings,
   };
 }
 
@@ -195,7 +205,8 @@ export async function destroyFabric(
   const namespaces = names.map((name) => nodeNetns(clusterName, name));
   await ports.namespaces.delete(namespaces);
   for (const name of namespaces) await ports.files.remove(`/etc/netns/${name}`);
-  if (tables.includes(table)) await ports.packetFilter.apply(`delete table ${table}`);
+  for (const own of [cableGuardTable(clusterName), table])
+    if (tables.includes(own)) await ports.packetFilter.apply(`delete table ${own}`);
   const others = tables.some((name) => name.startsWith('ip porthole-') && name !== table);
   if (before === '0' && tables.includes(table) && !others)
     await ports.sysctl.set({ 'net/ipv4/ip_forward': '0' });

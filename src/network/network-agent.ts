@@ -34,6 +34,8 @@ export interface NetworkAgentOptions {
   readonly log: Logger;
   /** Called when this node's podCIDR is known or changed. */
   readonly onPodCIDR?: (cidr: string) => void;
+  /** Told whose prefixes are believed, each time before the plan is applied; when it throws, all is tried again. */
+  readonly onNodes?: (nodes: readonly NetworkNode[], signal: AbortSignal) => Promise<void>;
   /** Full resync. Default 30,000. */
   readonly resyncMs?: number;
 }
@@ -43,6 +45,8 @@ export interface NetworkAgent {
   ready(signal?: AbortSignal): Promise<void>;
   /** Why a part of the cluster can't be reached; empty when all is well. */
   problems(): readonly string[];
+  /** What the plan is made of has changed besides nodes and links. */
+  refresh(): void;
   stop(): Promise<void>;
 }
 
@@ -89,7 +93,7 @@ class Agent implements NetworkAgent {
 
   constructor(options: NetworkAgentOptions) {
     this.#options = options;
-    const changed = (): void => this.#schedule(settleMs);
+    const changed = (): void => this.refresh();
     this.#removeHandler = options.nodes.addHandler({
       added: changed,
       updated: (old, node) => {
@@ -116,6 +120,10 @@ class Agent implements NetworkAgent {
 
   problems(): readonly string[] {
     return this.#problems;
+  }
+
+  refresh(): void {
+    this.#schedule(settleMs);
   }
 
   async stop(): Promise<void> {
@@ -162,6 +170,7 @@ class Agent implements NetworkAgent {
     const { interface: only } = this.#options;
     const [found, routes] = await Promise.all([links.links(), links.routes()]);
     const believed = believedNodes(nodes.lister.list().map(networkNode), this.#options.clusterCIDR);
+    await this.#options.onNodes?.(believed.nodes, this.#stopped.signal);
     const view = {
       nodes: believed.nodes,
       clusterCIDR: this.#options.clusterCIDR,

@@ -1,18 +1,22 @@
 // Routes from a machine that is no node to the cluster's pods: for the API server's machine, whose proxies, webhooks
-// and DNS answers go to pods directly.
-import type { Node } from '../api/generated/types/core-v1.ts';
+// and DNS answers go to pods directly. And which pods are heard on which node's cable.
+import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { NetworkHost } from '../os/network-host.ts';
+import { announcedAddresses, cableGuardTable, renderAnnounced, renderPodSources } from './cable-guard.ts';
+import { bridgeName } from './fabric-plan.ts';
 import { type NetworkAgent, startNetworkAgent } from './network-agent.ts';
 import { topologyByName } from './topologies/registry.ts';
+import type { NetworkNode } from './topology.ts';
 
 export interface PodRouterOptions {
   readonly nodes: Informer<Node>;
+  readonly services: Informer<Service>;
   readonly topology: string;
-  /** The cluster's own bridge on this machine: other clusters of the machine have theirs. */
-  readonly bridge: string;
+  /** The fabric's: other clusters of the machine have theirs. */
+  readonly clusterName: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
   readonly host: NetworkHost;
@@ -20,20 +24,53 @@ export interface PodRouterOptions {
   readonly log: Logger;
 }
 
-/** Its routes stay when it stops, so that a restart of the server cuts no connection; they go with the bridge. */
+/** What of Services the cables' guard knows: nothing else of them matters here. */
+const announces = (service: Service): string => announcedAddresses(service).join();
+
+/** Its routes and sets stay when it stops, so that a restart of the server cuts no connection; they go with the fabric. */
 export function startPodRouter(options: PodRouterOptions): NetworkAgent {
+  const { clusterCIDR, clusterName, log, serviceCIDR, services } = options;
   const { links, packetFilter, sysctl } = options.host;
-  return startNetworkAgent({
+  let saidUnguarded = false;
+  const guard = async (nodes: readonly NetworkNode[], signal: AbortSignal): Promise<void> => {
+    await services.synced(signal);
+    const table = cableGuardTable(clusterName);
+    if (!(await packetFilter.tables()).includes(table)) {
+      if (!saidUnguarded)
+        log.warn({ table }, 'is not there: nothing keeps nodes from taking addresses of others');
+      saidUnguarded = true;
+      return;
+    }
+    const announced = renderAnnounced(clusterName, services.lister.list(), [clusterCIDR, serviceCIDR]);
+    await packetFilter.apply(`${renderPodSources(clusterName, nodes)}${announced}`);
+  };
+  const agent = startNetworkAgent({
     nodes: options.nodes,
     topology: topologyByName(options.topology),
     nodeName: undefined,
-    interface: options.bridge,
-    clusterCIDR: options.clusterCIDR,
-    serviceCIDR: options.serviceCIDR,
+    interface: bridgeName(clusterName),
+    clusterCIDR,
+    serviceCIDR,
     links,
     packetFilter,
     sysctl,
     clock: options.clock,
-    log: options.log,
+    log,
+    onNodes: guard,
   });
+  const removeHandler = services.addHandler({
+    added: (service) => announces(service) !== '' && agent.refresh(),
+    updated: (old, service) => announces(old) !== announces(service) && agent.refresh(),
+    deleted: (service) => announces(service) !== '' && agent.refresh(),
+  });
+  const stop = async (): Promise<void> => {
+    removeHandler();
+    await agent.stop();
+  };
+  return {
+    ready: (signal) => agent.ready(signal),
+    problems: () => agent.problems(),
+    refresh: () => agent.refresh(),
+    stop,
+  };
 }

@@ -1,8 +1,8 @@
 // Services on real nftables: every kind of address and policy, seen with real packets from pods, nodes and outside.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { endpointslices, services } from '../../src/api/generated/resources.ts';
-import type { Service, ServiceSpec } from '../../src/api/generated/types/core-v1.ts';
+import { endpointslices } from '../../src/api/generated/resources.ts';
+import type { ServiceSpec } from '../../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../src/api/generated/types/discovery-v1.ts';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
 import type { Informer } from '../../src/client/cache/informer.ts';
@@ -26,7 +26,6 @@ let l1: TestPod;
 let l2: TestPod;
 let w1: TestPod;
 let w2: TestPod;
-const serviceInformer = createMemoryInformer<Service>(services);
 const sliceInformer = createMemoryInformer<EndpointSlice>(endpointslices);
 const stops: (() => void)[] = [];
 
@@ -42,7 +41,7 @@ function put(name: string, spec: ServiceSpec, pods: readonly TestPod[], port = 8
     })),
     ports,
   });
-  serviceInformer.put({ metadata: { name, namespace: 'default' }, spec });
+  cluster.serviceInformer.put({ metadata: { name, namespace: 'default' }, spec });
 }
 
 /** Rules are written in the background: wait for the one that shows them. */
@@ -68,7 +67,7 @@ before(async () => {
   for (const pod of [l1, l2, w1]) stops.push(await serveProbe(pod.processes, pod.name, 8080));
   const informers = {
     informer: <T>({ resource }: ResourceRef<T>): Informer<T> =>
-      (({ nodes: cluster.nodeInformer, services: serviceInformer })[resource] ??
+      (({ nodes: cluster.nodeInformer, services: cluster.serviceInformer })[resource] ??
         sliceInformer) as unknown as Informer<T>,
   };
   put('web', { type: 'NodePort', clusterIP: '10.96.0.100', ports: [{ port: 80, nodePort: 30080 }] }, [
@@ -170,6 +169,14 @@ test('an external IP is served inside the nodes', async () => {
   assert.deepEqual(names(await ask(w2.processes, 'tcp', '203.0.113.7', 80)), ['l2']);
 });
 
+test('an external IP that the machine routes to a node is served from outside', async () => {
+  const route = { to: '203.0.113.7', via: cluster.nodes[1]!.address } as const;
+  await cluster.ports.links.apply([{ do: 'replaceRoute', ...route }]);
+  const once = () => ask(linuxProcesses, 'tcp', '203.0.113.7', 80);
+  assert.deepEqual(names(await eventually(once, (answers) => answers[0]!.startsWith('l2'))), ['l2']);
+  await cluster.ports.links.apply([{ do: 'deleteRoute', ...route }]);
+});
+
 test('UDP follows the endpoints: a flow does not go on to a pod that is gone', async () => {
   const once = () => ask(w2.processes, 'udp', '10.96.0.105', 53, { localPort: 4000 });
   assert.deepEqual(names(await once()), ['l1']);
@@ -189,7 +196,7 @@ test('services that come, change and go are followed', async () => {
   assert.deepEqual(names(await eventually(get, (a) => a[0] === 'ECONNREFUSED')), ['ECONNREFUSED']);
   const text = (await cluster.nodes[0]!.packetFilter.table('ip porthole-proxy')) ?? '';
   assert.match(text, /10\.96\.0\.110/);
-  serviceInformer.remove('late', 'default');
+  cluster.serviceInformer.remove('late', 'default');
   const gone = () => cluster.nodes[0]!.packetFilter.table('ip porthole-proxy').then((t) => t ?? '');
   assert.doesNotMatch(await eventually(gone, (t) => !t.includes('10.96.0.110')), /10\.96\.0\.110/);
 });

@@ -4,15 +4,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nodes as nodesResource } from '../../src/api/generated/resources.ts';
-import type { Node } from '../../src/api/generated/types/core-v1.ts';
+import { nodes as nodesResource, services as servicesResource } from '../../src/api/generated/resources.ts';
+import type { Node, Service } from '../../src/api/generated/types/core-v1.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import type { CniDaemon } from '../../src/network/cni/cni-daemon.ts';
 import { createFabric, destroyFabric, type Fabric, type FabricPorts } from '../../src/network/fabric.ts';
-import { type NetworkAgent, startNetworkAgent } from '../../src/network/network-agent.ts';
+import type { NetworkAgent } from '../../src/network/network-agent.ts';
 import { startNodeNetwork } from '../../src/network/node-network.ts';
-import { hostGateway } from '../../src/network/topologies/host-gateway.ts';
+import { startPodRouter } from '../../src/network/pod-router.ts';
 import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
 import { linuxNetworkHost } from '../../src/os/linux/network-host-linux.ts';
@@ -56,6 +56,7 @@ export interface NetworkCluster {
   readonly ports: FabricPorts;
   readonly nodes: readonly TestNode[];
   readonly nodeInformer: MemoryInformer<Node>;
+  readonly serviceInformer: MemoryInformer<Service>;
   readonly folder: string;
   addPod(name: string, node: TestNode, runtimeConfig?: object): Promise<TestPod>;
   deletePod(pod: TestPod): Promise<void>;
@@ -148,19 +149,18 @@ export async function startNetworkCluster(
     source: fileURLToPath(new URL('../../native/cni-client.c', import.meta.url)),
   });
   const nodeInformer = createMemoryInformer<Node>(nodesResource);
+  const serviceInformer = createMemoryInformer<Service>(servicesResource);
   const nodes: TestNode[] = [];
   for (const [index, one] of spec.entries())
     nodes.push(await startNode({ ...one, fabric, index, folder, client, nodeInformer }));
-  const router = startNetworkAgent({
+  const router = startPodRouter({
     nodes: nodeInformer,
-    topology: hostGateway,
-    nodeName: undefined,
-    interface: fabric.bridge,
+    services: serviceInformer,
+    topology: 'host-gateway',
+    clusterName: 'e2e',
     clusterCIDR,
     serviceCIDR,
-    links: ports.links,
-    packetFilter: ports.packetFilter,
-    sysctl: ports.sysctl,
+    host: ports,
     clock: systemClock,
     log: silentLogger,
   });
@@ -185,6 +185,7 @@ export async function startNetworkCluster(
     ports,
     nodes,
     nodeInformer,
+    serviceInformer,
     folder,
     cni,
     addPod: async (name: string, node: TestNode, runtimeConfig: object = {}) => {

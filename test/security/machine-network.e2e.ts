@@ -5,16 +5,16 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
+import { hardwareAddressOf } from '../../src/network/hardware-address.ts';
 import { linuxLinks } from '../../src/os/linux/ip-links.ts';
 import { linuxNetworkNamespaces, processesInNetns } from '../../src/os/linux/netns-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
-import { buildNative } from '../../src/os/native-build.ts';
 import { type Child, type Processes, runOrThrow } from '../../src/os/processes.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import { podManifest, serve, untilTerm } from '../harness/linux-cluster.ts';
+import { buildSpoof, startSink } from '../harness/spoof.ts';
 
 const limit = { timeout: 300_000 };
 const servicePort = 8080;
@@ -22,6 +22,8 @@ const publishedPort = 8888;
 const sinkPort = 9000;
 const outsideAddress = '198.51.100.2';
 const machineAddress = '198.51.100.254';
+/** Of every pod. */
+const podsGateway = 'ee:ee:ee:ee:ee:ee';
 const metadataAddress = '169.254.169.254';
 
 let cluster: TestCluster;
@@ -69,11 +71,7 @@ const podReaches = async (address: string, port: number): Promise<boolean> => {
 
 /** The datagrams that arrive at a node, as `text from address`. */
 function sink(from: Processes): string[] {
-  const script = `const s=require('dgram').createSocket('udp4');
-    s.on('message',(m,r)=>console.log(m+' from '+r.address));s.bind(${sinkPort},()=>console.log('ready'))`;
-  const got: string[] = [];
-  const child = from.spawn(process.execPath, ['-e', script]);
-  child.stdout?.on('data', (data: Buffer) => got.push(...data.toString().trim().split('\n')));
+  const { got, child } = startSink(from, sinkPort);
   children.push(child);
   return got;
 }
@@ -112,11 +110,7 @@ before(async () => {
   cluster = await startTestCluster({ linux: 2 });
   const loaded = await cluster.porthole(['image', 'build-samples', '--name', cluster.name]);
   assert.equal(loaded.code, 0, loaded.stderr);
-  const program = await buildNative(linuxProcesses, folder, {
-    name: 'spoof',
-    target: 'linux',
-    source: fileURLToPath(new URL('./programs/spoof.c', import.meta.url)),
-  });
+  const program = await buildSpoof(folder);
   await cluster.kubectl.apply(
     JSON.stringify({
       apiVersion: 'v1',
@@ -222,10 +216,7 @@ describe('S20: a pod with NET_RAW', limit, () => {
     const far = sink(inNode('linux-2'));
     await eventually(() => assert.deepEqual([near, far], [['ready'], ['ready']]));
     const [own, victim] = [await pod('attacker'), await pod('victim')];
-    const mac = `0a:58:${own
-      .split('.')
-      .map((part) => Number(part).toString(16).padStart(2, '0'))
-      .join(':')}`;
+    const mac = hardwareAddressOf(own);
     const port = String(sinkPort);
     const rows: string[][] = [];
     for (const to of [node('linux-1').ip, node('linux-2').ip]) {
@@ -236,10 +227,10 @@ describe('S20: a pod with NET_RAW', limit, () => {
         ['ip', gateway(), to, port, 'as-the-machine'],
         ['ip', '127.0.0.1', to, port, 'as-localhost'],
         ['ip', '8.8.8.8', to, port, 'as-the-world'],
-        ['frame', mac, victim, to, port, 'as-the-victim'],
-        ['frame', '0a:58:00:00:00:01', own, to, port, 'with-other-hardware'],
+        ['frame', podsGateway, mac, victim, to, port, 'as-the-victim'],
+        ['frame', podsGateway, '0a:58:00:00:00:01', own, to, port, 'with-other-hardware'],
         // what is true comes last: when it is there, all before it had its chance
-        ['frame', mac, own, to, port, 'honest-frame'],
+        ['frame', podsGateway, mac, own, to, port, 'honest-frame'],
         ['ip', own, to, port, 'honest'],
       );
     }

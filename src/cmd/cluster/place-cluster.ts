@@ -40,7 +40,9 @@ export interface PlacedCluster extends AddressChoice {
   /** Where nodes and pods reach the API server. */
   readonly gateway: string;
   /** Undefined when all nodes are on the loopback address. */
-  readonly bridge: string | undefined;
+  readonly fabric: string | undefined;
+  /** What this machine can't hold. */
+  readonly warnings: readonly string[];
   readonly nodes: readonly NodeRecord[];
 }
 
@@ -105,7 +107,8 @@ async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<Pla
       dnsPort,
       clusterCidr,
       gateway: fabric.gateway,
-      bridge: fabric.bridge,
+      fabric: id,
+      warnings: fabric.warnings,
       nodes: nodes.map((node) => ({
         ...node,
         ip: placed.get(node.name)!.address,
@@ -133,7 +136,8 @@ export function placeCluster(options: PlaceCluster): Promise<PlacedCluster> {
       dnsPort,
       clusterCidr,
       gateway: '127.0.0.1',
-      bridge: undefined,
+      fabric: undefined,
+      warnings: [],
       nodes: nodes.map((node) => ({ ...node, ip: '127.0.0.1' })),
     };
   });

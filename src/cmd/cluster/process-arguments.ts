@@ -6,8 +6,8 @@ export interface ServerArguments {
   readonly paths: ClusterPaths;
   /** The machine's address on the fabric. */
   readonly gateway: string;
-  /** The fabric's bridge; undefined when all nodes are on the loopback address. */
-  readonly bridge: string | undefined;
+  /** The cluster's id, of which the fabric's names are made; undefined when all nodes are on the loopback address. */
+  readonly fabric: string | undefined;
   readonly port: number;
   /** Asked for by the user: one more address, or all. */
   readonly bindAddress: string | undefined;
@@ -21,7 +21,7 @@ export interface ServerArguments {
 export function serverArguments({
   paths,
   gateway,
-  bridge,
+  fabric,
   bindAddress,
   quotaBackendBytes,
   port,
@@ -51,7 +51,7 @@ export function serverArguments({
     '--approve-kubelet-serving',
     '--keep-credentials',
     paths.credentials,
-    ...(bridge === undefined ? [] : ['--pod-routes', topology, '--pod-routes-on', bridge]),
+    ...(fabric === undefined ? [] : ['--pod-routes', topology, '--fabric', fabric]),
   ];
 }
 

@@ -135,7 +135,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
     };
     writeClusterState(paths, state);
   };
-  const { gateway, bridge, port, dnsPort, clusterCidr, nodes } = await progress.step(
+  const { gateway, fabric, port, dnsPort, clusterCidr, nodes, warnings } = await progress.step(
     runtime === 'containerd'
       ? `${planned.length} ${planned.length === 1 ? 'node' : 'nodes'} on one network`
       : 'nodes on the loopback address',
@@ -156,6 +156,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
         record: (choice) => record(choice, known?.nodes ?? planned.map((node) => ({ ...node, ip: '' }))),
       }),
   );
+  for (const warning of warnings) progress.say(`  warning: ${warning}`);
   record({ port, dnsPort, clusterCidr }, nodes);
   await issueClusterCredentials({
     clusterName: options.name,
@@ -169,7 +170,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
   const own = clusterProcesses({
     paths,
     gateway,
-    bridge,
+    fabric,
     port,
     dnsPort,
     bindAddress,

@@ -30,7 +30,7 @@ interface Flags {
   readonly clusterDomain: string;
   readonly clusterName: string;
   readonly podRoutes?: string;
-  readonly podRoutesOn?: string;
+  readonly fabric?: string;
   readonly disable: readonly string[];
   readonly etcdServers?: string;
   readonly disableAdmissionPlugins: readonly string[];
@@ -117,7 +117,10 @@ export function serverCommand(): Command {
       '--pod-routes <topology>',
       'keep routes to pods on this machine, which is connected to all nodes (needs root)',
     )
-    .option('--pod-routes-on <interface>', 'the interface that leads to the nodes, with --pod-routes')
+    .option(
+      '--fabric <id>',
+      "the network of this machine that leads to the cluster's nodes, with --pod-routes",
+    )
     .addOption(
       new Option('--disable <parts>', `parts that run elsewhere: ${parts.join(', ')}`)
         .argParser(partsOf)
@@ -191,14 +194,16 @@ export function serverCommand(): Command {
 }
 
 function podRouter(flags: Flags): ServerComponent[] {
-  const { clusterCidr, podRoutes, podRoutesOn, serviceClusterIpRange } = flags;
+  const { clusterCidr, fabric, podRoutes, serviceClusterIpRange } = flags;
   if (podRoutes === undefined) return [];
-  if (podRoutesOn === undefined)
-    throw new Error('--pod-routes needs --pod-routes-on: the interface that leads to the nodes');
+  if (fabric === undefined)
+    throw new Error(
+      "--pod-routes needs --fabric: the network of this machine that leads to the cluster's nodes",
+    );
   return [
     podRouterComponent({
       topology: podRoutes,
-      bridge: podRoutesOn,
+      clusterName: fabric,
       clusterCIDR: clusterCidr,
       serviceCIDR: serviceClusterIpRange,
     }),

@@ -1,5 +1,5 @@
 // Routes to pods on the API server's machine, as a part of the server process.
-import { nodes } from '../../api/generated/resources.ts';
+import { nodes, services } from '../../api/generated/resources.ts';
 import { startPodRouter } from '../../network/pod-router.ts';
 import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
@@ -8,7 +8,8 @@ import type { ServerComponent } from './compose-server.ts';
 /** For the machine of a cluster made by `up`: it is connected to all nodes but is none. */
 export function podRouterComponent(options: {
   readonly topology: string;
-  readonly bridge: string;
+  /** The id that the cluster has on this machine. */
+  readonly clusterName: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
 }): ServerComponent {
@@ -16,7 +17,14 @@ export function podRouterComponent(options: {
     name: 'pod-router',
     async start({ clock, informers, log, signal }) {
       const host = linuxNetworkHost(linuxProcesses);
-      const router = startPodRouter({ ...options, nodes: informers.informer(nodes), host, clock, log });
+      const router = startPodRouter({
+        ...options,
+        nodes: informers.informer(nodes),
+        services: informers.informer(services),
+        host,
+        clock,
+        log,
+      });
       const ended = Promise.withResolvers<void>();
       const stop = (): void => {
         router

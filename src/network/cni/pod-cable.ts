@@ -1,6 +1,7 @@
 // The cable between node and pod as changes of links: pure. Pods are routed: no bridge, no ARP between pods.
 import { formatIpv4, type Ipv4Cidr, parseIpv4 } from '../../base/ipv4.ts';
 import type { LinkChange } from '../../os/links.ts';
+import { hardwareAddressOf } from '../hardware-address.ts';
 import { podInterfaceName } from '../interface-name.ts';
 import { portholeRouteProtocol } from '../network-plan.ts';
 import type { CniResult } from './cni-result.ts';
@@ -19,13 +20,10 @@ export interface PodCable {
 const gatewayMac = 'ee:ee:ee:ee:ee:ee';
 const linkLocalGateway = '169.254.1.1';
 
-const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
-const bytesOf = (address: string): readonly number[] => address.split('.').map(Number);
-
 export function podMac(podIP: string, shape: PodCable['shape']): string {
-  const [a, b, c, d] = bytesOf(podIP).map(hex);
+  const usual = hardwareAddressOf(podIP);
   // 00-15-5D is Hyper-V's range, from which HNS takes the addresses of endpoints
-  return shape === 'l2bridge' ? `00:15:5d:${b}:${c}:${d}` : `0a:58:${a}:${b}:${c}:${d}`;
+  return shape === 'l2bridge' ? usual.replace(/^(..:){3}/, '00:15:5d:') : usual;
 }
 
 /** win-bridge and flannel: the second address of the subnet belongs to the host's endpoint, the pods' next hop. */

@@ -1,6 +1,6 @@
 /* spoof: sends one packet that says it comes from somebody else; needs NET_RAW and nothing more.
  *   spoof ip SOURCE DESTINATION PORT TEXT          a UDP datagram by a raw IP socket
- *   spoof frame MAC SOURCE DESTINATION PORT TEXT   the same with a hardware address, by a packet socket
+ *   spoof frame TO MAC SOURCE DESTINATION PORT TEXT   the same with hardware addresses, by a packet socket
  *   spoof arp MAC ADDRESS                          "ADDRESS is at MAC", to everybody
  *   spoof ip6                                      a UDP datagram to all nodes of the link */
 #include <arpa/inet.h>
@@ -65,10 +65,9 @@ static int raw_ip(char **args) {
 }
 
 static int frame(char **args) {
-  memset(packet, 0xee, 6); /* the gateway of every pod */
-  if (hardware(args[0], packet + 6)) return -1;
+  if (hardware(args[0], packet) || hardware(args[1], packet + 6)) return -1;
   packet[12] = 0x08;
-  return send_frame(14 + datagram(packet + 14, args[1], args[2], atoi(args[3]), args[4]));
+  return send_frame(14 + datagram(packet + 14, args[2], args[3], atoi(args[4]), args[5]));
 }
 
 static int arp(char **args) {
@@ -95,7 +94,7 @@ static int ip6(void) {
 int main(int count, char **args) {
   int failed = -2;
   if (count == 6 && !strcmp(args[1], "ip")) failed = raw_ip(args + 2);
-  if (count == 7 && !strcmp(args[1], "frame")) failed = frame(args + 2);
+  if (count == 8 && !strcmp(args[1], "frame")) failed = frame(args + 2);
   if (count == 4 && !strcmp(args[1], "arp")) failed = arp(args + 2);
   if (count == 2 && !strcmp(args[1], "ip6")) failed = ip6();
   if (failed == -1) perror(args[1]);

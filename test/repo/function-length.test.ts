@@ -18,7 +18,6 @@ const notYet: Readonly<Record<string, number>> = {
   'src/client/cache/reflector.ts#reflect': 73,
   'src/client/create-client.ts#createClient': 95,
   'src/client/event-recorder.ts#createEventRecorder': 81,
-  'src/cmd/cluster/up.ts#upAlone': 106,
   'src/cmd/commands/server.ts#serve': 77,
   'src/cmd/commands/server.ts#serverCommand': 101,
   'src/controllers/daemonset-controller.ts#daemonSetController': 79,

@@ -10,9 +10,10 @@ import { chooseRuntime } from './choose-runtime.ts';
 import { differenceOf } from './cluster-difference.ts';
 import { clusterId } from './cluster-id.ts';
 import { withClusterLock } from './cluster-lock.ts';
-import { planNodes } from './cluster-plan.ts';
+import { type PlannedNode, planNodes } from './cluster-plan.ts';
 import { clusterProcesses } from './cluster-processes.ts';
 import {
+  type ClusterPaths,
   type ClusterState,
   clusterPaths,
   type NodeRecord,
@@ -23,7 +24,7 @@ import {
 import { crashCheck } from './crash-check.ts';
 import { downAlone } from './down.ts';
 import { sayWhenInterrupted } from './interrupted.ts';
-import { type AddressChoice, placeCluster } from './place-cluster.ts';
+import { type AddressChoice, type PlacedCluster, placeCluster } from './place-cluster.ts';
 import { prepareMachine } from './prepare-machine.ts';
 import { registerAgain } from './register-again.ts';
 import { waitForNodes, waitForServer } from './wait-ready.ts';
@@ -93,13 +94,32 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
   );
 }
 
+/** What a cluster is asked to be, and what it was when it was up before. */
+interface Wanted {
+  readonly options: UpOptions;
+  readonly paths: ClusterPaths;
+  readonly known: ClusterState | undefined;
+  readonly runtime: RuntimeKind;
+  readonly planned: readonly PlannedNode[];
+  readonly runningBefore: ClusterState['processes'];
+}
+
+type Kept = Pick<ClusterState, 'id' | 'bindAddress' | 'machineAccess' | 'quotaBackendBytes'>;
+
+/** What was said once holds until something else is said. */
+const keptOf = ({ known, options }: Wanted): Kept => ({
+  id: known?.id ?? clusterId(options.home, options.name),
+  bindAddress: options.bindAddress ?? known?.bindAddress,
+  machineAccess: options.allowMachineAccess || known?.machineAccess === true,
+  quotaBackendBytes: options.quotaBackendBytes ?? known?.quotaBackendBytes,
+});
+
 async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult> {
   const paths = clusterPaths(options.home, options.name);
   if (readClusterState(paths)?.ending) await downAlone(paths, progress);
   const known = readClusterState(paths);
   if (known) checkSame(known, options);
   const runtime = known?.runtime ?? decideRuntime(options, progress);
-
   if (runtime === 'containerd') {
     await progress.step('this machine has what it takes', (detail) =>
       prepareMachine({
@@ -110,34 +130,40 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
       }),
     );
   }
-  const planned = planNodes(options);
-  const id = known?.id ?? clusterId(options.home, options.name);
   const runningBefore = known ? await runningProcesses(linuxFiles, paths, known) : [];
-  let state!: ClusterState;
-  const bindAddress = options.bindAddress ?? known?.bindAddress;
-  const machineAccess = options.allowMachineAccess || known?.machineAccess === true;
-  const quotaBackendBytes = options.quotaBackendBytes ?? known?.quotaBackendBytes;
-  const record = ({ port, dnsPort, clusterCidr }: AddressChoice, nodes: readonly NodeRecord[]): void => {
-    state = {
+  const wanted: Wanted = { options, paths, known, runtime, planned: planNodes(options), runningBefore };
+  const { placed, state } = await place(wanted, progress);
+  await start(wanted, placed, state, progress);
+  return { server: state.server, kubeconfig: paths.kubeconfig, state };
+}
+
+/** Gives the cluster its addresses, and writes them down. */
+async function place(
+  wanted: Wanted,
+  progress: Progress,
+): Promise<{ readonly placed: PlacedCluster; readonly state: ClusterState }> {
+  const { known, options, paths, planned, runningBefore, runtime } = wanted;
+  const kept = keptOf(wanted);
+  const record = (choice: AddressChoice, nodes: readonly NodeRecord[]): ClusterState => {
+    const state: ClusterState = {
       name: options.name,
-      id,
       version: 1,
       runtime,
       topology: options.topology,
-      server: `https://127.0.0.1:${port}`,
-      clusterCidr,
-      dnsPort,
-      bindAddress,
-      machineAccess,
-      quotaBackendBytes,
+      server: `https://127.0.0.1:${choice.port}`,
+      clusterCidr: choice.clusterCidr,
+      dnsPort: choice.dnsPort,
+      ...kept,
       nodes,
       processes: runningBefore,
     };
     writeClusterState(paths, state);
+    return state;
   };
-  const { gateway, fabric, port, dnsPort, clusterCidr, nodes, warnings } = await progress.step(
+  const nodesWord = planned.length === 1 ? 'node' : 'nodes';
+  const placed = await progress.step(
     runtime === 'containerd'
-      ? `${planned.length} ${planned.length === 1 ? 'node' : 'nodes'} on one network`
+      ? `${planned.length} ${nodesWord} on one network`
       : 'nodes on the loopback address',
     () =>
       placeCluster({
@@ -145,19 +171,28 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
         nodes: planned,
         state: {
           name: options.name,
-          id,
+          id: kept.id,
           runtime,
           clusterCidr: known?.clusterCidr,
           dnsPort: known?.dnsPort,
           port: known && Number(new URL(known.server).port),
           serverRuns: runningBefore.some((one) => one.role === 'server'),
         },
-        machineAccess,
+        machineAccess: kept.machineAccess === true,
         record: (choice) => record(choice, known?.nodes ?? planned.map((node) => ({ ...node, ip: '' }))),
       }),
   );
-  for (const warning of warnings) progress.say(`  warning: ${warning}`);
-  record({ port, dnsPort, clusterCidr }, nodes);
+  for (const warning of placed.warnings) progress.say(`  warning: ${warning}`);
+  return { placed, state: record(placed, placed.nodes) };
+}
+
+/** Starts what does not run, and waits until all of it is ready. */
+async function start(
+  { options, paths, runningBefore }: Wanted,
+  { fabric, gateway, port, nodes }: PlacedCluster,
+  state: ClusterState,
+  progress: Progress,
+): Promise<void> {
   await issueClusterCredentials({
     clusterName: options.name,
     serverDir: paths.server,
@@ -167,20 +202,9 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
     nodes: nodes.map(({ name, ip }) => ({ name, ip, dir: paths.node(name) })),
     listFile: paths.credentials,
   });
-  const own = clusterProcesses({
-    paths,
-    gateway,
-    fabric,
-    port,
-    dnsPort,
-    bindAddress,
-    quotaBackendBytes,
-    nodes,
-    cache: options.cache,
-    runtime,
-    topology: options.topology,
-    clusterCidr,
-  });
+  const { bindAddress, clusterCidr, dnsPort, quotaBackendBytes, runtime, topology } = state;
+  const asked = { bindAddress, clusterCidr, dnsPort, quotaBackendBytes, runtime, topology };
+  const own = clusterProcesses({ ...asked, paths, gateway, fabric, port, nodes, cache: options.cache });
   const checks = own.map(({ role, logFile }) => crashCheck(paths.root, role, logFile));
   await progress.step('API server, controllers, scheduler, DNS', async () => {
     await superviseCluster(linuxProcesses, paths.root, own, state.processes);
@@ -198,5 +222,4 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
       detail,
     ),
   );
-  return { server: state.server, kubeconfig: paths.kubeconfig, state };
 }

@@ -117,10 +117,7 @@ export function serverCommand(): Command {
       '--pod-routes <topology>',
       'keep routes to pods on this machine, which is connected to all nodes (needs root)',
     )
-    .option(
-      '--fabric <id>',
-      "the network of this machine that leads to the cluster's nodes, with --pod-routes",
-    )
+    .option('--fabric <id>', 'the network of this machine that leads to the nodes, with --pod-routes')
     .addOption(
       new Option('--disable <parts>', `parts that run elsewhere: ${parts.join(', ')}`)
         .argParser(partsOf)

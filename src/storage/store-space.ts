@@ -40,6 +40,12 @@ export class StoreSpace implements StorageSpace {
     this.#look();
   }
 
+  /** Whether a write may use space that is held back: what deletion takes, and what the system can't live without. */
+  isUrgent(key: Key, growth: number, urgency: Draft['urgency']): boolean {
+    if (urgency === 'deletion' || this.#limits?.isSystem(key) === true) return true;
+    return urgency === 'ending' && growth <= endingGrowth;
+  }
+
   /** A write that was taken did not come to be. */
   giveBack(growth: number): void {
     this.#used -= growth;

@@ -1,11 +1,12 @@
 // A server on a disk that fills up: nothing is acknowledged that is not kept, readiness says so, deleting works, and it goes on.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { configmaps } from '../../src/api/generated/resources.ts';
-import type { ConfigMap } from '../../src/api/generated/types/core-v1.ts';
+import { configmaps, leases, nodes, pods, serviceaccounts } from '../../src/api/generated/resources.ts';
+import type { ConfigMap, Node, Pod } from '../../src/api/generated/types/core-v1.ts';
 import { isStatusError, type StatusError } from '../../src/apimachinery/errors.ts';
 import { readAll } from '../../src/client/transport.ts';
 import { inProcessTransport } from '../../src/client/transport-in-process.ts';
@@ -95,6 +96,86 @@ test('R11: on a full disk writes fail as 500, readyz says so, DELETE works, and 
       `${refusals.length} writes refused, ${deleted} deletes on the full disk, ${acked.size} objects kept`,
     );
   } finally {
+    await server.stop();
+    spawnSync('umount', [disk]);
+    scratch.remove();
+  }
+});
+
+const podOf = (name: string): Pod =>
+  ({
+    metadata: { name, namespace: 'default' },
+    spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] },
+  }) as unknown as Pod;
+
+test('a pod is deleted gracefully, and its node heard of, on a disk that a program keeps full', async (context) => {
+  const scratch = scratchDirectory('full-disk-pods');
+  const disk = join(scratch.path, 'disk');
+  mkdirSync(disk);
+  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', disk]).status, 0);
+  const open = (securePort: number): ReturnType<typeof startServer> =>
+    startServer({ dataDir: join(disk, 'data'), securePort, bindAddress: '127.0.0.1', log: silentLogger });
+  let server = await open(0);
+  let client = server.controlPlane.clientFor(administrator);
+  await client.create(serviceaccounts, { metadata: { name: 'default', namespace: 'default' } });
+  await client.create(nodes, { metadata: { name: 'n' } } as Node);
+  const lease = { name: 'n', namespace: 'kube-node-lease' };
+  await client.create(leases, { metadata: lease, spec: { holderIdentity: 'n' } });
+  for (let i = 0; i < 4; i++) await client.create(pods, podOf(`p${i}`));
+  const eat = async (): Promise<ReturnType<typeof spawn>> => {
+    const program = new URL('./programs/disk-eater.ts', import.meta.url).pathname;
+    const child = spawn(process.execPath, [program, join(disk, 'eaten')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout!, 'data');
+    return child;
+  };
+  let eater = await eat();
+  const endEating = async (): Promise<void> => {
+    if (eater.exitCode === null && eater.kill('SIGKILL')) await once(eater, 'exit');
+  };
+  const full = { code: 500, message: 'etcdserver: mvcc: database space exceeded' };
+  try {
+    for (let i = 0; i < 4; i++) {
+      const pod = { name: `p${i}`, namespace: 'default' };
+      await assert.rejects(client.create(configmaps, map('refused')), full);
+      await client.delete(pods, pod, { gracePeriodSeconds: 30 });
+      assert.equal((await client.get(pods, pod)).metadata.deletionGracePeriodSeconds, 30);
+      for (let beat = 0; beat < 20; beat++) {
+        const spec = { holderIdentity: 'n', leaseTransitions: i * 100 + beat };
+        await client.patch(leases, lease, { type: 'merge', body: { spec } });
+      }
+      const conditions = [{ type: 'DiskPressure', status: 'True', reason: `${i}` }];
+      await client.patch(
+        nodes,
+        { name: 'n' },
+        { type: 'merge', body: { status: { conditions } } },
+        { subresource: 'status' },
+      );
+      await client.patch(
+        pods,
+        pod,
+        { type: 'merge', body: { status: { phase: 'Failed' } } },
+        { subresource: 'status' },
+      );
+      await client.delete(pods, pod, { gracePeriodSeconds: 0 });
+      await assert.rejects(client.get(pods, pod), { code: 404 });
+      if (i !== 1) continue;
+      // The program gives up, and the server is started on the full disk.
+      await endEating();
+      await server.stop();
+      server = await open(server.port);
+      client = server.controlPlane.clientFor(administrator);
+    }
+    await assert.rejects(client.create(configmaps, map('refused')), full);
+    rmSync(join(disk, 'eaten'));
+    await client.create(configmaps, map('again'));
+    assert.match(await readyz(server), /\[\+\]etcd ok/);
+    eater = await eat();
+    await client.delete(configmaps, { name: 'again', namespace: 'default' });
+    context.diagnostic('4 pods deleted gracefully, 80 leases renewed, 1 server started on a disk kept full');
+  } finally {
+    await endEating();
     await server.stop();
     spawnSync('umount', [disk]);
     scratch.remove();

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { Batch } from './batch.ts';
 import { lastRevision } from './batch.ts';
 import { type LogRow, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
+import type { Reserve } from './reserve.ts';
 import { createSchema, firstTables, formatOf, upgradeFirstFormat } from './schema.ts';
 import type { HistoryRow, LoadedRow } from './writer-protocol.ts';
 
@@ -16,9 +17,14 @@ export interface DatabaseOptions {
   readonly mayBeNew: boolean;
 }
 
-/** Pages of 4 KB: few enough that a write waits a few ms at most. */
+const pageBytes = 4096;
+/** Few enough that a write waits a few ms at most. */
 const shrinkPages = 128;
 const minFreePages = 512;
+/** For what is written on a full disk, a page or two each time, until history is forgotten. */
+const spareBytes = 2 << 20;
+/** The spare pages pass through the log once. */
+const spareLogBytes = spareBytes + (256 << 10);
 
 type Row = Record<string, unknown>;
 
@@ -30,9 +36,13 @@ export class Database {
   readonly #deleteKey: StatementSync;
   readonly #setMeta: StatementSync;
   readonly #log: string;
+  readonly #path: string;
+  /** Closed after the database: closing any other handle of its file would end SQLite's lock. */
+  #file: number | undefined;
   #meta: Meta;
 
   constructor(db: DatabaseSync, path: string) {
+    this.#path = path;
     this.#log = `${path}-wal`;
     this.#db = db;
     try {
@@ -185,13 +195,38 @@ export class Database {
 
   /** Gives some of the pages that nothing lies in back to the disk; true while there are many more. */
   shrinkSome(): boolean {
-    const number = (name: string): number =>
-      Object.values(this.#db.prepare(`PRAGMA ${name}`).get() ?? {})[0] as number;
-    const free = number('freelist_count');
+    const free = this.#number('freelist_count');
     // Some stay for what is written next.
-    if (free < minFreePages || free * 4 < number('page_count')) return false;
+    if (free < minFreePages || free * 4 < this.#number('page_count')) return false;
     this.#db.prepare(`PRAGMA incremental_vacuum(${shrinkPages})`).all();
     return true;
+  }
+
+  #number(pragma: string): number {
+    return Object.values(this.#db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] as number;
+  }
+
+  /** Takes space for what the log still has to bring into the file, and for what comes then. What lies behind SQLite's own ends is nothing to it. */
+  lengthen(reserve: Reserve): void {
+    this.#file ??= openSync(this.#path, 'r+');
+    const log = openSync(this.#log, 'r+');
+    try {
+      reserve.moveTo(this.#file, this.#number('page_count') * pageBytes + spareBytes);
+      reserve.moveTo(log, this.logBytes() + spareLogBytes);
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  /**
+   * Puts pages into the file that nothing lies in: writing goes on in them when the file can't grow. Before any other
+   * checkpoint: that would cut off what the file was lengthened by.
+   */
+  addSparePages(): void {
+    this.#db.exec('DROP TABLE IF EXISTS spare; CREATE TABLE spare (bytes BLOB)');
+    this.#db.prepare('INSERT INTO spare VALUES (zeroblob(?))').run(spareBytes - (256 << 10));
+    this.checkpoint({ keepLogSpace: true });
+    this.#db.exec('DROP TABLE spare');
   }
 
   /** Length of the write-ahead log. */
@@ -199,9 +234,10 @@ export class Database {
     return statSync(this.#log, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Everything is in the database file, synced, and the write-ahead log is empty. */
-  checkpoint(): void {
-    const result = this.#db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+  /** Everything is in the database file, synced. The log is empty, or begins anew in the space that it has. */
+  checkpoint({ keepLogSpace = false }: { readonly keepLogSpace?: boolean } = {}): void {
+    const mode = keepLogSpace ? 'RESTART' : 'TRUNCATE';
+    const result = this.#db.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
     if (result?.busy !== 0) throw new Error('the checkpoint did not end');
   }
 
@@ -223,6 +259,7 @@ export class Database {
 
   close(): void {
     this.#db.close();
+    if (this.#file !== undefined) closeSync(this.#file);
   }
 }
 

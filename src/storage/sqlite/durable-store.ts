@@ -1,10 +1,10 @@
 // The store on disk: a database file and a journal, each of which makes up for what the other lost.
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../base/random.ts';
 import { makeFolderDurably, syncFolder } from '../../component-base/durable-file.ts';
 import { StorageError } from '../storage-error.ts';
-import type { Batch } from './batch.ts';
+import { type Batch, lastRevision } from './batch.ts';
 import { type Database, openToWrite } from './database.ts';
 import { type Examined, examine, storeFiles } from './examine.ts';
 import { Journal } from './journal.ts';
@@ -29,6 +29,8 @@ export class DurableStore {
   #reserve: Reserve | undefined;
   #acknowledged: number;
   #broken: StorageError | undefined;
+  /** The disk is: nothing is given back to it, for somebody else would take it. */
+  #isFull = false;
 
   /** Throws StorageError: Locked, Corrupt, Lost, Unsupported, WriteFailed. What is refused is left as it was. */
   constructor(directory: string, random: Random, options: { readonly checkpointBytes?: number } = {}) {
@@ -47,13 +49,29 @@ export class DurableStore {
       throw openFailure(directory, error);
     }
     try {
-      for (const batch of this.#examined.missing) this.#database.write(batch);
-      this.#database.checkpoint();
+      this.#bringBack();
     } catch (error) {
       this.#database.close();
       throw openFailure(directory, error);
     }
     this.#acknowledged = this.revision();
+  }
+
+  /** On a full disk with what was held back for that. */
+  #bringBack(): void {
+    try {
+      this.#writeMissing();
+    } catch (error) {
+      if (writeFailure(error).code !== 'NoSpace') throw error;
+      rmSync(join(this.#directory, storeFiles.reserve), { force: true });
+      this.#writeMissing();
+    }
+  }
+
+  #writeMissing(): void {
+    for (const batch of this.#examined.missing)
+      if (lastRevision(batch) > this.revision()) this.#database.write(batch);
+    this.#database.checkpoint();
   }
 
   /** A store that nobody ever used gets a state; watches begin at `revision`. */
@@ -117,23 +135,51 @@ export class DurableStore {
   write(batch: Batch, urgent = false): void {
     if (this.#broken !== undefined) throw this.#broken;
     try {
-      if (!urgent) this.#reserve?.hold();
-      this.#write(batch);
+      if (urgent) this.#writeUrgently(batch);
+      else {
+        this.#hold();
+        this.#write(batch);
+      }
     } catch (error) {
       const failure = writeFailure(error);
-      if (failure.code === 'NoSpace') this.#makeRoom();
+      if (failure.code === 'NoSpace') this.#noticeFull();
       throw failure;
     }
     this.#checkpointWhenLong();
   }
 
-  /** What is held back is enough to empty SQLite's log into the database file. */
-  #makeRoom(): void {
+  /** Space that was held back becomes space of the store's own files, before whoever fills the disk has taken it. */
+  #useReserve(reserve: Reserve): void {
     try {
-      this.#reserve?.release();
+      this.#database.lengthen(reserve);
+      this.#database.addSparePages();
+    } catch (error) {
+      // Somebody was faster; then it goes as far as what was had. But for a sync that failed.
+      if (isFailedSync(error)) this.#broken = broken(error);
+    }
+    reserve.release();
+    this.#checkpoint();
+  }
+
+  #hold(): void {
+    this.#reserve?.hold();
+    this.#isFull = false;
+  }
+
+  #noticeFull(): void {
+    this.#isFull = true;
+    this.#reserve?.doubt();
+  }
+
+  #writeUrgently(batch: Batch): void {
+    this.#isFull = true;
+    if (this.#reserve?.isEmpty() === false) this.#useReserve(this.#reserve);
+    try {
+      this.#write(batch);
+    } catch (error) {
+      if (this.#broken !== undefined || writeFailure(error).code !== 'NoSpace') throw error;
       this.#checkpoint();
-    } catch {
-      // The next write that fails tries again.
+      this.#write(batch);
     }
   }
 
@@ -141,7 +187,7 @@ export class DurableStore {
   probe(): void {
     if (this.#broken !== undefined) throw this.#broken;
     try {
-      this.#reserve?.hold();
+      this.#hold();
       this.#database.touch();
       this.#journal?.acknowledge(this.revision());
     } catch (error) {
@@ -176,8 +222,10 @@ export class DurableStore {
     }
   }
 
+  /** On a full disk always: journal and log begin anew in the space that they have. */
   #checkpointWhenLong(): void {
     if (
+      this.#isFull ||
       (this.#journal?.size() ?? 0) >= this.#checkpointBytes ||
       this.#database.logBytes() >= this.#checkpointBytes
     )
@@ -187,7 +235,7 @@ export class DurableStore {
   /** What fails here is tried again by the next write: the journal still holds everything. */
   #checkpoint(): void {
     try {
-      this.#database.checkpoint();
+      this.#database.checkpoint({ keepLogSpace: this.#isFull });
       this.#journal?.restart(this.revision(), this.#token());
       this.#acknowledged = this.revision();
     } catch (error) {
@@ -203,6 +251,7 @@ export class DurableStore {
         this.#journal.acknowledge(this.revision());
         this.#acknowledged = this.revision();
       }
+      if (this.#isFull) return false;
       if (this.#database.shrinkSome()) return true;
       // The log of what was shrunk, or of a storm that has passed.
       if (this.#database.logBytes() >= restingLogBytes) this.#checkpoint();

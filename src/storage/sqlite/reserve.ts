@@ -1,10 +1,11 @@
-// Space that is held back on the disk, so that deleting still works when nothing else does.
+// Space that is held back on the disk, so that deleting, and what it takes, still works when nothing else does.
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, writeSync } from 'node:fs';
 
 /** A checkpoint of a full journal fits. */
 const reserveBytes = 8 << 20;
 /** Beyond it, before writing begins again: else every second write would succeed. */
 const headroomBytes = 1 << 20;
+const piece = Buffer.alloc(128 << 10);
 
 export class Reserve {
   readonly #file: number;
@@ -21,17 +22,42 @@ export class Reserve {
   hold(): void {
     if (this.#held) return;
     const zeros = Buffer.alloc(1 << 20);
+    const before = fstatSync(this.#file).size;
     try {
-      for (let at = 0; at < reserveBytes; )
+      for (let at = before; at < reserveBytes; )
         at += writeSync(this.#file, zeros, 0, Math.min(zeros.length, reserveBytes - at), at);
       const { bavail, bsize } = statfsSync(this.#path);
       if (bavail * bsize < headroomBytes)
         throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     } catch (error) {
-      ftruncateSync(this.#file, 0);
+      ftruncateSync(this.#file, before);
       throw error;
     }
     this.#held = true;
+  }
+
+  /** A write has failed: what is held stays, but there must be more before the next one is tried. */
+  doubt(): void {
+    this.#held = false;
+  }
+
+  isEmpty(): boolean {
+    return fstatSync(this.#file).size === 0;
+  }
+
+  /** Makes a file that long out of what is held. In pieces: whoever fills the disk must not take it all between. */
+  moveTo(file: number, length: number): void {
+    let at = fstatSync(file).size;
+    for (let left = fstatSync(this.#file).size; at < length && left > 0; ) {
+      left = Math.max(left - piece.length, 0);
+      ftruncateSync(this.#file, left);
+      try {
+        at += writeSync(file, piece, 0, Math.min(piece.length, length - at), at);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      }
+    }
+    this.#held = false;
   }
 
   release(): void {

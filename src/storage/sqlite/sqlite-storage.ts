@@ -60,6 +60,8 @@ interface Write {
   readonly previous: Revision;
   /** What the store's space was asked for. */
   readonly growth: number;
+  /** Taken on a full disk: a delete, what one takes, what the system can't live without. */
+  readonly urgent: boolean;
 }
 
 interface Decided {
@@ -74,6 +76,8 @@ const maxBatchBytes = 4 << 20;
 const compactionStep = 2_000;
 /** … or of this many bytes: large objects must not fill the disk before. */
 const compactionBytes = 32 << 20;
+/** On a full disk: what is written goes where history was. */
+const scarceCompactionStep = 20;
 
 class SqliteStorage implements Storage {
   readonly space: StoreSpace = new StoreSpace();
@@ -159,13 +163,8 @@ class SqliteStorage implements Storage {
     const revision = ++this.#head;
     const entry: Entry = { key, value: stamp(last, revision), revision };
     this.space.take(key, -sizeOf(current), undefined);
-    return this.#write(
-      { type: 'delete', key, value: entry.value, revision, previous: current.value },
-      entry,
-      undefined,
-      expected,
-      -sizeOf(current),
-    );
+    const event = { type: 'delete', key, value: entry.value, revision, previous: current.value } as const;
+    return this.#write({ event, entry, previous: expected, growth: -sizeOf(current), urgent: true });
   }
 
   #put(key: Key, draft: Draft, previous: Entry | undefined): Promise<Written> {
@@ -180,13 +179,16 @@ class SqliteStorage implements Storage {
     }
     this.#head = revision;
     const created = previous === undefined;
-    return this.#write(
-      { type: 'put', key, value: entry.value, revision, created, previous: previous?.value },
-      entry,
-      entry,
-      previous?.revision ?? 0,
-      growth,
-    );
+    const event = {
+      type: 'put',
+      key,
+      value: entry.value,
+      revision,
+      created,
+      previous: previous?.value,
+    } as const;
+    const urgent = this.space.isUrgent(key, growth, draft.urgency);
+    return this.#write({ event, entry, previous: previous?.revision ?? 0, growth, urgent });
   }
 
   #newestOf(key: Key): Entry | undefined {
@@ -194,21 +196,15 @@ class SqliteStorage implements Storage {
     return decided === undefined ? this.#entries.get(key) : decided.state;
   }
 
-  #write(
-    event: StorageEvent,
-    entry: Entry,
-    state: Entry | undefined,
-    previous: Revision,
-    growth: number,
-  ): Promise<Written> {
-    this.#newest.set(event.key, { revision: event.revision, state });
+  #write(write: Write): Promise<Written> {
+    this.#decide(write);
     return new Promise((resolve, reject) => {
-      this.#gather({
-        write: { event, entry, previous, growth },
-        settle: () => resolve({ ok: true, entry }),
-        fail: reject,
-      });
+      this.#gather({ write, settle: () => resolve({ ok: true, entry: write.entry }), fail: reject });
     });
+  }
+
+  #decide({ event: { type, key, revision }, entry }: Write): void {
+    this.#newest.set(key, { revision, state: type === 'put' ? entry : undefined });
   }
 
   /** A refusal shows another's write: it must wait until that one is durable. */
@@ -246,7 +242,8 @@ class SqliteStorage implements Storage {
     try {
       if (writes.length > 0) await this.#commit(writes, false);
     } catch (error) {
-      await this.#deleteAtLeast(this.#giveUp(batch, this.#troubled(error)));
+      await this.#writeUrgent(this.#giveUp(batch, this.#troubled(error)));
+      this.#forgetHistory();
       return;
     }
     this.#done(batch, writes);
@@ -291,11 +288,10 @@ class SqliteStorage implements Storage {
   }
 
   /** What makes room must not fail because there is none. */
-  async #deleteAtLeast(batch: readonly Pending[]): Promise<void> {
+  async #writeUrgent(batch: readonly Pending[]): Promise<void> {
     if (batch.length === 0) return;
     const writes = batch.flatMap((p) => p.write ?? []);
-    for (const { event } of writes)
-      this.#newest.set(event.key, { revision: event.revision, state: undefined });
+    for (const write of writes) this.#decide(write);
     try {
       await this.#commit(writes, true);
     } catch (error) {
@@ -348,7 +344,7 @@ class SqliteStorage implements Storage {
 
   /**
    * Whatever was decided after a write that failed rests on it, and fails with it. Its revisions are not used again.
-   * Returns what is tried once more: on a full disk, deletes of what is durable.
+   * Returns what is tried once more: on a full disk, what is urgent and rests on what is durable.
    */
   #giveUp(batch: readonly Pending[], error: Error): readonly Pending[] {
     const failed = [...batch, ...this.#gathering];
@@ -357,9 +353,9 @@ class SqliteStorage implements Storage {
     const again: Pending[] = [];
     for (const pending of failed) {
       const { write } = pending;
-      const makesRoom =
-        write?.event.type === 'delete' && this.#entries.get(write.event.key)?.revision === write.previous;
-      if (error === this.#trouble && this.#trouble.code === 'NoSpace' && makesRoom) again.push(pending);
+      const canBe =
+        write?.urgent === true && (this.#entries.get(write.event.key)?.revision ?? 0) === write.previous;
+      if (error === this.#trouble && this.#trouble.code === 'NoSpace' && canBe) again.push(pending);
       else this.#fail(pending, error);
     }
     return again;
@@ -384,8 +380,9 @@ class SqliteStorage implements Storage {
   #forgetHistory(): void {
     const floor = this.#log.floor();
     const forgotten = this.#log.forgottenBytes();
+    const step = this.#trouble?.code === 'NoSpace' ? scarceCompactionStep : compactionStep;
     if (
-      floor - this.#fileFloor < compactionStep &&
+      floor - this.#fileFloor < step &&
       (floor === this.#fileFloor || forgotten - this.#fileForgotten < compactionBytes)
     )
       return;

@@ -5,7 +5,7 @@ export interface WriterOptions {
   readonly directory: string;
 }
 
-/** `urgent`: only deletes, which may use the space that is held back for them. */
+/** `urgent`: only what makes room or can't wait for it, which may use the space that is held back for that. */
 export type BatchMessage = Batch & { readonly type: 'batch'; readonly id: number; readonly urgent: boolean };
 export type ToWriter =
   | BatchMessage

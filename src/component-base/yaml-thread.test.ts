@@ -35,3 +35,17 @@ test('a server that ends refuses what waits', async () => {
   await thread.close();
   for (const one of await settled) assert.equal(one.status, 'rejected');
 });
+
+test('the answer of a thread that was given up is not what the next one reads', async (t) => {
+  const echo = new URL(
+    'data:text/javascript,import { parentPort } from "node:worker_threads"; parentPort.on("message", (text) => parentPort.postMessage({ json: text }));',
+  );
+  const thread = createYamlThread(echo, 50);
+  t.after(() => thread.close());
+  const texts = [long('1'), long('2'), long('3')];
+  const settled = Promise.allSettled(texts.map((text) => thread.read(text)));
+  // The patience ends while the answer lies in the queue: this thread does not look for either.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  for (const [at, one] of (await settled).entries())
+    if (one.status === 'fulfilled') assert.equal(one.value, texts[at]);
+});

@@ -25,13 +25,15 @@ interface Reading extends PromiseWithResolvers<string> {
 
 class Thread implements YamlThread {
   readonly #script: URL;
+  readonly #patience: number;
   readonly #waiting: Reading[] = [];
   #reading: Reading | undefined;
   #worker: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(script: URL) {
+  constructor(script: URL, patience: number) {
     this.#script = script;
+    this.#patience = patience;
   }
 
   async read(text: string): Promise<string> {
@@ -55,7 +57,7 @@ class Thread implements YamlThread {
     if (worker === undefined) return;
     if (this.#reading) worker.postMessage(this.#reading.text);
     // Who hangs is ended as who is idle: what it was to read is refused.
-    this.#timer = setTimeout(() => void this.#end(worker), this.#reading ? patienceMs : idleMs).unref();
+    this.#timer = setTimeout(() => void this.#end(worker), this.#reading ? this.#patience : idleMs).unref();
   }
 
   async #end(worker: Worker): Promise<void> {
@@ -67,6 +69,8 @@ class Thread implements YamlThread {
     const worker = new Worker(this.#script, { name: 'yaml', resourceLimits });
     worker.unref();
     worker.on('message', (answer: YamlAnswer) => {
+      // One that was given up may still have answered: that is not what the next one reads.
+      if (worker !== this.#worker) return;
       const reading = this.#reading;
       this.#reading = undefined;
       if ('json' in answer) reading?.resolve(answer.json);
@@ -90,5 +94,7 @@ class Thread implements YamlThread {
   }
 }
 
-export const createYamlThread = (script: URL = new URL('./yaml-worker.ts', import.meta.url)): YamlThread =>
-  new Thread(script);
+export const createYamlThread = (
+  script: URL = new URL('./yaml-worker.ts', import.meta.url),
+  patience: number = patienceMs,
+): YamlThread => new Thread(script, patience);

@@ -68,6 +68,21 @@ export class Http1Request implements HttpRequest {
   }
 }
 
+/** As Go's server: time for the client to read the answer to a body that nobody will read. */
+const unreadBodyMs = 500;
+
+/** A body that goes on after its answer would be parsed as long as its sender likes. */
+function letGoUnlessRead(out: ServerResponse): void {
+  const message = out.req;
+  out.once('finish', () => {
+    if (message.complete) return;
+    const timer = setTimeout(() => {
+      if (!message.complete) message.socket.destroy();
+    }, unreadBodyMs);
+    message.once('close', () => clearTimeout(timer));
+  });
+}
+
 type OutgoingHeaders = Record<string, string | string[] | number>;
 
 export function respondHttp1(
@@ -81,6 +96,7 @@ export function respondHttp1(
     discardBody(body);
     return;
   }
+  letGoUnlessRead(out);
   const headers = { ...response.headers } as OutgoingHeaders;
   if (isPullBody(body)) {
     out.writeHead(response.status, headers);

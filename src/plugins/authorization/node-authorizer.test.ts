@@ -23,6 +23,7 @@ live.put(pods, {
     volumes: [
       { name: 's', secret: { secretName: 'mounted' } },
       { name: 'c', persistentVolumeClaim: { claimName: 'data' } },
+      { name: 'd', persistentVolumeClaim: { claimName: 'steal' } },
       { name: 'p', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } },
     ],
   },
@@ -37,7 +38,27 @@ live.put(persistentvolumeclaims, {
 });
 live.put(persistentvolumes, {
   metadata: { name: 'pv1' },
-  spec: { csi: { driver: 'd', volumeHandle: 'h', nodeStageSecretRef: { name: 'stage', namespace: 'a' } } },
+  spec: {
+    claimRef: { name: 'data', namespace: 'a' },
+    csi: {
+      driver: 'd',
+      volumeHandle: 'h',
+      nodeStageSecretRef: { name: 'stage', namespace: 'a' },
+      controllerPublishSecretRef: { name: 'controller', namespace: 'a' },
+    },
+  },
+});
+// A claim that names the volume of another's claim: whoever made it has not got it.
+live.put(persistentvolumeclaims, {
+  metadata: { name: 'steal', namespace: 'a' },
+  spec: { volumeName: 'theirs' },
+});
+live.put(persistentvolumes, {
+  metadata: { name: 'theirs' },
+  spec: {
+    claimRef: { name: 'data', namespace: 'b' },
+    csi: { driver: 'd', volumeHandle: 'h', nodePublishSecretRef: { name: 'csi', namespace: 'b' } },
+  },
 });
 const authorizer = createNodeAuthorizer({
   access: createNodeAccess(live),
@@ -89,6 +110,9 @@ test('secrets, config maps, claims and volumes of its own pods are allowed', asy
 });
 
 test("a neighbour's are not", async () => {
+  assert.equal(await ask('get persistentvolumes  theirs'), unrelated, 'a claim of ours names it');
+  assert.equal(await ask('get secrets b csi'), unrelated, 'such a volume names it');
+  assert.equal(await ask('get secrets a controller'), unrelated, 'not read by kubelets');
   assert.equal(await ask('get secrets a theirs'), unrelated);
   assert.equal(await ask('get secrets b mounted'), unrelated);
   assert.equal(await ask('create serviceaccounts/token a default'), unrelated);

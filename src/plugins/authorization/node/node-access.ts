@@ -6,7 +6,7 @@ import {
   resourceslices,
   volumeattachments,
 } from '../../../api/generated/resources.ts';
-import type { Pod } from '../../../api/generated/types/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/generated/types/core-v1.ts';
 import type { LiveObjects } from '../../../apiserver/live-objects.ts';
 
 export type NodeNeed =
@@ -87,6 +87,15 @@ export const configMapsOf = (pod: Pod): string[] => [
   ...volumeSources(pod).configmaps,
 ];
 
+const isBoundTo = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean => {
+  const ref = volume.spec?.claimRef;
+  return (
+    ref?.name === claim.metadata?.name &&
+    ref?.namespace === claim.metadata?.namespace &&
+    (ref?.uid === undefined || ref.uid === claim.metadata?.uid)
+  );
+};
+
 export interface NodeAccess {
   /** True when a pod of the node, or a volume of such a pod, names the object. */
   needs(node: string, what: NodeNeed, name: string, namespace: string): boolean;
@@ -98,31 +107,35 @@ export function createNodeAccess(live: LiveObjects): NodeAccess {
   const podsOf = (node: string): readonly Pod[] =>
     live.list(pods, { field: { name: 'spec.nodeName', value: node } });
 
-  const volumeNames = (node: string): { claim: string; namespace: string; volume: string }[] =>
+  /** A claim may name any volume: whose it is, the volume says. As upstream's graph, which follows `claimRef` alone. */
+  const volumesOf = (node: string): { namespace: string; volume: PersistentVolume }[] =>
     podsOf(node).flatMap((pod) => {
       const namespace = pod.metadata?.namespace ?? '';
-      return volumeSources(pod).claims.flatMap((claim) => {
-        const volume = live.get(persistentvolumeclaims, claim, namespace)?.spec?.volumeName;
-        return volume === undefined ? [] : [{ claim, namespace, volume }];
+      return volumeSources(pod).claims.flatMap((name) => {
+        const claim = live.get(persistentvolumeclaims, name, namespace);
+        const volume = live.get(persistentvolumes, claim?.spec?.volumeName ?? '');
+        return claim !== undefined && volume !== undefined && isBoundTo(volume, claim)
+          ? [{ namespace, volume }]
+          : [];
       });
     });
 
   const secretOfVolume = (node: string, name: string, namespace: string): boolean =>
-    volumeNames(node).some((held) => {
-      const spec = live.get(persistentvolumes, held.volume)?.spec;
-      return Object.values(spec ?? {}).some((source) => {
+    volumesOf(node).some((held) =>
+      Object.values(held.volume.spec ?? {}).some((source) => {
         if (typeof source !== 'object' || source === null) return false;
         return Object.entries(source).some(
           ([key, ref]) =>
             /secretref$/i.test(key) &&
+            !key.startsWith('controller') &&
             typeof ref === 'object' &&
             ref !== null &&
             'name' in ref &&
             ref.name === name &&
             (('namespace' in ref ? ref.namespace : undefined) ?? held.namespace) === namespace,
         );
-      });
-    });
+      }),
+    );
 
   const podNeeds = (pod: Pod, what: NodeNeed, name: string): boolean => {
     switch (what) {
@@ -144,7 +157,8 @@ export function createNodeAccess(live: LiveObjects): NodeAccess {
   return {
     isBound: (node, pod, namespace) => live.get(pods, pod, namespace)?.spec?.nodeName === node,
     needs(node, what, name, namespace) {
-      if (what === 'persistentvolumes') return volumeNames(node).some((held) => held.volume === name);
+      if (what === 'persistentvolumes')
+        return volumesOf(node).some(({ volume }) => volume.metadata?.name === name);
       if (what === 'resourceslices') return live.get(resourceslices, name)?.spec.nodeName === node;
       if (what === 'volumeattachments') return live.get(volumeattachments, name)?.spec.nodeName === node;
       const own = podsOf(node).filter((pod) => pod.metadata?.namespace === namespace);

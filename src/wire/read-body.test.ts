@@ -1,0 +1,49 @@
+// Bodies come in pieces of the client's choosing: they cost what they weigh, and nobody sends one for ever.
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { BodyTooLargeError, type HttpRequest } from './http-message.ts';
+import { createHttpServer } from './http-server.ts';
+import { readBody } from './read-body.ts';
+
+const piecesOf = (bytes: Buffer, size: number): Buffer[] =>
+  Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+    bytes.subarray(at * size, (at + 1) * size),
+  );
+
+test('a body is whole again, whatever its pieces', async () => {
+  const bytes = Buffer.from(Array.from({ length: 100_000 }, (_, at) => at % 251));
+  for (const size of [1, 7, 4095, 4096, 16_384, 100_000]) {
+    const mixed = [...piecesOf(bytes.subarray(0, 50_000), size), ...piecesOf(bytes.subarray(50_000), 5000)];
+    const read = await readBody(Readable.from(mixed), 64 * bytes.length, undefined);
+    assert.ok(read.equals(bytes), `pieces of ${size}`);
+  }
+});
+
+test('a body of a hundred thousand pieces is refused as the long one that it costs', async () => {
+  const refused = readBody(Readable.from(piecesOf(Buffer.alloc(100_000), 1)), 3 << 20, undefined);
+  await assert.rejects(refused, BodyTooLargeError);
+});
+
+test('a client that goes on sending what was refused is let go after its answer', async (t) => {
+  const handler = async (request: HttpRequest) => {
+    await assert.rejects(request.readBody(1000), BodyTooLargeError);
+    return { status: 413, headers: {}, body: Buffer.from('too large') };
+  };
+  const server = createHttpServer({ handler, tls: undefined });
+  t.after(() => server.close(0));
+  const { port } = await server.listen(0, '127.0.0.1');
+  const socket = connect(port, '127.0.0.1');
+  let answer = '';
+  socket.on('data', (bytes) => (answer += bytes));
+  socket.on('error', () => {});
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const send = (): void => {
+    if (socket.writable) socket.write('1\r\na\r\n'.repeat(1000), () => setImmediate(send));
+  };
+  send();
+  // Bytes that nobody read make it a reset, after the answer.
+  await new Promise((resolve) => socket.once('close', resolve));
+  assert.match(answer, /^HTTP\/1.1 413 .*too large$/s);
+});

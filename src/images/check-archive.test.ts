@@ -1,8 +1,9 @@
 // Archives that are what they say, and archives that are not.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { after, test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { pack } from 'tar-stream';
@@ -12,6 +13,7 @@ import { checkImageArchive } from './check-archive.ts';
 import { selectManifest } from './image-index.ts';
 import { writeLayer } from './image-tar.ts';
 import { writeImageArchive } from './oci-archive.ts';
+import { rewriteArchive } from './plain-archive.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'porthole-images-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -163,6 +165,23 @@ test('an archive of an older docker is read, and checked as well', async () => {
     platforms: [{ os: 'linux', architecture: 'amd64' }],
   });
   await assert.rejects(checkImageArchive(await write('docker-evil', '../x')), /leaves the layer/);
+});
+
+test('a layer that occurs twice, for which docker save writes a link, is read; a link to nothing is not there', async () => {
+  const file = join(folder, 'docker-link');
+  const tar = pack();
+  const manifest = [{ Config: 'c.json', RepoTags: ['old:1'], Layers: ['1/layer.tar', '2/layer.tar'] }];
+  tar.entry({ name: 'c.json' }, JSON.stringify({ os: 'linux', architecture: 'amd64' }));
+  tar.entry({ name: '2/layer.tar', type: 'symlink', linkname: '../1/layer.tar' });
+  tar.entry({ name: '1/layer.tar' }, await tarOf({ a: 'x' }));
+  tar.entry({ name: '3/layer.tar', type: 'symlink', linkname: '../../etc/passwd' });
+  tar.entry({ name: 'manifest.json' }, JSON.stringify(manifest));
+  tar.finalize();
+  await pipeline(tar, createWriteStream(file));
+  assert.deepEqual((await checkImageArchive(file)).names, ['old:1']);
+  const plain = join(folder, 'docker-link-plain');
+  await rewriteArchive(file, plain);
+  assert.deepEqual(await checkImageArchive(plain), await checkImageArchive(file));
 });
 
 /** What a sound archive holds, with other files before and after it. */

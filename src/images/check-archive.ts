@@ -2,12 +2,14 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
-import { type Extract, extract, type Header } from 'tar-stream';
+import type { Header } from 'tar-stream';
 import { type RunningDigest, sha256Running } from '../component-base/content-hash.ts';
 import type { ImagePlatform } from '../component-helpers/windows-image-match.ts';
 import { plainName, refuseReserved } from './archive-names.ts';
 import { descriptorOf, ImageError, indexEntries, isObject, platformOf } from './image-index.ts';
 import { checkLayerEntry, type LayerHeader } from './layer-entry-check.ts';
+import { linkTarget } from './plain-archive.ts';
+import { strictTar } from './strict-tar.ts';
 
 export interface ArchiveLimits {
   /** Of all layers unpacked. Default 64 GiB. */
@@ -30,6 +32,8 @@ const largestDocument = 4 * 2 ** 20;
 /** Of all documents: indexes, manifests and configurations are kept until the last has been read. */
 const mostDocumentBytes = 64 * 2 ** 20;
 const ratioMatters = 64 * 2 ** 20;
+
+const rootDocuments: ReadonlySet<string> = new Set(['index.json', 'manifest.json', 'oci-layout']);
 
 interface Blob {
   readonly size: number;
@@ -77,8 +81,9 @@ export async function checkImageArchive(file: string, limits: ArchiveLimits = {}
   const budget = new Budget(allowed);
   const blobs = new Map<string, Blob>();
   const names = new Set<string>();
+  const links = new Map<string, string>();
   const source = createReadStream(file);
-  const archive = tarFrom(source);
+  const archive = strictTar(source);
   try {
     for await (const entry of archive) {
       const { type } = entry.header;
@@ -90,6 +95,7 @@ export async function checkImageArchive(file: string, limits: ArchiveLimits = {}
       if (names.size > allowed.files)
         throw new ImageError(`the archive has more than ${allowed.files} files`);
       if (type !== 'file') {
+        if (type === 'symlink') links.set(name, linkTarget(name, entry.header.linkname ?? ''));
         entry.resume();
       } else {
         blobs.set(
@@ -108,13 +114,21 @@ export async function checkImageArchive(file: string, limits: ArchiveLimits = {}
   } finally {
     source.destroy();
   }
-  return checkStructure(blobs);
+  return checkStructure(withLinks(blobs, links));
 }
 
-function tarFrom(source: Readable): Extract {
-  const tar = extract();
-  source.on('error', (error) => tar.destroy(error));
-  return source.pipe(tar);
+/** A layer that occurs twice is a link in what `docker save` writes. As containerd: a link to a link leads nowhere. */
+function withLinks(
+  blobs: ReadonlyMap<string, Blob>,
+  links: ReadonlyMap<string, string>,
+): ReadonlyMap<string, Blob> {
+  const all = new Map(blobs);
+  for (const [name, target] of links) {
+    const blob = blobs.get(target);
+    // What containerd finds by these names are files.
+    if (blob !== undefined && !rootDocuments.has(name)) all.set(name, blob);
+  }
+  return all;
 }
 
 async function readBlob(entry: AsyncIterable<Buffer>, size: number, budget: Budget): Promise<Blob> {
@@ -199,7 +213,7 @@ async function checkLayer(
       unpacked.destroy(error as Error);
     }
   });
-  const layer = tarFrom(unpacked);
+  const layer = strictTar(unpacked);
   const refusals: { linux: string | undefined; windows: string | undefined } = {
     linux: undefined,
     windows: undefined,

@@ -1,10 +1,10 @@
 // Of an archive that holds an image for several platforms: an archive of the one manifest that a node runs.
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { extract, pack } from 'tar-stream';
+import { extract } from 'tar-stream';
 import { plainName } from './archive-names.ts';
 import { ImageError, indexEntries, isObject, type NodePlatform, selectManifest } from './image-index.ts';
+import { rewriteArchive } from './plain-archive.ts';
 
 const largestDocument = 4 * 2 ** 20;
 const blobName = (digest: string): string => `blobs/${digest.replace(':', '/')}`;
@@ -94,22 +94,12 @@ export async function selectPlatform(file: string, node: NodePlatform, directory
   const choice = chooseManifests(await readDocuments(file), node);
   if (!choice) return file;
   const selected = join(directory, 'selected.tar');
-  const tar = pack();
-  const written = pipeline(tar, createWriteStream(selected));
-  tar.entry({ name: 'oci-layout' }, '{"imageLayoutVersion":"1.0.0"}');
-  tar.entry({ name: 'index.json' }, JSON.stringify(choice.index));
-  const archive = createReadStream(file).pipe(extract());
-  const copied = (async () => {
-    for await (const entry of archive) {
-      const name = plainName(entry.header.name, entry.header.type);
-      if (entry.header.type === 'file' && choice.blobs.has(name)) {
-        await pipeline(entry, tar.entry({ name, size: entry.header.size ?? 0 }));
-      } else {
-        entry.resume();
-      }
-    }
-    tar.finalize();
-  })();
-  await Promise.all([written, copied]);
+  await rewriteArchive(file, selected, {
+    documents: new Map([
+      ['oci-layout', '{"imageLayoutVersion":"1.0.0"}'],
+      ['index.json', JSON.stringify(choice.index)],
+    ]),
+    keeps: (name) => choice.blobs.has(name),
+  });
   return selected;
 }

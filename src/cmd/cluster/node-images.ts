@@ -5,6 +5,7 @@ import { matchWindowsImage } from '../../component-helpers/windows-image-match.t
 import { checkArchiveFile } from '../../images/archive-file.ts';
 import { type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
 import { loadImage } from '../../images/load-image.ts';
+import { rewriteArchive } from '../../images/plain-archive.ts';
 import { type SampleImage, sampleImages } from '../../images/sample-images.ts';
 import { selectPlatform } from '../../images/select-platform.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
@@ -72,12 +73,23 @@ const importInto = (node: Target, file: string): Promise<readonly string[]> =>
   });
 
 /** Of an index only what the node runs: its containerd, on Linux, knows nothing of Windows versions. */
-async function importFitting(node: Target, file: string, directory: string): Promise<readonly string[]> {
+async function importFitting(node: Target, file: string, work: string): Promise<readonly string[]> {
   if (node.os === 'linux') return importInto(node, file);
+  const platform = { os: node.os, architecture: 'amd64', build: node.windowsBuild ?? 0 };
+  return importInto(node, await selectPlatform(file, platform, work));
+}
+
+/** Who wrote the archive decides what it says, not how it is read: nodes get one written anew from what was checked. */
+async function withPlainArchive<T>(
+  archive: string,
+  directory: string,
+  use: (plain: string, work: string) => Promise<T>,
+): Promise<T> {
   const work = await mkdtemp(join(directory, 'load-'));
   try {
-    const platform = { os: node.os, architecture: 'amd64', build: node.windowsBuild ?? 0 };
-    return await importInto(node, await selectPlatform(file, platform, work));
+    const plain = join(work, 'image.tar');
+    await rewriteArchive(archive, plain);
+    return await use(plain, work);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -101,17 +113,18 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
   const directory = clusterPaths(options.home, options.name).root;
   const loaded: NodeImage[] = [];
   const refusals: string[] = [];
-  for (const node of targets) {
-    const reason = options.node === undefined ? reasonAgainst(image, node) : undefined;
-    if (reason !== undefined) {
-      refusals.push(`not into ${node.name}: ${reason}`);
-      continue;
+  const load = async (plain: string, work: string): Promise<void> => {
+    for (const node of targets) {
+      const reason = options.node === undefined ? reasonAgainst(image, node) : undefined;
+      if (reason !== undefined) {
+        refusals.push(`not into ${node.name}: ${reason}`);
+        continue;
+      }
+      const names = await progress.step(`loaded into ${node.name}`, () => importFitting(node, plain, work));
+      loaded.push(...names.map((name) => ({ node: node.name, image: name })));
     }
-    const names = await progress.step(`loaded into ${node.name}`, () =>
-      importFitting(node, options.archive, directory),
-    );
-    loaded.push(...names.map((name) => ({ node: node.name, image: name })));
-  }
+  };
+  await withPlainArchive(options.archive, directory, load);
   if (loaded.length === 0) throw new Error(`no node can run this image\n${refusals.join('\n')}`);
   for (const refusal of refusals) progress.say(`  ${refusal}`);
   return loaded;

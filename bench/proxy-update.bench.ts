@@ -8,7 +8,7 @@ import { createNftablesBackend } from '../src/proxy/backends/nftables/nftables.t
 import { desiredRules } from '../src/proxy/desired-rules.ts';
 import type { Bench, Measurement } from './bench.ts';
 
-const node = { name: 'node-1', zone: undefined };
+const node = { name: 'node-1', zone: undefined, reserved: [] };
 const count = 10_000;
 const changes = 200;
 

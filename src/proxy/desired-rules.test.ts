@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Service, ServiceSpec } from '../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
+import { parseIpv4Cidr } from '../base/ipv4.ts';
 import { staleFlows } from './conntrack-cleanup.ts';
 import { desiredRules } from './desired-rules.ts';
 import { type Outcome, type WalkedPacket, walk } from './testing/packet-walker.ts';
 
-const node = { name: 'n1', zone: 'a' };
+const reserved = ['10.244.0.0/16', '10.96.0.0/16', '172.30.0.1/32'].map((cidr) => parseIpv4Cidr(cidr)!);
+const node = { name: 'n1', zone: 'a', reserved };
 const here = { clusterCIDR: '10.244.0.0/16', addresses: ['172.30.0.2', '127.0.0.1'] };
 const pod = '10.244.1.9';
 const client = '198.51.100.2';
@@ -91,6 +93,25 @@ test('external and load balancer addresses are served; source ranges keep others
   assert.deepEqual(outcome(balanced, [far], { to: '203.0.113.2', from: client }), to(true, '10.244.2.2'));
   assert.deepEqual(outcome(balanced, [far], { to: '203.0.113.2', from: '192.0.2.1' }), { kind: 'dropped' });
   assert.deepEqual(outcome(balanced, [far], { to: '203.0.113.3', from: client }), { kind: 'untouched' });
+});
+
+test("nobody leads the cluster's own packets away: pods, ClusterIPs, the API server, loopback, link-local", () => {
+  const taken = [
+    '172.30.0.1',
+    '10.96.0.10',
+    '10.244.0.4',
+    '127.0.0.1',
+    '169.254.169.254',
+    '0.0.0.0',
+    '224.0.0.1',
+    '255.255.255.255',
+  ];
+  const hostile = service(
+    { type: 'LoadBalancer', externalIPs: taken },
+    taken.map((ip) => ({ ip })),
+  );
+  for (const address of taken)
+    assert.deepEqual(outcome(hostile, [far], { to: address }), { kind: 'untouched' }, address);
 });
 
 test('ready endpoints are used; when there are none, those that end but still serve', () => {

@@ -1,7 +1,7 @@
 // Services and EndpointSlices to the rules of this node: pure.
 import type { Service, ServicePort } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
-import { parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import { type NodeView, type SelectedEndpoints, selectEndpoints } from './endpoint-selection.ts';
 import type { Frontend, Protocol, ServiceRules } from './rule-set.ts';
 
@@ -34,6 +34,17 @@ function ingressIPs(service: Service): string[] {
   return (service.status?.loadBalancer?.ingress ?? [])
     .filter((ingress) => ingress.ipMode !== 'Proxy')
     .flatMap((ingress) => ingress.ip ?? []);
+}
+
+/** Loopback, link-local, multicast and the like: what every node has for itself. */
+const special = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].map(
+  (cidr) => parseIpv4Cidr(cidr)!,
+);
+
+/** A user of one namespace may write any address: those by which the cluster itself works are not to be had. */
+function isClaimable(ip: string, node: NodeView): boolean {
+  const value = parseIpv4(ip);
+  return value !== undefined && ![...special, ...node.reserved].some((cidr) => ipv4CidrContains(cidr, value));
 }
 
 function allowedSources(service: Service): readonly string[] | undefined {
@@ -107,9 +118,10 @@ function frontendsOfPort(
   const frontends = clusterIPs
     .filter(isIPv4)
     .map((ip) => clusterFrontend(service, ip, port.port, base, found));
-  for (const ip of (spec.externalIPs ?? []).filter(isIPv4))
+  const isOurs = (ip: string): boolean => isClaimable(ip, node);
+  for (const ip of (spec.externalIPs ?? []).filter(isOurs))
     frontends.push(externalFrontend(service, ip, port.port, base, found));
-  for (const ip of ingressIPs(service).filter(isIPv4))
+  for (const ip of ingressIPs(service).filter(isOurs))
     frontends.push({
       ...externalFrontend(service, ip, port.port, base, found),
       allowedSources: allowedSources(service),

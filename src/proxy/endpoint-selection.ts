@@ -1,13 +1,15 @@
 // Which endpoints of a service port this node sends traffic to, as kube-proxy's CategorizeEndpoints decides: pure.
 import type { ServicePort } from '../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
-import { parseIpv4 } from '../base/ipv4.ts';
+import { type Ipv4Cidr, parseIpv4 } from '../base/ipv4.ts';
 import type { Backend } from './rule-set.ts';
 
 export interface NodeView {
   readonly name: string;
   /** Its label topology.kubernetes.io/zone. */
   readonly zone: string | undefined;
+  /** Where no Service may lead packets away by an external address: pods, ClusterIPs, the API server. */
+  readonly reserved: readonly Ipv4Cidr[];
 }
 
 export interface SelectedEndpoints {

@@ -28,7 +28,7 @@ const rules = (one: Service, ...nodes: string[]) =>
         endpoints: nodes.map((nodeName, i) => ({ addresses: [`10.244.1.${i + 2}`], nodeName })),
       },
     ],
-    { name: 'n1', zone: undefined },
+    { name: 'n1', zone: undefined, reserved: [] },
   );
 
 test('the port is open while the policy is Local, tells pods of this node, moves and closes with the service', async () => {

@@ -7,6 +7,7 @@ import {
 import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import type { Clock } from '../base/clock.ts';
+import { parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { FlowSelector, PacketFilter } from '../os/packet-filter.ts';
@@ -22,6 +23,8 @@ export interface ProxyOptions {
   readonly nodeName: string;
   /** Traffic from here to a ClusterIP keeps its source address. */
   readonly clusterCIDR: string;
+  /** Prefixes, beside the pods', that no external address of a Service may be of: ClusterIPs, the API server. */
+  readonly reservedCIDRs: readonly string[];
   readonly packetFilter: PacketFilter;
   readonly clock: Clock;
   readonly log: Logger;
@@ -66,7 +69,10 @@ class Proxier implements Proxy {
 
   constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#node = { name: options.nodeName, zone: undefined };
+    const reserved = [options.clusterCIDR, ...options.reservedCIDRs].flatMap(
+      (cidr) => parseIpv4Cidr(cidr) ?? [],
+    );
+    this.#node = { name: options.nodeName, zone: undefined, reserved };
     this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR, options.log);
     this.#health = createHealthChecks(options.log);
     this.#nodes = options.informers.informer(nodesResource);
@@ -109,10 +115,10 @@ class Proxier implements Proxy {
 
   /** Hints are for zones: a node that moves to another one has other endpoints. */
   #see(node: Node): void {
-    const { name } = this.#node;
+    const { name, reserved } = this.#node;
     const zone = zoneOf(node);
     if (node.metadata.name !== name || zone === this.#node.zone) return;
-    this.#node = { name, zone };
+    this.#node = { name, zone, reserved };
     for (const service of this.#slicesOf.keys()) this.#touch(service);
   }
 

@@ -19,7 +19,7 @@ const log: Logger = {
 };
 const packetFilter = linuxPacketFilter(linuxProcesses);
 after(() => packetFilter.close());
-const node = { name: 'n1', zone: undefined };
+const node = { name: 'n1', zone: undefined, reserved: [] };
 
 interface NftObject {
   readonly map?: { readonly name: string; readonly elem?: readonly unknown[] };

@@ -99,6 +99,7 @@ before(async () => {
       informers,
       nodeName: node.name,
       clusterCIDR,
+      reservedCIDRs: [],
       packetFilter: node.packetFilter,
       clock: systemClock,
       log: silentLogger,

@@ -134,6 +134,7 @@ before(async () => {
     listen: serving,
     authenticator: { authenticate: () => admin },
     restStorage: streamingStorage({
+      isMachine: () => false,
       random: systemRandom,
       connection: () => ({ host: '127.0.0.1', port: kubeletPort }),
     }),

@@ -108,6 +108,7 @@ async function withKubelet(
   const server = await startTestServer({
     listen: 'plain',
     restStorage: streamingStorage({
+      isMachine: () => false,
       random: systemRandom,
       connection: () => ({ host: '127.0.0.1', port }),
     }),

@@ -46,6 +46,7 @@ test('kube-dns is made, found by DNS, reached by the proxy, and follows a new ad
     informers: proxyInformers,
     nodeName: 'n1',
     clusterCIDR: '10.244.0.0/16',
+    reservedCIDRs: [],
     packetFilter,
     ...deps,
   });

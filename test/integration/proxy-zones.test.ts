@@ -46,6 +46,7 @@ test("R12: hints to zones are followed by the node's label, also when it is set 
     informers: { informer: <T>({ resource }: ResourceRef<T>) => informers[resource] as Informer<T> },
     nodeName: 'n1',
     clusterCIDR: '10.244.0.0/16',
+    reservedCIDRs: [],
     packetFilter,
     clock: systemClock,
     log: silentLogger,

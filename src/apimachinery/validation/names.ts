@@ -101,6 +101,49 @@ export function isIPv6(text: string): boolean {
 }
 export const ipErrors: NameRule = (text) =>
   isIPv4(text) || isIPv6(text) ? [] : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
+/** Without leading zeros and `::`, so that one address has one form; of an IPv4 address in IPv6's clothes the former. */
+function groupsOf(ip: string): number[] {
+  const v4Tail = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(ip);
+  const pair = (high: string, low: string): string => (Number(high) * 256 + Number(low)).toString(16);
+  const plain =
+    v4Tail === null ? ip : `${v4Tail[1]}${pair(v4Tail[2]!, v4Tail[3]!)}:${pair(v4Tail[4]!, v4Tail[5]!)}`;
+  const [head = '', tail] = plain.split('::');
+  const groups = (text: string): number[] =>
+    text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+  if (tail === undefined) return groups(head);
+  const before = groups(head);
+  const after = groups(tail);
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+function ipv4BytesOf(ip: string): number[] | undefined {
+  if (isIPv4(ip)) return ip.split('.').map(Number);
+  const groups = groupsOf(ip);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  return isMapped ? groups.slice(6).flatMap((group) => [group >> 8, group & 255]) : undefined;
+}
+
+/** Of a valid address, as upstream's ValidateNonSpecialIP: what every node has for itself is nobody's to give. */
+export const specialIpErrors: NameRule = (ip) => {
+  const v4 = ipv4BytesOf(ip);
+  const groups = v4 === undefined ? groupsOf(ip) : [];
+  const head = groups[0] ?? 0;
+  const isAll = (parts: readonly number[], last: number): boolean =>
+    parts.every((part, at) => part === (at === parts.length - 1 ? last : 0));
+  if (isAll(v4 ?? groups, 0)) return [`may not be unspecified (${ip})`];
+  if (v4 ? v4[0] === 127 : isAll(groups, 1))
+    return ['may not be in the loopback range (127.0.0.0/8, ::1/128)'];
+  if (v4 ? v4[0] === 169 && v4[1] === 254 : (head & 0xffc0) === 0xfe80)
+    return ['may not be in the link-local range (169.254.0.0/16, fe80::/10)'];
+  if (v4 ? v4[0] === 224 && v4[1] === 0 && v4[2] === 0 : (head & 0xff0f) === 0xff02)
+    return ['may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'];
+  return [];
+};
+/** An address that a Service or an endpoint may have. */
+export const usableIpErrors: NameRule = (ip) => {
+  const wrong = ipErrors(ip);
+  return wrong.length > 0 ? wrong : specialIpErrors(ip);
+};
 export const cidrErrors: NameRule = (text) => {
   const [address = '', bits = '', more] = text.split('/');
   const max = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;

@@ -89,7 +89,7 @@ const windowsHandler = (
 const nodeNetwork = async (
   options: AgentOptions,
   layout: NodeLayout,
-  { client }: FileClient,
+  { client, server }: FileClient,
   { log, metrics }: AgentSurroundings,
 ): ReturnType<typeof startNodeNetwork> =>
   startNodeNetwork({
@@ -99,6 +99,7 @@ const nodeNetwork = async (
     topology: options.topology,
     clusterCIDR: options.clusterCidr,
     serviceCIDR: options.serviceClusterIpRange,
+    apiServer: new URL(server).hostname,
     cni: {
       client: await buildCniClient(linuxProcesses, options.cacheDir),
       dir: layout.cniDir,

@@ -22,6 +22,8 @@ export interface NodeNetworkOptions {
   readonly topology: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
+  /** The address by which this node calls the API server: no Service takes it. */
+  readonly apiServer: string;
   readonly cni: {
     readonly client: string;
     readonly dir: string;
@@ -68,7 +70,15 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     clock: systemClock,
     log,
   });
-  const proxy = startProxy({ informers, nodeName, clusterCIDR, packetFilter, clock: systemClock, log });
+  const proxy = startProxy({
+    informers,
+    nodeName,
+    clusterCIDR,
+    reservedCIDRs: [serviceCIDR, `${options.apiServer}/32`],
+    packetFilter,
+    clock: systemClock,
+    log,
+  });
   const dns = startNodeDns({
     informers,
     host,

@@ -31,7 +31,7 @@ import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/ht
 import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { keepCredentials } from './cluster-credentials.ts';
 import { checkDataDirectory, dataPaths, ownDataDirectory, recordContents } from './data-directory.ts';
-import { listenAddresses, machineAddresses } from './listen-addresses.ts';
+import { everyMachineAddress, listenAddresses, machineAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
 import { servingNames } from './serving-names.ts';
@@ -284,6 +284,7 @@ function planeOptions(
     readYaml: (text) => yaml.read(text),
     streaming: streamingStorage({
       random,
+      isMachine: (ip) => everyMachineAddress().includes(ip),
       connection: kubeletConnection(() => ({
         ca: identity.credentials.kubeletServingCaPem,
         cert: identity.credentials.kubeletClient.certificatePem,

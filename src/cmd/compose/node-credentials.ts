@@ -15,6 +15,8 @@ import { certificateStore } from './certificate-store.ts';
 
 export interface FileClient {
   readonly client: Client;
+  /** `https://host:port`. */
+  readonly server: string;
   /** Reads the kubeconfig and what it names again. */
   reload(): Promise<void>;
   close(): Promise<void>;
@@ -29,6 +31,7 @@ export async function clientFrom(kubeconfig: string, userAgent: string, clock: C
   const transport = httpTransport(clock, tls);
   return {
     client: createClient(transport, { userAgent }),
+    server: tls.server,
     reload: async () => {
       const now = await load();
       if (same(now.ca, tls.ca) && same(now.cert, tls.cert) && same(now.key, tls.key)) return;

@@ -4,9 +4,11 @@ import { test } from 'node:test';
 import { pathAfterProxy } from '../../apiserver/streaming/http-proxy.ts';
 import { assertProxyable } from './proxy.ts';
 
+const isMachine = (ip: string): boolean => ip === '192.0.2.2';
+
 test('only plain global addresses are proxied to', () => {
   for (const ip of ['10.244.0.7', '192.168.1.1', '8.8.8.8', 'fd00::7', '2001:db8:0:0:0:0:0:1'])
-    assert.doesNotThrow(() => assertProxyable(ip), ip);
+    assert.doesNotThrow(() => assertProxyable(ip, isMachine), ip);
   for (const ip of [
     '',
     '0.0.0.0',
@@ -33,8 +35,9 @@ test('only plain global addresses are proxied to', () => {
     'ff02::1',
     '10.0.0.1:80',
     '1::2::3',
+    '192.0.2.2',
   ])
-    assert.throws(() => assertProxyable(ip), /address not allowed/, JSON.stringify(ip));
+    assert.throws(() => assertProxyable(ip, isMachine), /address not allowed/, JSON.stringify(ip));
 });
 
 test('what follows the proxy subresource is handed on, whatever else is called proxy', () => {

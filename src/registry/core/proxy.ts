@@ -34,16 +34,22 @@ const localIpv6 = /^(::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:)/;
 const hidesIpv4 = /^[0:]*:(ffff:)?[^:]+(:[^:]+)?$/i;
 
 /**
+ * True for an address of the machine that the API server runs on. Pods have others, and what listens there is not the
+ * cluster's: a node that says so would lead users of its pods to it, past the rules that keep pods out.
+ */
+export type MachineAddress = (ip: string) => boolean;
+
+/**
  * As upstream's IsProxyableIP: a global unicast address. Kubelets and users write these addresses, so that whatever
  * is no plain address - a name, `127.1`, an IPv4 address in the clothes of IPv6 - is refused.
  */
-export function assertProxyable(ip: string): void {
+export function assertProxyable(ip: string, isMachine: MachineAddress): void {
   const value = parseIpv4(ip);
   const fine =
     value === undefined
       ? isIpv6(ip) && !localIpv6.test(ip.toLowerCase()) && !hidesIpv4.test(ip)
       : !localIpv4.some((cidr) => ipv4CidrContains(cidr, value));
-  if (!fine) throw badRequest('address not allowed');
+  if (!fine || isMachine(ip)) throw badRequest('address not allowed');
 }
 
 /** Eight groups, or fewer around one `::`; no zone. */
@@ -74,19 +80,29 @@ function firstPort(pod: JsonObject): number {
   return 80;
 }
 
-export const podProxy: RestHandler = {
+export const createPodProxy = (isMachine: MachineAddress): RestHandler => ({
   async connect(request) {
     const { scheme, name, port } = splitProxyName(request.name);
     const pod = request.store('', 'pods').find(request.namespace, name);
     if (!pod) throw notFound({ group: '', resource: 'pods' }, name);
     const ip = str(status(pod)['podIP']) || str(objs(status(pod)['podIPs'])[0]?.['ip']);
-    assertProxyable(ip);
+    assertProxyable(ip, isMachine);
     const number = port === '' ? firstPort(pod) : Number(port);
     if (!Number.isInteger(number) || number < 1 || number > 65_535)
       throw badRequest(`invalid port ${JSON.stringify(port)}`);
     return forward(request, backend(scheme, ip, number));
   },
-};
+});
+
+/** As upstream's isValidAddress: whoever writes slices leads to pods of the namespace, not to anything else. */
+function isOfPod(request: RestRequest, endpoint: JsonObject, ip: string): boolean {
+  const target = obj(endpoint['targetRef']);
+  if (str(target['name']) === '' || str(target['namespace']) !== request.namespace) return false;
+  const pod = request.store('', 'pods').find(request.namespace, str(target['name']));
+  if (!pod) return false;
+  const { podIP, podIPs } = status(pod);
+  return podIP === ip || objs(podIPs).some((one) => one['ip'] === ip);
+}
 
 /** A ready endpoint of the service for the port that is named, by number or by name. */
 function endpointOf(
@@ -119,7 +135,8 @@ function endpointOf(
     if (!target) continue;
     for (const endpoint of objs(slice['endpoints']))
       if (obj(endpoint['conditions'])['ready'] !== false)
-        for (const ip of strs(arr(endpoint['addresses']))) found.push({ ip, port: num(target['port']) });
+        for (const ip of strs(arr(endpoint['addresses'])))
+          if (isOfPod(request, endpoint, ip)) found.push({ ip, port: num(target['port']) });
   }
   if (found.length === 0)
     throw serviceUnavailable(
@@ -128,11 +145,14 @@ function endpointOf(
   return found[pick(found.length)]!;
 }
 
-export const createServiceProxy = (pick: (below: number) => number): RestHandler => ({
+export const createServiceProxy = (
+  pick: (below: number) => number,
+  isMachine: MachineAddress,
+): RestHandler => ({
   async connect(request) {
     const { scheme, name, port } = splitProxyName(request.name);
     const endpoint = endpointOf(request, name, port, pick);
-    assertProxyable(endpoint.ip);
+    assertProxyable(endpoint.ip, isMachine);
     return forward(request, backend(scheme, endpoint.ip, endpoint.port));
   },
 });

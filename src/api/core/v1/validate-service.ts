@@ -11,6 +11,7 @@ import {
   ipErrors,
   isPort,
   portRange,
+  usableIpErrors,
 } from '../../../apimachinery/validation/names.ts';
 import { portOrName } from './validate-probe.ts';
 
@@ -43,7 +44,7 @@ export function validateService(service: JsonObject): Errors {
     if (ip !== 'None' && ip !== '') errors.push(...each(`spec.clusterIPs[${i}]`, ip, ipErrors));
   });
   strs(s['externalIPs']).forEach((ip, i) => {
-    errors.push(...each(`spec.externalIPs[${i}]`, ip, ipErrors));
+    errors.push(...each(`spec.externalIPs[${i}]`, ip, usableIpErrors));
   });
   strs(s['loadBalancerSourceRanges']).forEach((cidr, i) => {
     errors.push(...each(`spec.loadBalancerSourceRanges[${i}]`, cidr.trim(), cidrErrors));

@@ -1,10 +1,6 @@
 // Puts an image archive into containerd's store, where its CRI finds it.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Processes, runOrThrow } from '../os/processes.ts';
 import { checkImageArchive } from './check-archive.ts';
-import { rewriteArchive } from './plain-archive.ts';
 
 export interface LoadOptions {
   readonly processes: Processes;
@@ -13,7 +9,7 @@ export interface LoadOptions {
   readonly file: string;
   /** `windows/amd64` also imports and unpacks on Linux; without it such an image is left out. */
   readonly platform: string;
-  /** True for an archive that was checked and written anew already, or that we made ourselves. */
+  /** True for an archive that was checked already or that we made ourselves. */
   readonly checked?: boolean;
   /** Default `ctr`, looked up in PATH. */
   readonly ctr?: string;
@@ -21,25 +17,10 @@ export interface LoadOptions {
 
 /** Checks, imports and unpacks; returns the names of the images. Throws ImageError for an archive that is not to be trusted. */
 export async function loadImage(options: LoadOptions): Promise<readonly string[]> {
-  const { file, platform } = options;
+  const { processes, address, file, platform, ctr = 'ctr' } = options;
   if (!/^(linux|windows)\/[a-z0-9]+$/.test(platform))
     throw new Error(`invalid platform ${JSON.stringify(platform)}`);
-  if (options.checked === true) return importArchive(options, file);
-  await checkImageArchive(file);
-  const work = await mkdtemp(join(tmpdir(), 'porthole-load-'));
-  try {
-    const plain = join(work, 'image.tar');
-    await rewriteArchive(file, plain);
-    return await importArchive(options, plain);
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
-}
-
-async function importArchive(
-  { processes, address, platform, ctr = 'ctr' }: LoadOptions,
-  file: string,
-): Promise<readonly string[]> {
+  if (options.checked !== true) await checkImageArchive(file);
   const args = [
     '--address',
     address,

@@ -151,12 +151,8 @@ function createContext(
   const source = { component: 'kubelet', host: options.nodeName };
   const recorder = createEventRecorder({ client, clock, log }, source);
   const event: Parameters<typeof createImagePuller>[0]['event'] = (pod, e) => podEvent({ recorder }, pod, e);
-  const objects = createObjectCache({
-    client,
-    clock,
-    log,
-    changed: (uids) => workers().objectsChanged(uids),
-  });
+  const changed = (uids: readonly string[]): void => workers().objectsChanged(uids);
+  const objects = createObjectCache({ client, clock, random, log, changed });
   const real = createPodStorage(host, options.paths);
   const storage = options.simulated ? simulatedStorage(real) : real;
   const allocatable = allocatableNumbers(facts);

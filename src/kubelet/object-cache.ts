@@ -1,9 +1,11 @@
-// ConfigMaps and Secrets that pods of this node use: read once, kept fresh by a watch of that one object each.
+// ConfigMaps and Secrets that pods of this node use: listed once, kept fresh by a watch of that one object each.
 import { configmaps, secrets } from '../api/generated/resources.ts';
 import type { ConfigMap, Pod, Secret } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { reflect } from '../client/cache/reflector.ts';
 import type { Client } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
 import { podNamespace, podUid } from './pod-format.ts';
@@ -19,19 +21,18 @@ export interface ObjectCache extends ObjectSource {
 export interface ObjectCacheDeps {
   readonly client: Client;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Logger;
   /** An object changed that these pods use. */
   readonly changed: (uids: readonly string[]) => void;
 }
 
-interface Entry {
-  readonly users: Set<string>;
-  readonly stop: AbortController;
-  object: Promise<unknown>;
+interface Key {
+  readonly namespace: string;
+  readonly name: string;
 }
-
-type Meta = { readonly metadata: { readonly resourceVersion?: string | undefined } };
-const rewatchMs = 2000;
+type Kept = { readonly metadata: { readonly resourceVersion?: string | undefined } };
+type Ref = ResourceRef<Kept>;
 
 /** Names of the ConfigMaps and Secrets of a pod, as `configmaps/x` and `secrets/y`. Pure. */
 function objectsOfPod(pod: Pod): Set<string> {
@@ -64,112 +65,96 @@ function objectsOfPod(pod: Pod): Set<string> {
   return found;
 }
 
+/** One object, listed and watched on its own. What is known of it stays known while the server is away. */
+class Entry {
+  readonly users: Set<string> = new Set();
+  readonly #changed: ObjectCacheDeps['changed'];
+  readonly #stop = new AbortController();
+  readonly #listed = Promise.withResolvers<void>();
+  #state: 'new' | 'refused' | 'synced' = 'new';
+  #object: Kept | undefined;
+
+  constructor(deps: ObjectCacheDeps, ref: Ref, { namespace, name }: Key) {
+    this.#changed = deps.changed;
+    // A refusal reaches who asks meanwhile. Nobody has to, so that it must not count as unhandled.
+    this.#listed.promise.catch(() => undefined);
+    const { client, clock, random } = deps;
+    const log = deps.log.child({ namespace, name });
+    const watchErrorHandler = (error: unknown): void => this.#refused(error);
+    const scope = { namespace, fieldSelector: `metadata.name=${name}` };
+    const sink = {
+      replace: ([object]: readonly Kept[]): void => this.#put(object),
+      set: (object: Kept): void => this.#put(object),
+      remove: (): void => this.#put(undefined),
+    };
+    void reflect({ client, clock, random, log, watchErrorHandler }, ref, scope, sink, this.#stop.signal).then(
+      () => this.#refused(new Error('nobody uses it any more')),
+    );
+  }
+
+  #refused(error: unknown): void {
+    if (this.#state !== 'synced') this.#state = 'refused';
+    this.#listed.reject(error);
+  }
+
+  #put(object: Kept | undefined): void {
+    const isSame = this.#object?.metadata.resourceVersion === object?.metadata.resourceVersion;
+    // Who was refused here has read it elsewhere, and may have read another state of it.
+    const isNews = this.#state === 'refused' || (this.#state === 'synced' && !isSame);
+    this.#object = object;
+    this.#state = 'synced';
+    this.#listed.resolve();
+    if (isNews) this.#changed([...this.users]);
+  }
+
+  /** Rejects when it could not be listed yet. */
+  async object(): Promise<Kept | undefined> {
+    if (this.#state !== 'synced') await this.#listed.promise;
+    return this.#object;
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+}
+
 export function createObjectCache(deps: ObjectCacheDeps): ObjectCache {
   const entries = new Map<string, Entry>();
   const byPod = new Map<string, Set<string>>();
-  const refs: Record<string, ResourceRef<unknown>> = { configmaps, secrets };
+  const refs: Record<string, Ref> = { configmaps, secrets };
 
-  async function read(ref: ResourceRef<unknown>, namespace: string, name: string): Promise<unknown> {
+  async function read(ref: Ref, key: Key): Promise<Kept | undefined> {
     try {
-      return await deps.client.get(ref, { namespace, name });
+      return await deps.client.get(ref, key);
     } catch (error) {
       if (isStatusError(error, 'NotFound')) return undefined;
       throw error;
     }
   }
 
-  /** Whoever asks for the object gets the error; nobody has to, so that it must not count as unhandled. */
-  function reload(
-    ref: ResourceRef<unknown>,
-    entry: Entry,
-    { namespace, name }: { namespace: string; name: string },
-  ): void {
-    entry.object = read(ref, namespace, name);
-    entry.object.catch(() => undefined);
-  }
-
-  /** One watch until it ends. */
-  async function follow(
-    ref: ResourceRef<unknown>,
-    entry: Entry,
-    key: { namespace: string; name: string },
-  ): Promise<void> {
-    const known = (await entry.object.catch(() => undefined)) as Meta | undefined;
-    const resourceVersion = known?.metadata.resourceVersion;
-    const events = deps.client.watch(ref, {
-      namespace: key.namespace,
-      fieldSelector: `metadata.name=${key.name}`,
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      signal: entry.stop.signal,
-    });
-    for await (const event of events) {
-      if (event.type === 'ERROR') return reload(ref, entry, key);
-      if (event.type === 'BOOKMARK') continue;
-      const version = (event.object as Meta).metadata.resourceVersion;
-      const current = (await entry.object.catch(() => undefined)) as Meta | undefined;
-      if (event.type !== 'DELETED' && current?.metadata.resourceVersion === version) continue;
-      entry.object = Promise.resolve(event.type === 'DELETED' ? undefined : event.object);
-      deps.changed([...entry.users]);
-    }
-  }
-
-  async function keepFresh(
-    ref: ResourceRef<unknown>,
-    entry: Entry,
-    key: { namespace: string; name: string },
-  ): Promise<void> {
-    while (!entry.stop.signal.aborted) {
-      try {
-        await follow(ref, entry, key);
-      } catch (error) {
-        if (entry.stop.signal.aborted) return;
-        deps.log.debug({ error, ...key }, 'a watch of one object broke off');
-        reload(ref, entry, key);
-      }
-      try {
-        await deps.clock.sleep(rewatchMs, entry.stop.signal);
-      } catch {
-        return; // nobody uses it any more
-      }
-    }
-  }
-
   async function get<T>(resource: string, namespace: string, name: string): Promise<T | undefined> {
+    const fresh = (): Promise<Kept | undefined> => read(refs[resource]!, { namespace, name });
     const entry = entries.get(`${namespace}/${resource}/${name}`);
-    if (!entry) return (await read(refs[resource]!, namespace, name)) as T | undefined;
-    try {
-      return (await entry.object) as T | undefined;
-    } catch {
-      reload(refs[resource]!, entry, { namespace, name });
-      return (await entry.object) as T | undefined;
-    }
+    return (await (entry?.object().catch(fresh) ?? fresh())) as T | undefined;
   }
 
   function release(uid: string, key: string): void {
     const entry = entries.get(key);
     entry?.users.delete(uid);
     if (!entry || entry.users.size > 0) return;
-    entry.stop.abort();
+    entry.stop();
     entries.delete(key);
   }
 
   function acquire(uid: string, namespace: string, path: string): void {
     const key = `${namespace}/${path}`;
-    const known = entries.get(key);
-    if (known) {
-      known.users.add(uid);
-      return;
+    let entry = entries.get(key);
+    if (entry === undefined) {
+      const [resource = '', name = ''] = path.split('/');
+      entry = new Entry(deps, refs[resource]!, { namespace, name });
+      entries.set(key, entry);
     }
-    const [resource = '', name = ''] = path.split('/');
-    const ref = refs[resource]!;
-    const entry: Entry = {
-      users: new Set([uid]),
-      stop: new AbortController(),
-      object: Promise.resolve(undefined),
-    };
-    reload(ref, entry, { namespace, name });
-    entries.set(key, entry);
-    void keepFresh(ref, entry, { namespace, name });
+    entry.users.add(uid);
   }
 
   return {
@@ -188,7 +173,7 @@ export function createObjectCache(deps: ObjectCacheDeps): ObjectCache {
       byPod.delete(uid);
     },
     stop: () => {
-      for (const entry of entries.values()) entry.stop.abort();
+      for (const entry of entries.values()) entry.stop();
       entries.clear();
     },
   };

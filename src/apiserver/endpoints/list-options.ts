@@ -18,6 +18,8 @@ import type { Predicate } from '../../storage/watch/resource-cache.ts';
 import { queryBoolean, queryInteger } from '../query.ts';
 
 export interface ListOptions {
+  /** The one object that `matches` lets through; '' for all. */
+  readonly name: string;
   readonly matches: Predicate | undefined;
   readonly exactField: { readonly name: string; readonly value: string } | undefined;
   readonly limit: number;
@@ -41,6 +43,7 @@ export function readListOptions(
   const labels = readLabelSelector(query.get('labelSelector'));
   const fields = onlyNamed(readFieldSelector(query.get('fieldSelector'), declaration), name);
   const options: ListOptions = {
+    name,
     matches: predicate(labels, fields),
     exactField: exactField(fields, declaration),
     limit: Math.max(queryInteger(query, 'limit') ?? 0, 0),

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, StatusError } from '../../apimachinery/errors.ts';
 import { CompactedError } from '../../storage/storage.ts';
-import type { CacheList } from '../../storage/watch/resource-cache.ts';
+import type { CacheList, CacheListOptions } from '../../storage/watch/resource-cache.ts';
 import type { ApiResponse } from '../http.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import type { EndpointRequest } from './endpoint.ts';
@@ -28,10 +28,19 @@ export async function listObjects(request: EndpointRequest): Promise<ApiResponse
   );
 }
 
+/** What the request is for, in the cache's words. */
+export function scopeOf(
+  { context, declaration }: EndpointRequest,
+  { name, matches, exactField }: ListOptions,
+): Pick<CacheListOptions, 'namespace' | 'name' | 'matches' | 'exactField'> {
+  const namespace = declaration.namespaced ? context.info.namespace : '';
+  const isOne = name !== '' && (namespace !== '' || !declaration.namespaced);
+  return { namespace, name: isOne ? name : undefined, matches, exactField };
+}
+
 /** The cache's list for these options, waiting for a revision that is asked for. */
 export async function readList(request: EndpointRequest, options: ListOptions): Promise<CacheList> {
-  const { context, declaration, store } = request;
-  const namespace = declaration.namespaced ? context.info.namespace : '';
+  const { store } = request;
   if (options.continueToken !== '' && !['', '0'].includes(options.resourceVersion))
     throw badRequest('specifying resource version is not allowed when using continue');
   const revision = parseRevision(options.resourceVersion);
@@ -40,9 +49,7 @@ export async function readList(request: EndpointRequest, options: ListOptions): 
     options.resourceVersionMatch === 'Exact' ||
     (revision > 0 && options.limit > 0 && options.resourceVersionMatch === '');
   const base = {
-    namespace,
-    matches: options.matches,
-    exactField: options.exactField,
+    ...scopeOf(request, options),
     limit: options.limit,
     exactRevision: exact ? revision : undefined,
   };

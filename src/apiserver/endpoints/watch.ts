@@ -6,6 +6,7 @@ import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import type { ApiBody, ApiResponse } from '../http.ts';
 import type { EndpointRequest } from './endpoint.ts';
+import { scopeOf } from './list.ts';
 import { type ListOptions, parseRevision, readListOptions } from './list-options.ts';
 import { contentTypes, negotiate } from './negotiation.ts';
 import { errorFrame, SingleFrame, WatchBody } from './watch-body.ts';
@@ -53,28 +54,24 @@ export async function watchObjects(request: EndpointRequest): Promise<ApiRespons
 }
 
 function openBody(
-  { context, declaration, store, deps }: EndpointRequest,
+  request: EndpointRequest,
   options: ListOptions,
   asked: number,
   format: FrameFormat,
 ): ApiBody {
-  const namespace = declaration.namespaced ? context.info.namespace : '';
+  const { store, deps } = request;
+  const scope = scopeOf(request, options);
   const wantsInitial = options.sendInitialEvents ?? asked === 0;
   let initial: readonly CachedObject[] = [];
   let from = asked;
   let cursor: WatchCursor;
   try {
     if (wantsInitial) {
-      const list = store.cache.list({
-        namespace,
-        matches: options.matches,
-        exactField: options.exactField,
-        limit: 0,
-      });
+      const list = store.cache.list({ ...scope, limit: 0 });
       initial = list.items;
       from = list.revision;
     } else if (asked === 0) from = store.cache.currentRevision();
-    cursor = store.cache.watch(from, namespace);
+    cursor = store.cache.watch(from, scope.namespace);
   } catch (error) {
     if (error instanceof CompactedError) return new SingleFrame(errorFrame(format, error));
     throw error;

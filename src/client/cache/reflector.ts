@@ -20,6 +20,8 @@ export interface ReflectorDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Told of each failure, which is tried again all the same. */
+  readonly watchErrorHandler?: ((error: unknown) => void) | undefined;
 }
 
 export interface ReflectorScope {
@@ -43,6 +45,29 @@ function scopeOptions(scope: ReflectorScope) {
   };
 }
 
+/** All pages of a list as one; what came until then when `signal` is aborted. */
+async function listAll<T>(
+  client: Client,
+  resource: ResourceRef<T>,
+  scope: ReflectorScope,
+  signal: AbortSignal,
+): Promise<{ readonly items: readonly T[]; readonly revision: string }> {
+  const items: T[] = [];
+  let next: string | undefined;
+  let revision = '';
+  do {
+    const page = await client.list(resource, {
+      ...scopeOptions(scope),
+      limit: pageSize,
+      ...(next === undefined ? {} : { continue: next }),
+    });
+    for (const item of page.items) items.push(item);
+    revision = page.metadata.resourceVersion;
+    next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+  } while (next !== undefined && !signal.aborted);
+  return { items, revision };
+}
+
 /** Runs until `signal` is aborted; failures are logged and tried again. */
 export async function reflect<T>(
   deps: ReflectorDeps,
@@ -54,25 +79,6 @@ export async function reflect<T>(
   const { client, clock, random, log } = deps;
   const backoff = new Backoff(clock, random, reflectorBackoff);
   let revision: string | undefined;
-
-  async function listAll(): Promise<void> {
-    const items: T[] = [];
-    let next: string | undefined;
-    let listed = '';
-    do {
-      const page = await client.list(resource, {
-        ...scopeOptions(scope),
-        limit: pageSize,
-        ...(next === undefined ? {} : { continue: next }),
-      });
-      for (const item of page.items) items.push(item);
-      listed = page.metadata.resourceVersion;
-      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
-    } while (next !== undefined && !signal.aborted);
-    if (signal.aborted) return;
-    sink.replace(items);
-    revision = listed;
-  }
 
   /** Returns how many events came: a watch that ends at once with none is a failing one. */
   async function watchOn(from: string): Promise<number> {
@@ -97,9 +103,13 @@ export async function reflect<T>(
 
   while (!signal.aborted) {
     try {
-      if (revision === undefined) await listAll();
+      if (revision === undefined) {
+        const listed = await listAll(client, resource, scope, signal);
+        if (signal.aborted) return;
+        sink.replace(listed.items);
+        revision = listed.revision;
+      }
       const startedAt = clock.monotonic();
-      if (signal.aborted || revision === undefined) return;
       const seen = await watchOn(revision);
       if (seen === 0 && clock.monotonic() - startedAt < 1000 && !signal.aborted)
         await clock.sleep(backoff.delayMs(), signal);
@@ -109,6 +119,7 @@ export async function reflect<T>(
       // History is gone: the list is read again, and the store is told the difference.
       if (isExpired(error)) revision = undefined;
       log.debug(context, 'list or watch failed, trying again');
+      deps.watchErrorHandler?.(error);
       try {
         await clock.sleep(backoff.delayMs(), signal);
       } catch {

@@ -112,6 +112,31 @@ test('watch gives every event after a revision once, bookmarks the newest, and f
   source.close();
 });
 
+test('a list of one name looks at no other object, now and in the past', async () => {
+  const source = await createCacheSource(new MemoryStorage(systemClock), systemClock);
+  const cache = source.cache(pods, indexOf);
+  const first = await create(cache, 'a', 'x');
+  for (const name of ['y', 'z']) await create(cache, 'a', name);
+  const asked: string[] = [];
+  const matches = ({ name }: IndexRecord): boolean => {
+    asked.push(name);
+    return name === 'x' || name === 'y';
+  };
+  const keys = (name: string, more: object = {}): string[] =>
+    cache
+      .list({ namespace: 'a', name, matches, limit: 0, ...more })
+      .items.map((i) => i.key.split('/').at(-1)!);
+  assert.deepEqual(keys('x'), ['x']);
+  assert.deepEqual(asked, ['x']);
+  assert.deepEqual(keys('none'), []);
+  assert.deepEqual(keys('z'), [], 'not what the selector refuses');
+  assert.deepEqual(asked, ['x', 'z']);
+  assert.deepEqual(keys('x', { exactRevision: first }), ['x']);
+  const after = { key: '/registry/core/pods/a/x', revision: cache.currentRevision() };
+  assert.deepEqual(keys('x', { after }), [], 'it was on the page before');
+  source.close();
+});
+
 test('a cache made over a store with history resumes watches from before its start', async () => {
   const storage = new MemoryStorage(systemClock);
   const first = await createCacheSource(storage, systemClock);

@@ -149,7 +149,10 @@ export class MemoryResourceCache implements ResourceCache {
     const start = after.startsWith(prefix) || after > prefix ? after : prefix;
     const collected = new Page(options);
     if (revision < now) this.#walkPast(revision, start, endOfPrefix(prefix), collected);
-    else if (options.exactField !== undefined)
+    else if (options.name !== undefined) {
+      const object = this.get(options.namespace, options.name);
+      if (object !== undefined && object.key >= start) collected.add(object);
+    } else if (options.exactField !== undefined)
       this.#walkInverted(options.exactField, start, prefix, collected);
     else {
       const end = endOfPrefix(prefix);

@@ -21,6 +21,8 @@ export type Predicate = (index: IndexRecord) => boolean;
 export interface CacheListOptions {
   /** '' for all namespaces, or cluster scope. */
   readonly namespace: string;
+  /** The one object that `matches` lets through, in `namespace`: found without a look at the others. */
+  readonly name?: string | undefined;
   readonly matches?: Predicate | undefined;
   /** Narrows by an exact selectable field value through an inverted index, when the cache keeps one (spec.nodeName). */
   readonly exactField?: { readonly name: string; readonly value: string } | undefined;

@@ -67,6 +67,8 @@ export interface ControllerDefinition<T> {
   }[];
   /** Default 5, as upstream's --concurrent-*-syncs. */
   readonly concurrency?: number;
+  /** How long after its first failure a key is looked at again; twice as long after each further one. Default 5 ms. */
+  readonly firstRetryMs?: number;
   /** All keys are added again after this long; for what changes with time and not by an event. */
   readonly resyncMs?: number;
   /** Called once, after the informers have synced; the result is called at the end. */

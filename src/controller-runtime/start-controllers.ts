@@ -15,6 +15,7 @@ import type {
   LoopDefinition,
 } from './define-controller.ts';
 import { Expectations } from './expectations.ts';
+import { IgnorableError } from './ignorable-error.ts';
 import { Pace, type PaceOptions } from './pace.ts';
 import { addIndexes, resourcesRead, wireEvents } from './wire-events.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -89,9 +90,9 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** A lost race, or an object that went away meanwhile, is a reason to look again and none to complain. */
+/** A lost race, an object that went away meanwhile, or one that waits is a reason to look again and none to complain. */
 const isExpected = (error: unknown): boolean =>
-  isStatusError(error, 'Conflict') || isStatusError(error, 'NotFound');
+  isStatusError(error, 'Conflict') || isStatusError(error, 'NotFound') || error instanceof IgnorableError;
 
 async function runKeyed(
   definition: ControllerDefinition<unknown>,
@@ -102,6 +103,7 @@ async function runKeyed(
   const queue = new WorkQueue({
     clock,
     concurrency: definition.concurrency ?? 5,
+    baseDelayMs: definition.firstRetryMs,
     async process(key) {
       const startedAt = clock.monotonic();
       const finish = (outcome: 'success' | 'requeue' | 'error'): void => {

@@ -8,7 +8,7 @@ export interface WorkQueueOptions {
   /** Must not throw. */
   process(key: string): Promise<void>;
   /** client-go's item exponential limiter: 5 ms to 1000 s. */
-  readonly baseDelayMs?: number;
+  readonly baseDelayMs?: number | undefined;
   readonly maxDelayMs?: number;
 }
 

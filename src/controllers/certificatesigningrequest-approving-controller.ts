@@ -13,8 +13,9 @@ import {
   type ControllerContext,
   defineController,
 } from '../controller-runtime/define-controller.ts';
+import { IgnorableError } from '../controller-runtime/ignorable-error.ts';
 import { parseCertificateRequest } from '../crypto/certificate-requests.ts';
-import { hasCondition, isIssued } from './certificates/request-state.ts';
+import { certificateRetryMs, hasCondition, isIssued } from './certificates/request-state.ts';
 import { type ClusterAddresses, notItsOwn } from './certificates/serving-names.ts';
 import {
   kubeletClientSigner,
@@ -40,7 +41,6 @@ async function mayHave(
         resource: 'certificatesigningrequests',
         verb: 'create',
         subresource,
-        version: '*',
       },
     },
   });
@@ -60,7 +60,26 @@ function addressesOf(context: ControllerContext): ClusterAddresses {
   };
 }
 
-/** The message of the approval; undefined when there is none. */
+/** Rights to a node's client certificate, and what the approval says that each of them leads to. */
+const clientApprovals = {
+  selfnodeclient: 'Auto approving self kubelet client certificate after SubjectAccessReview.',
+  nodeclient: 'Auto approving kubelet client certificate after SubjectAccessReview.',
+} as const;
+
+async function approvalOfClient(
+  context: ControllerContext,
+  request: CertificateSigningRequest,
+  isSelf: boolean,
+): Promise<string> {
+  const rights = isSelf ? (['selfnodeclient', 'nodeclient'] as const) : (['nodeclient'] as const);
+  for (const right of rights) if (await mayHave(context, request, right)) return clientApprovals[right];
+  // The right may come later, by a binding that is written after the request.
+  throw new IgnorableError(
+    `recognized csr ${JSON.stringify(request.metadata.name)} as [${rights.join(' ')}] but subject access review was not approved`,
+  );
+}
+
+/** The message of the approval; undefined when it is not for us. Throws IgnorableError when it may come to be approved. */
 async function approval(
   context: ControllerContext,
   request: CertificateSigningRequest,
@@ -75,20 +94,15 @@ async function approval(
   if (parsed === undefined || 'refusal' in verdictOf(spec.signerName, spec.usages ?? [], parsed))
     return undefined;
   const isSelf = spec.username === parsed.commonName;
-  if (isServing) {
-    if (!isSelf || !(spec.groups ?? []).includes(nodesGroup)) return undefined;
-    const node = parsed.commonName.slice(nodePrefix.length);
-    const why = notItsOwn(parsed, node, addressesOf(context));
-    if (why === undefined)
-      return "Auto approving kubelet serving certificate: its names and addresses are the Node's.";
-    context.log.info({ request: request.metadata.name, why }, 'a serving certificate waits for approval');
-    return undefined;
-  }
-  if (isSelf && (await mayHave(context, request, 'selfnodeclient')))
-    return 'Auto approving self kubelet client certificate after SubjectAccessReview.';
-  return (await mayHave(context, request, 'nodeclient'))
-    ? 'Auto approving kubelet client certificate after SubjectAccessReview.'
-    : undefined;
+  if (!isServing) return approvalOfClient(context, request, isSelf);
+  if (!isSelf || !(spec.groups ?? []).includes(nodesGroup)) return undefined;
+  const node = parsed.commonName.slice(nodePrefix.length);
+  const why = notItsOwn(parsed, node, addressesOf(context));
+  if (why === undefined)
+    return "Auto approving kubelet serving certificate: its names and addresses are the Node's.";
+  context.log.info({ request: request.metadata.name, why }, 'a serving certificate waits for approval');
+  // Its Node may not have said its addresses yet.
+  throw new IgnorableError(why);
 }
 
 export interface ApprovalOptions {
@@ -103,14 +117,13 @@ export const certificateApprovingController = (options: ApprovalOptions): Contro
     for: certificatesigningrequests,
     ...(options.kubeletServing ? { reads: [nodes, endpointslices, servicecidrs] } : {}),
     writes: [certificatesigningrequests, subjectaccessreviews],
+    firstRetryMs: certificateRetryMs,
     async reconcile({ name }, context) {
       const request = context.read(certificatesigningrequests).get(name);
       if (request === undefined || isIssued(request)) return undefined;
       if (hasCondition(request, 'Approved') || hasCondition(request, 'Denied')) return undefined;
       const message = await approval(context, request, options);
-      if (message === undefined)
-        // Its Node may not have said its addresses yet.
-        return request.spec.signerName === kubeletServingSigner ? { requeueAfterMs: 5000 } : undefined;
+      if (message === undefined) return undefined;
       const time = rfc3339(context.clock.now());
       const approved = {
         type: 'Approved',

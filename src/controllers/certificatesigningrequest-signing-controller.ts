@@ -6,7 +6,7 @@ import { type Controller, defineController } from '../controller-runtime/define-
 import { parseCertificateRequest, signCertificateRequest } from '../crypto/certificate-requests.ts';
 import { CertificateMismatchError, type KeyPair } from '../crypto/certificates.ts';
 import { certificateFacts } from '../crypto/subject.ts';
-import { hasCondition, isIssued } from './certificates/request-state.ts';
+import { certificateRetryMs, hasCondition, isIssued } from './certificates/request-state.ts';
 import { isOwnSigner, kubeletServingSigner, validityOf, verdictOf } from './certificates/signer-rules.ts';
 
 const fromBase64 = (text: string): string => Buffer.from(text, 'base64').toString('utf8');
@@ -59,6 +59,7 @@ export function certificateSigningController(
     serviceAccount: 'certificate-controller',
     for: certificatesigningrequests,
     writes: [certificatesigningrequests],
+    firstRetryMs: certificateRetryMs,
     async reconcile({ name }, context) {
       const request = context.read(certificatesigningrequests).get(name);
       if (signers === undefined || request === undefined || !isOwnSigner(request.spec.signerName))

@@ -66,8 +66,53 @@ describe('the controllers of certificate signing requests', () => {
     );
     assert.deepEqual(
       [failed.reason, failed.message],
-      ['SignerValidationFailure', 'subject common name must begin with system:node:'],
+      ['SignerValidationFailure', 'subject common name does not begin with system:node:'],
     );
+  });
+
+  it('look again at a request whose asker gets the right to it later', async (t) => {
+    const { client, until, server } = await startCluster(t);
+    const { requestPem } = await createCertificateRequest({
+      commonName: 'system:node:late',
+      organizations: ['system:nodes'],
+    });
+    const group = 'system:bootstrappers:late';
+    const bind = (name: string, role: string) =>
+      client.create(clusterrolebindings, {
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+        subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: group }],
+      });
+    await bind('late-ones-ask', 'system:node-bootstrapper');
+    const made = await server.ask(
+      'POST',
+      '/apis/certificates.k8s.io/v1/certificatesigningrequests',
+      {
+        metadata: { name: 'late' },
+        spec: {
+          request: Buffer.from(requestPem).toString('base64'),
+          signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+          usages: ['digital signature', 'client auth'],
+        },
+      },
+      { user: user('system:bootstrap:abcdef', group) },
+    );
+    assert.equal(made.status, 201, made.text);
+    // It was looked at, and its asker had no right.
+    await t.waitFor(
+      async () => {
+        const { text } = await server.ask('GET', '/metrics');
+        assert.match(text, /^apiserver_request_total\{.*resource="subjectaccessreviews".*\} [1-9]/m);
+      },
+      { timeout: 15_000 },
+    );
+    await bind('late-ones-make-nodes', 'system:certificates.k8s.io:certificatesigningrequests:nodeclient');
+    const approved = await until(
+      certificatesigningrequests,
+      (l) => l.get('late')?.status?.certificate !== undefined && l.get('late')?.status?.conditions?.[0],
+      'the certificate',
+    );
+    assert.equal(approved.message, 'Auto approving kubelet client certificate after SubjectAccessReview.');
   });
 
   it('X3: sign a serving certificate for a node itself, not for what it says to be', async (t) => {

@@ -155,13 +155,13 @@ const rows: readonly Row[] = [
         [attribute(commonName, 'kube-apiserver-kubelet-client')],
       ),
     },
-    answer: { failed: /subject common name must begin with system:node:/ },
+    answer: { failed: /subject common name does not begin with system:node:/ },
   },
   {
     attack: "a node's group twice",
     signer: kubelet,
     request: { subject: subjectName('system:node:a', 'system:nodes', masters) },
-    answer: { failed: /organization must be system:nodes/ },
+    answer: { failed: /subject organization is not system:nodes/ },
   },
   {
     attack: 'names in a second list of extensions',

@@ -11,6 +11,9 @@ export const hasCondition = (request: CertificateSigningRequest, type: string): 
 export const isIssued = (request: CertificateSigningRequest): boolean =>
   (request.status?.certificate ?? '') !== '';
 
+/** As upstream: requests are looked at again after 200 ms, 400 ms … */
+export const certificateRetryMs = 200;
+
 const hourMs = 3_600_000;
 const keptMs = { answered: hourMs, pending: 24 * hourMs } as const;
 

@@ -43,26 +43,56 @@ describe('verdictOf', () => {
       usages: ['server'],
     });
   });
-  it('refuses what is no node, or more than a node', () => {
-    const refusal = (signer: string, usages: string[], more: Partial<RequestFacts>): string => {
-      const verdict = verdictOf(signer, usages, facts(more));
-      return 'refusal' in verdict ? verdict.refusal : '';
-    };
+  const refusal = (signer: string, usages: string[], more: Partial<RequestFacts> = {}): string => {
+    const verdict = verdictOf(signer, usages, facts(more));
+    return 'refusal' in verdict ? verdict.refusal : '';
+  };
+  const refusals = (signer: string, usages: string[], asked: readonly [Partial<RequestFacts>, string][]) => {
+    for (const [more, words] of asked) assert.equal(refusal(signer, usages, more), words);
+  };
+  const organization = 'subject organization is not system:nodes';
+  const commonName = 'subject common name does not begin with system:node:';
+  const names = (kind: string): string => `${kind} subjectAltNames are not allowed`;
+
+  it('refuses a client certificate that is no node, or more than a node, in the words of upstream', () => {
+    refusals(kubeletClientSigner, client, [
+      [{ organizations: ['system:masters'] }, organization],
+      [{ organizations: ['system:nodes', 'system:masters'] }, organization],
+      [{ organizations: [], dnsNames: ['x'], commonName: 'admin' }, organization],
+      [{ dnsNames: ['x'], emails: ['x@x'], ips: ['1.1.1.1'], uris: ['x:'], commonName: '' }, names('DNS')],
+      [{ emails: ['x@x'], ips: ['1.1.1.1'], uris: ['x:'], commonName: '' }, names('Email')],
+      [{ ips: ['1.1.1.1'], uris: ['x:'], commonName: '' }, names('IP')],
+      [{ uris: ['x:'], commonName: '' }, names('URI')],
+      [{ commonName: 'admin' }, commonName],
+    ]);
+    const usages = 'usages did not match [client auth digital signature key encipherment]';
+    for (const other of [server, ['client auth'], ['digital signature'], [...client, 'server auth']]) {
+      assert.equal(refusal(kubeletClientSigner, other), usages);
+      assert.equal(refusal(kubeletClientSigner, other, { commonName: 'admin' }), commonName);
+    }
+  });
+  it('refuses a serving certificate that is no node, or more than a node, in the words of upstream', () => {
+    const ips = ['10.0.0.1'];
+    refusals(kubeletServingSigner, server, [
+      [{ organizations: [] }, organization],
+      [{ emails: ['x@x'] }, 'DNS or IP subjectAltName is required'],
+      [{ ips, emails: ['x@x'], uris: ['x:'], commonName: '' }, names('Email')],
+      [{ ips, uris: ['x:'], commonName: '' }, names('URI')],
+      [{ ips, commonName: 'admin' }, commonName],
+    ]);
+    const usages = 'usages did not match [digital signature key encipherment server auth]';
+    assert.equal(refusal(kubeletServingSigner, client, { ips, commonName: 'admin' }), usages);
+  });
+  it('refuses usages that are not those of a client, and signers that it does not know', () => {
     assert.equal(
-      refusal(kubeletClientSigner, client, { organizations: ['system:masters'] }),
-      'organization must be system:nodes',
+      refusal(clientSigner, ['digital signature', 'server auth', 'code signing']),
+      'invalid usage for client certificate: server auth',
     );
     assert.equal(
-      refusal(kubeletClientSigner, client, { commonName: 'admin' }),
-      'subject common name must begin with system:node:',
+      refusal(clientSigner, ['digital signature']),
+      'missing required usage for client certificate: client auth',
     );
-    assert.equal(
-      refusal(kubeletClientSigner, client, { dnsNames: ['x'] }),
-      'DNS subjectAltNames are not allowed',
-    );
-    assert.equal(refusal(kubeletServingSigner, server, {}), 'DNS or IP subjectAltName is required');
-    assert.match(refusal(kubeletClientSigner, server, {}), /^usages did not match/);
-    assert.match(refusal('example.com/x', server, {}), /^unknown signer/);
+    assert.equal(refusal('example.com/x', server), 'unrecognized signerName: "example.com/x"');
   });
 });
 

@@ -12,63 +12,78 @@ export const nodesGroup = 'system:nodes';
 export const nodePrefix = 'system:node:';
 
 interface SignerRules {
-  readonly required: readonly string[];
-  readonly allowed: readonly string[];
   readonly issues: readonly ('client' | 'server')[];
-  /** Why not; undefined when it may be signed. */
-  refusal(facts: RequestFacts): string | undefined;
+  /** Why not, in upstream's words and order; undefined when it may be signed. */
+  refusal(facts: RequestFacts, usages: readonly string[]): string | undefined;
 }
 
-function notOfANode({ organizations, commonName }: RequestFacts): string | undefined {
-  if (organizations.length !== 1 || organizations[0] !== nodesGroup)
-    return `organization must be system:nodes`;
-  return commonName.startsWith(nodePrefix) ? undefined : `subject common name must begin with system:node:`;
+/** The words of the first that holds. */
+const firstOf = (...reasons: readonly (readonly [holds: boolean, words: string])[]): string | undefined =>
+  reasons.find(([holds]) => holds)?.[1];
+
+const notOfNodes = ({ organizations }: RequestFacts): readonly [boolean, string] => [
+  organizations.length !== 1 || organizations[0] !== nodesGroup,
+  'subject organization is not system:nodes',
+];
+const notOfOneNode = ({ commonName }: RequestFacts): readonly [boolean, string] => [
+  !commonName.startsWith(nodePrefix),
+  'subject common name does not begin with system:node:',
+];
+const noNames = (kind: string, names: readonly string[]): readonly [boolean, string] => [
+  names.length > 0,
+  `${kind} subjectAltNames are not allowed`,
+];
+
+/** What a kubelet's certificate is for: its own authentication, and encipherment with it if it likes. */
+function otherUsages(authentication: string, usages: readonly string[]): readonly [boolean, string] {
+  const required = ['digital signature', authentication];
+  const allowed = [...required, 'key encipherment'];
+  const fits =
+    required.every((usage) => usages.includes(usage)) && usages.every((usage) => allowed.includes(usage));
+  return [!fits, `usages did not match [${allowed.sort().join(' ')}]`];
+}
+
+function notOfAClient(usages: readonly string[]): string | undefined {
+  const invalid = usages.find(
+    (usage) => !['digital signature', 'key encipherment', 'client auth'].includes(usage),
+  );
+  if (invalid !== undefined) return `invalid usage for client certificate: ${invalid}`;
+  return usages.includes('client auth')
+    ? undefined
+    : 'missing required usage for client certificate: client auth';
 }
 
 const signers: ReadonlyMap<string, SignerRules> = new Map<string, SignerRules>([
-  [
-    clientSigner,
-    {
-      required: ['client auth'],
-      allowed: ['digital signature', 'key encipherment', 'client auth'],
-      issues: ['client'],
-      refusal: () => undefined,
-    },
-  ],
+  [clientSigner, { issues: ['client'], refusal: (_facts, usages) => notOfAClient(usages) }],
   [
     kubeletClientSigner,
     {
-      required: ['digital signature', 'client auth'],
-      allowed: ['digital signature', 'key encipherment', 'client auth'],
       issues: ['client'],
-      refusal: (facts) =>
-        notOfANode(facts) ??
-        (facts.dnsNames.length > 0
-          ? 'DNS subjectAltNames are not allowed'
-          : facts.emails.length > 0
-            ? 'Email subjectAltNames are not allowed'
-            : facts.ips.length > 0
-              ? 'IP subjectAltNames are not allowed'
-              : facts.uris.length > 0
-                ? 'URI subjectAltNames are not allowed'
-                : undefined),
+      refusal: (facts, usages) =>
+        firstOf(
+          notOfNodes(facts),
+          noNames('DNS', facts.dnsNames),
+          noNames('Email', facts.emails),
+          noNames('IP', facts.ips),
+          noNames('URI', facts.uris),
+          notOfOneNode(facts),
+          otherUsages('client auth', usages),
+        ),
     },
   ],
   [
     kubeletServingSigner,
     {
-      required: ['digital signature', 'server auth'],
-      allowed: ['digital signature', 'key encipherment', 'server auth'],
       issues: ['server'],
-      refusal: (facts) =>
-        notOfANode(facts) ??
-        (facts.dnsNames.length + facts.ips.length === 0
-          ? 'DNS or IP subjectAltName is required'
-          : facts.emails.length > 0
-            ? 'Email subjectAltNames are not allowed'
-            : facts.uris.length > 0
-              ? 'URI subjectAltNames are not allowed'
-              : undefined),
+      refusal: (facts, usages) =>
+        firstOf(
+          notOfNodes(facts),
+          [facts.dnsNames.length + facts.ips.length === 0, 'DNS or IP subjectAltName is required'],
+          noNames('Email', facts.emails),
+          noNames('URI', facts.uris),
+          otherUsages('server auth', usages),
+          notOfOneNode(facts),
+        ),
     },
   ],
 ]);
@@ -81,13 +96,9 @@ export type Verdict =
 
 export function verdictOf(signer: string, usages: readonly string[], facts: RequestFacts): Verdict {
   const rules = signers.get(signer);
-  if (rules === undefined) return { refusal: `unknown signer ${signer}` };
-  const refusal = rules.refusal(facts);
+  if (rules === undefined) return { refusal: `unrecognized signerName: ${JSON.stringify(signer)}` };
+  const refusal = rules.refusal(facts, usages);
   if (refusal !== undefined) return { refusal };
-  const fit =
-    rules.required.every((usage) => usages.includes(usage)) &&
-    usages.every((usage) => rules.allowed.includes(usage));
-  if (!fit) return { refusal: `usages did not match ${JSON.stringify(rules.allowed)}` };
   return { keyUses: keyUses.filter((use) => usages.includes(use)), usages: rules.issues };
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { exchangeDns, listenDns } from './dns-sockets.ts';
 
@@ -18,6 +19,31 @@ test('a question is answered over UDP and TCP', async () => {
     }
   } finally {
     await listener.close();
+  }
+});
+
+test('a listener that gets no UDP port leaves no socket open', async () => {
+  const sockets = (): string[] =>
+    readdirSync('/proc/self/fd')
+      .flatMap((fd) => {
+        try {
+          return [readlinkSync(`/proc/self/fd/${fd}`)];
+        } catch {
+          return []; // the one that the folder itself was read by
+        }
+      })
+      .filter((target) => target.startsWith('socket:'))
+      .sort();
+  const taken = createSocket('udp4');
+  taken.bind(0, '127.0.0.1');
+  await once(taken, 'listening');
+  try {
+    const before = sockets();
+    const { port } = taken.address();
+    await assert.rejects(listenDns({ address: '127.0.0.1', port, handle: echo }), { code: 'EADDRINUSE' });
+    assert.deepEqual(sockets(), before);
+  } finally {
+    taken.close();
   }
 });
 

@@ -87,11 +87,14 @@ async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
       // a packet may claim to come from port 0, which send refuses, and the socket may be closed by now
       .catch(() => undefined);
   });
-  const closeTcp = (): Promise<void> =>
-    new Promise((done) => {
+  const close = async (): Promise<void> => {
+    // Also of a socket that got no address: it has a descriptor all the same.
+    await new Promise<void>((done) => udp.close(() => done()));
+    await new Promise<void>((done) => {
       tcp.close(() => done());
       cut();
     });
+  };
   try {
     await new Promise<void>((resolve, reject) => {
       udp.once('error', reject);
@@ -102,16 +105,10 @@ async function listenOnce(options: DnsListenerOptions): Promise<DnsListener> {
       });
     });
   } catch (error) {
-    await closeTcp();
+    await close();
     throw error;
   }
-  return {
-    port,
-    close: async () => {
-      await new Promise<void>((done) => udp.close(() => done()));
-      await closeTcp();
-    },
-  };
+  return { port, close };
 }
 
 export async function listenDns(options: DnsListenerOptions): Promise<DnsListener> {

@@ -7,6 +7,7 @@ import {
   storageclasses,
 } from '../api/generated/resources.ts';
 import type { PersistentVolumeClaim } from '../api/generated/types/core-v1.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { classOf, findVolume, isFor, phaseOf } from '../component-helpers/volume-match.ts';
@@ -137,10 +138,13 @@ async function syncVolume(context: ControllerContext, name: string): Promise<voi
       ? undefined
       : context.read(persistentvolumeclaims).get(reference.name ?? '', reference.namespace);
   if (reference?.uid !== undefined && claim?.metadata.uid !== reference.uid)
-    // Before a volume is given up, the server is asked: the informer may be behind.
+    // Before a volume is given up, the server is asked: the informer may be behind. No answer is not a no.
     claim = await context.write
       .get(persistentvolumeclaims, { name: reference.name ?? '', namespace: reference.namespace })
-      .catch(() => undefined);
+      .catch((error: unknown) => {
+        if (isStatusError(error, 'NotFound')) return undefined;
+        throw error;
+      });
   const phase = phaseOf(volume, claim);
   if (phase === volume.status?.phase) return;
   await context.write.update(

@@ -17,6 +17,11 @@ const testPackages: readonly SystemPackage[] = [
     provides: '/usr/lib/cni/bridge',
     why: 'the kubelet is also tested with a network that is not ours',
   },
+  {
+    name: 'docker-registry',
+    provides: 'docker-registry',
+    why: 'a private registry to pull from',
+  },
   { name: 'socat', provides: 'socat', why: 'a terminal for kubectl exec -it' },
 ];
 

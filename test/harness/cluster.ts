@@ -39,6 +39,7 @@ export interface TestClusterOptions {
   readonly windowsTaint?: boolean;
   readonly runtime?: 'containerd' | 'simulated';
   readonly bindAddress?: string;
+  readonly registryConfig?: string;
 }
 
 const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
@@ -73,6 +74,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     '--runtime',
     options.runtime ?? 'containerd',
     ...(options.bindAddress === undefined ? [] : ['--bind-address', options.bindAddress]),
+    ...(options.registryConfig === undefined ? [] : ['--registry-config', options.registryConfig]),
   ];
   try {
     await must(up, 600_000);

@@ -79,6 +79,7 @@ test('S18: server, kubelet and client certificates rotate under load without one
       kubeReserved: '',
       systemReserved: '',
       port: 0,
+      registryConfig: '/nonexistent',
       cacheDir: scratch.path,
       verbose: false,
     },

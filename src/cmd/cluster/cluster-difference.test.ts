@@ -18,6 +18,10 @@ test('N16: up names what differs, not the nodes when they are the same', () => {
     [{ windowsTaint: true }, 'and its Windows nodes are not tainted (--windows-taint was not given)'],
     [{ linux: 2 }, 'with other nodes (linux-1, windows-1 20348)'],
     [{ windowsBuild: 26100 }, 'with other nodes (linux-1, windows-1 20348)'],
+    [
+      { registryConfig: '/etc/containerd/certs.d' },
+      'and its nodes look elsewhere how to ask registries (--registry-config was not given)',
+    ],
     [{ bindAddress: '0.0.0.0' }, 'and its server listens elsewhere (--bind-address was not given)'],
   ];
   for (const [change, says] of rows) assert.equal(differenceOf(has, { ...asked, ...change }), says);

@@ -5,6 +5,7 @@ import type { ClusterState, RuntimeKind } from './cluster-state.ts';
 export interface AskedFor extends NodeCounts {
   readonly runtime: 'auto' | RuntimeKind;
   readonly bindAddress?: string | undefined;
+  readonly registryConfig?: string | undefined;
 }
 
 const listed = (nodes: readonly PlannedNode[]): string =>
@@ -15,12 +16,14 @@ const isTainted = (nodes: readonly PlannedNode[]): boolean =>
 
 /** Of the first that differs; undefined: all is the same. */
 export function differenceOf(
-  has: Pick<ClusterState, 'nodes' | 'runtime' | 'bindAddress'>,
+  has: Pick<ClusterState, 'nodes' | 'runtime' | 'bindAddress' | 'registryConfig'>,
   asked: AskedFor,
 ): string | undefined {
-  const { bindAddress } = asked;
+  const { bindAddress, registryConfig } = asked;
   if (bindAddress !== undefined && bindAddress !== has.bindAddress)
     return `and its server listens elsewhere (--bind-address ${has.bindAddress ?? 'was not given'})`;
+  if (registryConfig !== undefined && registryConfig !== has.registryConfig)
+    return `and its nodes look elsewhere how to ask registries (--registry-config ${has.registryConfig ?? 'was not given'})`;
   const wanted = planNodes(asked);
   if (listed(wanted) !== listed(has.nodes)) return `with other nodes (${listed(has.nodes)})`;
   if (isTainted(wanted) !== isTainted(has.nodes))

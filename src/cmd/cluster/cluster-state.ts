@@ -34,6 +34,8 @@ export interface ClusterState {
   readonly machineAccess?: boolean | undefined;
   /** What all objects together may take; undefined: the server's default. */
   readonly quotaBackendBytes?: number | undefined;
+  /** Where nodes look how registries are to be asked, if not in the home's own folder. */
+  readonly registryConfig?: string | undefined;
   /** The pods' addresses; no other cluster of this machine has them. */
   readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];

@@ -62,6 +62,7 @@ export interface AgentArguments {
   readonly runtime: RuntimeKind;
   readonly topology: string;
   readonly clusterCidr: string;
+  readonly registryConfig: string;
 }
 
 export function agentArguments({
@@ -71,6 +72,7 @@ export function agentArguments({
   runtime,
   topology,
   clusterCidr,
+  registryConfig,
 }: AgentArguments): string[] {
   return [
     'agent',
@@ -100,6 +102,8 @@ export function agentArguments({
     clusterDnsAddress,
     '--cluster-domain',
     clusterDomain,
+    '--registry-config',
+    registryConfig,
     // Simulated nodes share the loopback address, so each takes a port that is free.
     '--port',
     runtime === 'simulated' ? '0' : '10250',

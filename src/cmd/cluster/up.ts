@@ -1,9 +1,11 @@
 // porthole up: from nothing, or from what a crash left, to a cluster whose nodes are all Ready.
+import { statSync } from 'node:fs';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { issueClusterCredentials } from '../compose/cluster-credentials.ts';
 import { checkBindAddress, everyMachineAddress } from '../compose/listen-addresses.ts';
 import type { Progress } from '../progress.ts';
+import { registryConfigOf } from '../setup/locations.ts';
 import { linuxNodePackages, missingPackages } from '../setup/system-packages.ts';
 import { superviseCluster } from '../supervisor/supervise-cluster.ts';
 import { chooseRuntime } from './choose-runtime.ts';
@@ -45,6 +47,8 @@ export interface UpOptions {
   readonly allowMachineAccess?: boolean | undefined;
   /** What all objects together may take. Undefined: as before, or the server's default. */
   readonly quotaBackendBytes?: number | undefined;
+  /** Folders named after registries, as containerd takes them. Undefined: as before, or the home's own. */
+  readonly registryConfig?: string | undefined;
   readonly home: string;
   readonly cache: string;
 }
@@ -83,11 +87,20 @@ function checkSame(state: ClusterState, options: UpOptions): void {
   );
 }
 
+/** It may be filled later; one that is not there is misspelt. */
+function checkRegistryConfig(dir: string | undefined): void {
+  if (dir === undefined || statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw new Error(
+    `--registry-config ${dir} is no folder: it holds one folder for each registry, such as ${dir}/registry.example:5000 with a ca.crt or a hosts.toml`,
+  );
+}
+
 /** Starts what is not running; a cluster that is up already is left as it is. Waits for another `up` or `down` of it. */
 export async function up(options: UpOptions, progress: Progress): Promise<UpResult> {
   if (options.linux + options.windows === 0)
     throw new Error('a cluster needs a node: --linux or --windows of at least 1');
   if (options.bindAddress !== undefined) checkBindAddress(options.bindAddress, everyMachineAddress());
+  checkRegistryConfig(options.registryConfig);
   const { home, name } = options;
   return sayWhenInterrupted({ name, paths: clusterPaths(home, name), say: progress.say }, () =>
     withClusterLock(linuxProcesses, options, progress, () => upAlone(options, progress)),
@@ -104,7 +117,10 @@ interface Wanted {
   readonly runningBefore: ClusterState['processes'];
 }
 
-type Kept = Pick<ClusterState, 'id' | 'bindAddress' | 'machineAccess' | 'quotaBackendBytes'>;
+type Kept = Pick<
+  ClusterState,
+  'id' | 'bindAddress' | 'machineAccess' | 'quotaBackendBytes' | 'registryConfig'
+>;
 
 /** What was said once holds until something else is said. */
 const keptOf = ({ known, options }: Wanted): Kept => ({
@@ -112,6 +128,7 @@ const keptOf = ({ known, options }: Wanted): Kept => ({
   bindAddress: options.bindAddress ?? known?.bindAddress,
   machineAccess: options.allowMachineAccess || known?.machineAccess === true,
   quotaBackendBytes: options.quotaBackendBytes ?? known?.quotaBackendBytes,
+  registryConfig: options.registryConfig ?? known?.registryConfig,
 });
 
 async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult> {
@@ -204,7 +221,16 @@ async function start(
   });
   const { bindAddress, clusterCidr, dnsPort, quotaBackendBytes, runtime, topology } = state;
   const asked = { bindAddress, clusterCidr, dnsPort, quotaBackendBytes, runtime, topology };
-  const own = clusterProcesses({ ...asked, paths, gateway, fabric, port, nodes, cache: options.cache });
+  const own = clusterProcesses({
+    ...asked,
+    paths,
+    gateway,
+    fabric,
+    port,
+    nodes,
+    cache: options.cache,
+    registryConfig: state.registryConfig ?? registryConfigOf(options.home),
+  });
   const checks = own.map(({ role, logFile }) => crashCheck(paths.root, role, logFile));
   await progress.step('API server, controllers, scheduler, DNS', async () => {
     await superviseCluster(linuxProcesses, paths.root, own, state.processes);

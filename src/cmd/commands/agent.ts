@@ -5,7 +5,7 @@ import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type AgentOptions, startAgent } from '../compose/compose-agent.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
-import { portholeCache } from '../setup/locations.ts';
+import { portholeCache, portholeHome, registryConfigOf } from '../setup/locations.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 import { untilStopped } from '../until-stopped.ts';
 
@@ -53,6 +53,11 @@ export function agentCommand(): Command {
     .option('--pod-max-pids <count>', 'processes and threads of one pod; -1 is no limit', pids, 4096)
     .option('--kube-reserved <list>', 'kept from pods: cpu, memory, pid', 'cpu=100m,memory=256Mi')
     .option('--system-reserved <list>', 'kept from pods, too: cpu, memory, pid', '')
+    .option(
+      '--registry-config <dir>',
+      'folders named after registries, with hosts.toml or certificates as containerd takes them',
+      registryConfigOf(portholeHome()),
+    )
     .option('--port <port>', "port of the kubelet's HTTPS server", port, 10250)
     .option('--cache-dir <dir>', 'shared cache of this machine', portholeCache())
     .option('-v, --verbose', 'log debug messages', false)

@@ -1,4 +1,5 @@
 // porthole up: a whole cluster on this machine.
+import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { up } from '../cluster/up.ts';
 import { createProgress } from '../progress.ts';
@@ -52,9 +53,15 @@ export function upCommand(): Command {
       "what all objects of the API together may take (default: the server's, 1 GiB)",
       bytes,
     )
+    .option(
+      '--registry-config <dir>',
+      'how to ask private registries: <dir>/<host:port>/hosts.toml or ca.crt, as for containerd; read with each pull (default: certs.d of the home)',
+      (dir) => resolve(dir),
+    )
     .action(
       async (flags: {
         quotaBackendBytes?: number;
+        registryConfig?: string;
         bindAddress?: string;
         allowMachineAccess?: boolean;
         name: string;

@@ -9,6 +9,7 @@ import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
 import { forgetExitCode, readExitCode } from '../../emulation/wine/exit-code.ts';
 import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
+import { withRegistryAdvice } from '../../kubelet/containerd/registry-advice.ts';
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
 import { parseReservation, sumOfReservations } from '../../kubelet/resources/node-reservation.ts';
 import { parseResolvConf } from '../../kubelet/runtime/dns-config.ts';
@@ -46,6 +47,8 @@ export interface AgentOptions {
   /** `cpu=100m,memory=256Mi,pid=1000`. */
   readonly kubeReserved: string;
   readonly systemReserved: string;
+  /** Of folders named after registries, with hosts.toml or certificates in them. */
+  readonly registryConfig: string;
   readonly port: number;
   readonly cacheDir: string;
   readonly verbose: boolean;
@@ -138,6 +141,7 @@ async function realRuntime(
     layout,
     host,
     windowsRuntimeBinary: handler?.binary,
+    registryConfig: options.registryConfig,
     cacheDir: options.cacheDir,
     log,
   });
@@ -146,7 +150,8 @@ async function realRuntime(
   opened.defer(() => network.stop());
   const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
   opened.defer(() => grpc.close());
-  const cri = createCri(grpc);
+  const { images, runtime } = createCri(grpc);
+  const cri = { runtime, images: withRegistryAdvice(images, options.registryConfig) };
   return {
     clients: [proxyClient],
     kubelet: {

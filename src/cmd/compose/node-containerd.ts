@@ -15,6 +15,8 @@ export interface NodeContainerdOptions {
   readonly host: Host;
   /** BinaryName of the handlers for Windows containers. */
   readonly windowsRuntimeBinary: string | undefined;
+  /** Of `<registry>/hosts.toml`, read with each pull. */
+  readonly registryConfig: string;
   readonly cacheDir: string;
   readonly log: Logger;
 }
@@ -32,6 +34,7 @@ export async function startNodeContainerd(options: NodeContainerdOptions): Promi
     cniConfDir: layout.cniConf,
     sandboxImage: pauseImage,
     windowsRuntimeBinary: options.windowsRuntimeBinary,
+    registryConfigDir: options.registryConfig,
   };
   const running = await ensureContainerd(deps, wanted);
   log.info({ pid: running.pid, adopted: running.adopted, version: running.version }, 'containerd runs');

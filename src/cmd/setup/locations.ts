@@ -31,6 +31,9 @@ function realPath(path: string): string {
  */
 export const portholeHome = (env: Environment = process.env): string => realPath(resolve(homeOf(env)));
 
+/** Where nodes look how registries are to be asked, unless another folder is named: one for all clusters of a home. */
+export const registryConfigOf = (home: string): string => join(home, 'certs.d');
+
 /** What can be made anew: the Wine tree, templates, tools, images. `$PORTHOLE_CACHE`, else /var/cache/porthole or XDG's. */
 export function portholeCache(env: Environment = process.env): string {
   if (env['PORTHOLE_CACHE']) return env['PORTHOLE_CACHE'];

@@ -1,0 +1,52 @@
+// Which failures of pulls get a next step, and which.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ImageService } from '../../rpc-api/cri.ts';
+import { GrpcError } from '../../wire/grpc-client.ts';
+import { registryAdvice, withRegistryAdvice } from './registry-advice.ts';
+
+const unknownAuthority =
+  'failed to do request: Head "https://r.test:5000/v2/a/manifests/1": x509: certificate signed by unknown authority';
+
+test('a registry that is not trusted, speaks no TLS or wants a certificate: where to put what; else nothing is added', () => {
+  const rows: [said: string, image: string, next: string | undefined][] = [
+    [
+      unknownAuthority,
+      'r.test:5000/a:1',
+      'put the certificate of its authority into /certs.d/r.test:5000/ca.crt',
+    ],
+    [
+      'http: server gave HTTP response to HTTPS client',
+      'r.test/a',
+      'give it a certificate, or let it be asked without one: [host."http://r.test"] in /certs.d/r.test/hosts.toml',
+    ],
+    [
+      'remote error: tls: bad certificate',
+      'a',
+      'put a certificate that it takes into /certs.d/docker.io/client.cert, and its key into /certs.d/docker.io/client.key',
+    ],
+    ['pull access denied, repository does not exist', 'r.test/a', undefined],
+    [unknownAuthority, 'Not An Image', undefined],
+  ];
+  for (const [said, image, next] of rows) assert.equal(registryAdvice(said, image, '/certs.d'), next);
+});
+
+test('code and method of the failure stay', async () => {
+  const failing = (error: Error): ImageService =>
+    ({ pullImage: () => Promise.reject(error) }) as unknown as ImageService;
+  const refused = withRegistryAdvice(failing(new GrpcError('PullImage', 'Unknown', unknownAuthority)), '/c');
+  await assert.rejects(
+    refused.pullImage({ image: 'r.test:5000/a:1' }, undefined, undefined),
+    (error: unknown) =>
+      error instanceof GrpcError &&
+      error.code === 'Unknown' &&
+      error.method === 'PullImage' &&
+      error.message ===
+        `${unknownAuthority}; next step: put the certificate of its authority into /c/r.test:5000/ca.crt`,
+  );
+  const other = new GrpcError('PullImage', 'NotFound', 'no such image');
+  await assert.rejects(
+    withRegistryAdvice(failing(other), '/c').pullImage({ image: 'a' }, undefined, undefined),
+    (error) => error === other,
+  );
+});

@@ -1,0 +1,44 @@
+// What to write where when a registry is refused for want of a certificate: containerd says what is wrong, not what helps.
+import type { ImageService } from '../../rpc-api/cri.ts';
+import { GrpcError } from '../../wire/grpc-client.ts';
+import { parseImageReference } from '../runtime/image-reference.ts';
+
+const advice: readonly (readonly [said: RegExp, next: (registry: string, folder: string) => string])[] = [
+  [
+    /x509: certificate signed by unknown authority/,
+    (_, folder) => `put the certificate of its authority into ${folder}/ca.crt`,
+  ],
+  [
+    /server gave HTTP response to HTTPS client/,
+    (registry, folder) =>
+      // containerd 1.6 does not take the scheme of `server`
+      `give it a certificate, or let it be asked without one: [host."http://${registry}"] in ${folder}/hosts.toml`,
+  ],
+  [
+    /tls: (bad certificate|certificate required)/,
+    (_, folder) =>
+      `put a certificate that it takes into ${folder}/client.cert, and its key into ${folder}/client.key`,
+  ],
+];
+
+/** Undefined when registries' settings are not what is wrong. `dir`: of folders named after registries. */
+export function registryAdvice(message: string, image: string, dir: string): string | undefined {
+  const registry = parseImageReference(image)?.registry;
+  if (registry === undefined) return undefined;
+  return advice.find(([said]) => said.test(message))?.[1](registry, `${dir}/${registry}`);
+}
+
+/** What containerd says of a pull comes with the next step, in events and in the container's status. */
+export const withRegistryAdvice = (images: ImageService, dir: string): ImageService => ({
+  ...images,
+  pullImage: async (spec, auth, sandboxConfig) => {
+    try {
+      return await images.pullImage(spec, auth, sandboxConfig);
+    } catch (error) {
+      if (!(error instanceof GrpcError)) throw error;
+      const next = registryAdvice(error.message, spec.image ?? '', dir);
+      if (next === undefined) throw error;
+      throw new GrpcError(error.method, error.code, `${error.message}; next step: ${next}`);
+    }
+  },
+});

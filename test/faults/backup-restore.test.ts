@@ -155,7 +155,18 @@ test('restore refuses a server that runs, a store that is there, and what is no 
 
   const forced = await porthole('restore', '--data-dir', dataDir, '--force', file);
   assert.equal(forced.code, 0, forced.stderr);
-  assert.ok(readdirSync(dataDir).some((name) => name.startsWith('db.before-')));
+  const aside = (): string[] => readdirSync(dataDir).filter((name) => name.startsWith('db.before-'));
+  assert.equal(aside().length, 1);
+  const [first] = aside();
+  const again = (): ReturnType<typeof porthole> =>
+    porthole('restore', '--data-dir', dataDir, '--force', file);
+  assert.doesNotMatch((await again()).stdout, /removed/, 'two stay');
+  const [, second] = aside();
+  assert.match(
+    (await again()).stdout,
+    new RegExp(`removed: ${dataDir}/${first}, which was put aside before: the last two stay`),
+  );
+  assert.deepEqual([aside().length, aside().includes(first!), aside()[0]], [2, false, second]);
   await withServer(dataDir, async (client) => assert.deepEqual(await maps(client), { a: '1' }));
 });
 

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { howToStop } from '../compose/data-directory.ts';
 import { writeSupervisorState } from '../supervisor/supervision.ts';
 import { type ClusterState, clusterPaths, readClusterState, writeClusterState } from './cluster-state.ts';
 
@@ -59,4 +60,17 @@ test('a cluster of an earlier version, whose record has no id, is known by its n
   assert.deepEqual(read, { ...state, id: 'x', earlier: true });
   writeClusterState(paths, { ...read, ending: true });
   assert.deepEqual(readClusterState(paths), { ...state, id: 'x', earlier: true, ending: true });
+});
+
+test('whoever finds a server folder finds its cluster, also when the record is gone and the copy is there', async (t) => {
+  const home = await mkdtemp(join(tmpdir(), 'state-'));
+  t.after(() => rm(home, { recursive: true }));
+  const { server, state: record } = clusterPaths(home, 'x');
+  assert.equal(howToStop(server), 'end that server first');
+  writeClusterState(clusterPaths(home, 'x'), state);
+  for (const file of [undefined, record, `${record}.copy`]) {
+    if (file !== undefined) rmSync(file);
+    writeSupervisorState(clusterPaths(home, 'x').root, { pid: 1, startTicks: '1', processes: [] });
+    assert.match(howToStop(server), /with --name x instead of --data-dir/);
+  }
 });

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
-import { clusterFiles } from '../compose/data-directory.ts';
+import { clusterFiles, copyOf, isClusterFolder } from '../compose/cluster-folder.ts';
 import { type RunningProcess, supervisedProcesses } from '../supervisor/supervision.ts';
 import { parseClusterName } from './cluster-name.ts';
 
@@ -70,9 +70,6 @@ export function clusterPaths(home: string, name: string): ClusterPaths {
   };
 }
 
-/** Written after the record itself, so that one of the two is always whole. */
-const copyOf = (paths: ClusterPaths): string => `${paths.state}.copy`;
-
 type StoredState = Omit<ClusterState, 'id'> & { readonly id?: string };
 
 function readRecord(file: string): StoredState | undefined {
@@ -84,18 +81,12 @@ function readRecord(file: string): StoredState | undefined {
   }
 }
 
-/** What `up` makes after the record, and `down` removes before it: who finds one of these finds a cluster. */
-const traces: readonly string[] = ['nodes', 'supervision.json', 'supervisor.json'];
-
 /** Whether a cluster is there, also one whose record is gone. */
-export const isClusterThere = (paths: ClusterPaths): boolean =>
-  [paths.state, copyOf(paths), ...traces.map((name) => join(paths.root, name))].some((file) =>
-    existsSync(file),
-  );
+export const isClusterThere = (paths: ClusterPaths): boolean => isClusterFolder(paths.root);
 
 /** Throws Error with the next step when there is a cluster, and neither its record nor the copy can be read. */
 export function readClusterState(paths: ClusterPaths): ClusterState | undefined {
-  const state = readRecord(paths.state) ?? readRecord(copyOf(paths));
+  const state = readRecord(paths.state) ?? readRecord(copyOf(paths.state));
   if (state === undefined) {
     if (!isClusterThere(paths)) return undefined;
     throw new Error(
@@ -115,7 +106,7 @@ export function readClusterState(paths: ClusterPaths): ClusterState | undefined 
 export function writeClusterState(paths: ClusterPaths, state: ClusterState): void {
   makeFolderDurably(paths.root);
   const text = `${JSON.stringify(state, null, 2)}\n`;
-  for (const file of [paths.state, copyOf(paths)]) writeDurably(file, text);
+  for (const file of [paths.state, copyOf(paths.state)]) writeDurably(file, text);
 }
 
 export function clusterNames(home: string): string[] {

@@ -21,7 +21,8 @@ export function restoreCommand(): Command {
       `
 Objects come back as they were; images and the contents of volumes are not in a backup. The store goes on 1,000,000,000 revisions later, so that watches and lists of before
 are told that they are too old (410) and begin anew, instead of taking new writes for old ones.
-Keys come back when they are missing; with --force also over others. Nothing is deleted: what was there is put aside.
+Keys come back when they are missing; with --force also over others. What was there is put aside; of
+stores that were put aside so, the last two stay.
 The server of a cluster that porthole up made is stopped meanwhile, and started again; with --name its store is put aside
 without --force. Another server must not run. A restore that is killed has done nothing, or is ended by the next start.
 
@@ -52,6 +53,8 @@ Examples:
         `${dataDir}: ${restored.objects} objects of ${backup.createdAt}; keys: ${restored.pki}; it goes on at revision ${restored.revision}`,
       );
       for (const path of restored.aside) console.log(`put aside: ${path}`);
+      for (const path of restored.removed)
+        console.log(`removed: ${path}, which was put aside before: the last two stay`);
       if (cluster && restored.pki === 'restored')
         console.log(
           `the keys are others now: porthole up --name ${cluster.name}, as it was made, gives nodes and you certificates of them`,

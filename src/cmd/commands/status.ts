@@ -29,16 +29,27 @@ export function statusCommand(): Command {
     .option('--name <name>', 'only this cluster')
     .action(async (flags: { name?: string }) => {
       const home = portholeHome();
-      const states = clusterNames(home)
-        .filter((name) => flags.name === undefined || name === flags.name)
-        .flatMap((name) => readClusterState(clusterPaths(home, name)) ?? []);
-      if (states.length === 0) {
-        if (flags.name !== undefined) throw new Error(noSuchCluster(flags.name));
-        console.log('no cluster in this home; make one with: porthole up');
-        return;
-      }
-      for (const state of states) await show(clusterPaths(home, state.name), state);
+      const names = clusterNames(home).filter((name) => flags.name === undefined || name === flags.name);
+      let shown = 0;
+      for (const name of names) if (await showOrSay(home, name)) shown++;
+      if (shown > 0) return;
+      if (flags.name !== undefined) throw new Error(noSuchCluster(flags.name));
+      console.log('no cluster in this home; make one with: porthole up');
     });
+}
+
+/** False when there is no such cluster. One that can't be shown does not hide the others. */
+async function showOrSay(home: string, name: string): Promise<boolean> {
+  try {
+    const paths = clusterPaths(home, name);
+    const state = readClusterState(paths);
+    if (state === undefined) return false;
+    await show(paths, state);
+  } catch (error) {
+    console.error(`porthole: cluster ${JSON.stringify(name)}: ${(error as Error).message}\n`);
+    process.exitCode = 1;
+  }
+  return true;
 }
 
 async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {

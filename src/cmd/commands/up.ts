@@ -18,6 +18,38 @@ function bytes(text: string): number {
   return number;
 }
 
+interface Flags {
+  quotaBackendBytes?: number;
+  registryConfig?: string;
+  bindAddress?: string;
+  allowMachineAccess?: boolean;
+  name: string;
+  linux: number;
+  windows: number;
+  windowsBuild: string;
+  windowsTaint?: boolean;
+  topology: string;
+  runtime: 'auto' | 'containerd' | 'simulated';
+}
+
+async function run(flags: Flags): Promise<void> {
+  const progress = createProgress(process.stderr, () => performance.now());
+  const started = performance.now();
+  const cluster = await up(
+    {
+      ...flags,
+      windowsBuild: Number(flags.windowsBuild),
+      home: portholeHome(),
+      cache: portholeCache(),
+    },
+    progress,
+  );
+  progress.say(
+    `cluster ${flags.name} is up after ${((performance.now() - started) / 1000).toFixed(1)} s: ${cluster.server}`,
+  );
+  console.log(`export KUBECONFIG=${cluster.kubeconfig}`);
+}
+
 export function upCommand(): Command {
   return new Command('up')
     .description('bring a cluster up on this machine; returns when all nodes are Ready')
@@ -58,35 +90,5 @@ export function upCommand(): Command {
       'how to ask private registries: <dir>/<host:port>/hosts.toml or ca.crt, as for containerd; read with each pull (default: certs.d of the home)',
       (dir) => resolve(dir),
     )
-    .action(
-      async (flags: {
-        quotaBackendBytes?: number;
-        registryConfig?: string;
-        bindAddress?: string;
-        allowMachineAccess?: boolean;
-        name: string;
-        linux: number;
-        windows: number;
-        windowsBuild: string;
-        windowsTaint?: boolean;
-        topology: string;
-        runtime: 'auto' | 'containerd' | 'simulated';
-      }) => {
-        const progress = createProgress(process.stderr, () => performance.now());
-        const started = performance.now();
-        const cluster = await up(
-          {
-            ...flags,
-            windowsBuild: Number(flags.windowsBuild),
-            home: portholeHome(),
-            cache: portholeCache(),
-          },
-          progress,
-        );
-        progress.say(
-          `cluster ${flags.name} is up after ${((performance.now() - started) / 1000).toFixed(1)} s: ${cluster.server}`,
-        );
-        console.log(`export KUBECONFIG=${cluster.kubeconfig}`);
-      },
-    );
+    .action(run);
 }

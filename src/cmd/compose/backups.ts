@@ -1,5 +1,5 @@
 // Backups of a server's data directory: taken while it runs or not, put back, and what can be saved from a damaged one.
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -102,11 +102,16 @@ export function readBackup(file: string): Backup {
   }
 }
 
+/** Of a store that a restore puts aside; when it was is added. */
+const asideName = 'db.before';
+
 export interface Restored {
   readonly revision: number;
   readonly objects: number;
   /** Where the store, and the keys, that were there lie now. */
   readonly aside: readonly string[];
+  /** Stores that were put aside before, and are gone now. */
+  readonly removed: readonly string[];
   readonly pki: 'restored' | 'kept' | 'not in the backup';
 }
 
@@ -145,7 +150,7 @@ export function restoreBackup(dataDir: string, backup: Backup, options: RestoreO
       Math.max(backup.revision, known ?? 0),
       systemRandom,
     );
-    const plan: Exchange[] = [{ name: 'db', aside: freeName(dataDir, 'db.before') }];
+    const plan: Exchange[] = [{ name: 'db', aside: freeName(dataDir, asideName) }];
     const keys = keysToRestore(pki, backup, options.overKeys);
     if (keys === 'restored') {
       rmSync(`${pki}.new`, { recursive: true, force: true });
@@ -159,10 +164,21 @@ export function restoreBackup(dataDir: string, backup: Backup, options: RestoreO
     exchange(dataDir, plan);
     recordContents(dataDir);
     const aside = plan.map((one) => join(dataDir, one.aside)).filter((path) => existsSync(path));
-    return { revision, objects: backup.entries.length, aside, pki: keys };
+    const removed = removeOldStores(dataDir, plan[0]!.aside);
+    return { revision, objects: backup.entries.length, aside, removed, pki: keys };
   } finally {
     owned.release();
   }
+}
+
+/** A store is as large as all objects: of those that restores put aside, this one and the one before stay. Keys are small and stay. */
+function removeOldStores(dataDir: string, latest: string): string[] {
+  const before = readdirSync(dataDir)
+    .filter((name) => name.startsWith(`${asideName}-`) && name !== latest)
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+  const removed = before.slice(0, -1).map((name) => join(dataDir, name));
+  for (const path of removed) rmSync(path, { recursive: true, force: true });
+  return removed;
 }
 
 /** `db.before-2026-11-22T08-00-00Z`, or one like it that is not taken. */
@@ -217,5 +233,5 @@ function goOnWith(dataDir: string, { entries, highest }: Salvaged): Restored {
   const aside = freeName(dataDir, 'db.damaged');
   exchange(dataDir, [{ name: 'db', aside }]);
   recordContents(dataDir);
-  return { revision, objects: entries.length, aside: [join(dataDir, aside)], pki: 'kept' };
+  return { revision, objects: entries.length, aside: [join(dataDir, aside)], removed: [], pki: 'kept' };
 }

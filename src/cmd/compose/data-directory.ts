@@ -7,6 +7,7 @@ import { sha256Hex } from '../../crypto/digests.ts';
 import { storeFiles } from '../../storage/sqlite/examine.ts';
 import { type OwnerLock, takeOwnerLock } from '../../storage/sqlite/owner-lock.ts';
 import { StorageError } from '../../storage/storage-error.ts';
+import { clusterFiles, isClusterFolder } from './cluster-folder.ts';
 import { endExchange } from './replace-data.ts';
 
 export interface DataPaths {
@@ -26,9 +27,6 @@ export const dataPaths = (dataDir: string): DataPaths => ({
   adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
   lock: join(dataDir, 'lock'),
 });
-
-/** Beside the folder of a server that belongs to a cluster of `up`. */
-export const clusterFiles = { record: 'cluster.json', credentials: 'credentials.json' } as const;
 
 /** What a restore or a repair puts something else in the place of. */
 const exchangeable: readonly string[] = ['db', 'pki'];
@@ -55,10 +53,10 @@ export function filesBelow(folder: string): string[] {
 }
 
 /** Of the cluster that `up` made, whose server's folder it is. */
-const clusterOfFolder = (dataDir: string): string | undefined =>
-  existsSync(join(dirname(resolve(dataDir)), clusterFiles.record))
-    ? basename(dirname(resolve(dataDir)))
-    : undefined;
+function clusterOfFolder(dataDir: string): string | undefined {
+  const root = dirname(resolve(dataDir));
+  return isClusterFolder(root) ? basename(root) : undefined;
+}
 
 /** The flags by which commands are told of this folder. */
 function dataFlagsOf(dataDir: string): string {

@@ -1,7 +1,10 @@
 // The health check port of a Service whose policy is Local.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import type { Service } from '../api/generated/types/core-v1.ts';
+import { FakeClock } from '../base/testing/fake-clock.ts';
 import { silentLogger } from '../component-base/logger.ts';
 import type { HttpResponse } from '../wire/http-message.ts';
 import { desiredRules } from './desired-rules.ts';
@@ -33,7 +36,7 @@ const rules = (one: Service, ...nodes: string[]) =>
 
 test('the port is open while the policy is Local, tells pods of this node, moves and closes with the service', async () => {
   const open = new Map<number, () => HttpResponse>();
-  const checks = createHealthChecks(silentLogger, async (port, answer) => {
+  const checks = createHealthChecks({ log: silentLogger, clock: new FakeClock() }, async (port, answer) => {
     open.set(port, answer);
     return {
       close: async () => {
@@ -62,4 +65,59 @@ test('the port is open while the policy is Local, tells pods of this node, moves
   checks.set('d/web', service(31002), undefined);
   await checks.stop();
   assert.deepEqual([...open.keys()], []);
+});
+
+test('a port that somebody else has is tried again until it is free, or not wanted any more', async () => {
+  const clock = new FakeClock();
+  const asked: number[] = [];
+  const open = new Map<number, () => HttpResponse>();
+  let isFree = false;
+  const checks = createHealthChecks({ log: silentLogger, clock }, async (port, answer) => {
+    asked.push(port);
+    if (!isFree) throw new Error('listen EADDRINUSE');
+    open.set(port, answer);
+    return { close: async () => void open.delete(port) };
+  });
+  const settled = (): Promise<void> => new Promise((done) => setImmediate(done));
+  const later = async (): Promise<void> => {
+    await settled();
+    clock.advance(30_000);
+    await settled();
+  };
+  checks.set('d/web', service(31000), rules(service(31000), 'n2'));
+  await later();
+  assert.deepEqual(asked, [31000, 31000]);
+  checks.set('d/web', service(31000), rules(service(31000), 'n1'));
+  isFree = true;
+  await later();
+  assert.equal(open.get(31000)!().status, 200);
+  assert.equal(clock.pending, 0);
+
+  isFree = false;
+  checks.set('d/web', service(31001), rules(service(31001), 'n1'));
+  await settled();
+  assert.equal(clock.pending, 1);
+  checks.set('d/web', service(31001, 'Cluster'), undefined);
+  assert.equal(clock.pending, 0);
+  checks.set('d/web', service(31002), undefined);
+  await checks.stop();
+  assert.equal(clock.pending, 0);
+  assert.deepEqual([...open.keys()], []);
+});
+
+test('the real listener refuses a port that is taken, and serves it when it is free', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const clock = new FakeClock();
+  const refused = Promise.withResolvers<object>();
+  const log = { ...silentLogger, warn: (fields: object) => refused.resolve(fields) };
+  const checks = createHealthChecks({ log, clock });
+  t.after(() => checks.stop());
+  checks.set('d/web', service(port), rules(service(port), 'n1'));
+  const { error } = (await refused.promise) as { error: NodeJS.ErrnoException };
+  assert.equal(error.code, 'EADDRINUSE');
+  await new Promise((done) => taken.close(done));
+  clock.advance(30_000);
+  await t.waitFor(async () => assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200));
 });

@@ -1,5 +1,6 @@
 // Answers load balancers on a service's healthCheckNodePort: 200 where a pod of it runs, 503 where none does.
 import type { Service } from '../api/generated/types/core-v1.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { HttpResponse } from '../wire/http-message.ts';
 import { createHttpServer } from '../wire/http-server.ts';
@@ -14,8 +15,14 @@ export type ListenHealth = (port: number, answer: () => HttpResponse) => Promise
 
 const listenHealth: ListenHealth = async (port, answer) => {
   const server = createHttpServer({ tls: undefined, handler: async () => answer() });
-  await server.listen(port, '0.0.0.0');
-  return { close: () => server.close(0) };
+  const close = (): Promise<void> => server.close(0);
+  try {
+    await server.listen(port, '0.0.0.0');
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { close };
 };
 
 export interface HealthChecks {
@@ -26,8 +33,13 @@ export interface HealthChecks {
 interface Check {
   readonly port: number;
   localEndpoints: number;
+  /** Undefined: somebody else has the port. */
   readonly listener: Promise<HealthListener | undefined>;
+  cancelRetry: () => void;
 }
+
+/** As often as kube-proxy syncs at least. */
+const retryMs = 30_000;
 
 function wantedPort(service: Service | undefined): number | undefined {
   const { externalTrafficPolicy, healthCheckNodePort, type } = service?.spec ?? {};
@@ -60,12 +72,16 @@ function healthResponse(key: string, localEndpoints: number): HttpResponse {
   };
 }
 
-export function createHealthChecks(log: Logger, listen: ListenHealth = listenHealth): HealthChecks {
+export function createHealthChecks(
+  { log, clock }: { readonly log: Logger; readonly clock: Pick<Clock, 'timer'> },
+  listen: ListenHealth = listenHealth,
+): HealthChecks {
   const checks = new Map<string, Check>();
   let closing: Promise<unknown> = Promise.resolve();
 
   function close(key: string, check: Check): void {
     checks.delete(key);
+    check.cancelRetry();
     closing = Promise.all([closing, check.listener.then((listener) => listener?.close())]);
   }
   function open(key: string, port: number, localEndpoints: number): void {
@@ -74,9 +90,12 @@ export function createHealthChecks(log: Logger, listen: ListenHealth = listenHea
       .then(() => listen(port, () => healthResponse(key, checks.get(key)?.localEndpoints ?? 0)))
       .catch((error: unknown) => {
         log.warn({ error, service: key, port }, 'the health check node port cannot be served');
+        if (checks.get(key) === check)
+          check.cancelRetry = clock.timer(retryMs, () => open(key, port, check.localEndpoints));
         return undefined;
       });
-    checks.set(key, { port, localEndpoints, listener });
+    const check: Check = { port, localEndpoints, listener, cancelRetry: () => {} };
+    checks.set(key, check);
   }
   return {
     set: (key, service, rules) => {

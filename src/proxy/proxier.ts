@@ -74,7 +74,7 @@ class Proxier implements Proxy {
     );
     this.#node = { name: options.nodeName, zone: undefined, reserved };
     this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR, options.log);
-    this.#health = createHealthChecks(options.log);
+    this.#health = createHealthChecks(options);
     this.#nodes = options.informers.informer(nodesResource);
     this.#services = options.informers.informer(servicesResource);
     this.#slices = options.informers.informer(endpointslices);

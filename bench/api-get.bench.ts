@@ -1,10 +1,10 @@
 // A GET of a small object: authenticated, authorized, from the encoded bytes.
 import { configmaps } from '../src/api/generated/resources.ts';
 import type { Bench, Measurement } from './bench.ts';
+import { readerToken } from './harness/account-token.ts';
 import { configMap } from './harness/bodies.ts';
 import { cpuPerRequest } from './harness/compare.ts';
 import type { Requests } from './harness/load-job.ts';
-import { readerToken } from './harness/reader-token.ts';
 import { load, startBenchServer, startFloorServer } from './harness/servers.ts';
 
 const path = '/api/v1/namespaces/default/configmaps/small';

@@ -1,21 +1,17 @@
 // One tenant does its worst: how long another user's GET waits meanwhile, and what it costs the server.
+// BENCH_ONLY=WORDS runs the attacks that are called so.
 import { spawn } from 'node:child_process';
-import { type ClientHttp2Session, connect } from 'node:http2';
+import type { ClientHttp2Session } from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import {
-  configmaps,
-  namespaces,
-  resourcequotas,
-  rolebindings,
-  serviceaccounts,
-} from '../src/api/generated/resources.ts';
+import { configmaps, namespaces, resourcequotas, rolebindings } from '../src/api/generated/resources.ts';
 import type { Client } from '../src/client/client.ts';
 import type { Bench, Measurement } from './bench.ts';
+import { accountToken, readerToken } from './harness/account-token.ts';
 import { configMap } from './harness/bodies.ts';
+import { type Ask, type Connection, overHttp2, session } from './harness/connection.ts';
 import type { Target } from './harness/load-job.ts';
 import { cpuMicros, memory } from './harness/process-cost.ts';
-import { readerToken } from './harness/reader-token.ts';
 import { startBenchServer } from './harness/servers.ts';
 
 const tenant = 'tenant';
@@ -26,48 +22,15 @@ const aimMs = 100;
 /** The tenant's connections take as much at once as browsers and kubectl do. */
 const window = 4 << 20;
 
-interface Ask {
-  readonly method?: string;
-  readonly path: string;
-  readonly accept?: string;
-  readonly contentType?: string;
-  readonly body?: string;
-}
-type Send = (ask: Ask) => Promise<{ readonly status: number; readonly bytes: number }>;
-
-/** A connection of the tenant's; what comes is counted and forgotten. */
-function sender(session: ClientHttp2Session, token: string): Send {
-  return ({ method = 'GET', path, accept, contentType = 'application/json', body }) =>
-    new Promise((resolve, reject) => {
-      const stream = session.request({
-        ':method': method,
-        ':path': path,
-        authorization: `Bearer ${token}`,
-        ...(accept === undefined ? {} : { accept }),
-        ...(body === undefined ? {} : { 'content-type': contentType }),
-      });
-      let status = 0;
-      let bytes = 0;
-      stream.on('response', (headers) => {
-        status = Number(headers[':status']);
-      });
-      stream.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-      });
-      stream.on('close', () => resolve({ status, bytes }));
-      stream.on('error', reject);
-      stream.end(body);
-    });
-}
-
-interface Tenant {
-  open(): Send;
-  /** Connections that are cut when the attack is over. */
-  readonly sessions: ClientHttp2Session[];
-}
 interface Attack {
   readonly what: string;
-  run(tenant: Tenant): Promise<void>;
+  /** `open` is one more connection of the tenant's; all are cut when the attack is over. */
+  run(open: () => Connection, answers: Answers): Promise<void>;
+}
+/** How many of the tenant's requests were answered so far. */
+interface Answers {
+  all: number;
+  refused: number;
 }
 
 const many = <T>(count: number, make: (i: number) => T): T[] =>
@@ -81,29 +44,44 @@ const bytes = Object.fromEntries(many(9_900, (k) => [`b${k}`, 'AAAA']));
 const most = { data: keys(9_900), binaryData: bytes };
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
+const restingWatches = 2_000;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What all watches are told of, and time for them to be. */
+async function twentyWrites(send: Connection, name: string): Promise<void> {
+  const more = { data: { a: 'x'.repeat(10_000) } };
+  for (let i = 0; i < 20; i++)
+    await send({
+      method: 'POST',
+      path: maps,
+      body: object(`${name}${i}`, { labels: { seen: 'yes' } }, more),
+    });
+  await pause(1_000);
+}
+
 const lists = (what: string, accept: string, query = ''): Attack => ({
   what: `six LISTs of ${(stored * storedBytes) / 1e6} MB as ${what}`,
-  async run({ open }) {
+  async run(open) {
     await Promise.all(many(6, () => open()({ path: `${maps}${query}`, accept })));
   },
 });
 const writes = (what: string, asks: (i: number) => Ask): Attack => ({
   what,
-  async run({ open }) {
+  async run(open) {
     await Promise.all(many(6, (i) => open()(asks(i))));
   },
 });
 
 const attacks: readonly Attack[] = [
-  { what: 'nothing', run: () => new Promise((resolve) => setTimeout(resolve, 2_000)) },
+  { what: 'nothing', run: () => pause(2_000) },
   {
     what: 'a ConfigMap with 2,000 owners that are absent, until it is collected',
-    async run({ open }) {
+    async run(open) {
       const send = open();
       const body = object('owned', { ownerReferences: owners });
       await send({ method: 'POST', path: maps, body });
       while ((await send({ path: `${maps}?limit=500&fieldSelector=metadata.name%3Downed` })).bytes > 1_000)
-        await new Promise((resolve) => setTimeout(resolve, 250));
+        await pause(250);
     },
   },
   lists('YAML', 'application/yaml'),
@@ -149,7 +127,7 @@ const attacks: readonly Attack[] = [
   })),
   {
     what: '400 LISTs at once with a selector of 500 terms',
-    async run({ open }) {
+    async run(open) {
       const selector = many(500, (i) => `!absent${i}`).join(',');
       const path = `${maps}?limit=1&labelSelector=${encodeURIComponent(selector)}`;
       const senders = many(8, open);
@@ -159,23 +137,31 @@ const attacks: readonly Attack[] = [
   },
   {
     what: '5,000 watches opened, and 20 writes that they see',
-    async run({ open }) {
+    async run(open) {
       const senders = many(50, open);
       for (let i = 0; i < 5_000; i++)
         void senders[i % 50]!({ path: `${maps}?watch=true` }).catch(() => undefined);
-      const send = open();
-      for (let i = 0; i < 20; i++)
-        await send({
-          method: 'POST',
-          path: maps,
-          body: object(`seen${i}`, {}, { data: { a: 'x'.repeat(10_000) } }),
-        });
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await twentyWrites(open(), 'seen');
+    },
+  },
+  {
+    what: `${restingWatches} watches of what comes, asked for until all are there, and 20 writes that they see`,
+    async run(open, answers) {
+      const senders = many(50, open);
+      for (let missing = restingWatches; missing > 0; ) {
+        const { all, refused } = answers;
+        for (let i = 0; i < missing; i++)
+          void senders[i % 50]!({ path: `${maps}?watch=true&labelSelector=seen` }).catch(() => undefined);
+        while (answers.all < all + missing) await pause(100);
+        missing = answers.refused - refused;
+        if (missing > 0) await pause(1_000);
+      }
+      await twentyWrites(open(), 'resting');
     },
   },
   {
     what: 'twenty jobs of two billion pods against a quota of ten',
-    async run({ open }) {
+    async run(open) {
       const send = open();
       const job = (i: number) => ({
         metadata: { name: `job${i}` },
@@ -190,7 +176,7 @@ const attacks: readonly Attack[] = [
           path: `/apis/batch/v1/namespaces/${tenant}/jobs`,
           body: JSON.stringify(job(i)),
         });
-      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      await pause(5_000);
     },
   },
 ];
@@ -221,30 +207,28 @@ async function tenantToken(client: Client): Promise<string> {
     metadata: { namespace: tenant, name: 'ten' },
     spec: { hard: { pods: '10' } },
   });
-  await client.create(serviceaccounts, { metadata: key });
   await client.create(rolebindings, {
     metadata: { namespace: tenant, name: 'robot' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
     subjects: [{ kind: 'ServiceAccount', ...key }],
   });
-  const review = await client.createSubresource(serviceaccounts, key, 'token', {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    spec: {},
-  });
-  return (review as { readonly status: { readonly token: string } }).status.token;
+  return accountToken(client, key);
 }
 
-async function measure(attack: Attack, reader: Target, token: string): Promise<Measurement[]> {
-  const { pid, origin, ca } = reader;
+async function measure(attack: Attack, reader: Target, robot: Target): Promise<Measurement[]> {
+  const { pid } = reader;
   const sessions: ClientHttp2Session[] = [];
-  const open = (): Send => {
-    const session = connect(origin, { ca, settings: { initialWindowSize: window } });
-    session.once('connect', () => session.setLocalWindowSize(window));
-    session.on('error', () => undefined);
-    session.setMaxListeners(0);
-    sessions.push(session);
-    return sender(session, token);
+  const answers: Answers = { all: 0, refused: 0 };
+  const answered = (status: number): void => {
+    answers.all++;
+    if (status === 429) answers.refused++;
+  };
+  const open = (): Connection => {
+    const connected = session(robot, window);
+    connected.once('connect', () => connected.setLocalWindowSize(window));
+    connected.on('error', () => undefined);
+    sessions.push(connected);
+    return overHttp2(connected, robot, answered);
   };
   const before = memory(pid).rss;
   const cpu = cpuMicros(pid);
@@ -252,11 +236,11 @@ async function measure(attack: Attack, reader: Target, token: string): Promise<M
   const watching = setInterval(() => {
     peak = Math.max(peak, memory(pid).rss);
   }, 50);
-  const reading = await readWhile(reader, () => attack.run({ open, sessions }));
+  const reading = await readWhile(reader, () => attack.run(open, answers));
   const used = (cpuMicros(pid) - cpu) / 1e6;
   clearInterval(watching);
   for (const session of sessions) session.destroy();
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  await pause(3_000);
   return [
     {
       what: `${attack.what}: a GET of another user, p99 of ${reading.count}`,
@@ -265,6 +249,7 @@ async function measure(attack: Attack, reader: Target, token: string): Promise<M
       aim: { value: aimMs },
     },
     { what: '… longest', value: reading.maxMs, unit: 'ms' },
+    { what: `… refused (429) of ${answers.all} answers`, value: answers.refused, unit: '' },
     { what: '… CPU', value: used, unit: 's' },
     { what: '… memory before', value: before, unit: 'MB' },
     { what: '… at most', value: peak, unit: 'MB' },
@@ -278,13 +263,14 @@ async function run(): Promise<readonly Measurement[]> {
     const { cert: _cert, key: _key, ...anonymous } = server.target;
     await server.client.create(configmaps, JSON.parse(configMap('small', 850)));
     const reader = { ...anonymous, token: await readerToken(server.client) };
-    const token = await tenantToken(server.client);
+    const robot = { ...anonymous, token: await tenantToken(server.client) };
     const line = `${'x y: z '.repeat(14)}\n`;
     const data = Object.fromEntries(many(9, (i) => [`part${i}`, line.repeat(storedBytes / 9 / line.length)]));
     for (let i = 0; i < stored; i++)
       await server.client.create(configmaps, { metadata: { namespace: tenant, name: `c${i}` }, data });
     const rows: Measurement[] = [];
-    for (const attack of attacks) rows.push(...(await measure(attack, reader, token)));
+    const chosen = attacks.filter(({ what }) => what.includes(process.env.BENCH_ONLY ?? ''));
+    for (const attack of chosen) rows.push(...(await measure(attack, reader, robot)));
     return rows;
   } finally {
     await server.stop();

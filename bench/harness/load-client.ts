@@ -1,51 +1,14 @@
 // The load client: a process of its own, so that its CPU is not the server's. A job on standard input, a result on standard output.
-import { type ClientHttp2Session, connect } from 'node:http2';
+import type { ClientHttp2Session } from 'node:http2';
 import { Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { quantile } from '../bench.ts';
+import { type Ask, type Connection, headersOf, overHttp2, session } from './connection.ts';
 import type { FanOut, LoadJob, LoadResult, Requests, Target } from './load-job.ts';
 import { cpuMicros } from './process-cost.ts';
 
-interface Answer {
-  readonly status: number;
-  readonly bytes: number;
-}
-interface Ask {
-  readonly method: string;
-  readonly path: string;
-  readonly contentType: string | undefined;
-  readonly body: string | undefined;
-}
-type Connection = (ask: Ask) => Promise<Answer>;
-
-function headersOf(target: Target, ask: Ask): Record<string, string> {
-  return {
-    ...(target.token === undefined ? {} : { authorization: `Bearer ${target.token}` }),
-    ...(ask.contentType === undefined ? {} : { 'content-type': ask.contentType }),
-  };
-}
-
-function overHttp2(session: ClientHttp2Session, target: Target): Connection {
-  return (ask) =>
-    new Promise((resolve, reject) => {
-      const stream = session.request({
-        ':method': ask.method,
-        ':path': ask.path,
-        ...headersOf(target, ask),
-      });
-      let status = 0;
-      let bytes = 0;
-      stream.on('response', (headers) => {
-        status = Number(headers[':status']);
-      });
-      stream.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-      });
-      stream.on('end', () => resolve({ status, bytes }));
-      stream.on('error', reject);
-      stream.end(ask.body);
-    });
-}
+/** As much at once as a list of 10,000 pods needs. */
+const windowBytes = 16 * 1024 * 1024;
 
 function overHttp1(target: Target): Connection {
   const agent = new Agent({
@@ -78,17 +41,9 @@ function overHttp1(target: Target): Connection {
     });
 }
 
-const session = (target: Target): ClientHttp2Session =>
-  connect(target.origin, {
-    ca: target.ca,
-    cert: target.cert,
-    key: target.key,
-    settings: { initialWindowSize: 16 * 1024 * 1024 },
-  });
-
 async function requests(target: Target, work: Requests): Promise<LoadResult> {
   const connections = Array.from({ length: work.connections }, () =>
-    work.protocol === 'h2' ? overHttp2(session(target), target) : overHttp1(target),
+    work.protocol === 'h2' ? overHttp2(session(target, windowBytes), target) : overHttp1(target),
   );
   const from = work.from ?? 0;
   let next = from;
@@ -111,11 +66,7 @@ async function requests(target: Target, work: Requests): Promise<LoadResult> {
     }
   };
   // Handshakes are not part of the work.
-  await Promise.all(
-    connections.map((connection) =>
-      connection({ method: 'GET', path: '/readyz', contentType: undefined, body: undefined }),
-    ),
-  );
+  await Promise.all(connections.map((connection) => connection({ path: '/readyz' })));
   const cpu = cpuMicros(target.pid);
   const started = performance.now();
   await Promise.all(connections.map(drain));
@@ -141,7 +92,7 @@ async function fanOut(target: Target, work: FanOut): Promise<LoadResult> {
     new Promise((resolve, reject) => {
       const stream = from.request({
         ':path': work.watchPath,
-        ...headersOf(target, { method: 'GET', path: '', contentType: undefined, body: undefined }),
+        ...headersOf(target, {}),
       });
       stream.on('response', () => resolve());
       stream.on('error', reject);
@@ -152,11 +103,10 @@ async function fanOut(target: Target, work: FanOut): Promise<LoadResult> {
       });
     });
   for (let i = 0; i < work.connections; i++) {
-    const watching = session(target);
-    watching.setMaxListeners(0);
+    const watching = session(target, windowBytes);
     await Promise.all(Array.from({ length: work.watchersPerConnection }, () => open(watching)));
   }
-  const create = overHttp2(session(target), target);
+  const create = overHttp2(session(target, windowBytes), target);
   const took: number[] = [];
   let next = 0;
   const creator = async (): Promise<void> => {

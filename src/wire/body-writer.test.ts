@@ -33,6 +33,16 @@ test('parts and gzip arrive whole', async () => {
   assert.deepEqual(gunzipSync(Buffer.concat(packed.chunks)), Buffer.concat(parts));
 });
 
+test('many small parts are written together, a large one in pieces', async () => {
+  const client = new Client(true);
+  const given = [...parts.slice(0, 100), Buffer.alloc(900_000, 'x'), ...parts.slice(0, 3)];
+  writeParts(client, given);
+  await ended(client);
+  assert.deepEqual(Buffer.concat(client.chunks), Buffer.concat(given));
+  assert.ok(client.chunks.length < 8, `${client.chunks.length} writes`);
+  for (const { length } of client.chunks) assert.ok(length <= 256 * 1024, `${length} bytes`);
+});
+
 test('a client that reads nothing is cut after a minute', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   for (const write of [writeParts]) {

@@ -16,17 +16,20 @@ export const sizeOf = (body: readonly Buffer[]): number => {
   return size;
 };
 
-/** Joins many small buffers into few large ones, lazily: a list of 10,000 pods is never held twice. */
+/**
+ * Joins many small buffers into few large ones, lazily: a list of 10,000 pods is never held twice. What is larger goes in
+ * pieces: all that was written to the streams of a connection is encrypted at once when its client takes it.
+ */
 function* coalesced(parts: readonly Buffer[]): Generator<Buffer> {
   let first = 0;
   let size = 0;
   for (let i = 0; i < parts.length; i++) {
     size += parts[i]!.length;
-    if (size >= chunkBytes || i === parts.length - 1) {
-      yield first === i ? parts[i]! : Buffer.concat(parts.slice(first, i + 1), size);
-      first = i + 1;
-      size = 0;
-    }
+    if (size < chunkBytes && i < parts.length - 1) continue;
+    const joined = first === i ? parts[i]! : Buffer.concat(parts.slice(first, i + 1), size);
+    for (let at = 0; at < joined.length; at += chunkBytes) yield joined.subarray(at, at + chunkBytes);
+    first = i + 1;
+    size = 0;
   }
 }
 

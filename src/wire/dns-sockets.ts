@@ -2,10 +2,10 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { connect, type Server } from 'node:net';
 import type { Clock } from '../base/clock.ts';
+import { FairQueue, type FairQueueLimits } from '../base/fair-queue.ts';
 import { systemClock } from '../component-base/system-clock.ts';
 import { DnsFrames, framed } from './dns-frames.ts';
 import { maxQuestionsOfSource, serveDnsTcp } from './dns-tcp-server.ts';
-import { FairQueue, type FairQueueLimits } from './fair-queue.ts';
 
 export type DnsTransport = 'udp' | 'tcp';
 

@@ -44,7 +44,9 @@ export interface PullBody {
   /** Frees what the body holds. Whoever has the answer calls it, once or more, whether the body was read or not. */
   close(): void;
   /** How long the client may take nothing of what is ready, before it is cut. Forever when not said. */
-  readonly stallMs?: number;
+  readonly stallMs?: number | undefined;
+  /** Of a stream that goes on: when what it had to say at once has been pulled, or it was closed. */
+  readonly initialized?: Promise<void> | undefined;
 }
 
 export type HttpBody = Buffer | readonly Buffer[] | PullBody | undefined;

@@ -1,6 +1,7 @@
 // The server's end: what is left of connections when it is closed.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
@@ -73,6 +74,51 @@ test('of the handshakes of one address under way the oldest is let go beyond 256
   );
   known.destroy();
   for (const socket of rest) socket.destroy();
+  await server.close(0);
+});
+
+const http2 = (port: number): ClientHttp2Session => {
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  session.on('error', () => {});
+  return session;
+};
+
+test('S15: two hundred requests of one connection let that of another pass', async () => {
+  const order: string[] = [];
+  const { server, port } = await listening({
+    handler: async ({ url }) => {
+      order.push(url);
+      // What is done at once takes its time.
+      const until = performance.now() + 1;
+      while (performance.now() < until);
+      return { status: 200, headers: {}, body: Buffer.from('x') };
+    },
+  });
+  const [tenant, other] = [http2(port), http2(port)];
+  const ask = async (session: ClientHttp2Session, path: string): Promise<void> => {
+    await once(session.request({ ':path': path }).resume(), 'end');
+  };
+  await Promise.all([ask(tenant, '/first'), ask(other, '/first')]);
+  const flood = Array.from({ length: 200 }, () => ask(tenant, '/flood'));
+  await ask(other, '/other');
+  await Promise.all(flood);
+  assert.equal(order.length, 203);
+  assert.ok(order.indexOf('/other') < 150, `after ${order.indexOf('/other')}`);
+  tenant.destroy();
+  other.destroy();
+  await server.close(0);
+});
+
+test('a connection on which twenty large answers wait to be read is still served', async () => {
+  const { server, port } = await listening({
+    handler: async () => ({ status: 200, headers: {}, body: Buffer.alloc(900_000) }),
+  });
+  const session = http2(port);
+  const waiting = Array.from({ length: 20 }, () => session.request({ ':path': '/' }));
+  await Promise.all(waiting.map((stream) => once(stream, 'response')));
+  const [headers] = await once(session.request({ ':path': '/' }), 'response');
+  assert.equal(headers[':status'], 200);
+  session.destroy();
   await server.close(0);
 });
 

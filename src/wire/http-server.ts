@@ -15,6 +15,7 @@ import {
 } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
+import { Rounds } from '../base/rounds.ts';
 import { systemClock } from '../component-base/system-clock.ts';
 import { Handshakes } from './handshakes.ts';
 import { discardBody, type HttpRequest, type HttpResponse } from './http-message.ts';
@@ -62,6 +63,8 @@ const limits = {
   maxHeaderPairs: 256,
   maxConcurrentStreams: 250,
   windowBytes: 1024 * 1024,
+  /** Of one connection: beyond so many megabytes that wait to be sent, new streams are refused. */
+  maxSessionMegabytes: 32,
   /** A connection without a request on it is let go, as Go's server does. */
   idleMs: 180_000,
   /** Streams a client may reset at once, and a second after that (CVE-2023-44487). */
@@ -92,6 +95,9 @@ interface SessionUse {
   idleSweeps: number;
 }
 
+/** Made outside of all functions: a listener holds what the function that it was made in knows. */
+const ignore = (): void => {};
+
 const broken: HttpResponse = {
   status: 500,
   headers: { 'content-type': 'text/plain; charset=utf-8' },
@@ -103,6 +109,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const peers = peerIdentities(options.clock ?? systemClock);
   const streams = new Set<() => void>();
   const sessions = new Map<ServerHttp2Session, SessionUse>();
+  const rounds = new Rounds<SessionUse>(setImmediate, () => performance.now());
   const sockets = new Set<Socket>();
   const upgraded = new Set<object>();
   let active = 0;
@@ -205,6 +212,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       maxHeaderListSize: limits.maxHeaderBytes,
     },
     maxHeaderListPairs: limits.maxHeaderPairs,
+    maxSessionMemory: limits.maxSessionMegabytes,
     maxSessionInvalidFrames: 100,
     maxSessionRejectedStreams: 100,
     streamResetBurst: limits.resetBurst,
@@ -238,18 +246,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     (options.idleMs ?? limits.idleMs) / sweepsUntilIdle,
   );
   sweep.unref();
-  const serveStream = (
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    rawHeaders: readonly string[],
-    use: SessionUse,
-  ): void => {
-    stream.on('error', () => {});
-    if (headers[':method'] === 'CONNECT') {
-      stream.respond({ ':status': 501 }, { endStream: true });
-      return;
-    }
-    const request = new Http2Request(stream, headers, rawHeaders, peers);
+  /** By itself, so that what waits for the end of a stream that lasts does not hold its request. */
+  const countStream = (stream: ServerHttp2Stream, use: SessionUse): void => {
     started();
     use.open++;
     use.idleSweeps = 0;
@@ -262,13 +260,31 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       use.open--;
       finished();
     });
-    void answer(
-      request,
-      (response) => respondHttp2(stream, request, response, onPull),
-      () => {
-        if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-      },
-    );
+  };
+  const serveStream = (
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+    use: SessionUse,
+  ): void => {
+    stream.on('error', ignore);
+    if (headers[':method'] === 'CONNECT') {
+      stream.respond({ ':status': 501 }, { endStream: true });
+      return;
+    }
+    const request = new Http2Request(stream, headers, rawHeaders, peers);
+    countStream(stream, use);
+    const serve = (): void =>
+      void answer(
+        request,
+        (response) => respondHttp2(stream, request, response, onPull),
+        () => {
+          if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+        },
+      );
+    const turn = rounds.begin(use);
+    if (turn === undefined) serve();
+    else void turn.then(serve);
   };
 
   const track = (socket: Socket): void => {

@@ -10,6 +10,9 @@ import { readBody } from './read-body.ts';
 /** The real socket of a session: Node hands out a proxy that refuses most questions. */
 export const sessionSockets: WeakMap<object, Duplex> = new WeakMap();
 
+/** Made once: an error for each of a thousand watches that end with their connection would hold up everybody. */
+const clientGone = new DOMException('This operation was aborted', 'AbortError');
+
 /** Properties that cost something are made when asked for. */
 export class Http2Request implements HttpRequest {
   readonly method: string;
@@ -42,7 +45,7 @@ export class Http2Request implements HttpRequest {
       return this.#signal;
     }
     const controller = new AbortController();
-    this.#stream.once('close', () => controller.abort());
+    this.#stream.once('close', () => controller.abort(clientGone));
     this.#signal = controller.signal;
     return this.#signal;
   }

@@ -331,18 +331,24 @@ test('a thousand watchers that read nothing cost little and disturb nobody', asy
 });
 
 test('more lists at once than there is room for are told to come again', async () => {
+  const room = Promise.withResolvers<void>();
   const gate = await startTestServer({
     flowControl: { total: 2 },
     authorizer: {
       authorize: async () => {
-        await new Promise(setImmediate);
+        await room.promise;
         return { decision: 'allow', reason: '' };
       },
     },
   });
   const user = { name: 'jane', groups: ['system:authenticated'] };
+  let missing = 48;
   const answers = await Promise.all(
-    Array.from({ length: 50 }, () => gate.request('GET', '/api/v1/pods', undefined, { user })),
+    Array.from({ length: 50 }, async () => {
+      const answer = await gate.request('GET', '/api/v1/pods', undefined, { user });
+      if (--missing === 0) room.resolve();
+      return answer;
+    }),
   );
   const refused = answers.filter((a) => a.status === 429);
   assert.equal(answers.filter((a) => a.status === 200).length, 2);

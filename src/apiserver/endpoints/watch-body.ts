@@ -3,15 +3,25 @@
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { Turns } from '../../base/turns.ts';
 import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, CacheEvent, Predicate, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import type { PullBody } from '../http.ts';
 import { withRevision } from '../registry/encode.ts';
 import { statusObject } from '../response.ts';
-import { bookmarkFrame, eventFrame, type FrameFormat, objectFrame, storedFrame } from './watch-frames.ts';
+import {
+  bookmarkFrame,
+  eventFrame,
+  type FrameFormat,
+  objectFrame,
+  storedFrame,
+  storedPieces,
+} from './watch-frames.ts';
 
 export interface WatchBodyOptions {
   readonly clock: Clock;
+  /** Where long initial states take turns with each other and all other long work. */
+  readonly turns: Pick<Turns, 'call'>;
   readonly format: FrameFormat;
   readonly cursor: WatchCursor;
   readonly matches: Predicate | undefined;
@@ -29,9 +39,14 @@ const bookmarkEveryMs = 60_000;
 /** As upstream: a watcher that does not read is ended, and begins again where it was. */
 const stallMs = 60_000;
 
+const none: Buffer[] = [];
+
 export class WatchBody implements PullBody {
   readonly stallMs: number = stallMs;
-  readonly #options: WatchBodyOptions;
+  /** When the objects of the beginning have been pulled, or never will be; undefined: there are none. */
+  readonly initialized: Promise<void> | undefined;
+  readonly #options: Omit<WatchBodyOptions, 'initial'>;
+  #initial: readonly CachedObject[];
   #initialAt = 0;
   #initialEnd: number | undefined;
   #first = true;
@@ -42,14 +57,23 @@ export class WatchBody implements PullBody {
   #wake: (() => void) | undefined;
   #cancelTimeout: () => void;
   #cancelBookmark: () => void = () => {};
-  /** A frame that did not fit into the last pull. */
+  /** What comes next and was not pulled yet, and what follows it. */
   #kept: Buffer | undefined;
+  #pieces: Buffer[] = none;
   #drained = false;
+  /** While it sends the objects of the beginning, each pull but the first waits for a turn. */
+  #begun: (() => void) | undefined;
+  #hasTurn = true;
 
-  constructor(options: WatchBodyOptions) {
+  constructor({ initial, ...options }: WatchBodyOptions) {
     this.#options = options;
+    this.#initial = initial;
     this.#initialEnd = options.initialEnd;
     this.#bookmarked = options.initialEnd ?? 0;
+    if (initial.length > 0)
+      this.initialized = new Promise((resolve) => {
+        this.#begun = resolve;
+      });
     this.#cancelTimeout = options.clock.timer(options.timeoutMs, () => {
       this.#bookmarkDue = options.bookmarks;
       this.#over = true;
@@ -80,24 +104,34 @@ export class WatchBody implements PullBody {
       this.#drained = false;
       return undefined;
     }
-    const first = this.#take();
+    if (this.#begun !== undefined && !this.#hasTurn) return undefined;
+    const bytes = this.#pullPiece(maxBytes);
+    if (this.#begun !== undefined) this.#hasTurn = false;
+    return bytes;
+  }
+
+  #pullPiece(maxBytes: number): Buffer | undefined | null {
+    const first = this.#peek();
     if (first === undefined) {
       if (!this.#over) return undefined;
       this.#end();
       return null;
     }
+    if (first.length > maxBytes) {
+      this.#kept = first.subarray(maxBytes);
+      return first.subarray(0, maxBytes);
+    }
+    this.#kept = undefined;
     let frames: Buffer[] | undefined;
     let size = first.length;
     while (size < maxBytes) {
-      const frame = this.#take();
+      const frame = this.#peek();
       if (frame === undefined) {
         this.#drained = !this.#over;
         break;
       }
-      if (size + frame.length > maxBytes) {
-        this.#kept = frame;
-        break;
-      }
+      if (size + frame.length > maxBytes) break;
+      this.#kept = undefined;
       frames ??= [first];
       frames.push(frame);
       size += frame.length;
@@ -105,15 +139,20 @@ export class WatchBody implements PullBody {
     return frames === undefined ? first : joined(frames, size);
   }
 
-  #take(): Buffer | undefined {
-    const kept = this.#kept;
-    if (kept === undefined) return this.#next();
-    this.#kept = undefined;
-    return kept;
+  #peek(): Buffer | undefined {
+    this.#kept ??= this.#pieces.shift() ?? this.#next();
+    return this.#kept;
   }
 
   onReady(callback: () => void): void {
     this.#wake = callback;
+    if (this.#begun !== undefined) {
+      this.#options.turns.call(() => {
+        this.#hasTurn = true;
+        this.#fire();
+      });
+      return;
+    }
     if (this.#over) {
       queueMicrotask(() => this.#fire());
       return;
@@ -132,20 +171,42 @@ export class WatchBody implements PullBody {
     this.#cancelTimeout();
     this.#cancelBookmark();
     this.#options.cursor.close();
+    this.#begin();
+  }
+
+  /** What it began with may be changed and deleted from now on, and is not to be held by a watch. */
+  #begin(): void {
+    if (this.#begun === undefined) return;
+    this.#initial = [];
+    this.#begun();
+    this.#begun = undefined;
   }
 
   #next(): Buffer | undefined {
-    const { initial, format } = this.#options;
-    if (this.#initialAt < initial.length)
-      return storedFrame(format, 'ADDED', initial[this.#initialAt++]!.value, this.#isFirst());
+    const { format } = this.#options;
+    const initial = this.#initial[this.#initialAt];
+    if (initial !== undefined) {
+      this.#initialAt++;
+      return this.#nextInitial(initial.value);
+    }
     if (this.#initialEnd !== undefined) {
       const revision = this.#initialEnd;
       this.#initialEnd = undefined;
       return bookmarkFrame(format, revision, true);
     }
+    this.#begin();
     const event = this.#over ? undefined : this.#nextEvent();
     if (event !== undefined) return event;
     return this.#bookmark();
+  }
+
+  #nextInitial(value: Buffer): Buffer {
+    const { format } = this.#options;
+    const pieces = storedPieces(format, 'ADDED', value);
+    if (pieces === undefined) return storedFrame(format, 'ADDED', value, this.#isFirst());
+    const [first, ...rest] = pieces;
+    this.#pieces = rest;
+    return first!;
   }
 
   /** True once: the first frame of a table carries the columns. */

@@ -22,18 +22,27 @@ export interface FrameFormat {
   now(): number;
 }
 
-/** Watchers with equal keys share the frames of an event. */
+const knownKeys = new WeakMap<ResourceDeclaration, Map<string, FrameKeys>>();
+
+/** Watchers with equal keys share the frames of an event, and the keys. */
 export function frameKeysOf(negotiated: Negotiated, declaration: ResourceDeclaration): FrameKeys {
   const { mediaType, form, formVersion } = negotiated;
   const { group, version } = declaration;
-  const key = (type: WatchType): string => `${type} ${mediaType} ${form} ${formVersion} ${group}/${version}`;
-  return {
+  const ofKind = knownKeys.get(declaration) ?? new Map<string, FrameKeys>();
+  knownKeys.set(declaration, ofKind);
+  const format = `${mediaType} ${form} ${formVersion}`;
+  const known = ofKind.get(format);
+  if (known !== undefined) return known;
+  const key = (type: WatchType): string => `${type} ${format} ${group}/${version}`;
+  const keys: FrameKeys = {
     ADDED: key('ADDED'),
     MODIFIED: key('MODIFIED'),
     DELETED: key('DELETED'),
     BOOKMARK: '',
     ERROR: '',
   };
+  ofKind.set(format, keys);
+  return keys;
 }
 
 const frameEnd = Buffer.from('}\n');
@@ -61,6 +70,16 @@ function protobufFrame(format: FrameFormat, type: WatchType, object: JsonObject)
 export function objectFrame(format: FrameFormat, type: WatchType, object: JsonObject): Buffer {
   if (format.negotiated.mediaType === 'protobuf') return protobufFrame(format, type, object);
   return jsonFrame(type, Buffer.from(JSON.stringify(object)));
+}
+
+/** Copying as much for each of many watchers that begin would cost more than a few writes more. */
+const copiedBytes = 16 * 1024;
+
+/** A large object that is sent as it is stored: nothing is copied. undefined: `storedFrame` has to make its bytes. */
+export function storedPieces(format: FrameFormat, type: WatchType, value: Buffer): Buffer[] | undefined {
+  const { mediaType, form } = format.negotiated;
+  if (value.length <= copiedBytes || mediaType !== 'json' || form !== 'object') return undefined;
+  return [heads[type], format.convert(value), frameEnd];
 }
 
 /** A stored object as the watcher wants it. */

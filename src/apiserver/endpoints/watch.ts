@@ -82,6 +82,7 @@ function openBody(
       : Math.floor(minTimeoutSeconds * (1 + deps.random.fraction()));
   return new WatchBody({
     clock: deps.clock,
+    turns: deps.turns,
     format,
     cursor,
     matches: options.matches,

@@ -140,3 +140,69 @@ test('S15: an answer that is given up gives its seats back once, and leaves no t
   clock.advance(120_000);
   assert.deepEqual([seats(), closed(), clock.pending], [0, 2, 0]);
 });
+
+/** A watch that has something to say at once. */
+function beginning() {
+  const clock = new FakeClock();
+  let seats = 0;
+  const begun: (() => void)[] = [];
+  const flow = {
+    classify: () => ({ level: { exempt: false, uid: 'l' }, schema: { metadata: { uid: 's' } } }),
+    enter: async () => {
+      seats++;
+      return {};
+    },
+    leave: () => void seats--,
+  } as unknown as FairnessDependencies['flow'];
+  const filter = priorityAndFairnessFilter({
+    flow,
+    clock,
+    limits: { requests: 2, watches: 3, streams: 2 },
+    running: { begins: () => () => {} },
+    count: () => 1,
+  });
+  const serve = filter(async () => {
+    const initialized = new Promise<void>((resolve) => begun.push(resolve));
+    const body: PullBody = { initialized, pull: () => undefined, onReady() {}, close() {} };
+    return { status: 200, headers: {}, body };
+  });
+  const watch = async () =>
+    await serve({
+      info: { isResource: true, verb: 'watch', resource: 'configmaps', subresource: '', name: '' },
+      user: { name: 'tenant' },
+      query: new URLSearchParams(),
+      request: {},
+    } as unknown as RequestContext);
+  return { clock, begun, watch, seats: () => seats };
+}
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('S15: a watch has its seats until what it begins with is sent, and its place among watches until its end', async () => {
+  const { clock, begun, watch, seats } = beginning();
+  const first = await watch();
+  await watch();
+  assert.equal(seats(), 2);
+  assert.equal((await watch()).status, 429, 'two requests at a time');
+  begun[0]!();
+  await settled();
+  assert.equal(seats(), 1);
+  assert.equal((await watch()).status, 200);
+  for (const one of begun) one();
+  await settled();
+  assert.deepEqual([seats(), clock.pending], [0, 0]);
+  assert.equal((await watch()).status, 429, 'three watches');
+  assert.ok(first.body !== undefined && isPullBody(first.body));
+  first.body.close();
+  assert.equal((await watch()).status, 200);
+});
+
+test('S15: who reads what a watch begins with slowly has its seats for a minute; the watch goes on', async () => {
+  const { clock, watch, seats } = beginning();
+  const { body } = await watch();
+  clock.advance(59_999);
+  assert.equal(seats(), 1);
+  clock.advance(1);
+  assert.equal(seats(), 0);
+  assert.ok(body !== undefined && isPullBody(body));
+  assert.equal(body.pull(1), undefined);
+});

@@ -54,58 +54,68 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
         ended();
       }
     }
-    if (!requests.take(user.name)) return marked(tooMany(), classified);
+    const place = placeAmong(requests, user.name);
+    const watching = watch ? placeAmong(watches, user.name) : nothing;
     const width = widthOf(
       info,
       () => context.query,
       () => count(info),
     );
-    const ticket = await flow.enter(classified, user, info, width, context.request.signal);
-    if (typeof ticket === 'string') {
-      requests.release(user.name);
+    const ticket = place && watching && (await flow.enter(classified, user, info, width, context.request));
+    if (ticket === undefined || typeof ticket === 'string') {
+      place?.();
+      watching?.();
       return marked(tooMany(), classified);
     }
     const ended = running.begins(info.verb);
     const leave = once(() => {
       ended();
       flow.leave(classified.level, ticket);
-      requests.release(user.name);
+      place?.();
     });
     let handedOn = false;
     try {
-      const response = watch ? await watched(context, next, watches) : await next(context);
+      const response = await next(context);
       const { body } = response;
-      if (watch || body === undefined || !isPullBody(body)) return marked(response, classified);
-      // It is made while it is read: until then it has its seats.
+      if (body === undefined || !isPullBody(body)) return marked(response, classified);
       handedOn = true;
-      return marked({ ...response, body: withDeadline(body, clock, leave) }, classified);
+      // It is made while it is read: until then it has its seats.
+      if (!watch) return marked({ ...response, body: withDeadline(body, clock, leave) }, classified);
+      leaveWhenInitialized(body, clock, leave);
+      return marked({ ...response, body: new EndingBody(body, watching!) }, classified);
     } finally {
-      if (!handedOn) leave();
+      if (!handedOn) {
+        leave();
+        watching?.();
+      }
     }
   };
 }
 
-/** A watch has its seats only until it has begun, but its place among its user's watches until its end. */
-async function watched(context: RequestContext, next: Next, watches: UserCounts): Promise<ApiResponse> {
-  const { name } = context.user;
-  if (!watches.take(name)) return tooMany();
-  const release = once(() => watches.release(name));
-  let begun = false;
-  try {
-    const response = await next(context);
-    if (response.body === undefined || !isPullBody(response.body)) return response;
-    begun = true;
-    return { ...response, body: withEnd(response.body, release) };
-  } finally {
-    if (!begun) release();
+/**
+ * As upstream, a watch has its seats until what it begins with is sent, so that few of a flow begin at a time. Who reads
+ * it slowly has them no longer than for another answer. Its place among its user's watches it has until its end.
+ */
+function leaveWhenInitialized(
+  { initialized }: PullBody,
+  clock: Pick<Clock, 'timer'>,
+  leave: () => void,
+): void {
+  if (initialized === undefined) {
+    leave();
+    return;
   }
+  const cancel = clock.timer(requestTimeoutMs, leave);
+  void initialized.then(() => {
+    cancel();
+    leave();
+  });
 }
 
 /** exec, log and the like have their place among their user's streams until their end. */
 async function streamed(context: RequestContext, next: Next, streams: UserCounts): Promise<ApiResponse> {
-  const { name } = context.user;
-  if (!streams.take(name)) return tooMany();
-  const release = once(() => streams.release(name));
+  const release = placeAmong(streams, context.user.name);
+  if (release === undefined) return tooMany();
   let lasts = false;
   try {
     const response = await next(context);
@@ -117,10 +127,17 @@ async function streamed(context: RequestContext, next: Next, streams: UserCounts
     }
     if (response.body === undefined || !isPullBody(response.body)) return response;
     lasts = true;
-    return { ...response, body: withEnd(response.body, release) };
+    return { ...response, body: new EndingBody(response.body, release) };
   } finally {
     if (!lasts) release();
   }
+}
+
+const nothing = (): void => {};
+
+/** How a user's place is given back; undefined when the user has as many as may be. */
+function placeAmong(counts: UserCounts, user: string): (() => void) | undefined {
+  return counts.take(user) ? once(() => counts.release(user)) : undefined;
 }
 
 function once(run: () => void): () => void {
@@ -133,20 +150,33 @@ function once(run: () => void): () => void {
 }
 
 /** The same body; `ended` is called when it has been read or given up. */
-function withEnd(body: PullBody, ended: () => void): PullBody {
-  return {
-    pull(maxBytes) {
-      const bytes = body.pull(maxBytes);
-      if (bytes === null) ended();
-      return bytes;
-    },
-    onReady: (callback) => body.onReady(callback),
-    close() {
-      ended();
-      body.close();
-    },
-    ...(body.stallMs === undefined ? {} : { stallMs: body.stallMs }),
-  };
+class EndingBody implements PullBody {
+  readonly #body: PullBody;
+  readonly #ended: () => void;
+
+  constructor(body: PullBody, ended: () => void) {
+    this.#body = body;
+    this.#ended = ended;
+  }
+
+  get stallMs(): number | undefined {
+    return this.#body.stallMs;
+  }
+  get initialized(): Promise<void> | undefined {
+    return this.#body.initialized;
+  }
+  pull(maxBytes: number): Buffer | undefined | null {
+    const bytes = this.#body.pull(maxBytes);
+    if (bytes === null) this.#ended();
+    return bytes;
+  }
+  onReady(callback: () => void): void {
+    this.#body.onReady(callback);
+  }
+  close(): void {
+    this.#ended();
+    this.#body.close();
+  }
 }
 
 /** A reader who takes a little now and then must not keep seats: after the request's time the answer is cut. */
@@ -165,12 +195,13 @@ function withDeadline(body: PullBody, clock: Pick<Clock, 'timer'>, ended: () => 
     body.close();
     wake();
   });
-  const whole = withEnd(body, () => {
+  const whole = new EndingBody(body, () => {
     cancel();
     ended();
   });
   return {
-    ...whole,
+    stallMs: whole.stallMs,
+    close: () => whole.close(),
     pull(maxBytes) {
       if (late) throw new Error(`the answer was not read within ${requestTimeoutMs / 1000} s`);
       return whole.pull(maxBytes);

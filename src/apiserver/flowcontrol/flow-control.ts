@@ -3,6 +3,7 @@ import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { nameOf } from '../../apimachinery/json-access.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { Rounds } from '../../base/rounds.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import type { RequestInfo } from '../request-info.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
@@ -23,6 +24,8 @@ export interface FlowControlOptions {
   readonly total: number;
   readonly clock: Clock;
   readonly metrics: FlowMetrics;
+  /** When a request that may run begins. */
+  readonly rounds: Pick<Rounds<string>, 'begin'>;
   readonly objects?: FlowObjects | undefined;
   /** Told of what is stored and can't be used: it is left out. */
   readonly unusable?: (kind: string, name: string) => void;
@@ -88,15 +91,20 @@ export class FlowControl {
     return { schema: mandatory[1]!, level: this.#levels.get('catch-all')! };
   }
 
-  /** Waits for seats. The ticket is to be given back; a refusal is an answer, not an error. */
+  /**
+   * Waits for its turn and for seats. The ticket is to be given back; a refusal is an answer, not an error. The signal
+   * is only asked for when it waits.
+   */
   async enter(
     { schema, level }: Classified,
     user: UserInfo,
     info: RequestInfo,
     width: number,
-    signal: AbortSignal,
+    request: { readonly signal: AbortSignal },
   ): Promise<Ticket | Refusal> {
-    const { clock, metrics } = this.#options;
+    const { clock, metrics, rounds } = this.#options;
+    const turn = rounds.begin(user.name);
+    if (turn !== undefined) await turn;
     const schemaName = schema.metadata.name ?? '';
     const flow = `${schemaName}\n${distinguisherOf(schema, user, info)}`;
     const arrived = clock.monotonic();
@@ -105,7 +113,11 @@ export class FlowControl {
     if (typeof ticket !== 'string' && ticket.started === undefined) {
       // Who waits in front may fit although a queue was not empty.
       this.#dispatch(level);
-      if (ticket.started === undefined) refusal = await this.#wait(level, ticket, signal);
+      if (ticket.started === undefined) {
+        refusal = await this.#wait(level, ticket, request.signal);
+        // One that ended may let many in.
+        if (refusal === undefined) await rounds.begin(user.name);
+      }
     }
     this.#observe(level);
     if (refusal !== undefined || typeof ticket === 'string') {

@@ -7,10 +7,10 @@ export interface FairQueueLimits {
   readonly all: number;
 }
 
-export class FairQueue<T> {
+export class FairQueue<T, Source = string> {
   readonly #limits: FairQueueLimits;
   /** First whose turn is next. */
-  readonly #sources = new Map<string, T[]>();
+  readonly #sources = new Map<Source, T[]>();
   #length = 0;
 
   constructor(limits: FairQueueLimits) {
@@ -22,7 +22,7 @@ export class FairQueue<T> {
   }
 
   /** False when there is no room. */
-  put(source: string, item: T): boolean {
+  put(source: Source, item: T): boolean {
     const own = this.#sources.get(source);
     const { each, all } = this.#limits;
     if (own === undefined ? this.#length >= 2 * all : own.length >= each || this.#length >= all) return false;

@@ -1,0 +1,65 @@
+// When a request begins: in each round of the event loop so many as fit into some milliseconds, sources taking turns.
+import { FairQueue } from './fair-queue.ts';
+
+/** Others wait for so long and for the one request that was begun last. */
+const sliceMs = 5;
+/** Most that begin in one round while others wait: who comes late finds sockets looked at in between. */
+const beginningsAtOnce = 16;
+
+/**
+ * A request that is answered from memory is done before the next is looked at: it never has to wait for a seat, and a
+ * hundred of them would be done in a row. So they begin while the round is young; after that they wait by whose they are:
+ * by connection until it is known who it is, then by user.
+ */
+export class Rounds<Source> {
+  readonly #later: (run: () => void) => void;
+  readonly #now: () => number;
+  /** Bounded by what a connection or a user may have under way. */
+  readonly #waiting = new FairQueue<() => void, Source>({
+    each: Number.POSITIVE_INFINITY,
+    all: Number.POSITIVE_INFINITY,
+  });
+  #until = 0;
+  #isOpen = false;
+  #isServing = false;
+
+  /** `later` calls back after what is due now, in the same round for all who asked in one. */
+  constructor(later: (run: () => void) => void, now: () => number) {
+    this.#later = later;
+    this.#now = now;
+  }
+
+  /** undefined: at once. */
+  begin(source: Source): Promise<void> | undefined {
+    if (this.#waiting.length === 0 && this.#isYoung()) return undefined;
+    return new Promise((resolve) => {
+      this.#waiting.put(source, resolve);
+      this.#serveLater();
+    });
+  }
+
+  #isYoung(): boolean {
+    if (this.#isOpen) return this.#now() < this.#until;
+    this.#isOpen = true;
+    this.#until = this.#now() + sliceMs;
+    this.#later(() => {
+      this.#isOpen = false;
+    });
+    return true;
+  }
+
+  #serveLater(): void {
+    if (this.#isServing) return;
+    this.#isServing = true;
+    for (let i = 1; i <= beginningsAtOnce; i++) this.#later(() => this.#serve(i));
+  }
+
+  /** What begins runs until it waits for something before the next one is asked for. */
+  #serve(i: number): void {
+    if (i === 1) this.#until = this.#now() + sliceMs;
+    if (i === 1 || this.#now() < this.#until) this.#waiting.take()?.();
+    if (i < beginningsAtOnce) return;
+    this.#isServing = false;
+    if (this.#waiting.length > 0) this.#serveLater();
+  }
+}

@@ -1,7 +1,6 @@
 // The API server: filters, then resources by the generic registry, then the paths of the server itself.
 import type { ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { serviceUnavailable } from '../apimachinery/errors.ts';
-import { Rounds } from '../base/rounds.ts';
 import { Places, Turns } from '../base/turns.ts';
 import { yamlToJson } from '../base/yaml.ts';
 import { admissionChain } from './admission/chain.ts';
@@ -89,7 +88,6 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
           total: config.flowControl?.total ?? defaultSeats,
           clock: config.clock,
           metrics: flowMetrics(config.metrics),
-          rounds: new Rounds(setImmediate, () => config.clock.monotonic()),
           objects: config.flowControl?.objects,
           unusable: (kind, name) => config.log.warn({ kind, name }, 'left out: it does not say what it must'),
         }),

@@ -104,6 +104,21 @@ const broken: HttpResponse = {
   body: Buffer.from('This request caused apiserver to panic. Look in the logs for details.\n'),
 };
 
+/** By itself, so that what waits for the end of a stream that lasts does not hold its request. */
+function countStream(stream: ServerHttp2Stream, use: SessionUse, finished: () => void): void {
+  use.open++;
+  use.idleSweeps = 0;
+  // A body that nobody reads must not hold the connection's window: as Go's server, the stream is let go.
+  if (!stream.endAfterHeaders)
+    stream.once('finish', () => {
+      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
+  stream.once('close', () => {
+    use.open--;
+    finished();
+  });
+}
+
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const onError = options.onError ?? (() => {});
   const peers = peerIdentities(options.clock ?? systemClock);
@@ -246,21 +261,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     (options.idleMs ?? limits.idleMs) / sweepsUntilIdle,
   );
   sweep.unref();
-  /** By itself, so that what waits for the end of a stream that lasts does not hold its request. */
-  const countStream = (stream: ServerHttp2Stream, use: SessionUse): void => {
-    started();
-    use.open++;
-    use.idleSweeps = 0;
-    // A body that nobody reads must not hold the connection's window: as Go's server, the stream is let go.
-    if (!stream.endAfterHeaders)
-      stream.once('finish', () => {
-        if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
-      });
-    stream.once('close', () => {
-      use.open--;
-      finished();
-    });
-  };
   const serveStream = (
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -273,7 +273,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return;
     }
     const request = new Http2Request(stream, headers, rawHeaders, peers);
-    countStream(stream, use);
+    started();
+    countStream(stream, use, finished);
     const serve = (): void =>
       void answer(
         request,

@@ -3,7 +3,7 @@ import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { nameOf } from '../../apimachinery/json-access.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Rounds } from '../../base/rounds.ts';
+import { Rounds } from '../../base/rounds.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import type { RequestInfo } from '../request-info.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
@@ -24,8 +24,6 @@ export interface FlowControlOptions {
   readonly total: number;
   readonly clock: Clock;
   readonly metrics: FlowMetrics;
-  /** When a request that may run begins. */
-  readonly rounds: Pick<Rounds<string>, 'begin'>;
   readonly objects?: FlowObjects | undefined;
   /** Told of what is stored and can't be used: it is left out. */
   readonly unusable?: (kind: string, name: string) => void;
@@ -73,12 +71,15 @@ export class FlowControl {
   readonly #options: FlowControlOptions;
   readonly #levels: PriorityLevels;
   readonly #waiting = new Map<Ticket, () => void>();
+  /** When a request that may run begins, by user. */
+  readonly #rounds: Rounds<string>;
   #schemas: readonly FlowSchema[] = byPrecedence(mandatory);
   #version: number | undefined;
 
   constructor(options: FlowControlOptions) {
     this.#options = options;
     this.#levels = new PriorityLevels(options.total);
+    this.#rounds = new Rounds(setImmediate, () => options.clock.monotonic());
   }
 
   classify(user: UserInfo, info: RequestInfo): Classified {
@@ -102,8 +103,8 @@ export class FlowControl {
     width: number,
     request: { readonly signal: AbortSignal },
   ): Promise<Ticket | Refusal> {
-    const { clock, metrics, rounds } = this.#options;
-    const turn = rounds.begin(user.name);
+    const { clock, metrics } = this.#options;
+    const turn = this.#rounds.begin(user.name);
     if (turn !== undefined) await turn;
     const schemaName = schema.metadata.name ?? '';
     const flow = `${schemaName}\n${distinguisherOf(schema, user, info)}`;
@@ -116,7 +117,7 @@ export class FlowControl {
       if (ticket.started === undefined) {
         refusal = await this.#wait(level, ticket, request.signal);
         // One that ended may let many in.
-        if (refusal === undefined) await rounds.begin(user.name);
+        if (refusal === undefined) await this.#rounds.begin(user.name);
       }
     }
     this.#observe(level);

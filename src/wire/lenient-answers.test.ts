@@ -16,6 +16,17 @@ async function answering(t: TestContext, text: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+const probe = (port: number): ReturnType<typeof probeHttp> =>
+  probeHttp({
+    scheme: 'HTTP',
+    host: '127.0.0.1',
+    port,
+    path: '/',
+    headers: [],
+    userAgent: 'kube-probe/1.36',
+    timeoutMs: 30_000,
+  });
+
 const rows: readonly (readonly [what: string, answer: string])[] = [
   ['lines end in LF alone (busybox httpd)', 'HTTP/1.0 200 OK\nContent-Type: text/plain\n\nhello'],
   ['lines end in LF alone, with a length', 'HTTP/1.1 200 OK\nContent-Length: 5\n\nhello'],
@@ -33,16 +44,8 @@ const rows: readonly (readonly [what: string, answer: string])[] = [
 for (const [what, answer] of rows) {
   test(`R7: a probe and the proxy accept an answer with ${what}`, async (t) => {
     const port = await answering(t, answer);
-    const probe = await probeHttp({
-      scheme: 'HTTP',
-      host: '127.0.0.1',
-      port,
-      path: '/',
-      headers: [],
-      userAgent: 'kube-probe/1.36',
-      timeoutMs: 30_000,
-    });
-    assert.deepEqual(probe, { status: 200, body: 'hello', location: '' });
+    const probed = await probe(port);
+    assert.deepEqual(probed, { status: 200, body: 'hello', location: '' });
     const response = await requestBackend(
       { host: '127.0.0.1', port },
       { method: 'GET', path: '/', headers: { host: 'x' } },
@@ -57,14 +60,6 @@ for (const [what, answer] of rows) {
 
 test('R7: an answer that breaks off is a failed probe, as upstream', async (t) => {
   const port = await answering(t, 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello');
-  const probe = await probeHttp({
-    scheme: 'HTTP',
-    host: '127.0.0.1',
-    port,
-    path: '/',
-    headers: [],
-    userAgent: 'kube-probe/1.36',
-    timeoutMs: 30_000,
-  });
-  assert.deepEqual(probe, { status: 0, body: '', location: '', error: 'unexpected EOF' });
+  const probed = await probe(port);
+  assert.deepEqual(probed, { status: 0, body: '', location: '', error: 'unexpected EOF' });
 });

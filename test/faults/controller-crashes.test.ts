@@ -2,22 +2,7 @@
 // and what there is at the end is what there would have been.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import {
-  configmaps,
-  controllerrevisions,
-  daemonsets,
-  deployments,
-  endpoints,
-  endpointslices,
-  jobs,
-  namespaces,
-  nodes,
-  pods,
-  replicasets,
-  serviceaccounts,
-  services,
-  statefulsets,
-} from '../../src/api/generated/resources.ts';
+import * as resources from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { isStatusError } from '../../src/apimachinery/errors.ts';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
@@ -155,14 +140,16 @@ function startNode(server: TestControlPlane, t: TestContext): void {
   const client = server.controlPlane.clientFor(administrator);
   const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
   const factory = createInformerFactory(common);
-  const informer = factory.informer(pods);
+  const informer = factory.informer(resources.pods);
   let address = 1;
   const act = async (pod: Pod): Promise<void> => {
     const { name, namespace, deletionTimestamp } = pod.metadata;
     const key = { name, namespace: namespace! };
-    if (deletionTimestamp !== undefined) return client.delete(pods, key, { gracePeriodSeconds: 0 });
+    if (deletionTimestamp !== undefined) return client.delete(resources.pods, key, { gracePeriodSeconds: 0 });
     if (pod.spec.nodeName === undefined) {
-      await client.createSubresource(pods, key, 'binding', { target: { kind: 'Node', name: 'n1' } });
+      await client.createSubresource(resources.pods, key, 'binding', {
+        target: { kind: 'Node', name: 'n1' },
+      });
       return;
     }
     const ends = pod.metadata.labels?.app === 'job';
@@ -171,7 +158,7 @@ function startNode(server: TestControlPlane, t: TestContext): void {
     const lastTransitionTime = rfc3339(systemClock.now());
     const ready = { type: 'Ready', status: ends ? 'False' : 'True', lastTransitionTime };
     const status = { phase, podIP: `10.244.0.${address++ % 250}`, conditions: [ready] };
-    await client.patch(pods, key, { type: 'merge', body: { status } }, { subresource: 'status' });
+    await client.patch(resources.pods, key, { type: 'merge', body: { status } }, { subresource: 'status' });
   };
   const see = (pod: Pod): void => {
     void act(pod).catch((error: unknown) => {
@@ -195,31 +182,31 @@ const workload = (app: string, more: object): object => ({
 
 async function createAll(client: Client, namespace: string): Promise<void> {
   const of = (name: string, spec: object): never => ({ metadata: { name, namespace }, spec }) as never;
-  await client.create(namespaces, { metadata: { name: namespace } } as never);
-  await client.create(services, of('web', { selector: { app: 'web' }, ports: [{ port: 80 }] }));
-  await client.create(deployments, of('web', workload('web', { replicas: 2 })));
-  await client.create(deployments, of('gone', workload('gone', { replicas: 1 })));
-  await client.create(statefulsets, of('db', workload('db', { replicas: 2, serviceName: 'db' })));
-  await client.create(daemonsets, of('every', workload('every', {})));
+  await client.create(resources.namespaces, { metadata: { name: namespace } } as never);
+  await client.create(resources.services, of('web', { selector: { app: 'web' }, ports: [{ port: 80 }] }));
+  await client.create(resources.deployments, of('web', workload('web', { replicas: 2 })));
+  await client.create(resources.deployments, of('gone', workload('gone', { replicas: 1 })));
+  await client.create(resources.statefulsets, of('db', workload('db', { replicas: 2, serviceName: 'db' })));
+  await client.create(resources.daemonsets, of('every', workload('every', {})));
   await client.create(
-    jobs,
+    resources.jobs,
     of('work', { completions: 2, parallelism: 1, template: template('job', { restartPolicy: 'Never' }) }),
   );
 }
 
 const kinds: readonly ResourceRef<{ metadata?: object }>[] = [
-  configmaps,
-  controllerrevisions,
-  daemonsets,
-  deployments,
-  endpoints,
-  endpointslices,
-  jobs,
-  pods,
-  replicasets,
-  serviceaccounts,
-  services,
-  statefulsets,
+  resources.configmaps,
+  resources.controllerrevisions,
+  resources.daemonsets,
+  resources.deployments,
+  resources.endpoints,
+  resources.endpointslices,
+  resources.jobs,
+  resources.pods,
+  resources.replicasets,
+  resources.serviceaccounts,
+  resources.services,
+  resources.statefulsets,
 ] as never;
 
 /** Random and counted parts of names and values are as good as any other. */
@@ -287,16 +274,16 @@ async function live(
   const key = (name: string): { name: string; namespace: string } => ({ name, namespace });
   const merge = (body: object): { type: 'merge'; body: object } => ({ type: 'merge', body });
   await client.patch(
-    deployments,
+    resources.deployments,
     key('web'),
     merge({ spec: { replicas: 3, template: { metadata: { annotations: { v: '2' } } } } }),
   );
-  await client.patch(statefulsets, key('db'), merge({ spec: { replicas: 1 } }));
-  await client.delete(deployments, key('gone'), { propagationPolicy: 'Foreground' });
+  await client.patch(resources.statefulsets, key('db'), merge({ spec: { replicas: 1 } }));
+  await client.delete(resources.deployments, key('gone'), { propagationPolicy: 'Foreground' });
   await reached(1, now);
-  await client.delete(namespaces, { name: namespace });
+  await client.delete(resources.namespaces, { name: namespace });
   await reached(2, async () => {
-    const left = await client.list(namespaces);
+    const left = await client.list(resources.namespaces);
     return [
       ...(await now()),
       ...left.items.filter((n) => n.metadata?.name === namespace).map(() => 'namespace'),
@@ -314,10 +301,15 @@ async function startMachine(t: TestContext): Promise<Machine> {
   const server = await startTestControlPlane();
   t.after(() => server.close());
   const client = server.controlPlane.clientFor(administrator);
-  await client.create(nodes, { metadata: { name: 'n1' } } as never);
-  await client.patch(nodes, { name: 'n1' }, { type: 'merge', body: { spec: { taints: null } } });
+  await client.create(resources.nodes, { metadata: { name: 'n1' } } as never);
+  await client.patch(resources.nodes, { name: 'n1' }, { type: 'merge', body: { spec: { taints: null } } });
   const status = { conditions: [{ type: 'Ready', status: 'True' }], allocatable: { pods: '110' } };
-  await client.patch(nodes, { name: 'n1' }, { type: 'merge', body: { status } }, { subresource: 'status' });
+  await client.patch(
+    resources.nodes,
+    { name: 'n1' },
+    { type: 'merge', body: { status } },
+    { subresource: 'status' },
+  );
   startNode(server, t);
   return { t, server, client };
 }

@@ -5,7 +5,7 @@ import { certificatesigningrequests, clusterrolebindings } from '../../src/api/g
 import { user } from '../../src/controlplane/testing/test-control-plane.ts';
 import { createCertificateRequest } from '../../src/crypto/certificate-requests.ts';
 import { certificateFacts, isIssuedBy } from '../../src/crypto/subject.ts';
-import { startCluster } from './controllers-cluster.ts';
+import { approveByHand, startCluster } from './controllers-cluster.ts';
 
 describe('the controllers of certificate signing requests', () => {
   it("sign a kubelet's client certificate when its asker may have it", async (t) => {
@@ -45,20 +45,7 @@ describe('the controllers of certificate signing requests', () => {
     // Nobody but a node gets a node's certificate, even when somebody approves it by hand.
     await ask('other', 'somebody');
     const other = await client.get(certificatesigningrequests, { name: 'other' });
-    const time = '2026-01-01T00:00:00Z';
-    const approved = {
-      type: 'Approved',
-      status: 'True',
-      reason: 'ByHand',
-      message: '',
-      lastUpdateTime: time,
-      lastTransitionTime: time,
-    };
-    await client.update(
-      certificatesigningrequests,
-      { ...other, status: { conditions: [approved] } },
-      { subresource: 'approval' },
-    );
+    await approveByHand(client, other);
     const failed = await until(
       certificatesigningrequests,
       (l) => l.get('other')?.status?.conditions?.find(({ type }) => type === 'Failed'),

@@ -1,5 +1,7 @@
 // A control plane in process with all controllers under their own RBAC roles, and ways to wait for a state of its objects.
 import type { TestContext } from 'node:test';
+import { certificatesigningrequests } from '../../src/api/generated/resources.ts';
+import type { CertificateSigningRequest } from '../../src/api/generated/types/certificates-v1.ts';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
 import type { Informer, InformerFactory } from '../../src/client/cache/informer.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
@@ -28,6 +30,24 @@ export interface ControllersCluster {
 }
 
 const timeoutMs = 15_000;
+
+/** What an administrator does with `kubectl certificate approve`. */
+export async function approveByHand(client: Client, request: CertificateSigningRequest): Promise<void> {
+  const time = '2026-01-01T00:00:00Z';
+  const approved = {
+    type: 'Approved',
+    status: 'True',
+    reason: 'ByHand',
+    message: '',
+    lastUpdateTime: time,
+    lastTransitionTime: time,
+  };
+  await client.update(
+    certificatesigningrequests,
+    { ...request, status: { conditions: [approved] } },
+    { subresource: 'approval' },
+  );
+}
 
 export async function startCluster(
   t: TestContext,

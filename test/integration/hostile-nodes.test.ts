@@ -1,27 +1,15 @@
 // What the credentials of one broken node are worth: its own objects, what its pods name, and nothing more.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import {
-  type Answer,
-  startTestControlPlane,
-  type TestControlPlane,
-  user,
-} from '../../src/controlplane/testing/test-control-plane.ts';
+import { startThiefPlane, type ThiefPlane } from '../harness/thief-node.ts';
 
-let plane: TestControlPlane;
-const thief = user('system:node:thief', 'system:nodes');
+let plane: ThiefPlane['plane'];
+let asThief: ThiefPlane['asThief'];
+let uid: string;
 const pods = '/api/v1/namespaces/default/pods';
-const merge = 'application/merge-patch+json';
-let uid = '';
-const asThief = (method: string, url: string, body?: unknown, contentType?: string): Promise<Answer> =>
-  plane.ask(method, url, body, { user: thief, ...(contentType === undefined ? {} : { contentType }) });
 
 before(async () => {
-  plane = await startTestControlPlane();
-  const node = await asThief('POST', '/api/v1/nodes', { metadata: { name: 'thief' } });
-  assert.equal(node.status, 201, node.text);
-  uid = String((node.body['metadata'] as Record<string, unknown>)['uid']);
-  await plane.ask('POST', '/api/v1/nodes', { metadata: { name: 'victim' } });
+  ({ plane, asThief, uid } = await startThiefPlane());
   await plane.ask('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
   await plane.ask('POST', '/api/v1/namespaces/default/secrets', { metadata: { name: 'prize' } });
   await plane.ask('POST', pods, {
@@ -85,24 +73,18 @@ test('a mirror pod belongs to its own node, by uid', async () => {
 
 test('a node changes neither its owners, taints and restricted labels nor other nodes', async () => {
   for (const path of ['/api/v1/nodes/thief', '/api/v1/nodes/thief/status']) {
-    const owned = await asThief(
-      'PATCH',
-      path,
-      { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'gone', uid: 'gone' }] } },
-      merge,
-    );
+    const owned = await asThief('PATCH', path, {
+      metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'gone', uid: 'gone' }] },
+    });
     assert.equal(owned.status, 403, path);
     assert.match(owned.message, /node "thief" is not allowed to modify ownerReferences$/);
     const labels = { 'node-restriction.kubernetes.io/pci': 'yes' };
-    const labelled = await asThief('PATCH', path, { metadata: { labels } }, merge);
+    const labelled = await asThief('PATCH', path, { metadata: { labels } });
     assert.match(labelled.message, /is not allowed to modify labels: node-restriction.kubernetes.io\/pci$/);
   }
-  const tainted = await asThief(
-    'PATCH',
-    '/api/v1/nodes/thief',
-    { spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] } },
-    merge,
-  );
+  const tainted = await asThief('PATCH', '/api/v1/nodes/thief', {
+    spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] },
+  });
   assert.match(tainted.message, /is not allowed to modify taints$/);
   for (const [method, path, body] of [
     ['PATCH', '/api/v1/nodes/victim', { metadata: { labels: { a: 'b' } } }],
@@ -138,7 +120,7 @@ test('a node changes neither its owners, taints and restricted labels nor other 
       { metadata: { name: 'own' }, spec: { nodeName: 'thief', containers: [{ name: 'c', image: 'i' }] } },
     ],
   ] as const) {
-    const answer = await asThief(method, path, body, method === 'PATCH' ? merge : undefined);
+    const answer = await asThief(method, path, body);
     assert.equal(answer.status, 403, `${method} ${path} ${answer.text}`);
   }
 });

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { certificatesigningrequests } from '../../src/api/generated/resources.ts';
 import { isStatusError } from '../../src/apimachinery/errors.ts';
 import { CertificateMismatchError, issueCertificate } from '../../src/crypto/certificates.ts';
-import { startCluster } from '../integration/controllers-cluster.ts';
+import { approveByHand, startCluster } from '../integration/controllers-cluster.ts';
 import {
   attribute,
   type CraftedRequest,
@@ -301,20 +301,7 @@ test('S3: what is asked for is what is signed, whatever syntax is in it', async 
         assert.match(created, row.answer.refused);
         return;
       }
-      const time = '2026-01-01T00:00:00Z';
-      const byHand = {
-        type: 'Approved',
-        status: 'True',
-        reason: 'ByHand',
-        message: '',
-        lastUpdateTime: time,
-        lastTransitionTime: time,
-      };
-      await cluster.client.update(
-        certificatesigningrequests,
-        { ...created, status: { conditions: [byHand] } },
-        { subresource: 'approval' },
-      );
+      await approveByHand(cluster.client, created);
       const status = await cluster.until(
         certificatesigningrequests,
         (requests) => {

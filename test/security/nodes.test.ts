@@ -1,27 +1,18 @@
 // What one broken node writes of itself, and of others: a closed list. Row by row: attack, answer.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import {
-  type Answer,
-  startTestControlPlane,
-  type TestControlPlane,
-  user,
-} from '../../src/controlplane/testing/test-control-plane.ts';
+import type { Answer } from '../../src/controlplane/testing/test-control-plane.ts';
 import { createCertificateRequest } from '../../src/crypto/certificate-requests.ts';
+import { asNode, startThiefPlane, type ThiefPlane, uidOf } from '../harness/thief-node.ts';
 
-let plane: TestControlPlane;
-const thief = user('system:node:thief', 'system:nodes');
-const merge = 'application/merge-patch+json';
+let plane: ThiefPlane['plane'];
+let asThief: ThiefPlane['asThief'];
 const own = '/api/v1/nodes/thief';
-const asThief = (method: string, url: string, body?: unknown): Promise<Answer> =>
-  plane.ask(method, url, body, { user: thief, ...(method === 'PATCH' ? { contentType: merge } : {}) });
 const asAdmin = (method: string, url: string, body?: unknown): Promise<Answer> =>
-  plane.ask(method, url, body, method === 'PATCH' ? { contentType: merge } : {});
+  plane.ask(method, url, body);
 
 before(async () => {
-  plane = await startTestControlPlane();
-  assert.equal((await asThief('POST', '/api/v1/nodes', { metadata: { name: 'thief' } })).status, 201);
-  assert.equal((await asAdmin('POST', '/api/v1/nodes', { metadata: { name: 'victim' } })).status, 201);
+  ({ plane, asThief } = await startThiefPlane());
   for (const [name, podCIDR] of [
     ['thief', '10.244.1.0/24'],
     ['victim', '10.244.2.0/24'],
@@ -121,11 +112,10 @@ test('S6: what a node writes of its own Node is a closed list', async () => {
 });
 
 test('S6: a node that registers brings neither prefix, owner, finalizer nor configuration', async () => {
-  const second = user('system:node:second', 'system:nodes');
   const config = { configMap: { name: 'a', namespace: 'b', kubeletConfigKey: 'c' } };
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'gone', uid: 'gone' };
   const register = (metadata: object, spec: object): Promise<Answer> =>
-    plane.ask('POST', '/api/v1/nodes', { metadata: { name: 'second', ...metadata }, spec }, { user: second });
+    asNode(plane, 'second')('POST', '/api/v1/nodes', { metadata: { name: 'second', ...metadata }, spec });
   for (const [metadata, spec, ends] of [
     [{}, { podCIDR: '10.0.0.0/8' }, 'node "second" is not allowed to set podCIDR'],
     [{}, { podCIDRs: ['10.0.0.0/8'] }, 'node "second" is not allowed to set podCIDRs'],
@@ -234,12 +224,7 @@ test('S6: what a role lets a node do besides, it does to its own things only', a
   };
   assert.equal((await asAdmin('POST', `${rbac}/clusterroles`, role)).status, 201);
   assert.equal((await asAdmin('POST', `${rbac}/clusterrolebindings`, binding)).status, 201);
-  const trusted = user('system:node:trusted', 'system:nodes');
-  const ask = (method: string, url: string, body?: unknown): Promise<Answer> =>
-    plane.ask(method, url, body, {
-      user: trusted,
-      ...(method === 'PATCH' ? { contentType: merge } : {}),
-    });
+  const ask = asNode(plane, 'trusted');
   assert.equal((await ask('POST', '/api/v1/nodes', { metadata: { name: 'trusted' } })).status, 201);
   const leases = '/apis/coordination.k8s.io/v1/namespaces';
   const named = (name: string, more: object = {}): object => ({ metadata: { name }, ...more });
@@ -286,7 +271,6 @@ test('S6: what a role lets a node do besides, it does to its own things only', a
   });
   assert.equal((await asAdmin('POST', `${api}/pods`, pod('ours', 'trusted'))).status, 201);
   assert.equal((await asAdmin('POST', `${api}/pods`, pod('others', 'victim'))).status, 201);
-  const uidOf = ({ body }: Answer): string => (body['metadata'] as { uid: string }).uid;
   const uids = {
     ours: uidOf(await asAdmin('GET', `${api}/pods/ours`)),
     others: uidOf(await asAdmin('GET', `${api}/pods/others`)),
@@ -449,13 +433,10 @@ test("X3: a node does not say that another's address is its own", async () => {
     ['its own again', status('172.30.0.3'), 200, ''],
     ['loopback', status('127.0.0.1'), 200, ''],
   ]);
-  const late = user('system:node:late', 'system:nodes');
-  const registered = await plane.ask(
-    'POST',
-    '/api/v1/nodes',
-    { metadata: { name: 'late' }, ...status('172.30.0.2') },
-    { user: late },
-  );
+  const registered = await asNode(plane, 'late')('POST', '/api/v1/nodes', {
+    metadata: { name: 'late' },
+    ...status('172.30.0.2'),
+  });
   assert.equal(registered.status, 403, registered.text);
   // As the node lifecycle controller marks who is not heard of any more.
   const gone = { status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } };

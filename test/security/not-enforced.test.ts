@@ -2,29 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../src/apimachinery/declaration.ts';
-import { administrator, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
+import { type Answer, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 
 const plane = await startTestControlPlane();
 after(() => plane.close());
-
-async function write(
-  method: string,
-  url: string,
-  body: JsonObject,
-  type = 'application/json',
-): Promise<{ readonly status: number; readonly warnings: readonly string[] }> {
-  const bytes = Buffer.from(JSON.stringify(body));
-  const { status, headers } = await plane.controlPlane.handle({
-    method,
-    url,
-    headers: { 'content-type': type },
-    readBody: async () => bytes,
-    signal: new AbortController().signal,
-    remoteAddress: '192.0.2.7',
-    user: administrator,
-  });
-  return { status, warnings: [headers['warning'] ?? []].flat() };
-}
 
 const registration = '/apis/admissionregistration.k8s.io/v1';
 const webhook = {
@@ -195,23 +176,15 @@ test('S7, X6: what is not enforced yet is said at each create, apply and update'
     const metadata = { name: 'unenforced', ...(given['metadata'] as JsonObject | undefined) };
     const name = String(metadata.name);
     const body: JsonObject = { ...given, metadata };
-    const fits = (answer: Awaited<ReturnType<typeof write>>, what: string): void => {
+    const fits = (answer: Answer, what: string): void => {
       assert.ok([200, 201].includes(answer.status), `${what} ${url} ${answer.status}`);
       const matching = answer.warnings.filter((w) => /^299 - "not enforced: /.test(w) && said?.test(w));
       assert.equal(matching.length, said === undefined ? 0 : 1, `${what} ${url} ${answer.warnings.join()}`);
     };
-    fits(await write('POST', url, body), 'create');
-    fits(
-      await write(
-        'PATCH',
-        `${url}/${name}`,
-        { metadata: { labels: { a: 'b' } } },
-        'application/merge-patch+json',
-      ),
-      'patch',
-    );
+    fits(await plane.ask('POST', url, body), 'create');
+    fits(await plane.ask('PATCH', `${url}/${name}`, { metadata: { labels: { a: 'b' } } }), 'patch');
     const applied = { ...body, ...typeOf(url) };
     const apply = `${url}/${name}?fieldManager=x&force=1`;
-    fits(await write('PATCH', apply, applied, 'application/apply-patch+yaml'), 'apply');
+    fits(await plane.ask('PATCH', apply, applied, { contentType: 'application/apply-patch+yaml' }), 'apply');
   }
 });

@@ -2,40 +2,27 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { JsonObject } from '../../src/apimachinery/declaration.ts';
-import { administrator, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
+import {
+  type Answer,
+  administrator,
+  startTestControlPlane,
+} from '../../src/controlplane/testing/test-control-plane.ts';
 import { createPodSecurity } from '../../src/plugins/admission/pod-security.ts';
 
 const plane = await startTestControlPlane();
 after(() => plane.close());
 
-interface Said {
-  readonly status: number;
-  readonly message: string;
-  readonly warnings: readonly string[];
+interface Said extends Answer {
   readonly object: JsonObject;
 }
 
 async function send(method: string, url: string, body: JsonObject): Promise<Said> {
-  const bytes = Buffer.from(JSON.stringify(body));
-  const type = method === 'PATCH' ? 'application/strategic-merge-patch+json' : 'application/json';
-  const response = await plane.controlPlane.handle({
-    method,
-    url,
-    headers: { 'content-type': type },
-    readBody: async () => bytes,
-    signal: new AbortController().signal,
-    remoteAddress: '192.0.2.7',
-    user: administrator,
-  });
-  const text = Buffer.concat([response.body as Buffer].flat()).toString();
-  const object = JSON.parse(text) as JsonObject;
+  const contentType = method === 'PATCH' ? 'application/strategic-merge-patch+json' : 'application/json';
+  const answer = await plane.ask(method, url, body, { contentType });
   return {
-    status: response.status,
-    object,
-    message: String(object['message'] ?? ''),
-    warnings: [response.headers['warning'] ?? []]
-      .flat()
-      .map((w) => w.replace(/^299 - "|"$/g, '').replaceAll('\\', '')),
+    ...answer,
+    object: answer.body as JsonObject,
+    warnings: answer.warnings.map((w) => w.replace(/^299 - "|"$/g, '').replaceAll('\\', '')),
   };
 }
 

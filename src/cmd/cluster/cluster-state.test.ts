@@ -7,19 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { howToStop } from '../compose/data-directory.ts';
 import { writeSupervisorState } from '../supervisor/supervision.ts';
-import { type ClusterState, clusterPaths, readClusterState, writeClusterState } from './cluster-state.ts';
+import { clusterPaths, readClusterState, writeClusterState } from './cluster-state.ts';
+import { simulatedState as state } from './testing/simulated-state.ts';
 
-const state: ClusterState = {
-  id: 'x-00000000',
-  name: 'x',
-  version: 1,
-  runtime: 'simulated',
-  topology: 'host-gateway',
-  server: 'https://127.0.0.1:6443',
-  clusterCidr: '10.244.0.0/16',
-  nodes: [],
-  processes: [],
-};
 const damage: readonly string[] = ['', '{"name": "x"', 'null', '{}', '[]', '\0\0\0\0'];
 
 test('R13: a damaged record of a cluster, or of its supervisor, is made good from what is left', async (t) => {

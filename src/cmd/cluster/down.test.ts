@@ -12,6 +12,7 @@ import { type SupervisedState, writeSupervision, writeSupervisorState } from '..
 import { type ClusterPaths, clusterPaths, writeClusterState } from './cluster-state.ts';
 import { down } from './down.ts';
 import { isAlive, recordOf } from './own-processes.ts';
+import { simulatedState } from './testing/simulated-state.ts';
 
 const progress: Progress = { say: () => {}, step: (_, body) => body(() => {}) };
 
@@ -32,17 +33,7 @@ async function runningCluster(t: TestContext): Promise<Running> {
     await ended;
     await rm(home, { recursive: true, force: true });
   });
-  writeClusterState(paths, {
-    id: 'x-00000000',
-    name: 'x',
-    version: 1,
-    runtime: 'simulated',
-    topology: 'host-gateway',
-    server: 'https://127.0.0.1:6443',
-    clusterCidr: '10.244.0.0/16',
-    nodes: [],
-    processes: [],
-  });
+  writeClusterState(paths, simulatedState);
   const supervisor = { ...recordOf('supervisor', child.pid!), restarts: 0 };
   writeSupervision(paths.root, { processes: [], running: [], environment: {} });
   writeSupervisorState(paths.root, { ...supervisor, processes: [] });

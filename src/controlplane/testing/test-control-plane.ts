@@ -19,6 +19,8 @@ export interface Answer {
   readonly body: Record<string, unknown>;
   /** `status.message` of a failure. */
   readonly message: string;
+  /** Each `Warning` header. */
+  readonly warnings: readonly string[];
 }
 
 export interface AskOptions {
@@ -26,6 +28,7 @@ export interface AskOptions {
   /** A credential instead of a user: goes through authentication. */
   readonly token?: string;
   readonly anonymous?: true;
+  /** Default: JSON, or a merge patch. */
   readonly contentType?: string;
 }
 
@@ -92,7 +95,13 @@ export async function startTestControlPlane(
         method,
         url,
         headers: {
-          ...(body === undefined ? {} : { 'content-type': how.contentType ?? 'application/json' }),
+          ...(body === undefined
+            ? {}
+            : {
+                'content-type':
+                  how.contentType ??
+                  (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'),
+              }),
           ...(how.token === undefined ? {} : { authorization: `Bearer ${how.token}` }),
         },
         readBody: async () => bytes,
@@ -106,7 +115,8 @@ export async function startTestControlPlane(
       const text = (await wholeBody(response.body)).toString();
       const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
       const parsed = json as Record<string, unknown>;
-      return { status: response.status, text, body: parsed, message: String(parsed.message ?? '') };
+      const warnings = [response.headers['warning'] ?? []].flat();
+      return { status: response.status, text, body: parsed, message: String(parsed.message ?? ''), warnings };
     },
     async close() {
       caches.close();

@@ -64,14 +64,7 @@ static void record(char what, const char *name, uint64_t offset, const void *byt
   if (bytes) real_write(out, bytes, length);
 }
 
-int open64(const char *path, int flags, ...) {
-  mode_t mode = 0;
-  if (flags & O_CREAT) {
-    va_list rest;
-    va_start(rest, flags);
-    mode = va_arg(rest, mode_t);
-    va_end(rest);
-  }
+static int opened(const char *path, int flags, mode_t mode) {
   pthread_mutex_lock(&lock);
   int fd = real_open64(path, flags, mode);
   const char *name = within(path);
@@ -84,16 +77,20 @@ int open64(const char *path, int flags, ...) {
   pthread_mutex_unlock(&lock);
   return fd;
 }
-int open(const char *path, int flags, ...) {
-  mode_t mode = 0;
-  if (flags & O_CREAT) {
-    va_list rest;
-    va_start(rest, flags);
-    mode = va_arg(rest, mode_t);
-    va_end(rest);
+/* A mode is given only where a file may be made. */
+#define OPEN(name) \
+  int name(const char *path, int flags, ...) { \
+    mode_t mode = 0; \
+    if (flags & O_CREAT) { \
+      va_list rest; \
+      va_start(rest, flags); \
+      mode = va_arg(rest, mode_t); \
+      va_end(rest); \
+    } \
+    return opened(path, flags, mode); \
   }
-  return open64(path, flags, mode);
-}
+OPEN(open)
+OPEN(open64)
 int close(int fd) {
   pthread_mutex_lock(&lock);
   if (name_of(fd)) {

@@ -80,11 +80,13 @@ interface Send {
   readonly signal?: AbortSignal | undefined;
 }
 
-export function createClient(transport: Transport, options: ClientOptions = {}): Client {
+const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+/** A request whose answer is a success, or the error that the answer is. */
+function sender(transport: Transport, options: ClientOptions): (send: Send) => Promise<TransportResponse> {
   const timeoutMs = options.requestTimeoutMs ?? 60_000;
   const userAgent = options.userAgent ?? 'porthole';
-
-  async function open(send: Send): Promise<TransportResponse> {
+  return async (send) => {
     const headers: Record<string, string> = {
       accept: send.accept ?? 'application/json',
       'user-agent': userAgent,
@@ -98,13 +100,42 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
     if (!isSuccess(response.status))
       throw responseError(response.status, await readAll(response.body, 1 << 20));
     return response;
+  };
+}
+
+async function* watchWith<T>(
+  open: (send: Send) => Promise<TransportResponse>,
+  resource: ResourceRef<T>,
+  o?: WatchOptions,
+): AsyncGenerator<WatchEvent<T>, void> {
+  // Leaving the loop must end the request, whether or not the caller gave a signal.
+  const ended = new AbortController();
+  const signal = o?.signal === undefined ? ended.signal : AbortSignal.any([o.signal, ended.signal]);
+  const query = {
+    watch: true,
+    ...listQuery(o),
+    allowWatchBookmarks: o?.allowWatchBookmarks,
+    timeoutSeconds: o?.timeoutSeconds,
+  };
+  const path = withQuery(resourcePath(resource, { namespace: o?.namespace }), query);
+  try {
+    const response = await open({ method: 'GET', path, signal });
+    yield* watchEvents<T>(response.body);
+  } catch (error) {
+    if (o?.signal?.aborted === true && !isStatusError(error)) return;
+    throw error;
+  } finally {
+    ended.abort();
   }
+}
+
+export function createClient(transport: Transport, options: ClientOptions = {}): Client {
+  const open = sender(transport, options);
   async function call<R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> {
     const response = await open({ method, path, body, contentType });
     const bytes = await readAll(response.body, maxBodyBytes);
     return JSON.parse(bytes.toString('utf8')) as R;
   }
-  const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
   return {
     get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: { readonly subresource?: string }) =>
@@ -145,27 +176,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
     },
     createSubresource: <T>(resource: ResourceRef<T>, key: ObjectKey, subresource: string, body: unknown) =>
       call<unknown>('POST', resourcePath(resource, { ...key, subresource }), json(body)),
-    async *watch<T>(resource: ResourceRef<T>, o?: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
-      // Leaving the loop must end the request, whether or not the caller gave a signal.
-      const ended = new AbortController();
-      const signal = o?.signal === undefined ? ended.signal : AbortSignal.any([o.signal, ended.signal]);
-      const query = {
-        watch: true,
-        ...listQuery(o),
-        allowWatchBookmarks: o?.allowWatchBookmarks,
-        timeoutSeconds: o?.timeoutSeconds,
-      };
-      const path = withQuery(resourcePath(resource, { namespace: o?.namespace }), query);
-      try {
-        const response = await open({ method: 'GET', path, signal });
-        yield* watchEvents<T>(response.body);
-      } catch (error) {
-        if (o?.signal?.aborted === true && !isStatusError(error)) return;
-        throw error;
-      } finally {
-        ended.abort();
-      }
-    },
+    watch: <T>(resource: ResourceRef<T>, o?: WatchOptions) => watchWith(open, resource, o),
     async raw(request) {
       const body =
         request.body === undefined || Buffer.isBuffer(request.body) ? request.body : json(request.body);

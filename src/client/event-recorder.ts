@@ -58,6 +58,30 @@ interface Known {
   readonly namespace: string;
 }
 
+/** The first of its kind. `serial` tells those of one millisecond apart. */
+function newEvent(
+  source: EventSource,
+  { about, ...said }: { about: ObjectReference; type: string; reason: string; message: string },
+  now: number,
+  serial: number,
+) {
+  const time = rfc3339(now);
+  // Cluster-scoped objects' events live in default.
+  const namespace = about.namespace === undefined || about.namespace === '' ? 'default' : about.namespace;
+  const unique = (BigInt(now) * 1_000_000n + BigInt(serial % 1_000_000)).toString(16);
+  return {
+    metadata: { name: `${about.name}.${unique}`, namespace },
+    involvedObject: about,
+    ...said,
+    source: { component: source.component, ...(source.host === undefined ? {} : { host: source.host }) },
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
+    reportingComponent: source.component,
+    reportingInstance: source.host ?? '',
+  };
+}
+
 export function createEventRecorder(deps: EventRecorderDeps, source: EventSource): EventRecorder {
   const { client, clock, log } = deps;
   const correlator = new EventCorrelator();
@@ -67,27 +91,10 @@ export function createEventRecorder(deps: EventRecorderDeps, source: EventSource
   let serial = 0;
 
   async function create(about: ObjectReference, type: string, reason: string, message: string, key: string) {
-    const now = clock.now();
-    const time = rfc3339(now);
-    // Cluster-scoped objects' events live in default.
-    const namespace = about.namespace === undefined || about.namespace === '' ? 'default' : about.namespace;
     serial += 1;
-    const unique = (BigInt(now) * 1_000_000n + BigInt(serial % 1_000_000)).toString(16);
-    const name = `${about.name}.${unique}`;
-    await client.create(events, {
-      metadata: { name, namespace },
-      involvedObject: about,
-      reason,
-      message,
-      type,
-      source: { component: source.component, ...(source.host === undefined ? {} : { host: source.host }) },
-      firstTimestamp: time,
-      lastTimestamp: time,
-      count: 1,
-      reportingComponent: source.component,
-      reportingInstance: source.host ?? '',
-    });
-    known.set(key, { name, namespace });
+    const event = newEvent(source, { about, type, reason, message }, clock.now(), serial);
+    await client.create(events, event);
+    known.set(key, event.metadata);
     if (known.size > 4096) known.delete(known.keys().next().value ?? '');
   }
 

@@ -64,6 +64,27 @@ async function carryOut(
 
 const isNothing = (plan: DaemonPlan): boolean => plan.create.length === 0 && plan.remove.length === 0;
 
+/** Pods where there must be some, and none where there must not; else what a new template replaces. */
+async function makeAndRemove(
+  context: Parameters<typeof carryOut>[0],
+  key: string,
+  view: DaemonView,
+  failedPods: FailedPods,
+): Promise<void> {
+  const { ds } = view;
+  const { plan, waitMs } = holdFailedPods(
+    daemonPlan(view),
+    `${ds.metadata.uid}/${ds.metadata.generation}`,
+    failedPods,
+    context.clock.monotonic(),
+  );
+  if (waitMs !== undefined) context.enqueueAfter(key, waitMs);
+  if (!isNothing(plan)) return carryOut(context, ds, plan, view.hash);
+  if ((ds.spec.updateStrategy?.type ?? 'RollingUpdate') !== 'RollingUpdate') return;
+  const update = updatePlan(view);
+  if (!isNothing(update)) await carryOut(context, ds, update, view.hash);
+}
+
 export function daemonSetController(): Controller {
   const failedPods = new FailedPods();
   return defineController({
@@ -118,18 +139,7 @@ export function daemonSetController(): Controller {
       let failure: unknown;
       if (mayChange)
         try {
-          const { plan, waitMs } = holdFailedPods(
-            daemonPlan(view),
-            `${ds.metadata.uid}/${ds.metadata.generation}`,
-            failedPods,
-            context.clock.monotonic(),
-          );
-          if (waitMs !== undefined) context.enqueueAfter(key, waitMs);
-          if (!isNothing(plan)) await carryOut(context, ds, plan, view.hash);
-          else if ((ds.spec.updateStrategy?.type ?? 'RollingUpdate') === 'RollingUpdate') {
-            const update = updatePlan(view);
-            if (!isNothing(update)) await carryOut(context, ds, update, view.hash);
-          }
+          await makeAndRemove(context, key, view, failedPods);
         } catch (error) {
           failure = error;
         }

@@ -25,7 +25,7 @@ import { inProcessTransport } from '../client/transport-in-process.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { version } from '../component-base/version.ts';
-import { jwks, signJwt, verificationKey } from '../crypto/jwt.ts';
+import { jwks, signJwt, type VerificationKey, verificationKey } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
 import { admissionPlugins } from '../plugins/admission/registry.ts';
 import type { QuotaRecorder } from '../plugins/admission/resource-quota.ts';
@@ -129,26 +129,29 @@ export const loopbackUser: UserInfo = {
 
 const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
-export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { caches, clock, random, log, serviceCidr } = options;
-  const scheme = extensibleScheme(options.scheme);
-  const live = createLiveObjects(scheme, caches);
-  const issuer = `https://kubernetes.default.svc.${options.clusterDomain}`;
-  const tokenKeys = [verificationKey(options.serviceAccountKey)];
+type RuleResolver = ReturnType<typeof createRuleResolver>;
 
+/** Who asks: by certificate, by a front proxy's word, by token, or nobody in particular. */
+function authentication(
+  { clock, authorities }: ControlPlaneOptions,
+  live: LiveObjects,
+  issuer: string,
+  keys: readonly VerificationKey[],
+) {
   const tokens = [
-    createServiceAccountTokenAuthenticator({ live, clock, issuer, keys: tokenKeys }),
+    createServiceAccountTokenAuthenticator({ live, clock, issuer, keys }),
     createBootstrapTokenAuthenticator({ live, clock }),
   ];
   const known = unionAuthenticator([
-    createRequestHeaderAuthenticator({ ...requestHeaders, ca: options.authorities.frontProxyCa }),
-    createX509Authenticator({ clientCa: options.authorities.clientCa }),
+    createRequestHeaderAuthenticator({ ...requestHeaders, ca: authorities.frontProxyCa }),
+    createX509Authenticator({ clientCa: authorities.clientCa }),
     createBearerTokenAuthenticator(tokens, [issuer]),
   ]);
-  const authenticator = orAnonymous(known, createAnonymousAuthenticator());
+  return { tokens, authenticator: orAnonymous(known, createAnonymousAuthenticator()) };
+}
 
-  const resolver = createRuleResolver(live);
-  const authorizer = unionAuthorizer([
+const authorization = (live: LiveObjects, resolver: RuleResolver): ReturnType<typeof unionAuthorizer> =>
+  unionAuthorizer([
     createPrivilegedGroupsAuthorizer(),
     createNodeAuthorizer({
       access: createNodeAccess(live),
@@ -157,17 +160,11 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     createRbacAuthorizer(resolver),
   ]);
 
-  const allocators = createServiceAllocators({
-    live,
-    random,
-    log,
-    serviceCidr,
-    nodePorts: nodePortRange,
-    addresses: () => api.store('networking.k8s.io', 'v1', 'ipaddresses'),
-  });
-  const recordQuota: QuotaRecorder = async (namespace, name, status) => {
+const quotaRecorder =
+  (api: () => ApiServer, log: Logger): QuotaRecorder =>
+  async (namespace, name, status) => {
     try {
-      await api
+      await api()
         .store('', 'v1', 'resourcequotas')
         .update(namespace, name, (quota) => ({ ...quota, status: status() }), { subresource: 'status' });
     } catch (error) {
@@ -175,7 +172,78 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       if (!isStatusError(error, 'NotFound')) log.warn({ namespace, name, error }, 'quota status not written');
     }
   };
+
+function tokensAndHealth(options: ControlPlaneOptions, issuer: string) {
   const healthy = { healthy: true, message: 'ok' };
+  return {
+    signer: {
+      issuer,
+      audiences: [issuer],
+      extendExpiration: options.extendTokenExpiration ?? true,
+      sign: (claims: Parameters<typeof signJwt>[1]) => signJwt(options.serviceAccountKey, claims),
+    },
+    componentHealth:
+      options.componentHealth ??
+      (() => ({ 'controller-manager': healthy, scheduler: healthy, 'etcd-0': healthy })),
+  };
+}
+
+const flowControlOf = (
+  { flowControl }: ControlPlaneOptions,
+  live: LiveObjects,
+): NonNullable<Parameters<typeof createApiServer>[0]['flowControl']> => ({
+  ...flowControl,
+  objects: {
+    version: () => live.version(flowschemas) + live.version(prioritylevelconfigurations),
+    schemas: () => live.list(flowschemas),
+    levels: () => live.list(prioritylevelconfigurations),
+  },
+});
+
+const allocatorsOf = (
+  { random, log, serviceCidr }: ControlPlaneOptions,
+  live: LiveObjects,
+  api: () => ApiServer,
+): ReturnType<typeof createServiceAllocators> =>
+  createServiceAllocators({
+    live,
+    random,
+    log,
+    serviceCidr,
+    nodePorts: nodePortRange,
+    addresses: () => api().store('networking.k8s.io', 'v1', 'ipaddresses'),
+  });
+
+/** What is there before anybody asks. */
+function firstObjects(options: ControlPlaneOptions): Parameters<typeof ensureBootstrap>[1] {
+  const now = rfc3339(options.clock.now());
+  const { serviceCidr } = options;
+  return [
+    ...recordedObjects(now),
+    ...ownObjects({
+      now,
+      serviceCidr,
+      kubernetesServiceIp: firstAddressOf(serviceCidr),
+      advertiseAddress: options.advertiseAddress,
+      securePort: options.securePort,
+      approveKubeletServing: options.approveKubeletServing ?? false,
+    }),
+    authenticationMap(extensionAuthentication(options.authorities)),
+  ];
+}
+
+export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  const { caches, clock, random, log } = options;
+  const scheme = extensibleScheme(options.scheme);
+  const live = createLiveObjects(scheme, caches);
+  const issuer = `https://kubernetes.default.svc.${options.clusterDomain}`;
+  const tokenKeys = [verificationKey(options.serviceAccountKey)];
+
+  const { tokens, authenticator } = authentication(options, live, issuer, tokenKeys);
+  const resolver = createRuleResolver(live);
+  const authorizer = authorization(live, resolver);
+  const allocators = allocatorsOf(options, live, () => api);
+  const recordQuota = quotaRecorder(() => api, log);
   const rest = new Map(
     restStorage(
       {
@@ -184,16 +252,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
         authorizer,
         rules: resolver,
         tokens,
-        signer: {
-          issuer,
-          audiences: [issuer],
-          extendExpiration: options.extendTokenExpiration ?? true,
-          sign: (claims) => signJwt(options.serviceAccountKey, claims),
-        },
         services: allocators,
-        componentHealth:
-          options.componentHealth ??
-          (() => ({ 'controller-manager': healthy, scheduler: healthy, 'etcd-0': healthy })),
+        ...tokensAndHealth(options, issuer),
       },
       options.streaming,
     ),
@@ -220,30 +280,11 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     serverAddress: () => `${options.advertiseAddress}:${options.securePort}`,
     allowAnonymous: false,
     removedResource,
-    flowControl: {
-      ...options.flowControl,
-      objects: {
-        version: () => live.version(flowschemas) + live.version(prioritylevelconfigurations),
-        schemas: () => live.list(flowschemas),
-        levels: () => live.list(prioritylevelconfigurations),
-      },
-    },
+    flowControl: flowControlOf(options, live),
   });
 
-  const now = rfc3339(clock.now());
   const stored = { scheme, caches, clock, random };
-  const bootstrapped = await ensureBootstrap(stored, [
-    ...recordedObjects(now),
-    ...ownObjects({
-      now,
-      serviceCidr,
-      kubernetesServiceIp: firstAddressOf(serviceCidr),
-      advertiseAddress: options.advertiseAddress,
-      securePort: options.securePort,
-      approveKubeletServing: options.approveKubeletServing ?? false,
-    }),
-    authenticationMap(extensionAuthentication(options.authorities)),
-  ]);
+  const bootstrapped = await ensureBootstrap(stored, firstObjects(options));
   await allocators.repair();
   keepFlowSchemaConditions({ api, live, clock, log });
   await serveCustomResources({ api, scheme, rest, clock, log }).settled();

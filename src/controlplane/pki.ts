@@ -104,6 +104,56 @@ interface Leaf {
   readonly names?: ServerNames;
 }
 
+interface Issuer {
+  readonly files: PkiFiles;
+  readonly clock: { now(): number };
+  readonly certificateMs: number;
+  bundle(file: AuthorityFile): string;
+  signer(file: AuthorityFile): KeyPair;
+}
+
+function issue(
+  { clock, certificateMs, signer }: Issuer,
+  { authority, commonName, organizations, usage, names }: Leaf,
+): Promise<KeyPairPem> {
+  const now = clock.now();
+  return issueCertificate(signer(authority), {
+    commonName,
+    organizations: organizations ?? [],
+    usages: [usage],
+    ...names,
+    notBefore: now - Math.min(backdateMs, certificateMs / 10),
+    notAfter: now + certificateMs,
+  });
+}
+
+/** The one in the files while it is good, else a new one. */
+async function keptOrIssued(issuer: Issuer, file: string, leaf: Leaf): Promise<KeyPairPem> {
+  const { files, clock } = issuer;
+  const certificatePem = files.read(`${file}.crt`);
+  const privateKeyPem = files.read(`${file}.key`);
+  if (certificatePem !== undefined && privateKeyPem !== undefined) {
+    const pair = { certificatePem, privateKeyPem };
+    if (isGood(pair, issuer.bundle(leaf.authority), leaf.names, clock.now())) return pair;
+  }
+  const made = await issue(issuer, leaf);
+  files.write(`${file}.key`, made.privateKeyPem);
+  files.write(`${file}.crt`, made.certificatePem);
+  return made;
+}
+
+async function issueNode(
+  issuer: Issuer,
+  nodeName: string,
+  names: ServerNames,
+): ReturnType<Pki['issueNodeCredentials']> {
+  const node = { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] };
+  return {
+    kubelet: await issue(issuer, { ...node, authority: 'ca', usage: 'client' }),
+    kubeletServing: await issue(issuer, { ...node, authority: 'kubelet-serving-ca', usage: 'server', names }),
+  };
+}
+
 export async function openPki(
   files: PkiFiles,
   clock: { now(): number },
@@ -118,29 +168,8 @@ export async function openPki(
   const bundle = (file: AuthorityFile): string => loaded.get(file)!.bundlePem;
   const signer = (file: AuthorityFile): KeyPair => loaded.get(file)!.signer;
 
-  const issue = ({ authority, commonName, organizations, usage, names }: Leaf): Promise<KeyPairPem> => {
-    const now = clock.now();
-    return issueCertificate(signer(authority), {
-      commonName,
-      organizations: organizations ?? [],
-      usages: [usage],
-      ...names,
-      notBefore: now - Math.min(backdateMs, certificateMs / 10),
-      notAfter: now + certificateMs,
-    });
-  };
-  const kept = async (file: string, leaf: Leaf): Promise<KeyPairPem> => {
-    const certificatePem = files.read(`${file}.crt`);
-    const privateKeyPem = files.read(`${file}.key`);
-    if (certificatePem !== undefined && privateKeyPem !== undefined) {
-      const pair = { certificatePem, privateKeyPem };
-      if (isGood(pair, bundle(leaf.authority), leaf.names, clock.now())) return pair;
-    }
-    const made = await issue(leaf);
-    files.write(`${file}.key`, made.privateKeyPem);
-    files.write(`${file}.crt`, made.certificatePem);
-    return made;
-  };
+  const issuer: Issuer = { files, clock, certificateMs, bundle, signer };
+  const kept = (file: string, leaf: Leaf): Promise<KeyPairPem> => keptOrIssued(issuer, file, leaf);
 
   return {
     get caCertificatePem() {
@@ -170,21 +199,9 @@ export async function openPki(
         organizations: ['kubeadm:cluster-admins', 'system:masters'],
         usage: 'client',
       }),
-    issueNodeCredentials: async (nodeName, addresses) => {
-      const commonName = `system:node:${nodeName}`;
-      const node = { commonName, organizations: ['system:nodes'] };
-      return {
-        kubelet: await issue({ ...node, authority: 'ca', usage: 'client' }),
-        kubeletServing: await issue({
-          ...node,
-          authority: 'kubelet-serving-ca',
-          usage: 'server',
-          names: addresses,
-        }),
-      };
-    },
+    issueNodeCredentials: (nodeName, addresses) => issueNode(issuer, nodeName, addresses),
     issueKubeProxy: () =>
-      issue({
+      issue(issuer, {
         authority: 'ca',
         commonName: 'system:kube-proxy',
         organizations: ['system:node-proxier'],

@@ -142,15 +142,56 @@ function beneathOf(host: Host): Beneath {
   return host.beneath;
 }
 
+type ObjectCache = ReturnType<typeof createObjectCache>;
+type SayEvent = Parameters<typeof createImagePuller>[0]['event'];
+
+const realVolumes = (
+  { host, client, log, clock, random, nodeOs, nodeIPs, paths }: KubeletOptions,
+  objects: ObjectCache,
+  storage: PodStorage,
+  allocatable: ReturnType<typeof allocatableNumbers>,
+): ReturnType<typeof createNodeVolumeManager> =>
+  createNodeVolumeManager({
+    host: { ...host, beneath: beneathOf(host) },
+    client,
+    log,
+    clock,
+    random,
+    objects,
+    nodeOs,
+    podDir: storage.podDir,
+    hostDrive: `${paths.root}/windows-host/c`,
+    nodeIPs,
+    allocatable,
+  });
+
+const imagePuller = (
+  { cri, clock, log, simulated, host, paths }: KubeletOptions,
+  objects: ObjectCache,
+  event: SayEvent,
+): ReturnType<typeof createImagePuller> =>
+  createImagePuller({
+    images: cri.images,
+    clock,
+    event,
+    credentials: (pod, image) => imageCredentials(objects, pod, image),
+    access: createImageAccess({
+      records: simulated ? createMemoryPullRecords() : createPullRecords(host.files, paths.root),
+      images: cri.images,
+      clock,
+      log,
+    }),
+  });
+
 function createContext(
   options: KubeletOptions,
   facts: NodeFacts,
   workers: () => PodWorkers,
-): { readonly ctx: KubeletContext; readonly objects: ReturnType<typeof createObjectCache> } {
+): { readonly ctx: KubeletContext; readonly objects: ObjectCache } {
   const { client, clock, random, log, cri, host, nodeOs } = options;
   const source = { component: 'kubelet', host: options.nodeName };
   const recorder = createEventRecorder({ client, clock, log }, source);
-  const event: Parameters<typeof createImagePuller>[0]['event'] = (pod, e) => podEvent({ recorder }, pod, e);
+  const event: SayEvent = (pod, e) => podEvent({ recorder }, pod, e);
   const changed = (uids: readonly string[]): void => workers().objectsChanged(uids);
   const objects = createObjectCache({ client, clock, random, log, changed });
   const real = createPodStorage(host, options.paths);
@@ -169,35 +210,8 @@ function createContext(
     services: options.informers.informer(services).lister,
     objects,
     storage,
-    volumes: options.simulated
-      ? noVolumes
-      : createNodeVolumeManager({
-          host: { ...host, beneath: beneathOf(host) },
-          client,
-          log,
-          clock,
-          random,
-          objects,
-          nodeOs,
-          podDir: storage.podDir,
-          hostDrive: `${options.paths.root}/windows-host/c`,
-          nodeIPs: options.nodeIPs,
-          allocatable,
-        }),
-    images: createImagePuller({
-      images: cri.images,
-      clock,
-      event,
-      credentials: (pod, image) => imageCredentials(objects, pod, image),
-      access: createImageAccess({
-        records: options.simulated
-          ? createMemoryPullRecords()
-          : createPullRecords(host.files, options.paths.root),
-        images: cri.images,
-        clock,
-        log,
-      }),
-    }),
+    volumes: options.simulated ? noVolumes : realVolumes(options, objects, storage, allocatable),
+    images: imagePuller(options, objects, event),
     status: createStatusManager({ client, clock, log }),
     prober: options.simulated
       ? simulatedProber
@@ -241,9 +255,48 @@ function announce(ctx: KubeletContext, options: KubeletOptions): void {
   }
 }
 
+/** The pods of this node as the API server has them, and as the runtime does. */
+function watchPods(
+  { informers, nodeName, cri, clock, log }: KubeletOptions,
+  objects: ObjectCache,
+  all: PodWorkers,
+) {
+  const informer = informers.informer(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
+  const accept = (pod: Pod): void => {
+    objects.uses(pod);
+    all.upsert(pod);
+  };
+  const removeHandler = informer.addHandler({
+    added: (pod) => accept(pod),
+    updated: (_old, pod) => accept(pod),
+    deleted: (pod) => {
+      objects.forget(podUid(pod));
+      all.remove(pod);
+    },
+  });
+  informers.start();
+  let swept = false;
+  const pleg = startPleg(
+    { runtime: cri.runtime, clock, log },
+    {
+      changed: (uid) => all.wake(uid),
+      relisted: (uids) => {
+        if (!informer.hasSynced()) return;
+        all.sweep(uids);
+        if (swept) return;
+        swept = true;
+        all
+          .sweepFolders()
+          .catch((error: unknown) => log.warn({ error }, 'old folders of pods were not removed'));
+      },
+    },
+  );
+  return { removeHandler, pleg };
+}
+
 /** Starts everything; resolves once the node is being registered and pods are being watched. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const { client, clock, log, informers, nodeName } = options;
+  const { client, clock, log, nodeName } = options;
   let workers: PodWorkers | undefined;
   const provisional = await nodeFacts(options, options.server?.port ?? 10250);
   const { ctx, objects } = createContext(options, provisional, () => workers!);
@@ -261,36 +314,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       options.server,
     ));
   const facts = { ...provisional, kubeletPort: server?.port ?? provisional.kubeletPort };
-  const informer = informers.informer(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
-  const removeHandler = informer.addHandler({
-    added: (pod) => accept(pod),
-    updated: (_old, pod) => accept(pod),
-    deleted: (pod) => {
-      objects.forget(podUid(pod));
-      all.remove(pod);
-    },
-  });
-  function accept(pod: Pod): void {
-    objects.uses(pod);
-    all.upsert(pod);
-  }
-  informers.start();
-  let swept = false;
-  const pleg = startPleg(
-    { runtime: options.cri.runtime, clock, log },
-    {
-      changed: (uid) => all.wake(uid),
-      relisted: (uids) => {
-        if (!informer.hasSynced()) return;
-        all.sweep(uids);
-        if (swept) return;
-        swept = true;
-        all
-          .sweepFolders()
-          .catch((error: unknown) => log.warn({ error }, 'old folders of pods were not removed'));
-      },
-    },
-  );
+  const { removeHandler, pleg } = watchPods(options, objects, all);
   const health = runtimeHealth({
     ctx,
     pleg,

@@ -52,6 +52,40 @@ test(
   },
 );
 
+test(
+  "F8: the quota that up was given last is the server's from its next start on, and stays",
+  limit,
+  async () => {
+    const startedAnew = async (): Promise<void> => {
+      const before = supervisedState(paths.root, 'server')?.pid;
+      process.kill(before!, 'SIGKILL');
+      await eventually(
+        () => {
+          const { pid, answered } = supervisedState(paths.root, 'server') ?? {};
+          assert.ok(pid !== undefined && pid !== before && answered === true);
+        },
+        { timeoutMs: 60_000 },
+      );
+    };
+    const create = (map: string): Promise<{ readonly code: number; readonly stderr: string }> =>
+      cluster.kubectl.run(['create', 'configmap', map]);
+    const full = /etcdserver: mvcc: database space exceeded/;
+    const little = await cluster.porthole([...upOf(name), '--quota-backend-bytes', '1000']);
+    assert.equal(little.code, 0, little.stderr);
+    assert.equal((await create('before-the-next-start')).code, 0);
+    await startedAnew();
+    assert.match((await create('too-much')).stderr, full);
+    const as = await cluster.porthole(upOf(name));
+    assert.equal(as.code, 0, as.stderr);
+    await startedAnew();
+    assert.match((await create('too-much')).stderr, full);
+    const more = await cluster.porthole([...upOf(name), '--quota-backend-bytes', String(1 << 30)]);
+    assert.equal(more.code, 0, more.stderr);
+    await startedAnew();
+    assert.equal((await create('room')).code, 0);
+  },
+);
+
 test('N11: up on an address that this machine does not have makes nothing', limit, async () => {
   for (const address of ['nonsense', '192.0.2.77'])
     await refused(

@@ -88,9 +88,9 @@ function partsOf(text: string): string[] {
   return list(text);
 }
 
-export function serverCommand(): Command {
-  return new Command('server')
-    .description('run a control plane in the foreground; writes <data-dir>/admin.kubeconfig')
+/** Where it keeps things, and where it is reached. */
+const withPlace = (command: Command): Command =>
+  command
     .requiredOption('--data-dir <folder>', 'where keys and objects are kept')
     .option('--secure-port <port>', 'TLS port; 0 takes any that is free', port, 6443)
     .option(
@@ -107,7 +107,11 @@ export function serverCommand(): Command {
       new Option('--extra-san <names>', 'more names and addresses of the serving certificate')
         .argParser(list)
         .default([], 'none'),
-    )
+    );
+
+/** The cluster that it is of. */
+const withNetwork = (command: Command): Command =>
+  command
     .option('--service-cluster-ip-range <cidr>', 'addresses of Services', serviceCidr)
     .option('--cluster-cidr <cidr>', 'addresses of pods', clusterCidr)
     .option('--cluster-dns <address>', 'address of the cluster DNS Service', clusterDnsAddress)
@@ -117,7 +121,11 @@ export function serverCommand(): Command {
       '--pod-routes <topology>',
       'keep routes to pods on this machine, which is connected to all nodes (needs root)',
     )
-    .option('--fabric <id>', 'the network of this machine that leads to the nodes, with --pod-routes')
+    .option('--fabric <id>', 'the network of this machine that leads to the nodes, with --pod-routes');
+
+/** What is left out. */
+const withParts = (command: Command): Command =>
+  command
     .addOption(
       new Option('--disable <parts>', `parts that run elsewhere: ${parts.join(', ')}`)
         .argParser(partsOf)
@@ -128,7 +136,11 @@ export function serverCommand(): Command {
       new Option('--disable-admission-plugins <names>', 'admission plugins to leave out')
         .argParser(list)
         .default([], 'none'),
-    )
+    );
+
+/** What users may ask for at once, and keep. */
+const withLimits = (command: Command): Command =>
+  command
     .option(
       '--max-requests-inflight <n>',
       'with --max-mutating-requests-inflight: seats that the priority levels share',
@@ -144,7 +156,11 @@ export function serverCommand(): Command {
       'what all objects together may take; beyond it only deleting and shrinking is left',
       count,
       defaultQuotaBytes,
-    )
+    );
+
+/** Certificates and tokens. */
+const withCertificates = (command: Command): Command =>
+  command
     .addOption(
       durationOption(
         'cluster-signing-duration',
@@ -175,7 +191,14 @@ export function serverCommand(): Command {
       )
         .choices(['true', 'false'])
         .default('true'),
-    )
+    );
+
+export function serverCommand(): Command {
+  const command = new Command('server').description(
+    'run a control plane in the foreground; writes <data-dir>/admin.kubeconfig',
+  );
+  for (const add of [withPlace, withNetwork, withParts, withLimits, withCertificates]) add(command);
+  return command
     .addOption(
       new Option('--log-level <level>', 'how much is logged')
         .choices(['debug', 'info', 'warn', 'error', 'silent'])
@@ -207,6 +230,25 @@ function podRouter(flags: Flags): ServerComponent[] {
   ];
 }
 
+/** What runs beside the API server. `address`: of the DNS. */
+const componentsOf = (flags: Flags, address: string): ServerComponent[] =>
+  [
+    dnsComponent({
+      clusterIP: flags.clusterDns,
+      address,
+      port: flags.dnsPort,
+      clusterDomain: flags.clusterDomain,
+    }),
+    schedulerComponent(),
+    controllersComponent({
+      clusterCidrs: [flags.clusterCidr],
+      volumesDir: resolve(flags.dataDir, 'volumes'),
+      clusterSigningMs: flags.clusterSigningDuration,
+      approveKubeletServing: flags.approveKubeletServing,
+    }),
+    ...podRouter(flags),
+  ].filter((component) => !flags.disable.includes(component.name));
+
 const noAddresses = { bindAddress: undefined, advertiseAddress: undefined, machine: [] };
 
 async function serve(flags: Flags): Promise<void> {
@@ -231,22 +273,7 @@ async function serve(flags: Flags): Promise<void> {
     serviceCidr: flags.serviceClusterIpRange,
     clusterDomain: flags.clusterDomain,
     clusterName: flags.clusterName,
-    components: [
-      dnsComponent({
-        clusterIP: flags.clusterDns,
-        address: advertise,
-        port: flags.dnsPort,
-        clusterDomain: flags.clusterDomain,
-      }),
-      schedulerComponent(),
-      controllersComponent({
-        clusterCidrs: [flags.clusterCidr],
-        volumesDir: resolve(flags.dataDir, 'volumes'),
-        clusterSigningMs: flags.clusterSigningDuration,
-        approveKubeletServing: flags.approveKubeletServing,
-      }),
-      ...podRouter(flags),
-    ].filter((component) => !flags.disable.includes(component.name)),
+    components: componentsOf(flags, advertise),
     disabledAdmission: flags.disableAdmissionPlugins,
     flowControl: {
       total: flags.maxRequestsInflight + flags.maxMutatingRequestsInflight,

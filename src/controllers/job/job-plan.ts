@@ -57,17 +57,22 @@ export const isJobFinished = (job: Job): boolean =>
       (condition.type === 'Complete' || condition.type === 'Failed') && condition.status === 'True',
   ) === true;
 
+/** Of pods that were to be counted: those still there, and how many are settled. */
+function split(
+  uids: readonly string[] | undefined,
+  tracked: ReadonlyMap<string, Pod>,
+): [kept: string[], settled: number] {
+  const kept = (uids ?? []).filter((uid) => tracked.has(uid));
+  return [kept, (uids ?? []).length - kept.length];
+}
+
 export function countPods({ job, pods, released }: JobView): JobCounts {
   const tracked = new Map(
     pods.filter((pod) => isTracked(pod) && !released.has(uidOf(pod))).map((pod) => [uidOf(pod), pod]),
   );
   const known = job.status?.uncountedTerminatedPods ?? {};
-  const split = (uids: readonly string[] | undefined): [kept: string[], settled: number] => {
-    const kept = (uids ?? []).filter((uid) => tracked.has(uid));
-    return [kept, (uids ?? []).length - kept.length];
-  };
-  const [succeededKept, succeededSettled] = split(known.succeeded);
-  const [failedKept, failedSettled] = split(known.failed);
+  const [succeededKept, succeededSettled] = split(known.succeeded, tracked);
+  const [failedKept, failedSettled] = split(known.failed, tracked);
   const completions = job.spec?.completions ?? 0;
   const completedIndexes = parseIndexes(job.status?.completedIndexes, completions);
   const uncounted = { succeeded: [...succeededKept], failed: [...failedKept] };

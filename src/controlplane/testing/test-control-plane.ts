@@ -85,12 +85,9 @@ export async function startTestControlPlane(
     storage,
     pki,
     async ask(method, url, body, how = {}) {
-      const bytes =
-        body === undefined
-          ? Buffer.alloc(0)
-          : Buffer.isBuffer(body)
-            ? body
-            : Buffer.from(JSON.stringify(body));
+      const bytes = Buffer.isBuffer(body)
+        ? body
+        : Buffer.from(body === undefined ? '' : JSON.stringify(body));
       const request: ApiRequest = {
         method,
         url,

@@ -17,21 +17,8 @@ export interface FrontOptions {
 /** One word for the shell, whatever is in it. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/**
- * `create` and `exec` are rewritten by Node first. `kill TERM` becomes CTRL_SHUTDOWN_EVENT, as Windows ends a container.
- * Every other call, and every container that is not a Windows program's (a pod's sandbox), is runc's alone.
- */
-export function runcFront(options: FrontOptions): string {
-  return `#!/bin/sh
-# Runs Windows containers under Wine: stands between containerd's shim and runc.
-runc=${quoted(options.runc)}
-node=${quoted(options.node)}
-main=${quoted(options.handlerMain)}
-config=${quoted(options.configFile)}
-state=${quoted(options.stateDir)}
-mounts=${quoted(options.mountsProgram)}
-
-command= log= root= subject= last= before= want=
+/** Of runc's arguments: the command, its last one or two, and where log, root, bundle or process are. */
+const readArguments = `command= log= root= subject= last= before= want=
 for argument do
   case $want in
     log) log=$argument; want=; continue ;;
@@ -54,7 +41,23 @@ for argument do
   esac
   before=$last
   last=$argument
-done
+done`;
+
+/**
+ * `create` and `exec` are rewritten by Node first. `kill TERM` becomes CTRL_SHUTDOWN_EVENT, as Windows ends a container.
+ * Every other call, and every container that is not a Windows program's (a pod's sandbox), is runc's alone.
+ */
+export function runcFront(options: FrontOptions): string {
+  return `#!/bin/sh
+# Runs Windows containers under Wine: stands between containerd's shim and runc.
+runc=${quoted(options.runc)}
+node=${quoted(options.node)}
+main=${quoted(options.handlerMain)}
+config=${quoted(options.configFile)}
+state=${quoted(options.stateDir)}
+mounts=${quoted(options.mountsProgram)}
+
+${readArguments}
 
 case $command in
   create)

@@ -66,6 +66,31 @@ function appArmorRefusal(pod: Pod): Rejection | undefined {
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
 }
 
+const sandboxSettings: NodeOs['sandboxSettings'] = (pod, cgroupParent) => ({
+  linux: {
+    cgroupParent,
+    securityContext: security.sandboxSecurityContext(pod),
+    sysctls: Object.fromEntries(
+      (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [name.replaceAll('/', '.'), value]),
+    ),
+  },
+});
+
+const breaksNonRoot: NodeOs['breaksNonRoot'] = (pod, container, user) => {
+  if (!security.effectiveRunAsNonRoot(pod, container)) return undefined;
+  const where = `(pod: "${podText(pod)}", container: ${container.name})`;
+  const chosen = security.effectiveUser(pod, container);
+  if (chosen !== undefined) {
+    return chosen === 0 ? `container's runAsUser breaks non-root policy ${where}` : undefined;
+  }
+  if (user.uid !== undefined ? user.uid === 0 : user.name === '') {
+    return `container has runAsNonRoot and image will run as root ${where}`;
+  }
+  return user.uid === undefined
+    ? `container has runAsNonRoot and image has non-numeric user (${user.name}), cannot verify user is non-root ${where}`
+    : undefined;
+};
+
 export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
   const architecture = options.architecture ?? 'amd64';
   const nodeInfo: NodeInfoStrings = {
@@ -92,38 +117,14 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
       return classHandler;
     },
     hostNetwork: (pod) => pod.spec.hostNetwork === true,
-    sandboxSettings: (pod, cgroupParent) => ({
-      linux: {
-        cgroupParent,
-        securityContext: security.sandboxSecurityContext(pod),
-        sysctls: Object.fromEntries(
-          (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [
-            name.replaceAll('/', '.'),
-            value,
-          ]),
-        ),
-      },
-    }),
+    sandboxSettings,
     containerSettings: (input) => ({
       linux: {
         resources: linuxResources(input),
         securityContext: security.containerSecurityContext(input.pod, input.container, input),
       },
     }),
-    breaksNonRoot: (pod, container, user) => {
-      if (!security.effectiveRunAsNonRoot(pod, container)) return undefined;
-      const where = `(pod: "${podText(pod)}", container: ${container.name})`;
-      const chosen = security.effectiveUser(pod, container);
-      if (chosen !== undefined) {
-        return chosen === 0 ? `container's runAsUser breaks non-root policy ${where}` : undefined;
-      }
-      if (user.uid !== undefined ? user.uid === 0 : user.name === '') {
-        return `container has runAsNonRoot and image will run as root ${where}`;
-      }
-      return user.uid === undefined
-        ? `container has runAsNonRoot and image has non-numeric user (${user.name}), cannot verify user is non-root ${where}`
-        : undefined;
-    },
+    breaksNonRoot,
     containerPath: (path) => {
       if (path.includes('\0')) throw new Error('a mount path must not contain a NUL');
       return path.startsWith('/') ? path : `/${path}`;

@@ -86,6 +86,30 @@ const checkSlice: Check = (request, node) => {
   refuse(request, `can only ${verb} ResourceSlice with the same NodeName as the requesting node`);
 };
 
+/** Of a pod of its own alone, and for whom that pod asks. */
+const checkToken =
+  (live: LiveObjects, authorizer: Authorizer): Check =>
+  (request) => {
+    if (request.subresource !== 'token' || request.operation !== 'CREATE') return;
+    const { spec } = request.object as unknown as TokenRequest;
+    const reference = spec?.boundObjectRef;
+    const name = reference?.name ?? '';
+    if (reference?.kind !== 'Pod' || reference.apiVersion !== 'v1' || name === '')
+      return refuse(request, 'node requested token not bound to a pod');
+    if ((reference.uid ?? '') === '')
+      refuse(request, 'node requested token with a pod binding without a uid');
+    const pod = live.get(pods, name, request.namespace);
+    if (pod === undefined) throw notFound(pods, name);
+    if (pod.metadata?.uid !== reference.uid)
+      refuse(
+        request,
+        `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+      );
+    if (pod.spec?.nodeName !== nodeNameOf(request.user))
+      refuse(request, 'node requested token bound to a pod scheduled on a different node');
+    return checkTokenAudience({ live, authorizer }, request, pod, spec?.audiences ?? []);
+  };
+
 export function createNodeRestriction(live: LiveObjects, authorizer: Authorizer): AdmissionPlugin {
   const ownPod = (request: AdmissionRequest, node: string, sentence: string): void => {
     const pod = live.get(pods, request.name, request.namespace);
@@ -112,32 +136,11 @@ export function createNodeRestriction(live: LiveObjects, authorizer: Authorizer)
     );
   };
 
-  const checkToken: Check = (request) => {
-    if (request.subresource !== 'token' || request.operation !== 'CREATE') return;
-    const { spec } = request.object as unknown as TokenRequest;
-    const reference = spec?.boundObjectRef;
-    const name = reference?.name ?? '';
-    if (reference?.kind !== 'Pod' || reference.apiVersion !== 'v1' || name === '')
-      return refuse(request, 'node requested token not bound to a pod');
-    if ((reference.uid ?? '') === '')
-      refuse(request, 'node requested token with a pod binding without a uid');
-    const pod = live.get(pods, name, request.namespace);
-    if (pod === undefined) throw notFound(pods, name);
-    if (pod.metadata?.uid !== reference.uid)
-      refuse(
-        request,
-        `the UID in the bound object reference (${reference.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
-      );
-    if (pod.spec?.nodeName !== nodeNameOf(request.user))
-      refuse(request, 'node requested token bound to a pod scheduled on a different node');
-    return checkTokenAudience({ live, authorizer }, request, pod, spec?.audiences ?? []);
-  };
-
   const checks: readonly (readonly [{ readonly group: string; readonly resource: string }, Check])[] = [
     [pods, checkPod],
     [nodes, (request, node) => checkOwnNode(request, node, () => live.list(nodes))],
     [persistentvolumeclaims, checkClaim],
-    [serviceaccounts, checkToken],
+    [serviceaccounts, checkToken(live, authorizer)],
     [certificatesigningrequests, checkNodeCertificate],
     [leases, checkLease],
     [csinodes, checkCsiNode],

@@ -111,6 +111,61 @@ function missing(quota: ResourceQuota, pod: Pod): string {
 const concerns = (quota: ResourceQuota, { usage, pod }: Cost): boolean =>
   only(usage, limitsOf(quota)).size > 0 || (pod !== undefined && missing(quota, pod) !== '');
 
+/** What stored objects use. Counted afresh, so that what was deleted is free again without anybody's help. */
+function stored(
+  live: LiveObjects,
+  quota: ResourceQuota,
+  namespace: string,
+  hard: ReadonlyMap<string, Quantity>,
+): Usage {
+  const used = new Map<string, Quantity>([...hard.keys()].map((name) => [name, zeroQuantity]));
+  const take = (usage: Usage): void => {
+    for (const [name, amount] of usage) {
+      const sum = used.get(name);
+      if (sum !== undefined) used.set(name, addQuantities(sum, amount));
+    }
+  };
+  for (const { usage, shape } of live.summaries(pods, namespace, podCost))
+    if (isUnderQuota(quota, shape)) take(usage);
+  if (!isUnderQuota(quota, undefined)) return used;
+  for (const service of live.list(services, { namespace })) take(serviceUsage(service));
+  for (const claim of live.list(persistentvolumeclaims, { namespace })) take(claimUsage(claim));
+  const counts = new Map(
+    countedResources(quota).map((counted) => [idOf(counted), live.count(counted, namespace)]),
+  );
+  for (const name of hard.keys()) {
+    const counted = countedResource(name);
+    const count = counted && counts.get(idOf(counted));
+    if (count !== undefined) used.set(name, quantityOf(count));
+  }
+  return used;
+}
+
+/** What a quota's status says of what it limits. */
+const texts = (hard: Usage, amounts: Usage): Record<string, string> =>
+  Object.fromEntries([...hard.keys()].map((key) => [key, formatQuantity(amounts.get(key) ?? zeroQuantity)]));
+
+/** Throws 403 when the object does not fit. */
+function check(request: AdmissionRequest, quota: ResourceQuota, cost: Cost, usage: () => Usage): void {
+  const name = quota.metadata?.name ?? '';
+  const hard = limitsOf(quota);
+  const delta = only(cost.usage, hard);
+  const refuse = (why: string): never => {
+    throw forbidden(request.declaration, request.name, why);
+  };
+  const gaps = cost.pod === undefined ? '' : missing(quota, cost.pod);
+  if (gaps !== '') refuse(`failed quota: ${name}: must specify ${gaps}`);
+  const used = usage();
+  const of = (amounts: Usage, key: string): Quantity => amounts.get(key) ?? zeroQuantity;
+  const exceeded = [...delta.keys()].filter(
+    (key) => compareQuantities(addQuantities(of(used, key), of(delta, key)), of(hard, key)) > 0,
+  );
+  if (exceeded.length > 0) {
+    const pick = (from: Usage): string => usageText(new Map(exceeded.map((key) => [key, of(from, key)])));
+    refuse(`exceeded quota: ${name}, requested: ${pick(delta)}, used: ${pick(used)}, limited: ${pick(hard)}`);
+  }
+}
+
 export function createResourceQuota(deps: {
   readonly live: LiveObjects;
   readonly clock: Clock;
@@ -118,31 +173,6 @@ export function createResourceQuota(deps: {
 }): AdmissionPlugin {
   const { live, clock } = deps;
   let reservations: Reservation[] = [];
-
-  /** What stored objects use. Counted afresh, so that what was deleted is free again without anybody's help. */
-  const stored = (quota: ResourceQuota, namespace: string, hard: ReadonlyMap<string, Quantity>): Usage => {
-    const used = new Map<string, Quantity>([...hard.keys()].map((name) => [name, zeroQuantity]));
-    const take = (usage: Usage): void => {
-      for (const [name, amount] of usage) {
-        const sum = used.get(name);
-        if (sum !== undefined) used.set(name, addQuantities(sum, amount));
-      }
-    };
-    for (const { usage, shape } of live.summaries(pods, namespace, podCost))
-      if (isUnderQuota(quota, shape)) take(usage);
-    if (!isUnderQuota(quota, undefined)) return used;
-    for (const service of live.list(services, { namespace })) take(serviceUsage(service));
-    for (const claim of live.list(persistentvolumeclaims, { namespace })) take(claimUsage(claim));
-    const counts = new Map(
-      countedResources(quota).map((counted) => [idOf(counted), live.count(counted, namespace)]),
-    );
-    for (const name of hard.keys()) {
-      const counted = countedResource(name);
-      const count = counted && counts.get(idOf(counted));
-      if (count !== undefined) used.set(name, quantityOf(count));
-    }
-    return used;
-  };
 
   /** What others were allowed a moment ago and is not in the store yet. */
   const reserved = (quota: ResourceQuota, namespace: string, hard: ReadonlyMap<string, Quantity>): Usage => {
@@ -159,37 +189,16 @@ export function createResourceQuota(deps: {
     return usage;
   };
 
-  const check = (request: AdmissionRequest, quota: ResourceQuota, cost: Cost): void => {
-    const name = quota.metadata?.name ?? '';
+  const used = (quota: ResourceQuota, namespace: string): Usage => {
     const hard = limitsOf(quota);
-    const delta = only(cost.usage, hard);
-    const refuse = (why: string): never => {
-      throw forbidden(request.declaration, request.name, why);
-    };
-    const gaps = cost.pod === undefined ? '' : missing(quota, cost.pod);
-    if (gaps !== '') refuse(`failed quota: ${name}: must specify ${gaps}`);
-    const used = addUsage(stored(quota, request.namespace, hard), reserved(quota, request.namespace, hard));
-    const of = (amounts: Usage, key: string): Quantity => amounts.get(key) ?? zeroQuantity;
-    const exceeded = [...delta.keys()].filter(
-      (key) => compareQuantities(addQuantities(of(used, key), of(delta, key)), of(hard, key)) > 0,
-    );
-    if (exceeded.length > 0) {
-      const pick = (from: Usage): string => usageText(new Map(exceeded.map((key) => [key, of(from, key)])));
-      refuse(
-        `exceeded quota: ${name}, requested: ${pick(delta)}, used: ${pick(used)}, limited: ${pick(hard)}`,
-      );
-    }
+    return addUsage(stored(live, quota, namespace, hard), reserved(quota, namespace, hard));
   };
 
   const record = (namespace: string, quota: ResourceQuota): Promise<void> => {
     const hard = limitsOf(quota);
     return deps.record(namespace, quota.metadata?.name ?? '', () => {
-      const used = addUsage(stored(quota, namespace, hard), reserved(quota, namespace, hard));
-      const text = (amounts: Usage): Record<string, string> =>
-        Object.fromEntries(
-          [...hard.keys()].map((key) => [key, formatQuantity(amounts.get(key) ?? zeroQuantity)]),
-        );
-      return { hard: text(hard), used: text(used) };
+      const now = used(quota, namespace);
+      return { hard: texts(hard, hard), used: texts(hard, now) };
     });
   };
 
@@ -212,7 +221,7 @@ export function createResourceQuota(deps: {
         .list(resourcequotas, { namespace: request.namespace })
         .filter((quota) => isUnderQuota(quota, cost.pod) && concerns(quota, cost));
       if (quotas.length === 0) return;
-      for (const quota of quotas) check(request, quota, cost);
+      for (const quota of quotas) check(request, quota, cost, () => used(quota, request.namespace));
       if (request.dryRun) return;
       reservations.push({
         resource: request.declaration,

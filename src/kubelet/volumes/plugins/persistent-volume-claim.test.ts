@@ -16,7 +16,7 @@ import { persistentVolumeClaim } from './persistent-volume-claim.ts';
 interface Case {
   readonly pod?: object;
   readonly claim?: { readonly metadata?: object; readonly spec?: object; readonly status?: object };
-  readonly volume?: { readonly claimRef?: object | undefined } | 'none';
+  readonly volume?: { readonly claimRef?: object | undefined; readonly [source: string]: unknown } | 'none';
   readonly ephemeral?: boolean;
 }
 
@@ -92,6 +92,30 @@ test('a claim that is not bound is none, and one that is being deleted is no mor
   const claim = { metadata: { deletionTimestamp: '2026-11-22T07:30:00Z' } };
   assert.equal(await event(t, { claim }), `${processing}PVC is being deleted`);
   assert.equal(await event(t, { claim, pod: { status: { phase: 'Running' } } }), 'it was set up');
+});
+
+test('a volume without a way to its files, or with one that leaves, is not mounted', async (t) => {
+  const failed = 'MountVolume.SetUp failed for volume "data" : ';
+  for (const volume of [
+    { local: { path: '/volumes/../etc' } },
+    { local: undefined, hostPath: { path: '/volumes/..' } },
+    { local: { path: 'C:\\volumes\\..\\x' } },
+    { local: { path: '/volumes\0' } },
+  ])
+    assert.equal(
+      await event(t, { volume }),
+      `${failed}the path of PersistentVolume pv-1 must not contain '..' or NUL`,
+    );
+  assert.equal(
+    await event(t, { volume: { local: undefined, nfs: { server: 'a', path: '/' } } }),
+    `${failed}no volume plugin matched for PersistentVolume pv-1`,
+  );
+  const gone = { path: '/nowhere/at/all' };
+  assert.equal(await event(t, { volume: { local: gone } }), `${failed}path "/nowhere/at/all" does not exist`);
+  assert.match(
+    await event(t, { volume: { local: undefined, hostPath: { ...gone, type: 'Directory' } } }),
+    /hostPath type check failed/,
+  );
 });
 
 test("an ephemeral volume's claim is the pod's own", async (t) => {

@@ -51,16 +51,13 @@ function changesOnlyBookkeeping(object: JsonObject, old: JsonObject | undefined)
   return isDeepStrictEqual(rest(object), rest(old));
 }
 
-export function createEscalationCheck(deps: {
-  readonly resolver: RuleResolver;
-  readonly authorizer: Authorizer;
-}): AdmissionPlugin {
-  const may = async (
-    request: AdmissionRequest,
-    verb: string,
-    target: { resource: string; name: string; namespace: string },
-  ): Promise<boolean> => {
-    const { decision } = await deps.authorizer.authorize({
+type Target = { readonly resource: string; readonly name: string; readonly namespace: string };
+
+/** Whether whoever asks holds this verb on a role. */
+const mayWith =
+  (authorizer: Authorizer) =>
+  async (request: AdmissionRequest, verb: string, target: Target): Promise<boolean> => {
+    const { decision } = await authorizer.authorize({
       user: request.user,
       verb,
       isResource: true,
@@ -74,6 +71,12 @@ export function createEscalationCheck(deps: {
     });
     return decision === 'allow';
   };
+
+export function createEscalationCheck(deps: {
+  readonly resolver: RuleResolver;
+  readonly authorizer: Authorizer;
+}): AdmissionPlugin {
+  const may = mayWith(deps.authorizer);
   const refuse = (request: AdmissionRequest, why: string): never => {
     throw forbidden(request.declaration, request.name, why);
   };

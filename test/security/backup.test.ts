@@ -33,5 +33,7 @@ test('a backup is for those who may do everything; a right to every path is not 
     assert.equal(answer.status, status, `${name}: ${answer.text.slice(0, 200)}`);
   }
   assert.equal((await plane.ask('GET', backupPath)).status, 200);
+  for (const method of ['POST', 'PUT', 'DELETE', 'HEAD'])
+    assert.equal((await plane.ask(method, backupPath)).status, 405, method);
   await plane.close();
 });

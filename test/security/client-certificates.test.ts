@@ -224,6 +224,7 @@ test('S18: who a certificate lets in depends on its authority and its purpose', 
     ],
     ["a client of the kubelets' authority", { name: 'system:node:a', issuer: kubelets }, [], 401],
     ['nobody with headers', undefined, remote, 401],
+    ['a client without a name', { name: '', groups: ['system:masters'] }, [], 401],
   ];
   for (const [who, caller, headers, expected] of rows)
     await t.test(who, async () => {

@@ -17,6 +17,7 @@ test('what another wrote of the node is put right at the next look; else nothing
   let node: Node | undefined;
   let patches = 0;
   let problems: string[] = [];
+  let images: { names: string[]; sizeBytes: number }[] = [];
   const silent = false;
   const client = {
     create: async (_: unknown, wanted: Node) => {
@@ -51,7 +52,7 @@ test('what another wrote of the node is put right at the next look; else nothing
     log: silentLogger,
     recorder: { event: () => {} },
     facts,
-    health: async () => ({ problems, usage, disk, images: [] }),
+    health: async () => ({ problems, usage, disk, images }),
   } as unknown as Parameters<typeof startNodeStatusUpdater>[0]);
   t.after(() => updater.stop());
   const look = async (): Promise<void> => {
@@ -82,9 +83,13 @@ test('what another wrote of the node is put right at the next look; else nothing
   problems = ['the runtime does not answer'];
   await look();
   assert.deepEqual([ready(), patches], ['False', 5]);
+  images = [{ names: ['example.com/x:1'], sizeBytes: 1 }];
+  await look();
+  assert.equal(node?.status?.images?.[0]?.names?.[0], 'example.com/x:1');
+  assert.equal(patches, 6);
   // Somebody deleted it: that is not for the kubelet to undo.
   node = undefined;
   await look();
   await look();
-  assert.deepEqual([node, patches], [undefined, 5]);
+  assert.deepEqual([node, patches], [undefined, 6]);
 });

@@ -211,7 +211,7 @@ export function keepRecords(options: KeptRecordsOptions): KeptRecords {
       const due = cancel !== undefined;
       cancel?.();
       await writing;
-      if (due && Object.values(lists).every((list) => list.hasSynced())) await write();
+      if (due) await write();
       cancel?.();
     },
   };

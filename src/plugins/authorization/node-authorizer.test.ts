@@ -146,6 +146,35 @@ test('its own lease and CSINode, no other', async () => {
   assert.equal(await ask('get csinodes.storage.k8s.io  n1'), 'allow');
 });
 
+test('of its own things it may do what a kubelet does, and no more', async () => {
+  const individual = 'can only get individual resources of this type';
+  const accounts = 'can only get individual service accounts, or create tokens for them';
+  const own = 'can only get, create, update, patch, or delete a';
+  for (const [text, answer] of [
+    ['get secrets/status a mounted', 'cannot read subresource'],
+    ['patch configmaps a from-env-from', 'can only read resources of this type'],
+    ['list persistentvolumeclaims a data', individual],
+    ['update persistentvolumeclaims a data', individual],
+    ['delete persistentvolumes  pv1', individual],
+    ['get persistentvolumes/status  pv1', 'cannot get subresource'],
+    ['patch persistentvolumeclaims/status a data', 'allow'],
+    ['get persistentvolumeclaims/status a data', 'can only update status of a pvc'],
+    ['get serviceaccounts a robot', 'allow'],
+    ['delete serviceaccounts a robot', accounts],
+    ['create serviceaccounts a robot', accounts],
+    ['get serviceaccounts/token a robot', accounts],
+    ['list leases.coordination.k8s.io kube-node-lease n1', `${own} node lease`],
+    ['list csinodes.storage.k8s.io  n1', `${own} CSINode`],
+    ['update csinodes.storage.k8s.io/status  n1', 'cannot authorize CSINode subresources'],
+    ['create resourceslices.resource.k8s.io/status', 'cannot authorize ResourceSlice subresources'],
+    [
+      'bind resourceslices.resource.k8s.io',
+      'only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection',
+    ],
+  ] as const)
+    assert.equal(await ask(text, { 'spec.nodeName': 'n1' }), answer, text);
+});
+
 test('the name alone makes no node', async () => {
   assert.equal(await ask('get secrets a mounted', {}, []), '');
 });

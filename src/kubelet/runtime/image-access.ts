@@ -74,8 +74,60 @@ export function openingSecret(
   return undefined;
 }
 
+async function remember(
+  { records, clock, log }: ImageAccessDeps,
+  image: string,
+  imageRef: string,
+  learnt: PullCredentials | undefined,
+): Promise<void> {
+  const record = await records.pulled(imageRef).catch((error: unknown) => {
+    log.warn({ error, imageRef }, 'a record of a pulled image is replaced');
+    return undefined;
+  });
+  const mapping = record?.credentialMapping ?? {};
+  const repository = repositoryOf(image);
+  const known = Object.hasOwn(mapping, repository) ? mapping[repository] : undefined;
+  const merged = learnt && mergeCredentials(known, learnt);
+  if (record && merged === known) return;
+  const next: PulledRecord = {
+    imageRef,
+    lastUpdatedTime: new Date(clock.now()).toISOString().replace(/\.\d+/, ''),
+    credentialMapping: merged ? { ...mapping, [repository]: merged } : mapping,
+  };
+  await records.writePulled(next);
+}
+
+/** Pulls that an agent before this one did not see end, and records of images that are gone. */
+async function settle(deps: ImageAccessDeps): Promise<void> {
+  const { records } = deps;
+  const intents = new Set(await records.intents());
+  const refs = await records.pulledRefs();
+  if (intents.size + refs.length === 0) return;
+  const images = await deps.images.listImages();
+  for (const { id = '', repoTags = [], repoDigests = [] } of images)
+    for (const image of [...repoTags, ...repoDigests].filter((name) => intents.has(name))) {
+      await remember(deps, image, id, undefined);
+      await records.removeIntent(image);
+    }
+  const there = new Set(images.map(({ id }) => id));
+  for (const imageRef of refs) if (!there.has(imageRef)) await records.removePulled(imageRef);
+}
+/** 'preloaded': the kubelet has not pulled it. */
+async function knownOf(
+  records: PullRecords,
+  image: string,
+  imageRef: string,
+): Promise<PullCredentials | 'preloaded' | undefined> {
+  const record = await records.pulled(imageRef);
+  if (!record) return (await records.hasIntent(image)) ? undefined : 'preloaded';
+  const repository = repositoryOf(image);
+  return Object.hasOwn(record.credentialMapping, repository)
+    ? record.credentialMapping[repository]
+    : undefined;
+}
+
 export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
-  const { records, clock, log } = deps;
+  const { records, log } = deps;
   const underWay = new Map<string, number>();
   let last: Promise<unknown> = Promise.resolve();
   /** Records are read and written one after the other: none is decided on while another one changes it. */
@@ -85,58 +137,9 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
     return result;
   }
 
-  async function remember(
-    image: string,
-    imageRef: string,
-    learnt: PullCredentials | undefined,
-  ): Promise<void> {
-    const record = await records.pulled(imageRef).catch((error: unknown) => {
-      log.warn({ error, imageRef }, 'a record of a pulled image is replaced');
-      return undefined;
-    });
-    const mapping = record?.credentialMapping ?? {};
-    const repository = repositoryOf(image);
-    const known = Object.hasOwn(mapping, repository) ? mapping[repository] : undefined;
-    const merged = learnt && mergeCredentials(known, learnt);
-    if (record && merged === known) return;
-    const next: PulledRecord = {
-      imageRef,
-      lastUpdatedTime: new Date(clock.now()).toISOString().replace(/\.\d+/, ''),
-      credentialMapping: merged ? { ...mapping, [repository]: merged } : mapping,
-    };
-    await records.writePulled(next);
-  }
-
-  /** Pulls that an agent before this one did not see end, and records of images that are gone. */
-  async function settle(): Promise<void> {
-    const intents = new Set(await records.intents());
-    const refs = await records.pulledRefs();
-    if (intents.size + refs.length === 0) return;
-    const images = await deps.images.listImages();
-    for (const { id = '', repoTags = [], repoDigests = [] } of images)
-      for (const image of [...repoTags, ...repoDigests].filter((name) => intents.has(name))) {
-        await remember(image, id, undefined);
-        await records.removeIntent(image);
-      }
-    const there = new Set(images.map(({ id }) => id));
-    for (const imageRef of refs) if (!there.has(imageRef)) await records.removePulled(imageRef);
-  }
-  void alone(settle).catch((error: unknown) =>
+  void alone(() => settle(deps)).catch((error: unknown) =>
     log.warn({ error }, 'records of pulled images were not settled'),
   );
-
-  /** 'preloaded': the kubelet has not pulled it. */
-  async function knownOf(
-    image: string,
-    imageRef: string,
-  ): Promise<PullCredentials | 'preloaded' | undefined> {
-    const record = await records.pulled(imageRef);
-    if (!record) return (await records.hasIntent(image)) ? undefined : 'preloaded';
-    const repository = repositoryOf(image);
-    return Object.hasOwn(record.credentialMapping, repository)
-      ? record.credentialMapping[repository]
-      : undefined;
-  }
 
   async function forgetIntent(image: string): Promise<void> {
     const count = underWay.get(image) ?? 0;
@@ -154,7 +157,7 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
 
   return {
     mustPull: async (image, imageRef, credentials) => {
-      const known = await alone(() => knownOf(image, imageRef)).catch((error: unknown) => {
+      const known = await alone(() => knownOf(records, image, imageRef)).catch((error: unknown) => {
         log.warn({ error, image }, 'the record of a pulled image is of no use; its pods pull it again');
         return undefined;
       });
@@ -169,7 +172,7 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
       if (!opening) return true;
       const { secret, isNew } = opening;
       if (isNew && (known.kubernetesSecrets?.length ?? 0) < seenSecretsLimit)
-        await noted(() => remember(image, imageRef, { kubernetesSecrets: [secret] }), image);
+        await noted(() => remember(deps, image, imageRef, { kubernetesSecrets: [secret] }), image);
       return false;
     },
     intend: (image) =>
@@ -180,7 +183,7 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
     pulled: (image, imageRef, used) =>
       noted(async () => {
         const learnt = used ? { kubernetesSecrets: [secretOf(used)] } : { nodePodsAccessible: true };
-        await remember(image, imageRef, learnt);
+        await remember(deps, image, imageRef, learnt);
         await forgetIntent(image);
       }, image),
     failed: (image) => noted(() => forgetIntent(image), image),

@@ -6,6 +6,8 @@
  *                                                     mounts below it, and then nothing spreads from or to it)
  *   beneath release TARGET                            unmounts TARGET and removes it
  *   beneath remove  FOLDER                            removes FOLDER and all in it; stops at mounts
+ *   beneath usage   FOLDER...                         prints for each how many bytes and inodes it takes on its file
+ *                                                     system; 0 0 when it is not there
  *
  * PATH: names between slashes, '' for BASE itself. KIND: what must be there, or `any`. MAKE: `none`, `directory` (missing
  * names become folders) or `file` (the last becomes an empty file), and `:` with the octal mode; without it BASE's own.
@@ -226,6 +228,80 @@ static void remove_tree(const char *path) {
   }
 }
 
+/* One folder of a walk that goes down and up with one descriptor, so that no depth is too much for it. */
+struct level {
+  struct stat self;
+  char *folders; /* names, each with its end */
+  size_t length, next;
+  struct level *up;
+};
+
+struct sum {
+  unsigned long long bytes, inodes;
+};
+
+/* As du: what is on the disk, not how long files claim to be. All links of a file lie beneath the same mount. */
+static void add(struct sum *sum, const struct stat *s) {
+  sum->bytes += (unsigned long long)s->st_blocks * 512 / (S_ISDIR(s->st_mode) || !s->st_nlink ? 1 : s->st_nlink);
+  sum->inodes++;
+}
+
+static struct level *read_level(int folder, struct level *up, struct sum *sum) {
+  struct level *level = calloc(1, sizeof *level);
+  if (!level || fstat(folder, &level->self)) die("usage");
+  level->up = up;
+  int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *entries = own < 0 ? NULL : fdopendir(own);
+  for (struct dirent *entry; entries && (entry = readdir(entries));) {
+    struct stat s;
+    if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+    if (fstatat(folder, entry->d_name, &s, AT_SYMLINK_NOFOLLOW) || s.st_dev != level->self.st_dev) continue;
+    add(sum, &s);
+    if (!S_ISDIR(s.st_mode)) continue;
+    size_t size = strlen(entry->d_name) + 1;
+    level->folders = realloc(level->folders, level->length + size);
+    if (!level->folders) die("usage");
+    memcpy(level->folders + level->length, entry->d_name, size);
+    level->length += size;
+  }
+  if (entries) closedir(entries);
+  return level;
+}
+
+/* Whether the folder is the one that was left when its child was entered: a pod may have moved that. */
+static int is_level(int folder, const struct level *level) {
+  struct stat s;
+  return folder >= 0 && !fstat(folder, &s) && s.st_dev == level->self.st_dev && s.st_ino == level->self.st_ino;
+}
+
+static void print_usage(const char *path) {
+  struct sum sum = {0, 0};
+  int here = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  struct level *level = here < 0 ? NULL : read_level(here, NULL, &sum);
+  if (level) add(&sum, &level->self);
+  while (level) {
+    struct level *done = level;
+    if (level->next < level->length) {
+      const char *name = level->folders + level->next;
+      level->next += strlen(name) + 1;
+      int child = open_name(here, name, O_RDONLY | O_DIRECTORY, NO_XDEV);
+      if (child < 0) continue;
+      close(here);
+      here = child;
+      level = read_level(here, level, &sum);
+      continue;
+    }
+    level = level->up;
+    int parent = level ? openat(here, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (level && !is_level(parent, level)) break;
+    free(done->folders);
+    free(done);
+    close(here);
+    here = parent;
+  }
+  printf("%llu %llu\n", sum.bytes, sum.inodes);
+}
+
 int main(int count, char **args) {
   if (count == 6 && !strcmp(args[1], "open")) {
     find(args + 2);
@@ -235,6 +311,8 @@ int main(int count, char **args) {
     clear_target(args[2]);
   } else if (count == 3 && !strcmp(args[1], "remove")) {
     remove_tree(args[2]);
+  } else if (count >= 3 && !strcmp(args[1], "usage")) {
+    for (int i = 2; i < count; i++) print_usage(args[i]);
   } else {
     usage();
   }

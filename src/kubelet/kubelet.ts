@@ -13,6 +13,9 @@ import type { Beneath } from '../os/beneath.ts';
 import type { Host } from '../os/host.ts';
 import type { Cri } from '../rpc-api/cri.ts';
 import { admitPod } from './admit-handlers.ts';
+import { type Eviction, type EvictionManager, startEvictionManager } from './eviction/eviction-manager.ts';
+import { createPodMeter } from './eviction/measure-pods.ts';
+import type { Threshold } from './eviction/thresholds.ts';
 import { createImagePlatform } from './image-platform.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
 import type { NodeOs } from './node-os/node-os.ts';
@@ -69,6 +72,8 @@ export interface KubeletOptions {
   readonly maxPods?: number;
   /** Kept from pods. Default nothing. */
   readonly reserved?: Reservation;
+  /** Below these the node is short of something, and pods are evicted. Default none. */
+  readonly thresholds?: readonly Threshold[];
   /** Processes and threads of one pod; -1 is no limit. Default 4096. */
   readonly podPidsLimit?: number;
   /** Absent: no server (logs, exec …). */
@@ -102,6 +107,7 @@ const simulatedStorage = (real: PodStorage): PodStorage => ({
   readLogTail: async () => undefined,
   remove: async () => undefined,
   removeLogs: async () => undefined,
+  removeLogsOf: async () => undefined,
   pods: async () => [],
 });
 
@@ -133,8 +139,54 @@ async function nodeFacts(options: KubeletOptions, port: number): Promise<NodeFac
     containerRuntimeVersion: `${version.runtimeName}://${version.runtimeVersion}`,
     kubeletPort: port,
     reserved: options.reserved ?? nothingReserved,
+    thresholds: options.thresholds ?? [],
   };
 }
+
+/** What was evicted and is still there after this long is not waited for. Upstream: podCleanupTimeout. */
+const evictedWithinMs = 30_000;
+/** Upstream: immediateEvictionGracePeriodSeconds. */
+const evictionGraceSeconds = 1;
+
+async function evictPod(ctx: KubeletContext, workers: PodWorkers, eviction: Eviction): Promise<void> {
+  const { pod, message, disruption } = eviction;
+  const worker = workers.get(podUid(pod));
+  if (!worker) return;
+  podEvent(ctx, pod, { type: 'Warning', reason: 'Evicted', message });
+  const gone = worker.evict({ reason: 'Evicted', message, disruption }, evictionGraceSeconds);
+  await Promise.race([gone, ctx.clock.sleep(evictedWithinMs)]);
+}
+
+/** Simulated pods take nothing of their machine, so there is nothing to be had from them. */
+function startEviction(
+  options: KubeletOptions,
+  ctx: KubeletContext,
+  workers: PodWorkers,
+  conditionsChanged: () => void,
+): EvictionManager | undefined {
+  const { host, clock, log, paths } = options;
+  if (options.simulated) return undefined;
+  const about = nodeReference(options);
+  return startEvictionManager({
+    clock,
+    log,
+    thresholds: options.thresholds ?? [],
+    node: async () => ({
+      memoryBytes: ctx.machine.memoryBytes,
+      usage: await host.stats.usage(),
+      nodefs: await host.stats.disk(paths.root),
+      imagefs: await host.stats.disk(options.contentRoot ?? paths.root),
+    }),
+    active: () => workers.list().flatMap((worker) => (worker.isEnding ? [] : [worker.pod])),
+    measure: createPodMeter({ runtime: ctx.cri.runtime, beneath: beneathOf(host), storage: ctx.storage }),
+    evict: (eviction) => evictPod(ctx, workers, eviction),
+    announce: (message) => ctx.recorder.event(about, 'Warning', 'EvictionThresholdMet', message),
+    conditionsChanged,
+  });
+}
+
+const nodeReference = ({ nodeName }: KubeletOptions) =>
+  ({ kind: 'Node', apiVersion: 'v1', name: nodeName, uid: nodeName }) as const;
 
 function beneathOf(host: Host): Beneath {
   if (!host.beneath)
@@ -242,7 +294,7 @@ function createContext(
 
 /** What `kubectl describe node` shows of a start: also what is not real about this node. */
 function announce(ctx: KubeletContext, options: KubeletOptions): void {
-  const about = { kind: 'Node', apiVersion: 'v1', name: options.nodeName, uid: options.nodeName };
+  const about = nodeReference(options);
   ctx.recorder.event(about, 'Normal', 'Starting', 'Starting kubelet.');
   if (options.nodeOs.notice) ctx.recorder.event(about, 'Normal', 'Emulated', options.nodeOs.notice);
   if (options.simulated) {
@@ -305,8 +357,12 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     allPodsLimits(provisional.machine, provisional.reserved),
   );
   const room = { ...ctx.allocatable, pods: provisional.maxPods };
-  const all = new PodWorkers(ctx, (pod, active) => admitPod(options.nodeOs, room, pod, active));
+  const all = new PodWorkers(
+    ctx,
+    (pod, active) => eviction?.admit(pod) ?? admitPod(options.nodeOs, room, pod, active),
+  );
   workers = all;
+  const eviction = startEviction(options, ctx, all, () => status.poke());
   const server =
     options.server &&
     (await startKubeletServer(
@@ -315,12 +371,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     ));
   const facts = { ...provisional, kubeletPort: server?.port ?? provisional.kubeletPort };
   const { removeHandler, pleg } = watchPods(options, objects, all);
-  const health = runtimeHealth({
-    ctx,
-    pleg,
-    stats: options.host.stats,
-    diskPath: options.simulated ? '/' : options.paths.root,
-  });
+  const pressures = () => eviction?.conditions() ?? [];
+  const health = runtimeHealth({ ctx, pleg, stats: options.host.stats, pressures });
   const status = startNodeStatusUpdater({ client, clock, log, recorder: ctx.recorder, facts, health });
   const stopLease = startNodeLease({ client, clock, log, nodeName });
   const stopRotation = startLogRotation({
@@ -341,7 +393,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       ctx.prober.stop();
       objects.stop();
       ctx.status.stop();
-      await Promise.all([pleg.stop(), status.stop(), stopLease(), stopRotation(), server?.close()]);
+      await Promise.all([pleg.stop(), status.stop(), stopLease(), stopRotation()]);
+      await Promise.all([eviction?.stop(), server?.close()]);
       await ctx.recorder.flush();
     },
   };

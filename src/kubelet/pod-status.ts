@@ -4,6 +4,7 @@ import type {
   ContainerStateTerminated,
   ContainerStatus,
   Pod,
+  PodCondition,
   PodStatus,
 } from '../api/generated/types/core-v1.ts';
 import { rfc3339 } from '../base/clock.ts';
@@ -26,8 +27,33 @@ export interface StatusInput {
   readonly runtimeName: string;
   readonly startTimeMs: number;
   readonly nowMs: number;
-  /** Set when the kubelet ended the pod itself: admission, deadline, eviction. */
-  readonly verdict?: { readonly reason: string; readonly message: string } | undefined;
+  readonly verdict?: Verdict | undefined;
+}
+
+/** Why the kubelet ended the pod itself: admission, deadline, eviction. */
+export interface Verdict {
+  readonly reason: string;
+  readonly message: string;
+  /** For the node's sake. */
+  readonly disruption?: boolean;
+}
+
+function disruptionTarget({ pod, verdict, nowMs }: StatusInput): PodCondition[] {
+  if (verdict?.disruption !== true) return [];
+  const type = 'DisruptionTarget';
+  const { generation } = pod.metadata;
+  const told = pod.status?.conditions?.find((c) => c.type === type && c.status === 'True');
+  return [
+    {
+      type,
+      status: 'True',
+      reason: 'TerminationByKubelet',
+      message: verdict.message,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      lastProbeTime: null as unknown as string,
+      lastTransitionTime: told?.lastTransitionTime ?? rfc3339(nowMs),
+    },
+  ];
 }
 
 function terminatedState(input: StatusInput, c: ObservedContainer): ContainerStateTerminated {
@@ -218,7 +244,7 @@ export function podStatusFrom(input: StatusInput): PodStatus {
   const phase: PodPhase = early ? 'Running' : computed;
   const { generation } = pod.metadata;
   const reason =
-    verdict ??
+    (verdict && { reason: verdict.reason, message: verdict.message }) ??
     (settled && pod.status?.reason
       ? { reason: pod.status.reason, message: pod.status.message ?? '' }
       : undefined);
@@ -226,11 +252,14 @@ export function podStatusFrom(input: StatusInput): PodStatus {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     phase,
     ...(reason ? { reason: reason.reason, message: reason.message } : {}),
-    conditions: podConditions(
-      { ...phaseInput, hasSandbox: readySandbox(input.observed) !== undefined, now: rfc3339(input.nowMs) },
-      phase,
-      pod.status,
-    ),
+    conditions: [
+      ...podConditions(
+        { ...phaseInput, hasSandbox: readySandbox(input.observed) !== undefined, now: rfc3339(input.nowMs) },
+        phase,
+        pod.status,
+      ),
+      ...disruptionTarget(input),
+    ],
     ...addresses(input),
     startTime: pod.status?.startTime ?? rfc3339(input.startTimeMs),
     ...(init.length > 0 ? { initContainerStatuses: init } : {}),

@@ -26,7 +26,9 @@ export interface PodStorage {
   /** Everything of the pod; mounts that are left are taken down first. */
   remove(uid: string): Promise<void>;
   removeLogs(pod: Pod): Promise<void>;
-  /** Uids of pods that have folders. */
+  /** The same of a pod of which nothing but the uid is known. */
+  removeLogsOf(uid: string): Promise<void>;
+  /** Uids of pods that have folders, if only of logs. */
   pods(): Promise<readonly string[]>;
 }
 
@@ -34,6 +36,9 @@ export interface PodStorage {
 const maxTerminationMessageBytes = 4096;
 
 const isUid = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text);
+
+/** Of `<namespace>_<name>_<uid>`: neither of the first two can hold the sign. '' of anything else. */
+const uidOfLogs = (name: string): string => name.split('_')[2] ?? '';
 
 export function createPodStorage(
   host: Pick<Host, 'files' | 'mounts' | 'beneath'>,
@@ -88,6 +93,13 @@ export function createPodStorage(
       await (beneath?.remove ?? files.remove)(podDir(uid));
     },
     removeLogs: (pod) => files.remove(logDirectory(pod)),
-    pods: async () => (await files.list(`${paths.root}/pods`)).filter(isUid),
+    removeLogsOf: async (uid) => {
+      for (const name of await files.list(paths.logs))
+        if (uidOfLogs(name) === uid) await files.remove(`${paths.logs}/${name}`);
+    },
+    pods: async () => {
+      const logs = (await files.list(paths.logs)).map(uidOfLogs);
+      return [...new Set([...(await files.list(`${paths.root}/pods`)), ...logs])].filter(isUid);
+    },
   };
 }

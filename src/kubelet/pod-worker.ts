@@ -15,7 +15,7 @@ import {
 } from './observed-pod.ts';
 import { failureText, podText, podUid } from './pod-format.ts';
 import { PodRun } from './pod-run.ts';
-import { podStatusFrom } from './pod-status.ts';
+import { podStatusFrom, type Verdict } from './pod-status.ts';
 import { podCgroup } from './resources/qos.ts';
 import { killContainers, podGraceSeconds, stopSandboxes } from './runtime/kill-container.ts';
 import { terminationMessage } from './runtime/termination-message.ts';
@@ -59,7 +59,8 @@ export class PodWorker {
   readonly #exitCodes = new Map<string, number>();
   readonly #firstSeenMs: number;
   #observed: ObservedPod = nothingObserved;
-  #verdict: Rejection | undefined;
+  #verdict: Verdict | undefined;
+  readonly #emptied = Promise.withResolvers<void>();
   #admitted = false;
   #removed = false;
   #terminated = false;
@@ -89,6 +90,10 @@ export class PodWorker {
   get observed(): ObservedPod {
     return this.#observed;
   }
+  /** Nothing of it is to run any more. */
+  get isEnding(): boolean {
+    return this.#terminating || this.#terminated || this.#removed || this.#verdict !== undefined;
+  }
   get isTerminated(): boolean {
     return this.#terminated;
   }
@@ -112,11 +117,12 @@ export class PodWorker {
     this.wake();
   }
 
-  /** Ends the pod with a verdict: eviction, shutdown. */
-  evict(verdict: Rejection, graceSeconds: number): void {
+  /** Ends the pod with a verdict; resolves once nothing of it takes room on the node's disk. */
+  evict(verdict: Verdict, graceSeconds: number): Promise<void> {
     this.#verdict ??= verdict;
     this.#forcedGrace = graceSeconds;
     this.wake();
+    return this.#emptied.promise;
   }
 
   objectsChanged(): void {
@@ -189,6 +195,8 @@ export class PodWorker {
   #publish(terminal: boolean): void {
     const { prober, nodeIPs, runtimeName, clock, status } = this.#ctx;
     if (this.#removed) return;
+    // What is over and gone from the runtime is not told anew by a kubelet that has just started.
+    if (isOver(this.#pod.status?.phase) && isNothing(this.#observed)) return;
     const known = status.get(this.uid);
     const pod = known ? { ...this.#pod, status: { ...this.#pod.status, ...known } } : this.#pod;
     status.set(
@@ -245,7 +253,7 @@ export class PodWorker {
       return;
     }
     const phase = this.#ctx.status.get(this.uid)?.phase ?? this.#pod.status?.phase;
-    const over = phase === 'Succeeded' || phase === 'Failed';
+    const over = isOver(phase);
     if (!over && !this.#removed) {
       this.#checkAdmission(observed);
       this.#checkDeadline();
@@ -295,6 +303,9 @@ export class PodWorker {
     // Also what left its container (a pod in the machine's process namespace): nothing of it works in its volumes any more.
     await ctx.cgroups?.remove(podCgroup(this.#pod, ctx.cgroupRoot));
     await ctx.volumes.tearDown(this.#pod);
+    // As upstream, at once: it was evicted for what lies there, and the API may not take its status before.
+    if (this.#verdict?.reason === 'Evicted') await this.#removeContents();
+    this.#emptied.resolve();
     await ctx.status.written(this.uid);
     this.#terminated = true;
     if (this.#removed) await this.#cleanUp();
@@ -318,13 +329,19 @@ export class PodWorker {
   /** After the API forgot the pod: containers, sandboxes, folders, logs. */
   async #cleanUp(): Promise<void> {
     const { runtime } = this.#ctx.cri;
-    for (const c of this.#observed.containers) await unlessGone(runtime.removeContainer(c.id));
+    await this.#removeContents();
     for (const s of this.#observed.sandboxes) await unlessGone(runtime.removePodSandbox(s.id));
     await this.#ctx.storage.remove(this.uid);
-    await this.#ctx.storage.removeLogs(this.#pod);
     this.#ctx.status.forget(this.uid);
     this.stop();
+    this.#emptied.resolve();
     this.#options.done(this.uid);
+  }
+
+  /** Containers with what they wrote, and their logs. */
+  async #removeContents(): Promise<void> {
+    for (const c of this.#observed.containers) await unlessGone(this.#ctx.cri.runtime.removeContainer(c.id));
+    await this.#ctx.storage.removeLogs(this.#pod);
   }
 
   async #collectGarbage(observed: ObservedPod): Promise<void> {
@@ -347,6 +364,10 @@ export class PodWorker {
     }
   }
 }
+
+const isOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
+const isNothing = (observed: ObservedPod): boolean =>
+  observed.sandboxes.length + observed.containers.length === 0;
 
 async function unlessGone(work: Promise<void>): Promise<void> {
   try {

@@ -75,8 +75,13 @@ export class PodWorkers {
   async sweepFolders(): Promise<void> {
     for (const uid of await this.#ctx.storage.pods()) {
       if (this.#workers.has(uid) || this.#sweeping.has(uid)) continue;
-      await this.#ctx.storage.remove(uid);
+      await this.#removeFolders(uid);
     }
+  }
+
+  async #removeFolders(uid: string): Promise<void> {
+    await this.#ctx.storage.remove(uid);
+    await this.#ctx.storage.removeLogsOf(uid);
   }
 
   async #removeOrphan(uid: string): Promise<void> {
@@ -88,7 +93,7 @@ export class PodWorkers {
       await runtime.stopPodSandbox(sandbox.id);
       await runtime.removePodSandbox(sandbox.id);
     }
-    await this.#ctx.storage.remove(uid);
+    await this.#removeFolders(uid);
   }
 
   stop(): void {

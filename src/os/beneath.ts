@@ -28,6 +28,13 @@ export interface Beneath {
   release(target: string): Promise<void>;
   /** A whole tree of any depth, never through a link or into a mount; not there is fine. */
   remove(folder: string): Promise<void>;
+  /** What each takes on its disk, through no link and no mount; nothing where it is not there. */
+  usage(folders: readonly string[]): Promise<readonly FolderUsage[]>;
+}
+
+export interface FolderUsage {
+  readonly bytes: number;
+  readonly inodes: number;
 }
 
 export type BeneathStep =
@@ -39,7 +46,8 @@ export type BeneathStep =
   | 'mount'
   | 'unmount'
   | 'remove'
-  | 'stat';
+  | 'stat'
+  | 'usage';
 
 /** ENOENT, on every Linux. */
 const noSuchFile = 2;

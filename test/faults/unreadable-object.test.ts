@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { configmaps } from '../../src/api/generated/resources.ts';
+import { clusterrolebindings, clusterroles, configmaps } from '../../src/api/generated/resources.ts';
+import type { ClusterRole, ClusterRoleBinding } from '../../src/api/generated/types/rbac-v1.ts';
 import { isStatusError } from '../../src/apimachinery/errors.ts';
-import { startServer } from '../../src/cmd/compose/compose-server.ts';
+import type { UserInfo } from '../../src/apiserver/authentication/authenticator.ts';
+import { readAll } from '../../src/client/transport.ts';
+import { inProcessTransport } from '../../src/client/transport-in-process.ts';
+import { type RunningServer, startServer } from '../../src/cmd/compose/compose-server.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import { administrator } from '../../src/controlplane/testing/test-control-plane.ts';
@@ -20,6 +24,64 @@ const keys = [
   'rbac.authorization.k8s.io/clusterroles/bad',
   'apiextensions.k8s.io/customresourcedefinitions/bad',
 ].map((key) => `/registry/${key}`);
+
+/** As upstream: by an option that may be nothing else's companion, of who has a verb of its own, for what can't be read. */
+async function deleteUnreadable({ controlPlane }: RunningServer): Promise<void> {
+  const option = { ignoreStoreReadErrorWithClusterBreakingPotential: true };
+  const tell = async (name: string, options: object, user: UserInfo): Promise<[number, string]> => {
+    const transport = inProcessTransport(controlPlane.handle, user);
+    const { status, body } = await transport.request({
+      method: 'DELETE',
+      path: `/api/v1/namespaces/default/configmaps/${name}`,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...options })),
+    });
+    return [status, (await readAll(body, 10_000)).toString()];
+  };
+  const admin = controlPlane.clientFor(administrator);
+  await admin.create(clusterroles, {
+    metadata: { name: 'deletes' },
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['delete'] }],
+  } as ClusterRole);
+  await admin.create(clusterrolebindings, {
+    metadata: { name: 'deletes' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'deletes' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane' }],
+  } as ClusterRoleBinding);
+  const jane = { name: 'jane', uid: '', groups: ['system:authenticated'], extra: {} };
+  const [denied, why] = await tell('bad', option, jane);
+  assert.equal(denied, 403, why);
+  assert.match(
+    why,
+    /configmaps \\"bad\\" is forbidden: not permitted to do \\"unsafe-delete-ignore-read-errors\\", reason: /,
+  );
+  const [readable, text] = await tell('good', option, administrator);
+  assert.equal(readable, 422);
+  assert.match(
+    text,
+    /configmaps \\"good\\" is invalid: ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: is exclusively used to delete corrupt object\(s\), try again by removing this option/,
+  );
+  const [together, both] = await tell('bad', { ...option, gracePeriodSeconds: 0 }, administrator);
+  assert.equal(together, 422);
+  assert.match(both, /Invalid value: true: cannot be set together with \.gracePeriodSeconds/);
+  assert.equal((await tell('bad', {}, administrator))[0], 404);
+  const [done, answer] = await tell('bad', option, administrator);
+  assert.deepEqual(
+    [done, JSON.parse(answer)],
+    [
+      200,
+      {
+        kind: 'Status',
+        apiVersion: 'v1',
+        metadata: {},
+        status: 'Success',
+        details: { name: 'bad', kind: 'ConfigMap' },
+        code: 200,
+      },
+    ],
+  );
+  await admin.create(configmaps, { metadata: { name: 'bad', namespace: 'default' }, data: { is: 'good' } });
+}
 
 test('an object that is no JSON is named and left out, and the server works', async (context) => {
   const scratch = scratchDirectory('unreadable');
@@ -60,8 +122,19 @@ test('an object that is no JSON is named and left out, and the server works', as
     await assert.rejects(client.create(configmaps, { metadata: bad }), (error) =>
       isStatusError(error, 'AlreadyExists'),
     );
+    await deleteUnreadable(server);
   } finally {
     await server.stop();
+  }
+  // What was deleted is gone for good, from history too.
+  named.length = 0;
+  const again = await start();
+  try {
+    assert.deepEqual(named.sort(), keys.filter((key) => !key.includes('configmaps')).sort());
+    const client = again.controlPlane.clientFor(administrator);
+    assert.equal((await client.get(configmaps, { name: 'bad', namespace: 'default' })).data?.['is'], 'good');
+  } finally {
+    await again.stop();
   }
   context.diagnostic(`${keys.length} unreadable objects`);
 });

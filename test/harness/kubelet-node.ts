@@ -148,7 +148,9 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
 }
 
 export interface KubeletNodeOptions {
-  readonly limits?: Pick<KubeletOptions, 'podPidsLimit' | 'reserved'>;
+  readonly limits?: Pick<KubeletOptions, 'podPidsLimit' | 'reserved' | 'thresholds'>;
+  /** The kubelet's folder is a disk of its own, of this size. */
+  readonly diskMegabytes?: number;
   /** An emulated Windows node of this build. */
   readonly windowsBuild?: number;
   /** Loaded beside the sandbox image and busybox. */
@@ -176,6 +178,12 @@ const accessReviews: readonly [string, RestHandler] = [
 export async function startKubeletNode(options: KubeletNodeOptions = {}): Promise<KubeletNode> {
   const scratch = scratchDirectory('kubelet');
   const directory = scratch.path;
+  const root = join(directory, 'kubelet');
+  if (options.diskMegabytes !== undefined) {
+    mkdirSync(root);
+    const sizeBytes = options.diskMegabytes << 20;
+    await createLinuxHost().mounts.tmpfs(root, { sizeBytes, mode: 0o755 });
+  }
   const runtime = await startRuntime(directory, options);
   const tls = await certificates();
   const server = await startTestServer({ restStorage: new Map([accessReviews]) });
@@ -194,7 +202,7 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
       fullExitCode: runtime.fullExitCode,
       nodeName: 'node-1',
       nodeIPs: ['10.1.0.11'],
-      paths: { root: join(directory, 'kubelet'), logs: join(directory, 'pod-logs') },
+      paths: { root, logs: join(directory, 'pod-logs') },
       dns: {
         servers: ['10.96.0.10'],
         domain: 'cluster.local',
@@ -296,6 +304,7 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
       await kubelet.stop();
       await server.close();
       await runtime.close();
+      if (options.diskMegabytes !== undefined) await createLinuxHost().mounts.unmountAllBelow(root);
       scratch.remove();
     },
   };

@@ -221,3 +221,37 @@ describe('S1: the removal of a tree', () => {
     assert.equal(existsSync(at('deep')), false);
   });
 });
+
+describe('what a folder takes', () => {
+  const kilobytes = async (...names: string[]): Promise<number[]> =>
+    (await beneath.usage(names.map((name) => at(name)))).map(({ bytes }) => Math.round(bytes / 1024));
+
+  test('is what lies in it, once, and nothing that links or mounts lead to', async () => {
+    mkdirSync(at('used/sub/mounted'), { recursive: true });
+    writeFileSync(at('used/sub/file'), Buffer.alloc(1 << 20, 1));
+    linkSync(at('used/sub/file'), at('used/again'));
+    mkdirSync(at('elsewhere'));
+    writeFileSync(at('elsewhere/file'), Buffer.alloc(1 << 20, 1));
+    symlinkSync(at('elsewhere'), at('used/link'));
+    await mounts.tmpfs(at('used/sub/mounted'));
+    writeFileSync(at('used/sub/mounted/file'), Buffer.alloc(1 << 20, 1));
+    const [used, missing, link] = await kilobytes('used', 'missing', 'used/link');
+    await mounts.unmount(at('used/sub/mounted'));
+    assert.ok(used! >= 1024 && used! < 1100, `${used}`);
+    assert.deepEqual([missing, link], [0, 0]);
+  });
+
+  test('is counted in a tree that is deeper than any path can say', async () => {
+    const name = 'd'.repeat(200);
+    mkdirSync(at('below'));
+    writeFileSync(at('below/file'), Buffer.alloc(1 << 20, 1));
+    for (let depth = 0; depth < 30; depth++) {
+      mkdirSync(at('next'));
+      await runOrThrow(linuxProcesses, 'mv', ['-T', at('below'), at('next', name)]);
+      await runOrThrow(linuxProcesses, 'mv', ['-T', at('next'), at('below')]);
+    }
+    const [used] = await kilobytes('below');
+    await beneath.remove(at('below'));
+    assert.ok(used! >= 1024, `${used}`);
+  });
+});

@@ -1,9 +1,10 @@
 // DELETE of one object.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
+import { badRequest, forbidden, invalidObject } from '../../apimachinery/errors.ts';
 import { invalid, notSupported } from '../../apimachinery/field-error.ts';
 import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { obj } from '../../apimachinery/json-access.ts';
+import { attributesOf } from '../authorization/attributes.ts';
 import type { ApiResponse } from '../http.ts';
 import { queryBoolean, queryInteger } from '../query.ts';
 import { maxBodyBytes, mediaTypeOf, parseBody } from '../registry/decode-body.ts';
@@ -15,7 +16,12 @@ const optionsType = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions';
 
 export interface DeleteRequest extends DeleteOptions {
   readonly dryRun: boolean;
+  /** Upstream's ignoreStoreReadErrorWithClusterBreakingPotential: the object can't be read, and is to go all the same. */
+  readonly unreadable?: boolean | undefined;
 }
+
+const unreadableField = 'ignoreStoreReadErrorWithClusterBreakingPotential';
+const unreadableVerb = 'unsafe-delete-ignore-read-errors';
 
 /** From the body when there is one, else from the query, as upstream. */
 export async function readDeleteOptions({ context, deps }: EndpointRequest): Promise<DeleteRequest> {
@@ -28,6 +34,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
       gracePeriodSeconds: queryInteger(query, 'gracePeriodSeconds'),
       propagationPolicy: (query.get('propagationPolicy') ?? undefined) as DeleteOptions['propagationPolicy'],
       orphanDependents: queryBoolean(query, 'orphanDependents'),
+      unreadable: queryBoolean(query, unreadableField),
       dryRun: dry,
     });
   }
@@ -44,6 +51,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
     orphanDependents: object['orphanDependents'] as boolean | undefined,
     uid: preconditions['uid'] as string | undefined,
     resourceVersion: preconditions['resourceVersion'] as string | undefined,
+    unreadable: object[unreadableField] as boolean | undefined,
     raw: object,
     dryRun: dry || dryRun,
   });
@@ -59,7 +67,46 @@ function checked(options: DeleteRequest): DeleteRequest {
     throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', [
       notSupported('propagationPolicy', policy, ['Background', 'Foreground', 'Orphan', 'nil']),
     ]);
+  if (options.unreadable === true) checkAlone(options);
   return options;
+}
+
+/** Nothing that needs to know the object can be asked for as well. */
+function checkAlone(options: DeleteRequest): void {
+  const others = {
+    dryRun: options.dryRun,
+    propagationPolicy: options.propagationPolicy !== undefined,
+    orphanDependents: options.orphanDependents !== undefined,
+    gracePeriodSeconds: options.gracePeriodSeconds !== undefined,
+    preconditions: options.raw?.['preconditions'] !== undefined,
+  };
+  const wrong = Object.entries(others).flatMap(([name, isSet]) =>
+    isSet ? [invalid(unreadableField, true, `cannot be set together with .${name}`)] : [],
+  );
+  if (wrong.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', wrong);
+}
+
+async function deleteUnreadable({ context, declaration, store, deps }: EndpointRequest): Promise<JsonObject> {
+  const { info, user } = context;
+  const { decision, reason } = await deps.authorizer.authorize({
+    ...attributesOf(info, user, null),
+    verb: unreadableVerb,
+  });
+  if (decision !== 'allow')
+    throw forbidden(info, info.name, `not permitted to do "${unreadableVerb}", reason: ${reason}`);
+  const namespace = declaration.namespaced ? info.namespace : '';
+  const { cache } = store.deps;
+  if (!cache.isUnreadable(namespace, info.name))
+    throw invalidObject({ group: declaration.group, kind: declaration.resource }, info.name, [
+      invalid(
+        unreadableField,
+        true,
+        'is exclusively used to delete corrupt object(s), try again by removing this option',
+      ),
+    ]);
+  await cache.deleteUnreadable(namespace, info.name);
+  const details = { name: info.name, kind: declaration.kind };
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details, code: 200 };
 }
 
 const deletedStatus = (request: EndpointRequest, name: string, uid: string): JsonObject => ({
@@ -79,6 +126,7 @@ export async function deleteEndpoint(request: EndpointRequest): Promise<ApiRespo
   const { context, declaration, store, deps } = request;
   const { namespace, name } = context.info;
   const options = await readDeleteOptions(request);
+  if (options.unreadable === true) return respondObject(context, 200, await deleteUnreadable(request), deps);
   const deletion = await store.delete(declaration.namespaced ? namespace : '', name, options, {
     ...writeOptions(context),
     dryRun: options.dryRun,

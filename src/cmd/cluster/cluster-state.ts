@@ -36,6 +36,8 @@ export interface ClusterState {
   readonly quotaBackendBytes?: number | undefined;
   /** Where nodes look how registries are to be asked, if not in the home's own folder. */
   readonly registryConfig?: string | undefined;
+  /** When nodes evict pods; undefined: what suits somebody's own machine. */
+  readonly evictionHard?: string | undefined;
   /** The pods' addresses; no other cluster of this machine has them. */
   readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];

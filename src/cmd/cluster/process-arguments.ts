@@ -1,4 +1,6 @@
 // The command lines of a cluster's own processes: what `up` starts is what a user could start by hand.
+
+import { localEvictionHard } from '../../kubelet/eviction/thresholds.ts';
 import { clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import type { ClusterPaths, NodeRecord, RuntimeKind } from './cluster-state.ts';
 
@@ -63,6 +65,8 @@ export interface AgentArguments {
   readonly topology: string;
   readonly clusterCidr: string;
   readonly registryConfig: string;
+  /** Undefined: what suits somebody's own machine. */
+  readonly evictionHard: string | undefined;
 }
 
 export function agentArguments({
@@ -73,6 +77,7 @@ export function agentArguments({
   topology,
   clusterCidr,
   registryConfig,
+  evictionHard,
 }: AgentArguments): string[] {
   return [
     'agent',
@@ -104,6 +109,8 @@ export function agentArguments({
     clusterDomain,
     '--registry-config',
     registryConfig,
+    '--eviction-hard',
+    evictionHard ?? localEvictionHard(node.os),
     // Simulated nodes share the loopback address, so each takes a port that is free.
     '--port',
     runtime === 'simulated' ? '0' : '10250',

@@ -49,6 +49,8 @@ export interface UpOptions {
   readonly quotaBackendBytes?: number | undefined;
   /** Folders named after registries, as containerd takes them. Undefined: as before, or the home's own. */
   readonly registryConfig?: string | undefined;
+  /** When nodes evict pods. Undefined: as before, or what suits somebody's own machine. */
+  readonly evictionHard?: string | undefined;
   readonly home: string;
   readonly cache: string;
 }
@@ -119,7 +121,7 @@ interface Wanted {
 
 type Kept = Pick<
   ClusterState,
-  'id' | 'bindAddress' | 'machineAccess' | 'quotaBackendBytes' | 'registryConfig'
+  'id' | 'bindAddress' | 'machineAccess' | 'quotaBackendBytes' | 'registryConfig' | 'evictionHard'
 >;
 
 /** What was said once holds until something else is said. */
@@ -129,6 +131,7 @@ const keptOf = ({ known, options }: Wanted): Kept => ({
   machineAccess: options.allowMachineAccess || known?.machineAccess === true,
   quotaBackendBytes: options.quotaBackendBytes ?? known?.quotaBackendBytes,
   registryConfig: options.registryConfig ?? known?.registryConfig,
+  evictionHard: options.evictionHard ?? known?.evictionHard,
 });
 
 async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult> {
@@ -219,8 +222,8 @@ async function start(
     nodes: nodes.map(({ name, ip }) => ({ name, ip, dir: paths.node(name) })),
     listFile: paths.credentials,
   });
-  const { bindAddress, clusterCidr, dnsPort, quotaBackendBytes, runtime, topology } = state;
-  const asked = { bindAddress, clusterCidr, dnsPort, quotaBackendBytes, runtime, topology };
+  const { bindAddress, clusterCidr, dnsPort, evictionHard, quotaBackendBytes, runtime, topology } = state;
+  const asked = { bindAddress, clusterCidr, dnsPort, evictionHard, quotaBackendBytes, runtime, topology };
   const own = clusterProcesses({
     ...asked,
     paths,

@@ -4,6 +4,7 @@ import { createLogger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type AgentOptions, startAgent } from '../compose/compose-agent.ts';
+import { evictionHardOption } from '../eviction-hard-option.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { portholeCache, portholeHome, registryConfigOf } from '../setup/locations.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
@@ -58,6 +59,7 @@ export function agentCommand(): Command {
       'folders named after registries, with hosts.toml or certificates as containerd takes them',
       registryConfigOf(portholeHome()),
     )
+    .addOption(evictionHardOption('as upstream'))
     .option('--port <port>', "port of the kubelet's HTTPS server", port, 10250)
     .option('--cache-dir <dir>', 'shared cache of this machine', portholeCache())
     .option('-v, --verbose', 'log debug messages', false)

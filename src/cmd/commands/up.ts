@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { up } from '../cluster/up.ts';
+import { evictionHardOption } from '../eviction-hard-option.ts';
 import { createProgress } from '../progress.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
 
@@ -20,6 +21,7 @@ function bytes(text: string): number {
 
 interface Flags {
   quotaBackendBytes?: number;
+  evictionHard?: string;
   registryConfig?: string;
   bindAddress?: string;
   allowMachineAccess?: boolean;
@@ -90,5 +92,6 @@ export function upCommand(): Command {
       'how to ask private registries: <dir>/<host:port>/hosts.toml or ca.crt, as for containerd; read with each pull (default: certs.d of the home)',
       (dir) => resolve(dir),
     )
+    .addOption(evictionHardOption("amounts for a machine that is not the cluster's alone"))
     .action(run);
 }

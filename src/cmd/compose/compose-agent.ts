@@ -10,6 +10,7 @@ import { version } from '../../component-base/version.ts';
 import { forgetExitCode, readExitCode } from '../../emulation/wine/exit-code.ts';
 import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
 import { withRegistryAdvice } from '../../kubelet/containerd/registry-advice.ts';
+import { defaultEvictionHard, parseThresholds } from '../../kubelet/eviction/thresholds.ts';
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
 import { parseReservation, sumOfReservations } from '../../kubelet/resources/node-reservation.ts';
 import { parseResolvConf } from '../../kubelet/runtime/dns-config.ts';
@@ -49,6 +50,8 @@ export interface AgentOptions {
   readonly systemReserved: string;
   /** Of folders named after registries, with hosts.toml or certificates in them. */
   readonly registryConfig: string;
+  /** `nodefs.available<10%,memory.available<100Mi`; undefined: upstream's. */
+  readonly evictionHard?: string | undefined;
   readonly port: number;
   readonly cacheDir: string;
   readonly verbose: boolean;
@@ -242,6 +245,7 @@ async function openAgent(
       parseReservation(options.kubeReserved),
       parseReservation(options.systemReserved),
     ),
+    thresholds: parseThresholds(options.evictionHard ?? defaultEvictionHard(options.os)),
     podPidsLimit: options.podMaxPids,
     version: version.gitVersion,
     metrics,

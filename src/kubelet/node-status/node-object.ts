@@ -2,6 +2,12 @@
 import type { ContainerImage, Node, NodeCondition, NodeStatus } from '../../api/generated/types/core-v1.ts';
 import { formatQuantity, quantityOf } from '../../apimachinery/quantity.ts';
 import type { DiskUsage, MachineInfo, MachineUsage } from '../../os/stats.ts';
+import {
+  type PressureCondition,
+  type Signal,
+  type Threshold,
+  withheldBytes,
+} from '../eviction/thresholds.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import type { Reservation } from '../resources/node-reservation.ts';
 
@@ -17,6 +23,8 @@ export interface NodeFacts {
   readonly kubeletPort: number;
   /** Kept from pods. */
   readonly reserved: Reservation;
+  /** Below these the node is short of something. */
+  readonly thresholds: readonly Threshold[];
 }
 
 export interface NodeHealth {
@@ -24,11 +32,11 @@ export interface NodeHealth {
   /** Why the node is not ready; empty when it is. */
   readonly problems: readonly string[];
   readonly usage: MachineUsage;
-  readonly disk: DiskUsage;
+  /** What the node is short of. */
+  readonly pressures: readonly PressureCondition[];
   readonly images: readonly ContainerImage[];
 }
 
-const evictionMemoryBytes = { linux: 100 << 20, windows: 500 << 20 } as const;
 const bytes = (n: number): string => formatQuantity(quantityOf(Math.floor(n / 1024) * 1024, 'BinarySI'));
 
 function capacityOf(facts: NodeFacts): Record<string, string> {
@@ -46,12 +54,15 @@ export function allocatableNumbers(facts: NodeFacts): {
   readonly memoryBytes: number;
   readonly ephemeralBytes: number;
 } {
-  const memory =
-    facts.machine.memoryBytes - facts.reserved.memoryBytes - evictionMemoryBytes[facts.nodeOs.name];
+  const withheld = (signal: Signal, capacity: number): number =>
+    withheldBytes(facts.thresholds, signal, capacity);
+  const { memoryBytes } = facts.machine;
+  const memory = memoryBytes - facts.reserved.memoryBytes - withheld('memory.available', memoryBytes);
+  const { capacityBytes } = facts.disk;
   return {
     milliCpu: Math.max(facts.machine.cpuCount * 1000 - facts.reserved.milliCpu, 0),
     memoryBytes: Math.max(memory, 0),
-    ephemeralBytes: Math.floor(facts.disk.capacityBytes * 0.9),
+    ephemeralBytes: Math.max(capacityBytes - withheld('nodefs.available', capacityBytes), 0),
   };
 }
 
@@ -104,11 +115,8 @@ function pressure(
 }
 
 function drafts(facts: NodeFacts, health: NodeHealth): Draft[] {
-  const lowMemory = health.usage.memoryAvailableBytes < evictionMemoryBytes[facts.nodeOs.name];
-  const disk = health.disk;
-  const lowDisk =
-    disk.availableBytes < disk.capacityBytes * 0.1 ||
-    (disk.inodes > 0 && disk.inodesFree < disk.inodes * 0.05);
+  const lowMemory = health.pressures.includes('MemoryPressure');
+  const lowDisk = health.pressures.includes('DiskPressure');
   const lowPids = facts.nodeOs.name === 'linux' && health.usage.pids > facts.machine.maxPids * 0.98;
   const ready: Draft =
     health.problems.length === 0

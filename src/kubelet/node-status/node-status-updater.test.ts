@@ -45,6 +45,7 @@ test('what another wrote of the node is put right at the next look; else nothing
     disk,
     maxPods: 1,
     reserved: nothingReserved,
+    thresholds: [],
   };
   const updater = startNodeStatusUpdater({
     client,
@@ -52,7 +53,7 @@ test('what another wrote of the node is put right at the next look; else nothing
     log: silentLogger,
     recorder: { event: () => {} },
     facts,
-    health: async () => ({ problems, usage, disk, images }),
+    health: async () => ({ problems, usage, pressures: [], images }),
   } as unknown as Parameters<typeof startNodeStatusUpdater>[0]);
   t.after(() => updater.stop());
   const look = async (): Promise<void> => {

@@ -1,6 +1,7 @@
-// How the node is: the runtime's conditions, its images, memory and disk.
+// How the node is: the runtime's conditions, its images, what it is short of.
 import type { ContainerImage } from '../../api/generated/types/core-v1.ts';
 import type { HostStats } from '../../os/stats.ts';
+import type { PressureCondition } from '../eviction/thresholds.ts';
 import type { KubeletContext } from '../kubelet-context.ts';
 import { failureText } from '../pod-format.ts';
 import type { Pleg } from '../pod-lifecycle-event-generator.ts';
@@ -46,7 +47,7 @@ export function runtimeHealth(deps: {
   readonly ctx: KubeletContext;
   readonly pleg: Pleg;
   readonly stats: HostStats;
-  readonly diskPath: string;
+  readonly pressures: () => readonly PressureCondition[];
 }): () => Promise<Omit<NodeHealth, 'now'>> {
   return async () => {
     const problems = await problemsOf(deps.ctx, deps.pleg);
@@ -54,7 +55,7 @@ export function runtimeHealth(deps: {
       problems,
       images: problems.length === 0 ? await imagesOf(deps.ctx) : [],
       usage: await deps.stats.usage(),
-      disk: await deps.stats.disk(deps.diskPath),
+      pressures: deps.pressures(),
     };
   };
 }

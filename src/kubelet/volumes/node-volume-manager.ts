@@ -14,8 +14,8 @@ import { expand } from '../runtime/env-expansion.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
 import { pinsOf, releasePins, releasePodPins } from './pins.ts';
-import { volumePlugins } from './plugins/registry.ts';
 import { checkSubPath, failedToMake, mountSubPath } from './sub-path.ts';
+import { pluginOf, volumeDir } from './volume-dir.ts';
 import { type MountedVolumes, VolumeError, type VolumeManager } from './volume-manager.ts';
 import type { VolumeLocation, VolumePlugin } from './volume-plugin.ts';
 
@@ -97,14 +97,13 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
   }
 
   async function setUpOne(pod: Pod, volume: Volume, podIPs: readonly string[]): Promise<Ready> {
-    const plugin = volumePlugins.find((p) => p.supports(volume));
+    const plugin = pluginOf(volume);
     if (!plugin) throw new VolumeError(volume.name, new Error('no volume plugin matched'));
-    const kind = plugin.name.replace('/', '~');
     try {
       const location = await plugin.setUp({
         pod,
         volume,
-        dir: `${deps.podDir(podUid(pod))}/volumes/${kind}/${volume.name}`,
+        dir: volumeDir(deps.podDir(podUid(pod)), plugin, volume),
         files,
         beneath,
         mounts,

@@ -104,6 +104,7 @@ function recordingBeneath(): { readonly beneath: Beneath; readonly asked: string
       },
       release: done,
       remove: done,
+      usage: async () => [],
     },
   };
 }

@@ -39,5 +39,13 @@ export function createLinuxBeneath(processes: Processes, program: string): Benea
     remove: async (folder) => {
       await run(['remove', folder]);
     },
+    usage: async (folders) => {
+      if (folders.length === 0) return [];
+      const lines = (await run(['usage', ...folders])).split('\n');
+      return lines.map((line) => {
+        const [bytes, inodes] = line.split(' ').map(Number);
+        return { bytes: bytes ?? 0, inodes: inodes ?? 0 };
+      });
+    },
   };
 }

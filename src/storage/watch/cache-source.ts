@@ -34,8 +34,8 @@ export async function createCacheSource(
   const { entries, revision } = await storage.list(root);
   const unreadable = new Set(entries.filter((entry) => !isJson(entry.value)).map((entry) => entry.key));
   for (const key of unreadable) onUnreadable(key);
-  const source = new StorageCacheSource(storage, clock, revision, new HistoryBudget());
-  source.start(entries, unreadable);
+  const source = new StorageCacheSource(storage, clock, revision, unreadable);
+  source.start(entries);
   return source;
 }
 
@@ -52,7 +52,8 @@ function isJson(value: Buffer): boolean {
 class StorageCacheSource implements ClosableCacheSource, CacheContext {
   readonly storage: Storage;
   readonly clock: Clock;
-  readonly history: HistoryBudget;
+  readonly history: HistoryBudget = new HistoryBudget();
+  readonly unreadable: Set<Key>;
   readonly #caches = new Map<Key, MemoryResourceCache>();
   readonly #waiters = new Set<Waiter>();
   readonly #loaded: Revision;
@@ -61,8 +62,8 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
   #seen: Revision;
   #stop: () => void = () => {};
 
-  constructor(storage: Storage, clock: Clock, loaded: Revision, history: HistoryBudget) {
-    this.history = history;
+  constructor(storage: Storage, clock: Clock, loaded: Revision, unreadable: Set<Key>) {
+    this.unreadable = unreadable;
     this.storage = storage;
     this.clock = clock;
     this.#loaded = loaded;
@@ -70,7 +71,8 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
     this.#seen = loaded;
   }
 
-  start(entries: readonly Entry[], unreadable: ReadonlySet<Key>): void {
+  start(entries: readonly Entry[]): void {
+    const { unreadable } = this;
     const history: StorageEvent[] = [];
     const live: StorageEvent[] = [];
     let started = false;
@@ -112,10 +114,12 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
   #apply(events: readonly StorageEvent[]): void {
     const touched = new Set<MemoryResourceCache>();
     for (const event of events) {
+      this.#seen = event.revision;
+      // Its deletion, which is all that can happen to it.
+      if (this.unreadable.delete(event.key)) continue;
       const cache = this.#cacheOf(event.key);
       cache.apply(event);
       touched.add(cache);
-      this.#seen = event.revision;
     }
     for (const waiter of this.#waiters)
       if (waiter.revision <= this.#seen) {

@@ -37,6 +37,8 @@ export interface CacheContext {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly history: HistoryBudget;
+  /** Keys of objects that are no JSON, and in no cache. */
+  readonly unreadable: ReadonlySet<Key>;
   /** Revision up to which the events of the store have been applied. */
   seen(): Revision;
   waitFor(revision: Revision): Promise<void>;
@@ -242,6 +244,24 @@ export class MemoryResourceCache implements ResourceCache {
   ): Promise<Written | RevisionConflict> {
     const key = this.keyOf(namespace, name);
     return this.#writing(key, last, object, () => this.#context.storage.delete(key, last, expected));
+  }
+
+  isUnreadable(namespace: string, name: string): boolean {
+    return this.#context.unreadable.has(this.keyOf(namespace, name));
+  }
+
+  async deleteUnreadable(namespace: string, name: string): Promise<void> {
+    const { storage } = this.#context;
+    const entry = await storage.get(this.keyOf(namespace, name));
+    if (entry === undefined) return;
+    try {
+      const last = { bytes: Buffer.from('{}'), revisionAt: -1 };
+      const deleted = await storage.delete(entry.key, last, entry.revision);
+      // History would hold what nobody can read.
+      if (deleted.ok) await storage.compact(deleted.entry.revision);
+    } catch (error) {
+      throw error instanceof StorageError ? storeStatus(error) : error;
+    }
   }
 
   async #writing<T>(key: Key, draft: Draft, object: unknown, write: () => Promise<T>): Promise<T> {

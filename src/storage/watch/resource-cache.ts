@@ -89,6 +89,11 @@ export interface ResourceCache {
     object: unknown,
     expected: Revision,
   ): Promise<Written | RevisionConflict>;
+
+  /** What is stored there is no JSON: it is neither served nor watched. */
+  isUnreadable(namespace: string, name: string): boolean;
+  /** Nobody is told of it; watches of before a restart must list anew. */
+  deleteUnreadable(namespace: string, name: string): Promise<void>;
 }
 
 /** All caches over one store, made on first use. */

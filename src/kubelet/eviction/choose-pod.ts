@@ -1,0 +1,52 @@
+// Which pod goes first when its node is short of something, and what it is told. Pure (upstream: eviction/helpers.go).
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import {
+  compareQuantities,
+  formatQuantity,
+  quantityOf,
+  quantityValue,
+  tryParseQuantity,
+  zeroQuantity,
+} from '../../apimachinery/quantity.ts';
+import { isSidecar } from '../pod-format.ts';
+import { type PodUsage, podResource, podUse } from './pod-usage.ts';
+import { type MetThreshold, resourceOf, type StarvedResource } from './thresholds.ts';
+
+export interface MeasuredPod {
+  readonly pod: Pod;
+  readonly usage: PodUsage;
+}
+
+/** Upstream: SystemCriticalPriority. */
+const criticalPriority = 2_000_000_000;
+export const isCritical = (pod: Pod): boolean => (pod.spec.priority ?? 0) >= criticalPriority;
+
+/** Who uses more than was asked for, then who matters less, then who uses most beyond. */
+export function rankedForEviction(all: readonly MeasuredPod[], resource: StarvedResource): MeasuredPod[] {
+  const excess = ({ pod, usage }: MeasuredPod): number =>
+    podUse(pod, usage, resource) - quantityValue(podResource(pod, 'requests', resource) ?? zeroQuantity);
+  return [...all].sort(
+    (a, b) =>
+      Number(excess(b) > 0) - Number(excess(a) > 0) ||
+      (a.pod.spec.priority ?? 0) - (b.pod.spec.priority ?? 0) ||
+      excess(b) - excess(a),
+  );
+}
+
+export function pressureMessage({ pod, usage }: MeasuredPod, met: MetThreshold): string {
+  const resource = resourceOf(met.signal);
+  const head = `The node was low on resource: ${resource}. Threshold quantity: ${formatQuantity(met.quantity)}, available: ${formatQuantity(met.available)}. `;
+  const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)];
+  const lines = usage.containers.map((used) => {
+    const spec = containers.find((c) => c.name === used.name);
+    if (spec === undefined || resource === 'inodes') return '';
+    const amount = quantityOf(
+      resource === 'memory' ? used.memoryBytes : used.rootfsBytes + used.logsBytes,
+      'BinarySI',
+    );
+    const request = tryParseQuantity(spec.resources?.requests?.[resource]) ?? zeroQuantity;
+    if (compareQuantities(amount, request) <= 0) return '';
+    return `Container ${used.name} was using ${formatQuantity(amount)}, request is ${formatQuantity(request)}, has larger consumption of ${resource}. `;
+  });
+  return head + lines.join('');
+}

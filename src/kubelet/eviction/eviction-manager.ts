@@ -1,0 +1,120 @@
+// Ends pods that use more of the node's disk than they may, and, when the node runs short, those that use most.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import type { Rejection } from '../node-os/node-os.ts';
+import { podText } from '../pod-format.ts';
+import { qosClass } from '../resources/qos.ts';
+import { runEvery } from '../run-every.ts';
+import { isCritical, type MeasuredPod, pressureMessage, rankedForEviction } from './choose-pod.ts';
+import { hasStorageLimit, storageExcess } from './pod-usage.ts';
+import {
+  conditionOf,
+  type MetThreshold,
+  metThresholds,
+  type NodeMeasures,
+  observe,
+  type PressureCondition,
+  resourceOf,
+  type Threshold,
+} from './thresholds.ts';
+
+export interface Eviction {
+  readonly pod: Pod;
+  /** Of the event and of the pod's status. */
+  readonly message: string;
+  /** For the node's sake: the pod gets the condition DisruptionTarget. */
+  readonly disruption: boolean;
+}
+
+export interface EvictionDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly thresholds: readonly Threshold[];
+  readonly node: () => Promise<NodeMeasures>;
+  /** Pods that are not over. */
+  readonly active: () => readonly Pod[];
+  readonly measure: (pods: readonly Pod[]) => Promise<readonly MeasuredPod[]>;
+  /** Resolves when the pod has ended and its files are gone, or when that takes too long. */
+  readonly evict: (eviction: Eviction) => Promise<void>;
+  /** An event of the node. */
+  readonly announce: (message: string) => void;
+  readonly conditionsChanged: () => void;
+}
+
+export interface EvictionManager {
+  /** What the node is short of now, or was a while ago. */
+  conditions(): readonly PressureCondition[];
+  admit(pod: Pod): Rejection | undefined;
+  stop(): Promise<void>;
+}
+
+/** Upstream's monitoringInterval and evictionPressureTransitionPeriod. */
+const monitorMs = 10_000;
+const transitionMs = 300_000;
+
+export function startEvictionManager(deps: EvictionDeps): EvictionManager {
+  const lastMet = new Map<PressureCondition, number>();
+  let told = '';
+
+  const conditions = (): PressureCondition[] =>
+    [...lastMet].filter(([, at]) => deps.clock.monotonic() - at < transitionMs).map(([name]) => name);
+
+  function note(met: readonly MetThreshold[]): void {
+    for (const { signal } of met) lastMet.set(conditionOf(signal), deps.clock.monotonic());
+    const now = conditions().join();
+    if (now !== told) deps.conditionsChanged();
+    told = now;
+  }
+
+  async function evictOverLimit(): Promise<boolean> {
+    const limited = deps.active().filter((pod) => hasStorageLimit(pod) && !isCritical(pod));
+    const evictions = (await deps.measure(limited)).flatMap(({ pod, usage }) => {
+      const message = storageExcess(pod, usage);
+      return message === undefined ? [] : [{ pod, message, disruption: false }];
+    });
+    await Promise.all(evictions.map((eviction) => deps.evict(eviction)));
+    return evictions.length > 0;
+  }
+
+  /** One pod at a time: what it leaves behind may be enough. */
+  async function relieve(met: MetThreshold): Promise<void> {
+    const resource = resourceOf(met.signal);
+    deps.announce(`Attempting to reclaim ${resource}`);
+    const candidates = await deps.measure(deps.active().filter((pod) => !isCritical(pod)));
+    const [first] = rankedForEviction(candidates, resource);
+    if (first === undefined) {
+      deps.log.warn({ resource }, 'the node is short, and there is no pod to evict');
+      return;
+    }
+    deps.log.info({ resource, pod: podText(first.pod) }, 'evicting a pod');
+    await deps.evict({ pod: first.pod, message: pressureMessage(first, met), disruption: true });
+  }
+
+  async function look(): Promise<void> {
+    const met = metThresholds(deps.thresholds, observe(await deps.node()));
+    note(met);
+    if (await evictOverLimit()) return;
+    if (met[0] !== undefined) await relieve(met[0]);
+  }
+
+  const stop = runEvery(deps.clock, monitorMs, async () => {
+    try {
+      await look();
+    } catch (error) {
+      deps.log.warn({ error }, 'what pods use was not measured');
+    }
+  });
+
+  return {
+    conditions,
+    admit: (pod) => {
+      const short = conditions();
+      if (short.length === 0 || isCritical(pod)) return undefined;
+      // Who asked for memory has it.
+      if (!short.includes('DiskPressure') && qosClass(pod) !== 'BestEffort') return undefined;
+      return { reason: 'Evicted', message: `The node had condition: [${short.join(' ')}]. ` };
+    },
+    stop,
+  };
+}

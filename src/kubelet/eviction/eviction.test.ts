@@ -1,0 +1,213 @@
+// When pods are evicted, which one, and what it is told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { formatQuantity } from '../../apimachinery/quantity.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { silentLogger } from '../../component-base/logger.ts';
+import { aContainer, aPod } from '../testing/observed-builder.ts';
+import { pressureMessage, rankedForEviction } from './choose-pod.ts';
+import { type Eviction, startEvictionManager } from './eviction-manager.ts';
+import { type ContainerUsage, type PodUsage, storageExcess } from './pod-usage.ts';
+import {
+  defaultEvictionHard,
+  localEvictionHard,
+  metThresholds,
+  type NodeMeasures,
+  observe,
+  parseThresholds,
+  withheldBytes,
+} from './thresholds.ts';
+
+const mi = 1 << 20;
+const gi = 1 << 30;
+const disk = (availableBytes: number, inodesFree = 900) =>
+  ({ capacityBytes: 100 * gi, availableBytes, usedBytes: 0, inodes: 1000, inodesFree }) as const;
+const measures = (available: number, more: Partial<NodeMeasures> = {}): NodeMeasures => ({
+  memoryBytes: 8 * gi,
+  usage: { memoryAvailableBytes: 4 * gi },
+  nodefs: disk(available),
+  imagefs: disk(available),
+  ...more,
+});
+const met = (text: string, of: NodeMeasures): string[] =>
+  metThresholds(parseThresholds(text), observe(of)).map(
+    ({ signal, quantity, available }) => `${signal} ${formatQuantity(quantity)} ${formatQuantity(available)}`,
+  );
+
+test('thresholds are percentages of the capacity, or amounts; 0% is none', () => {
+  assert.deepEqual(met('nodefs.available<10%', measures(10 * gi)), []);
+  assert.deepEqual(met('nodefs.available<10%', measures(10 * gi - 1024)), [
+    'nodefs.available 10Gi 10485759Ki',
+  ]);
+  assert.deepEqual(met('nodefs.available<0%', measures(0)), []);
+  assert.deepEqual(met('', measures(0)), []);
+  assert.deepEqual(met(localEvictionHard('linux'), measures(2 * gi)), []);
+  assert.deepEqual(met('nodefs.inodesFree<5%', measures(50 * gi, { nodefs: disk(gi, 49) })), [
+    'nodefs.inodesFree 50 49',
+  ]);
+  const scarce = measures(gi, { usage: { memoryAvailableBytes: 99 * mi } });
+  assert.deepEqual(
+    met(defaultEvictionHard('linux'), scarce).map((line) => line.split(' ')[0]),
+    ['memory.available', 'imagefs.available', 'nodefs.available'],
+  );
+  assert.equal(
+    withheldBytes(parseThresholds(defaultEvictionHard('windows')), 'memory.available', gi),
+    500 * mi,
+  );
+});
+
+test('what is no threshold is refused with upstream’s words', () => {
+  for (const [text, message] of [
+    ['disk<1Gi', 'unsupported eviction signal disk'],
+    ['nodefs.available<101%', 'eviction percentage threshold nodefs.available must be <= 100%: 101%'],
+    ['nodefs.available<-1Gi', 'eviction threshold nodefs.available must be positive: -1Gi'],
+  ] as const)
+    assert.throws(() => parseThresholds(text), { message });
+  assert.throws(() => parseThresholds('nodefs.available'));
+});
+
+const used = (name: string, more: Partial<ContainerUsage> = {}): ContainerUsage => ({
+  name,
+  rootfsBytes: 0,
+  logsBytes: 0,
+  memoryBytes: 0,
+  inodes: 0,
+  ...more,
+});
+const usage = (containers: ContainerUsage[], volumes: Record<string, number> = {}): PodUsage => ({
+  containers,
+  volumes: new Map(Object.entries(volumes).map(([name, bytes]) => [name, { bytes, inodes: 1 }])),
+});
+const limited = (limit: string | undefined, volume: object = {}): Pod =>
+  aPod({
+    containers: [aContainer('main', limit ? { resources: { limits: { 'ephemeral-storage': limit } } } : {})],
+    volumes: [{ name: 'x', emptyDir: volume }],
+  });
+
+test('a pod over its limits is told which one', () => {
+  const small = { sizeLimit: '1Mi' };
+  assert.equal(storageExcess(limited(undefined, small), usage([used('main')], { x: mi })), undefined);
+  assert.equal(
+    storageExcess(limited(undefined, small), usage([used('main')], { x: mi + 1 })),
+    'Usage of EmptyDir volume "x" exceeds the limit "1Mi". ',
+  );
+  assert.equal(
+    storageExcess(limited(undefined), usage([used('main', { rootfsBytes: gi })], { x: gi })),
+    undefined,
+  );
+  // Containers, logs and volumes on the disk count together …
+  assert.equal(
+    storageExcess(limited('3Mi'), usage([used('main', { rootfsBytes: mi, logsBytes: mi })], { x: mi + 1 })),
+    'Pod ephemeral local storage usage exceeds the total limit of containers 3Mi. ',
+  );
+  // … what is in memory does not.
+  const inMemory = usage([used('main', { rootfsBytes: mi, logsBytes: mi })], { x: 2 * mi });
+  assert.equal(storageExcess(limited('3Mi', { medium: 'Memory' }), inMemory), undefined);
+  const two = aPod({
+    containers: ['a', 'b'].map((name) =>
+      aContainer(name, { resources: { limits: { 'ephemeral-storage': '2Mi' } } }),
+    ),
+  });
+  assert.equal(
+    storageExcess(two, usage([used('a'), used('b', { logsBytes: 3 * mi })])),
+    'Container b exceeded its local ephemeral storage limit "2Mi". ',
+  );
+});
+
+const named = (name: string, priority = 0, request?: string): Pod => ({
+  ...aPod({
+    priority,
+    containers: [
+      aContainer('main', request ? { resources: { requests: { 'ephemeral-storage': request } } } : {}),
+    ],
+  }),
+  metadata: { name, namespace: 'ns', uid: name },
+});
+
+test('first goes who exceeds its requests, then who matters less, then who exceeds them by most', () => {
+  const of = (pod: Pod, megabytes: number) => ({
+    pod,
+    usage: usage([used('main', { rootfsBytes: megabytes * mi })]),
+  });
+  const ranked = rankedForEviction(
+    [
+      of(named('within', 0, '1Gi'), 900),
+      of(named('little'), 1),
+      of(named('much'), 100),
+      of(named('important', 10), 500),
+      of(named('asked', 0, '50Mi'), 140),
+    ],
+    'ephemeral-storage',
+  );
+  assert.deepEqual(
+    ranked.map(({ pod }) => pod.metadata.name),
+    ['much', 'asked', 'little', 'important', 'within'],
+  );
+});
+
+test('what is told of pressure is upstream’s', () => {
+  const [threshold] = metThresholds(parseThresholds('nodefs.available<1Gi'), observe(measures(300 * mi)));
+  const measured = {
+    pod: named('p', 0, '1Mi'),
+    usage: usage([used('main', { rootfsBytes: 2 * mi, logsBytes: mi })]),
+  };
+  assert.equal(
+    pressureMessage(measured, threshold!),
+    'The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 300Mi. Container main was using 3Mi, request is 1Mi, has larger consumption of ephemeral-storage. ',
+  );
+});
+
+const turn = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+test('one pod is evicted a look, critical ones never; the condition and the refusal of pods stay for five minutes', async (t) => {
+  const clock = new FakeClock();
+  let available = 50 * gi;
+  const evicted: Eviction[] = [];
+  let changes = 0;
+  const critical = named('critical', 2_000_000_000);
+  const all = [named('a'), named('b'), critical];
+  const manager = startEvictionManager({
+    clock,
+    log: silentLogger,
+    thresholds: parseThresholds('nodefs.available<1Gi'),
+    node: async () => measures(available),
+    active: () => all.filter((pod) => !evicted.some((e) => e.pod === pod)),
+    measure: async (pods) => pods.map((pod) => ({ pod, usage: usage([used('main', { rootfsBytes: mi })]) })),
+    evict: async (eviction) => void evicted.push(eviction),
+    announce: () => {},
+    conditionsChanged: () => void changes++,
+  });
+  t.after(() => manager.stop());
+  const look = async (): Promise<void> => {
+    clock.advance(10_000);
+    await turn();
+  };
+  await turn();
+  await look();
+  assert.deepEqual([evicted.length, manager.conditions(), manager.admit(named('c'))], [0, [], undefined]);
+  available = gi - 1;
+  await look();
+  assert.deepEqual([evicted.length, manager.conditions(), changes], [1, ['DiskPressure'], 1]);
+  assert.deepEqual(manager.admit(named('c')), {
+    reason: 'Evicted',
+    message: 'The node had condition: [DiskPressure]. ',
+  });
+  assert.equal(manager.admit(critical), undefined);
+  await look();
+  await look();
+  assert.deepEqual(
+    evicted.map(({ pod, disruption }) => [pod.metadata.name, disruption]),
+    [
+      ['a', true],
+      ['b', true],
+    ],
+  );
+  available = 50 * gi;
+  for (let i = 0; i < 29; i++) await look();
+  assert.deepEqual(manager.conditions(), ['DiskPressure']);
+  await look();
+  assert.deepEqual([manager.conditions(), manager.admit(named('c')), changes], [[], undefined, 2]);
+});

@@ -1,0 +1,97 @@
+// What a pod uses of its node, and how much it may. Pure.
+import type { Container, Pod, Volume } from '../../api/generated/types/core-v1.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  type Quantity,
+  quantityOf,
+  quantityValue,
+  tryParseQuantity,
+  zeroQuantity,
+} from '../../apimachinery/quantity.ts';
+import { isSidecar } from '../pod-format.ts';
+import type { StarvedResource } from './thresholds.ts';
+
+export interface ContainerUsage {
+  readonly name: string;
+  readonly rootfsBytes: number;
+  readonly logsBytes: number;
+  readonly memoryBytes: number;
+  readonly inodes: number;
+}
+
+export interface PodUsage {
+  readonly containers: readonly ContainerUsage[];
+  /** By the volume's name. */
+  readonly volumes: ReadonlyMap<string, { readonly bytes: number; readonly inodes: number }>;
+}
+
+/** On the node's own disk (upstream: IsLocalEphemeralVolume). */
+export const isOnDisk = ({ emptyDir, configMap }: Volume): boolean =>
+  configMap !== undefined || (emptyDir !== undefined && (emptyDir.medium ?? '') === '');
+
+type Which = 'requests' | 'limits';
+
+/** Containers and sidecars together, or the largest of the init containers. Undefined: none names it. */
+export function podResource(pod: Pod, which: Which, resource: StarvedResource): Quantity | undefined {
+  const of = (c: Container): Quantity | undefined => tryParseQuantity(c.resources?.[which]?.[resource]);
+  const inits = pod.spec.initContainers ?? [];
+  const long = [...pod.spec.containers, ...inits.filter(isSidecar)].map(of).filter((q) => q !== undefined);
+  const once = inits
+    .filter((c) => !isSidecar(c))
+    .map(of)
+    .filter((q) => q !== undefined);
+  if (long.length + once.length === 0) return undefined;
+  const sum = long.reduce(addQuantities, zeroQuantity);
+  return once.reduce((most, q) => (compareQuantities(q, most) > 0 ? q : most), sum);
+}
+
+const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+export function podUse(pod: Pod, { containers, volumes }: PodUsage, resource: StarvedResource): number {
+  if (resource === 'memory') return total(containers.map((c) => c.memoryBytes));
+  const onDisk = (pod.spec.volumes ?? []).filter(isOnDisk).flatMap(({ name }) => volumes.get(name) ?? []);
+  return resource === 'inodes'
+    ? total([...containers.map((c) => c.inodes), ...onDisk.map((v) => v.inodes)])
+    : total([...containers.map((c) => c.rootfsBytes + c.logsBytes), ...onDisk.map((v) => v.bytes)]);
+}
+
+const exceeds = (used: number, limit: Quantity): boolean => compareQuantities(quantityOf(used), limit) > 0;
+
+function emptyDirExcess(pod: Pod, usage: PodUsage): string | undefined {
+  for (const { name, emptyDir } of pod.spec.volumes ?? []) {
+    const limit = tryParseQuantity(emptyDir?.sizeLimit);
+    const used = usage.volumes.get(name);
+    if (limit === undefined || used === undefined || quantityValue(limit) <= 0) continue;
+    if (exceeds(used.bytes, limit))
+      return `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit "${formatQuantity(limit)}". `;
+  }
+  return undefined;
+}
+
+function podExcess(pod: Pod, usage: PodUsage): string | undefined {
+  const limit = podResource(pod, 'limits', 'ephemeral-storage');
+  if (limit === undefined || !exceeds(podUse(pod, usage, 'ephemeral-storage'), limit)) return undefined;
+  return `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
+}
+
+function containerExcess(pod: Pod, usage: PodUsage): string | undefined {
+  for (const { name, rootfsBytes, logsBytes } of usage.containers) {
+    const container = pod.spec.containers.find((c) => c.name === name);
+    const limit = tryParseQuantity(container?.resources?.limits?.['ephemeral-storage']);
+    if (limit === undefined || quantityValue(limit) === 0) continue;
+    if (exceeds(rootfsBytes + logsBytes, limit))
+      return `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `;
+  }
+  return undefined;
+}
+
+/** Whether there is anything that `storageExcess` would look at. */
+export const hasStorageLimit = (pod: Pod): boolean =>
+  podResource(pod, 'limits', 'ephemeral-storage') !== undefined ||
+  (pod.spec.volumes ?? []).some((v) => v.emptyDir?.sizeLimit !== undefined);
+
+/** Why a pod must go although its node has room: upstream's message; undefined: it keeps to its limits. */
+export const storageExcess = (pod: Pod, usage: PodUsage): string | undefined =>
+  emptyDirExcess(pod, usage) ?? podExcess(pod, usage) ?? containerExcess(pod, usage);

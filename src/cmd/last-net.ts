@@ -39,7 +39,11 @@ export function installLastNet(options: LastNetOptions): void {
     minute = now;
     if (++said > stacksPerMinute) return;
     const shown = error instanceof Error ? error : new Error(`not an Error: ${String(error)}`);
-    log.error({ error: shown, origin }, 'a bug: an error that nobody caught; the process goes on');
+    try {
+      log.error({ error: shown, origin }, 'a bug: an error that nobody caught; the process goes on');
+    } catch {
+      // Whoever throws in here ends the process.
+    }
   };
   options.process.on('uncaughtException', (error) => caught('uncaughtException', error));
   options.process.on('unhandledRejection', (error) => caught('unhandledRejection', error));

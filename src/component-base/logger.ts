@@ -1,5 +1,5 @@
 // Structured logs: one JSON line an entry on stderr, by pino.
-import { pino } from 'pino';
+import { type DestinationStream, pino } from 'pino';
 
 /** Fields first, then the message, as pino: log.info({ pod }, 'started'). */
 export interface Logger {
@@ -12,6 +12,27 @@ export interface Logger {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
+/** What could not be written is kept up to this, and written when there is space again. */
+const mostKeptBytes = 1 << 20;
+
+/**
+ * Standard error, by which no process ends: it may lead to a disk that is full or broken, or to nobody. Whoever logs is
+ * not the one to repair that.
+ */
+function standardError(): DestinationStream {
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: mostKeptBytes });
+  let dropped = 0;
+  destination.on('error', () => {});
+  destination.on('drop', () => void dropped++);
+  destination.on('write', () => {
+    if (dropped === 0) return;
+    const msg = `${dropped} lines before this one could not be written`;
+    dropped = 0;
+    destination.write(`${JSON.stringify({ level: 40, time: new Date().toISOString(), msg })}\n`);
+  });
+  return destination;
+}
+
 export function createLogger(options: { readonly level?: LogLevel; readonly name?: string } = {}): Logger {
   const name = options.name === undefined ? {} : { name: options.name };
   return pino(
@@ -22,7 +43,7 @@ export function createLogger(options: { readonly level?: LogLevel; readonly name
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { error: pino.stdSerializers.err },
     },
-    pino.destination({ dest: 2, sync: true }),
+    standardError(),
   );
 }
 

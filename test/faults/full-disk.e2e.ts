@@ -14,6 +14,7 @@ import { whyNotReady } from '../../src/cmd/cluster/server-health.ts';
 import { type RunningServer, startServer } from '../../src/cmd/compose/compose-server.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { administrator } from '../../src/controlplane/testing/test-control-plane.ts';
+import { takeOwnerLock } from '../../src/storage/sqlite/owner-lock.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const map = (name: string): ConfigMap =>
@@ -136,6 +137,9 @@ test('a pod is deleted gracefully, and its node heard of, on a disk that a progr
   };
   const full = { code: 500, message: 'etcdserver: mvcc: database space exceeded' };
   try {
+    assert.throws(() => takeOwnerLock(join(disk, 'lock')), {
+      next: `free some space on the disk of ${disk}`,
+    });
     for (let i = 0; i < 4; i++) {
       const pod = { name: `p${i}`, namespace: 'default' };
       await assert.rejects(client.create(configmaps, map('refused')), full);

@@ -24,7 +24,15 @@ export interface FileClient {
 
 /** A client whose certificates follow their files. */
 export async function clientFrom(kubeconfig: string, userAgent: string, clock: Clock): Promise<FileClient> {
-  const load = async () => (await loadKubeconfig(kubeconfig, (path) => readFile(path))).transport;
+  const load = async () => {
+    try {
+      return (await loadKubeconfig(kubeconfig, (path) => readFile(path))).transport;
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const message = text.includes(kubeconfig) ? text : `${kubeconfig}: ${text}`;
+      throw Object.assign(new Error(message, { cause: error }), { next: 'porthole up writes it anew' });
+    }
+  };
   const same = (a: Buffer | undefined, b: Buffer | undefined): boolean =>
     a === b || (a !== undefined && b !== undefined && a.equals(b));
   let tls = await load();

@@ -1,10 +1,20 @@
 // One owner of a folder, as long as that process lives: a file that SQLite locks, and nothing is ever written to.
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+
+/** A page of the lock's journal, and what file systems keep for themselves. */
+const leastSpace = 64 << 10;
 
 export interface OwnerLock {
   release(): void;
 }
+
+/** SQLite calls it an I/O error as often as it calls it full. */
+const isDiskFull = (file: string): boolean => {
+  const { bavail, bsize } = statfsSync(file);
+  return bavail * bsize < leastSpace;
+};
 
 /** Undefined: another process, or somebody else in this one, has it. */
 export function takeOwnerLock(file: string): OwnerLock | undefined {
@@ -17,7 +27,9 @@ export function takeOwnerLock(file: string): OwnerLock | undefined {
     const text = error instanceof Error ? error.message : String(error);
     if (/locked|busy/i.test(text)) return undefined;
     // Made anew by us it would be another file than the one that an owner may have locked.
-    const next = `remove ${file} while nothing uses its folder: it holds nothing, and is made anew`;
+    const next = isDiskFull(file)
+      ? `free some space on the disk of ${dirname(file)}`
+      : `remove ${file} while nothing uses its folder: it holds nothing, and is made anew`;
     throw Object.assign(new Error(`${file}: ${text}`, { cause: error }), { next });
   }
   return { release: () => db.close() };

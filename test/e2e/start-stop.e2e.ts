@@ -1,6 +1,6 @@
 // The product's handshake, as the README gives it: npm start, a look around, npm stop, and nothing is left.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -81,6 +81,9 @@ describe('npm start without root', { timeout: 120_000 }, () => {
     chmodSync(cache, 0o777);
     // kubectl is fetched by the set-up of the tests: there is no network in here.
     symlinkSync(join(portholeCache(), 'tools'), join(cache, 'tools'));
+    // Root has had a cluster on this machine.
+    mkdirSync('/run/porthole', { recursive: true, mode: 0o700 });
+    chmodSync('/run/porthole', 0o700);
     const env = { HOME: scratch.path, PORTHOLE_HOME: join(scratch.path, 'home'), PORTHOLE_CACHE: cache };
     const asNobody = (name: 'start' | 'stop'): ReturnType<typeof linuxProcesses.run> =>
       linuxProcesses.run(
@@ -98,6 +101,7 @@ describe('npm start without root', { timeout: 120_000 }, () => {
       const stopped = await asNobody('stop');
       assert.equal(stopped.code, 0, stopped.stderr.toString());
     } finally {
+      rmSync('/run/porthole', { recursive: true });
       scratch.remove();
     }
   });

@@ -212,7 +212,8 @@ async function openAgent(
   opened: AsyncDisposableStack,
 ): Promise<void> {
   const layout = nodeLayout(options.dataDir);
-  for (const file of [kubeletPortFile(layout.root), layout.agentSocket]) rmSync(file, { force: true });
+  // Each runtime has one of them; the other's may lie in a folder of root's alone.
+  rmSync(options.runtime === 'simulated' ? kubeletPortFile(layout.root) : layout.agentSocket, { force: true });
   const host = createLinuxHost(
     options.runtime === 'simulated' ? {} : { beneath: await buildBeneath(linuxProcesses, options.cacheDir) },
   );

@@ -112,6 +112,8 @@ test("nobody leads the cluster's own packets away: pods, ClusterIPs, the API ser
   );
   for (const address of taken)
     assert.deepEqual(outcome(hostile, [far], { to: address }), { kind: 'untouched' }, address);
+  for (const address of ['127.0.0.1', '169.254.169.254', '0.0.0.0', '224.0.0.1'])
+    assert.deepEqual(outcome(service({}), [endpoint(address, 'n1')], {}), { kind: 'rejected' }, address);
 });
 
 test('ready endpoints are used; when there are none, those that end but still serve', () => {

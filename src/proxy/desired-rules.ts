@@ -2,7 +2,7 @@
 import type { Service, ServicePort } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
-import { type NodeView, type SelectedEndpoints, selectEndpoints } from './endpoint-selection.ts';
+import { isSpecial, type NodeView, type SelectedEndpoints, selectEndpoints } from './endpoint-selection.ts';
 import type { Frontend, Protocol, ServiceRules } from './rule-set.ts';
 
 const defaultAffinitySeconds = 10_800;
@@ -36,15 +36,12 @@ function ingressIPs(service: Service): string[] {
     .flatMap((ingress) => ingress.ip ?? []);
 }
 
-/** Loopback, link-local, multicast and the like: what every node has for itself. */
-const special = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].map(
-  (cidr) => parseIpv4Cidr(cidr)!,
-);
-
 /** A user of one namespace may write any address: those by which the cluster itself works are not to be had. */
 function isClaimable(ip: string, node: NodeView): boolean {
   const value = parseIpv4(ip);
-  return value !== undefined && ![...special, ...node.reserved].some((cidr) => ipv4CidrContains(cidr, value));
+  return (
+    value !== undefined && !isSpecial(value) && !node.reserved.some((cidr) => ipv4CidrContains(cidr, value))
+  );
 }
 
 function allowedSources(service: Service): readonly string[] | undefined {

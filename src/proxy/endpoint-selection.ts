@@ -1,7 +1,7 @@
 // Which endpoints of a service port this node sends traffic to, as kube-proxy's CategorizeEndpoints decides: pure.
 import type { ServicePort } from '../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
-import { type Ipv4Cidr, parseIpv4 } from '../base/ipv4.ts';
+import { type Ipv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Backend } from './rule-set.ts';
 
 export interface NodeView {
@@ -27,6 +27,13 @@ interface Candidate extends Backend {
   readonly nodes: readonly string[] | undefined;
 }
 
+const special = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].map(
+  (cidr) => parseIpv4Cidr(cidr)!,
+);
+
+/** Loopback, link-local, multicast and the like: what every node has for itself. No Service takes it or leads to it. */
+export const isSpecial = (ip: number): boolean => special.some((cidr) => ipv4CidrContains(cidr, ip));
+
 function candidate(endpoint: Endpoint, ip: string, port: number, node: NodeView): Candidate {
   const ready = endpoint.conditions?.ready ?? true;
   return {
@@ -50,7 +57,8 @@ function candidatesOf(port: ServicePort, slices: readonly EndpointSlice[], node:
       if ((slicePort.protocol ?? 'TCP') !== (port.protocol ?? 'TCP')) continue;
       for (const endpoint of slice.endpoints ?? []) {
         const ip = endpoint.addresses[0];
-        if (ip === undefined || parseIpv4(ip) === undefined) continue;
+        const value = parseIpv4(ip ?? '');
+        if (ip === undefined || value === undefined || isSpecial(value)) continue;
         const one = candidate(endpoint, ip, slicePort.port, node);
         const key = `${ip}:${slicePort.port}`;
         // two slices may hold one endpoint while it moves: the ready one counts

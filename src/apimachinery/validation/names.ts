@@ -124,7 +124,7 @@ function ipv4BytesOf(ip: string): number[] | undefined {
 }
 
 /** Of a valid address, as upstream's ValidateNonSpecialIP: what every node has for itself is nobody's to give. */
-export const specialIpErrors: NameRule = (ip) => {
+const specialIpErrors: NameRule = (ip) => {
   const v4 = ipv4BytesOf(ip);
   const groups = v4 === undefined ? groupsOf(ip) : [];
   const head = groups[0] ?? 0;

@@ -123,6 +123,10 @@ const nodeNetwork = async (
     log: log.child({ part: 'network' }),
   });
 
+/** Each runtime has one of the two; the other's may lie in a folder of root's alone. */
+const forgetLiveness = (layout: NodeLayout, { runtime }: AgentOptions): void =>
+  rmSync(runtime === 'simulated' ? kubeletPortFile(layout.root) : layout.agentSocket, { force: true });
+
 /** Containers, and what they need, go on when what is opened here is closed. */
 async function realRuntime(
   options: AgentOptions,
@@ -212,8 +216,7 @@ async function openAgent(
   opened: AsyncDisposableStack,
 ): Promise<void> {
   const layout = nodeLayout(options.dataDir);
-  // Each runtime has one of them; the other's may lie in a folder of root's alone.
-  rmSync(options.runtime === 'simulated' ? kubeletPortFile(layout.root) : layout.agentSocket, { force: true });
+  forgetLiveness(layout, options);
   const host = createLinuxHost(
     options.runtime === 'simulated' ? {} : { beneath: await buildBeneath(linuxProcesses, options.cacheDir) },
   );

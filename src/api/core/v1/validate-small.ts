@@ -6,7 +6,7 @@ import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
-import { dnsLabel, isPort, portRange, usableIpErrors } from '../../../apimachinery/validation/names.ts';
+import { dnsLabel, ipErrors, isPort, portRange } from '../../../apimachinery/validation/names.ts';
 import { replicasErrors, validateTemplate } from './validate-workload.ts';
 
 export function validateEndpoints(endpoints: JsonObject): Errors {
@@ -22,7 +22,7 @@ export function validateEndpoints(endpoints: JsonObject): Errors {
       [notReady, 'notReadyAddresses'],
     ] as const)
       list.forEach((address, a) => {
-        errors.push(...each(`${at}.${name}[${a}].ip`, address['ip'] ?? '', usableIpErrors));
+        errors.push(...each(`${at}.${name}[${a}].ip`, address['ip'] ?? '', ipErrors));
       });
     const ports = objs(subset['ports']);
     ports.forEach((port, p) => {

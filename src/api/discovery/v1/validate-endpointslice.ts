@@ -4,13 +4,7 @@ import { duplicate, invalid, required, tooMany } from '../../../apimachinery/fie
 import { objs, str, strs } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
-import {
-  dnsLabel,
-  dnsSubdomain,
-  isIPv4,
-  isIPv6,
-  specialIpErrors,
-} from '../../../apimachinery/validation/names.ts';
+import { dnsLabel, dnsSubdomain, isIPv4, isIPv6 } from '../../../apimachinery/validation/names.ts';
 
 const maxEndpoints = 1000;
 const maxPorts = 20000;
@@ -19,7 +13,7 @@ const maxAddresses = 100;
 function addressErrors(field: string, address: string, type: string): Errors {
   if (type === 'IPv4' && !isIPv4(address)) return [invalid(field, address, 'must be a valid IPv4 address')];
   if (type === 'IPv6' && !isIPv6(address)) return [invalid(field, address, 'must be a valid IPv6 address')];
-  return each(field, address, type === 'FQDN' ? dnsSubdomain : specialIpErrors);
+  return type === 'FQDN' ? each(field, address, dnsSubdomain) : [];
 }
 
 export function validateEndpointSlice(slice: JsonObject): Errors {

@@ -26,10 +26,12 @@ async function opened(): Promise<Seen> {
   const wire = new Wire();
   const connection = new SpdyConnection(wire, Buffer.alloc(0));
   const seen: Seen = { wire, connection, data: [], ended: 0 };
-  await connection.createStream(
+  const stream = connection.createStream(
     { streamtype: 'stdout' },
     { onData: (data) => void seen.data.push(Buffer.from(data)), onEnd: () => void seen.ended++ },
   );
+  wire.emit('data', synReply(1));
+  await stream;
   return seen;
 }
 
@@ -47,6 +49,8 @@ function controlFrame(type: number, payload: Buffer, length = payload.length): B
   head.writeUInt32BE(length, 4);
   return Buffer.concat([head, payload]);
 }
+const synReply = (stream: number): Buffer => controlFrame(2, Buffer.from([0, 0, 0, stream]));
+const reset = (stream: number): Buffer => controlFrame(3, Buffer.from([0, 0, 0, stream, 0, 0, 0, 3]));
 const ping = (id: number): Buffer => controlFrame(6, Buffer.from([0, 0, 0, id]));
 
 test('frames are read wherever they are cut', async () => {
@@ -65,6 +69,26 @@ test('frames are read wherever they are cut', async () => {
     assert.deepEqual(wire.sent.slice(before), [ping(2), ping(4)]);
     seen.connection.close();
   }
+});
+
+test('a stream is there when the peer has answered it: what is written before would be thrown away', async () => {
+  const wire = new Wire();
+  const connection = new SpdyConnection(wire, Buffer.alloc(0));
+  const nobody = { onData: () => undefined, onEnd: () => undefined };
+  const order: string[] = [];
+  const first = connection.createStream({ streamtype: 'stdin' }, nobody).then(() => order.push('opened'));
+  for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve));
+  order.push('answered');
+  wire.emit('data', synReply(1));
+  await first;
+  assert.deepEqual(order, ['answered', 'opened']);
+
+  const refused = connection.createStream({ streamtype: 'stdout' }, nobody);
+  wire.emit('data', reset(3));
+  await assert.rejects(refused, /the SPDY stream 3 was not taken/);
+  const cut = connection.createStream({ streamtype: 'stderr' }, nobody);
+  connection.close();
+  await assert.rejects(cut, /closed|not taken/);
 });
 
 test('the end of a stream is told once, after its data', async () => {

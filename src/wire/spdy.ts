@@ -19,6 +19,8 @@ const maxControlBytes = 64 * 1024;
 /** Answers to pings that the peer does not read. */
 const maxUnreadBytes = 1024 * 1024;
 const maxDataBytes = 32 * 1024;
+/** As client-go waits for the answer to a stream that it opens. */
+const replyMs = 30_000;
 
 export interface SpdyStream {
   readonly id: number;
@@ -41,6 +43,8 @@ export class SpdyConnection {
   readonly #socket: Duplex;
   readonly #deflate: Deflate;
   readonly #streams = new Map<number, SpdyStreamHandlers>();
+  /** Streams that the peer has not answered yet; told whether it took them. */
+  readonly #unanswered = new Map<number, (taken: boolean) => void>();
   readonly #compressed: Buffer[] = [];
   #queue: Promise<void> = Promise.resolve();
   #nextId = 1;
@@ -82,7 +86,11 @@ export class SpdyConnection {
     this.#socket.once('drain', callback);
   }
 
-  /** Opens a stream; throws when the connection is gone. Header blocks share one compression context, so they go out one after the other. */
+  /**
+   * Opens a stream, and waits for the peer's answer: containerd throws data away that come before it, and never ends an
+   * exec whose streams it could not answer. Throws when the connection is gone or the stream refused. Header blocks
+   * share one compression context, so they go out one after the other.
+   */
   async createStream(
     headers: Readonly<Record<string, string>>,
     handlers: SpdyStreamHandlers,
@@ -91,6 +99,7 @@ export class SpdyConnection {
     this.#nextId += 2;
     if (this.#closed) throw closedError();
     this.#streams.set(id, handlers);
+    const answer = this.#answerTo(id);
     const done = this.#queue.then(async () => {
       const block = await this.#compress(headerBlock(headers));
       const head = Buffer.alloc(18);
@@ -102,11 +111,28 @@ export class SpdyConnection {
     });
     this.#queue = done.catch(() => undefined);
     await done;
+    if (!(await answer)) throw new Error(`the SPDY stream ${id} was not taken`);
     return {
       id,
       write: (data) => this.#data(id, data, 0),
       end: () => void this.#data(id, Buffer.alloc(0), flagFin),
     };
+  }
+
+  /** Never rejects: nobody may be there yet to hear it. */
+  #answerTo(id: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#answered(id, false), replyMs);
+      timer.unref();
+      this.#unanswered.set(id, (taken) => {
+        clearTimeout(timer);
+        resolve(taken);
+      });
+    });
+  }
+  #answered(id: number, taken: boolean): void {
+    this.#unanswered.get(id)?.(taken);
+    this.#unanswered.delete(id);
   }
 
   #compress(block: Buffer): Promise<Buffer> {
@@ -178,11 +204,12 @@ export class SpdyConnection {
   #control(head: Buffer, payload: Buffer): void {
     switch (head.readUInt16BE(2)) {
       case frame.synReply:
-        if ((head[4]! & flagFin) !== 0 && payload.length >= 4)
-          this.#endStream(payload.readUInt32BE(0) & 0x7fffffff);
+        if (payload.length < 4) return;
+        this.#answered(streamOf(payload), true);
+        if ((head[4]! & flagFin) !== 0) this.#endStream(streamOf(payload));
         return;
       case frame.rstStream:
-        if (payload.length >= 4) this.#endStream(payload.readUInt32BE(0) & 0x7fffffff);
+        if (payload.length >= 4) this.#endStream(streamOf(payload));
         return;
       case frame.ping:
         // Ours would be odd; an even one is the peer's and is sent back as it came.
@@ -200,6 +227,7 @@ export class SpdyConnection {
   #endStream(id: number): void {
     const handlers = this.#streams.get(id);
     this.#streams.delete(id);
+    this.#answered(id, false);
     handlers?.onEnd();
   }
 

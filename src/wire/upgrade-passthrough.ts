@@ -2,6 +2,7 @@
 import * as http from 'node:http';
 import type { HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
 import { joinSockets } from './join-sockets.ts';
+import { sessionClients } from './session-clients.ts';
 
 const connectMs = 30_000;
 const maxRefusalBytes = 64 << 10;
@@ -26,8 +27,15 @@ function headText(response: http.IncomingMessage): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-/** `target`: an http URL. Answers the target's refusal, or `hijacked` once the bytes flow. */
-export function passUpgradeThrough(request: HttpRequest, target: string): Promise<HttpResponse> {
+/**
+ * `target`: an http URL. Answers the target's refusal, or `hijacked` once the bytes flow. `over`: what the session is for
+ * has ended, and it may go when nothing moves any more.
+ */
+export function passUpgradeThrough(
+  request: HttpRequest,
+  target: string,
+  over: () => boolean,
+): Promise<HttpResponse> {
   const { upgrade } = request;
   if (!upgrade) throw new Error('the request is no upgrade');
   return new Promise((resolve) => {
@@ -68,6 +76,7 @@ export function passUpgradeThrough(request: HttpRequest, target: string): Promis
       if (head.length > 0) upgrade.socket.write(head);
       if (upgrade.head.length > 0) socket.write(upgrade.head);
       joinSockets(upgrade.socket, socket);
+      sessionClients.add(upgrade.socket, over);
       resolve({ status: 101, headers: {}, body: undefined, hijacked: true });
     });
     outgoing.end();

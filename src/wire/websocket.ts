@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { HttpRequest } from './http-message.ts';
+import { sessionClients } from './session-clients.ts';
 
 /** kubectl sends 32 KiB at a time; a message larger than this is hostile. */
 const maxMessageBytes = 4 * 1024 * 1024;
@@ -68,6 +69,7 @@ export function acceptWebSocket(
     socket.once('close', refused);
     server.handleUpgrade(message, socket, head, (ws) => {
       socket.off('close', refused);
+      sessionClients.add(socket);
       resolve(wrap(ws, socket, protocol));
     });
   });

@@ -75,6 +75,8 @@ function startRuntime(): Promise<Server> {
     head.writeUInt32BE(4000, 4);
     return Buffer.concat([head, Buffer.alloc(4000, 'x')]);
   };
+  /** Without headers. */
+  const synReply = (stream: number): Buffer => Buffer.from([0x80, 3, 0, 2, 0, 0, 0, 4, 0, 0, 0, stream]);
   const server = createServer();
   server.on('connection', keep);
   server.on('upgrade', (_request, socket: Duplex) => {
@@ -83,6 +85,7 @@ function startRuntime(): Promise<Server> {
     );
     socket.on('error', () => undefined);
     socket.resume();
+    for (const stream of [1, 3, 5, 7]) socket.write(synReply(stream));
     const flood = (): void => {
       if (socket.destroyed) return;
       let more = true;

@@ -45,6 +45,8 @@ class FakeSpdyServer {
         assert.equal(head.readUInt16BE(0), 0x8003);
         assert.equal(head.readUInt16BE(2), 1);
         this.#ids.push(body.readUInt32BE(0));
+        // SYN_REPLY without headers.
+        this.#socket.write(Buffer.from([0x80, 3, 0, 2, 0, 0, 0, 4, ...body.subarray(0, 4)]));
         this.#inflate.write(body.subarray(10));
       } else {
         const id = head.readUInt32BE(0);

@@ -1,6 +1,7 @@
 // Passes an upgraded connection through: SPDY of old clients, whose bytes the kubelet understands itself.
 import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
 import { joinSockets } from '../../wire/join-sockets.ts';
+import { sessionClients } from '../../wire/session-clients.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
 import { passedRefusal, unreachable } from './backend-errors.ts';
 
@@ -34,5 +35,6 @@ export async function passUpgrade(
   if (answer.head.length > 0) socket.write(answer.head);
   if (head.length > 0) answer.socket.write(head);
   joinSockets(socket, answer.socket);
+  sessionClients.add(socket);
   return hijacked;
 }

@@ -33,7 +33,11 @@ function running({ deps, parts }: RouteInput): ObservedContainer | HttpResponse 
   return found ?? textResponse(404, `container not found ("${name}")`);
 }
 
-async function passTo(input: RouteInput, url: () => Promise<string>): Promise<HttpResponse> {
+async function passTo(
+  input: RouteInput,
+  url: () => Promise<string>,
+  over: () => boolean,
+): Promise<HttpResponse> {
   const { request } = input;
   if (!request.upgrade) return textResponse(400, 'unable to upgrade: missing upgrade headers in request\n');
   let target: string;
@@ -42,22 +46,36 @@ async function passTo(input: RouteInput, url: () => Promise<string>): Promise<Ht
   } catch (error) {
     return textResponse(500, `${failureText(error)}\n`);
   }
-  return passUpgradeThrough(request, target);
+  return passUpgradeThrough(request, target, over);
 }
+
+/** Of a session: its container, as it was found, runs no more. containerd may keep the session all the same. */
+const containerEnded = (input: RouteInput, container: ObservedContainer) => (): boolean => {
+  const now = running(input);
+  return 'status' in now || now.id !== container.id;
+};
 
 export async function exec(input: RouteInput): Promise<HttpResponse> {
   const container = running(input);
   if ('status' in container) return container;
   const cmd = input.query.getAll('command');
   const { runtime } = input.deps.ctx.cri;
-  return passTo(input, () => runtime.exec({ containerId: container.id, cmd, ...streamsOf(input.query) }));
+  return passTo(
+    input,
+    () => runtime.exec({ containerId: container.id, cmd, ...streamsOf(input.query) }),
+    containerEnded(input, container),
+  );
 }
 
 export async function attach(input: RouteInput): Promise<HttpResponse> {
   const container = running(input);
   if ('status' in container) return container;
   const { runtime } = input.deps.ctx.cri;
-  return passTo(input, () => runtime.attach({ containerId: container.id, ...streamsOf(input.query) }));
+  return passTo(
+    input,
+    () => runtime.attach({ containerId: container.id, ...streamsOf(input.query) }),
+    containerEnded(input, container),
+  );
 }
 
 export async function portForward(input: RouteInput): Promise<HttpResponse> {
@@ -72,7 +90,11 @@ export async function portForward(input: RouteInput): Promise<HttpResponse> {
     .map(Number)
     .filter((p) => Number.isInteger(p) && p > 0 && p < 65_536);
   const { runtime } = input.deps.ctx.cri;
-  return passTo(input, () => runtime.portForward({ podSandboxId: sandbox.id, port }));
+  const ended = (): boolean => {
+    const now = input.deps.workers.find(namespace, podName);
+    return !now || readySandbox(now.observed)?.id !== sandbox.id;
+  };
+  return passTo(input, () => runtime.portForward({ podSandboxId: sandbox.id, port }), ended);
 }
 
 /** POST /run/{namespace}/{pod}/{container}?cmd=…: runs to the end, answers the output. */

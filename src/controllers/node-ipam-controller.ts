@@ -7,7 +7,7 @@ import {
   type ControllerContext,
   defineController,
 } from '../controller-runtime/define-controller.ts';
-import { type CidrRange, cidrText, freeBlock, parseCidr } from './node/cidr-blocks.ts';
+import { blockNumber, type CidrRange, cidrText, freeAt, freeBlock, parseCidr } from './node/cidr-blocks.ts';
 
 export interface NodeIpamOptions {
   /** One, or one of each family. */
@@ -38,12 +38,32 @@ function parsed(texts: readonly string[]): CidrRange[] {
   });
 }
 
+/** Names of deleted Nodes whose blocks are remembered. */
+const maxRemembered = 5000;
+
+/** A Node that was deleted and is registered again gets its block again while it is free: its pods still have the addresses. */
+class FormerBlocks {
+  readonly #had = new Map<string, readonly CidrRange[]>();
+  remember(name: string, blocks: readonly CidrRange[]): void {
+    this.#had.delete(name);
+    this.#had.set(name, blocks);
+    const [oldest] = this.#had.keys();
+    if (this.#had.size > maxRemembered) this.#had.delete(oldest!);
+  }
+  free(name: string, cluster: CidrRange, prefix: number, used: readonly CidrRange[]): CidrRange | undefined {
+    const numbers = this.#had.get(name)?.map((block) => blockNumber(cluster, prefix, block));
+    const own = numbers?.find((number) => number !== undefined);
+    return own === undefined ? undefined : freeAt(cluster, prefix, used, own)?.block;
+  }
+}
+
 export function nodeIpamController(options: NodeIpamOptions): Controller {
   const clusters = options.clusterCIDRs.map(parseCidr);
   const prefixOf = (cluster: CidrRange): number =>
     cluster.bits === 32 ? (options.nodeCIDRMaskSizeIPv4 ?? 24) : (options.nodeCIDRMaskSizeIPv6 ?? 64);
   // A block that was just freed is the last to be given again: packets to its old pods may still be under way.
   const next = clusters.map(() => 0);
+  const former = new FormerBlocks();
   /** Given, and not yet seen in the informer. */
   const given = new Map<string, readonly string[]>();
 
@@ -71,11 +91,18 @@ export function nodeIpamController(options: NodeIpamOptions): Controller {
         given.delete(name);
         return undefined;
       }
+      if (cidrsOf(node).length > 0) former.remember(name, parsed(cidrsOf(node)));
       if (cidrsOf(node).length > 0 || given.has(name)) return undefined;
       const used = usedBlocks(context);
       const blocks: string[] = [];
       for (const [i, cluster] of clusters.entries()) {
-        const free = freeBlock(cluster, prefixOf(cluster), used, next[i] ?? 0);
+        const prefix = prefixOf(cluster);
+        const again = former.free(name, cluster, prefix, used);
+        if (again !== undefined) {
+          blocks.push(cidrText(again));
+          continue;
+        }
+        const free = freeBlock(cluster, prefix, used, next[i] ?? 0);
         if (free === undefined) {
           const message = `Node ${name} status is now: CIDRNotAvailable`;
           context.events.event(referenceTo(nodes, node), 'Normal', 'CIDRNotAvailable', message);

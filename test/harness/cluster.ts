@@ -40,6 +40,8 @@ export interface TestClusterOptions {
   readonly runtime?: 'containerd' | 'simulated';
   readonly bindAddress?: string;
   readonly registryConfig?: string;
+  /** As `--node-monitor-grace-period`. */
+  readonly nodeMonitorGracePeriod?: string;
 }
 
 const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
@@ -73,6 +75,9 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     ...(options.windowsTaint === true ? ['--windows-taint'] : []),
     '--runtime',
     options.runtime ?? 'containerd',
+    ...(options.nodeMonitorGracePeriod === undefined
+      ? []
+      : ['--node-monitor-grace-period', options.nodeMonitorGracePeriod]),
     ...(options.bindAddress === undefined ? [] : ['--bind-address', options.bindAddress]),
     ...(options.registryConfig === undefined ? [] : ['--registry-config', options.registryConfig]),
   ];

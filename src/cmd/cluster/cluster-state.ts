@@ -38,6 +38,8 @@ export interface ClusterState {
   readonly registryConfig?: string | undefined;
   /** When nodes evict pods; undefined: what suits somebody's own machine. */
   readonly evictionHard?: string | undefined;
+  /** How long a node may be silent; undefined: the server's default. */
+  readonly nodeMonitorGracePeriodMs?: number | undefined;
   /** The pods' addresses; no other cluster of this machine has them. */
   readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];

@@ -1,5 +1,6 @@
 // The command lines of a cluster's own processes: what `up` starts is what a user could start by hand.
 
+import { formatGoDuration } from '../../base/go-duration.ts';
 import { localEvictionHard } from '../../kubelet/eviction/thresholds.ts';
 import { clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import type { ClusterPaths, NodeRecord, RuntimeKind } from './cluster-state.ts';
@@ -14,6 +15,7 @@ export interface ServerArguments {
   /** Asked for by the user: one more address, or all. */
   readonly bindAddress: string | undefined;
   readonly quotaBackendBytes: number | undefined;
+  readonly nodeMonitorGracePeriodMs: number | undefined;
   /** Undefined when all nodes are on the loopback address. */
   readonly dnsPort: number | undefined;
   readonly topology: string;
@@ -26,6 +28,7 @@ export function serverArguments({
   fabric,
   bindAddress,
   quotaBackendBytes,
+  nodeMonitorGracePeriodMs,
   port,
   dnsPort,
   topology,
@@ -39,6 +42,9 @@ export function serverArguments({
     String(port),
     ...(bindAddress === undefined ? [] : ['--bind-address', bindAddress]),
     ...(quotaBackendBytes === undefined ? [] : ['--quota-backend-bytes', String(quotaBackendBytes)]),
+    ...(nodeMonitorGracePeriodMs === undefined
+      ? []
+      : ['--node-monitor-grace-period', formatGoDuration(nodeMonitorGracePeriodMs)]),
     ...(dnsPort === undefined ? [] : ['--dns-port', String(dnsPort)]),
     '--advertise-address',
     gateway,

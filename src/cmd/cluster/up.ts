@@ -51,6 +51,8 @@ export interface UpOptions {
   readonly registryConfig?: string | undefined;
   /** When nodes evict pods. Undefined: as before, or what suits somebody's own machine. */
   readonly evictionHard?: string | undefined;
+  /** How long a node may be silent. Undefined: as before, or the server's default. */
+  readonly nodeMonitorGracePeriodMs?: number | undefined;
   readonly home: string;
   readonly cache: string;
 }
@@ -121,7 +123,13 @@ interface Wanted {
 
 type Kept = Pick<
   ClusterState,
-  'id' | 'bindAddress' | 'machineAccess' | 'quotaBackendBytes' | 'registryConfig' | 'evictionHard'
+  | 'id'
+  | 'bindAddress'
+  | 'machineAccess'
+  | 'quotaBackendBytes'
+  | 'registryConfig'
+  | 'evictionHard'
+  | 'nodeMonitorGracePeriodMs'
 >;
 
 /** What was said once holds until something else is said. */
@@ -132,6 +140,7 @@ const keptOf = ({ known, options }: Wanted): Kept => ({
   quotaBackendBytes: options.quotaBackendBytes ?? known?.quotaBackendBytes,
   registryConfig: options.registryConfig ?? known?.registryConfig,
   evictionHard: options.evictionHard ?? known?.evictionHard,
+  nodeMonitorGracePeriodMs: options.nodeMonitorGracePeriodMs ?? known?.nodeMonitorGracePeriodMs,
 });
 
 async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult> {
@@ -223,7 +232,17 @@ async function start(
     listFile: paths.credentials,
   });
   const { bindAddress, clusterCidr, dnsPort, evictionHard, quotaBackendBytes, runtime, topology } = state;
-  const asked = { bindAddress, clusterCidr, dnsPort, evictionHard, quotaBackendBytes, runtime, topology };
+  const { nodeMonitorGracePeriodMs } = state;
+  const asked = {
+    bindAddress,
+    clusterCidr,
+    dnsPort,
+    evictionHard,
+    nodeMonitorGracePeriodMs,
+    quotaBackendBytes,
+    runtime,
+    topology,
+  };
   const own = clusterProcesses({
     ...asked,
     paths,

@@ -3,7 +3,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { formatGoDuration, parseGoDuration } from '../../base/go-duration.ts';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
@@ -11,8 +10,14 @@ import { type ServerComponent, startServer } from '../compose/compose-server.ts'
 import { withRecovery } from '../compose/data-directory.ts';
 import { checkBindAddress, everyMachineAddress, listenAddresses } from '../compose/listen-addresses.ts';
 import { podRouterComponent } from '../compose/pod-router-component.ts';
-import { controllersComponent, dnsComponent, schedulerComponent } from '../compose/server-components.ts';
+import {
+  controllersComponent,
+  defaultNodeMonitorGraceMs,
+  dnsComponent,
+  schedulerComponent,
+} from '../compose/server-components.ts';
 import { defaultQuotaBytes } from '../compose/store-quota.ts';
+import { durationOption } from '../duration-option.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { entryFile, isBundled } from '../setup/package-root.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
@@ -40,6 +45,7 @@ interface Flags {
   readonly maxWatchesPerUser: number;
   readonly maxStreamsPerUser: number;
   readonly quotaBackendBytes: number;
+  readonly nodeMonitorGracePeriod: number;
   readonly clusterSigningDuration: number;
   readonly certificateValidityPeriod: number;
   readonly approveKubeletServing: boolean;
@@ -61,17 +67,6 @@ function count(text: string): number {
 }
 
 const yearMs = 365 * 24 * 3_600_000;
-
-function duration(text: string): number {
-  const ms = parseGoDuration(text) ?? 0;
-  if (ms === 0) throw new InvalidArgumentError('not a duration such as 8760h or 10m30s');
-  return ms;
-}
-
-const durationOption = (flag: string, description: string, defaultMs: number): Option =>
-  new Option(`--${flag} <duration>`, description)
-    .argParser(duration)
-    .default(defaultMs, formatGoDuration(defaultMs));
 
 const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
 
@@ -136,6 +131,13 @@ const withParts = (command: Command): Command =>
       new Option('--disable-admission-plugins <names>', 'admission plugins to leave out')
         .argParser(list)
         .default([], 'none'),
+    )
+    .addOption(
+      durationOption(
+        'node-monitor-grace-period',
+        'how long a node may be silent before it is marked unhealthy',
+        defaultNodeMonitorGraceMs,
+      ),
     );
 
 /** What users may ask for at once, and keep. */
@@ -244,6 +246,7 @@ const componentsOf = (flags: Flags, address: string): ServerComponent[] =>
       clusterCidrs: [flags.clusterCidr],
       volumesDir: resolve(flags.dataDir, 'volumes'),
       clusterSigningMs: flags.clusterSigningDuration,
+      nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
       approveKubeletServing: flags.approveKubeletServing,
     }),
     ...podRouter(flags),

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { up } from '../cluster/up.ts';
+import { duration } from '../duration-option.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { createProgress } from '../progress.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
@@ -22,6 +23,7 @@ function bytes(text: string): number {
 interface Flags {
   quotaBackendBytes?: number;
   evictionHard?: string;
+  nodeMonitorGracePeriod?: number;
   registryConfig?: string;
   bindAddress?: string;
   allowMachineAccess?: boolean;
@@ -40,6 +42,7 @@ async function run(flags: Flags): Promise<void> {
   const cluster = await up(
     {
       ...flags,
+      nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
       windowsBuild: Number(flags.windowsBuild),
       home: portholeHome(),
       cache: portholeCache(),
@@ -93,5 +96,10 @@ export function upCommand(): Command {
       (dir) => resolve(dir),
     )
     .addOption(evictionHardOption("amounts for a machine that is not the cluster's alone"))
+    .option(
+      '--node-monitor-grace-period <duration>',
+      "how long a node may be silent before it is marked unhealthy (default: the server's, 50s)",
+      duration,
+    )
     .action(run);
 }

@@ -1,6 +1,7 @@
 // What runs beside the API server in one process: cluster DNS, scheduler, controllers; each a client like any other.
 import { readFileSync } from 'node:fs';
 import { createEventRecorder } from '../../client/event-recorder.ts';
+import { usualNodeTimes } from '../../controllers/node/node-health.ts';
 import { startControllers } from '../../controllers/start-controllers.ts';
 import { loopbackUser } from '../../controlplane/control-plane.ts';
 import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
@@ -17,11 +18,14 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
+export const defaultNodeMonitorGraceMs: number = usualNodeTimes.monitorGracePeriodMs;
+
 export function controllersComponent(options: {
   readonly clusterCidrs: readonly string[];
   /** Where nodes keep the directories of the default storage class; there is no such class without it. */
   readonly volumesDir?: string;
   readonly clusterSigningMs?: number | undefined;
+  readonly nodeMonitorGracePeriodMs?: number | undefined;
   readonly approveKubeletServing?: boolean;
 }): ServerComponent {
   return {
@@ -35,6 +39,9 @@ export function controllersComponent(options: {
           clusterCIDRs: options.clusterCidrs,
           approveKubeletServing: options.approveKubeletServing ?? false,
           ...(options.clusterSigningMs === undefined ? {} : { clusterSigningMs: options.clusterSigningMs }),
+          ...(options.nodeMonitorGracePeriodMs === undefined
+            ? {}
+            : { nodeMonitorGracePeriodMs: options.nodeMonitorGracePeriodMs }),
         },
       );
       await running.ready;

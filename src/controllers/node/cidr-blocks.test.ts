@@ -1,7 +1,7 @@
 // Blocks of addresses for nodes.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cidrText, freeBlock, parseCidr } from './cidr-blocks.ts';
+import { blockNumber, cidrText, freeAt, freeBlock, parseCidr } from './cidr-blocks.ts';
 
 const free = (cluster: string, prefix: number, used: readonly string[], from = 0): string | undefined => {
   const found = freeBlock(parseCidr(cluster), prefix, used.map(parseCidr), from);
@@ -59,4 +59,14 @@ describe('parseCidr', () => {
     ])
       assert.equal(cidrText(parseCidr(text)), text);
   });
+});
+
+it('a block that a node had is found again while it is free', () => {
+  const cluster = parseCidr('10.1.0.0/16');
+  const had = parseCidr('10.1.7.0/24');
+  assert.equal(blockNumber(cluster, 24, had), 7);
+  assert.equal(cidrText(freeAt(cluster, 24, [parseCidr('10.1.6.0/24')], 7)!.block), '10.1.7.0/24');
+  assert.equal(freeAt(cluster, 24, [parseCidr('10.1.0.0/20')], 7), undefined);
+  for (const other of ['10.2.7.0/24', '10.1.7.0/25', 'fd00::/24'])
+    assert.equal(blockNumber(cluster, 24, parseCidr(other)), undefined, other);
 });

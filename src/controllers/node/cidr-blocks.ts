@@ -86,3 +86,22 @@ export function freeBlock(
   }
   return undefined;
 }
+
+/** The number of a block of just this size; undefined for any other. */
+export function blockNumber(cluster: CidrRange, prefix: number, block: CidrRange): number | undefined {
+  const end = cluster.first + sizeOf(cluster);
+  const fits = block.bits === cluster.bits && block.prefix === prefix;
+  if (!fits || block.first < cluster.first || block.first >= end) return undefined;
+  return Number((block.first - cluster.first) / sizeOf(block));
+}
+
+/** Block `number` itself, if it is free. */
+export function freeAt(
+  cluster: CidrRange,
+  prefix: number,
+  used: readonly CidrRange[],
+  number: number,
+): ReturnType<typeof freeBlock> {
+  const free = freeBlock(cluster, prefix, used, number);
+  return free?.number === number ? free : undefined;
+}

@@ -8,7 +8,10 @@ const node = (os: string | undefined, ...images: string[]): SystemNode => ({
   labels: os === undefined ? {} : { 'kubernetes.io/os': os },
   hasImage: (name) => images.includes(name),
 });
-const nodes = [node('linux', 'web:1', 'both:1'), node('windows', 'iis:latest', 'both:1')];
+const nodes = [
+  node('linux', 'web:1', 'both:1'),
+  node('windows', 'iis:latest', 'both:1', 'docker.io/my/win:1', 'docker.io/library/short:latest'),
+];
 const pod = (image: string, spec: object = {}): PodSpec => ({ containers: [{ name: 'c', image }], ...spec });
 const affinity = (key: string): object => ({
   affinity: {
@@ -38,6 +41,8 @@ const rows: readonly [string, PodSpec, string | undefined][] = [
   ['affinity that names the system', pod('x', affinity('kubernetes.io/os')), undefined],
   ['affinity to something else', pod('x', affinity('disk')), 'linux'],
   ['an image that Windows nodes alone have', pod('iis'), 'windows'],
+  ['the short name of an image that Windows nodes list in full', pod('my/win:1'), 'windows'],
+  ['the shortest name of such an image', pod('short'), 'windows'],
   ['an image that both have', pod('both:1'), 'linux'],
   ['an image that Linux nodes have', pod('web:1'), 'linux'],
   ['an image that nobody has', pod('new:1'), 'linux'],

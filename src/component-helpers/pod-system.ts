@@ -1,5 +1,6 @@
 // For which operating system a pod is, in a cluster with nodes of several: as it says, as its images say, else Linux.
 import type { PodSpec } from '../api/generated/types/core-v1.ts';
+import { parseImageReference } from './image-reference.ts';
 
 const osLabels: ReadonlySet<string> = new Set([
   'kubernetes.io/os',
@@ -16,6 +17,14 @@ export interface SystemNode {
 /** `nginx` is `nginx:latest` in a node's list of images; nodes list tags as they were pulled. */
 export function taggedImageName(name: string): string {
   return name.lastIndexOf(':') <= name.lastIndexOf('/') && !name.includes('@') ? `${name}:latest` : name;
+}
+
+/** As nodes list it: in full, or as it was loaded. */
+function listedNames(image: string): readonly string[] {
+  const found = parseImageReference(image);
+  if (found === undefined) return [image];
+  const end = `${found.tag === '' ? '' : `:${found.tag}`}${found.digest === '' ? '' : `@${found.digest}`}`;
+  return [taggedImageName(image), `${found.registry}/${found.path}${end}`];
 }
 
 const osOf = (node: SystemNode): string | undefined => node.labels?.['kubernetes.io/os'];
@@ -40,10 +49,10 @@ const hasWindowsOptions = (spec: PodSpec): boolean =>
 /** An image that Windows nodes alone have. One that Linux nodes have as well runs there. */
 function hasWindowsImage(spec: PodSpec, nodes: readonly SystemNode[]): boolean {
   const images = [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) =>
-    taggedImageName(image ?? ''),
+    listedNames(image ?? ''),
   );
-  return images.some((image) => {
-    const holders = nodes.filter((node) => node.hasImage(image));
+  return images.some((names) => {
+    const holders = nodes.filter((node) => names.some((name) => node.hasImage(name)));
     return holders.length > 0 && holders.every((node) => osOf(node) === 'windows');
   });
 }

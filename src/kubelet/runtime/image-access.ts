@@ -2,9 +2,9 @@
 // policy NeverVerifyPreloadedImages. What one tenant's secret opened is no other tenant's.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import { repositoryOf } from '../../component-helpers/image-reference.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import type { PullCredential } from './image-credentials.ts';
-import { repositoryOf } from './image-reference.ts';
 import type { PullCredentials, PulledRecord, PullRecords, PullSecret } from './pull-records.ts';
 
 export interface ImageAccessDeps {

@@ -1,11 +1,11 @@
 // Registry credentials from a pod's imagePullSecrets.
 import type { Pod, Secret } from '../../api/generated/types/core-v1.ts';
 import { withoutTrailing } from '../../base/without-trailing.ts';
+import { parseImageReference, repositoryOf } from '../../component-helpers/image-reference.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import type { AuthConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { podNamespace } from '../pod-format.ts';
 import type { ObjectSource } from './env-vars.ts';
-import { parseImageReference, repositoryOf } from './image-reference.ts';
 import { entriesFor } from './registry-keyring.ts';
 
 interface AuthEntry {

@@ -2,12 +2,12 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import { formatGoDuration } from '../../base/go-duration.ts';
+import { parseImageReference } from '../../component-helpers/image-reference.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import type { Image, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { type AnyContainer, failureText } from '../pod-format.ts';
 import type { ImageAccess } from './image-access.ts';
 import type { PullCredential } from './image-credentials.ts';
-import { parseImageReference } from './image-reference.ts';
 import { RestartBackoff } from './restart-backoff.ts';
 
 /** A container that can't start; `reason` is shown in its status, `retryMs` when to try again. */

@@ -1,12 +1,12 @@
 // A container's environment: references, services, what is missing, names.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseImageReference } from '../../component-helpers/image-reference.ts';
 import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { parseResolvConf, podDns } from './dns-config.ts';
 import { expand } from './env-expansion.ts';
 import { containerEnvironment } from './env-vars.ts';
 import { hostsFile, podHostname } from './hosts-file.ts';
-import { parseImageReference } from './image-reference.ts';
 import { goSeconds, RestartBackoff } from './restart-backoff.ts';
 import { logText } from './termination-message.ts';
 

@@ -1,5 +1,7 @@
 // porthole restore: a backup becomes the store of a server; that of a cluster that `up` made is stopped for it.
 import { Command } from 'commander';
+import { clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
+import { refuseForeignBackup } from '../cluster/foreign-backup.ts';
 import { withServerStopped } from '../cluster/with-server-stopped.ts';
 import { checkRestore, readBackup, restoreBackup } from '../compose/backups.ts';
 import { clusterOf, type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
@@ -14,7 +16,11 @@ export function restoreCommand(): Command {
   return withDataOptions(new Command('restore'))
     .description('put a backup in the place of what a server has stored')
     .argument('<file>', 'what porthole backup wrote')
-    .option('--force', 'put aside the store that is there, and keys that differ', false)
+    .option(
+      '--force',
+      'put aside the store that is there, and keys that differ; take the backup of another cluster',
+      false,
+    )
     .addOption(outputOption())
     .addHelpText(
       'after',
@@ -38,6 +44,8 @@ Examples:
       checkRestore(dataDir, backup, overStore);
       const restore = async () => restoreBackup(dataDir, backup, { overStore, overKeys: flags.force });
       const cluster = clusterOf(flags);
+      const state = cluster && readClusterState(clusterPaths(cluster.home, cluster.name));
+      if (state && !flags.force) refuseForeignBackup(backup, state);
       const restored = cluster
         ? await withServerStopped(
             { ...cluster, why: 'porthole restore', comesBack: () => true },

@@ -24,6 +24,9 @@ const step: Readonly<Record<string, (error: SystemError) => string>> = {
   EISDIR: ({ path }) => `${String(path ?? 'it')} must be a file`,
 };
 
+/** What the API server answers when its store can't grow. */
+const noSpace = 'etcdserver: mvcc: database space exceeded';
+
 /** Of the innermost cause that there is advice for. */
 export function nextStepAfter(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
@@ -31,5 +34,7 @@ export function nextStepAfter(error: unknown): string | undefined {
   if (typeof system.next === 'string') return system.next;
   const inner = nextStepAfter(system.cause);
   if (inner !== undefined) return inner;
+  if (error instanceof Error && error.message === noSpace)
+    return 'free some space on the disk of the data directory, or delete objects if the quota is full (--quota-backend-bytes)';
   return typeof system.code === 'string' ? step[system.code]?.(system) : undefined;
 }

@@ -141,6 +141,17 @@ export const internalError = (cause: unknown): StatusError => {
     causes: [{ message: text }],
   });
 };
+/** Of what is stored and can't be read, as the store's own error says it. */
+export const corruptObject = ({
+  key,
+  revision,
+}: {
+  readonly key: string;
+  readonly revision: number;
+}): StatusError =>
+  internalError(
+    `StorageError: corrupt object, Code: 7, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: object not decodable revision=${revision}: the stored bytes are no JSON`,
+  );
 /** 422 of a kind: `Pod "x" is invalid: spec.y: Required value`. */
 export function invalidObject(
   kind: { readonly group: string; readonly kind: string },

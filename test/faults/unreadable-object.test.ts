@@ -64,7 +64,12 @@ async function deleteUnreadable({ controlPlane }: RunningServer): Promise<void> 
   const [together, both] = await tell('bad', { ...option, gracePeriodSeconds: 0 }, administrator);
   assert.equal(together, 422);
   assert.match(both, /Invalid value: true: cannot be set together with \.gracePeriodSeconds/);
-  assert.equal((await tell('bad', {}, administrator))[0], 404);
+  const [unread, error] = await tell('bad', {}, administrator);
+  assert.equal(unread, 500);
+  assert.match(
+    error,
+    /Internal error occurred: StorageError: corrupt object, Code: 7, Key: .*\/configmaps\/default\/bad/,
+  );
   const [done, answer] = await tell('bad', option, administrator);
   assert.deepEqual(
     [done, JSON.parse(answer)],
@@ -118,7 +123,16 @@ test('an object that is no JSON is named and left out, and the server works', as
     const { items } = await client.list(configmaps, { namespace: 'default' });
     assert.ok(items.some((item) => item.metadata?.name === 'good'));
     const bad = { name: 'bad', namespace: 'default' };
-    await assert.rejects(client.get(configmaps, bad), (error) => isStatusError(error, 'NotFound'));
+    const corrupt = (error: unknown): boolean =>
+      isStatusError(error, 'InternalError') &&
+      error.code === 500 &&
+      /^Internal error occurred: StorageError: corrupt object, .*: object not decodable revision=\d+: /.test(
+        error.message,
+      );
+    await assert.rejects(client.get(configmaps, bad), corrupt);
+    await assert.rejects(client.update(configmaps, { metadata: bad }), corrupt);
+    const missing = { name: 'missing', namespace: 'default' };
+    await assert.rejects(client.get(configmaps, missing), (error) => isStatusError(error, 'NotFound'));
     await assert.rejects(client.create(configmaps, { metadata: bad }), (error) =>
       isStatusError(error, 'AlreadyExists'),
     );

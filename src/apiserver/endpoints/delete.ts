@@ -96,7 +96,7 @@ async function deleteUnreadable({ context, declaration, store, deps }: EndpointR
     throw forbidden(info, info.name, `not permitted to do "${unreadableVerb}", reason: ${reason}`);
   const namespace = declaration.namespaced ? info.namespace : '';
   const { cache } = store.deps;
-  if (!cache.isUnreadable(namespace, info.name))
+  if (cache.unreadable(namespace, info.name) === undefined)
     throw invalidObject({ group: declaration.group, kind: declaration.resource }, info.name, [
       invalid(
         unreadableField,

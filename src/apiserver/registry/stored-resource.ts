@@ -1,6 +1,6 @@
 // What is stored of one resource, read from its cache in the served version; and the terms on which it is written.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
-import { notFound } from '../../apimachinery/errors.ts';
+import { corruptObject, notFound, type StatusError } from '../../apimachinery/errors.ts';
 import { meta, obj, str } from '../../apimachinery/json-access.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
@@ -71,11 +71,16 @@ export class StoredResource {
   get cache(): ResourceCache {
     return this.deps.cache;
   }
-  /** Throws 404. The value is in the stored version. */
+  /** Throws 404, or 500 when it is there and can't be read. The value is in the stored version. */
   cached(namespace: string, name: string): CachedObject {
     const found = this.deps.cache.get(namespace, name);
-    if (!found) throw notFound(this.deps.declaration, name);
+    if (!found) throw this.missing(namespace, name);
     return found;
+  }
+  /** Why the cache does not have it. */
+  missing(namespace: string, name: string): StatusError {
+    const unreadable = this.deps.cache.unreadable(namespace, name);
+    return unreadable ? corruptObject(unreadable) : notFound(this.deps.declaration, name);
   }
   /** The parsed object in the served version; undefined when it is not there. */
   find(namespace: string, name: string): JsonObject | undefined {

@@ -1,6 +1,6 @@
 // Updating an object: optimistic locking, what may not change, no-op writes, and deletion when the last finalizer goes.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { badRequest, conflict, notFound, optimisticLock, StatusError } from '../../apimachinery/errors.ts';
+import { badRequest, conflict, optimisticLock, StatusError } from '../../apimachinery/errors.ts';
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
 import { num, str, strs } from '../../apimachinery/json-access.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
@@ -51,11 +51,13 @@ export async function updateObject(store: StoredResource, request: UpdateRequest
 
 async function createInstead(store: StoredResource, request: UpdateRequest): Promise<UpdateOutcome> {
   const { declaration } = store;
+  const missing = store.missing(request.namespace, request.name);
   if (
+    missing.code !== 404 ||
     request.authorizeCreate === undefined ||
     (declaration.strategy.allowCreateOnUpdate !== true && request.createAlways !== true)
   )
-    throw notFound(declaration, request.name);
+    throw missing;
   const object = await request.change(undefined);
   const metadata = ensureMeta(object);
   if (str(metadata['uid']) !== '')
@@ -64,7 +66,7 @@ async function createInstead(store: StoredResource, request: UpdateRequest): Pro
       request.name,
       preconditionText(store, request, `UID in precondition: ${str(metadata['uid'])}, UID in object meta: `),
     );
-  if (!['', '0'].includes(str(metadata['resourceVersion']))) throw notFound(declaration, request.name);
+  if (!['', '0'].includes(str(metadata['resourceVersion']))) throw missing;
   delete metadata['resourceVersion'];
   checkIdentity(store, request, metadata);
   const stored = await createObject(store, request.namespace, object, request, request.authorizeCreate);
@@ -200,7 +202,7 @@ function heavier(request: UpdateRequest): UpdateRequest {
 }
 
 const gone = (store: StoredResource, request: UpdateRequest): never => {
-  throw notFound(store.declaration, request.name);
+  throw store.missing(request.namespace, request.name);
 };
 
 /** True when the client named the revision that it wants to replace. */

@@ -32,8 +32,10 @@ export async function createCacheSource(
   onUnreadable: (key: Key) => void = () => {},
 ): Promise<ClosableCacheSource> {
   const { entries, revision } = await storage.list(root);
-  const unreadable = new Set(entries.filter((entry) => !isJson(entry.value)).map((entry) => entry.key));
-  for (const key of unreadable) onUnreadable(key);
+  const unreadable = new Map(
+    entries.filter((entry) => !isJson(entry.value)).map(({ key, revision }) => [key, revision]),
+  );
+  for (const key of unreadable.keys()) onUnreadable(key);
   const source = new StorageCacheSource(storage, clock, revision, unreadable);
   source.start(entries);
   return source;
@@ -53,7 +55,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly history: HistoryBudget = new HistoryBudget();
-  readonly unreadable: Set<Key>;
+  readonly unreadable: Map<Key, Revision>;
   readonly #caches = new Map<Key, MemoryResourceCache>();
   readonly #waiters = new Set<Waiter>();
   readonly #loaded: Revision;
@@ -62,7 +64,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
   #seen: Revision;
   #stop: () => void = () => {};
 
-  constructor(storage: Storage, clock: Clock, loaded: Revision, unreadable: Set<Key>) {
+  constructor(storage: Storage, clock: Clock, loaded: Revision, unreadable: Map<Key, Revision>) {
     this.unreadable = unreadable;
     this.storage = storage;
     this.clock = clock;

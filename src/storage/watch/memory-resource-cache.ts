@@ -27,6 +27,7 @@ import type {
   CacheListOptions,
   IndexRecord,
   ResourceCache,
+  UnreadableObject,
   WatchCursor,
 } from './resource-cache.ts';
 import { WakeRounds } from './wake-rounds.ts';
@@ -38,7 +39,7 @@ export interface CacheContext {
   readonly clock: Clock;
   readonly history: HistoryBudget;
   /** Keys of objects that are no JSON, and in no cache. */
-  readonly unreadable: ReadonlySet<Key>;
+  readonly unreadable: ReadonlyMap<Key, Revision>;
   /** Revision up to which the events of the store have been applied. */
   seen(): Revision;
   waitFor(revision: Revision): Promise<void>;
@@ -246,8 +247,10 @@ export class MemoryResourceCache implements ResourceCache {
     return this.#writing(key, last, object, () => this.#context.storage.delete(key, last, expected));
   }
 
-  isUnreadable(namespace: string, name: string): boolean {
-    return this.#context.unreadable.has(this.keyOf(namespace, name));
+  unreadable(namespace: string, name: string): UnreadableObject | undefined {
+    const key = this.keyOf(namespace, name);
+    const revision = this.#context.unreadable.get(key);
+    return revision === undefined ? undefined : { key, revision };
   }
 
   async deleteUnreadable(namespace: string, name: string): Promise<void> {

@@ -63,6 +63,12 @@ export interface WatchCursor {
   close(): void;
 }
 
+export interface UnreadableObject {
+  readonly key: string;
+  /** Of its last write. */
+  readonly revision: Revision;
+}
+
 export interface ResourceCache {
   get(namespace: string, name: string): CachedObject | undefined;
   list(options: CacheListOptions): CacheList;
@@ -90,8 +96,8 @@ export interface ResourceCache {
     expected: Revision,
   ): Promise<Written | RevisionConflict>;
 
-  /** What is stored there is no JSON: it is neither served nor watched. */
-  isUnreadable(namespace: string, name: string): boolean;
+  /** Of an object that is no JSON: it is neither served nor watched. */
+  unreadable(namespace: string, name: string): UnreadableObject | undefined;
   /** Nobody is told of it; watches of before a restart must list anew. */
   deleteUnreadable(namespace: string, name: string): Promise<void>;
 }

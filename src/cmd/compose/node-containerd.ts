@@ -3,8 +3,8 @@ import type { Logger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { loadImage } from '../../images/load-image.ts';
 import { linuxSampleImages, pauseImage } from '../../images/sample-images.ts';
-import { ensureContainerd } from '../../kubelet/containerd/containerd-process.ts';
 import { superviseContainerd } from '../../kubelet/containerd/containerd-supervisor.ts';
+import { ensureCri } from '../../kubelet/containerd/damaged-store.ts';
 import type { Host } from '../../os/host.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import type { NodeLayout } from '../cluster/node-layout.ts';
@@ -36,7 +36,7 @@ export async function startNodeContainerd(options: NodeContainerdOptions): Promi
     windowsRuntimeBinary: options.windowsRuntimeBinary,
     registryConfigDir: options.registryConfig,
   };
-  const running = await ensureContainerd(deps, wanted);
+  const running = await ensureCri(deps, { ...wanted, cgroupRoot: layout.cgroupRoot });
   log.info({ pid: running.pid, adopted: running.adopted, version: running.version }, 'containerd runs');
   if (!running.adopted) {
     const [pause] = await linuxSampleImages({ processes: linuxProcesses, cacheDir, nativeDir: nativeDir() });

@@ -1,6 +1,6 @@
 // What `down` leaves alone: it removes nothing of a cluster that it does not know, and whose processes may run.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -74,5 +74,23 @@ test('B2: data without a cluster, as of a restore before the first up, stays; wh
   rmSync(paths.server, { recursive: true });
   writeFileSync(`${paths.state}.new`, '{');
   assert.equal(await down({ home, name: 'x' }, progress), false);
+  assert.equal(existsSync(paths.root), false);
+});
+
+test('B5: what somebody has mounted beneath the cluster stays, and is named with the next step', {
+  skip: process.getuid?.() !== 0 && 'only root mounts',
+}, async (t) => {
+  const { home, paths } = await runningCluster(t);
+  const foreign = join(paths.root, 'foreign');
+  mkdirSync(foreign);
+  execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', foreign]);
+  t.after(() => execFileSync('sh', ['-c', 'umount "$0" 2>/dev/null || true', foreign]));
+  writeFileSync(join(foreign, 'kept'), 'theirs');
+  await assert.rejects(down({ home, name: 'x' }, progress), (error: Error) =>
+    error.message.endsWith(`; next: umount ${foreign}; porthole down --name x`),
+  );
+  assert.equal(readFileSync(join(foreign, 'kept'), 'utf8'), 'theirs');
+  execFileSync('umount', [foreign]);
+  assert.equal(await down({ home, name: 'x' }, progress), true);
   assert.equal(existsSync(paths.root), false);
 });

@@ -96,6 +96,17 @@ async function removeFolder(paths: ClusterPaths, removeTree: (path: string) => P
   await rm(paths.root, { recursive: true, force: true, maxRetries: 5 });
 }
 
+/** What somebody has mounted there is not ours to remove, nor what is in it. */
+async function refuseMounts({ mounts }: Pick<Host, 'mounts'>, { root }: ClusterPaths): Promise<void> {
+  const foreign = (await mounts.list()).filter(({ target }) => target.startsWith(`${root}/`));
+  if (foreign.length === 0) return;
+  const targets = foreign.map(({ target }) => target);
+  const steps = targets.toReversed().map((target) => `umount ${target}`);
+  throw new Error(
+    `mounted beneath the cluster's folder, and not by us: ${targets.join(', ')}; its files stay until then; next: ${steps.join('; ')}; porthole down --name ${basename(root)}`,
+  );
+}
+
 /** What a killed command left before there was a record. Data may be there without one: a store restored before the first `up`. */
 async function removeUnbegun({ root }: ClusterPaths): Promise<void> {
   const held = (await readdir(root)).filter((name) => !name.endsWith('.new'));
@@ -133,6 +144,7 @@ export async function downAlone(paths: ClusterPaths, progress: Progress): Promis
   await withMachineClaims(linuxProcesses, state, async (claims) => {
     if (state.runtime === 'containerd') await progress.step('network is removed', () => removeNetwork(state));
     if (state.runtime === 'containerd') await releaseUserRanges(linuxProcesses, paths.root);
+    await refuseMounts(host, paths);
     await removeFolder(paths, host.beneath?.remove ?? host.files.remove);
     claims.release();
   });

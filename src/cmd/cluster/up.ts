@@ -7,7 +7,9 @@ import { checkBindAddress, everyMachineAddress } from '../compose/listen-address
 import type { Progress } from '../progress.ts';
 import { registryConfigOf } from '../setup/locations.ts';
 import { linuxNodePackages, missingPackages } from '../setup/system-packages.ts';
+import { askProcess } from '../supervisor/ask-process.ts';
 import { superviseCluster } from '../supervisor/supervise-cluster.ts';
+import type { SupervisedProcess } from '../supervisor/supervision.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 import { differenceOf } from './cluster-difference.ts';
 import { clusterId } from './cluster-id.ts';
@@ -29,7 +31,7 @@ import { sayWhenInterrupted } from './interrupted.ts';
 import { type AddressChoice, type PlacedCluster, placeCluster } from './place-cluster.ts';
 import { prepareMachine } from './prepare-machine.ts';
 import { registerAgain } from './register-again.ts';
-import { waitForNodes, waitForServer } from './wait-ready.ts';
+import { type AwaitedNode, waitForNodes, waitForServer } from './wait-ready.ts';
 import { runningProcesses } from './what-runs.ts';
 
 export interface UpOptions {
@@ -215,6 +217,9 @@ async function place(
   return { placed, state: record(placed, placed.nodes) };
 }
 
+const answersOf = ({ liveness }: SupervisedProcess): AwaitedNode['answers'] =>
+  liveness && ((signal) => askProcess(liveness, signal));
+
 /** Starts what does not run, and waits until all of it is ready. */
 async function start(
   { options, paths, runningBefore }: Wanted,
@@ -266,6 +271,7 @@ async function start(
         name: node.name,
         check: checks[i + 1]!,
         log: own[i + 1]!.logFile,
+        answers: answersOf(own[i + 1]!),
       })),
       detail,
     ),

@@ -81,36 +81,61 @@ const readiness = (node: Node): { readonly ready: boolean; readonly why: string 
 
 export interface AwaitedNode {
   readonly name: string;
+  /** Whether its agent answers: the Node's condition may be that of one that ended. Undefined: its Node says enough. */
+  readonly answers?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
   readonly check: () => void;
   readonly log: string;
 }
 
-/** Resolves when every node is Ready. */
+/** Resolves when every node is Ready, and its agent has answered. */
 export async function waitForNodes(
   kubeconfig: string,
   awaited: readonly AwaitedNode[],
   detail: (text: string) => void,
 ): Promise<void> {
-  const until = performance.now() + nodesTimeoutMs;
   const { client, close } = await clientOf(kubeconfig);
   try {
-    for (;;) {
-      for (const node of awaited) node.check();
-      const { items } = await client.list(nodesResource);
-      const known = new Map(items.map((node) => [node.metadata.name, readiness(node)]));
-      const waiting = awaited.filter((node) => !known.get(node.name)?.ready);
-      if (waiting.length === 0) return;
-      const why = waiting
-        .map((node) => `${node.name}: ${known.get(node.name)?.why ?? 'not registered yet'}`)
-        .join('; ');
-      if (performance.now() > until)
-        throw new Error(
-          `not Ready after ${nodesTimeoutMs / 1000} s: ${why}\nsee ${waiting.map((node) => node.log).join(', ')}`,
-        );
-      detail(`waiting for ${waiting.map((node) => node.name).join(', ')}`);
-      await delay(everyMs);
-    }
+    await untilReady(async () => (await client.list(nodesResource)).items, awaited, detail);
   } finally {
     await close();
   }
+}
+
+export async function untilReady(
+  list: () => Promise<readonly Node[]>,
+  awaited: readonly AwaitedNode[],
+  detail: (text: string) => void,
+): Promise<void> {
+  const until = performance.now() + nodesTimeoutMs;
+  const silent = new Set(awaited.filter(({ answers }) => answers !== undefined));
+  for (;;) {
+    for (const node of awaited) node.check();
+    const known = new Map((await list()).map((node) => [node.metadata.name, readiness(node)]));
+    const isReady = ({ name }: AwaitedNode): boolean => known.get(name)?.ready === true;
+    const waiting = awaited.filter((node) => !isReady(node) || silent.has(node));
+    if (waiting.length === 0) return;
+    const why = waiting
+      .map((node) => {
+        const said = known.get(node.name)?.why ?? 'not registered yet';
+        return `${node.name}: ${isReady(node) ? 'its agent does not answer' : said}`;
+      })
+      .join('; ');
+    if (performance.now() > until)
+      throw new Error(
+        `not Ready after ${nodesTimeoutMs / 1000} s: ${why}\nsee ${waiting.map((node) => node.log).join(', ')}`,
+      );
+    detail(`waiting for ${waiting.map((node) => node.name).join(', ')}`);
+    await askAgents(waiting.filter(isReady), silent);
+    await delay(everyMs);
+  }
+}
+
+/** Who answers is silent no more. */
+async function askAgents(nodes: readonly AwaitedNode[], silent: Set<AwaitedNode>): Promise<void> {
+  await Promise.all(
+    nodes.map(async (node) => {
+      const answers = node.answers?.(AbortSignal.timeout(answerTimeoutMs)).catch(() => false);
+      if (await answers) silent.delete(node);
+    }),
+  );
 }

@@ -1,6 +1,8 @@
 // porthole status: the clusters of this machine, their nodes and processes.
+import { type StatsFs, statfsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
+import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { noSuchCluster } from '../cluster/cluster-name.ts';
 import {
@@ -13,12 +15,16 @@ import {
 import { isAlive } from '../cluster/own-processes.ts';
 import { whyNotReady } from '../cluster/server-health.ts';
 import { nodeNames } from '../cluster/wait-ready.ts';
+import { runningProcesses } from '../cluster/what-runs.ts';
 import { checkDataDirectory } from '../compose/data-directory.ts';
 import { printTable } from '../print-table.ts';
 import { portholeHome } from '../setup/locations.ts';
 import { processText } from '../supervisor/process-text.ts';
+import { runningSupervisors } from '../supervisor/running-supervisors.ts';
 import { livingSupervisor, repairSupervisor } from '../supervisor/supervise-cluster.ts';
 import { supervisedProcesses, supervisedState } from '../supervisor/supervision.ts';
+
+type DiskSpace = Pick<StatsFs, 'bavail' | 'ffree' | 'files'>;
 
 const patienceMs = 2_000;
 const lookEveryMs = 20;
@@ -54,13 +60,15 @@ async function showOrSay(home: string, name: string): Promise<boolean> {
 
 async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
   const { root } = paths;
-  const repaired = state.ending !== true && (await repairSupervisor(linuxProcesses, root));
+  let mute: string | undefined;
+  const repaired =
+    state.ending !== true &&
+    (await repairSupervisor(linuxProcesses, root).catch((error: Error) => {
+      mute = error.message;
+      return false;
+    }));
   if (repaired) await untilTold(root);
-  const textOf = (role: string): string => {
-    const process = supervisedState(root, role);
-    const running = supervisedProcesses(root)?.find((one) => one.role === role);
-    return processText(process, running !== undefined && isAlive(running), Date.now());
-  };
+  const textOf = await textsOf(paths, state);
   const [registered, unready] = await Promise.all([
     nodeNames(paths.kubeconfig, patienceMs).catch(() => undefined), // the server does not say
     whyNotReady(paths.kubeconfig),
@@ -77,13 +85,34 @@ async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
       return [node.name, os, node.ip, `${textOf(`agent ${node.name}`)}${goneText(node.name)}`];
     }),
   );
-  const troubles = [unready, missingText(paths)].filter((one) => one !== undefined);
+  const troubles = [unready, missingText(paths), fullDiskText(root, statfsSync(root))].filter(
+    (one) => one !== undefined,
+  );
   console.log(`server: ${[textOf('server'), ...troubles].join('; ')}`);
-  const supervisor = livingSupervisor(root);
+  const supervisor = livingSupervisor(root) ?? (await runningSupervisors(linuxFiles, root))[0];
   console.log(
-    `supervisor: ${supervisor ? `pid ${supervisor.pid}` : 'not running'}${repaired ? ', started again: it was gone' : ''}`,
+    `supervisor: ${supervisor ? `pid ${supervisor.pid}` : 'not running'}${repaired ? ', started again: it was gone' : ''}${mute === undefined ? '' : `; ${mute}`}`,
   );
   console.log(`logs: porthole logs [server|NODE] --name ${state.name}\n`);
+}
+
+/** By what the supervisor wrote down; one that runs otherwise is found as every command finds it: no disk is needed for that. */
+export async function textsOf(paths: ClusterPaths, state: ClusterState): Promise<(role: string) => string> {
+  const found = await runningProcesses(linuxFiles, paths, state);
+  return (role) => {
+    const written = supervisedState(paths.root, role);
+    const running = supervisedProcesses(paths.root)?.find((one) => one.role === role);
+    if (running !== undefined && isAlive(running)) return processText(written, true, Date.now());
+    const pid = found.find((one) => one.role === role)?.pid;
+    if (pid === undefined) return processText(written, false, Date.now());
+    return processText({ role, restarts: 0, pid }, true, Date.now());
+  };
+}
+
+/** Nobody can write down what changes. */
+export function fullDiskText(root: string, { bavail, ffree, files }: DiskSpace): string | undefined {
+  if (bavail > 0 && (ffree > 0 || files === 0)) return undefined;
+  return `the disk of ${root} is full: free some space`;
 }
 
 /** A server that runs does not need all of its files; its next start does. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
-import { registryAdvice, withRegistryAdvice } from './registry-advice.ts';
+import { ownImageAdvice, registryAdvice, withRegistryAdvice } from './registry-advice.ts';
 
 const unknownAuthority =
   'failed to do request: Head "https://r.test:5000/v2/a/manifests/1": x509: certificate signed by unknown authority';
@@ -33,7 +33,10 @@ test('a registry that is not trusted, speaks no TLS or wants a certificate: wher
 
 test('code and method of the failure stay', async () => {
   const failing = (error: Error): ImageService =>
-    ({ pullImage: () => Promise.reject(error) }) as unknown as ImageService;
+    ({
+      pullImage: () => Promise.reject(error),
+      listImages: () => Promise.resolve([{ repoTags: ['porthole.local/web:ltsc2025'] }]),
+    }) as unknown as ImageService;
   const refused = withRegistryAdvice(failing(new GrpcError('PullImage', 'Unknown', unknownAuthority)), '/c');
   await assert.rejects(
     refused.pullImage({ image: 'r.test:5000/a:1' }, undefined, undefined),
@@ -49,4 +52,29 @@ test('code and method of the failure stay', async () => {
     withRegistryAdvice(failing(other), '/c').pullImage({ image: 'a' }, undefined, undefined),
     (error) => error === other,
   );
+  const lookup = new GrpcError('PullImage', 'Unknown', 'dial tcp: lookup porthole.local: no such host');
+  await assert.rejects(
+    withRegistryAdvice(failing(lookup), '/c').pullImage(
+      { image: 'porthole.local/web:ltsc2022' },
+      undefined,
+      undefined,
+    ),
+    /^GrpcError: image porthole\.local\/web:ltsc2022 is not on this node; next: name what is there: porthole\.local\/web:ltsc2025 \(dial tcp: lookup/,
+  );
+});
+
+test('an image of our own that is not there: what builds it, or which of it there is', () => {
+  const sample = 'porthole.local/sample/web-windows:ltsc2022';
+  assert.equal(
+    ownImageAdvice(sample, ['porthole.local/sample/busybox:1']),
+    `image ${sample} is not on this node; next: porthole image build-samples`,
+  );
+  assert.equal(
+    ownImageAdvice(sample, [
+      'porthole.local/sample/web-windows:ltsc2019',
+      'porthole.local/sample/web-windows:ltsc2025',
+    ]),
+    `image ${sample} is not on this node; next: name what is there: porthole.local/sample/web-windows:ltsc2019, porthole.local/sample/web-windows:ltsc2025`,
+  );
+  assert.equal(ownImageAdvice('r.test/a:1', []), undefined);
 });

@@ -29,6 +29,23 @@ export function registryAdvice(message: string, image: string, dir: string): str
   return advice.find(([said]) => said.test(message))?.[1](registry, `${dir}/${registry}`);
 }
 
+/** Images of our own making come from no registry. */
+const ownRegistry = 'porthole.local';
+
+const repositoryOf = (name: string): string => name.replace(/[:@][^/]*$/, '');
+
+/** Undefined for an image that is another's. `there`: names of the node's images. Pure. */
+export function ownImageAdvice(image: string, there: readonly string[]): string | undefined {
+  if (parseImageReference(image)?.registry !== ownRegistry) return undefined;
+  const others = there.filter((name) => repositoryOf(name) === repositoryOf(image) && !name.includes('@'));
+  const step =
+    others.length === 0 ? 'porthole image build-samples' : `name what is there: ${others.join(', ')}`;
+  return `image ${image} is not on this node; next: ${step}`;
+}
+
+const namesOf = async (images: ImageService): Promise<string[]> =>
+  (await images.listImages().catch(() => [])).flatMap(({ repoTags }) => repoTags ?? []);
+
 /** What containerd says of a pull comes with the next step, in events and in the container's status. */
 export const withRegistryAdvice = (images: ImageService, dir: string): ImageService => ({
   ...images,
@@ -37,6 +54,8 @@ export const withRegistryAdvice = (images: ImageService, dir: string): ImageServ
       return await images.pullImage(spec, auth, sandboxConfig);
     } catch (error) {
       if (!(error instanceof GrpcError)) throw error;
+      const own = ownImageAdvice(spec.image ?? '', await namesOf(images));
+      if (own !== undefined) throw new GrpcError(error.method, error.code, `${own} (${error.message})`);
       const next = registryAdvice(error.message, spec.image ?? '', dir);
       if (next === undefined) throw error;
       throw new GrpcError(error.method, error.code, `${error.message}; next step: ${next}`);

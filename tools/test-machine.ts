@@ -22,6 +22,7 @@ const testPackages: readonly SystemPackage[] = [
     provides: 'docker-registry',
     why: 'a private registry to pull from',
   },
+  { name: 'faketime', provides: 'faketime', why: 'sets the clock of a server that runs' },
   { name: 'socat', provides: 'socat', why: 'a terminal for kubectl exec -it' },
 ];
 

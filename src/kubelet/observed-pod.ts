@@ -124,8 +124,9 @@ export async function observePod(
   return {
     sandboxes: sandboxes
       .filter((s) => s !== undefined)
-      .sort((a, b) => b.createdAtMs - a.createdAtMs || b.attempt - a.attempt),
-    containers: there.sort((a, b) => b.createdAtMs - a.createdAtMs || b.restartCount - a.restartCount),
+      .sort((a, b) => b.attempt - a.attempt || b.createdAtMs - a.createdAtMs),
+    // Counted, not by the time of day, by which a container of before may be from tomorrow.
+    containers: there.sort((a, b) => b.restartCount - a.restartCount || b.createdAtMs - a.createdAtMs),
   };
 }
 

@@ -48,12 +48,12 @@ async function snapshot(runtime: RuntimeService): Promise<Snapshot> {
 export function startPleg(deps: PlegDeps, options: PlegOptions): Pleg {
   const stopped = new AbortController();
   let last: Snapshot = new Map();
-  let lastMs = deps.clock.now();
+  let lastMs = deps.clock.monotonic();
   let kick: (() => void) | undefined;
 
   async function relist(): Promise<void> {
     const now = await snapshot(deps.runtime);
-    lastMs = deps.clock.now();
+    lastMs = deps.clock.monotonic();
     const before = last;
     last = now;
     for (const uid of new Set([...before.keys(), ...now.keys()])) {
@@ -102,7 +102,7 @@ export function startPleg(deps: PlegDeps, options: PlegOptions): Pleg {
   const work = Promise.all([loop(), events()]);
   return {
     healthy: () => {
-      const age = deps.clock.now() - lastMs;
+      const age = deps.clock.monotonic() - lastMs;
       return {
         ok: age < healthyWithinMs,
         message: `pleg was last seen active ${Math.round(age / 1000)}s ago; threshold is 3m0s`,

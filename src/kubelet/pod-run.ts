@@ -32,6 +32,8 @@ export class PodRun {
   readonly #hooks: PodRunHooks;
   readonly #backoff = new RestartBackoff();
   readonly #notBefore = new Map<string, number>();
+  /** By container: the end that was seen, and until when it is waited for, on the clock that nobody sets. */
+  readonly #ends = new Map<string, { readonly id: string; readonly untilMs: number }>();
   #volumes: MountedVolumes | undefined;
   #volumesStale = true;
   #refreshAtMs: number | undefined;
@@ -71,7 +73,7 @@ export class PodRun {
   /** False: a volume is not ready; it is tried again later. */
   async #prepareVolumes(pod: Pod, observed: ObservedPod): Promise<boolean> {
     if (this.#refreshAtMs !== undefined) {
-      const left = this.#refreshAtMs - this.#ctx.clock.now();
+      const left = this.#refreshAtMs - this.#ctx.clock.monotonic();
       if (left <= 0) this.#volumesStale = true;
       else this.#hooks.wakeIn(left);
     }
@@ -96,7 +98,7 @@ export class PodRun {
       return this.#volumes !== undefined; // running pods live on with what they have
     }
     const refresh = this.#ctx.volumes.refreshInMs(pod);
-    this.#refreshAtMs = refresh === undefined ? undefined : this.#ctx.clock.now() + refresh;
+    this.#refreshAtMs = refresh === undefined ? undefined : this.#ctx.clock.monotonic() + refresh;
     return true;
   }
 
@@ -188,15 +190,26 @@ export class PodRun {
   }
 
   #delay(key: string, ms: number): void {
-    this.#notBefore.set(key, this.#ctx.clock.now() + ms);
+    this.#notBefore.set(key, this.#ctx.clock.monotonic() + ms);
     this.#hooks.wakeIn(ms);
   }
 
   #delayed(key: string): boolean {
-    const left = (this.#notBefore.get(key) ?? 0) - this.#ctx.clock.now();
+    const left = (this.#notBefore.get(key) ?? 0) - this.#ctx.clock.monotonic();
     if (left <= 0) return false;
     this.#hooks.wakeIn(left);
     return true;
+  }
+
+  /** What is left of the wait after an end that may have been seen before. */
+  #leftOf(name: string, id: string, wait: () => number): number {
+    const now = this.#ctx.clock.monotonic();
+    let end = this.#ends.get(name);
+    if (end?.id !== id) {
+      end = { id, untilMs: now + wait() };
+      this.#ends.set(name, end);
+    }
+    return end.untilMs - now;
   }
 
   /** True: it must wait, because it failed not long ago. */
@@ -205,7 +218,9 @@ export class PodRun {
     const spec = findContainer(pod, name);
     const key = `${name}_${spec ? containerHash(spec) : ''}`;
     const now = this.#ctx.clock.now();
-    const left = this.#backoff.remainingMs(key, latest.finishedAtMs, now);
+    const left = this.#leftOf(name, latest.id, () =>
+      this.#backoff.remainingMs(key, latest.finishedAtMs, now),
+    );
     if (left <= 0) {
       this.#backoff.next(key, latest.finishedAtMs, now);
       return false;

@@ -15,7 +15,7 @@ import { systemClock } from '../../src/component-base/system-clock.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The launcher's bundle starts in a fraction of the sources' time; the process itself is what signals reach. */
-function bundle(): string {
+export function bundle(): string {
   const { status, stderr } = spawnSync(process.execPath, [join(root, 'bin/porthole'), 'version'], {
     encoding: 'utf8',
   });

@@ -8,6 +8,7 @@ interface Timer {
 
 export class FakeClock implements Clock {
   #now: number;
+  #set = 0;
   readonly #timers = new Set<Timer>();
 
   constructor(start: number = Date.UTC(2026, 0, 1)) {
@@ -15,7 +16,7 @@ export class FakeClock implements Clock {
   }
 
   now(): number {
-    return this.#now;
+    return this.#now + this.#set;
   }
   monotonic(): number {
     return this.#now;
@@ -37,6 +38,11 @@ export class FakeClock implements Clock {
         reject(signal.reason as Error);
       });
     });
+  }
+
+  /** Somebody sets the time of day forward, or back; no time passes. */
+  setBy(ms: number): void {
+    this.#set += ms;
   }
 
   get pending(): number {

@@ -24,7 +24,8 @@ export class RestartBackoff {
   remainingMs(key: string, eventMs: number, nowMs: number): number {
     const entry = this.#entries.get(key);
     if (!entry || this.#isOld(entry, eventMs)) return 0;
-    return Math.max(entry.delayMs - (nowMs - eventMs), 0);
+    // An end in the future: the clock was set back. Nobody waits longer for it than for one of this moment.
+    return Math.max(entry.delayMs - Math.max(nowMs - eventMs, 0), 0);
   }
 
   /** What the next wait is, for messages. */

@@ -157,6 +157,8 @@ test('waits double from 10 s to 5 minutes, and a good run forgets them', () => {
   }
   assert.deepEqual(delays, [10, 20, 40, 80, 160, 300, 300, 300]);
   assert.equal(backoff.remainingMs('k', now + 700_000, now + 700_000), 0);
+  // The clock was set back by two days since it ended.
+  assert.equal(backoff.remainingMs('k', now, now - 172_800_000), backoff.delayMs('k'));
   assert.deepEqual([10_000, 80_000, 300_000].map(goSeconds), ['10s', '1m20s', '5m0s']);
 });
 

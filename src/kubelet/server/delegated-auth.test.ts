@@ -80,3 +80,15 @@ test('a certificate without a name is nobody, and what is remembered is bounded'
   await byName('u0');
   assert.equal(asked.rights, 1002, 'forgotten');
 });
+
+test('a clock that is set back makes no right last longer', async () => {
+  const answers = { allowed: true, user: { username: 'a' } };
+  const { clock, byName, byToken } = kubelet(answers);
+  assert.equal(await byName('a'), 200);
+  assert.equal(await byToken('t'), 200);
+  clock.setBy(-2 * 24 * 3_600_000);
+  answers.allowed = false;
+  clock.advance(300_000);
+  assert.equal(await byName('a'), 403);
+  assert.equal(await byToken('t'), 403);
+});

@@ -39,10 +39,10 @@ function remembering<T>(clock: Clock, keepFor: (value: T) => number) {
   const kept = new Map<string, Kept<T>>();
   return async (key: string, ask: () => Promise<T>): Promise<T> => {
     const hit = kept.get(key);
-    if (hit !== undefined && hit.untilMs > clock.now()) return hit.value;
+    if (hit !== undefined && hit.untilMs > clock.monotonic()) return hit.value;
     const value = await ask();
     if (kept.size >= maxRemembered) kept.clear();
-    kept.set(key, { value, untilMs: clock.now() + keepFor(value) });
+    kept.set(key, { value, untilMs: clock.monotonic() + keepFor(value) });
     return value;
   };
 }

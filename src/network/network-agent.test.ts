@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
+import { FakeClock } from '../base/testing/fake-clock.ts';
 import type { Informer, InformerHandler } from '../client/cache/informer.ts';
 import { silentLogger } from '../component-base/logger.ts';
+import { keepTables } from '../os/kept-tables.ts';
 import { createFakeLinks } from '../os/testing/fake-links.ts';
 import { createFakePacketFilter } from '../os/testing/fake-packet-filter.ts';
 import { startNetworkAgent } from './network-agent.ts';
@@ -63,6 +65,8 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
   const clock = manualClock();
   const links = createFakeLinks();
   const packetFilter = createFakePacketFilter();
+  const syncs = new FakeClock();
+  const tables = keepTables({ packetFilter, clock: syncs, log: silentLogger });
   const { informer, put } = nodeList();
   const cidrs: string[] = [];
   await links.apply([
@@ -77,6 +81,7 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
     serviceCIDR: '10.96.0.0/12',
     links,
     packetFilter,
+    tables,
     sysctl: { get: async () => undefined, set: async () => undefined },
     clock,
     log: silentLogger,
@@ -109,6 +114,12 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
   const written = packetFilter.applied.length;
   await clock.fire();
   assert.equal(packetFilter.applied.length, written, 'a resync without differences writes nothing');
+
+  packetFilter.lose();
+  syncs.advance(30_000);
+  await clock.fire();
+  assert.deepEqual(await packetFilter.tables(), ['ip porthole-network'], 'what was flushed is there again');
+  await tables.stop();
   await agent.stop();
 });
 
@@ -127,6 +138,11 @@ test('R1: on a machine that clusters share, each keeps and removes the routes on
         serviceCIDR: '10.96.0.0/16',
         links,
         packetFilter: createFakePacketFilter(),
+        tables: keepTables({
+          packetFilter: createFakePacketFilter(),
+          clock: new FakeClock(),
+          log: silentLogger,
+        }),
         sysctl: { get: async () => undefined, set: async () => undefined },
         clock,
         log: silentLogger,

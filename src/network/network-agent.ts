@@ -4,12 +4,13 @@ import type { Clock } from '../base/clock.ts';
 import { parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { KeptTables } from '../os/kept-tables.ts';
 import type { LinkInfo, Links } from '../os/links.ts';
 import type { PacketFilter } from '../os/packet-filter.ts';
 import type { Sysctl } from '../os/sysctl.ts';
 import { forwardingSettings } from './fabric-plan.ts';
 import { podIPOfInterface } from './interface-name.ts';
-import { addressChanges, renderMasquerade, routeChanges } from './plan-diff.ts';
+import { addressChanges, masqueradeTable, renderMasquerade, routeChanges } from './plan-diff.ts';
 import { believedNodes } from './pod-cidr-claims.ts';
 import type { NetworkNode, Topology } from './topology.ts';
 
@@ -29,6 +30,7 @@ export interface NetworkAgentOptions {
   readonly masqueradeExceptions?: readonly string[];
   readonly links: Links;
   readonly packetFilter: PacketFilter;
+  readonly tables: KeptTables;
   readonly sysctl: Sysctl;
   readonly clock: Clock;
   readonly log: Logger;
@@ -81,13 +83,16 @@ class Agent implements NetworkAgent {
   readonly #options: NetworkAgentOptions;
   readonly #stopped = new AbortController();
   readonly #removeHandler: () => void;
+  readonly #forgetTable: () => void;
   readonly #ready = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #again = false;
   #cancelTimer: (() => void) | undefined;
   #dueAt = Number.POSITIVE_INFINITY;
   #podCIDR: string | undefined;
+  /** What was written, and for whom: without sources there is no table. */
   #masquerade = '';
+  #hasTable = false;
   #problems: readonly string[] = [];
   #saidWaiting = false;
 
@@ -100,6 +105,10 @@ class Agent implements NetworkAgent {
         if (JSON.stringify(networkNode(old)) !== JSON.stringify(networkNode(node))) changed();
       },
       deleted: changed,
+    });
+    this.#forgetTable = options.tables.keep({
+      written: () => (this.#hasTable ? [masqueradeTable] : []),
+      writeAnew: () => options.packetFilter.apply(this.#masquerade),
     });
     options.links.watch(() => this.#schedule(linkSettleMs), this.#stopped.signal);
     changed();
@@ -129,6 +138,7 @@ class Agent implements NetworkAgent {
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#removeHandler();
+    this.#forgetTable();
     this.#cancelTimer?.();
     await this.#running;
   }
@@ -186,6 +196,7 @@ class Agent implements NetworkAgent {
     if (masquerade !== this.#masquerade) {
       await Promise.all([packetFilter.apply(masquerade), sysctl.set(forwardingSettings)]);
       this.#masquerade = masquerade;
+      this.#hasTable = plan.masquerade !== undefined;
     }
     const problems = [...believed.problems, ...plan.problems, ...routing.problems];
     for (const problem of problems)

@@ -4,8 +4,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { Files } from '../os/files.ts';
+import type { KeptTables } from '../os/kept-tables.ts';
 import type { NetworkHost } from '../os/network-host.ts';
 import { type CniDaemon, installCni, startCniDaemon } from './cni/cni-daemon.ts';
+import { cniTables } from './cni/cni-plugin.ts';
 import { type NetworkAgent, startNetworkAgent } from './network-agent.ts';
 import { topologyByName } from './topologies/registry.ts';
 
@@ -28,6 +30,7 @@ export interface NodeNetworkOptions {
   readonly cniConfDir: string;
   /** Of the node's own namespace. */
   readonly host: NetworkHost;
+  readonly tables: KeptTables;
   readonly files: Files;
   readonly clock: Clock;
   readonly log: Logger;
@@ -57,6 +60,10 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     os: options.os,
     mtu: 1500 - topology.facts.mtuOverheadBytes,
   });
+  const forgetTables = options.tables.keep({
+    written: () => cniTables,
+    writeAnew: () => cni.plugin.writeTables(),
+  });
   const agent = startNetworkAgent({
     nodes: options.nodes,
     topology,
@@ -66,6 +73,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     masqueradeExceptions: options.masqueradeExceptions ?? [],
     links: host.links,
     packetFilter: host.packetFilter,
+    tables: options.tables,
     sysctl: host.sysctl,
     clock,
     log,
@@ -88,6 +96,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
       await installed;
     },
     stop: async () => {
+      forgetTables();
       await agent.stop();
       await cni.close();
     },

@@ -81,13 +81,13 @@ export function addressChanges(plan: NetworkPlan, links: readonly LinkInfo[]): L
   });
 }
 
-const table = 'ip porthole-network';
+export const masqueradeTable = 'ip porthole-network';
 
 /** The exception list of the facts' OutBoundNAT, for all pods of the node. */
 export function renderMasquerade(masquerade: Masquerade | undefined): string {
-  const head = `add table ${table}\ndelete table ${table}\n`;
+  const head = `add table ${masqueradeTable}\ndelete table ${masqueradeTable}\n`;
   if (masquerade === undefined) return head;
-  return `${head}table ${table} {
+  return `${head}table ${masqueradeTable} {
   set sources { type ipv4_addr; flags interval; auto-merge; elements = { ${masquerade.sources.join(', ')} }
   }
   set exceptions { type ipv4_addr; flags interval; auto-merge; elements = { ${masquerade.exceptions.join(', ')} }

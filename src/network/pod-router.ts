@@ -4,9 +4,11 @@ import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { KeptTables } from '../os/kept-tables.ts';
 import type { NetworkHost } from '../os/network-host.ts';
-import { announcedAddresses, cableGuardTable, renderAnnounced, renderPodSources } from './cable-guard.ts';
+import { announcedAddresses, renderAnnounced, renderPodSources } from './cable-guard.ts';
 import { bridgeName } from './fabric-plan.ts';
+import { watchFabricTables } from './fabric-tables.ts';
 import { type NetworkAgent, startNetworkAgent } from './network-agent.ts';
 import { topologyByName } from './topologies/registry.ts';
 import type { NetworkNode } from './topology.ts';
@@ -20,6 +22,7 @@ export interface PodRouterOptions {
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
   readonly host: NetworkHost;
+  readonly tables: KeptTables;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -29,18 +32,18 @@ const announces = (service: Service): string => announcedAddresses(service).join
 
 /** Its routes and sets stay when it stops, so that a restart of the server cuts no connection; they go with the fabric. */
 export function startPodRouter(options: PodRouterOptions): NetworkAgent {
-  const { clusterCIDR, clusterName, log, serviceCIDR, services } = options;
+  const { clusterCIDR, clusterName, log, serviceCIDR, services, tables } = options;
   const { links, packetFilter, sysctl } = options.host;
-  let saidUnguarded = false;
+  const fabric = watchFabricTables({
+    clusterName,
+    packetFilter,
+    tables,
+    log,
+    onWritten: () => agent.refresh(),
+  });
   const guard = async (nodes: readonly NetworkNode[], signal: AbortSignal): Promise<void> => {
     await services.synced(signal);
-    const table = cableGuardTable(clusterName);
-    if (!(await packetFilter.tables()).includes(table)) {
-      if (!saidUnguarded)
-        log.warn({ table }, 'is not there: nothing keeps nodes from taking addresses of others');
-      saidUnguarded = true;
-      return;
-    }
+    if (!(await fabric.look())) return;
     const announced = renderAnnounced(clusterName, services.lister.list(), [clusterCIDR, serviceCIDR]);
     await packetFilter.apply(`${renderPodSources(clusterName, nodes)}${announced}`);
   };
@@ -53,6 +56,7 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     serviceCIDR,
     links,
     packetFilter,
+    tables,
     sysctl,
     clock: options.clock,
     log,
@@ -65,6 +69,7 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
   });
   const stop = async (): Promise<void> => {
     removeHandler();
+    fabric.stop();
     await agent.stop();
   };
   return {

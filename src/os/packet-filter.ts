@@ -17,11 +17,20 @@ export class PacketFilterError extends Error {
   }
 }
 
+/** A table without what its sets and maps hold. */
+export interface TableOutline {
+  /** How many its chains have. */
+  readonly rules: number;
+  readonly text: string;
+}
+
 export interface PacketFilter {
   /** One transaction: all of it or nothing. Calls are applied in the order they are made. */
   apply(text: string): Promise<void>;
   /** Names of tables, as `ip porthole-x`. */
   tables(): Promise<readonly string[]>;
+  /** All tables by name; cheap, however much their sets and maps hold. */
+  outlines(): Promise<ReadonlyMap<string, TableOutline>>;
   /** The text of a table, undefined when there is none. Slow for a large one. */
   table(name: string): Promise<string | undefined>;
   /** Ends tracked flows, so that their next packet is judged anew. */

@@ -28,3 +28,7 @@ export function staleFlows(before: ServiceRules | undefined, now: ServiceRules |
     return flows.map(({ redirectedTo, ...flow }) => (redirectedTo === '' ? flow : { ...flow, redirectedTo }));
   });
 }
+
+/** Those that went to the Service itself while there were no rules: tracked without redirection, they would stay so. */
+export const flowsPast = (rules: ServiceRules): FlowSelector[] =>
+  staleFlows({ ...rules, frontends: rules.frontends.map((one) => ({ ...one, backends: [] })) }, rules);

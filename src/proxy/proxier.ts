@@ -10,9 +10,11 @@ import type { Clock } from '../base/clock.ts';
 import { parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { KeptTables } from '../os/kept-tables.ts';
 import type { FlowSelector, PacketFilter } from '../os/packet-filter.ts';
+import { table } from './backends/nftables/fragment.ts';
 import { createNftablesBackend, type NftablesBackend } from './backends/nftables/nftables.ts';
-import { staleFlows } from './conntrack-cleanup.ts';
+import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
 import { desiredRules } from './desired-rules.ts';
 import type { NodeView } from './endpoint-selection.ts';
 import { createHealthChecks, type HealthChecks } from './health-check-server.ts';
@@ -26,6 +28,7 @@ export interface ProxyOptions {
   /** Prefixes, beside the pods', that no external address of a Service may be of: ClusterIPs, the API server. */
   readonly reservedCIDRs: readonly string[];
   readonly packetFilter: PacketFilter;
+  readonly tables: KeptTables;
   readonly clock: Clock;
   readonly log: Logger;
   /** Changes within this time become one transaction. Default 10. */
@@ -63,6 +66,8 @@ class Proxier implements Proxy {
   readonly #ready = Promise.withResolvers<void>();
   readonly #stopped = new AbortController();
   readonly #removeHandlers: (() => void)[];
+  /** False also while what failed is tried again. */
+  #written = false;
   #cancelTimer: (() => void) | undefined;
   #cancelResync: (() => void) | undefined;
   #running: Promise<void> | undefined;
@@ -95,6 +100,10 @@ class Proxier implements Proxy {
           this.#putSlice(slice);
         },
         deleted: (slice) => this.#removeSlice(slice),
+      }),
+      options.tables.keep({
+        written: () => (this.#written ? [table] : []),
+        writeAnew: () => this.#writeAnew(),
       }),
     ];
     this.#running = this.#first();
@@ -171,15 +180,30 @@ class Proxier implements Proxy {
     const flows = this.#recompute();
     try {
       if (await this.#backend.sync()) this.#scheduleResync();
+      this.#written = true;
       this.#ready.resolve();
       await this.#forget(flows);
     } catch (error) {
       this.#backend.invalidate();
+      this.#written = false;
       delay = retryMs;
       log.error({ error }, 'service rules could not be written; trying again');
     }
     this.#running = undefined;
     if (this.#dirty.size > 0 || delay === retryMs) this.#schedule(delay);
+  }
+
+  /** Of a table that somebody deleted: flows that began without it went past their Service, and UDP's would go on to. */
+  async #writeAnew(): Promise<void> {
+    await this.#running; // what it changes may be in a table that is gone
+    if (this.#stopped.signal.aborted) return;
+    this.#backend.invalidate();
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#running ??= this.#run();
+    await this.#running;
+    if (!this.#written) throw new Error('service rules could not be written');
+    await this.#forget([...this.#rules.values()].flatMap(flowsPast));
   }
 
   #recompute(): FlowSelector[] {

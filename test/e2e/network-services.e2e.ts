@@ -101,6 +101,7 @@ before(async () => {
       clusterCIDR,
       reservedCIDRs: [],
       packetFilter: node.packetFilter,
+      tables: node.tables,
       clock: systemClock,
       log: silentLogger,
     }),

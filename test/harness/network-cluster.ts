@@ -13,6 +13,7 @@ import { createFabric, destroyFabric, type Fabric, type FabricPorts } from '../.
 import type { NetworkAgent } from '../../src/network/network-agent.ts';
 import { startNodeNetwork } from '../../src/network/node-network.ts';
 import { startPodRouter } from '../../src/network/pod-router.ts';
+import { type KeptTables, keepTables } from '../../src/os/kept-tables.ts';
 import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
 import { linuxNetworkHost } from '../../src/os/linux/network-host-linux.ts';
@@ -35,6 +36,7 @@ export interface TestNode {
   readonly processes: Processes;
   readonly host: NetworkHost;
   readonly packetFilter: PacketFilter;
+  readonly tables: KeptTables;
   readonly binDir: string;
   readonly confDir: string;
   readonly dataDir: string;
@@ -90,6 +92,7 @@ async function startNode(options: {
   const placed = fabric.nodes.find((node) => node.name === name)!;
   const processes = processesInNetns(linuxProcesses, placed.netnsPath);
   const host = linuxNetworkHost(processes);
+  const tables = keepTables({ packetFilter: host.packetFilter, clock: systemClock, log: silentLogger });
   const base = join(folder, name);
   const dataDir = join(base, 'data');
   const binDir = join(base, 'bin');
@@ -106,6 +109,7 @@ async function startNode(options: {
     cniBinDir: binDir,
     cniConfDir: confDir,
     host,
+    tables,
     files: linuxFiles,
     clock: systemClock,
     log: silentLogger,
@@ -125,6 +129,7 @@ async function startNode(options: {
     processes,
     host,
     packetFilter,
+    tables,
     binDir,
     confDir,
     dataDir,
@@ -153,6 +158,7 @@ export async function startNetworkCluster(
   const nodes: TestNode[] = [];
   for (const [index, one] of spec.entries())
     nodes.push(await startNode({ ...one, fabric, index, folder, client, nodeInformer }));
+  const tables = keepTables({ packetFilter: ports.packetFilter, clock: systemClock, log: silentLogger });
   const router = startPodRouter({
     nodes: nodeInformer,
     services: serviceInformer,
@@ -161,6 +167,7 @@ export async function startNetworkCluster(
     clusterCIDR,
     serviceCIDR,
     host: ports,
+    tables,
     clock: systemClock,
     log: silentLogger,
   });
@@ -203,8 +210,10 @@ export async function startNetworkCluster(
       await ports.namespaces.delete([`pod-${pod.name}`]);
     },
     close: async () => {
+      await tables.stop();
       await router.stop();
       for (const node of nodes) {
+        await node.tables.stop();
         await node.agent.stop();
         await node.cni.close();
         await node.packetFilter.close();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decode, encode } from 'dns-packet';
 import { endpointslices, services } from '../../src/api/generated/resources.ts';
+import { FakeClock } from '../../src/base/testing/fake-clock.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
@@ -14,6 +15,7 @@ import {
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { createDnsHandler } from '../../src/network/dns/dns-server.ts';
 import { ensureDnsService } from '../../src/network/dns/dns-service.ts';
+import { keepTables } from '../../src/os/kept-tables.ts';
 import { createFakePacketFilter } from '../../src/os/testing/fake-packet-filter.ts';
 import { startProxy } from '../../src/proxy/proxier.ts';
 
@@ -48,6 +50,7 @@ test('kube-dns is made, found by DNS, reached by the proxy, and follows a new ad
     clusterCIDR: '10.244.0.0/16',
     reservedCIDRs: [],
     packetFilter,
+    tables: keepTables({ packetFilter, clock: new FakeClock(), log: silentLogger }),
     ...deps,
   });
   t.after(async () => {

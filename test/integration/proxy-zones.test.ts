@@ -5,9 +5,11 @@ import { endpointslices, nodes, services } from '../../src/api/generated/resourc
 import type { Node, Service } from '../../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../src/api/generated/types/discovery-v1.ts';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
+import { FakeClock } from '../../src/base/testing/fake-clock.ts';
 import type { Informer } from '../../src/client/cache/informer.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
+import { keepTables } from '../../src/os/kept-tables.ts';
 import { createFakePacketFilter } from '../../src/os/testing/fake-packet-filter.ts';
 import { startProxy } from '../../src/proxy/proxier.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -48,6 +50,7 @@ test("R12: hints to zones are followed by the node's label, also when it is set 
     clusterCIDR: '10.244.0.0/16',
     reservedCIDRs: [],
     packetFilter,
+    tables: keepTables({ packetFilter, clock: new FakeClock(), log: silentLogger }),
     clock: systemClock,
     log: silentLogger,
     batchMs: 0,

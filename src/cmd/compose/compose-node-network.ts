@@ -9,6 +9,7 @@ import { systemRandom } from '../../component-base/system-random.ts';
 import { startNodeDns } from '../../network/dns/node-dns.ts';
 import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { startNodeNetwork as startPodNetwork } from '../../network/node-network.ts';
+import { keepTables } from '../../os/kept-tables.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
@@ -53,6 +54,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
   const host = linuxNetworkHost(linuxProcesses);
   const { packetFilter } = host;
+  const tables = keepTables({ packetFilter, clock: systemClock, log });
   const network = await startPodNetwork({
     nodeName,
     os: options.os,
@@ -66,6 +68,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     cniBinDir: options.cni.binDir,
     cniConfDir: options.cni.confDir,
     host,
+    tables,
     files: linuxFiles,
     clock: systemClock,
     log,
@@ -76,12 +79,14 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     clusterCIDR,
     reservedCIDRs: [serviceCIDR, `${options.apiServer}/32`],
     packetFilter,
+    tables,
     clock: systemClock,
     log,
   });
   const dns = startNodeDns({
     informers,
     host,
+    tables,
     clusterIP: options.dns.clusterIP,
     clusterDomain: options.dns.domain,
     upstreams: upstreamsOf(options.dns.resolvConf, [options.dns.clusterIP]),
@@ -94,6 +99,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
   informers.start();
   return {
     stop: async () => {
+      await tables.stop();
       await dns.stop();
       await proxy.stop();
       await network.stop();

@@ -1,6 +1,7 @@
 // Routes to pods on the API server's machine, as a part of the server process.
 import { nodes, services } from '../../api/generated/resources.ts';
 import { startPodRouter } from '../../network/pod-router.ts';
+import { keepTables } from '../../os/kept-tables.ts';
 import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import type { ServerComponent } from './compose-server.ts';
@@ -17,18 +18,21 @@ export function podRouterComponent(options: {
     name: 'pod-router',
     async start({ clock, informers, log, signal }) {
       const host = linuxNetworkHost(linuxProcesses);
+      const tables = keepTables({ packetFilter: host.packetFilter, clock, log });
       const router = startPodRouter({
         ...options,
         nodes: informers.informer(nodes),
         services: informers.informer(services),
         host,
+        tables,
         clock,
         log,
       });
       const ended = Promise.withResolvers<void>();
       const stop = (): void => {
-        router
+        tables
           .stop()
+          .then(() => router.stop())
           .then(() => host.packetFilter.close())
           .then(ended.resolve, ended.reject);
       };

@@ -17,8 +17,13 @@ import {
   reservedAddresses,
   resultOf,
 } from './pod-cable.ts';
-import { renderGuardPod, renderPodGuard, renderUnguardPod } from './pod-guard.ts';
-import { renderAddPortMappings, renderDeletePortMappings, renderHostPortTable } from './portmap.ts';
+import { podGuardTables, renderGuardPod, renderPodGuard, renderUnguardPod } from './pod-guard.ts';
+import {
+  hostPortTable,
+  renderAddPortMappings,
+  renderDeletePortMappings,
+  renderHostPortTable,
+} from './portmap.ts';
 
 export interface CniPluginPorts {
   readonly links: Links;
@@ -35,6 +40,9 @@ export interface CniPluginOptions {
   readonly mtu?: number;
 }
 
+/** Written at start, whole from then on. */
+export const cniTables: readonly string[] = [hostPortTable, ...podGuardTables];
+
 export interface CniPlugin {
   /** Brings records, kernel and rules of a former run together. */
   start(): Promise<void>;
@@ -43,11 +51,36 @@ export interface CniPlugin {
   /** The answer for stdout. Throws CniError. */
   handle(request: CniRequest): Promise<string>;
   attachments(): readonly Attachment[];
+  /** All of `cniTables` anew. */
+  writeTables(): Promise<void>;
+}
+
+/** A pod of a former prefix of the node's keeps what it has. */
+function cableIn(
+  podCIDR: ReturnType<typeof parseIpv4Cidr>,
+  attachment: Attachment,
+  options: CniPluginOptions,
+): PodCable {
+  const own = parseIpv4(attachment.podIP)!;
+  const cidr =
+    podCIDR !== undefined && ipv4CidrContains(podCIDR, own)
+      ? podCIDR
+      : parseIpv4Cidr(`${attachment.podIP}/24`)!;
+  return {
+    podIP: attachment.podIP,
+    ifname: attachment.ifname,
+    netns: attachment.netns,
+    mtu: options.mtu ?? 1500,
+    shape: options.shape,
+    podCIDR: cidr,
+  };
 }
 
 export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions): CniPlugin {
   const known = new Map<string, Attachment>();
   const ipam = createHostLocalIpam({ reserved: reservedAddresses(options.shape) });
+  /** Their rules are gone, or about to go, and they not yet. */
+  const leaving = new Set<Attachment>();
   const busy = new Map<string, Promise<unknown>>();
   let podCIDR: ReturnType<typeof parseIpv4Cidr>;
 
@@ -63,21 +96,7 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
     return done;
   }
 
-  const cableOf = (attachment: Attachment): PodCable => {
-    const own = parseIpv4(attachment.podIP)!;
-    const cidr =
-      podCIDR !== undefined && ipv4CidrContains(podCIDR, own)
-        ? podCIDR
-        : parseIpv4Cidr(`${attachment.podIP}/24`)!;
-    return {
-      podIP: attachment.podIP,
-      ifname: attachment.ifname,
-      netns: attachment.netns,
-      mtu: options.mtu ?? 1500,
-      shape: options.shape,
-      podCIDR: cidr,
-    };
-  };
+  const cableOf = (attachment: Attachment): PodCable => cableIn(podCIDR, attachment, options);
 
   const guarded = (attachment: Attachment): Parameters<typeof renderGuardPod>[0] => ({
     ...attachment,
@@ -93,11 +112,13 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
   }
 
   async function release(attachment: Attachment): Promise<void> {
+    leaving.add(attachment);
     await removeRules(renderDeletePortMappings(attachment), 'host ports');
     await removeRules(renderUnguardPod(guarded(attachment)), "rules against a pod's false addresses");
     await ports.links.apply([{ do: 'deleteLink', name: attachment.hostInterface }], { keepGoing: true });
     await ports.store.remove(attachment);
     known.delete(attachmentKey(attachment));
+    leaving.delete(attachment);
     ipam.release(attachment.podIP);
   }
 
@@ -222,6 +243,14 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
     }
   }
 
+  async function writeTables(): Promise<void> {
+    const staying = [...known.values()].filter((attachment) => !leaving.has(attachment));
+    await Promise.all([
+      ports.packetFilter.apply(renderHostPortTable(staying)),
+      ports.packetFilter.apply(renderPodGuard(staying.map(guarded))),
+    ]);
+  }
+
   async function start(): Promise<void> {
     const { attachments, broken } = await ports.store.load();
     if (broken.length > 0) ports.log.warn({ broken }, 'unreadable records of pod networks were removed');
@@ -237,8 +266,7 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
       orphans.map((link) => ({ do: 'deleteLink', name: link.name })),
       { keepGoing: true },
     );
-    await ports.packetFilter.apply(renderHostPortTable([...known.values()]));
-    await ports.packetFilter.apply(renderPodGuard([...known.values()].map(guarded)));
+    await writeTables();
   }
 
   return {
@@ -251,5 +279,6 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
       ipam.use(cidr);
     },
     attachments: () => [...known.values()],
+    writeTables,
   };
 }

@@ -3,7 +3,7 @@
 import type { Attachment } from './attachments.ts';
 
 /** One family sees ARP, the other the rest. */
-const tables = ['inet porthole-pods', 'arp porthole-pods'] as const;
+export const podGuardTables = ['inet porthole-pods', 'arp porthole-pods'] as const;
 
 interface Guarded extends Pick<Attachment, 'podIP' | 'hostInterface'> {
   readonly mac: string;
@@ -12,7 +12,7 @@ interface Guarded extends Pick<Attachment, 'podIP' | 'hostInterface'> {
 const element = ({ podIP, hostInterface, mac }: Guarded): string => `"${hostInterface}" . ${mac} . ${podIP}`;
 
 const change = (verb: 'add' | 'delete', pod: Guarded): string =>
-  tables.map((table) => `${verb} element ${table} pods { ${element(pod)} }\n`).join('');
+  podGuardTables.map((table) => `${verb} element ${table} pods { ${element(pod)} }\n`).join('');
 
 export const renderGuardPod = (pod: Guarded): string => change('add', pod);
 export const renderUnguardPod = (pod: Guarded): string => change('delete', pod);
@@ -21,8 +21,8 @@ export const renderUnguardPod = (pod: Guarded): string => change('delete', pod);
 export function renderPodGuard(pods: readonly Guarded[]): string {
   const set = `set pods { type ifname . ether_addr . ipv4_addr
   }`;
-  const [all, arp] = tables;
-  return `${tables.map((table) => `add table ${table}\ndelete table ${table}\n`).join('')}table ${all} {
+  const [all, arp] = podGuardTables;
+  return `${podGuardTables.map((table) => `add table ${table}\ndelete table ${table}\n`).join('')}table ${all} {
   ${set}
   chain prerouting { type filter hook prerouting priority raw - 10; policy accept
     iifname "ph*" iifname . ether saddr . ip saddr @pods accept

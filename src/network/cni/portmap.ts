@@ -2,7 +2,7 @@
 import type { Attachment } from './attachments.ts';
 import { isIpv4 } from './pod-cable.ts';
 
-const table = 'ip porthole-hostports';
+export const hostPortTable = 'ip porthole-hostports';
 
 interface Elements {
   readonly any: readonly string[];
@@ -25,7 +25,7 @@ function elementsOf(attachment: Attachment): Elements {
 }
 
 const list = (verb: string, map: string, elements: readonly string[]): string =>
-  elements.length === 0 ? '' : `${verb} element ${table} ${map} { ${elements.join(', ')} }\n`;
+  elements.length === 0 ? '' : `${verb} element ${hostPortTable} ${map} { ${elements.join(', ')} }\n`;
 
 export function renderAddPortMappings(attachment: Attachment): string {
   const elements = elementsOf(attachment);
@@ -50,9 +50,9 @@ export function renderDeletePortMappings(attachment: Attachment): string {
 
 /** The whole table anew, in one transaction. */
 export function renderHostPortTable(attachments: readonly Attachment[]): string {
-  return `add ${`table ${table}`}
-delete table ${table}
-table ${table} {
+  return `add table ${hostPortTable}
+delete table ${hostPortTable}
+table ${hostPortTable} {
   map any { type inet_proto . inet_service : ipv4_addr . inet_service
   }
   map bound { type ipv4_addr . inet_proto . inet_service : ipv4_addr . inet_service

@@ -2,6 +2,7 @@
 import { endpointslices } from '../../api/generated/resources.ts';
 import type { InformerFactory } from '../../client/cache/informer.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
+import type { KeptTables } from '../../os/kept-tables.ts';
 import type { NetworkHost } from '../../os/network-host.ts';
 import { type DnsListenerOptions, type DnsServerAddress, listenDns } from '../../wire/dns-sockets.ts';
 import type { ClusterView } from './dns-records.ts';
@@ -13,6 +14,7 @@ export interface NodeDnsOptions extends Omit<DnsOptions, 'address' | 'port' | 'u
   readonly informers: InformerFactory;
   /** Of the node's own namespace. */
   readonly host: Pick<NetworkHost, 'links' | 'packetFilter'>;
+  readonly tables: KeptTables;
   /** Of the Service kube-dns. */
   readonly clusterIP: string;
   /** The machine's resolvers. */
@@ -115,6 +117,7 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
   const fallback = lastResort(options.informers, clusterIP);
   // Before the informers start: they add indexes and handlers.
   const kept = keepRecords({ ...options, ...options.records });
+  let forgetTable = (): void => undefined;
   let lastKnown: ClusterView | undefined;
   const handle = counted(
     options.metrics,
@@ -137,6 +140,10 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
       await listener.close();
       throw error;
     }
+    forgetTable = options.tables.keep({
+      written: () => [table],
+      writeAnew: () => host.packetFilter.apply(rules(clusterIP)),
+    });
     return () => listener.close();
   }
 
@@ -161,6 +168,7 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
     stop: async () => {
       stopped.abort();
       const close = await running;
+      forgetTable();
       try {
         await host.packetFilter.apply(noRules).catch(() => undefined);
         await host.links.apply([{ do: 'deleteAddress', ...address }], { keepGoing: true });

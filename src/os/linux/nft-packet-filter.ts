@@ -1,5 +1,10 @@
 // PacketFilter by nft: one long-lived `nft -i` for changes in under a millisecond, a fresh nft for long texts.
-import { type FlowSelector, type PacketFilter, PacketFilterError } from '../packet-filter.ts';
+import {
+  type FlowSelector,
+  type PacketFilter,
+  PacketFilterError,
+  type TableOutline,
+} from '../packet-filter.ts';
 import type { Child, Processes } from '../processes.ts';
 
 /** Its answer comes on stdout after all that the command before it had to say on stderr. */
@@ -93,6 +98,30 @@ async function runText(processes: Processes, text: string): Promise<void> {
   if (result.code !== 0) throw new PacketFilterError(`nft: ${brief(result.stderr.toString().trim())}`);
 }
 
+/** One line for each rule; what a chain says of itself comes with no rule. */
+function ruleCount(table: string): number {
+  let [rules, inChain] = [0, false];
+  for (const line of table.split('\n')) {
+    if (!line.startsWith('\t\t')) inChain = line.startsWith('\tchain ');
+    else if (inChain && !/^\t\t(type \w+ hook|comment) /.test(line)) rules++;
+  }
+  return rules;
+}
+
+/** Without what sets hold: `list tables` reads all of it, 200 ms of processor with 20,000 elements, and this takes 3. */
+async function listOutlines(processes: Processes): Promise<Map<string, TableOutline>> {
+  const result = await processes.run('nft', ['--stateless', '--terse', 'list', 'ruleset']);
+  if (result.code !== 0)
+    throw new PacketFilterError(`nft list ruleset: ${brief(result.stderr.toString().trim())}`);
+  const texts = result.stdout.toString().split(/^(?=table )/m);
+  return new Map(
+    texts.flatMap((text) => {
+      const name = /^table (\S+ \S+) \{/.exec(text)?.[1];
+      return name === undefined ? [] : [[name, { rules: ruleCount(text), text }] as const];
+    }),
+  );
+}
+
 function conntrackArguments(flow: FlowSelector): string[] {
   return [
     '-D',
@@ -129,12 +158,8 @@ export function linuxPacketFilter(processes: Processes): PacketFilter {
       last = done.catch(() => undefined);
       return done;
     },
-    tables: async () => {
-      const result = await processes.run('nft', ['list', 'tables']);
-      if (result.code !== 0)
-        throw new PacketFilterError(`nft list tables: ${result.stderr.toString().trim()}`);
-      return [...result.stdout.toString().matchAll(/^table (\S+ \S+)$/gm)].map((match) => match[1]!);
-    },
+    tables: async () => [...(await listOutlines(processes)).keys()],
+    outlines: () => listOutlines(processes),
     table: async (name) => {
       const result = await processes.run('nft', ['list', 'table', ...name.split(' ')]);
       if (result.code === 0) return result.stdout.toString();

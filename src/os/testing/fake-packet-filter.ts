@@ -1,18 +1,30 @@
-// A packet filter that remembers what it was told.
-import { type FlowSelector, type PacketFilter, PacketFilterError } from '../packet-filter.ts';
+// A packet filter that remembers what it was told, and knows of tables that they are there.
+import {
+  type FlowSelector,
+  type PacketFilter,
+  PacketFilterError,
+  type TableOutline,
+} from '../packet-filter.ts';
 
 export interface FakePacketFilter extends PacketFilter {
   readonly applied: string[];
   readonly forgotten: FlowSelector[];
   /** The next `apply` throws. */
   failNext(message: string): void;
+  /** As `nft flush ruleset` of somebody else. */
+  lose(): void;
+  /** As `nft flush table`. */
+  empty(name: string): void;
 }
 
 export function createFakePacketFilter(): FakePacketFilter {
   const applied: string[] = [];
   const forgotten: FlowSelector[] = [];
+  const there = new Map<string, TableOutline>();
   let failure: string | undefined;
   return {
+    lose: () => there.clear(),
+    empty: (name) => there.set(name, { rules: 0, text: '' }),
     applied,
     forgotten,
     failNext: (message) => {
@@ -23,9 +35,12 @@ export function createFakePacketFilter(): FakePacketFilter {
       failure = undefined;
       if (message !== undefined) throw new PacketFilterError(message);
       applied.push(text);
+      for (const [, name] of text.matchAll(/^delete table (.+)$/gm)) there.delete(name!);
+      for (const [, name] of text.matchAll(/^table (.+) \{$/gm)) there.set(name!, { rules: 1, text });
     },
-    tables: async () => [],
-    table: async () => undefined,
+    tables: async () => [...there.keys()],
+    outlines: async () => new Map(there),
+    table: async (name) => there.get(name)?.text,
     forgetFlows: async (flows) => void forgotten.push(...flows),
     close: async () => undefined,
   };

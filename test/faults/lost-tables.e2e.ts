@@ -1,0 +1,113 @@
+// Somebody flushes the packet filter's rules, as a restart of nftables does: of a node, and of the machine. All come back as they were.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
+import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
+import { linuxPacketFilter } from '../../src/os/linux/nft-packet-filter.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { type Processes, runOrThrow } from '../../src/os/processes.ts';
+import type { TestCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { listManifest, podSpec, serve, startLinuxCluster, untilTerm } from '../harness/linux-cluster.ts';
+
+const long = { timeout: 240_000 };
+/** Two looks, on a machine that others load. */
+const patience = { timeoutMs: 75_000, everyMs: 500 };
+const tablesOfNode = [
+  'arp porthole-pods',
+  'inet porthole-pods',
+  ...['dns', 'hostports', 'network', 'proxy'].map((part) => `ip porthole-${part}`),
+];
+
+let cluster: TestCluster;
+let node: Processes;
+let id: string;
+
+const pod = (name: string, container: object): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, labels: { app: name } },
+  spec: podSpec(container),
+});
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web' },
+  spec: { selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+};
+
+before(async () => {
+  cluster = await startLinuxCluster();
+  const state = readClusterState(clusterPaths(cluster.home, cluster.name))!;
+  id = state.id;
+  node = processesInNetns(linuxProcesses, state.nodes[0]!.netns!);
+  const ports = [{ containerPort: 8080, hostPort: 8088 }];
+  await cluster.kubectl.apply(
+    listManifest(
+      pod('web', { command: serve('from web'), ports }),
+      pod('client', { command: untilTerm }),
+      service,
+    ),
+  );
+  await cluster.kubectl.ok(['wait', '--for=condition=Ready', 'pod/web', 'pod/client', '--timeout=60s']);
+  await answers();
+}, long);
+after(() => cluster?.down(), long);
+
+/** By its name: DNS, the Service, and the way of pods. */
+const answers = (): Promise<void> =>
+  eventually(async () => {
+    const wget = ['exec', 'client', '--', 'timeout', '5', 'wget', '-qO-', 'http://web/'];
+    const { stdout, stderr } = await cluster.kubectl.run(wget);
+    assert.equal(stdout, 'from web\n', stderr);
+  }, patience);
+
+/** All words of all tables, in an order of their own; who asked DNS of late is no rule. */
+async function words(processes: Processes): Promise<Record<string, string[]>> {
+  const packetFilter = linuxPacketFilter(processes);
+  const tables = [...(await packetFilter.tables())].sort();
+  const entries = tables.map(async (name): Promise<[string, string[]]> => {
+    const terse = name.endsWith('-dns') ? ['--terse'] : [];
+    const text = await runOrThrow(processes, 'nft', [
+      '--stateless',
+      ...terse,
+      'list',
+      'table',
+      ...name.split(' '),
+    ]);
+    return [
+      name,
+      text
+        .toString()
+        .split(/[\s,]+/)
+        .sort(),
+    ];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+const nft = (processes: Processes, ...command: string[]): Promise<unknown> =>
+  runOrThrow(processes, 'nft', command);
+const backTo = (processes: Processes, whole: Record<string, string[]>): Promise<void> =>
+  eventually(async () => assert.deepEqual(await words(processes), whole), patience);
+
+test('B6: the rules of a node, flushed, are there again, and a Service answers', long, async () => {
+  const whole = await words(node);
+  const names = Object.keys(whole);
+  assert.deepEqual(names, tablesOfNode);
+  await nft(node, 'flush', 'ruleset');
+  await backTo(node, whole);
+  await answers();
+  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
+  for (const name of names)
+    assert.equal(stdout.split(`the table ${name} was gone; written anew`).length, 2, `${name}: ${stdout}`);
+});
+
+test('B6: so are those of a table that was emptied, and of the machine', long, async () => {
+  const [ofNode, ofMachine] = [await words(node), await words(linuxProcesses)];
+  assert.deepEqual(Object.keys(ofMachine), [`ip porthole-${id}`, `netdev porthole-${id}`]);
+  await nft(node, 'flush', 'table', 'ip', 'porthole-proxy');
+  await nft(linuxProcesses, 'flush', 'ruleset');
+  await backTo(node, ofNode);
+  await backTo(linuxProcesses, ofMachine);
+  await answers();
+});

@@ -116,6 +116,25 @@ test("nobody leads the cluster's own packets away: pods, ClusterIPs, the API ser
     assert.deepEqual(outcome(service({}), [endpoint(address, 'n1')], {}), { kind: 'rejected' }, address);
 });
 
+test("a Service of millions of elements has as many as a node holds, its own address first; the kubelet's port is nobody's", () => {
+  const ports = Array.from({ length: 2000 }, (_, i) => ({ name: `p${i}`, port: i + 9000 }));
+  const externalIPs = Array.from({ length: 2000 }, (_, i) => `5.0.${i >> 8}.${i & 255}`);
+  const rules = desiredRules(
+    service({ ports, externalIPs }),
+    [
+      slice(
+        [near, far],
+        ports.map(({ name }) => ({ name, port: 8080, protocol: 'TCP' })),
+      ),
+    ],
+    node,
+  );
+  assert.equal(rules.isCut, true);
+  assert.equal(rules.frontends.filter(({ isClusterIP }) => isClusterIP).length, 2000);
+  assert.ok(rules.frontends.length < 50_000);
+  assert.ok(!rules.frontends.some(({ isClusterIP, port }) => !isClusterIP && port === 10_250));
+});
+
 test('ready endpoints are used; when there are none, those that end but still serve', () => {
   const ending = endpoint('10.244.2.3', 'n2', { ready: false, terminating: true });
   const starting = endpoint('10.244.2.4', 'n2', { ready: false, serving: false });

@@ -36,12 +36,14 @@ function ingressIPs(service: Service): string[] {
     .flatMap((ingress) => ingress.ip ?? []);
 }
 
+/** Of any address: nodes' own may be external addresses, but not at the cost of logs and exec for all of their pods. */
+const kubeletPort = 10_250;
+
 /** A user of one namespace may write any address: those by which the cluster itself works are not to be had. */
-function isClaimable(ip: string, node: NodeView): boolean {
+function isClaimable(ip: string, port: number, node: NodeView): boolean {
   const value = parseIpv4(ip);
-  return (
-    value !== undefined && !isSpecial(value) && !node.reserved.some((cidr) => ipv4CidrContains(cidr, value))
-  );
+  if (value === undefined || port === kubeletPort || isSpecial(value)) return false;
+  return !node.reserved.some((cidr) => ipv4CidrContains(cidr, value));
 }
 
 function allowedSources(service: Service): readonly string[] | undefined {
@@ -95,38 +97,66 @@ function externalFrontend(
   };
 }
 
-function frontendsOfPort(
+interface FoundPort {
+  readonly port: ServicePort;
+  readonly base: Base;
+  readonly found: SelectedEndpoints;
+}
+
+function portsOf(service: Service, slices: readonly EndpointSlice[], node: NodeView): (() => FoundPort)[] {
+  return (service.spec.ports ?? []).flatMap((port) => {
+    const protocol = protocolOf(port);
+    if (protocol === undefined) return [];
+    const base = {
+      protocol,
+      affinitySeconds: affinityOf(service),
+      portName: `${port.name ?? ''}/${protocol}`,
+    };
+    let made: FoundPort | undefined;
+    return [() => (made ??= { port, base, found: selectEndpoints(port, slices, node) })];
+  });
+}
+
+/** One after the other, what a cluster needs most first: nobody makes the last of them if there are too many. */
+function* frontendsOf(
   service: Service,
-  port: ServicePort,
   slices: readonly EndpointSlice[],
   node: NodeView,
-): Frontend[] {
-  const protocol = protocolOf(port);
-  if (protocol === undefined) return [];
+): Generator<Frontend, void, void> {
   const { spec } = service;
-  const found = selectEndpoints(port, slices, node);
-  const base: Base = {
-    protocol,
-    affinitySeconds: affinityOf(service),
-    portName: `${port.name ?? ''}/${protocol}`,
-  };
-  const isIPv4 = (ip: string): boolean => parseIpv4(ip) !== undefined;
+  const ports = portsOf(service, slices, node);
   const clusterIPs = (spec.clusterIPs?.length ?? 0) > 0 ? spec.clusterIPs! : [spec.clusterIP!];
-  const frontends = clusterIPs
-    .filter(isIPv4)
-    .map((ip) => clusterFrontend(service, ip, port.port, base, found));
-  const isOurs = (ip: string): boolean => isClaimable(ip, node);
-  for (const ip of (spec.externalIPs ?? []).filter(isOurs))
-    frontends.push(externalFrontend(service, ip, port.port, base, found));
-  for (const ip of ingressIPs(service).filter(isOurs))
-    frontends.push({
-      ...externalFrontend(service, ip, port.port, base, found),
-      allowedSources: allowedSources(service),
-    });
-  if ((spec.type === 'NodePort' || spec.type === 'LoadBalancer') && (port.nodePort ?? 0) > 0)
-    frontends.push(externalFrontend(service, undefined, port.nodePort!, base, found));
-  return frontends;
+  for (const ip of clusterIPs)
+    if (parseIpv4(ip) !== undefined)
+      for (const one of ports) yield clusterFrontend(service, ip, one().port.port, one().base, one().found);
+  if (spec.type === 'NodePort' || spec.type === 'LoadBalancer')
+    for (const one of ports) {
+      const { port, base, found } = one();
+      if ((port.nodePort ?? 0) > 0) yield externalFrontend(service, undefined, port.nodePort!, base, found);
+    }
+  const sources = allowedSources(service);
+  for (const ip of ingressIPs(service))
+    for (const one of ports) {
+      const { port, base, found } = one();
+      if (isClaimable(ip, port.port, node))
+        yield { ...externalFrontend(service, ip, port.port, base, found), allowedSources: sources };
+    }
+  for (const ip of spec.externalIPs ?? [])
+    for (const one of ports) {
+      const { port, base, found } = one();
+      if (isClaimable(ip, port.port, node)) yield externalFrontend(service, ip, port.port, base, found);
+    }
 }
+
+/**
+ * Elements that one Service may have on a node: ports times addresses times endpoints. What one user writes in a hundred
+ * kilobytes would be millions, and a node that makes them is not heard of any more.
+ */
+const mostElements = 50_000;
+
+/** What a frontend costs a node. */
+export const elementsOf = ({ backends, insideBackends, allowedSources: sources }: Frontend): number =>
+  1 + backends.length + insideBackends.length + (sources?.length ?? 0);
 
 export function desiredRules(
   service: Service,
@@ -135,8 +165,12 @@ export function desiredRules(
 ): ServiceRules {
   const key = `${service.metadata.namespace}/${service.metadata.name}`;
   if (!isProxied(service)) return { service: key, frontends: [] };
-  return {
-    service: key,
-    frontends: (service.spec.ports ?? []).flatMap((port) => frontendsOfPort(service, port, slices, node)),
-  };
+  const frontends: Frontend[] = [];
+  let elements = 0;
+  for (const frontend of frontendsOf(service, slices, node)) {
+    elements += elementsOf(frontend);
+    if (elements > mostElements) return { service: key, frontends, isCut: true };
+    frontends.push(frontend);
+  }
+  return { service: key, frontends };
 }

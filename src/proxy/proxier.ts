@@ -15,7 +15,8 @@ import type { FlowSelector, PacketFilter } from '../os/packet-filter.ts';
 import { table } from './backends/nftables/fragment.ts';
 import { createNftablesBackend, type NftablesBackend } from './backends/nftables/nftables.ts';
 import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
-import { desiredRules } from './desired-rules.ts';
+import { desiredRules, elementsOf } from './desired-rules.ts';
+import { ElementBudget } from './element-budget.ts';
 import type { NodeView } from './endpoint-selection.ts';
 import { createHealthChecks, type HealthChecks } from './health-check-server.ts';
 import type { ServiceRules } from './rule-set.ts';
@@ -44,6 +45,9 @@ export interface Proxy {
 }
 
 const retryMs = 1000;
+const elementsAtOnce = 10_000;
+/** Each is a process: beyond that all flows are judged anew by their next packet. */
+const mostFlows = 200;
 const zoneOf = (node: Node | undefined): string | undefined =>
   node?.metadata.labels?.['topology.kubernetes.io/zone'] || undefined;
 const serviceOf = (slice: EndpointSlice): string | undefined => {
@@ -62,6 +66,7 @@ class Proxier implements Proxy {
   readonly #slices: Informer<EndpointSlice>;
   readonly #slicesOf = new Map<string, Map<string, EndpointSlice>>();
   readonly #rules = new Map<string, ServiceRules>();
+  readonly #budget = new ElementBudget();
   readonly #dirty = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #stopped = new AbortController();
@@ -177,7 +182,7 @@ class Proxier implements Proxy {
   async #run(): Promise<void> {
     const { log } = this.#options;
     let delay = this.#options.batchMs ?? 10;
-    const flows = this.#recompute();
+    const flows = await this.#recompute();
     try {
       if (await this.#backend.sync()) this.#scheduleResync();
       this.#written = true;
@@ -206,15 +211,23 @@ class Proxier implements Proxy {
     await this.#forget([...this.#rules.values()].flatMap(flowsPast));
   }
 
-  #recompute(): FlowSelector[] {
+  /** In steps: heartbeats of this node's agent come between them. */
+  async #recompute(): Promise<FlowSelector[]> {
     const flows: FlowSelector[] = [];
-    const touched = [...this.#dirty];
+    const touched = new Set(this.#dirty);
     this.#dirty.clear();
+    let elements = 0;
     for (const key of touched) {
+      if (elements > elementsAtOnce) await this.#pause();
+      if (elements > elementsAtOnce) elements = 0;
       const slash = key.indexOf('/');
       const service = this.#services.lister.get(key.slice(slash + 1), key.slice(0, slash));
       const slices = [...(this.#slicesOf.get(key)?.values() ?? [])];
-      const now = service === undefined ? undefined : desiredRules(service, slices, this.#node);
+      const wanted = service === undefined ? undefined : desiredRules(service, slices, this.#node);
+      const now = this.#budget.admit(key, wanted);
+      for (const waiting of this.#budget.fittingBeside(key)) touched.add(waiting);
+      this.#sayCut(key, now);
+      elements += now?.frontends.reduce((sum, frontend) => sum + elementsOf(frontend), 0) ?? 0;
       flows.push(...staleFlows(this.#rules.get(key), now));
       if (now === undefined) this.#rules.delete(key);
       else this.#rules.set(key, now);
@@ -224,10 +237,23 @@ class Proxier implements Proxy {
     return flows;
   }
 
+  #pause(): Promise<void> {
+    return new Promise((resolve) => this.#options.clock.timer(0, resolve));
+  }
+
+  #sayCut(service: string, now: ServiceRules | undefined): void {
+    if (now?.isCut !== true || this.#rules.get(service)?.isCut === true) return;
+    const kept = now.frontends.length;
+    this.#options.log.warn(
+      { service, kept },
+      'a Service has more ports, addresses and endpoints than a node holds',
+    );
+  }
+
   async #forget(flows: readonly FlowSelector[]): Promise<void> {
     if (flows.length === 0) return;
     try {
-      await this.#options.packetFilter.forgetFlows(flows);
+      await this.#options.packetFilter.forgetFlows(flows.length > mostFlows ? [{ protocol: 'udp' }] : flows);
     } catch (error) {
       this.#options.log.warn({ error }, 'UDP flows to endpoints that are gone could not be ended');
     }

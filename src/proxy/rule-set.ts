@@ -35,6 +35,8 @@ export interface ServiceRules {
   /** namespace/name */
   readonly service: string;
   readonly frontends: readonly Frontend[];
+  /** There would be more than a node holds for one Service: the last ones are missing. */
+  readonly isCut?: true;
 }
 
 export const frontendKey = (f: Pick<Frontend, 'ip' | 'protocol' | 'port'>): string =>

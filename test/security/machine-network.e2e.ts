@@ -210,6 +210,33 @@ describe('S20: the machine', limit, () => {
   });
 });
 
+describe("S20: the kubelet's port", limit, () => {
+  test('is nobody else’s, by a host port or a Service of that address', async () => {
+    const ports = [{ containerPort: 8080, hostPort: 10_250 }];
+    await cluster.kubectl.apply(
+      podManifest('thief', { command: serve('thief'), ports }, { nodeName: 'linux-1' }),
+    );
+    await cluster.kubectl.apply(
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'thief' },
+        spec: {
+          selector: { app: 'thief' },
+          externalIPs: [node('linux-1').ip],
+          ports: [{ port: 10_250, targetPort: 8080 }],
+        },
+      }),
+    );
+    await cluster.kubectl.ok(['wait', '--for=condition=Ready', 'pod/thief', '--timeout=60s']);
+    const own = await cluster.kubectl.ok(['get', 'svc', 'thief', '-o', 'jsonpath={.spec.clusterIP}']);
+    await eventually(async () => assert.ok(await podReaches(own, 10_250), 'the Service is not there yet'));
+    const { code, said } = await inPod('victim', 'true');
+    assert.equal(code, 0, said);
+    await cluster.kubectl.ok(['delete', 'svc/thief', 'pod/thief', '--now']);
+  });
+});
+
 describe('S20: a pod with NET_RAW', limit, () => {
   test('S20: is heard as itself, and as nobody else, whatever it writes into its packets', async () => {
     const near = sink(inNode('linux-1'));

@@ -123,6 +123,17 @@ function ipv4BytesOf(ip: string): number[] | undefined {
   return isMapped ? groups.slice(6).flatMap((group) => [group >> 8, group & 255]) : undefined;
 }
 
+/** One spelling of an address; what is none is its own. */
+export function canonicalIp(ip: string): string {
+  const v4 = isIPv4(ip) || isIPv6(ip) ? ipv4BytesOf(ip) : undefined;
+  if (v4 !== undefined) return v4.join('.');
+  return isIPv6(ip)
+    ? groupsOf(ip)
+        .map((group) => group.toString(16))
+        .join(':')
+    : ip;
+}
+
 /** Of a valid address, as upstream's ValidateNonSpecialIP: what every node has for itself is nobody's to give. */
 const specialIpErrors: NameRule = (ip) => {
   const v4 = ipv4BytesOf(ip);

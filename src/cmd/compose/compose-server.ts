@@ -1,5 +1,6 @@
 // A control plane as one process: SQLite storage, API server on one TLS port, and what runs beside it as clients.
 import { createScheme } from '../../api/scheme.ts';
+import { canonicalIp } from '../../apimachinery/validation/names.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
@@ -284,7 +285,7 @@ function planeOptions(
     readYaml: (text) => yaml.read(text),
     streaming: streamingStorage({
       random,
-      isMachine: (ip) => everyMachineAddress().includes(ip),
+      isMachine: (ip) => everyMachineAddress().some((own) => canonicalIp(own) === ip),
       connection: kubeletConnection(() => ({
         ca: identity.credentials.kubeletServingCaPem,
         cert: identity.credentials.kubeletClient.certificatePem,

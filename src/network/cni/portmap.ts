@@ -60,6 +60,8 @@ table ${hostPortTable} {
   set hairpin { type ipv4_addr . ipv4_addr
   }
   chain hostports {
+    # the kubelet's, which no pod takes from the API server
+    tcp dport 10250 return
     dnat ip to ip daddr . meta l4proto . th dport map @bound
     dnat ip to meta l4proto . th dport map @any
   }

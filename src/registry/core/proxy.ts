@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, notFound, serviceUnavailable } from '../../apimachinery/errors.ts';
 import { arr, meta, num, obj, objs, spec, status, str, strs } from '../../apimachinery/json-access.ts';
+import { canonicalIp } from '../../apimachinery/validation/names.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { pathAfterProxy, proxyRequest } from '../../apiserver/streaming/http-proxy.ts';
 import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
@@ -34,7 +35,7 @@ const localIpv6 = /^(::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:)/;
 const hidesIpv4 = /^[0:]*:(ffff:)?[^:]+(:[^:]+)?$/i;
 
 /**
- * True for an address of the machine that the API server runs on. Pods have others, and what listens there is not the
+ * True for an address, in its canonical form, of the machine that the API server runs on. Pods have others, and what listens there is not the
  * cluster's: a node that says so would lead users of its pods to it, past the rules that keep pods out.
  */
 export type MachineAddress = (ip: string) => boolean;
@@ -49,7 +50,7 @@ export function assertProxyable(ip: string, isMachine: MachineAddress): void {
     value === undefined
       ? isIpv6(ip) && !localIpv6.test(ip.toLowerCase()) && !hidesIpv4.test(ip)
       : !localIpv4.some((cidr) => ipv4CidrContains(cidr, value));
-  if (!fine || isMachine(ip)) throw badRequest('address not allowed');
+  if (!fine || isMachine(canonicalIp(ip))) throw badRequest('address not allowed');
 }
 
 /** Eight groups, or fewer around one `::`; no zone. */

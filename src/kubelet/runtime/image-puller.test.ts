@@ -24,6 +24,7 @@ interface Answers {
 
 function puller(answers: Answers) {
   let now = 0;
+  let set = 0;
   const said: string[] = [];
   let pulls = 0;
   let isThere = false;
@@ -39,7 +40,7 @@ function puller(answers: Answers) {
     },
   };
   const clock = {
-    now: () => now,
+    now: () => now + set,
     monotonic: () => now,
     sleep: async () => undefined,
     timer: () => () => undefined,
@@ -67,6 +68,9 @@ function puller(answers: Answers) {
     },
     later: (ms: number) => {
       now += ms;
+    },
+    setBy: (ms: number) => {
+      set += ms;
     },
   };
 }
@@ -110,6 +114,18 @@ test('a failed pull is ErrImagePull, then ImagePullBackOff until its time has co
     'Normal BackOff: Back-off pulling image "example.com/x:1"',
     'Warning Failed: Error: ImagePullBackOff',
   ]);
+});
+
+test('a clock that is set back makes nobody wait longer for the next pull', async () => {
+  const p = puller({
+    pull: async () => {
+      throw new GrpcError('/x', 'NotFound', 'no such image');
+    },
+  });
+  await failure(p.ensure('example.com/x:1'));
+  p.setBy(-172_800_000);
+  p.later(10_000);
+  assert.equal((await failure(p.ensure('example.com/x:1'))).reason, 'ErrImagePull');
 });
 
 test('the pull policy decides whether an image that is there is pulled again', async () => {

@@ -118,7 +118,7 @@ function withBackOff(
   /** The failure before this try, if any; throws StartError while it is too early for another. */
   function lastFailure(key: string, image: string, say: Say): { readonly atMs: number } | undefined {
     const last = failures.get(key);
-    const remaining = last ? backoff.remainingMs(key, last.atMs, deps.clock.now()) : 0;
+    const remaining = last ? backoff.remainingMs(key, last.atMs, deps.clock.monotonic()) : 0;
     if (!last || remaining <= 0) return last;
     const message = `Back-off pulling image "${image}"`;
     say('Normal', 'BackOff', message);
@@ -145,7 +145,7 @@ function withBackOff(
       );
       return there;
     } catch (error) {
-      const now = deps.clock.now();
+      const now = deps.clock.monotonic();
       const message = failureText(error);
       say('Warning', 'Failed', `Failed to pull image "${image}": ${message}`);
       say('Warning', 'Failed', 'Error: ErrImagePull');

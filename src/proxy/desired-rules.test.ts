@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Service, ServiceSpec } from '../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import { parseIpv4Cidr } from '../base/ipv4.ts';
-import { staleFlows } from './conntrack-cleanup.ts';
+import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
 import { desiredRules } from './desired-rules.ts';
 import { type Outcome, type WalkedPacket, walk } from './testing/packet-walker.ts';
 
@@ -213,4 +213,7 @@ test('UDP flows are ended that lead to endpoints that are gone, or that began be
   assert.deepEqual(staleFlows(rules(near), undefined), [{ ...at, redirectedTo: '10.244.1.2' }]);
   assert.deepEqual(staleFlows(rules(), rules(near)), [at]);
   assert.deepEqual(staleFlows(rules(near), rules(near, far)), []);
+  // of a table that was gone for a while
+  assert.deepEqual(flowsPast(rules(near, far)), [at]);
+  assert.deepEqual(flowsPast(rules()), []);
 });

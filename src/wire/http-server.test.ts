@@ -157,3 +157,44 @@ test('F14: HTTP/1.0 with Transfer-Encoding has no body, as in Go, and nothing af
   );
   await server.close(0);
 });
+
+test('a long request that arrives while a long answer is on its way is read, and answered after it', async () => {
+  const long = Buffer.alloc(4 << 20, 'a');
+  const { server, port } = await listening({
+    handler: async (request) => {
+      const sent = await request.readBody(1 << 20);
+      return {
+        status: 200,
+        headers: {},
+        body: request.url === '/long' ? long : Buffer.from(`got ${sent.length}`),
+      };
+    },
+  });
+  const socket = connectTls({
+    port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+    ALPNProtocols: ['http/1.1'],
+  });
+  await once(socket, 'secureConnect');
+  let answer = '';
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  const answered = new Promise((resolve) => {
+    socket.on('data', (bytes: Buffer) => {
+      // Its head says that the first is on its way: nobody reads on until the second has been sent.
+      if (answer === '') {
+        socket.pause();
+        socket.write(
+          `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n${'b'.repeat(300_000)}`,
+          () => socket.resume(),
+        );
+      }
+      answer += bytes.toString('latin1');
+      if (answer.endsWith('got 300000')) resolve('answered');
+    });
+  });
+  socket.write('GET /long HTTP/1.1\r\nHost: a\r\n\r\n');
+  assert.equal(await Promise.race([answered, ended]), 'answered');
+  socket.destroy();
+  await server.close(0);
+});

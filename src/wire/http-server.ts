@@ -98,6 +98,15 @@ interface SessionUse {
 /** Made outside of all functions: a listener holds what the function that it was made in knows. */
 const ignore = (): void => {};
 
+const nothing = (): void => {};
+
+/**
+ * Node's parser takes what TLS decrypts record by record, and pauses when an answer is not sent yet: a request that
+ * follows in several records would be one record too many for a paused parser, and its connection cut. A listener
+ * makes it read by the socket's stream, which knows how to wait.
+ */
+const readByStream = (socket: TLSSocket): void => void socket.on('data', nothing);
+
 const broken: HttpResponse = {
   status: 500,
   headers: { 'content-type': 'text/plain; charset=utf-8' },
@@ -186,6 +195,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     );
   });
   http1.on('upgrade', (message, socket, head) => {
+    socket.off('data', nothing);
     if (over.has(message.socket) || hasFaultyFraming(message)) {
       socket.destroy();
       return;
@@ -313,7 +323,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
             if (socket.alpnProtocol === 'h2') {
               pendingSocket = socket;
               http2.emit('connection', socket);
-            } else http1.emit('connection', socket);
+            } else {
+              http1.emit('connection', socket);
+              readByStream(socket);
+            }
           },
         );
   // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.

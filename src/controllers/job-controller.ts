@@ -39,7 +39,19 @@ interface Memory {
   readonly released: Set<string>;
   failuresInARow: number;
   lastFailureAt: number;
+  /** The job's version after our last write of it. */
+  written?: number;
 }
+
+/**
+ * The informer of pods may be ahead of the one of jobs: it shows a pod that was let go, and the job not yet as it was when
+ * that pod was counted. Who looks now would make another in its place.
+ */
+const isBehind = ({ metadata }: Job, { written = 0 }: Memory): boolean =>
+  Number(metadata.resourceVersion) < written;
+
+/** The job's event is on its way; should it be lost, the list that follows has it. */
+const behindMs = 1_000;
 
 const uidOf = (pod: Pod): string => pod.metadata.uid ?? '';
 
@@ -156,6 +168,7 @@ class JobSync {
   async #write(status: JobStatus): Promise<void> {
     if (sameStatus(status, this.#job.status)) return;
     this.#job = await this.#context.write.update(jobs, { ...this.#job, status }, { subresource: 'status' });
+    this.#memory.written = Number(this.#job.metadata.resourceVersion);
   }
 
   /** Returns when to look again. */
@@ -352,6 +365,7 @@ export function jobController(): Controller {
         memory = { released: new Set(), failuresInARow: 0, lastFailureAt: 0 };
         memories.set(key, memory);
       }
+      if (isBehind(job, memory)) return { requeueAfterMs: behindMs };
       const mayChange = context.expectations.satisfied(key) && job.metadata.deletionTimestamp === undefined;
       const claimed = await claim(context, {
         ownerResource: jobs,

@@ -2,7 +2,7 @@
 // revision goes back, tokens are judged by the time that it is now, and pods are scheduled.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { configmaps, leases, namespaces, nodes } from '../../src/api/generated/resources.ts';
+import { configmaps, leases, namespaces, nodes, serviceaccounts } from '../../src/api/generated/resources.ts';
 import { type Clock, rfc3339Micro } from '../../src/base/clock.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
@@ -101,6 +101,7 @@ test('a clock that is set forward and back by an hour and by ten years', async (
     for await (const event of client.watch(configmaps, { ...options, namespace: 'default' }))
       if (event.type === 'ADDED') names.push(event.object.metadata!.name!);
   })();
+  await eventually(() => client.get(serviceaccounts, { name: 'default', namespace: 'default' }));
   const made = await server.ask('POST', '/api/v1/namespaces/default/serviceaccounts/default/token', {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',

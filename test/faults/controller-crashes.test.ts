@@ -65,6 +65,13 @@ class MortalProcess {
   readonly #died = Promise.withResolvers<void>();
   readonly died: Promise<void> = this.#died.promise;
   isDead = false;
+  /** Sent, and not answered yet. */
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  /** A server gives up what waits there of a client that is gone; what it had begun is done before others look. */
+  async nothingUnderWay(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
 
   constructor(namespace: string, crash?: Crash) {
     this.namespace = namespace;
@@ -73,7 +80,14 @@ class MortalProcess {
 
   clientOf(user: string, client: Client): Client {
     const controller = user.slice(user.lastIndexOf(':') + 1);
-    const write = async <R>(inside: boolean, send: () => Promise<R>): Promise<R> => {
+    const write = async <R>(inside: boolean, sendNow: () => Promise<R>): Promise<R> => {
+      const send = (): Promise<R> => {
+        const sent = sendNow();
+        this.#underWay.add(sent);
+        const answered = (): void => void this.#underWay.delete(sent);
+        sent.then(answered, answered);
+        return sent;
+      };
       if (this.isDead) throw new Died();
       if (!inside) return send();
       const nth = (this.writes.get(controller) ?? 0) + 1;
@@ -359,6 +373,7 @@ async function liveThrough(
   const stopFirst = await startProcess(machine, mortal);
   const replaced = mortal.died.then(async () => {
     await stopFirst();
+    await mortal.nothingUnderWay();
     return startProcess(machine, new MortalProcess(namespace));
   });
   await live(machine.client, namespace, (stage, now) =>

@@ -1,7 +1,7 @@
 // Jobs through the real API server.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { events, jobs, namespaces, pods } from '../../src/api/generated/resources.ts';
+import { events, jobs, namespaces, pods, serviceaccounts } from '../../src/api/generated/resources.ts';
 import type { Job } from '../../src/api/generated/types/batch-v1.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { retryOnConflict } from '../../src/client/retry-on-conflict.ts';
@@ -134,6 +134,7 @@ describe('job-controller', () => {
     const cluster = await startCluster(t);
     const { client, until } = cluster;
     await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    await until(serviceaccounts, (l) => l.get('default', namespace), 'its service account');
     await client.create(jobs, job('again', { suspend: true }));
     const held = (name: string, of: string, owned: boolean): Promise<Pod> =>
       client.create(pods, {

@@ -4,14 +4,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { nodes } from '../../src/api/generated/resources.ts';
+import { parseThresholds } from '../../src/kubelet/eviction/thresholds.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type KubeletNode, startKubeletNode } from '../harness/kubelet-node.ts';
 
 const limit = { timeout: 120_000 };
 const reserved = { milliCpu: 500, memoryBytes: 512 << 20, pids: 1000 };
+const thresholds = parseThresholds('memory.available<100Mi');
 let node: KubeletNode;
 before(async () => {
-  node = await startKubeletNode({ limits: { podPidsLimit: 200, reserved } });
+  node = await startKubeletNode({ limits: { podPidsLimit: 200, reserved, thresholds } });
 }, limit);
 after(() => node?.close(), limit);
 

@@ -28,9 +28,11 @@ export async function clientFrom(kubeconfig: string, userAgent: string, clock: C
     try {
       return (await loadKubeconfig(kubeconfig, (path) => readFile(path))).transport;
     } catch (error) {
+      // One that is not there, or not ours to read, says so itself.
+      if (error instanceof Error && error.cause instanceof Error && 'code' in error.cause) throw error;
       const text = error instanceof Error ? error.message : String(error);
       const message = text.includes(kubeconfig) ? text : `${kubeconfig}: ${text}`;
-      throw Object.assign(new Error(message, { cause: error }), { next: 'porthole up writes it anew' });
+      throw Object.assign(new Error(message), { next: 'porthole up writes it anew' });
     }
   };
   const same = (a: Buffer | undefined, b: Buffer | undefined): boolean =>

@@ -74,6 +74,7 @@ const unreadBodyMs = 500;
 /** A body that goes on after its answer would be parsed as long as its sender likes. */
 function letGoUnlessRead(out: ServerResponse): void {
   const message = out.req;
+  if (message.complete) return;
   out.once('finish', () => {
     if (message.complete) return;
     const timer = setTimeout(() => {

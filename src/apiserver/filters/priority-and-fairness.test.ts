@@ -69,15 +69,9 @@ test('S15: a user has so many streams and no more; a place is free when a connec
   for (let i = 0; i < 5; i++) assert.equal((await administrator(upgrade())).status, 101);
 });
 
-/** A list that is made while it is read. */
-async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (ready) => ready()) {
+/** The filter before a flow control that always has seats, and how many are taken. */
+function seated(clock: FakeClock, limits: FairnessDependencies['limits']) {
   let seats = 0;
-  let closed = 0;
-  const made: PullBody = {
-    pull: () => Buffer.from('x'),
-    onReady,
-    close: () => void closed++,
-  };
   const flow = {
     classify: () => ({ level: { exempt: false, uid: 'l' }, schema: { metadata: { uid: 's' } } }),
     enter: async () => {
@@ -89,10 +83,22 @@ async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (read
   const filter = priorityAndFairnessFilter({
     flow,
     clock,
-    limits: { requests: 1, watches: 1, streams: 2 },
+    limits,
     running: { begins: () => () => {} },
     count: () => 1,
   });
+  return { filter, seats: () => seats };
+}
+
+/** A list that is made while it is read. */
+async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (ready) => ready()) {
+  let closed = 0;
+  const made: PullBody = {
+    pull: () => Buffer.from('x'),
+    onReady,
+    close: () => void closed++,
+  };
+  const { filter, seats } = seated(clock, { requests: 1, watches: 1, streams: 2 });
   const serve = filter(async () => ({ status: 200, headers: {}, body: made }));
   const context = {
     info: { isResource: true, verb: 'list', resource: 'configmaps', subresource: '' },
@@ -102,7 +108,7 @@ async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (read
   } as unknown as RequestContext;
   const { body } = await serve(context);
   assert.ok(body !== undefined && isPullBody(body));
-  return { body, seats: () => seats, closed: () => closed, again: () => serve(context) };
+  return { body, seats, closed: () => closed, again: () => serve(context) };
 }
 
 test('S15: who reads an answer a little at a time keeps its seats for a minute, then it is cut', async () => {
@@ -144,23 +150,8 @@ test('S15: an answer that is given up gives its seats back once, and leaves no t
 /** A watch that has something to say at once. */
 function beginning() {
   const clock = new FakeClock();
-  let seats = 0;
   const begun: (() => void)[] = [];
-  const flow = {
-    classify: () => ({ level: { exempt: false, uid: 'l' }, schema: { metadata: { uid: 's' } } }),
-    enter: async () => {
-      seats++;
-      return {};
-    },
-    leave: () => void seats--,
-  } as unknown as FairnessDependencies['flow'];
-  const filter = priorityAndFairnessFilter({
-    flow,
-    clock,
-    limits: { requests: 2, watches: 3, streams: 2 },
-    running: { begins: () => () => {} },
-    count: () => 1,
-  });
+  const { filter, seats } = seated(clock, { requests: 2, watches: 3, streams: 2 });
   const serve = filter(async () => {
     const initialized = new Promise<void>((resolve) => begun.push(resolve));
     const body: PullBody = { initialized, pull: () => undefined, onReady() {}, close() {} };
@@ -173,7 +164,7 @@ function beginning() {
       query: new URLSearchParams(),
       request: {},
     } as unknown as RequestContext);
-  return { clock, begun, watch, seats: () => seats };
+  return { clock, begun, watch, seats };
 }
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
+import { connectionKey, type Endpoints, readAttachedConnections } from '../component-base/tcp-table.ts';
 import { SessionClients } from './session-clients.ts';
 
 let server: Server;
@@ -58,10 +59,46 @@ test('a client that is there may wait as long as it likes', async () => {
   await once(waiting.accepted, 'close');
 });
 
+/** More than the buffers of two kernels take when nobody reads. */
+const flood = 64_000_000;
+
+test('a client that closed behind full buffers is noticed by what it is sent', async () => {
+  const { client, accepted } = await connected();
+  await sendUnread(client, flood);
+  client.destroy();
+  await once(client, 'close');
+  const there = await readAttachedConnections();
+  assert.equal(there?.has(connectionKey(accepted as unknown as Endpoints)), true, 'its end has come');
+  new SessionClients(5).add(accepted, { nudge: () => accepted.write('.') });
+  await once(accepted, 'close');
+});
+
+test('a client that is there is not ended by what it is sent, and gets it', async () => {
+  const waiting = await connected();
+  const left = await connected();
+  const clients = new SessionClients(5);
+  let nudges = 0;
+  const nudge = (): void => {
+    nudges++;
+    waiting.accepted.write('.');
+  };
+  clients.add(waiting.accepted, { nudge });
+  clients.add(left.accepted);
+  await sendUnread(waiting.client, flood);
+  left.client.destroy();
+  await once(left.accepted, 'close');
+  assert.equal(waiting.accepted.destroyed, false);
+  assert.ok(nudges > 0);
+  const [first] = (await once(waiting.client, 'data')) as [Buffer];
+  assert.match(first.toString(), /^\.+$/);
+  waiting.client.destroy();
+  await once(waiting.accepted, 'close');
+});
+
 test('a session of a container that ended goes when nothing moves any more', async () => {
   const { accepted } = await connected();
   let over = false;
-  new SessionClients(5).add(accepted, () => over);
+  new SessionClients(5).add(accepted, { over: () => over });
   accepted.resume();
   over = true;
   await once(accepted, 'close');

@@ -1,8 +1,10 @@
 // Hands an upgraded connection (SPDY, WebSocket) on to another server on this machine, bytes both ways.
 import * as http from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
 import { joinSockets } from './join-sockets.ts';
-import { sessionClients } from './session-clients.ts';
+import { type SessionClients, type SessionOptions, sessionClients } from './session-clients.ts';
+import { SpdyBoundaries, unaskedAnswer } from './spdy-boundaries.ts';
 
 const connectMs = 30_000;
 const maxRefusalBytes = 64 << 10;
@@ -27,6 +29,18 @@ function headText(response: http.IncomingMessage): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
+/** What a client may be sent between the target's frames, where those are known. */
+function nudging(
+  response: http.IncomingMessage,
+  { client, backend, head }: { readonly client: Duplex; readonly backend: Duplex; readonly head: Buffer },
+): Pick<SessionOptions, 'nudge'> {
+  if (response.headers.upgrade?.toUpperCase() !== 'SPDY/3.1') return {};
+  const boundaries = new SpdyBoundaries();
+  boundaries.read(head);
+  backend.on('data', (data: Buffer) => boundaries.read(data));
+  return { nudge: () => void (boundaries.between && client.writable && client.write(unaskedAnswer)) };
+}
+
 /**
  * `target`: an http URL. Answers the target's refusal, or `hijacked` once the bytes flow. `over`: what the session is for
  * has ended, and it may go when nothing moves any more.
@@ -35,6 +49,7 @@ export function passUpgradeThrough(
   request: HttpRequest,
   target: string,
   over: () => boolean,
+  clients: SessionClients = sessionClients,
 ): Promise<HttpResponse> {
   const { upgrade } = request;
   if (!upgrade) throw new Error('the request is no upgrade');
@@ -76,7 +91,8 @@ export function passUpgradeThrough(
       if (head.length > 0) upgrade.socket.write(head);
       if (upgrade.head.length > 0) socket.write(upgrade.head);
       joinSockets(upgrade.socket, socket);
-      sessionClients.add(upgrade.socket, over);
+      const ends = { client: upgrade.socket, backend: socket, head };
+      clients.add(upgrade.socket, { over, ...nudging(response, ends) });
       resolve({ status: 101, headers: {}, body: undefined, hijacked: true });
     });
     outgoing.end();

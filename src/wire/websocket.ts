@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { HttpRequest } from './http-message.ts';
-import { sessionClients } from './session-clients.ts';
+import { type SessionClients, sessionClients } from './session-clients.ts';
 
 /** kubectl sends 32 KiB at a time; a message larger than this is hostile. */
 const maxMessageBytes = 4 * 1024 * 1024;
@@ -36,6 +36,7 @@ export const offeredProtocols = (request: HttpRequest): string[] =>
 export function acceptWebSocket(
   request: HttpRequest,
   supported: readonly string[],
+  clients: SessionClients = sessionClients,
 ): Promise<AcceptedWebSocket | undefined> {
   const { socket, head } = request.upgrade!;
   const protocol = offeredProtocols(request).find((p) => supported.includes(p)) ?? '';
@@ -69,7 +70,8 @@ export function acceptWebSocket(
     socket.once('close', refused);
     server.handleUpgrade(message, socket, head, (ws) => {
       socket.off('close', refused);
-      sessionClients.add(socket);
+      // A pong that answers no ping may be sent at any time, and is not answered (RFC 6455, 5.5.3).
+      clients.add(socket, { nudge: () => ws.pong() });
       resolve(wrap(ws, socket, protocol));
     });
   });

@@ -135,6 +135,50 @@ test("a Service of millions of elements has as many as a node holds, its own add
   assert.ok(!rules.frontends.some(({ isClusterIP, port }) => !isClusterIP && port === 10_250));
 });
 
+/** An object whose fields are counted as they are read; who reads more than `most` fails instead of going on. */
+function counting(most: number): { of: <T extends object>(object: T) => T; reads: () => number } {
+  let reads = 0;
+  const get = (target: object, field: string | symbol): unknown => {
+    reads += 1;
+    assert.ok(reads <= most, `more than ${most} reads`);
+    return Reflect.get(target, field);
+  };
+  const of = <T extends object>(object: T): T => new Proxy<T>(object, { get });
+  return { of, reads: () => reads };
+}
+
+test('F1: thousands of ports times thousands of addresses that nobody may have are not tried one by one', () => {
+  const externalIPs = Array.from({ length: 20_000 }, (_, i) => `10.96.${i >> 8}.${i & 255}`);
+  const { of, reads } = counting(200_000);
+  const ports = Array.from({ length: 4000 }, (_, i) => of({ name: `p${i}`, port: i + 9000 }));
+  const rules = desiredRules(
+    service(
+      { type: 'LoadBalancer', ports, externalIPs },
+      externalIPs.map((ip) => ({ ip })),
+    ),
+    [],
+    node,
+  );
+  assert.equal(rules.frontends.length, 4000);
+  assert.equal(rules.isCut, undefined);
+  assert.ok(reads() >= 4000);
+  // the same one over and over is one
+  const again = service({ externalIPs: Array<string>(20_000).fill('203.0.113.1') });
+  assert.equal(desiredRules(again, [slice([near])], node).frontends.length, 2);
+});
+
+test('F1: nor are thousands of ports times thousands of endpoints that nobody is sent to', () => {
+  const { of } = counting(50_000);
+  const idle = Array.from({ length: 1000 }, (_, i) =>
+    of(endpoint(`10.244.${(i >> 8) + 1}.${i & 255}`, 'n2', { ready: false, serving: false })),
+  );
+  const ports = Array.from({ length: 4000 }, (_, i) => ({ name: `p${i}`, port: i + 1000 }));
+  const served = ports.map(({ name }) => ({ name, port: 8080, protocol: 'TCP' }));
+  const rules = desiredRules(service({ ports }), [slice(idle, served)], node);
+  assert.equal(rules.isCut, true);
+  assert.ok(rules.frontends.length > 100 && rules.frontends.length < 250, `${rules.frontends.length}`);
+});
+
 test('ready endpoints are used; when there are none, those that end but still serve', () => {
   const ending = endpoint('10.244.2.3', 'n2', { ready: false, terminating: true });
   const starting = endpoint('10.244.2.4', 'n2', { ready: false, serving: false });

@@ -2,7 +2,15 @@
 import type { Service, ServicePort } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
-import { isSpecial, type NodeView, type SelectedEndpoints, selectEndpoints } from './endpoint-selection.ts';
+import {
+  candidatesFor,
+  type EndpointsByPort,
+  endpointsByPort,
+  isSpecial,
+  type NodeView,
+  type SelectedEndpoints,
+  selectEndpoints,
+} from './endpoint-selection.ts';
 import type { Frontend, Protocol, ServiceRules } from './rule-set.ts';
 
 const defaultAffinitySeconds = 10_800;
@@ -39,11 +47,16 @@ function ingressIPs(service: Service): string[] {
 /** Of any address: nodes' own may be external addresses, but not at the cost of logs and exec for all of their pods. */
 const kubeletPort = 10_250;
 
-/** A user of one namespace may write any address: those by which the cluster itself works are not to be had. */
-function isClaimable(ip: string, port: number, node: NodeView): boolean {
-  const value = parseIpv4(ip);
-  if (value === undefined || port === kubeletPort || isSpecial(value)) return false;
-  return !node.reserved.some((cidr) => ipv4CidrContains(cidr, value));
+/**
+ * A user of one namespace may write any address: those by which the cluster itself works are not to be had. Each is judged
+ * once: tens of thousands of addresses times thousands of ports would keep a node busy for ever.
+ */
+function claimable(ips: readonly string[], node: NodeView): string[] {
+  return [...new Set(ips)].filter((ip) => {
+    const value = parseIpv4(ip);
+    if (value === undefined || isSpecial(value)) return false;
+    return !node.reserved.some((cidr) => ipv4CidrContains(cidr, value));
+  });
 }
 
 function allowedSources(service: Service): readonly string[] | undefined {
@@ -103,49 +116,79 @@ interface FoundPort {
   readonly found: SelectedEndpoints;
 }
 
-function portsOf(service: Service, slices: readonly EndpointSlice[], node: NodeView): (() => FoundPort)[] {
-  return (service.spec.ports ?? []).flatMap((port) => {
-    const protocol = protocolOf(port);
-    if (protocol === undefined) return [];
+/** So much and no more: what is taken beyond it is refused, and so is all that is asked for later. */
+class Allowance {
+  #left: number;
+
+  constructor(most: number) {
+    this.#left = most;
+  }
+
+  get isSpent(): boolean {
+    return this.#left < 0;
+  }
+
+  take(count: number): boolean {
+    if (!this.isSpent) this.#left -= count;
+    return !this.isSpent;
+  }
+}
+
+/** Each port with its endpoints, looked for when it is first its turn, as far as the allowance goes. */
+class Ports implements Iterable<FoundPort> {
+  readonly #service: Service;
+  readonly #ports: readonly ServicePort[];
+  readonly #byPort: EndpointsByPort;
+  readonly #looks: Allowance;
+  readonly #made: FoundPort[] = [];
+
+  constructor(service: Service, slices: readonly EndpointSlice[], node: NodeView, looks: Allowance) {
+    this.#service = service;
+    this.#ports = (service.spec.ports ?? []).filter((port) => protocolOf(port) !== undefined);
+    this.#byPort = endpointsByPort(slices, node);
+    this.#looks = looks;
+  }
+
+  *[Symbol.iterator](): Generator<FoundPort, void, void> {
+    for (const [i, port] of this.#ports.entries()) {
+      if (this.#made[i] === undefined && !this.#looks.take(1 + candidatesFor(port, this.#byPort))) return;
+      this.#made[i] ??= this.#make(port);
+      yield this.#made[i];
+    }
+  }
+
+  /** Those that addresses from outside may have. */
+  *claimable(): Generator<FoundPort, void, void> {
+    for (const one of this) if (one.port.port !== kubeletPort) yield one;
+  }
+
+  #make(port: ServicePort): FoundPort {
+    const protocol = protocolOf(port)!;
     const base = {
       protocol,
-      affinitySeconds: affinityOf(service),
+      affinitySeconds: affinityOf(this.#service),
       portName: `${port.name ?? ''}/${protocol}`,
     };
-    let made: FoundPort | undefined;
-    return [() => (made ??= { port, base, found: selectEndpoints(port, slices, node) })];
-  });
+    return { port, base, found: selectEndpoints(port, this.#byPort) };
+  }
 }
 
 /** One after the other, what a cluster needs most first: nobody makes the last of them if there are too many. */
-function* frontendsOf(
-  service: Service,
-  slices: readonly EndpointSlice[],
-  node: NodeView,
-): Generator<Frontend, void, void> {
+function* frontendsOf(service: Service, ports: Ports, node: NodeView): Generator<Frontend, void, void> {
   const { spec } = service;
-  const ports = portsOf(service, slices, node);
   const clusterIPs = (spec.clusterIPs?.length ?? 0) > 0 ? spec.clusterIPs! : [spec.clusterIP!];
-  for (const ip of clusterIPs)
-    if (parseIpv4(ip) !== undefined)
-      for (const one of ports) yield clusterFrontend(service, ip, one().port.port, one().base, one().found);
+  for (const ip of clusterIPs.filter((one) => parseIpv4(one) !== undefined))
+    for (const { port, base, found } of ports) yield clusterFrontend(service, ip, port.port, base, found);
   if (spec.type === 'NodePort' || spec.type === 'LoadBalancer')
-    for (const one of ports) {
-      const { port, base, found } = one();
+    for (const { port, base, found } of ports)
       if ((port.nodePort ?? 0) > 0) yield externalFrontend(service, undefined, port.nodePort!, base, found);
-    }
   const sources = allowedSources(service);
-  for (const ip of ingressIPs(service))
-    for (const one of ports) {
-      const { port, base, found } = one();
-      if (isClaimable(ip, port.port, node))
-        yield { ...externalFrontend(service, ip, port.port, base, found), allowedSources: sources };
-    }
-  for (const ip of spec.externalIPs ?? [])
-    for (const one of ports) {
-      const { port, base, found } = one();
-      if (isClaimable(ip, port.port, node)) yield externalFrontend(service, ip, port.port, base, found);
-    }
+  for (const ip of claimable(ingressIPs(service), node))
+    for (const { port, base, found } of ports.claimable())
+      yield { ...externalFrontend(service, ip, port.port, base, found), allowedSources: sources };
+  for (const ip of claimable(spec.externalIPs ?? [], node))
+    for (const { port, base, found } of ports.claimable())
+      yield externalFrontend(service, ip, port.port, base, found);
 }
 
 /**
@@ -153,6 +196,8 @@ function* frontendsOf(
  * kilobytes would be millions, and a node that makes them is not heard of any more.
  */
 const mostElements = 50_000;
+/** Endpoints that are looked at for its ports, whether or not they become elements: some 100 ms. */
+const mostLooks = 200_000;
 
 /** What a frontend costs a node. */
 export const elementsOf = ({ backends, insideBackends, allowedSources: sources }: Frontend): number =>
@@ -165,12 +210,14 @@ export function desiredRules(
 ): ServiceRules {
   const key = `${service.metadata.namespace}/${service.metadata.name}`;
   if (!isProxied(service)) return { service: key, frontends: [] };
+  const looks = new Allowance(mostLooks);
+  const elements = new Allowance(mostElements);
   const frontends: Frontend[] = [];
-  let elements = 0;
-  for (const frontend of frontendsOf(service, slices, node)) {
-    elements += elementsOf(frontend);
-    if (elements > mostElements) return { service: key, frontends, isCut: true };
+  for (const frontend of frontendsOf(service, new Ports(service, slices, node, looks), node)) {
+    if (!elements.take(elementsOf(frontend))) break;
     frontends.push(frontend);
   }
-  return { service: key, frontends };
+  return looks.isSpent || elements.isSpent
+    ? { service: key, frontends, isCut: true }
+    : { service: key, frontends };
 }

@@ -19,12 +19,27 @@ export interface SelectedEndpoints {
   readonly any: boolean;
 }
 
-interface Candidate extends Backend {
+/** An endpoint as this node sees it, whatever the port. */
+interface Seen {
+  readonly ip: string;
+  readonly local: boolean;
   readonly ready: boolean;
   readonly serving: boolean;
   readonly terminating: boolean;
-  readonly zones: readonly string[] | undefined;
-  readonly nodes: readonly string[] | undefined;
+  readonly zones: 'none' | 'ours' | 'others';
+  readonly nodes: 'none' | 'ours' | 'others';
+}
+
+interface Candidate extends Seen {
+  readonly port: number;
+}
+
+/** By name and protocol of a port: its number and who has it, slice by slice. */
+export type EndpointsByPort = ReadonlyMap<string, readonly Served[]>;
+
+interface Served {
+  readonly port: number;
+  readonly endpoints: readonly Seen[];
 }
 
 const special = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].map(
@@ -34,38 +49,62 @@ const special = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].ma
 /** Loopback, link-local, multicast and the like: what every node has for itself. No Service takes it or leads to it. */
 export const isSpecial = (ip: number): boolean => special.some((cidr) => ipv4CidrContains(cidr, ip));
 
-function candidate(endpoint: Endpoint, ip: string, port: number, node: NodeView): Candidate {
+function hintOf(
+  names: readonly { readonly name: string }[] | undefined,
+  own: string | undefined,
+): Seen['zones'] {
+  if (names === undefined || names.length === 0) return 'none';
+  return names.some(({ name }) => name === own) ? 'ours' : 'others';
+}
+
+function seen(endpoint: Endpoint, node: NodeView): Seen[] {
+  const ip = endpoint.addresses[0];
+  const value = parseIpv4(ip ?? '');
+  if (ip === undefined || value === undefined || isSpecial(value)) return [];
   const ready = endpoint.conditions?.ready ?? true;
-  return {
+  const one = {
     ip,
-    port,
     local: endpoint.nodeName === node.name,
     ready,
     serving: endpoint.conditions?.serving ?? ready,
     terminating: endpoint.conditions?.terminating ?? false,
-    zones: endpoint.hints?.forZones?.map((zone) => zone.name),
-    nodes: endpoint.hints?.forNodes?.map((one) => one.name),
+    zones: hintOf(endpoint.hints?.forZones, node.zone),
+    nodes: hintOf(endpoint.hints?.forNodes, node.name),
   };
+  return [one];
 }
 
-function candidatesOf(port: ServicePort, slices: readonly EndpointSlice[], node: NodeView): Candidate[] {
-  const found = new Map<string, Candidate>();
+const portKey = ({ name, protocol }: Pick<ServicePort, 'name' | 'protocol'>): string =>
+  `${protocol ?? 'TCP'} ${name ?? ''}`;
+
+/** Each slice is read once, not once for each port of the Service. */
+export function endpointsByPort(slices: readonly EndpointSlice[], node: NodeView): EndpointsByPort {
+  const byPort = new Map<string, Served[]>();
   for (const slice of slices) {
     if (slice.addressType !== 'IPv4') continue;
-    for (const slicePort of slice.ports ?? []) {
-      if ((slicePort.name ?? '') !== (port.name ?? '') || slicePort.port === undefined) continue;
-      if ((slicePort.protocol ?? 'TCP') !== (port.protocol ?? 'TCP')) continue;
-      for (const endpoint of slice.endpoints ?? []) {
-        const ip = endpoint.addresses[0];
-        const value = parseIpv4(ip ?? '');
-        if (ip === undefined || value === undefined || isSpecial(value)) continue;
-        const one = candidate(endpoint, ip, slicePort.port, node);
-        const key = `${ip}:${slicePort.port}`;
-        // two slices may hold one endpoint while it moves: the ready one counts
-        if (found.get(key)?.ready !== true) found.set(key, one);
-      }
+    const endpoints = (slice.endpoints ?? []).flatMap((endpoint) => seen(endpoint, node));
+    for (const port of slice.ports ?? []) {
+      if (port.port === undefined) continue;
+      const served = byPort.get(portKey(port)) ?? [];
+      served.push({ port: port.port, endpoints });
+      byPort.set(portKey(port), served);
     }
   }
+  return byPort;
+}
+
+/** How many endpoints `selectEndpoints` looks at. */
+export const candidatesFor = (port: ServicePort, byPort: EndpointsByPort): number =>
+  (byPort.get(portKey(port)) ?? []).reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+
+function candidatesOf(served: readonly Served[]): Candidate[] {
+  const found = new Map<string, Candidate>();
+  for (const { port, endpoints } of served)
+    for (const endpoint of endpoints) {
+      const key = `${endpoint.ip}:${port}`;
+      // two slices may hold one endpoint while it moves: the ready one counts
+      if (found.get(key)?.ready !== true) found.set(key, { ...endpoint, port });
+    }
   return [...found.values()].sort((a, b) => (a.ip === b.ip ? a.port - b.port : a.ip < b.ip ? -1 : 1));
 }
 
@@ -76,28 +115,21 @@ function usable(candidates: readonly Candidate[]): readonly Candidate[] {
 }
 
 /** Hints count only when every ready endpoint has them and some are for us. */
-function hinted(candidates: readonly Candidate[], node: NodeView): readonly Candidate[] {
+function hinted(candidates: readonly Candidate[]): readonly Candidate[] {
   const ready = candidates.filter((one) => one.ready);
-  if (ready.length === 0) return candidates;
-  if (ready.every((one) => (one.nodes?.length ?? 0) > 0)) {
-    const forNode = ready.filter((one) => one.nodes!.includes(node.name));
-    if (forNode.length > 0) return forNode;
+  for (const hint of ['nodes', 'zones'] as const) {
+    if (!ready.every((one) => one[hint] !== 'none')) continue;
+    const forUs = ready.filter((one) => one[hint] === 'ours');
+    if (forUs.length > 0) return forUs;
   }
-  const { zone } = node;
-  if (zone === undefined || !ready.every((one) => (one.zones?.length ?? 0) > 0)) return candidates;
-  const forZone = ready.filter((one) => one.zones!.includes(zone));
-  return forZone.length > 0 ? forZone : candidates;
+  return candidates;
 }
 
 const plain = ({ ip, port, local }: Candidate): Backend => ({ ip, port, local });
 
-export function selectEndpoints(
-  port: ServicePort,
-  slices: readonly EndpointSlice[],
-  node: NodeView,
-): SelectedEndpoints {
-  const candidates = candidatesOf(port, slices, node);
-  const cluster = usable(hinted(candidates, node)).map(plain);
+export function selectEndpoints(port: ServicePort, byPort: EndpointsByPort): SelectedEndpoints {
+  const candidates = candidatesOf(byPort.get(portKey(port)) ?? []);
+  const cluster = usable(hinted(candidates)).map(plain);
   const local = usable(candidates.filter((one) => one.local)).map(plain);
   return { cluster, local, any: cluster.length > 0 || local.length > 0 };
 }

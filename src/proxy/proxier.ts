@@ -15,7 +15,7 @@ import type { FlowSelector, PacketFilter } from '../os/packet-filter.ts';
 import { table } from './backends/nftables/fragment.ts';
 import { createNftablesBackend, type NftablesBackend } from './backends/nftables/nftables.ts';
 import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
-import { desiredRules, elementsOf } from './desired-rules.ts';
+import { desiredRules } from './desired-rules.ts';
 import { ElementBudget } from './element-budget.ts';
 import type { NodeView } from './endpoint-selection.ts';
 import { createHealthChecks, type HealthChecks } from './health-check-server.ts';
@@ -45,7 +45,8 @@ export interface Proxy {
 }
 
 const retryMs = 1000;
-const elementsAtOnce = 10_000;
+/** Heartbeats of this node's agent come between. */
+const atOnceMs = 20;
 /** Each is a process: beyond that all flows are judged anew by their next packet. */
 const mostFlows = 200;
 const zoneOf = (node: Node | undefined): string | undefined =>
@@ -211,15 +212,18 @@ class Proxier implements Proxy {
     await this.#forget([...this.#rules.values()].flatMap(flowsPast));
   }
 
-  /** In steps: heartbeats of this node's agent come between them. */
+  /** In steps, by the clock: what costs much need not have many elements. */
   async #recompute(): Promise<FlowSelector[]> {
     const flows: FlowSelector[] = [];
     const touched = new Set(this.#dirty);
     this.#dirty.clear();
-    let elements = 0;
+    const { clock } = this.#options;
+    let since = clock.monotonic();
     for (const key of touched) {
-      if (elements > elementsAtOnce) await this.#pause();
-      if (elements > elementsAtOnce) elements = 0;
+      if (clock.monotonic() - since >= atOnceMs) {
+        await this.#pause();
+        since = clock.monotonic();
+      }
       const slash = key.indexOf('/');
       const service = this.#services.lister.get(key.slice(slash + 1), key.slice(0, slash));
       const slices = [...(this.#slicesOf.get(key)?.values() ?? [])];
@@ -227,7 +231,6 @@ class Proxier implements Proxy {
       const now = this.#budget.admit(key, wanted);
       for (const waiting of this.#budget.fittingBeside(key)) touched.add(waiting);
       this.#sayCut(key, now);
-      elements += now?.frontends.reduce((sum, frontend) => sum + elementsOf(frontend), 0) ?? 0;
       flows.push(...staleFlows(this.#rules.get(key), now));
       if (now === undefined) this.#rules.delete(key);
       else this.#rules.set(key, now);

@@ -59,7 +59,8 @@ class Backend implements NftablesBackend {
   readonly #owners = new FrontendOwners();
   readonly #hairpins = new Map<string, number>();
   readonly #sharedChains = new Set<string>();
-  readonly #affinityIds = new Map<string, number>();
+  /** Of services by the names of their ports. */
+  readonly #affinityIds = new Map<string, Map<string, number>>();
   readonly #context: FragmentContext;
   #nextId = 1;
   #whole = true;
@@ -71,9 +72,9 @@ class Backend implements NftablesBackend {
     this.#context = {
       clusterCIDR,
       affinityId: (service, portName) => {
-        const key = `${service} ${portName}`;
-        const id = this.#affinityIds.get(key) ?? this.#nextId++;
-        this.#affinityIds.set(key, id);
+        const ids = this.#affinityIds.get(service) ?? new Map<string, number>();
+        const id = ids.get(portName) ?? this.#nextId++;
+        this.#affinityIds.set(service, ids.set(portName, id));
         return id;
       },
     };
@@ -110,8 +111,7 @@ class Backend implements NftablesBackend {
   #fragment(service: string): Fragment | undefined {
     const rules = this.#wanted.get(service);
     if (rules !== undefined) return fragmentOf(this.#owners.claim(rules), this.#context);
-    for (const key of this.#affinityIds.keys())
-      if (key.startsWith(`${service} `)) this.#affinityIds.delete(key);
+    this.#affinityIds.delete(service);
     return undefined;
   }
 
@@ -134,8 +134,8 @@ class Backend implements NftablesBackend {
   async #syncChanges(): Promise<void> {
     const services = [...this.#dirty];
     this.#dirty.clear();
-    const removals: string[] = [];
-    const additions: string[] = [];
+    const removals: string[][] = [];
+    const additions: string[][] = [];
     for (const service of services) {
       const before = this.#fragments.get(service);
       const after = this.#fragment(service);
@@ -150,10 +150,9 @@ class Backend implements NftablesBackend {
       for (const name of fresh) this.#sharedChains.add(name);
       const lines = renderChange(before, after, elements, fresh, this.#clusterCIDR);
       // what one service gives up, another may take over in the same transaction
-      if (after === undefined) removals.push(...lines);
-      else additions.push(...lines);
+      (after === undefined ? removals : additions).push(lines);
     }
-    const lines = [...removals, ...additions];
+    const lines = [...removals, ...additions].flat();
     if (lines.length > 0) await this.#packetFilter.apply(`${lines.join('\n')}\n`);
   }
 

@@ -143,7 +143,9 @@ function renderElements(verb: 'add' | 'delete', changes: readonly ElementChange[
   const byMap = new Map<MapName, string[]>();
   for (const { map, key: elementKey, value } of changes) {
     const text = verb === 'add' ? elementText([elementKey, value]) : elementKey;
-    byMap.set(map, [...(byMap.get(map) ?? []), text]);
+    const texts = byMap.get(map);
+    if (texts === undefined) byMap.set(map, [text]);
+    else texts.push(text); // a copy for each of tens of thousands would be billions of steps
   }
   return [...byMap].map(([map, texts]) => `${verb} element ${table} ${map} { ${texts.join(', ')} }`);
 }

@@ -333,6 +333,7 @@ test("an index is matched to a node's system, and a mismatch says what it offers
     digest: `sha256:${'0'.repeat(64)}`,
     size: 1,
     mediaType: '',
+    isAttestation: false,
     platform: { os, architecture: 'amd64', ...(osVersion ? { osVersion } : {}) },
   });
   const entries = [entry('linux'), entry('windows', '10.0.17763.1'), entry('windows', '10.0.20348.1')];

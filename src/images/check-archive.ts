@@ -261,7 +261,10 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
     .filter((name) => typeof name === 'string');
   refuseReserved(names);
   const platforms: ImagePlatform[] = [];
-  for (const { digest, size } of entries) checkDocument(blobs, digest, size, platforms, 0);
+  // What is no image is left out when the archive is loaded: `selectPlatform`.
+  const images = entries.filter((entry) => !entry.isAttestation);
+  for (const { digest, size } of images) checkDocument(blobs, digest, size, platforms, 0);
+  if (platforms.length === 0) throw new ImageError('the archive holds no image');
   return { names, platforms };
 }
 
@@ -320,7 +323,7 @@ function checkDocument(
   if (entries) {
     for (const entry of entries) {
       // An archive may hold only some platforms of an index.
-      if (blobs.has(`blobs/${entry.digest.replace(':', '/')}`)) {
+      if (!entry.isAttestation && blobs.has(`blobs/${entry.digest.replace(':', '/')}`)) {
         checkDocument(blobs, entry.digest, entry.size, platforms, depth + 1);
       }
     }

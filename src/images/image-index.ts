@@ -18,6 +18,8 @@ export interface ManifestEntry {
   readonly size: number;
   readonly mediaType: string;
   readonly platform: ImagePlatform;
+  /** What docker buildx says of how an image was built: in an index like an image, but nothing that can run. */
+  readonly isAttestation: boolean;
 }
 
 type Json = { readonly [name: string]: unknown };
@@ -28,7 +30,10 @@ export const isObject = (value: unknown): value is Json =>
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** A descriptor with a SHA-256 digest, or an error that says what is wrong. */
-export function descriptorOf(value: unknown, what: string): Omit<ManifestEntry, 'platform'> {
+export function descriptorOf(
+  value: unknown,
+  what: string,
+): Pick<ManifestEntry, 'digest' | 'size' | 'mediaType'> {
   const descriptor = isObject(value) ? value : {};
   const digest = textOf(descriptor['digest']);
   const size = descriptor['size'];
@@ -53,15 +58,19 @@ export function platformOf(value: unknown): ImagePlatform {
   };
 }
 
+/** By its platform alone, which is what keeps containerd from taking it: annotations can be on an image that runs. */
+const isAttestation = ({ os, architecture }: ImagePlatform): boolean =>
+  os === 'unknown' && architecture === 'unknown';
+
 /** The entries of an index (`manifests`); nothing for another document. */
 export function indexEntries(document: unknown): readonly ManifestEntry[] | undefined {
   const manifests = isObject(document) ? document['manifests'] : undefined;
   if (!Array.isArray(manifests)) return undefined;
   if (manifests.length > 1000) throw new ImageError('an index of over 1000 manifests');
-  return manifests.map((entry: unknown) => ({
-    ...descriptorOf(entry, 'index'),
-    platform: platformOf(isObject(entry) ? entry['platform'] : undefined),
-  }));
+  return manifests.map((entry: unknown) => {
+    const platform = platformOf(isObject(entry) ? entry['platform'] : undefined);
+    return { ...descriptorOf(entry, 'index'), platform, isAttestation: isAttestation(platform) };
+  });
 }
 
 export interface NodePlatform {

@@ -1,9 +1,12 @@
 // The one manifest of several that a node runs, and an archive of just that.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { after, test } from 'node:test';
+import { pack } from 'tar-stream';
+import { sha256Hex } from '../crypto/digests.ts';
 import { checkImageArchive } from './check-archive.ts';
 import { writeLayer } from './image-tar.ts';
 import { writeImageArchive } from './oci-archive.ts';
@@ -23,6 +26,40 @@ async function archiveOf(name: string, osVersions: readonly string[]): Promise<s
   }
   const file = join(folder, `${name}.tar`);
   await writeImageArchive(file, `porthole.local/${name}:1`, parts);
+  return file;
+}
+
+interface Attested {
+  readonly asPartOf: 'an index' | 'the archive';
+  readonly without?: 'image';
+}
+
+/** As `docker buildx build -o type=oci`: beside the image a manifest of platform unknown/unknown, its layer no tar. */
+async function attested(name: string, { asPartOf, without }: Attested): Promise<string> {
+  const blobs = new Map<string, string>();
+  const add = (value: object, mediaType: string): object => {
+    const text = JSON.stringify(value);
+    blobs.set(sha256Hex(text), text);
+    return { mediaType, digest: `sha256:${sha256Hex(text)}`, size: text.length };
+  };
+  const manifestType = 'application/vnd.oci.image.manifest.v1+json';
+  const config = (os: string) =>
+    add({ os, architecture: 'amd64' }, 'application/vnd.oci.image.config.v1+json');
+  const image = add({ schemaVersion: 2, config: config('linux'), layers: [] }, manifestType);
+  const statement = add({ _type: 'in-toto' }, 'application/vnd.in-toto+json');
+  const attestation = add({ schemaVersion: 2, config: config('unknown'), layers: [statement] }, manifestType);
+  const manifests = [
+    ...(without === 'image' ? [] : [{ ...image, platform: { os: 'linux', architecture: 'amd64' } }]),
+    { ...attestation, platform: { os: 'unknown', architecture: 'unknown' } },
+  ];
+  const index = add({ schemaVersion: 2, manifests }, 'application/vnd.oci.image.index.v1+json');
+  const archive = pack();
+  for (const [digest, text] of blobs) archive.entry({ name: `blobs/sha256/${digest}` }, text);
+  const root = { schemaVersion: 2, manifests: asPartOf === 'an index' ? [index] : manifests };
+  archive.entry({ name: 'index.json' }, JSON.stringify(root));
+  archive.finalize();
+  const file = join(folder, `${name}.tar`);
+  await pipeline(archive, createWriteStream(file));
   return file;
 }
 
@@ -48,6 +85,29 @@ test('an index without a fitting entry is refused as a registry’s is', async (
   await assert.rejects(
     selectPlatform(file, windows(20348), folder),
     /no matching manifest for windows\/amd64 10\.0\.20348 in the manifest list entries/,
+  );
+});
+
+test('what buildx says of how an image was built is no image: it is neither checked as one nor kept (N2)', async () => {
+  const archive = attested('attested', { asPartOf: 'an index' });
+  for (const file of [await archive, await attested('beside', { asPartOf: 'the archive' })]) {
+    const { platforms } = await checkImageArchive(file);
+    assert.deepEqual(platforms, [{ os: 'linux', architecture: 'amd64' }]);
+    const selected = await selectPlatform(file, { os: 'linux', architecture: 'amd64' }, folder);
+    assert.notEqual(selected, file);
+    const text = readFileSync(selected, 'latin1');
+    assert.ok(text.includes('"os":"linux"'), 'the image is there');
+    assert.ok(!text.includes('in-toto'), 'and nothing else');
+  }
+});
+
+test('an archive of nothing but attestations holds no image', async () => {
+  await assert.rejects(
+    checkImageArchive(await attested('alone', { asPartOf: 'the archive', without: 'image' })),
+    {
+      name: 'ImageError',
+      message: 'the archive holds no image',
+    },
   );
 });
 

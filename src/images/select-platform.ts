@@ -57,11 +57,14 @@ export function chooseManifests(
   const chosen: object[] = [];
   let choices = 0;
   for (const positions of images.values()) {
-    const offered = positions.flatMap((at) => {
+    const all = positions.flatMap((at) => {
       const entry = entries[at]!;
       return indexEntries(documents.get(blobName(entry.digest))) ?? [entry];
     });
-    choices += offered.length - 1;
+    // Attestations were not checked as images are: none may stay. An archive may hold only some platforms of an index.
+    const offered = all.filter((entry) => !entry.isAttestation && documents.has(blobName(entry.digest)));
+    choices += all.length - 1;
+    if (offered.length === 0 && all.length > 0) continue;
     const best = offered.length === 1 ? offered[0]! : selectManifest(offered, node);
     const first = raw[positions[0]!];
     const annotations = isObject(first) ? first['annotations'] : undefined;

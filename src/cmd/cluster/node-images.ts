@@ -72,9 +72,8 @@ const importInto = (node: Target, file: string): Promise<readonly string[]> =>
     checked: true,
   });
 
-/** Of an index only what the node runs: its containerd, on Linux, knows nothing of Windows versions. */
+/** Of an index only what the node runs, which is what was checked: containerd, on Linux, knows nothing of Windows versions. */
 async function importFitting(node: Target, file: string, work: string): Promise<readonly string[]> {
-  if (node.os === 'linux') return importInto(node, file);
   const platform = { os: node.os, architecture: 'amd64', build: node.windowsBuild ?? 0 };
   return importInto(node, await selectPlatform(file, platform, work));
 }

@@ -38,7 +38,7 @@ async function start(flags: Flags): Promise<void> {
 ${runtime === 'simulated' ? 'The runtime is simulated: pods are state machines, nothing runs. As root, with apt, it is real.\n' : ''}
 The cluster stays up. Go on with:
   export KUBECONFIG=${cluster.kubeconfig}
-  export PATH=$PATH:${dirname(kubectl)}      # kubectl and helm
+  export PATH=${dirname(kubectl)}:$PATH      # kubectl and helm
   kubectl get pods -A -o wide
 ${runtime === 'simulated' ? '' : tipsForRealPods}  ${stopHint(flags.name).padEnd(45)}  # take it down; nothing is left`);
 }

@@ -25,6 +25,11 @@ test('a registry that is not trusted, speaks no TLS or wants a certificate: wher
       'a',
       'put a certificate that it takes into /certs.d/docker.io/client.cert, and its key into /certs.d/docker.io/client.key',
     ],
+    [
+      'failed to do request: Head "https://172.30.0.1:5000/v2/a/manifests/1": dial tcp 172.30.0.1:5000: connect: no route to host',
+      '172.30.0.1:5000/a:1',
+      'a registry on this machine is reached from clusters that were made with porthole up --allow-machine-access',
+    ],
     ['pull access denied, repository does not exist', 'r.test/a', undefined],
     [unknownAuthority, 'Not An Image', undefined],
   ];
@@ -77,4 +82,5 @@ test('an image of our own that is not there: what builds it, or which of it ther
     `image ${sample} is not on this node; next: name what is there: porthole.local/sample/web-windows:ltsc2019, porthole.local/sample/web-windows:ltsc2025`,
   );
   assert.equal(ownImageAdvice('r.test/a:1', []), undefined);
+  assert.equal(ownImageAdvice(sample, [sample]), undefined, 'it is there');
 });

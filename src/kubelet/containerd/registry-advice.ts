@@ -20,6 +20,12 @@ const advice: readonly (readonly [said: RegExp, next: (registry: string, folder:
     (_, folder) =>
       `put a certificate that it takes into ${folder}/client.cert, and its key into ${folder}/client.key`,
   ],
+  [
+    // What the fabric's rules answer for an address of the machine.
+    /: connect: no route to host/,
+    () =>
+      'a registry on this machine is reached from clusters that were made with porthole up --allow-machine-access',
+  ],
 ];
 
 /** Undefined when registries' settings are not what is wrong. `dir`: of folders named after registries. */
@@ -37,6 +43,8 @@ const repositoryOf = (name: string): string => name.replace(/[:@][^/]*$/, '');
 /** Undefined for an image that is another's. `there`: names of the node's images. Pure. */
 export function ownImageAdvice(image: string, there: readonly string[]): string | undefined {
   if (parseImageReference(image)?.registry !== ownRegistry) return undefined;
+  // Something else is wrong.
+  if (there.includes(image)) return undefined;
   const others = there.filter((name) => repositoryOf(name) === repositoryOf(image) && !name.includes('@'));
   const step =
     others.length === 0 ? 'porthole image build-samples' : `name what is there: ${others.join(', ')}`;

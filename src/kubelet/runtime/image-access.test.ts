@@ -97,6 +97,7 @@ test('a record that is damaged, or of something else, opens nothing and is repla
     '[]',
     '{"kind":"ImagePulledRecord"}',
     '{"kind":"ImagePullIntent","image":"x"}',
+    '{"kind":"ImagePulledRecord","imageRef":"sha256:x","lastUpdatedTime":"","credentialMapping":{"example.com/team/x":null}}',
   ]) {
     const root = folder(t);
     const access = agent(root);
@@ -181,4 +182,41 @@ test('a secret that was changed since opens what it opened; one that is like it 
   assert.deepEqual(openingSecret(known, [changed]), { secret: changed, isNew: true });
   for (const other of [{ uid: 'v' }, { namespace: 'm' }, { name: 't' }])
     assert.equal(openingSecret(known, [{ ...changed, ...other }]), undefined, JSON.stringify(other));
+});
+
+test('an image that was loaded stays open to all when the same one is pulled by another name (N5)', async (t) => {
+  const loaded = 'porthole.local/x:1';
+  const access = agent(folder(t), [{ id: 'sha256:x', repoTags: [image, loaded] }]);
+  const ask = (name: string): Promise<boolean> => access.mustPull(name, 'sha256:x', async () => []);
+  await access.intend(image);
+  await access.pulled(image, 'sha256:x', own);
+  assert.equal(await ask(loaded), false);
+  assert.equal(await ask(image), true, "the pulled name is nobody else's");
+  assert.equal(await ask('example.com/guessed/x:1'), true, 'a name that the node does not have');
+  assert.equal(await ask('sha256:x'), true, 'nor by its digest alone');
+});
+
+test('a pulled name of which no record is left is not taken for one that was loaded', async (t) => {
+  const other = 'example.com/other/x:1';
+  const byDigest = `example.com/other/x@sha256:${'0'.repeat(64)}`;
+  const images: Image[] = [{ id: 'sha256:x', repoTags: [image, other], repoDigests: [byDigest] }];
+  const ask = (access: ImageAccess, name: string): Promise<boolean> =>
+    access.mustPull(name, 'sha256:x', async () => []);
+  // Its pull has ended, but is not recorded yet: also by its other name.
+  const root = folder(t);
+  const access = agent(root, images);
+  await access.pulled(image, 'sha256:x', own);
+  await access.intend(other);
+  assert.equal(await ask(access, byDigest), true);
+  // The agent ended before it was.
+  const next = agent(root, images);
+  assert.equal(await ask(next, byDigest), true);
+  assert.deepEqual(files(root, 'pulling'), []);
+  // The record was damaged, and another name's pull writes it anew.
+  const damaged = folder(t);
+  const third = agent(damaged, images);
+  await third.pulled(other, 'sha256:x', own);
+  writeFileSync(join(damaged, 'image_manager/pulled', files(damaged, 'pulled')[0]!), '{');
+  await third.pulled(image, 'sha256:x', own);
+  assert.equal(await ask(third, other), true);
 });

@@ -74,20 +74,33 @@ export function openingSecret(
   return undefined;
 }
 
+/** Of the names by which the node has an image. */
+async function repositoriesOf(
+  images: ImageAccessDeps['images'],
+  imageRef: string,
+): Promise<ReadonlySet<string>> {
+  const there = (await images.listImages()).find(({ id }) => id === imageRef);
+  return new Set([...(there?.repoTags ?? []), ...(there?.repoDigests ?? [])].map(repositoryOf));
+}
+
+/** `learnt`: undefined when a pull has ended of which nobody knows what opened it. */
 async function remember(
-  { records, clock, log }: ImageAccessDeps,
+  { records, images, clock, log }: ImageAccessDeps,
   image: string,
   imageRef: string,
   learnt: PullCredentials | undefined,
 ): Promise<void> {
-  const record = await records.pulled(imageRef).catch((error: unknown) => {
+  let lost: PulledRecord['credentialMapping'] = {};
+  const record = await records.pulled(imageRef).catch(async (error: unknown) => {
     log.warn({ error, imageRef }, 'a record of a pulled image is replaced');
+    // What it said of them is not known any more: each has to be asked for again.
+    lost = Object.fromEntries([...(await repositoriesOf(images, imageRef))].map((name) => [name, {}]));
     return undefined;
   });
-  const mapping = record?.credentialMapping ?? {};
+  const mapping = record?.credentialMapping ?? lost;
   const repository = repositoryOf(image);
   const known = Object.hasOwn(mapping, repository) ? mapping[repository] : undefined;
-  const merged = learnt && mergeCredentials(known, learnt);
+  const merged = learnt ? mergeCredentials(known, learnt) : (known ?? {});
   if (record && merged === known) return;
   const next: PulledRecord = {
     imageRef,
@@ -112,18 +125,23 @@ async function settle(deps: ImageAccessDeps): Promise<void> {
   const there = new Set(images.map(({ id }) => id));
   for (const imageRef of refs) if (!there.has(imageRef)) await records.removePulled(imageRef);
 }
-/** 'preloaded': the kubelet has not pulled it. */
+
+/**
+ * 'preloaded': the kubelet has not pulled it. Other than upstream's, that is asked of the repository, not of the image
+ * alone: what was loaded from an archive stays open to all when somebody pulls the same image by another name, since
+ * its own name can't be asked for at any registry.
+ */
 async function knownOf(
-  records: PullRecords,
+  { records, images }: ImageAccessDeps,
   image: string,
   imageRef: string,
 ): Promise<PullCredentials | 'preloaded' | undefined> {
   const record = await records.pulled(imageRef);
   if (!record) return (await records.hasIntent(image)) ? undefined : 'preloaded';
   const repository = repositoryOf(image);
-  return Object.hasOwn(record.credentialMapping, repository)
-    ? record.credentialMapping[repository]
-    : undefined;
+  if (Object.hasOwn(record.credentialMapping, repository)) return record.credentialMapping[repository];
+  const isPulled = (await records.intents()).some((intent) => repositoryOf(intent) === repository);
+  return !isPulled && (await repositoriesOf(images, imageRef)).has(repository) ? 'preloaded' : undefined;
 }
 
 export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
@@ -157,7 +175,7 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
 
   return {
     mustPull: async (image, imageRef, credentials) => {
-      const known = await alone(() => knownOf(records, image, imageRef)).catch((error: unknown) => {
+      const known = await alone(() => knownOf(deps, image, imageRef)).catch((error: unknown) => {
         log.warn({ error, image }, 'the record of a pulled image is of no use; its pods pull it again');
         return undefined;
       });

@@ -53,8 +53,12 @@ function parsed(text: Buffer, kind: string): Record<string, unknown> {
 
 function pulledRecordOf(text: Buffer): PulledRecord {
   const { imageRef, lastUpdatedTime, credentialMapping = {} } = parsed(text, 'ImagePulledRecord');
-  if (typeof imageRef !== 'string' || typeof lastUpdatedTime !== 'string' || !isObject(credentialMapping))
-    throw new SyntaxError('it is no ImagePulledRecord');
+  const isRecord =
+    typeof imageRef === 'string' &&
+    typeof lastUpdatedTime === 'string' &&
+    isObject(credentialMapping) &&
+    Object.values(credentialMapping).every(isObject);
+  if (!isRecord) throw new SyntaxError('it is no ImagePulledRecord');
   return {
     imageRef,
     lastUpdatedTime,

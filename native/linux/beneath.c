@@ -6,8 +6,9 @@
  *                                                     mounts below it, and then nothing spreads from or to it)
  *   beneath release TARGET                            unmounts TARGET and removes it
  *   beneath remove  FOLDER                            removes FOLDER and all in it; stops at mounts
- *   beneath usage   FOLDER...                         prints for each how many bytes and inodes it takes on its file
- *                                                     system; 0 0 when it is not there
+ *   beneath usage   MS FOLDER...                      prints for each how many bytes and inodes it takes on its file
+ *                                                     system, 0 0 when it is not there; then `late` when there was more
+ *                                                     to count after MS milliseconds, `unread` when a part refuses
  *
  * PATH: names between slashes, '' for BASE itself. KIND: what must be there, or `any`. MAKE: `none`, `directory` (missing
  * names become folders) or `file` (the last becomes an empty file), and `:` with the octal mode; without it BASE's own.
@@ -21,8 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SYS_openat2
@@ -228,41 +231,83 @@ static void remove_tree(const char *path) {
   }
 }
 
-/* One folder of a walk that goes down and up with one descriptor, so that no depth is too much for it. */
+/* Folders whose descriptors are kept on the way down, so that moving them cuts no walk short; those below are left, and
+ * entered again by `..`, so that no depth is too much. */
+enum { KEPT_LEVELS = 500 };
+/* What the names of folders that wait may take: their owner decides how many there are. */
+enum { MOST_MEMORY = 512 << 20 };
+
 struct level {
   struct stat self;
+  int fd; /* -1: not kept */
   char *folders; /* names, each with its end */
   size_t length, next;
+  unsigned depth;
   struct level *up;
 };
 
 struct sum {
   unsigned long long bytes, inodes;
+  int late, unread;
 };
+
+static unsigned long long deadline;
+
+static unsigned long long now_ms(void) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now)) die("usage");
+  return (unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000;
+}
+
+/* What is gone, exchanged or another file system's is nothing of this tree; whatever else fails hides something. */
+static void note_failure(struct sum *sum) {
+  if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP && errno != EXDEV) sum->unread = 1;
+}
 
 /* As du: what is on the disk, not how long files claim to be. All links of a file lie beneath the same mount. */
 static void add(struct sum *sum, const struct stat *s) {
   sum->bytes += (unsigned long long)s->st_blocks * 512 / (S_ISDIR(s->st_mode) || !s->st_nlink ? 1 : s->st_nlink);
   sum->inodes++;
+  if (sum->inodes % 256 == 0 && now_ms() >= deadline) sum->late = 1;
+}
+
+static void remember(struct level *level, const char *name, struct sum *sum) {
+  size_t size = strlen(name) + 1;
+  char *more = realloc(level->folders, level->length + size);
+  if (!more) {
+    sum->unread = 1;
+    return;
+  }
+  level->folders = more;
+  memcpy(level->folders + level->length, name, size);
+  level->length += size;
 }
 
 static struct level *read_level(int folder, struct level *up, struct sum *sum) {
   struct level *level = calloc(1, sizeof *level);
   if (!level || fstat(folder, &level->self)) die("usage");
   level->up = up;
+  level->depth = up ? up->depth + 1 : 0;
+  level->fd = level->depth < KEPT_LEVELS ? folder : -1;
   int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *entries = own < 0 ? NULL : fdopendir(own);
-  for (struct dirent *entry; entries && (entry = readdir(entries));) {
+  if (!entries) note_failure(sum);
+  while (entries && !sum->late) {
     struct stat s;
+    errno = 0;
+    struct dirent *entry = readdir(entries);
+    if (!entry) {
+      if (errno) note_failure(sum);
+      break;
+    }
     if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
-    if (fstatat(folder, entry->d_name, &s, AT_SYMLINK_NOFOLLOW) || s.st_dev != level->self.st_dev) continue;
+    if (fstatat(folder, entry->d_name, &s, AT_SYMLINK_NOFOLLOW)) {
+      note_failure(sum);
+      continue;
+    }
+    if (s.st_dev != level->self.st_dev) continue;
     add(sum, &s);
-    if (!S_ISDIR(s.st_mode)) continue;
-    size_t size = strlen(entry->d_name) + 1;
-    level->folders = realloc(level->folders, level->length + size);
-    if (!level->folders) die("usage");
-    memcpy(level->folders + level->length, entry->d_name, size);
-    level->length += size;
+    if (S_ISDIR(s.st_mode)) remember(level, entry->d_name, sum);
   }
   if (entries) closedir(entries);
   return level;
@@ -274,32 +319,56 @@ static int is_level(int folder, const struct level *level) {
   return folder >= 0 && !fstat(folder, &s) && s.st_dev == level->self.st_dev && s.st_ino == level->self.st_ino;
 }
 
+/* The descriptor of the folder above `here`, which is closed; -1: it is not above any more. */
+static int leave(int here, const struct level *up) {
+  int parent = up->fd;
+  if (parent < 0) {
+    parent = openat(here, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!is_level(parent, up)) return -1;
+  }
+  close(here);
+  return parent;
+}
+
 static void print_usage(const char *path) {
-  struct sum sum = {0, 0};
+  struct sum sum = {.late = now_ms() >= deadline};
   int here = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (here < 0) note_failure(&sum);
   struct level *level = here < 0 ? NULL : read_level(here, NULL, &sum);
   if (level) add(&sum, &level->self);
-  while (level) {
+  while (level && !sum.late) {
     struct level *done = level;
     if (level->next < level->length) {
       const char *name = level->folders + level->next;
       level->next += strlen(name) + 1;
       int child = open_name(here, name, O_RDONLY | O_DIRECTORY, NO_XDEV);
-      if (child < 0) continue;
-      close(here);
+      if (child < 0) {
+        note_failure(&sum);
+        continue;
+      }
+      if (level->fd < 0) close(here);
       here = child;
       level = read_level(here, level, &sum);
       continue;
     }
     level = level->up;
-    int parent = level ? openat(here, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (level && !is_level(parent, level)) break;
+    if (level && (here = leave(here, level)) < 0) {
+      sum.unread = 1;
+      break;
+    }
     free(done->folders);
     free(done);
-    close(here);
-    here = parent;
   }
-  printf("%llu %llu\n", sum.bytes, sum.inodes);
+  printf("%llu %llu%s\n", sum.bytes, sum.inodes, sum.late ? " late" : sum.unread ? " unread" : "");
+}
+
+/* What a walk that ended early leaves open or allocated is no matter: what comes after it is late, too. */
+static void print_usages(const char *ms, char **folders, int count) {
+  struct rlimit memory = {MOST_MEMORY, MOST_MEMORY};
+  deadline = now_ms() + strtoull(ms, NULL, 10);
+  /* Nobody waits for it as for work of the node. */
+  if (setpriority(PRIO_PROCESS, 0, 10) || setrlimit(RLIMIT_AS, &memory)) die("usage");
+  for (int i = 0; i < count; i++) print_usage(folders[i]);
 }
 
 int main(int count, char **args) {
@@ -311,8 +380,8 @@ int main(int count, char **args) {
     clear_target(args[2]);
   } else if (count == 3 && !strcmp(args[1], "remove")) {
     remove_tree(args[2]);
-  } else if (count >= 3 && !strcmp(args[1], "usage")) {
-    for (int i = 2; i < count; i++) print_usage(args[i]);
+  } else if (count >= 4 && !strcmp(args[1], "usage")) {
+    print_usages(args[2], args + 3, count - 3);
   } else {
     usage();
   }

@@ -167,7 +167,17 @@ function startEviction(
   const { host, clock, log, paths } = options;
   if (options.simulated) return undefined;
   const about = nodeReference(options);
-  return startEvictionManager({
+  const active = (): Pod[] => workers.list().flatMap((worker) => (worker.isEnding ? [] : [worker.pod]));
+  const { runtime } = ctx.cri;
+  const meter = createPodMeter({
+    clock,
+    log,
+    runtime,
+    beneath: beneathOf(host),
+    storage: ctx.storage,
+    active,
+  });
+  const manager = startEvictionManager({
     clock,
     log,
     thresholds: options.thresholds ?? [],
@@ -177,12 +187,17 @@ function startEviction(
       nodefs: await host.stats.disk(paths.root),
       imagefs: await host.stats.disk(options.contentRoot ?? paths.root),
     }),
-    active: () => workers.list().flatMap((worker) => (worker.isEnding ? [] : [worker.pod])),
-    measure: createPodMeter({ runtime: ctx.cri.runtime, beneath: beneathOf(host), storage: ctx.storage }),
+    active,
+    measure: meter.measure,
     evict: (eviction) => evictPod(ctx, workers, eviction),
     announce: (message) => ctx.recorder.event(about, 'Warning', 'EvictionThresholdMet', message),
     conditionsChanged,
   });
+  const stop = async (): Promise<void> => {
+    meter.stop();
+    await manager.stop();
+  };
+  return { ...manager, stop };
 }
 
 const nodeReference = ({ nodeName }: KubeletOptions) =>

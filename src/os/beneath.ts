@@ -28,13 +28,18 @@ export interface Beneath {
   release(target: string): Promise<void>;
   /** A whole tree of any depth, never through a link or into a mount; not there is fine. */
   remove(folder: string): Promise<void>;
-  /** What each takes on its disk, through no link and no mount; nothing where it is not there. */
-  usage(folders: readonly string[]): Promise<readonly FolderUsage[]>;
+  /** What each takes on its disk, through no link and no mount; nothing where it is not there. Counts for so long, in all. */
+  usage(folders: readonly string[], withinMs: number, signal?: AbortSignal): Promise<readonly FolderUsage[]>;
 }
+
+/** What was not counted: there was more when the time was over, or a part could not be read. */
+export type Uncounted = 'late' | 'unread';
 
 export interface FolderUsage {
   readonly bytes: number;
   readonly inodes: number;
+  /** Then it takes at least the bytes and inodes that are told. */
+  readonly uncounted?: Uncounted | undefined;
 }
 
 export type BeneathStep =

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -224,7 +225,12 @@ describe('S1: the removal of a tree', () => {
 
 describe('what a folder takes', () => {
   const kilobytes = async (...names: string[]): Promise<number[]> =>
-    (await beneath.usage(names.map((name) => at(name)))).map(({ bytes }) => Math.round(bytes / 1024));
+    (
+      await beneath.usage(
+        names.map((name) => at(name)),
+        60_000,
+      )
+    ).map(({ bytes }) => Math.round(bytes / 1024));
 
   test('is what lies in it, once, and nothing that links or mounts lead to', async () => {
     mkdirSync(at('used/sub/mounted'), { recursive: true });
@@ -253,5 +259,50 @@ describe('what a folder takes', () => {
     const [used] = await kilobytes('below');
     await beneath.remove(at('below'));
     assert.ok(used! >= 1024, `${used}`);
+  });
+
+  test('is counted with names that are no text, and in folders that nobody may read', async () => {
+    const folder = Buffer.concat([Buffer.from(at('odd/')), Buffer.from([0xff, 0xfe])]);
+    mkdirSync(at('odd'));
+    mkdirSync(folder, 0o000);
+    writeFileSync(Buffer.concat([folder, Buffer.from('/\n\xff', 'latin1')]), Buffer.alloc(1 << 20, 1));
+    const [odd] = await beneath.usage([at('odd')], 60_000);
+    assert.ok(odd!.bytes >= 1 << 20, `${odd!.bytes}`);
+    assert.deepEqual([odd!.inodes, odd!.uncounted], [3, undefined]);
+  });
+
+  test('is counted to its end while the pod moves the folder that is being read', async () => {
+    for (const name of ['a/deep', 'b', 'z/sub']) mkdirSync(at('moving', name), { recursive: true });
+    for (let i = 0; i < 500; i++) writeFileSync(at('moving/a/deep', `${i}`), '');
+    writeFileSync(at('moving/a/file'), Buffer.alloc(1 << 20, 1));
+    writeFileSync(at('moving/z/sub/file'), Buffer.alloc(1 << 20, 1));
+    const [here, there] = [at('moving/a/deep'), at('moving/b/deep')];
+    for (let walk = 0; walk < 100; walk++) {
+      let under = true;
+      const seen = beneath.usage([at('moving')], 60_000).finally(() => {
+        under = false;
+      });
+      while (under) {
+        for (let i = 0; i < 50; i++) {
+          renameSync(here, there);
+          renameSync(there, here);
+        }
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const [usage] = await seen;
+      assert.equal(usage!.uncounted, undefined);
+      assert.ok(usage!.bytes >= 2 << 20, `walk ${walk}: ${usage!.bytes}`);
+    }
+  });
+
+  test('says when there was more than there was time for', async () => {
+    mkdirSync(at('many'));
+    for (let i = 0; i < 1000; i++) writeFileSync(at('many', `${i}`), '');
+    const [none, missing] = await beneath.usage([at('many'), at('missing')], 0);
+    assert.equal(none!.uncounted, 'late');
+    assert.ok(none!.inodes < 1000, `${none!.inodes}`);
+    assert.deepEqual(missing, { bytes: 0, inodes: 0, uncounted: 'late' });
+    const [whole] = await beneath.usage([at('many')], 60_000);
+    assert.deepEqual([whole!.inodes, whole!.uncounted], [1001, undefined]);
   });
 });

@@ -15,18 +15,21 @@ import { type MetThreshold, resourceOf, type StarvedResource } from './threshold
 export interface MeasuredPod {
   readonly pod: Pod;
   readonly usage: PodUsage;
+  /** `usage` is only what could be seen of it. `settled`: also in a long walk of its own, so it is no chance. */
+  readonly unmeasured?: { readonly settled: boolean; readonly message: string } | undefined;
 }
 
 /** Upstream: SystemCriticalPriority. */
 const criticalPriority = 2_000_000_000;
 export const isCritical = (pod: Pod): boolean => (pod.spec.priority ?? 0) >= criticalPriority;
 
-/** Who uses more than was asked for, then who matters less, then who uses most beyond. */
+/** Whose use is not known (as upstream: nobody may hide there), who uses more than was asked for, then who matters less, then who uses most beyond. */
 export function rankedForEviction(all: readonly MeasuredPod[], resource: StarvedResource): MeasuredPod[] {
   const excess = ({ pod, usage }: MeasuredPod): number =>
     podUse(pod, usage, resource) - quantityValue(podResource(pod, 'requests', resource) ?? zeroQuantity);
   return [...all].sort(
     (a, b) =>
+      Number(b.unmeasured !== undefined) - Number(a.unmeasured !== undefined) ||
       Number(excess(b) > 0) - Number(excess(a) > 0) ||
       (a.pod.spec.priority ?? 0) - (b.pod.spec.priority ?? 0) ||
       excess(b) - excess(a),

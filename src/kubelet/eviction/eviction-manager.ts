@@ -7,7 +7,7 @@ import { podText } from '../pod-format.ts';
 import { qosClass } from '../resources/qos.ts';
 import { runEvery } from '../run-every.ts';
 import { isCritical, type MeasuredPod, pressureMessage, rankedForEviction } from './choose-pod.ts';
-import { hasStorageLimit, storageExcess } from './pod-usage.ts';
+import { hasStorageLimit, hidesFromLimit, storageExcess } from './pod-usage.ts';
 import {
   conditionOf,
   type MetThreshold,
@@ -16,6 +16,7 @@ import {
   observe,
   type PressureCondition,
   resourceOf,
+  type StarvedResource,
   type Threshold,
 } from './thresholds.ts';
 
@@ -34,7 +35,7 @@ export interface EvictionDeps {
   readonly node: () => Promise<NodeMeasures>;
   /** Pods that are not over. */
   readonly active: () => readonly Pod[];
-  readonly measure: (pods: readonly Pod[]) => Promise<readonly MeasuredPod[]>;
+  readonly measure: (pods: readonly Pod[], resource: StarvedResource) => Promise<readonly MeasuredPod[]>;
   /** Resolves when the pod has ended and its files are gone, or when that takes too long. */
   readonly evict: (eviction: Eviction) => Promise<void>;
   /** An event of the node. */
@@ -53,6 +54,22 @@ export interface EvictionManager {
 const monitorMs = 10_000;
 const transitionMs = 300_000;
 
+/** Whoever has a limit must be measurable: files without number are no way around it. */
+function overLimit({ pod, usage, unmeasured }: MeasuredPod): string | undefined {
+  const hides = unmeasured?.settled === true && hidesFromLimit(pod, usage);
+  return storageExcess(pod, usage) ?? (hides ? unmeasured.message : undefined);
+}
+
+/** Undefined: it can't be known. Limits of pods hold also then. */
+async function shortages({ thresholds, node, log }: EvictionDeps): Promise<MetThreshold[] | undefined> {
+  try {
+    return metThresholds(thresholds, observe(await node()));
+  } catch (error) {
+    log.warn({ error }, 'what the node has left was not measured');
+    return undefined;
+  }
+}
+
 export function startEvictionManager(deps: EvictionDeps): EvictionManager {
   const lastMet = new Map<PressureCondition, number>();
   let told = '';
@@ -69,9 +86,9 @@ export function startEvictionManager(deps: EvictionDeps): EvictionManager {
 
   async function evictOverLimit(): Promise<boolean> {
     const limited = deps.active().filter((pod) => hasStorageLimit(pod) && !isCritical(pod));
-    const evictions = (await deps.measure(limited)).flatMap(({ pod, usage }) => {
-      const message = storageExcess(pod, usage);
-      return message === undefined ? [] : [{ pod, message, disruption: false }];
+    const evictions = (await deps.measure(limited, 'ephemeral-storage')).flatMap((measured) => {
+      const message = overLimit(measured);
+      return message === undefined ? [] : [{ pod: measured.pod, message, disruption: false }];
     });
     await Promise.all(evictions.map((eviction) => deps.evict(eviction)));
     return evictions.length > 0;
@@ -81,7 +98,8 @@ export function startEvictionManager(deps: EvictionDeps): EvictionManager {
   async function relieve(met: MetThreshold): Promise<void> {
     const resource = resourceOf(met.signal);
     deps.announce(`Attempting to reclaim ${resource}`);
-    const candidates = await deps.measure(deps.active().filter((pod) => !isCritical(pod)));
+    const active = deps.active().filter((pod) => !isCritical(pod));
+    const candidates = await deps.measure(active, resource);
     const [first] = rankedForEviction(candidates, resource);
     if (first === undefined) {
       deps.log.warn({ resource }, 'the node is short, and there is no pod to evict');
@@ -92,10 +110,10 @@ export function startEvictionManager(deps: EvictionDeps): EvictionManager {
   }
 
   async function look(): Promise<void> {
-    const met = metThresholds(deps.thresholds, observe(await deps.node()));
-    note(met);
+    const met = await shortages(deps);
+    if (met) note(met);
     if (await evictOverLimit()) return;
-    if (met[0] !== undefined) await relieve(met[0]);
+    if (met?.[0] !== undefined) await relieve(met[0]);
   }
 
   const stop = runEvery(deps.clock, monitorMs, async () => {

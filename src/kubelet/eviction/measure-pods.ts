@@ -1,58 +1,204 @@
-// Measures what pods use: containers as the runtime tells it, volumes and logs as they lie on the disk.
+// Measures what pods use: containers as the runtime tells it, volumes and logs as they lie on the disk. Each pod by itself: one
+// with millions of files is walked apart from the others, and whom nobody can measure is told by its name (ADR 29).
 import type { Pod } from '../../api/generated/types/core-v1.ts';
-import type { Beneath } from '../../os/beneath.ts';
+import type { Clock } from '../../base/clock.ts';
+import { formatGoDuration } from '../../base/go-duration.ts';
+import { within } from '../../base/within.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import type { Beneath, FolderUsage } from '../../os/beneath.ts';
 import type { RuntimeService } from '../../rpc-api/cri.ts';
 import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
-import { labelContainerName, labelPodUid, podUid } from '../pod-format.ts';
+import { labelPodUid, podText, podUid } from '../pod-format.ts';
 import type { PodStorage } from '../pod-storage.ts';
-import { pluginOf, volumeDir } from '../volumes/volume-dir.ts';
 import type { MeasuredPod } from './choose-pod.ts';
-import { isOnDisk } from './pod-usage.ts';
+import { podFolders, podUsage } from './pod-folders.ts';
+import type { StarvedResource } from './thresholds.ts';
 
 export interface MeasurePodsDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
   readonly runtime: Pick<RuntimeService, 'listContainerStats'>;
   readonly beneath: Pick<Beneath, 'usage'>;
   readonly storage: Pick<PodStorage, 'podDir' | 'logDirectory'>;
+  /** Of other pods nothing is kept. */
+  readonly active: () => readonly Pod[];
 }
 
-const labelOf = (stats: ContainerStats, label: string): string => stats.attributes?.labels?.[label] ?? '';
+export interface PodMeter {
+  /** Waits for no slow pod: of that it tells what was seen last. */
+  measure(pods: readonly Pod[], resource: StarvedResource): Promise<MeasuredPod[]>;
+  stop(): void;
+}
 
-export function createPodMeter(deps: MeasurePodsDeps): (pods: readonly Pod[]) => Promise<MeasuredPod[]> {
-  async function measure(pod: Pod, all: readonly ContainerStats[]): Promise<MeasuredPod> {
-    const volumes = (pod.spec.volumes ?? []).flatMap((volume) => {
-      const plugin = isOnDisk(volume) || volume.emptyDir !== undefined ? pluginOf(volume) : undefined;
-      return plugin
-        ? [{ name: volume.name, dir: volumeDir(deps.storage.podDir(podUid(pod)), plugin, volume) }]
-        : [];
+/** A look has ten seconds for all pods; who has more files than this is walked apart. */
+const quickMs = 2_000;
+const quickAtOnce = 4;
+/** Some ten million files that nobody has read lately, and many times that otherwise. */
+const slowMs = 300_000;
+const slowAtOnce = 2;
+/** A walk that saw less in its time was held up by the disk, and not by the number of files: no pod is to blame. */
+const fewInodes = 1_000;
+/** The walk ends by itself; a disk that doesn't answer holds even a killed one. */
+const overdueMs = 15_000;
+
+interface Walked {
+  readonly used: readonly FolderUsage[];
+  readonly unmeasured?: MeasuredPod['unmeasured'];
+}
+
+interface SlowPod {
+  /** By what was seen last. */
+  walked: Walked;
+  /** Not before: a walk is followed by a rest as long as it took. */
+  nextAtMs: number;
+  queued: boolean;
+}
+
+const unmeasuredText = 'Usage of local ephemeral storage could not be measured: ';
+
+/** What is told of a walk that was cut short after `ms`. */
+function shortfall(used: readonly FolderUsage[], ms: number): MeasuredPod['unmeasured'] {
+  const short = used.find(({ uncounted }) => uncounted !== undefined);
+  if (short === undefined) return undefined;
+  if (used.some(({ uncounted }) => uncounted === 'unread'))
+    return { settled: ms === slowMs, message: `${unmeasuredText}a part of it can't be read. ` };
+  const inodes = used.reduce((sum, each) => sum + each.inodes, 0);
+  return {
+    settled: ms === slowMs && inodes >= fewInodes,
+    message: `${unmeasuredText}${inodes} files were counted in ${formatGoDuration(ms)}, and there are more. `,
+  };
+}
+
+async function eachAtOnce<T>(
+  items: readonly T[],
+  most: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = [...items];
+  const lane = async (): Promise<void> => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: most }, lane));
+}
+
+type StatsOf = (pod: Pod) => readonly ContainerStats[] | undefined;
+
+/** The runtime answers for all or not at all: when one container spoils that, each pod is asked for by itself. */
+async function containerStats({ runtime, log }: MeasurePodsDeps, pods: readonly Pod[]): Promise<StatsOf> {
+  const byUid = new Map<string, readonly ContainerStats[]>();
+  try {
+    const all = await runtime.listContainerStats();
+    const grouped = Map.groupBy(all, (stats) => stats.attributes?.labels?.[labelPodUid]);
+    for (const pod of pods) byUid.set(podUid(pod), grouped.get(podUid(pod)) ?? []);
+  } catch (error) {
+    log.warn({ error }, 'the runtime does not tell what all containers use; each pod is asked for by itself');
+    await eachAtOnce(pods, quickAtOnce, async (pod) => {
+      try {
+        const labelSelector = { [labelPodUid]: podUid(pod) };
+        byUid.set(podUid(pod), await runtime.listContainerStats({ labelSelector }));
+      } catch (failure) {
+        log.warn({ pod: podText(pod), error: failure }, 'the runtime does not tell what a pod uses');
+      }
     });
-    const names = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((c) => c.name);
-    const logs = deps.storage.logDirectory(pod);
-    const used = await deps.beneath.usage([
-      ...volumes.map(({ dir }) => dir),
-      ...names.map((name) => `${logs}/${name}`),
-    ]);
-    const containers = names.map((name, i) => {
-      const stats = all.find(
-        (s) => labelOf(s, labelPodUid) === podUid(pod) && labelOf(s, labelContainerName) === name,
-      );
-      return {
-        name,
-        rootfsBytes: stats?.writableLayer?.usedBytes?.value ?? 0,
-        logsBytes: used[volumes.length + i]!.bytes,
-        memoryBytes: stats?.memory?.workingSetBytes?.value ?? 0,
-        inodes: (stats?.writableLayer?.inodesUsed?.value ?? 0) + used[volumes.length + i]!.inodes,
-      };
-    });
-    return {
-      pod,
-      usage: { containers, volumes: new Map(volumes.map(({ name }, i) => [name, used[i]!])) },
-    };
   }
-  return async (pods) => {
-    if (pods.length === 0) return [];
-    const all = await deps.runtime.listContainerStats();
-    const measured: MeasuredPod[] = [];
-    for (const pod of pods) measured.push(await measure(pod, all));
-    return measured;
+  return (pod) => byUid.get(podUid(pod));
+}
+
+/** Walks slow pods a few at a time, in the order in which they were asked for. */
+function slowWalks({ clock, log }: MeasurePodsDeps, walk: (pod: Pod, ms: number) => Promise<Walked>) {
+  const slow = new Map<string, SlowPod>();
+  const queue: Pod[] = [];
+  let underWay = 0;
+
+  async function walkNext(): Promise<void> {
+    const pod = queue.shift();
+    const entry = pod && slow.get(podUid(pod));
+    if (!pod || !entry) return;
+    const began = clock.monotonic();
+    const walked = await walk(pod, slowMs);
+    const tookMs = clock.monotonic() - began;
+    entry.walked = walked;
+    entry.queued = false;
+    entry.nextAtMs = clock.monotonic() + tookMs;
+    if (walked.unmeasured) log.warn({ pod: podText(pod), inMs: tookMs }, walked.unmeasured.message);
+    else if (tookMs < quickMs / 2) slow.delete(podUid(pod));
+  }
+  async function lane(): Promise<void> {
+    while (queue.length > 0) await walkNext();
+    underWay--;
+  }
+
+  return {
+    last: (pod: Pod): Walked | undefined => slow.get(podUid(pod))?.walked,
+    ask(pod: Pod, walked: Walked): void {
+      const uid = podUid(pod);
+      const entry = slow.get(uid) ?? { walked, nextAtMs: clock.monotonic(), queued: false };
+      slow.set(uid, entry);
+      if (entry.queued || clock.monotonic() < entry.nextAtMs) return;
+      entry.queued = true;
+      queue.push(pod);
+      if (underWay >= slowAtOnce) return;
+      underWay++;
+      void lane();
+    },
+    keepOnly(pods: readonly Pod[]): void {
+      const uids = new Set(pods.map(podUid));
+      for (const uid of slow.keys()) if (!uids.has(uid)) slow.delete(uid);
+    },
+    clear: (): void => void queue.splice(0),
+  };
+}
+
+export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
+  const stopped = new AbortController();
+
+  /** Never throws: who can't be walked for the node's sake is unmeasured, and that is not the pod's doing. */
+  async function walk(pod: Pod, ms: number): Promise<Walked> {
+    const { volumes, logs } = podFolders(pod, deps.storage);
+    const folders = [...volumes, ...logs].map(({ dir }) => dir);
+    try {
+      const walking = deps.beneath.usage(folders, ms, stopped.signal);
+      const used = await within(deps.clock, ms + overdueMs, walking);
+      return { used, unmeasured: shortfall(used, ms) };
+    } catch (error) {
+      if (!stopped.signal.aborted)
+        deps.log.warn({ pod: podText(pod), error }, 'what a pod uses was not measured');
+      return { used: [], unmeasured: { settled: false, message: `${unmeasuredText}the walk failed. ` } };
+    }
+  }
+  const slow = slowWalks(deps, walk);
+
+  async function walkAll(pods: readonly Pod[]): Promise<Map<Pod, Walked>> {
+    const walks = new Map<Pod, Walked>();
+    await eachAtOnce(pods, quickAtOnce, async (pod) => {
+      const known = slow.last(pod);
+      const walked = known ?? (await walk(pod, quickMs));
+      walks.set(pod, walked);
+      if (known || walked.unmeasured) slow.ask(pod, walked);
+    });
+    return walks;
+  }
+
+  return {
+    measure: async (pods, resource) => {
+      slow.keepOnly(deps.active());
+      if (pods.length === 0) return [];
+      const statsOf = await containerStats(deps, pods);
+      const walks = resource === 'memory' ? undefined : await walkAll(pods);
+      return pods.map((pod) => {
+        const stats = statsOf(pod);
+        const walked = walks?.get(pod);
+        const silent = { settled: false, message: `${unmeasuredText}the runtime does not tell it. ` };
+        return {
+          pod,
+          usage: podUsage(podFolders(pod, deps.storage), walked?.used ?? [], stats ?? []),
+          unmeasured: walked?.unmeasured ?? (stats ? undefined : silent),
+        };
+      });
+    },
+    stop: () => {
+      slow.clear();
+      stopped.abort();
+    },
   };
 }

@@ -10,6 +10,7 @@ import {
   tryParseQuantity,
   zeroQuantity,
 } from '../../apimachinery/quantity.ts';
+import type { FolderUsage, Uncounted } from '../../os/beneath.ts';
 import { isSidecar } from '../pod-format.ts';
 import type { StarvedResource } from './thresholds.ts';
 
@@ -19,12 +20,14 @@ export interface ContainerUsage {
   readonly logsBytes: number;
   readonly memoryBytes: number;
   readonly inodes: number;
+  /** Of its logs: then it uses at least what is told. */
+  readonly uncounted?: Uncounted | undefined;
 }
 
 export interface PodUsage {
   readonly containers: readonly ContainerUsage[];
   /** By the volume's name. */
-  readonly volumes: ReadonlyMap<string, { readonly bytes: number; readonly inodes: number }>;
+  readonly volumes: ReadonlyMap<string, FolderUsage>;
 }
 
 /** On the node's own disk (upstream: IsLocalEphemeralVolume). */
@@ -87,10 +90,23 @@ function containerExcess(pod: Pod, usage: PodUsage): string | undefined {
   return undefined;
 }
 
+/** Whether something that has a limit could not be counted to its end. */
+export function hidesFromLimit(pod: Pod, { containers, volumes }: PodUsage): boolean {
+  const hidden = (pod.spec.volumes ?? []).filter(({ name }) => volumes.get(name)?.uncounted !== undefined);
+  if (hidden.some(isSizeLimited)) return true;
+  if (podResource(pod, 'limits', 'ephemeral-storage') === undefined) return false;
+  return hidden.some(isOnDisk) || containers.some(({ uncounted }) => uncounted !== undefined);
+}
+
+export const isSizeLimited = ({ emptyDir }: Volume): boolean => {
+  const limit = tryParseQuantity(emptyDir?.sizeLimit);
+  return limit !== undefined && quantityValue(limit) > 0;
+};
+
 /** Whether there is anything that `storageExcess` would look at. */
 export const hasStorageLimit = (pod: Pod): boolean =>
   podResource(pod, 'limits', 'ephemeral-storage') !== undefined ||
-  (pod.spec.volumes ?? []).some((v) => v.emptyDir?.sizeLimit !== undefined);
+  (pod.spec.volumes ?? []).some(isSizeLimited);
 
 /** Why a pod must go although its node has room: upstream's message; undefined: it keeps to its limits. */
 export const storageExcess = (pod: Pod, usage: PodUsage): string | undefined =>

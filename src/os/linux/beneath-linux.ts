@@ -1,9 +1,17 @@
 // Ways below a folder by native/linux/beneath.c: descriptors and openat2, which Node has not.
 import { join } from 'node:path';
-import { type Beneath, BeneathError, type BeneathStep, type Place, type WalkOptions } from '../beneath.ts';
+import {
+  type Beneath,
+  BeneathError,
+  type BeneathStep,
+  type FolderUsage,
+  type Place,
+  type Uncounted,
+  type WalkOptions,
+} from '../beneath.ts';
 import type { FileKind } from '../files.ts';
 import type { NativeProgram } from '../native-build.ts';
-import { CommandError, type Processes } from '../processes.ts';
+import { CommandError, type Processes, type RunOptions } from '../processes.ts';
 
 /** What is to be compiled; `nativeDir` is the repository's folder of C sources. */
 export const beneathProgram = (nativeDir: string): NativeProgram => ({
@@ -17,10 +25,18 @@ function walkArguments(place: Place, { kind, make }: WalkOptions): string[] {
   return [place.base, place.path, kind ?? 'any', make === undefined ? 'none' : `${make.kind}${mode}`];
 }
 
+function usageOf(line: string): FolderUsage {
+  const [bytes, inodes, uncounted] = line.split(' ');
+  return { bytes: Number(bytes), inodes: Number(inodes), uncounted: uncounted as Uncounted | undefined };
+}
+
+/** It ends by itself when its time is over; a disk that doesn't answer may hold it for longer. */
+const endsWithinMs = 10_000;
+
 /** `program`: the compiled helper. */
 export function createLinuxBeneath(processes: Processes, program: string): Beneath {
-  async function run(args: readonly string[]): Promise<string> {
-    const result = await processes.run(program, args);
+  async function run(args: readonly string[], options?: RunOptions): Promise<string> {
+    const result = await processes.run(program, args, options);
     if (result.code === 0) return result.stdout.toString().trim();
     const said = /^([a-z]+) (\d+) (.*)$/s.exec(result.stderr.toString().trim());
     if (!said) throw new CommandError(program, args, result);
@@ -39,13 +55,10 @@ export function createLinuxBeneath(processes: Processes, program: string): Benea
     remove: async (folder) => {
       await run(['remove', folder]);
     },
-    usage: async (folders) => {
+    usage: async (folders, withinMs, signal) => {
       if (folders.length === 0) return [];
-      const lines = (await run(['usage', ...folders])).split('\n');
-      return lines.map((line) => {
-        const [bytes, inodes] = line.split(' ').map(Number);
-        return { bytes: bytes ?? 0, inodes: inodes ?? 0 };
-      });
+      const options = { timeoutMs: withinMs + endsWithinMs, ...(signal && { signal }) };
+      return (await run(['usage', String(withinMs), ...folders], options)).split('\n').map(usageOf);
     },
   };
 }

@@ -1,0 +1,49 @@
+// What is to be walked to measure a pod, and what it uses by that and by what the runtime tells.
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { FolderUsage } from '../../os/beneath.ts';
+import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
+import { labelContainerName, podUid } from '../pod-format.ts';
+import type { PodStorage } from '../pod-storage.ts';
+import { pluginOf, volumeDir } from '../volumes/volume-dir.ts';
+import { isOnDisk, isSizeLimited, type PodUsage } from './pod-usage.ts';
+
+interface PodFolders {
+  readonly volumes: readonly { readonly name: string; readonly dir: string }[];
+  readonly logs: readonly { readonly name: string; readonly dir: string }[];
+}
+
+/** Volumes with limits of their own come first: the others must not use up the time. */
+export function podFolders(pod: Pod, storage: Pick<PodStorage, 'podDir' | 'logDirectory'>): PodFolders {
+  const all = pod.spec.volumes ?? [];
+  const ordered = [...all.filter(isSizeLimited), ...all.filter((volume) => !isSizeLimited(volume))];
+  const volumes = ordered.flatMap((volume) => {
+    const plugin = isOnDisk(volume) || volume.emptyDir !== undefined ? pluginOf(volume) : undefined;
+    return plugin ? [{ name: volume.name, dir: volumeDir(storage.podDir(podUid(pod)), plugin, volume) }] : [];
+  });
+  const directory = storage.logDirectory(pod);
+  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  return { volumes, logs: containers.map(({ name }) => ({ name, dir: `${directory}/${name}` })) };
+}
+
+const nothing: FolderUsage = { bytes: 0, inodes: 0 };
+
+/** `used`: of the volumes, then of the logs; what is not there counts for nothing. `stats`: of this pod's containers. */
+export function podUsage(
+  { volumes, logs }: PodFolders,
+  used: readonly FolderUsage[],
+  stats: readonly ContainerStats[],
+): PodUsage {
+  const containers = logs.map(({ name }, i) => {
+    const told = stats.find((each) => each.attributes?.labels?.[labelContainerName] === name);
+    const written = used[volumes.length + i] ?? nothing;
+    return {
+      name,
+      rootfsBytes: told?.writableLayer?.usedBytes?.value ?? 0,
+      logsBytes: written.bytes,
+      memoryBytes: told?.memory?.workingSetBytes?.value ?? 0,
+      inodes: (told?.writableLayer?.inodesUsed?.value ?? 0) + written.inodes,
+      uncounted: written.uncounted,
+    };
+  });
+  return { containers, volumes: new Map(volumes.map(({ name }, i) => [name, used[i] ?? nothing])) };
+}

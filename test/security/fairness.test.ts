@@ -161,6 +161,42 @@ describe('S15: priority and fairness', () => {
     await close();
   });
 
+  it('S15: sixty service accounts of one namespace leave seats, and have no more requests than a few users', async () => {
+    const { server, held, settled, next, close } = await gated(200);
+    const answers: Promise<{ readonly status: number }>[] = [];
+    const ask = (name: string) => {
+      const groups = name.includes('serviceaccount') ? ['system:serviceaccounts'] : [];
+      const answer = server.request('GET', '/api/v1/namespaces/team/pods', undefined, {
+        user: user(name, ...groups),
+      });
+      answers.push(answer);
+      return answer;
+    };
+    const statuses: number[] = [];
+    for (let account = 0; account < 60; account++)
+      for (let i = 0; i < 6; i++)
+        void ask(`system:serviceaccount:team:robot-${account}`).then(({ status }) => statuses.push(status));
+    await settled();
+    // Of 360 a user's limit of 60 lets in 240 for all of them together.
+    assert.deepEqual([statuses.length, new Set(statuses)], [120, new Set([429])]);
+    const before = held.length;
+    void ask('system:serviceaccount:other:robot');
+    await settled();
+    assert.deepEqual(
+      held.slice(before).map(({ who }) => who),
+      ['system:serviceaccount:other:robot'],
+    );
+    let open = true;
+    void Promise.all(answers).then(() => {
+      open = false;
+    });
+    while (open) {
+      if (held.length > 0) await next();
+      else await turn();
+    }
+    await close();
+  });
+
   it('S15: what is answered from memory begins in rounds: a flood of it lets another user pass', async () => {
     const server = await startTestServer({
       authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) },

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Classified, FlowControl } from '../flowcontrol/flow-control.ts';
 import type { InFlight } from '../flowcontrol/in-flight.ts';
 import { widthOf } from '../flowcontrol/request-width.ts';
-import { UserCounts, type UserLimits } from '../flowcontrol/user-limits.ts';
+import { type UserLimits, UserPlaces } from '../flowcontrol/user-limits.ts';
 import { type ApiResponse, isPullBody, type PullBody } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { RequestInfo } from '../request-info.ts';
@@ -36,9 +36,9 @@ function tooMany(): ApiResponse {
 
 export function priorityAndFairnessFilter(dependencies: FairnessDependencies): Filter {
   const { flow, limits, count, clock, running } = dependencies;
-  const requests = new UserCounts(limits.requests);
-  const watches = new UserCounts(limits.watches);
-  const streams = new UserCounts(limits.streams);
+  const requests = new UserPlaces(limits.requests);
+  const watches = new UserPlaces(limits.watches);
+  const streams = new UserPlaces(limits.streams);
   return (next) => async (context) => {
     const { info, user } = context;
     const watch = info.isResource && info.verb === 'watch';
@@ -54,8 +54,8 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
         ended();
       }
     }
-    const place = placeAmong(requests, user.name);
-    const watching = watch ? placeAmong(watches, user.name) : nothing;
+    const place = requests.take(user.name);
+    const watching = watch ? watches.take(user.name) : nothing;
     const width = widthOf(
       info,
       () => context.query,
@@ -113,8 +113,8 @@ function leaveWhenInitialized(
 }
 
 /** exec, log and the like have their place among their user's streams until their end. */
-async function streamed(context: RequestContext, next: Next, streams: UserCounts): Promise<ApiResponse> {
-  const release = placeAmong(streams, context.user.name);
+async function streamed(context: RequestContext, next: Next, streams: UserPlaces): Promise<ApiResponse> {
+  const release = streams.take(context.user.name);
   if (release === undefined) return tooMany();
   let lasts = false;
   try {
@@ -134,11 +134,6 @@ async function streamed(context: RequestContext, next: Next, streams: UserCounts
 }
 
 const nothing = (): void => {};
-
-/** How a user's place is given back; undefined when the user has as many as may be. */
-function placeAmong(counts: UserCounts, user: string): (() => void) | undefined {
-  return counts.take(user) ? once(() => counts.release(user)) : undefined;
-}
 
 function once(run: () => void): () => void {
   let done = false;

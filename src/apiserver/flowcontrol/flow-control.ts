@@ -7,9 +7,10 @@ import { Rounds } from '../../base/rounds.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import type { RequestInfo } from '../request-info.ts';
 import type { FlowMetrics } from './flow-metrics.ts';
-import { byPrecedence, distinguisherOf, matches } from './flow-schemas.ts';
+import { byPrecedence, matches } from './flow-schemas.ts';
 import { type PriorityLevel, PriorityLevels } from './priority-levels.ts';
 import type { Refusal, Ticket } from './queue-set.ts';
+import { flowOf, sharerOf } from './shares.ts';
 import { isFlowSchema, isPriorityLevel } from './stored-objects.ts';
 
 /** What the store has; `version` differs when something changed. */
@@ -71,7 +72,7 @@ export class FlowControl {
   readonly #options: FlowControlOptions;
   readonly #levels: PriorityLevels;
   readonly #waiting = new Map<Ticket, () => void>();
-  /** When a request that may run begins, by user. */
+  /** When a request that may run begins, by whose share it takes. */
   readonly #rounds: Rounds<string>;
   #schemas: readonly FlowSchema[] = byPrecedence(mandatory);
   #version: number | undefined;
@@ -104,12 +105,12 @@ export class FlowControl {
     request: { readonly signal: AbortSignal },
   ): Promise<Ticket | Refusal> {
     const { clock, metrics } = this.#options;
-    const turn = this.#rounds.begin(user.name);
+    const sharer = sharerOf(user);
+    const turn = this.#rounds.begin(sharer);
     if (turn !== undefined) await turn;
     const schemaName = schema.metadata.name ?? '';
-    const flow = `${schemaName}\n${distinguisherOf(schema, user, info)}`;
     const arrived = clock.monotonic();
-    const ticket = level.queues.arrive(flow, width, arrived);
+    const ticket = level.queues.arrive(flowOf(schema, user, info), width, arrived);
     let refusal: Refusal | undefined = typeof ticket === 'string' ? ticket : undefined;
     if (typeof ticket !== 'string' && ticket.started === undefined) {
       // Who waits in front may fit although a queue was not empty.
@@ -117,7 +118,7 @@ export class FlowControl {
       if (ticket.started === undefined) {
         refusal = await this.#wait(level, ticket, request.signal);
         // One that ended may let many in.
-        if (refusal === undefined) await this.#rounds.begin(user.name);
+        if (refusal === undefined) await this.#rounds.begin(sharer);
       }
     }
     this.#observe(level);

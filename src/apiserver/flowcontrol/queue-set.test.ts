@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { array, assert as check, integer, property, record } from 'fast-check';
 import type { PriorityLevelConfiguration } from '../../api/generated/types/flowcontrol-v1.ts';
 import { PriorityLevels } from './priority-levels.ts';
-import { dealHand, QueueSet, type Ticket } from './queue-set.ts';
+import { dealHand, type Flow, QueueSet, type Ticket } from './queue-set.ts';
 
 const shape = { queues: 64, handSize: 6, queueLengthLimit: 50 };
 const queuesOf = (limit: number, given = shape): QueueSet =>
@@ -27,7 +27,7 @@ function race(
   const fill = (): void => {
     for (const { name, width, backlog } of flows)
       while (waiting.get(name)! < backlog) {
-        const answer = set.arrive(name, width, now);
+        const answer = set.arrive({ name }, width, now);
         if (!isTicket(answer)) break;
         if (answer.started === undefined) waiting.set(name, waiting.get(name)! + 1);
         else begin(answer, name);
@@ -41,8 +41,8 @@ function race(
     set.finish(first.ticket, now);
     served.set(first.name, served.get(first.name)! + 1);
     for (const ticket of set.dispatch(now)) {
-      waiting.set(ticket.flow, waiting.get(ticket.flow)! - 1);
-      begin(ticket, ticket.flow);
+      waiting.set(ticket.flow.name, waiting.get(ticket.flow.name)! - 1);
+      begin(ticket, ticket.flow.name);
     }
     fill();
   }
@@ -67,14 +67,14 @@ test('S15: whoever comes first of a flow finds a seat, however many seats others
   const flood = (flow: string, width: number): number => {
     let begun = 0;
     for (let i = 0; i < 50; i++) {
-      const ticket = set.arrive(flow, width, 0);
+      const ticket = set.arrive({ name: flow }, width, 0);
       if (isTicket(ticket) && ticket.started !== undefined) begun += width;
     }
     return begun;
   };
   /** What waits of others does not keep a newcomer waiting: it is dispatched at once. */
   const newcomer = (flow: string): boolean => {
-    const ticket = set.arrive(flow, 1, 0) as Ticket;
+    const ticket = set.arrive({ name: flow }, 1, 0) as Ticket;
     set.dispatch(0);
     return ticket.started !== undefined;
   };
@@ -86,6 +86,23 @@ test('S15: whoever comes first of a flow finds a seat, however many seats others
   }
   assert.ok(set.seatsInUse <= 16, `${set.seatsInUse} seats`);
   assert.equal(newcomer('d'), true);
+});
+
+test('S15: many flows of one party leave a quarter of the seats; each of them and whoever comes finds one', () => {
+  const set = queuesOf(40);
+  const arrive = (flow: Flow): boolean => {
+    const ticket = set.arrive(flow, 1, 0) as Ticket;
+    set.dispatch(0);
+    return ticket.started !== undefined;
+  };
+  let begun = 0;
+  // Their hands are few, too: else they would stand in front of others in all queues.
+  for (let account = 0; account < 60; account++)
+    for (let i = 0; i < 5; i++)
+      if (arrive({ name: `account-${account}`, hand: `team-${account % 4}`, party: 'team' })) begun++;
+  assert.equal(begun, 30);
+  for (let other = 0; other < 10; other++) assert.equal(arrive({ name: `other-${other}` }), true);
+  assert.equal(set.seatsInUse, 40);
 });
 
 test('who asks for long or wide requests is served fewer of them', () => {
@@ -132,7 +149,7 @@ test('random arrivals: seats are kept to, nothing is lost, everybody is served i
         for (const { flow, width, ms } of arrivals) {
           now++;
           while (ends.some(({ at }) => at <= now)) endOne();
-          const ticket = set.arrive(`flow-${flow}`, width, now);
+          const ticket = set.arrive({ name: `flow-${flow}` }, width, now);
           assert.ok(isTicket(ticket));
           lasts.set(ticket, ms);
           if (ticket.started !== undefined) ends.push({ ticket, at: now + ms });
@@ -149,24 +166,24 @@ test('random arrivals: seats are kept to, nothing is lost, everybody is served i
 
 test('a full queue and a level without queues refuse; who gives up leaves its place', () => {
   const set = queuesOf(1, { queues: 1, handSize: 1, queueLengthLimit: 1 });
-  const first = set.arrive('a', 1, 0) as Ticket;
-  const second = set.arrive('a', 1, 0) as Ticket;
-  assert.equal(set.arrive('a', 1, 0), 'queue-full');
+  const first = set.arrive({ name: 'a' }, 1, 0) as Ticket;
+  const second = set.arrive({ name: 'a' }, 1, 0) as Ticket;
+  assert.equal(set.arrive({ name: 'a' }, 1, 0), 'queue-full');
   assert.equal(set.abandon(second, 1), true);
   assert.equal(set.abandon(first, 1), false);
-  assert.ok(isTicket(set.arrive('a', 1, 1)));
+  assert.ok(isTicket(set.arrive({ name: 'a' }, 1, 1)));
   assert.equal(queuesOf(1, { queues: 0, handSize: 0, queueLengthLimit: 0 }).waiting, 0);
   const reject = queuesOf(1, { queues: 0, handSize: 0, queueLengthLimit: 0 });
-  assert.ok(isTicket(reject.arrive('a', 1, 0)));
-  assert.equal(reject.arrive('b', 1, 0), 'concurrency-limit');
+  assert.ok(isTicket(reject.arrive({ name: 'a' }, 1, 0)));
+  assert.equal(reject.arrive({ name: 'b' }, 1, 0), 'concurrency-limit');
 });
 
 test('a level of no seats runs nothing: it refuses, or lets wait until it has some', () => {
   const reject = queuesOf(0, { queues: 0, handSize: 0, queueLengthLimit: 0 });
-  assert.equal(reject.arrive('a', 1, 0), 'concurrency-limit');
+  assert.equal(reject.arrive({ name: 'a' }, 1, 0), 'concurrency-limit');
   let limit = 0;
   const held = new QueueSet(shape, (width, inUse) => inUse + width <= limit);
-  const ticket = held.arrive('a', 12, 0) as Ticket;
+  const ticket = held.arrive({ name: 'a' }, 12, 0) as Ticket;
   assert.equal(ticket.started, undefined);
   assert.deepEqual(held.dispatch(1), []);
   limit = 1;
@@ -184,7 +201,7 @@ test('a level of no shares that may not borrow is a jail; one that may has what 
     level('poor', { nominalConcurrencyShares: 0 }),
     level('rich', { nominalConcurrencyShares: 100, lendablePercent: 50 }),
   ]);
-  const arrive = (name: string): Ticket | string => levels.get(name)!.queues.arrive('a', 1, 0);
+  const arrive = (name: string): Ticket | string => levels.get(name)!.queues.arrive({ name: 'a' }, 1, 0);
   assert.equal(arrive('jail'), 'concurrency-limit');
   assert.ok(isTicket(arrive('poor')));
   for (let i = 0; i < levels.get('rich')!.nominal; i++) assert.ok(isTicket(arrive('rich')));

@@ -9,9 +9,17 @@ export interface QueueShape {
 
 export type Refusal = 'concurrency-limit' | 'queue-full' | 'time-out' | 'cancelled';
 
+export interface Flow {
+  readonly name: string;
+  /** By it queues are dealt, when several flows have the same. */
+  readonly hand?: string;
+  /** Flows of one owner, who must not fill all seats by having many of them. */
+  readonly party?: string;
+}
+
 export interface Ticket {
   readonly width: number;
-  readonly flow: string;
+  readonly flow: Flow;
   readonly arrived: number;
   /** When it began to run; undefined while it waits. */
   started: number | undefined;
@@ -64,6 +72,7 @@ export class QueueSet {
   readonly #mayTake: (width: number, inUse: number) => boolean;
   /** Seats that each flow uses now. */
   readonly #ofFlow = new Map<string, number>();
+  readonly #ofParty = new Map<string, number>();
   #inUse = 0;
   #waiting = 0;
   #executing = 0;
@@ -95,10 +104,10 @@ export class QueueSet {
   }
 
   /** A ticket that runs (`started`) or waits, or why it may do neither. */
-  arrive(flow: string, width: number, now: number): Ticket | Refusal {
+  arrive(flow: Flow, width: number, now: number): Ticket | Refusal {
     this.#advance(now);
     const ticket: Ticket = { width, flow, arrived: now, started: undefined, queue: undefined };
-    const queue = this.#queueFor(flow);
+    const queue = this.#queueFor(flow.hand ?? flow.name);
     if (this.#shape.queues === 0) {
       if (!this.#fits(width)) return 'concurrency-limit';
       this.#begin(ticket, queue, now);
@@ -137,9 +146,7 @@ export class QueueSet {
   finish(ticket: Ticket, now: number): void {
     this.#advance(now);
     this.#inUse -= ticket.width;
-    const left = this.#ofFlow.get(ticket.flow)! - ticket.width;
-    if (left === 0) this.#ofFlow.delete(ticket.flow);
-    else this.#ofFlow.set(ticket.flow, left);
+    this.#count(ticket, -ticket.width);
     this.#executing--;
     const queue = ticket.queue!;
     queue.executing--;
@@ -159,11 +166,19 @@ export class QueueSet {
 
   /**
    * A flow that has seats gets more while as many as it has then are left: one flow has half of them at most, the next
-   * one half of the rest. So whoever comes as the first of a flow finds a seat, whatever the others do.
+   * one half of the rest. So whoever comes as the first of a flow finds a seat, whatever the others do; and if the others
+   * are many flows of one party, which leaves a quarter.
    */
   #leavesRoom({ flow, width }: Ticket): boolean {
-    const own = this.#ofFlow.get(flow) ?? 0;
-    return own === 0 || this.#mayTake(own + 2 * width, this.#inUse);
+    const own = this.#ofFlow.get(flow.name) ?? 0;
+    if (own > 0 && !this.#mayTake(own + 2 * width, this.#inUse)) return false;
+    const party = flow.party === undefined ? 0 : (this.#ofParty.get(flow.party) ?? 0);
+    return party === 0 || this.#mayTake(width + Math.ceil((party + width) / 3), this.#inUse);
+  }
+
+  #count({ flow }: Ticket, seats: number): void {
+    change(this.#ofFlow, flow.name, seats);
+    if (flow.party !== undefined) change(this.#ofParty, flow.party, seats);
   }
 
   /** What is wider than all seats runs alone; where there is no seat, nothing runs. */
@@ -186,7 +201,7 @@ export class QueueSet {
     queue.executing++;
     this.#executing++;
     this.#inUse += ticket.width;
-    this.#ofFlow.set(ticket.flow, (this.#ofFlow.get(ticket.flow) ?? 0) + ticket.width);
+    this.#count(ticket, ticket.width);
   }
 
   #queueFor(flow: string): Queue {
@@ -227,6 +242,12 @@ export class QueueSet {
     for (const queue of this.#queues) if (queue.executing > 0 || queue.waiting.length > 0) busy++;
     if (busy > 0) this.#virtual += (passed * this.#inUse) / busy;
   }
+}
+
+function change(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
 }
 
 const load = (queue: Queue): number => queue.waitingSeats + queue.executing;

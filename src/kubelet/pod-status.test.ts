@@ -112,6 +112,21 @@ test('a terminal phase is never left and a verdict fails the pod', () => {
   assert.deepEqual([refused.phase, refused.reason], ['Failed', 'OutOfcpu']);
 });
 
+test('of a pod that was rejected there is nothing of containers, conditions and addresses', () => {
+  const verdict = { reason: 'OutOfcpu', message: 'x', rejected: true };
+  const rejected = status(aPod({ initContainers: [aContainer('i')] }), observedPod([], []), {
+    verdict,
+    startTimeMs: 0,
+  });
+  assert.deepEqual(rejected, {
+    phase: 'Failed',
+    reason: 'OutOfcpu',
+    message: 'x',
+    startTime: '1970-01-01T00:00:00Z',
+    qosClass: 'BestEffort',
+  });
+});
+
 test('lastTransitionTime stays while the status stays', () => {
   const first = status(aPod(), observedPod([observedContainer('main')]), { nowMs: 1000 });
   const second = status({ ...aPod(), status: first }, observedPod([observedContainer('main')]), {

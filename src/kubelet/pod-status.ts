@@ -36,6 +36,8 @@ export interface Verdict {
   readonly message: string;
   /** For the node's sake. */
   readonly disruption?: boolean;
+  /** The node has never taken the pod. */
+  readonly rejected?: boolean;
 }
 
 function disruptionTarget({ pod, verdict, nowMs }: StatusInput): PodCondition[] {
@@ -228,8 +230,22 @@ function addresses(input: StatusInput): Partial<PodStatus> {
   };
 }
 
+/** As upstream, nothing of containers and addresses: none of them was ever to come. */
+function rejectedStatus({ pod, startTimeMs }: StatusInput, { reason, message }: Verdict): PodStatus {
+  const { generation } = pod.metadata;
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    phase: 'Failed',
+    reason,
+    message,
+    startTime: pod.status?.startTime ?? rfc3339(startTimeMs),
+    qosClass: pod.status?.qosClass ?? qosClass(pod),
+  };
+}
+
 export function podStatusFrom(input: StatusInput): PodStatus {
   const { pod, verdict } = input;
+  if (verdict?.rejected === true) return rejectedStatus(input, verdict);
   const { init, containers, ephemeral } = allStatuses(input);
   const phaseInput = { pod, init, containers, terminal: input.terminal };
   const current = pod.status?.phase;

@@ -227,7 +227,7 @@ export class PodWorker {
     const rejection = this.#options.admit(this.#pod);
     if (!rejection) return;
     const message = `Pod was rejected: ${rejection.message}`;
-    this.#verdict = { reason: rejection.reason, message };
+    this.#verdict = { reason: rejection.reason, message, rejected: true };
     podEvent(this.#ctx, this.#pod, { type: 'Warning', reason: rejection.reason, message: rejection.message });
   }
 

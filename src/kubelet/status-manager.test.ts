@@ -35,6 +35,21 @@ test('a status that another wrote over is written again; our own, coming back, a
   assert.equal(written.length, 4);
 });
 
+test('what was told of containers is taken back when the pod is rejected', async () => {
+  const written: object[] = [];
+  const patch = async (_r: unknown, _k: unknown, { body }: { body: unknown }): Promise<void> =>
+    void written.push((body as { status: object }).status);
+  const manager = createStatusManager({
+    client: { patch } as unknown as Client,
+    clock: new FakeClock(),
+    log: silentLogger,
+  });
+  const rejected = { phase: 'Failed', reason: 'OutOfcpu', message: 'm' } as const;
+  manager.set(podWith({ phase: 'Pending', containerStatuses: [] }), rejected);
+  await manager.written('u');
+  assert.deepEqual(written, [{ ...rejected, containerStatuses: null, initContainerStatuses: null }]);
+});
+
 test("a pod that is gone, or whose name is another one's, gets no status any more; a status that is refused is not sent twice", async () => {
   for (const [code, reason, asked] of [
     [404, 'NotFound', 1],

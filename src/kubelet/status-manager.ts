@@ -31,11 +31,13 @@ interface Entry {
 const retryMs = 1000;
 
 /** A strategic merge keeps what is not named, so what must go is named as null. */
+const notNamed = { reason: null, message: null, containerStatuses: null, initContainerStatuses: null };
+
 function statusPatch(pod: Pod, status: PodStatus): object {
   const conditions = status.conditions?.map((c) => ({ reason: null, message: null, ...c }));
   return {
     metadata: { uid: podUid(pod) },
-    status: { reason: null, message: null, ...status, ...(conditions ? { conditions } : {}) },
+    status: { ...notNamed, ...status, ...(conditions ? { conditions } : {}) },
   };
 }
 

@@ -127,6 +127,12 @@ test('a Windows node refuses a pod for Linux with the reason PodOSNotSupported',
       status?.message,
       "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
     );
+    // As upstream: it was never to have containers or an address.
+    assert.deepEqual([status?.containerStatuses, status?.hostIP], [undefined, undefined]);
+    assert.deepEqual(
+      (status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled'),
+      [],
+    );
     assert.equal((await get(client, 'window')).status?.phase, 'Running');
     const node = await client.get(nodes, { name: 'node-1' });
     assert.equal(node.metadata.labels?.['node.kubernetes.io/windows-build'], '10.0.20348');

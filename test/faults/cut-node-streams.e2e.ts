@@ -100,13 +100,14 @@ after(() => cluster?.down(), { timeout: 120_000 });
 const unexpected: string[] = [];
 const struck = { streams: 0, beforeAnswer: 0, inTheFlow: 0 };
 
-/** When a stream ends, decided before it begins: after a while, after some bytes, or as soon as it is there. */
+/** When a stream ends, decided before it begins: after a while, some bytes or a while after it is there, or almost at once. */
 class Cutter {
   readonly #way = random(4);
   #left = 1 + random(this.#way === 0 ? 200 : 100_000);
   #seen = false;
   #done = false;
   #kill: () => void = () => undefined;
+  readonly #withinMs: number;
   readonly over: Promise<void>;
   #end: () => void = () => undefined;
 
@@ -115,7 +116,15 @@ class Cutter {
       this.#end = resolve;
     });
     struck.streams++;
-    void delay(this.#way === 3 ? random(withinMs / 10) : random(withinMs)).then(() => this.cut());
+    this.#withinMs = random(this.#way === 3 ? withinMs / 10 : withinMs);
+    if (this.#way > 1) this.#cutLater();
+  }
+  #cutLater(): void {
+    void delay(this.#withinMs).then(() => this.cut());
+  }
+  /** The answer has come. On a slow machine that takes longer than what is waited for without it. */
+  opened(): void {
+    if (this.#way < 2) this.#cutLater();
   }
   /** How to break off what there is by now. */
   by(kill: () => void): void {
@@ -170,6 +179,7 @@ const overWebSocket =
     const socket = webSocket(url, 'v5.channel.k8s.io', cutter);
     socket.on('message', (data: Buffer) => cutter.got(data.length));
     socket.on('open', () => {
+      cutter.opened();
       const input = session.input?.();
       const send = (): void => {
         const data = socket.readyState === WebSocket.OPEN ? input?.() : undefined;
@@ -203,6 +213,7 @@ function upgrade(
   });
   request.on('upgrade', (_, socket: Duplex, head: Buffer) => {
     cutter.by(() => socket.destroy());
+    cutter.opened();
     void use(socket, head).catch(() => cutter.cut());
   });
   request.end();
@@ -329,6 +340,7 @@ const logs =
     request.on('error', () => undefined);
     request.on('close', () => cutter.cut());
     request.on('response', (response) => {
+      cutter.opened();
       response.on('error', () => undefined);
       response.on('data', (data: Buffer) => cutter.got(data.length));
     });
@@ -342,6 +354,7 @@ const logsOverHttp2 =
     session.on('close', () => cutter.cut());
     const stream = session.request({ ':path': `${podPath(system)}/log?follow=true` });
     stream.on('error', () => undefined);
+    stream.on('response', () => cutter.opened());
     stream.on('data', (data: Buffer) => cutter.got(data.length));
     const onlyStream = random(2) === 0;
     cutter.by(() => {

@@ -38,7 +38,8 @@ const promisedMs = 3_000;
 const lateMs = 30_000;
 
 before(async () => {
-  cluster = await startTestCluster({ name: 'alive', linux: nodes.length });
+  // Longer than the ten seconds after which a lease is renewed.
+  cluster = await startTestCluster({ name: 'alive', linux: nodes.length, nodeMonitorGracePeriod: '15s' });
   root = clusterPaths(cluster.home, 'alive').root;
   const { code, stderr } = await cluster.porthole(['image', 'build-samples', '--name', 'alive']);
   assert.equal(code, 0, stderr);
@@ -105,6 +106,14 @@ const nodeAnswers = (node: string): Promise<void> =>
     assert.equal(await cluster.kubectl.ok(['get', '--raw', `/api/v1/nodes/${node}/proxy/healthz`]), 'ok');
   }, patience);
 
+/** Nodes side by side, each in its own time. */
+async function onEachNode(round: (node: string) => Promise<void>): Promise<void> {
+  const lane = async (node: string): Promise<void> => {
+    for (let i = 0; i < rounds; i++) await round(node);
+  };
+  await Promise.all(nodes.map(lane));
+}
+
 interface Life {
   readonly pod: string;
   readonly restarts: number;
@@ -126,6 +135,50 @@ async function lives(): Promise<Life[]> {
     .sort((a, b) => a.pod.localeCompare(b.pod));
 }
 
+async function standStillThenHang(stopped: readonly string[], node: string, t: TestContext): Promise<void> {
+  const pids = stopped.map(pidOf);
+  const signal = (name: NodeJS.Signals): void => {
+    for (const pid of pids) process.kill(pid, name);
+  };
+  // The supervisor knows that they have answered.
+  await eventually(() => {
+    for (const role of stopped) assert.equal(supervisedState(root, role)?.answered, true, role);
+  }, patience);
+  signal('SIGSTOP');
+  await delay(14_000);
+  signal('SIGCONT');
+  await serverAnswers();
+  await nodeAnswers(node);
+  assert.deepEqual(stopped.map(pidOf), pids);
+  const from = performance.now();
+  signal('SIGSTOP');
+  await eventually(async () => {
+    const { stdout } = await cluster.porthole(['status', '--name', 'alive']);
+    assert.match(stdout, new RegExp(`^server: pid ${pids[0]}, does not answer`, 'm'));
+  }, patience);
+  await Promise.all(stopped.map((role, i) => backAgain(role, pids[i]!)));
+  await serverAnswers();
+  await nodeAnswers(node);
+  t.diagnostic(
+    `hung server and agent: stopped, noticed, killed and back after ${((performance.now() - from) / 1000).toFixed(1)} s`,
+  );
+  for (const role of stopped) assert.equal(supervisedState(root, role)?.lastEnd?.hung, true, role);
+  const { stdout } = await cluster.porthole(['status', '--name', 'alive']);
+  assert.match(stdout, /^server: .*last killed because it did not answer \d+ s ago$/m);
+}
+
+async function link(node: string, way: 'up' | 'down'): Promise<void> {
+  const { id } = readClusterState(clusterPaths(cluster.home, 'alive'))!;
+  const { code, stderr } = await linuxProcesses.run('ip', ['link', 'set', portName(id, node), way]);
+  assert.equal(code, 0, stderr.toString());
+}
+async function ready(node: string): Promise<string | undefined> {
+  const { status } = await cluster.kubectl.json<{
+    status: { conditions: { type: string; status: string }[] };
+  }>(['get', 'node', node]);
+  return status.conditions.find(({ type }) => type === 'Ready')?.status;
+}
+
 describe('R6: what is killed comes back', () => {
   let born: Life[];
   before(async () => {
@@ -145,28 +198,26 @@ describe('R6: what is killed comes back', () => {
     }
   });
 
-  for (const node of nodes) {
-    test(`the agent of ${node}`, limit, async (t) => {
-      for (let i = 0; i < rounds; i++) {
-        const pid = pidOf(`agent ${node}`);
-        const from = performance.now();
-        kill('agent', pid);
-        await backAgain(`agent ${node}`, pid);
-        const started = performance.now();
-        await nodeAnswers(node);
-        measured(t, `agent ${node}`, from, started);
-      }
+  test('the agents', limit, async (t) => {
+    await onEachNode(async (node) => {
+      const pid = pidOf(`agent ${node}`);
+      const from = performance.now();
+      kill('agent', pid);
+      await backAgain(`agent ${node}`, pid);
+      const started = performance.now();
+      await nodeAnswers(node);
+      measured(t, `agent ${node}`, from, started);
     });
+  });
 
-    test(`the containerd of ${node}`, limit, async () => {
-      for (let i = 0; i < rounds; i++) {
-        const pid = await containerdOf(node);
-        kill('containerd', pid);
-        await eventually(async () => assert.notEqual(await containerdOf(node), pid), patience);
-        await nodeAnswers(node);
-      }
+  test('each containerd', limit, async () => {
+    await onEachNode(async (node) => {
+      const pid = await containerdOf(node);
+      kill('containerd', pid);
+      await eventually(async () => assert.notEqual(await containerdOf(node), pid), patience);
+      await nodeAnswers(node);
     });
-  }
+  });
 
   test(
     'the supervisor: its processes live on, and start it again without anyone typing',
@@ -216,81 +267,35 @@ describe('R6: what is killed comes back', () => {
       kill('supervisor', pidOf('supervisor'));
       for (const role of ['server', ...agents]) kill(role.split(' ')[0]!, pidOf(role));
       for (const pid of containerds) kill('containerd', pid);
-      const { code, stderr } = await cluster.porthole([
-        ...['up', '--name', 'alive', '--linux', String(nodes.length), '--windows', '0'],
-        ...['--runtime', 'containerd'],
-      ]);
-      assert.equal(code, 0, stderr);
+      await cluster.up();
       await serverAnswers();
       for (const node of nodes) await nodeAnswers(node);
     }
   });
 
   test(
-    'a server and an agent that stand still for a while are left alone, those that hang are killed',
+    'a server and an agent that stand still for a while are left alone, those that hang are killed; ' +
+      'B3: a node that is cut off meanwhile keeps its agent, and is Ready when it is back',
     longer,
     async (t) => {
-      const stopped = ['server', agents[0]!];
-      const pids = stopped.map(pidOf);
-      const signal = (name: NodeJS.Signals): void => {
-        for (const pid of pids) process.kill(pid, name);
-      };
-      // The supervisor knows that they have answered.
-      await eventually(() => {
-        for (const role of stopped) assert.equal(supervisedState(root, role)?.answered, true, role);
-      }, patience);
-      signal('SIGSTOP');
-      await delay(14_000);
-      signal('SIGCONT');
-      await serverAnswers();
-      await nodeAnswers(nodes[0]!);
-      assert.deepEqual(stopped.map(pidOf), pids);
-      const from = performance.now();
-      signal('SIGSTOP');
-      await eventually(async () => {
-        const { stdout } = await cluster.porthole(['status', '--name', 'alive']);
-        assert.match(stdout, new RegExp(`^server: pid ${pids[0]}, does not answer`, 'm'));
-      }, patience);
-      await Promise.all(stopped.map((role, i) => backAgain(role, pids[i]!)));
-      await serverAnswers();
-      await nodeAnswers(nodes[0]!);
-      t.diagnostic(
-        `hung server and agent: stopped, noticed, killed and back after ${((performance.now() - from) / 1000).toFixed(1)} s`,
-      );
-      for (const role of stopped) assert.equal(supervisedState(root, role)?.lastEnd?.hung, true, role);
-      const { stdout } = await cluster.porthole(['status', '--name', 'alive']);
-      assert.match(stdout, /^server: .*last killed because it did not answer \d+ s ago$/m);
+      const [hanging, cutOff] = nodes as [string, string];
+      const role = `agent ${cutOff}`;
+      await eventually(() => assert.equal(supervisedState(root, role)?.answered, true), patience);
+      const before = pidOf(role);
+      await link(cutOff, 'down');
+      try {
+        await standStillThenHang(['server', `agent ${hanging}`], hanging, t);
+        await eventually(async () => assert.equal(await ready(cutOff), 'Unknown'), patience);
+        // For longer than the others, which hung, have lived.
+        assert.equal(pidOf(role), before);
+        assert.equal(supervisedState(root, role)?.silent, undefined);
+      } finally {
+        await link(cutOff, 'up');
+      }
+      await eventually(async () => assert.equal(await ready(cutOff), 'True'), patience);
+      assert.equal(pidOf(role), before);
     },
   );
-
-  test('B3: a node that is cut off keeps its agent, and is Ready when it is back', longer, async () => {
-    const node = nodes[0]!;
-    const role = `agent ${node}`;
-    const { id } = readClusterState(clusterPaths(cluster.home, 'alive'))!;
-    const link = async (way: 'up' | 'down'): Promise<void> => {
-      const { code, stderr } = await linuxProcesses.run('ip', [...['link', 'set', portName(id, node), way]]);
-      assert.equal(code, 0, stderr.toString());
-    };
-    const ready = async (): Promise<string | undefined> => {
-      const { status } = await cluster.kubectl.json<{
-        status: { conditions: { type: string; status: string }[] };
-      }>(['get', 'node', node]);
-      return status.conditions.find(({ type }) => type === 'Ready')?.status;
-    };
-    await eventually(() => assert.equal(supervisedState(root, role)?.answered, true), patience);
-    const before = pidOf(role);
-    await link('down');
-    try {
-      // Longer than a process that hangs would live.
-      await eventually(async () => assert.equal(await ready(), 'Unknown'), patience);
-      assert.equal(pidOf(role), before);
-      assert.equal(supervisedState(root, role)?.silent, undefined);
-    } finally {
-      await link('up');
-    }
-    await eventually(async () => assert.equal(await ready(), 'True'), patience);
-    assert.equal(pidOf(role), before);
-  });
 
   test(
     'a second supervisor says why it ends, whoever holds a name that could be guessed',
@@ -352,23 +357,16 @@ describe('R6: what is killed comes back', () => {
 test('R6: down wins: whatever is killed before it, nothing comes back after it', limit, async (t) => {
   const home = scratchDirectory('ending');
   t.after(() => home.remove());
-  for (const killed of [
-    ['supervisor'],
-    ['supervisor', 'server'],
-    ['server', 'supervisor', 'agent linux-1'],
-  ]) {
-    const ending = await startTestCluster({
-      name: 'ending',
-      home: home.path,
-      linux: 2,
-      runtime: 'simulated',
-    });
-    const paths = clusterPaths(ending.home, 'ending');
+  const killings = [['supervisor'], ['supervisor', 'server'], ['server', 'supervisor', 'agent linux-1']];
+  const killAndEnd = async (killed: readonly string[], i: number): Promise<void> => {
+    const name = `ending-${i}`;
+    const ending = await startTestCluster({ name, home: home.path, linux: 2, runtime: 'simulated' });
+    const paths = clusterPaths(ending.home, name);
     const pids = killed.map((role) =>
       role === 'supervisor' ? readSupervisorState(paths.root)!.pid : supervisedState(paths.root, role)!.pid!,
     );
     for (const pid of pids) process.kill(pid, 'SIGKILL');
-    const { code, stderr } = await ending.porthole(['down', '--name', 'ending']);
+    const { code, stderr } = await ending.porthole(['down', '--name', name]);
     assert.equal(code, 0, stderr);
     await eventually(async () => {
       const left = await processesWithArgument(linuxFiles, undefined);
@@ -378,7 +376,8 @@ test('R6: down wins: whatever is killed before it, nothing comes back after it',
       );
       assert.equal(existsSync(paths.root), false);
     }, patience);
-  }
+  };
+  await Promise.all(killings.map(killAndEnd));
 });
 
 test(

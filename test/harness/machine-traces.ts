@@ -23,6 +23,14 @@ function clusterProcesses(): string[] {
   );
 }
 
+/** By their numbers, which no two have: one may lie over another. */
+function mounts(): Map<string, string> {
+  const rows = readFileSync('/proc/self/mountinfo', 'utf8').trimEnd().split('\n');
+  return new Map(rows.map((row) => [row.split(' ')[0]!, row.split(' ')[4]!]));
+}
+/** What others have mounted goes when they like. */
+const mountedBefore: ReadonlyMap<string, string> = mounts();
+
 const filesBelow = (folder: string): string[] =>
   existsSync(folder) ? readdirSync(folder, { recursive: true }).map(String).sort() : [];
 
@@ -36,9 +44,9 @@ export async function machineTraces(cgroupRoots: readonly string[]): Promise<Rec
     forwarding: await lines('sysctl', '-n', 'net.ipv4.ip_forward'),
     namespaces: await lines('ip', 'netns', 'list'),
     tables: await lines('nft', 'list', 'tables'),
-    mounts: readFileSync('/proc/self/mounts', 'utf8')
-      .split('\n')
-      .map((line) => line.split(' ')[1] ?? '')
+    mounts: [...mounts()]
+      .filter(([id]) => !mountedBefore.has(id))
+      .map(([, path]) => path)
       .sort(),
     processes: clusterProcesses(),
     cgroups: ['memory', 'cpu', 'pids', ''].flatMap((controller) =>

@@ -7,8 +7,9 @@ import { createLinuxCgroups } from '../src/os/linux/cgroups-linux.ts';
 
 const prefix = 'porthole-run-';
 
-/** The list of the folders that this run's tests made. */
-export const scratchListOf = (pid: number): string => join(tmpdir(), `${prefix}${pid}.folders`);
+/** The list of the folders that the test in one of this run's lanes made. */
+export const scratchListOf = (pid: number, lane: number): string =>
+  join(tmpdir(), `${prefix}${pid}-${lane}.folders`);
 
 const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
@@ -46,7 +47,7 @@ export async function removeLeftovers(list: string): Promise<string[]> {
 /** Runs that were killed could not tidy up after themselves. */
 export async function removeLeftoversOfDeadRuns(): Promise<void> {
   for (const name of readdirSync(tmpdir())) {
-    const pid = new RegExp(`^${prefix}(\\d+)\\.folders$`).exec(name)?.[1];
+    const pid = new RegExp(`^${prefix}(\\d+)-\\d+\\.folders$`).exec(name)?.[1];
     if (pid !== undefined && !isRunning(Number(pid))) await removeLeftovers(join(tmpdir(), name));
   }
 }

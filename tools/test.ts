@@ -22,7 +22,16 @@ if (values.help) {
   );
   process.exit(0);
 }
-/** Files that end in `.e2e.ts` run one after the other, each in a namespace box on a prepared machine. */
+/** Mostly they wait: for processes to start, for grace to end, for a look that is due. */
+const boxesAtOnce = 3;
+/** So that no lane is left with one of these when all others are done. */
+const longest: readonly string[] = [
+  'test/faults/supervision.e2e.ts',
+  'test/faults/clusters-side-by-side.e2e.ts',
+  'test/faults/disk-errors.e2e.ts',
+  'test/faults/cut-node-streams.e2e.ts',
+];
+/** Files that end in `.e2e.ts` run on a prepared machine, each in a namespace box. */
 const groups = {
   unit: { globs: ['src/**/*.test.ts', 'tools/**/*.test.ts'], timeoutMs: 60_000 },
   repo: { globs: ['test/repo/**/*.test.ts'], timeoutMs: 120_000 },
@@ -46,19 +55,31 @@ const add = (more: Totals): void => {
   totals.skipped += more.skipped;
 };
 
+const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);
+
 type RunOptions = Omit<Parameters<typeof runFiles>[0], 'files' | 'concurrency'>;
+
+async function runInBox(file: string, list: string, options: RunOptions): Promise<void> {
+  const from = performance.now();
+  const env = { [scratchListVariable]: list };
+  add(await runFiles({ ...options, files: [file], concurrency: 1, prefix: box(), env }));
+  for (const folder of await removeLeftovers(list)) console.log(`left behind by ${file}, removed: ${folder}`);
+  console.log(`   ${file}: ${seconds(from)} s`);
+}
 
 async function runBoxed(files: readonly string[], options: RunOptions): Promise<void> {
   if (files.length === 0) return;
   await removeLeftoversOfDeadRuns();
   await prepareTestMachine();
-  const list = scratchListOf(process.pid);
-  const env = { [scratchListVariable]: list };
-  for (const file of files) {
-    add(await runFiles({ ...options, files: [file], concurrency: 1, prefix: box(), env }));
-    for (const folder of await removeLeftovers(list))
-      console.log(`left behind by ${file}, removed: ${folder}`);
-  }
+  const left = [
+    ...longest.filter((file) => files.includes(file)),
+    ...files.filter((file) => !longest.includes(file)),
+  ];
+  const lane = async (_: unknown, number: number): Promise<void> => {
+    for (let file = left.shift(); file !== undefined; file = left.shift())
+      await runInBox(file, scratchListOf(process.pid, number), options);
+  };
+  await Promise.all(Array.from({ length: boxesAtOnce }, lane));
 }
 
 const started = performance.now();
@@ -76,7 +97,7 @@ for (const name of chosen) {
   const free = files.filter((file) => !isBoxed(file));
   if (free.length > 0) add(await runFiles({ ...options, files: free, concurrency: 2 }));
   await runBoxed(files.filter(isBoxed), options);
-  console.log(`== ${name}: ${((performance.now() - from) / 1000).toFixed(1)} s`);
+  console.log(`== ${name}: ${seconds(from)} s`);
 }
 console.log(`\n${((performance.now() - started) / 1000).toFixed(0)} s`);
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);

@@ -7,7 +7,7 @@ import {
 import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import type { Clock } from '../base/clock.ts';
-import { parseIpv4Cidr } from '../base/ipv4.ts';
+import { type Ipv4Cidr, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { KeptTables } from '../os/kept-tables.ts';
@@ -26,7 +26,7 @@ export interface ProxyOptions {
   readonly nodeName: string;
   /** Traffic from here to a ClusterIP keeps its source address. */
   readonly clusterCIDR: string;
-  /** Prefixes, beside the pods', that no external address of a Service may be of: ClusterIPs, the API server. */
+  /** Prefixes, beside the pods', that no external address of a Service may be of: ClusterIPs, the API server, resolvers. */
   readonly reservedCIDRs: readonly string[];
   readonly packetFilter: PacketFilter;
   readonly tables: KeptTables;
@@ -41,6 +41,8 @@ export interface ProxyOptions {
 export interface Proxy {
   /** Resolves after the first whole table was written. */
   ready(): Promise<void>;
+  /** In place of `reservedCIDRs`. */
+  reserve(cidrs: readonly string[]): void;
   stop(): Promise<void>;
 }
 
@@ -56,6 +58,9 @@ const serviceOf = (slice: EndpointSlice): string | undefined => {
   return name === undefined || name === '' ? undefined : `${slice.metadata.namespace}/${name}`;
 };
 const keyOf = (service: Service): string => `${service.metadata.namespace}/${service.metadata.name}`;
+
+const prefixes = (clusterCIDR: string, reserved: readonly string[]): Ipv4Cidr[] =>
+  [clusterCIDR, ...reserved].flatMap((cidr) => parseIpv4Cidr(cidr) ?? []);
 
 class Proxier implements Proxy {
   readonly #options: ProxyOptions;
@@ -80,9 +85,7 @@ class Proxier implements Proxy {
 
   constructor(options: ProxyOptions) {
     this.#options = options;
-    const reserved = [options.clusterCIDR, ...options.reservedCIDRs].flatMap(
-      (cidr) => parseIpv4Cidr(cidr) ?? [],
-    );
+    const reserved = prefixes(options.clusterCIDR, options.reservedCIDRs);
     this.#node = { name: options.nodeName, zone: undefined, reserved };
     this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR, options.log);
     this.#health = createHealthChecks(options);
@@ -117,6 +120,11 @@ class Proxier implements Proxy {
 
   ready(): Promise<void> {
     return this.#ready.promise;
+  }
+
+  reserve(cidrs: readonly string[]): void {
+    this.#node = { ...this.#node, reserved: prefixes(this.#options.clusterCIDR, cidrs) };
+    for (const service of this.#services.lister.list()) this.#touch(keyOf(service));
   }
 
   async stop(): Promise<void> {

@@ -14,6 +14,8 @@ import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { startProxy } from '../../proxy/proxier.ts';
+import { resolveIpv4 } from '../../wire/resolve-name.ts';
+import { reservedAddresses } from './reserved-addresses.ts';
 
 export interface NodeNetworkOptions {
   /** May read nodes, services and endpoint slices. */
@@ -23,7 +25,7 @@ export interface NodeNetworkOptions {
   readonly topology: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
-  /** The address by which this node calls the API server: no Service takes it. */
+  /** The address or name by which this node calls the API server: no Service takes it. */
   readonly apiServer: string;
   readonly cni: {
     readonly client: string;
@@ -73,23 +75,32 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     clock: systemClock,
     log,
   });
+  const upstreams = upstreamsOf(options.dns.resolvConf, [options.dns.clusterIP]);
+  const reserved = await reservedAddresses({
+    apiServer: options.apiServer,
+    resolvers: upstreams.map(({ address }) => address),
+    resolve: resolveIpv4,
+    clock: systemClock,
+    log,
+  });
   const proxy = startProxy({
     informers,
     nodeName,
     clusterCIDR,
-    reservedCIDRs: [serviceCIDR, `${options.apiServer}/32`],
+    reservedCIDRs: [serviceCIDR, ...reserved.cidrs],
     packetFilter,
     tables,
     clock: systemClock,
     log,
   });
+  const unfollow = reserved.follow((cidrs) => proxy.reserve([serviceCIDR, ...cidrs]));
   const dns = startNodeDns({
     informers,
     host,
     tables,
     clusterIP: options.dns.clusterIP,
     clusterDomain: options.dns.domain,
-    upstreams: upstreamsOf(options.dns.resolvConf, [options.dns.clusterIP]),
+    upstreams,
     records: { file: options.dns.recordsFile, files: linuxFiles },
     metrics: options.metrics,
     clock: systemClock,
@@ -99,6 +110,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
   informers.start();
   return {
     stop: async () => {
+      unfollow();
       await tables.stop();
       await dns.stop();
       await proxy.stop();

@@ -52,6 +52,7 @@ test('a half cable is replaced, a whole one is kept', () => {
     'addBridge',
     'replaceAddress',
     'setLink',
+    'replaceRoute',
     'setLink',
     'deleteLink',
     'addVeth',

@@ -3,6 +3,7 @@ import { formatIpv4, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/
 import type { LinkChange, LinkInfo } from '../os/links.ts';
 import { hardwareAddressOf } from './hardware-address.ts';
 import { shortHash } from './interface-name.ts';
+import { connectedRoute } from './uplink.ts';
 
 export interface FabricNode {
   readonly name: string;
@@ -95,6 +96,7 @@ export function hostChanges(
   changes.push({ do: 'replaceAddress', name: plan.bridge, address: gateway });
   // without one of its own it has that of a port, which goes with the port
   changes.push({ do: 'setLink', name: plan.bridge, mac, up: true });
+  changes.push(connectedRoute({ dev: plan.bridge, address: gateway }));
   for (const node of plan.nodes) {
     if (!whole.has(node.name)) {
       if (byName.has(node.port)) changes.push({ do: 'deleteLink', name: node.port });
@@ -115,9 +117,17 @@ export function nodeChanges(plan: FabricPlan, node: FabricNode, links: readonly 
     { do: 'replaceAddress', name: 'eth0', address: own },
     // the one that its cable's guard lets through
     { do: 'setLink', name: 'eth0', mac: hardwareAddressOf(node.address), up: true },
+    connectedRoute({ dev: 'eth0', address: own }),
     { do: 'replaceRoute', to: 'default', via: plan.gateway, dev: 'eth0' },
   ];
 }
+
+/** Of the machine, for whom a node's way out leads over its bridge. */
+export const machineSettings = (bridge: string): Readonly<Record<string, string>> => ({
+  'net/ipv4/ip_forward': '1',
+  [`net/ipv4/conf/${bridge}/send_redirects`]: '0',
+  [`net/ipv4/conf/${bridge}/rp_filter`]: '1',
+});
 
 /** Settings of a network namespace that forwards for pods; see also `ip-sysctl.txt` of the kernel. */
 export const forwardingSettings: Readonly<Record<string, string>> = {

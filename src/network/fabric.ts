@@ -12,6 +12,7 @@ import {
   forwardingSettings,
   hostChanges,
   type MachineAccess,
+  machineSettings,
   nodeChanges,
   nodeNetns,
   planFabric,
@@ -110,9 +111,7 @@ async function linksInside(
 }
 
 const hostSettings = ({ bridge, nodes }: FabricPlan): Record<string, string> => ({
-  'net/ipv4/ip_forward': '1',
-  [`net/ipv4/conf/${bridge}/send_redirects`]: '0',
-  [`net/ipv4/conf/${bridge}/rp_filter`]: '1',
+  ...machineSettings(bridge),
   // the packet filter's rules are for IPv4; on the bridge and its ports there is nothing else
   ...Object.fromEntries(
     [bridge, ...nodes.map((node) => node.port)].map((name) => [`net/ipv6/conf/${name}/disable_ipv6`, '1']),
@@ -200,7 +199,7 @@ export async function destroyFabric(
   // a namespace can outlive its name while a process is in it: its cable must not
   await ports.links.apply(
     doomed.map((name) => ({ do: 'deleteLink', name })),
-    { keepGoing: true },
+    { keepGoing: 'silently' },
   );
   const namespaces = names.map((name) => nodeNetns(clusterName, name));
   await ports.namespaces.delete(namespaces);

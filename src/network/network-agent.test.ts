@@ -7,6 +7,7 @@ import { FakeClock } from '../base/testing/fake-clock.ts';
 import type { Informer, InformerHandler } from '../client/cache/informer.ts';
 import { silentLogger } from '../component-base/logger.ts';
 import { keepTables } from '../os/kept-tables.ts';
+import type { Sysctl } from '../os/sysctl.ts';
 import { createFakeLinks } from '../os/testing/fake-links.ts';
 import { createFakePacketFilter } from '../os/testing/fake-packet-filter.ts';
 import { startNetworkAgent } from './network-agent.ts';
@@ -39,6 +40,7 @@ function nodeList(): { informer: Informer<Node>; put(node: Node): void } {
   const informer = {
     lister: { list: () => [...objects.values()] },
     synced: async () => undefined,
+    hasSynced: () => true,
     addHandler: (handler: InformerHandler<Node>) => {
       handlers.push(handler);
       return () => undefined;
@@ -52,6 +54,17 @@ function nodeList(): { informer: Informer<Node>; put(node: Node): void } {
       for (const handler of handlers)
         if (old) handler.updated?.(old, node);
         else handler.added?.(node);
+    },
+  };
+}
+/** A kernel that has these settings and no others. */
+function memorySysctl(values: Record<string, string>): Sysctl {
+  return {
+    get: async (key) => values[key],
+    read: async (keys) =>
+      Object.fromEntries(keys.flatMap((key) => (values[key] === undefined ? [] : [[key, values[key]]]))),
+    set: async (changed) => {
+      for (const [key, value] of Object.entries(changed)) if (key in values) values[key] = value;
     },
   };
 }
@@ -69,8 +82,12 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
   const tables = keepTables({ packetFilter, clock: syncs, log: silentLogger });
   const { informer, put } = nodeList();
   const cidrs: string[] = [];
+  const kernel: Record<string, string> = { 'net/ipv4/ip_forward': '0' };
+  const sysctl = memorySysctl(kernel);
+  const warned: string[] = [];
   await links.apply([
     { do: 'addBridge', name: 'eth0' },
+    { do: 'setLink', name: 'eth0', up: true },
     { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
   ]);
   const agent = startNetworkAgent({
@@ -82,9 +99,11 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
     links,
     packetFilter,
     tables,
-    sysctl: { get: async () => undefined, set: async () => undefined },
+    sysctl,
+    settings: { 'net/ipv4/ip_forward': '1', 'net/bridge/bridge-nf-call-iptables': '0' },
+    uplink: { address: '172.30.0.2' },
     clock,
-    log: silentLogger,
+    log: { ...silentLogger, warn: (_, message) => warned.push(message) },
     onPodCIDR: (cidr) => cidrs.push(cidr),
   });
   let ready = false;
@@ -92,7 +111,9 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
     ready = true;
   });
   const routes = async (): Promise<string[]> =>
-    (await links.routes()).map((route) => `${route.to} ${route.via ?? 'unreachable'}`);
+    (await links.routes())
+      .filter((route) => route.protocol === '80')
+      .map((route) => `${route.to} ${route.via ?? 'unreachable'}`);
 
   put(node(2));
   put(node(3, '10.244.3.0/24'));
@@ -115,11 +136,98 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
   await clock.fire();
   assert.equal(packetFilter.applied.length, written, 'a resync without differences writes nothing');
 
+  kernel['net/ipv4/ip_forward'] = '0';
+  assert.deepEqual(warned, []);
+  await clock.fire();
+  assert.deepEqual(warned, ['a setting of the network was changed; set again']);
+  assert.deepEqual(kernel, { 'net/ipv4/ip_forward': '1' }, 'B1: forwarding is put back');
+
   packetFilter.lose();
   syncs.advance(30_000);
   await clock.fire();
   assert.deepEqual(await packetFilter.tables(), ['ip porthole-network'], 'what was flushed is there again');
   await tables.stop();
+  await agent.stop();
+});
+
+test('B2: what `ip route flush table main` takes is there again: subnet, way out, other nodes, pods', async () => {
+  const clock = manualClock();
+  const links = createFakeLinks();
+  const { informer, put } = nodeList();
+  await links.apply([
+    { do: 'addBridge', name: 'eth0' },
+    { do: 'setLink', name: 'eth0', up: true },
+    { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
+    { do: 'replaceRoute', to: 'default', via: '172.30.0.1', dev: 'eth0' },
+    { do: 'addBridge', name: 'ph0af40203' },
+    { do: 'setLink', name: 'ph0af40203', up: true },
+    { do: 'replaceRoute', to: '10.244.2.3', dev: 'ph0af40203', scope: 'link', protocol: 80 },
+  ]);
+  const agent = startNetworkAgent({
+    nodes: informer,
+    topology: hostGateway,
+    nodeName: 'n2',
+    clusterCIDR: '10.244.0.0/16',
+    serviceCIDR: '10.96.0.0/12',
+    links,
+    packetFilter: createFakePacketFilter(),
+    tables: keepTables({ packetFilter: createFakePacketFilter(), clock: new FakeClock(), log: silentLogger }),
+    sysctl: memorySysctl({}),
+    settings: {},
+    uplink: { address: '172.30.0.2', gateway: '172.30.0.1' },
+    clock,
+    log: silentLogger,
+  });
+  const routes = async (): Promise<string[]> =>
+    (await links.routes()).map(({ to, via, dev, protocol }) => `${to} ${via} ${dev} ${protocol}`).sort();
+  put(node(2, '10.244.2.0/24'));
+  put(node(3, '10.244.3.0/24'));
+  await clock.fire();
+  const whole = await routes();
+  assert.equal(whole.length, 5);
+  links.disturb((await links.routes()).map(({ to }) => ({ do: 'deleteRoute', to })));
+  assert.deepEqual(await routes(), []);
+  for (let look = 0; look < 3; look++) await clock.fire();
+  assert.deepEqual(await routes(), whole);
+  await agent.stop();
+});
+
+test('B2: what cannot be done keeps nothing else from being done', async () => {
+  const clock = manualClock();
+  const links = createFakeLinks();
+  const packetFilter = createFakePacketFilter();
+  const { informer, put } = nodeList();
+  const kernel: Record<string, string> = { 'net/ipv4/ip_forward': '0' };
+  await links.apply([
+    { do: 'addBridge', name: 'eth0' },
+    { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
+    { do: 'deleteRoute', to: '172.30.0.0/24' },
+  ]);
+  const said: string[] = [];
+  const agent = startNetworkAgent({
+    nodes: informer,
+    topology: hostGateway,
+    nodeName: 'n2',
+    clusterCIDR: '10.244.0.0/16',
+    serviceCIDR: '10.96.0.0/12',
+    links,
+    packetFilter,
+    tables: keepTables({ packetFilter, clock: new FakeClock(), log: silentLogger }),
+    sysctl: memorySysctl(kernel),
+    settings: { 'net/ipv4/ip_forward': '1' },
+    clock,
+    log: { ...silentLogger, error: (_, message) => said.push(message) },
+  });
+  put(node(3, '10.244.3.0/24')); // cannot be reached without the subnet's route, and comes first
+  put(node(2, '10.244.2.0/24'));
+  for (let look = 0; look < 3; look++) await clock.fire();
+  assert.deepEqual(
+    (await links.routes()).map(({ to, unreachable }) => [to, unreachable]),
+    [['10.244.2.0/24', true]],
+  );
+  assert.equal(kernel['net/ipv4/ip_forward'], '1');
+  assert.equal(packetFilter.applied.length, 1);
+  assert.equal(said.length, 1, 'said once, not each second');
   await agent.stop();
 });
 
@@ -143,7 +251,9 @@ test('R1: on a machine that clusters share, each keeps and removes the routes on
           clock: new FakeClock(),
           log: silentLogger,
         }),
-        sysctl: { get: async () => undefined, set: async () => undefined },
+        sysctl: memorySysctl({}),
+        settings: {},
+        uplink: { interface: bridge },
         clock,
         log: silentLogger,
       });
@@ -156,6 +266,7 @@ test('R1: on a machine that clusters share, each keeps and removes the routes on
   await links.apply([
     { do: 'addBridge', name: 'phb-a' },
     { do: 'replaceAddress', name: 'phb-a', address: '172.30.0.1/24' },
+    { do: 'setLink', name: 'phb-a', up: true },
     { do: 'addBridge', name: 'phb-b' },
     { do: 'replaceAddress', name: 'phb-b', address: '172.30.1.1/24' },
     { do: 'addBridge', name: 'vpn0' },
@@ -172,6 +283,8 @@ test('R1: on a machine that clusters share, each keeps and removes the routes on
     '10.128.0.0/24 phb-b 172.30.1.2',
     '10.128.9.0/24 vpn0 undefined',
     '10.244.0.0/24 phb-a 172.30.0.2',
+    '172.30.0.0/24 phb-a undefined',
+    '172.30.1.0/24 phb-b undefined',
   ];
   for (let round = 0; round < 3; round++) {
     for (const { clock } of [a, b]) await clock.fire();

@@ -5,14 +5,15 @@ import { parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { KeptTables } from '../os/kept-tables.ts';
-import type { LinkInfo, Links } from '../os/links.ts';
+import type { LinkInfo, Links, RouteInfo } from '../os/links.ts';
 import type { PacketFilter } from '../os/packet-filter.ts';
 import type { Sysctl } from '../os/sysctl.ts';
-import { forwardingSettings } from './fabric-plan.ts';
 import { podIPOfInterface } from './interface-name.ts';
+import type { NetworkPlan } from './network-plan.ts';
 import { addressChanges, masqueradeTable, renderMasquerade, routeChanges } from './plan-diff.ts';
 import { believedNodes } from './pod-cidr-claims.ts';
 import type { NetworkNode, Topology } from './topology.ts';
+import { podRouteChanges, podsWithoutRoute, type Uplink, uplinkChanges } from './uplink.ts';
 
 export interface NetworkAgentOptions {
   readonly nodes: Informer<Node>;
@@ -24,6 +25,10 @@ export interface NetworkAgentOptions {
    * Undefined in a node's own namespace.
    */
   readonly interface?: string;
+  /** Kept as it is, also before the cluster's nodes are known. Undefined: the machine's own affair. */
+  readonly uplink?: Uplink;
+  /** Of the kernel, kept as they are. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
   /** Prefixes besides the cluster's own that see pods by their own address. */
@@ -79,6 +84,19 @@ function connectedPrefixes(links: readonly LinkInfo[], only: string | undefined)
     .filter((address) => (parseIpv4Cidr(address)?.bits ?? 32) < 32);
 }
 
+interface Look {
+  readonly found: readonly LinkInfo[];
+  readonly routes: readonly RouteInfo[];
+}
+
+/** All of them, whichever fail: one part of the network that is broken keeps no other from its repair. */
+async function inTurn(...steps: readonly (() => Promise<void>)[]): Promise<void> {
+  const failed: Error[] = [];
+  for (const step of steps) await step().catch((error: Error) => failed.push(error));
+  if (failed.length === 0) return;
+  throw new Error(failed.map(({ message }) => message).join('; '), { cause: failed[0] });
+}
+
 class Agent implements NetworkAgent {
   readonly #options: NetworkAgentOptions;
   readonly #stopped = new AbortController();
@@ -95,6 +113,10 @@ class Agent implements NetworkAgent {
   #hasTable = false;
   #problems: readonly string[] = [];
   #saidWaiting = false;
+  #saidError = '';
+  #settingsKept = false;
+  /** Seen in the last look: a pod that is being made has none for a moment. */
+  #podsWithoutRoute: readonly string[] = [];
 
   constructor(options: NetworkAgentOptions) {
     this.#options = options;
@@ -111,6 +133,8 @@ class Agent implements NetworkAgent {
       writeAnew: () => options.packetFilter.apply(this.#masquerade),
     });
     options.links.watch(() => this.#schedule(linkSettleMs), this.#stopped.signal);
+    // the way to the server may have to be repaired before
+    options.nodes.synced(this.#stopped.signal).then(changed, () => undefined);
     changed();
   }
 
@@ -165,46 +189,111 @@ class Agent implements NetworkAgent {
     let next = this.#options.resyncMs ?? 30_000;
     try {
       await this.#sync();
+      if (this.#podsWithoutRoute.length > 0) next = retryMs;
+      this.#saidError = '';
     } catch (error) {
       if (this.#stopped.signal.aborted) return;
       next = retryMs;
-      this.#options.log.error({ error }, 'the pod network could not be brought in order; trying again');
+      this.#sayError(error as Error);
     }
     this.#running = undefined;
     this.#schedule(this.#again ? settleMs : next);
   }
 
+  /** Once, not each second. */
+  #sayError(error: Error): void {
+    if (error.message !== this.#saidError)
+      this.#options.log.error({ error }, 'the pod network could not be brought in order; trying again');
+    this.#saidError = error.message;
+  }
+
   async #sync(): Promise<void> {
-    const { links, log, nodeName, nodes, packetFilter, sysctl, topology } = this.#options;
-    await nodes.synced(this.#stopped.signal);
-    const { interface: only } = this.#options;
+    const { nodeName, nodes } = this.#options;
+    let look = await this.#look();
+    await inTurn(
+      async () => {
+        if (await this.#mendUplink(look)) look = await this.#look();
+      },
+      () => this.#keepSettings(),
+      () => (nodeName === undefined ? Promise.resolve() : this.#keepPodRoutes(look)),
+      // before the first list there is nothing to plan; the uplink may be what it waits for
+      () => (nodes.hasSynced() ? this.#applyPlan(look) : Promise.resolve()),
+    );
+  }
+
+  async #look(): Promise<Look> {
+    const { links } = this.#options;
     const [found, routes] = await Promise.all([links.links(), links.routes()]);
-    const believed = believedNodes(nodes.lister.list().map(networkNode), this.#options.clusterCIDR);
-    await this.#options.onNodes?.(believed.nodes, this.#stopped.signal);
+    return { found, routes };
+  }
+
+  async #mendUplink({ found, routes }: Look): Promise<boolean> {
+    const { links, log, uplink } = this.#options;
+    const changes = uplink === undefined ? [] : uplinkChanges(found, routes, uplink);
+    if (changes.length === 0) return false;
+    await links.apply(changes, { keepGoing: 'report' });
+    const gone = changes.flatMap((change) => (change.do === 'replaceRoute' ? [change.to] : []));
+    log.warn({ routes: gone }, 'routes of this machine to its cluster were gone; made anew');
+    return true;
+  }
+
+  /** Read first: what has the right value is nobody's work, and what has not was changed by somebody. */
+  async #keepSettings(): Promise<void> {
+    const { log, settings, sysctl } = this.#options;
+    const now = await sysctl.read(Object.keys(settings));
+    const changed = Object.entries(settings).filter(([key, value]) => (now[key] ?? value) !== value);
+    const wereRight = this.#settingsKept;
+    if (changed.length > 0) await sysctl.set(Object.fromEntries(changed));
+    this.#settingsKept = true;
+    if (wereRight)
+      for (const [setting, value] of changed)
+        log.warn({ setting, was: now[setting], value }, 'a setting of the network was changed; set again');
+  }
+
+  async #keepPodRoutes({ found, routes }: Look): Promise<void> {
+    const { links, log } = this.#options;
+    const before = this.#podsWithoutRoute;
+    this.#podsWithoutRoute = podsWithoutRoute(found, routes);
+    const lost = this.#podsWithoutRoute.filter((name) => before.includes(name));
+    if (lost.length === 0) return;
+    // a pod may be gone meanwhile, its interface with it
+    await links.apply(lost.flatMap(podRouteChanges), { keepGoing: 'silently' });
+    log.warn({ interfaces: lost }, 'routes to pods of this node were gone; made anew');
+    this.#podsWithoutRoute = [];
+  }
+
+  async #applyPlan({ found, routes }: Look): Promise<void> {
+    const { clusterCIDR, interface: only, links, log, nodeName, nodes, onNodes, topology } = this.#options;
+    const believed = believedNodes(nodes.lister.list().map(networkNode), clusterCIDR);
+    await onNodes?.(believed.nodes, this.#stopped.signal);
     const view = {
       nodes: believed.nodes,
-      clusterCIDR: this.#options.clusterCIDR,
+      clusterCIDR,
       serviceCIDR: this.#options.serviceCIDR,
       connected: connectedPrefixes(found, only),
       masqueradeExceptions: this.#options.masqueradeExceptions ?? [],
     };
-    const own = view.nodes.find((node) => node.name === nodeName);
     const plan = topology.plan(view, nodeName);
     const routing = routeChanges(plan, routes, only);
-    await links.apply([...addressChanges(plan, found), ...routing.changes]);
-    const masquerade = nodeName === undefined ? '' : renderMasquerade(plan.masquerade);
-    if (masquerade !== this.#masquerade) {
-      await Promise.all([packetFilter.apply(masquerade), sysctl.set(forwardingSettings)]);
-      this.#masquerade = masquerade;
-      this.#hasTable = plan.masquerade !== undefined;
-    }
+    await inTurn(
+      () => links.apply([...addressChanges(plan, found), ...routing.changes], { keepGoing: 'report' }),
+      () => this.#keepMasquerade(plan),
+    );
     const problems = [...believed.problems, ...plan.problems, ...routing.problems];
     for (const problem of problems)
       if (!this.#problems.includes(problem))
         log.warn({ problem }, 'a part of the pod network cannot be reached');
     this.#problems = problems;
     if (nodeName === undefined) this.#ready.resolve();
-    else this.#announce(own);
+    else this.#announce(view.nodes.find((node) => node.name === nodeName));
+  }
+
+  async #keepMasquerade(plan: NetworkPlan): Promise<void> {
+    const masquerade = this.#options.nodeName === undefined ? '' : renderMasquerade(plan.masquerade);
+    if (masquerade === this.#masquerade) return;
+    await this.#options.packetFilter.apply(masquerade);
+    this.#masquerade = masquerade;
+    this.#hasTable = plan.masquerade !== undefined;
   }
 
   #announce(own: NetworkNode | undefined): void {

@@ -8,13 +8,16 @@ import type { KeptTables } from '../os/kept-tables.ts';
 import type { NetworkHost } from '../os/network-host.ts';
 import { type CniDaemon, installCni, startCniDaemon } from './cni/cni-daemon.ts';
 import { cniTables } from './cni/cni-plugin.ts';
+import { forwardingSettings } from './fabric-plan.ts';
 import { type NetworkAgent, startNetworkAgent } from './network-agent.ts';
 import { topologyByName } from './topologies/registry.ts';
+import type { Uplink } from './uplink.ts';
 
 export interface NodeNetworkOptions {
   readonly nodeName: string;
   /** Of the node: an emulated Windows node shows its pods what HNS would. */
   readonly os: 'linux' | 'windows';
+  readonly uplink: Uplink;
   readonly nodes: Informer<Node>;
   readonly topology: string;
   readonly clusterCIDR: string;
@@ -68,6 +71,8 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     nodes: options.nodes,
     topology,
     nodeName: options.nodeName,
+    uplink: options.uplink,
+    settings: forwardingSettings,
     clusterCIDR: options.clusterCIDR,
     serviceCIDR: options.serviceCIDR,
     masqueradeExceptions: options.masqueradeExceptions ?? [],

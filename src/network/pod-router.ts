@@ -7,7 +7,7 @@ import type { Logger } from '../component-base/logger.ts';
 import type { KeptTables } from '../os/kept-tables.ts';
 import type { NetworkHost } from '../os/network-host.ts';
 import { announcedAddresses, renderAnnounced, renderPodSources } from './cable-guard.ts';
-import { bridgeName } from './fabric-plan.ts';
+import { bridgeName, machineSettings } from './fabric-plan.ts';
 import { watchFabricTables } from './fabric-tables.ts';
 import { type NetworkAgent, startNetworkAgent } from './network-agent.ts';
 import { topologyByName } from './topologies/registry.ts';
@@ -34,6 +34,7 @@ const announces = (service: Service): string => announcedAddresses(service).join
 export function startPodRouter(options: PodRouterOptions): NetworkAgent {
   const { clusterCIDR, clusterName, log, serviceCIDR, services, tables } = options;
   const { links, packetFilter, sysctl } = options.host;
+  const bridge = bridgeName(clusterName);
   const fabric = watchFabricTables({
     clusterName,
     packetFilter,
@@ -51,13 +52,15 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     nodes: options.nodes,
     topology: topologyByName(options.topology),
     nodeName: undefined,
-    interface: bridgeName(clusterName),
+    interface: bridge,
+    uplink: { interface: bridge },
     clusterCIDR,
     serviceCIDR,
     links,
     packetFilter,
     tables,
     sysctl,
+    settings: machineSettings(bridge),
     clock: options.clock,
     log,
     onNodes: guard,

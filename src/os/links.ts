@@ -80,10 +80,14 @@ export class LinksError extends Error {
 
 export interface Links {
   /**
-   * Applies in order and throws LinksError at the first that fails; what came before it stays.
-   * `keepGoing` applies all it can and reports nothing: for taking down what may be half there.
+   * Applies in order and throws LinksError at the first that fails; what came before it stays. With `keepGoing` it applies all
+   * it can, and either throws LinksError that names all that failed (`report`: what is left does not depend on it) or says
+   * nothing (`silently`: for taking down what may be half there).
    */
-  apply(changes: readonly LinkChange[], options?: { readonly keepGoing?: boolean }): Promise<void>;
+  apply(
+    changes: readonly LinkChange[],
+    options?: { readonly keepGoing?: 'report' | 'silently' },
+  ): Promise<void>;
   links(): Promise<readonly LinkInfo[]>;
   /** IPv4 routes of the main table. */
   routes(options?: { readonly protocol?: number }): Promise<readonly RouteInfo[]>;

@@ -52,6 +52,15 @@ test('a cluster is made, made again, repaired and removed without a trace', asyn
   assert.deepEqual(await createFabric(ports, a), first, 'damage is repaired, addresses stay');
   assert.ok(await pings(inside(0), first.nodes[1]!.address));
 
+  const routes = async () => [await host('ip', 'route'), await textOf(inside(0), 'ip', 'route')];
+  const whole = await routes();
+  await host('ip', 'route', 'flush', 'dev', first.bridge);
+  await textOf(inside(0), 'ip', 'route', 'flush', 'table', 'main');
+  assert.ok(!(await pings(inside(0), first.gateway)));
+  assert.deepEqual(await createFabric(ports, a), first);
+  assert.deepEqual(await routes(), whole, 'B2: routes that the kernel made once are made again');
+  assert.ok(await pings(inside(0), first.gateway));
+
   await destroyFabric(ports, a);
   assert.ok(await pings(inside(0, second), second.nodes[1]!.address), 'the other cluster is untouched');
   await destroyFabric(ports, b);
@@ -63,4 +72,23 @@ test('names that would break out of theirs are refused before anything is made',
   for (const clusterName of ['', '../x', 'a b', 'A', 'x;drop', 'a\nb', '-a'])
     await assert.rejects(createFabric(ports, { clusterName, nodes }), /cluster name/);
   await assert.rejects(createFabric(ports, { clusterName: 'c', nodes: [{ name: 'a/../b' }] }), /node name/);
+});
+
+test('of changes that fail all are named, and the others are made; settings are read by the names they were asked by', async (t) => {
+  t.after(() => ports.links.apply([{ do: 'deleteLink', name: 'kept.1' }], { keepGoing: 'silently' }));
+  const failed = ports.links.apply(
+    [
+      { do: 'deleteLink', name: 'none1' },
+      { do: 'addBridge', name: 'kept.1' },
+      { do: 'deleteLink', name: 'none2' },
+    ],
+    { keepGoing: 'report' },
+  );
+  await assert.rejects(failed, {
+    message:
+      'ip link delete dev none1: Cannot find device "none1"; ip link delete dev none2: Cannot find device "none2"',
+  });
+  const setting = 'net/ipv4/conf/kept.1/rp_filter';
+  await ports.sysctl.set({ [setting]: '2' });
+  assert.deepEqual(await ports.sysctl.read([setting, 'net/ipv4/conf/none/rp_filter']), { [setting]: '2' });
 });

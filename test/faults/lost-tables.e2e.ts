@@ -1,4 +1,5 @@
-// Somebody flushes the packet filter's rules, as a restart of nftables does: of a node, and of the machine. All come back as they were.
+// Somebody flushes the packet filter's rules, as a restart of nftables does, or the routes, or switches forwarding off: of a node,
+// and of the machine. All come back as they were.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
@@ -111,3 +112,29 @@ test('B6: so are those of a table that was emptied, and of the machine', long, a
   await backTo(linuxProcesses, ofMachine);
   await answers();
 });
+
+const routes = async (processes: Processes): Promise<string[]> =>
+  (await runOrThrow(processes, 'ip', ['-4', 'route', 'show'])).toString().trim().split('\n').sort();
+
+test(
+  "B1, B2, B3: so are the routes of a node, its pods' and its way out among them, and forwarding",
+  long,
+  async () => {
+    const whole = await routes(node);
+    assert.ok(
+      whole.some((route) => / dev ph[\da-f]{8} /.test(route)),
+      whole.join('\n'),
+    );
+    await runOrThrow(node, 'sysctl', ['-q', '-w', 'net.ipv4.ip_forward=0']);
+    await runOrThrow(node, 'ip', ['route', 'flush', 'table', 'main']);
+    await eventually(async () => assert.deepEqual(await routes(node), whole), patience);
+    await answers();
+    const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
+    for (const said of [
+      'a setting of the network was changed; set again',
+      'routes of this machine to its cluster were gone; made anew',
+      'routes to pods of this node were gone; made anew',
+    ])
+      assert.ok(stdout.includes(said), said);
+  },
+);

@@ -101,6 +101,7 @@ async function startNode(options: {
     nodeName: name,
     os,
     nodes: options.nodeInformer,
+    uplink: { address: placed.address, gateway: fabric.gateway },
     topology: 'host-gateway',
     clusterCIDR,
     serviceCIDR,

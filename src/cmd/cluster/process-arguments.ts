@@ -67,6 +67,9 @@ export interface AgentArguments {
   readonly node: NodeRecord;
   readonly paths: ClusterPaths;
   readonly cache: string;
+  /** As the server's. */
+  readonly gateway: string;
+  readonly fabric: string | undefined;
   readonly runtime: RuntimeKind;
   readonly topology: string;
   readonly clusterCidr: string;
@@ -79,6 +82,8 @@ export function agentArguments({
   node,
   paths,
   cache,
+  gateway,
+  fabric,
   runtime,
   topology,
   clusterCidr,
@@ -91,6 +96,7 @@ export function agentArguments({
     node.name,
     '--node-ip',
     node.ip,
+    ...(fabric === undefined ? [] : ['--node-gateway', gateway]),
     '--os',
     node.os,
     ...(node.windowsBuild === undefined ? [] : ['--windows-build', String(node.windowsBuild)]),

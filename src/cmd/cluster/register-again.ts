@@ -5,7 +5,7 @@ import { pauseProcess } from '../supervisor/pause-process.ts';
 import { type RunningProcess, supervisedState } from '../supervisor/supervision.ts';
 import type { ClusterPaths } from './cluster-state.ts';
 import { endProcesses } from './own-processes.ts';
-import { nodeNames } from './wait-ready.ts';
+import { knownNodes } from './wait-ready.ts';
 
 const graceMs = 10_000;
 const lookEveryMs = 10;
@@ -42,7 +42,8 @@ async function untilNoticed(root: string, { role, pid }: RunningProcess): Promis
 /** Their pods come back as the scheduler says. For the holder of the cluster's lock. */
 export async function registerAgain({ paths, runningBefore, say }: RegisterAgain): Promise<void> {
   if (!runningBefore.some((one) => nodeOfAgent(one) !== undefined)) return;
-  for (const orphan of agentsWithoutNode(runningBefore, await nodeNames(paths.kubeconfig, answerTimeoutMs))) {
+  const known = await knownNodes(paths.kubeconfig, answerTimeoutMs);
+  for (const orphan of agentsWithoutNode(runningBefore, new Set(known.keys()))) {
     say(`  ${nodeOfAgent(orphan)}: its Node is gone; its agent starts again and registers it`);
     // As an end that was asked for: it counts as no accident.
     const resume = await pauseProcess(linuxProcesses, paths.root, orphan.role, 'porthole up');

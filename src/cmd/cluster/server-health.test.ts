@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { issueClusterCredentials } from '../compose/cluster-credentials.ts';
 import { failedChecks, reasonText, whyNotReady } from './server-health.ts';
-import { nodeNames } from './wait-ready.ts';
+import { knownNodes } from './wait-ready.ts';
 
 test('N17: a full disk is said in status, with what to do', () => {
   assert.deepEqual(failedChecks('[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n'), [
@@ -47,7 +47,7 @@ test('N17: a server that hangs keeps nobody who asks it for long', { timeout: 8_
     kubeconfig,
     nodes: [],
   });
-  const [names, why] = await Promise.allSettled([nodeNames(kubeconfig, 100), whyNotReady(kubeconfig)]);
+  const [names, why] = await Promise.allSettled([knownNodes(kubeconfig, 100), whyNotReady(kubeconfig)]);
   assert.equal(names.status, 'rejected');
   assert.deepEqual(why, { status: 'fulfilled', value: undefined });
   mute.close();

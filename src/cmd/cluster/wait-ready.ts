@@ -61,20 +61,28 @@ async function waitUntil(isReady: () => Promise<boolean>, check: () => void, log
   }
 }
 
-/** Of all Nodes that there are. Rejects when the server does not answer within the time. */
-export async function nodeNames(kubeconfig: string, timeoutMs: number): Promise<Set<string>> {
+/** All Nodes that there are, by name. Rejects when the server does not answer within the time. */
+export async function knownNodes(
+  kubeconfig: string,
+  timeoutMs: number,
+): Promise<ReadonlyMap<string, Readiness>> {
   const { client, close } = await clientOf(kubeconfig, timeoutMs);
   const late = setTimeout(() => void close(), timeoutMs);
   try {
     const { items } = await client.list(nodesResource);
-    return new Set(items.map((node) => node.metadata.name));
+    return new Map(items.map((node) => [node.metadata.name, readiness(node)]));
   } finally {
     clearTimeout(late);
     await close();
   }
 }
 
-const readiness = (node: Node): { readonly ready: boolean; readonly why: string } => {
+export interface Readiness {
+  readonly ready: boolean;
+  readonly why: string;
+}
+
+const readiness = (node: Node): Readiness => {
   const condition = node.status?.conditions?.find((one) => one.type === 'Ready');
   return { ready: condition?.status === 'True', why: condition?.message ?? 'no status yet' };
 };

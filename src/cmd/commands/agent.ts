@@ -30,6 +30,10 @@ export function agentCommand(): Command {
     .requiredOption('--kubeconfig <file>', "the node's credentials (user system:node:<name>)")
     .requiredOption('--node-name <name>', 'name of the node')
     .requiredOption('--node-ip <address>', "the node's address")
+    .option(
+      '--node-gateway <address>',
+      "next hop of the node's default route, which is made anew when it is gone; without it that route is left alone",
+    )
     .requiredOption(
       '--data-dir <dir>',
       "the node's folder; kube-proxy.kubeconfig, ca.crt and pki/kubelet-server-current.pem are read from it",

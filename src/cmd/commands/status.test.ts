@@ -10,7 +10,7 @@ import { clusterPaths, writeClusterState } from '../cluster/cluster-state.ts';
 import { recordOf } from '../cluster/own-processes.ts';
 import { simulatedState } from '../cluster/testing/simulated-state.ts';
 import { writeSupervisorState } from '../supervisor/supervision.ts';
-import { fullDiskText, textsOf } from './status.ts';
+import { fullDiskText, nodeText, textsOf } from './status.ts';
 
 test('B7: a server that the supervisor could not write down is found among the processes', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'status-'));
@@ -45,4 +45,19 @@ test('B7: a disk without a byte, or without a file, is named', () => {
     { bavail: 1, ffree: 0, files: 9 },
   ])
     assert.equal(fullDiskText('/c', space), 'the disk of /c is full: free some space');
+});
+
+test('B2: a node that is not Ready, or not there, is told with what to do', () => {
+  const registered = new Map([
+    ['a', { ready: true, why: '' }],
+    ['b', { ready: false, why: 'Kubelet stopped posting node status.' }],
+  ]);
+  const of = (node: string): string => nodeText(registered, node, 'x');
+  assert.equal(of('a'), '');
+  assert.equal(
+    of('b'),
+    ', NotReady (Kubelet stopped posting node status.): porthole up --name x repairs its network and processes',
+  );
+  assert.equal(of('c'), ', not registered: porthole up --name x registers it again');
+  assert.equal(nodeText(undefined, 'c', 'x'), '');
 });

@@ -14,7 +14,7 @@ import {
 } from '../cluster/cluster-state.ts';
 import { isAlive } from '../cluster/own-processes.ts';
 import { whyNotReady } from '../cluster/server-health.ts';
-import { nodeNames } from '../cluster/wait-ready.ts';
+import { knownNodes, type Readiness } from '../cluster/wait-ready.ts';
 import { runningProcesses } from '../cluster/what-runs.ts';
 import { checkDataDirectory } from '../compose/data-directory.ts';
 import { printTable } from '../print-table.ts';
@@ -70,19 +70,20 @@ async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
   if (repaired) await untilTold(root);
   const textOf = await textsOf(paths, state);
   const [registered, unready] = await Promise.all([
-    nodeNames(paths.kubeconfig, patienceMs).catch(() => undefined), // the server does not say
+    knownNodes(paths.kubeconfig, patienceMs).catch(() => undefined), // the server does not say
     whyNotReady(paths.kubeconfig),
   ]);
-  const goneText = (node: string): string =>
-    registered === undefined || registered.has(node)
-      ? ''
-      : `, not registered: porthole up --name ${state.name} registers it again`;
   console.log(`${state.name}: ${state.server}, runtime ${state.runtime}, topology ${state.topology}`);
   printTable(
     ['NODE', 'OS', 'ADDRESS', 'AGENT'],
     state.nodes.map((node) => {
       const os = node.windowsBuild === undefined ? node.os : `${node.os} ${node.windowsBuild} (emulated)`;
-      return [node.name, os, node.ip, `${textOf(`agent ${node.name}`)}${goneText(node.name)}`];
+      return [
+        node.name,
+        os,
+        node.ip,
+        `${textOf(`agent ${node.name}`)}${nodeText(registered, node.name, state.name)}`,
+      ];
     }),
   );
   const troubles = [unready, missingText(paths), fullDiskText(root, statfsSync(root))].filter(
@@ -94,6 +95,19 @@ async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
     `supervisor: ${supervisor ? `pid ${supervisor.pid}` : 'not running'}${repaired ? ', started again: it was gone' : ''}${mute === undefined ? '' : `; ${mute}`}`,
   );
   console.log(`logs: porthole logs [server|NODE] --name ${state.name}\n`);
+}
+
+/** What the API server says of a node whose agent may be well: '' while it does not say, or all is. */
+export function nodeText(
+  registered: ReadonlyMap<string, Readiness> | undefined,
+  node: string,
+  cluster: string,
+): string {
+  if (registered === undefined) return '';
+  const known = registered.get(node);
+  if (known === undefined) return `, not registered: porthole up --name ${cluster} registers it again`;
+  if (known.ready) return '';
+  return `, NotReady (${known.why}): porthole up --name ${cluster} repairs its network and processes`;
 }
 
 /** By what the supervisor wrote down; one that runs otherwise is found as every command finds it: no disk is needed for that. */

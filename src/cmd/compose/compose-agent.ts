@@ -34,6 +34,8 @@ export interface AgentOptions {
   readonly kubeconfig: string;
   readonly nodeName: string;
   readonly nodeIp: string;
+  /** Its next hop to everywhere else. Undefined: the machine's own affair. */
+  readonly nodeGateway?: string;
   readonly dataDir: string;
   readonly os: 'linux' | 'windows';
   readonly windowsBuild: number;
@@ -102,6 +104,10 @@ const nodeNetwork = async (
     client,
     nodeName: options.nodeName,
     os: options.os,
+    uplink: {
+      address: options.nodeIp,
+      ...(options.nodeGateway === undefined ? {} : { gateway: options.nodeGateway }),
+    },
     topology: options.topology,
     clusterCIDR: options.clusterCidr,
     serviceCIDR: options.serviceClusterIpRange,

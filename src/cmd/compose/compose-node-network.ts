@@ -22,6 +22,8 @@ export interface NodeNetworkOptions {
   readonly client: Client;
   readonly nodeName: string;
   readonly os: 'linux' | 'windows';
+  /** Its address, and the way to everywhere else if that is ours to keep. */
+  readonly uplink: { readonly address: string; readonly gateway?: string };
   readonly topology: string;
   readonly clusterCIDR: string;
   readonly serviceCIDR: string;
@@ -60,6 +62,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
   const network = await startPodNetwork({
     nodeName,
     os: options.os,
+    uplink: options.uplink,
     nodes: informers.informer(nodes),
     topology: options.topology,
     clusterCIDR,

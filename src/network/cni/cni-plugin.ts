@@ -76,6 +76,8 @@ function cableIn(
   };
 }
 
+const asFarAsThere = { keepGoing: 'silently' } as const;
+
 export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions): CniPlugin {
   const known = new Map<string, Attachment>();
   const ipam = createHostLocalIpam({ reserved: reservedAddresses(options.shape) });
@@ -115,7 +117,7 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
     leaving.add(attachment);
     await removeRules(renderDeletePortMappings(attachment), 'host ports');
     await removeRules(renderUnguardPod(guarded(attachment)), "rules against a pod's false addresses");
-    await ports.links.apply([{ do: 'deleteLink', name: attachment.hostInterface }], { keepGoing: true });
+    await ports.links.apply([{ do: 'deleteLink', name: attachment.hostInterface }], asFarAsThere);
     await ports.store.remove(attachment);
     known.delete(attachmentKey(attachment));
     leaving.delete(attachment);
@@ -264,7 +266,7 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
     );
     await ports.links.apply(
       orphans.map((link) => ({ do: 'deleteLink', name: link.name })),
-      { keepGoing: true },
+      asFarAsThere,
     );
     await writeTables();
   }

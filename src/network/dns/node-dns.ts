@@ -171,7 +171,7 @@ export function startNodeDns(options: NodeDnsOptions): NodeDns {
       forgetTable();
       try {
         await host.packetFilter.apply(noRules).catch(() => undefined);
-        await host.links.apply([{ do: 'deleteAddress', ...address }], { keepGoing: true });
+        await host.links.apply([{ do: 'deleteAddress', ...address }], { keepGoing: 'silently' });
       } finally {
         await close?.();
         await kept.stop();

@@ -27,17 +27,27 @@ interface IpRoute {
 async function apply(
   processes: Processes,
   changes: readonly LinkChange[],
-  options: { readonly keepGoing?: boolean } = {},
+  options: Parameters<Links['apply']>[1] = {},
 ): Promise<void> {
   if (changes.length === 0) return;
   const lines = changes.map(renderLinkChange);
-  const force = options.keepGoing ? ['-force'] : [];
+  const force = options.keepGoing === undefined ? [] : ['-force'];
   const result = await processes.run('ip', [...force, '-batch', '-'], { input: `${lines.join('\n')}\n` });
-  if (result.code === 0 || options.keepGoing) return;
-  const said = result.stderr.toString();
-  const line = lines[Number(/Command failed -:([0-9]+)/.exec(said)?.[1] ?? 0) - 1];
-  const cause = said.replace(/Command failed .*/s, '').trim();
-  throw new LinksError(`ip ${line ?? lines.join('; ')}: ${cause === '' ? said.trim() : cause}`);
+  if (result.code === 0 || options.keepGoing === 'silently') return;
+  throw new LinksError(failures(lines, result.stderr.toString()));
+}
+
+/** Each line that failed with what ip said before it named it. */
+function failures(lines: readonly string[], said: string): string {
+  const found: string[] = [];
+  let cause: string[] = [];
+  for (const line of said.split('\n')) {
+    const number = /^Command failed -:([0-9]+)$/.exec(line)?.[1];
+    if (number === undefined) cause.push(line);
+    else found.push(`ip ${lines[Number(number) - 1]}: ${cause.join('\n').trim()}`);
+    if (number !== undefined) cause = [];
+  }
+  return found.length > 0 ? found.join('; ') : `ip ${lines.join('; ')}: ${said.trim()}`;
 }
 
 async function links(processes: Processes): Promise<readonly LinkInfo[]> {

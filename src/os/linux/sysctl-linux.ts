@@ -10,12 +10,22 @@ function checked(key: string): string {
   return key;
 }
 
+/** It prints dots for slashes, and slashes for dots. */
+const settingOf = ([, key, value]: readonly string[]): [string, string] => [
+  key!.replace(/[./]/g, (sign) => (sign === '.' ? '/' : '.')),
+  value!,
+];
+
 export function linuxSysctl(processes: Processes): Sysctl {
   return {
     get: async (key) => {
       const result = await processes.run('sysctl', ['-n', '-e', checked(key)]);
       const text = result.stdout.toString().trim();
       return result.code !== 0 || text === '' ? undefined : text;
+    },
+    read: async (keys) => {
+      const text = await runOrThrow(processes, 'sysctl', ['-e', ...keys.map(checked)]);
+      return Object.fromEntries([...text.toString().matchAll(/^(\S+) = (.*)$/gm)].map(settingOf));
     },
     set: async (values) => {
       const words = Object.entries(values).map(([key, value]) => `${checked(key)}=${value}`);

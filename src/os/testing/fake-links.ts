@@ -1,5 +1,13 @@
 // Links in memory, with what of the kernel's behaviour callers rely on.
-import { type LinkChange, type LinkInfo, type Links, LinksError, type RouteInfo } from '../links.ts';
+import { formatIpv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
+import {
+  type LinkChange,
+  type LinkInfo,
+  type Links,
+  LinksError,
+  type RouteChange,
+  type RouteInfo,
+} from '../links.ts';
 import { renderLinkChange } from '../linux/ip-render.ts';
 
 interface FakeLink {
@@ -14,6 +22,38 @@ export interface FakeLinks extends Links {
   /** As if someone else had done it: watchers are told. */
   disturb(changes: readonly LinkChange[]): void;
 }
+
+const isConnected = (routes: ReadonlyMap<string, RouteInfo>, address: string): boolean =>
+  [...routes.values()].some(({ to, via, dev }) => {
+    const prefix = to.includes('/') ? to : `${to}/32`;
+    const subnet = via === undefined && dev !== undefined ? parseIpv4Cidr(prefix) : undefined;
+    return subnet !== undefined && ipv4CidrContains(subnet, parseIpv4(address) ?? -1);
+  });
+
+/** What the kernel adds by itself to an address. */
+function prefixRoutes(change: Extract<LinkChange, { do: 'replaceAddress' }>): RouteInfo[] {
+  const subnet = parseIpv4Cidr(change.address);
+  if (subnet === undefined || subnet.bits === 32 || change.noPrefixRoute === true) return [];
+  return [{ to: formatIpv4Cidr(subnet), dev: change.name, unreachable: false, protocol: '2' }];
+}
+
+const routeOf = (change: RouteChange): RouteInfo => ({
+  to: change.to,
+  ...(change.via === undefined ? {} : { via: change.via }),
+  ...(change.dev === undefined ? {} : { dev: change.dev }),
+  unreachable: change.unreachable ?? false,
+  protocol: String(change.protocol ?? 3),
+});
+
+const info = ([name, found]: [string, FakeLink], index: number): LinkInfo => ({
+  name,
+  index: index + 1,
+  mac: found.mac,
+  mtu: found.mtu,
+  up: found.up,
+  ...(found.master === undefined ? {} : { master: found.master }),
+  addresses: [...found.addresses],
+});
 
 /** `peerOf` finds the other namespace of a veth; without it peers with a namespace are only recorded. */
 export function createFakeLinks(
@@ -68,7 +108,9 @@ export function createFakeLinks(
       }
       case 'replaceAddress': {
         const { addresses } = link(change.name);
-        if (!addresses.includes(change.address)) addresses.push(change.address);
+        if (addresses.includes(change.address)) return;
+        addresses.push(change.address);
+        for (const route of prefixRoutes(change)) routes.set(route.to, route);
         return;
       }
       case 'deleteAddress': {
@@ -77,13 +119,9 @@ export function createFakeLinks(
         return;
       }
       case 'replaceRoute':
-        routes.set(change.to, {
-          to: change.to,
-          ...(change.via === undefined ? {} : { via: change.via }),
-          ...(change.dev === undefined ? {} : { dev: change.dev }),
-          unreachable: change.unreachable ?? false,
-          protocol: String(change.protocol ?? 3),
-        });
+        if (change.via !== undefined && !change.onlink && !isConnected(routes, change.via))
+          throw new LinksError('Error: Nexthop has invalid gateway.');
+        routes.set(change.to, routeOf(change));
         return;
       case 'deleteRoute':
         if (change.dev !== undefined && routes.get(change.to)?.dev !== change.dev)
@@ -95,24 +133,18 @@ export function createFakeLinks(
     }
   }
 
-  const info = ([name, found]: [string, FakeLink], index: number): LinkInfo => ({
-    name,
-    index: index + 1,
-    mac: found.mac,
-    mtu: found.mtu,
-    up: found.up,
-    ...(found.master === undefined ? {} : { master: found.master }),
-    addresses: [...found.addresses],
-  });
   return {
     apply: async (changes, options) => {
+      const failed: string[] = [];
       for (const change of changes) {
         try {
           applyOne(change);
         } catch (error) {
-          if (!options?.keepGoing) throw error;
+          if (options?.keepGoing === undefined) throw error;
+          failed.push((error as Error).message);
         }
       }
+      if (failed.length > 0 && options?.keepGoing === 'report') throw new LinksError(failed.join('; '));
     },
     links: async () => [...links].map(info),
     routes: async (options) =>

@@ -11,6 +11,7 @@ import { accountToken, readerToken } from './harness/account-token.ts';
 import { configMap } from './harness/bodies.ts';
 import { type Ask, type Connection, overHttp2, session } from './harness/connection.ts';
 import type { Target } from './harness/load-job.ts';
+import { pipelined } from './harness/pipelined.ts';
 import { cpuMicros, memory } from './harness/process-cost.ts';
 import { startBenchServer } from './harness/servers.ts';
 
@@ -25,8 +26,11 @@ const window = 4 << 20;
 interface Attack {
   readonly what: string;
   /** `open` is one more connection of the tenant's; all are cut when the attack is over. */
-  run(open: () => Connection, answers: Answers): Promise<void>;
+  run(open: () => Connection, answers: Answers, strangers: Strangers): Promise<void>;
 }
+/** Sends so many requests without credentials on each of so many connections, and does not wait for an answer in between. */
+type Strangers = (connections: number, requests: number) => Promise<void>;
+
 /** How many of the tenant's requests were answered so far. */
 interface Answers {
   all: number;
@@ -136,6 +140,14 @@ const attacks: readonly Attack[] = [
     },
   },
   {
+    what: '50 connections of a stranger with 430 requests each, sent in one go',
+    run: (_open, _answers, strangers) => strangers(50, 430),
+  },
+  {
+    what: '20 connections of a stranger with 5,000 requests each, sent in one go',
+    run: (_open, _answers, strangers) => strangers(20, 5_000),
+  },
+  {
     what: '5,000 watches opened, and 20 writes that they see',
     async run(open) {
       const senders = many(50, open);
@@ -230,13 +242,14 @@ async function measure(attack: Attack, reader: Target, robot: Target): Promise<M
     sessions.push(connected);
     return overHttp2(connected, robot, answered);
   };
+  const strangers: Strangers = (connections, requests) => pipelined(robot, connections, requests, answered);
   const before = memory(pid).rss;
   const cpu = cpuMicros(pid);
   let peak = before;
   const watching = setInterval(() => {
     peak = Math.max(peak, memory(pid).rss);
   }, 50);
-  const reading = await readWhile(reader, () => attack.run(open, answers));
+  const reading = await readWhile(reader, () => attack.run(open, answers, strangers));
   const used = (cpuMicros(pid) - cpu) / 1e6;
   clearInterval(watching);
   for (const session of sessions) session.destroy();

@@ -13,12 +13,12 @@ function loop() {
   );
   const begun: string[] = [];
   /** A request that takes `ms` as soon as it begins. */
-  const ask = (user: string, ms: number): void => {
+  const ask = (user: string, ms: number, group?: string): void => {
     const work = (): void => {
       begun.push(user);
       now += ms;
     };
-    const wait = rounds.begin(user);
+    const wait = rounds.begin(user, group);
     if (wait === undefined) work();
     else void wait.then(work);
   };
@@ -73,4 +73,14 @@ test('who waits is not passed by one of the same user who comes later', async ()
   const { begun } = await round();
   assert.match(begun, /c/);
   assert.doesNotMatch(begun, /^c/);
+});
+
+test('a thousand sources of one group have as many turns as the one of another', async () => {
+  const { ask, round, begun } = loop();
+  for (let i = 0; i < 1000; i++) ask(`a${i}`, 2, 'a');
+  for (let i = 0; i < 3; i++) ask('b', 2, 'b');
+  for (let i = 0; i < 2; i++) await round();
+  assert.deepEqual(begun.slice(3, 9), ['a3', 'b', 'a4', 'b', 'a5', 'b']);
+  while (begun.length < 1003) await round();
+  assert.equal(new Set(begun).size, 1001);
 });

@@ -6,19 +6,20 @@ const sliceMs = 5;
 /** Most that begin in one round while others wait: who comes late finds sockets looked at in between. */
 const beginningsAtOnce = 16;
 
+/** What waits is bounded by what a connection or a user may have under way. */
+const boundless = { each: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINITY } as const;
+
 /**
  * A request that is answered from memory is done before the next is looked at: it never has to wait for a seat, and a
  * hundred of them would be done in a row. So they begin while the round is young; after that they wait by whose they are:
- * by connection until it is known who it is, then by user.
+ * by address and its connections until it is known who it is, then by user.
  */
 export class Rounds<Source> {
   readonly #later: (run: () => void) => void;
   readonly #now: () => number;
-  /** Bounded by what a connection or a user may have under way. */
-  readonly #waiting = new FairQueue<() => void, Source>({
-    each: Number.POSITIVE_INFINITY,
-    all: Number.POSITIVE_INFINITY,
-  });
+  /** By group; each entry takes the next of its group. */
+  readonly #waiting = new FairQueue<() => void>(boundless);
+  readonly #groups = new Map<string, FairQueue<() => void, Source>>();
   #until = 0;
   #isOpen = false;
   #isServing = false;
@@ -29,12 +30,23 @@ export class Rounds<Source> {
     this.#now = now;
   }
 
-  /** undefined: at once. */
-  begin(source: Source): Promise<void> | undefined {
+  /** undefined: at once. Groups take turns, and within one its sources: many of one group have no more than one of another. */
+  begin(source: Source, group = ''): Promise<void> | undefined {
     if (this.#waiting.length === 0 && this.#isYoung()) return undefined;
     return new Promise((resolve) => {
-      this.#waiting.put(source, resolve);
+      this.#put(group, source, resolve);
       this.#serveLater();
+    });
+  }
+
+  #put(group: string, source: Source, run: () => void): void {
+    const own = this.#groups.get(group) ?? new FairQueue<() => void, Source>(boundless);
+    this.#groups.set(group, own);
+    own.put(source, run);
+    this.#waiting.put(group, () => {
+      const next = own.take();
+      if (own.length === 0) this.#groups.delete(group);
+      next?.();
     });
   }
 

@@ -18,8 +18,16 @@ import type { Clock } from '../base/clock.ts';
 import { Rounds } from '../base/rounds.ts';
 import { systemClock } from '../component-base/system-clock.ts';
 import { Handshakes } from './handshakes.ts';
-import { discardBody, type HttpRequest, type HttpResponse } from './http-message.ts';
-import { Http1Request, hasFaultyFraming, refuseUpgrade, respondHttp1 } from './http1-request.ts';
+import { discardBody, type HttpRequest, type HttpResponse, isPullBody } from './http-message.ts';
+import { Http1Reading } from './http1-reading.ts';
+import {
+  Http1Request,
+  hasBody,
+  hasFaultyFraming,
+  refuseUnreadable,
+  refuseUpgrade,
+  respondHttp1,
+} from './http1-request.ts';
 import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
 import { peerIdentities } from './peer-certificate.ts';
 
@@ -93,19 +101,11 @@ interface SessionUse {
   open: number;
   /** Looks since the last stream began at which none was under way. */
   idleSweeps: number;
+  readonly address: string;
 }
 
 /** Made outside of all functions: a listener holds what the function that it was made in knows. */
 const ignore = (): void => {};
-
-const nothing = (): void => {};
-
-/**
- * Node's parser takes what TLS decrypts record by record, and pauses when an answer is not sent yet: a request that
- * follows in several records would be one record too many for a paused parser, and its connection cut. A listener
- * makes it read by the socket's stream, which knows how to wait.
- */
-const readByStream = (socket: TLSSocket): void => void socket.on('data', nothing);
 
 const broken: HttpResponse = {
   status: 500,
@@ -133,7 +133,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const peers = peerIdentities(options.clock ?? systemClock);
   const streams = new Set<() => void>();
   const sessions = new Map<ServerHttp2Session, SessionUse>();
-  const rounds = new Rounds<SessionUse>(setImmediate, () => performance.now());
+  const rounds = new Rounds<object>(setImmediate, () => performance.now());
   const sockets = new Set<Socket>();
   const upgraded = new Set<object>();
   let active = 0;
@@ -176,26 +176,37 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     keepAliveTimeout: 90_000,
     maxHeaderSize: limits.maxHeaderBytes,
     noDelay: true,
+    // As of a protocol that we do not know: RFC 9110, 7.8. Node would tell of it before its body is there.
+    shouldUpgradeCallback: (message) => !hasBody(message),
   });
   http1.maxRequestsPerSocket = 0;
   /** Their last request has been read. */
   const over = new WeakSet<Socket>();
+  const readings = new WeakMap<Socket, Http1Reading>();
+  const serveHttp1 = (socket: Socket): void => {
+    readings.set(socket, new Http1Reading(socket, rounds, () => http1.emit('connection', socket)));
+  };
   http1.on('request', (message, out: ServerResponse) => {
     if (over.has(message.socket)) return;
     if (hasFaultyFraming(message)) over.add(message.socket);
     const request = new Http1Request(message, out, peers);
+    const reading = readings.get(message.socket);
+    reading?.began(message, out);
     started();
     out.once('close', finished);
     out.on('error', () => {});
     if (closing || over.has(message.socket)) out.setHeader('connection', 'close');
     void answer(
       request,
-      (response) => respondHttp1(out, request, response, onPull),
+      (response) => {
+        respondHttp1(out, request, response, onPull);
+        if (isPullBody(response.body)) reading?.streams();
+      },
       () => out.destroy(),
     );
   });
-  http1.on('upgrade', (message, socket, head) => {
-    socket.off('data', nothing);
+  http1.on('upgrade', (message, socket, first) => {
+    const head = Buffer.concat([first, readings.get(message.socket)?.leave() ?? Buffer.alloc(0)]);
     if (over.has(message.socket) || hasFaultyFraming(message)) {
       socket.destroy();
       return;
@@ -212,21 +223,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       () => socket.destroy(),
     );
   });
-  http1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
-    const status =
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? '431 Request Header Fields Too Large'
-        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-          ? '408 Request Timeout'
-          : '400 Bad Request';
-    socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`,
-    );
-  });
+  http1.on('clientError', refuseUnreadable);
   // Node starts its check of slow clients when the server listens; this one is fed by the TLS server.
   http1.emit('listening');
 
@@ -246,11 +243,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let pendingSocket: TLSSocket | undefined;
   http2.on('session', (session) => {
     if (pendingSocket) sessionSockets.set(session, pendingSocket);
+    const address = pendingSocket?.remoteAddress ?? '';
     pendingSocket = undefined;
     session.once('close', () => void sessions.delete(session));
     session.on('error', () => {});
     session.on('frameError', () => {});
-    const use: SessionUse = { open: 0, idleSweeps: 0 };
+    const use: SessionUse = { open: 0, idleSweeps: 0, address };
     sessions.set(session, use);
     session.on('stream', (stream, headers, _flags, rawHeaders: string[]) =>
       serveStream(stream as ServerHttp2Stream, headers, rawHeaders, use),
@@ -293,7 +291,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
         },
       );
-    const turn = rounds.begin(use);
+    const turn = rounds.begin(use, use.address);
     if (turn === undefined) serve();
     else void turn.then(serve);
   };
@@ -307,7 +305,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     options.tls === undefined
       ? createTcpServer((socket) => {
           track(socket);
-          http1.emit('connection', socket);
+          serveHttp1(socket);
         })
       : createTlsServer(
           {
@@ -323,10 +321,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
             if (socket.alpnProtocol === 'h2') {
               pendingSocket = socket;
               http2.emit('connection', socket);
-            } else {
-              http1.emit('connection', socket);
-              readByStream(socket);
-            }
+            } else serveHttp1(socket);
           },
         );
   // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.

@@ -15,6 +15,9 @@ import { readBody } from './read-body.ts';
 export const hasFaultyFraming = ({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
 
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
 export class Http1Request implements HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -48,9 +51,19 @@ export class Http1Request implements HttpRequest {
   get signal(): AbortSignal {
     if (this.#signal) return this.#signal;
     const controller = new AbortController();
-    const gone = this.#response ?? this.#message.socket;
-    gone.once('close', () => controller.abort());
-    if (this.#message.socket.destroyed) controller.abort();
+    const { socket } = this.#message;
+    const left = (): void => controller.abort();
+    if (this.#response === undefined) socket.once('close', left);
+    else {
+      // As in Go, who will send no more has left; what is answered all the same is sent.
+      socket.once('end', left);
+      if (socket.readableEnded) left();
+      this.#response.once('close', () => {
+        socket.off('end', left);
+        left();
+      });
+    }
+    if (socket.destroyed) left();
     this.#signal = controller.signal;
     return this.#signal;
   }
@@ -144,6 +157,23 @@ export function refuseUpgrade(socket: Duplex, response: HttpResponse): void {
     for (const one of Array.isArray(value) ? value : [value]) lines.push(`${name}: ${String(one)}`);
   lines.push(`content-length: ${bytes.length}`, 'connection: close', '', '');
   socket.end(Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), bytes]));
+}
+
+/** What was sent is no request, or was not sent in time. */
+export function refuseUnreadable({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const status =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? '431 Request Header Fields Too Large'
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? '408 Request Timeout'
+        : '400 Bad Request';
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`,
+  );
 }
 
 const reasons: Readonly<Record<number, string>> = {

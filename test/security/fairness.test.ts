@@ -1,5 +1,7 @@
 // One user beside another: priority and fairness at the API, and the limits of one user.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { isPullBody } from '../../src/apiserver/http.ts';
 import { startTestServer } from '../../src/apiserver/testing/test-server.ts';
@@ -214,6 +216,63 @@ describe('S15: priority and fairness', () => {
     assert.equal(await ask('other', '?limit=1'), 200);
     assert.ok(order.length < 200, `${order.length} before it`);
     assert.deepEqual(new Set(await Promise.all(flood)), new Set([200]));
+    await server.close();
+  });
+
+  it('S15: thousands of requests without credentials, sent in one go on twenty connections, let another’s pass', async () => {
+    const order: string[] = [];
+    const server = await startTestServer({
+      listen: 'plain',
+      authenticator: {
+        authenticate: ({ headers }) => {
+          order.push(headers.authorization === undefined ? 'nobody' : 'other');
+          return headers.authorization === undefined ? undefined : user('other');
+        },
+      },
+    });
+    const open = async () => {
+      const socket = connect(server.port, '127.0.0.1').on('error', () => {});
+      await once(socket, 'connect');
+      return socket.setEncoding('latin1');
+    };
+    const [other, ...crowd] = await Promise.all(Array.from({ length: 21 }, open));
+    // Connections are accepted one in a round.
+    await Promise.all(
+      [other!, ...crowd].map((socket) => {
+        const answered = once(socket, 'data');
+        socket.write('GET /version HTTP/1.1\r\nHost: a\r\n\r\n');
+        return answered;
+      }),
+    );
+    order.length = 0;
+    for (const socket of crowd) socket.resume().write('GET /version HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(500));
+    other!.write('GET /version HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer other\r\n\r\n');
+    await once(other!, 'data');
+    assert.ok(order.includes('other'));
+    assert.ok(order.length < 2000, `${order.length} of 10,000 when it was answered`);
+    for (const socket of [other!, ...crowd]) socket.destroy();
+    await server.close();
+  });
+
+  it('S15: requests for logs and the like begin in their user’s turn, too', async () => {
+    const server = await startTestServer({
+      authorizer: {
+        authorize: () => {
+          const until = performance.now() + 1;
+          while (performance.now() < until);
+          return { decision: 'allow', reason: '' };
+        },
+      },
+    });
+    const order: string[] = [];
+    const ask = async (name: string, path: string): Promise<void> => {
+      await server.request('GET', path, undefined, { user: user(name) });
+      order.push(name);
+    };
+    const flood = Array.from({ length: 300 }, () => ask('tenant', '/api/v1/namespaces/team/pods/a/log'));
+    await ask('other', '/api/v1/pods?limit=1');
+    assert.ok(order.length < 100, `${order.length} before it`);
+    await Promise.all(flood);
     await server.close();
   });
 

@@ -15,6 +15,7 @@ function streaming(
 ): (request?: Partial<ApiRequest>) => Promise<ApiResponse> {
   const flow = {
     classify: () => ({ level: { exempt, uid: 'l' }, schema: { metadata: { uid: 's' } } }),
+    turn: () => undefined,
     enter: () => assert.fail('a stream has no seat'),
     leave: () => assert.fail('a stream has no seat'),
   } as unknown as FairnessDependencies['flow'];

@@ -20,7 +20,7 @@ export const isLongRunning = (info: RequestInfo): boolean =>
 const requestTimeoutMs = 60_000;
 
 export interface FairnessDependencies {
-  readonly flow: Pick<FlowControl, 'classify' | 'enter' | 'leave'>;
+  readonly flow: Pick<FlowControl, 'classify' | 'turn' | 'enter' | 'leave'>;
   readonly clock: Pick<Clock, 'timer'>;
   readonly limits: UserLimits;
   readonly running: InFlight;
@@ -44,8 +44,11 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
     const watch = info.isResource && info.verb === 'watch';
     const classified = flow.classify(user, info);
     // exec, log and the like last as long as their user wishes; as upstream they have no seat.
-    if (!watch && isLongRunning(info))
-      return classified.level.exempt ? next(context) : streamed(context, next, streams);
+    if (!watch && isLongRunning(info)) {
+      if (classified.level.exempt) return next(context);
+      const release = streams.take(user.name);
+      return release === undefined ? tooMany() : streamed(context, next, release, flow.turn(user));
+    }
     if (classified.level.exempt) {
       const ended = running.begins(info.verb);
       try {
@@ -113,11 +116,15 @@ function leaveWhenInitialized(
 }
 
 /** exec, log and the like have their place among their user's streams until their end. */
-async function streamed(context: RequestContext, next: Next, streams: UserPlaces): Promise<ApiResponse> {
-  const release = streams.take(context.user.name);
-  if (release === undefined) return tooMany();
+async function streamed(
+  context: RequestContext,
+  next: Next,
+  release: () => void,
+  turn: Promise<void> | undefined,
+): Promise<ApiResponse> {
   let lasts = false;
   try {
+    if (turn !== undefined) await turn;
     const response = await next(context);
     const { upgrade } = context.request;
     if (response.hijacked === true && upgrade !== undefined) {

@@ -93,6 +93,11 @@ export class FlowControl {
     return { schema: mandatory[1]!, level: this.#levels.get('catch-all')! };
   }
 
+  /** Waits for its turn alone; undefined: at once. */
+  turn(user: UserInfo): Promise<void> | undefined {
+    return this.#rounds.begin(sharerOf(user));
+  }
+
   /**
    * Waits for its turn and for seats. The ticket is to be given back; a refusal is an answer, not an error. The signal
    * is only asked for when it waits.
@@ -105,8 +110,7 @@ export class FlowControl {
     request: { readonly signal: AbortSignal },
   ): Promise<Ticket | Refusal> {
     const { clock, metrics } = this.#options;
-    const sharer = sharerOf(user);
-    const turn = this.#rounds.begin(sharer);
+    const turn = this.turn(user);
     if (turn !== undefined) await turn;
     const schemaName = schema.metadata.name ?? '';
     const arrived = clock.monotonic();
@@ -118,7 +122,7 @@ export class FlowControl {
       if (ticket.started === undefined) {
         refusal = await this.#wait(level, ticket, request.signal);
         // One that ended may let many in.
-        if (refusal === undefined) await this.#rounds.begin(sharer);
+        if (refusal === undefined) await this.turn(user);
       }
     }
     this.#observe(level);

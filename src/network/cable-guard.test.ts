@@ -15,7 +15,11 @@ const plan = planFabric({
   addresses: new Map(),
 });
 const service = (spec: object, ip?: string): Service =>
-  ({ spec, status: { loadBalancer: { ingress: [{ ip }] } } }) as unknown as Service;
+  ({
+    metadata: { name: 's', namespace: 'n' },
+    spec,
+    status: { loadBalancer: { ingress: [{ ip }] } },
+  }) as unknown as Service;
 
 test('a port lets its own hardware and IP address through, its pods, and what Services announce but nodes; never all', () => {
   const rules = renderCableGuard(plan)
@@ -63,6 +67,16 @@ test("addresses that Services announce are let through, but the cluster's own an
 add element netdev porthole-c announced { 203.0.113.7, 203.0.113.8 }
 `,
   );
+});
+
+test('F1: a namespace announces so many addresses and no more, and takes none from another', () => {
+  const externalIPs = Array.from({ length: 20_000 }, (_, i) => `5.0.${i >> 8}.${i & 255}`);
+  const many = service({ externalIPs });
+  const other = service({ externalIPs: ['203.0.113.7'] });
+  other.metadata.namespace = 'other';
+  const text = renderAnnounced('c', [many, many, other], ['10.244.0.0/16']);
+  assert.equal(text.split(',').length, 4097);
+  assert.ok(text.includes('203.0.113.7'));
 });
 
 test('a kernel that cannot judge a cable is a warning, anything else that fails is thrown', async () => {

@@ -67,6 +67,20 @@ export function announcedAddresses(service: Service): readonly string[] {
   return [...(service.spec.externalIPs ?? []), ...ingress.flatMap(({ ip }) => ip ?? [])];
 }
 
+/** Of the Services of a namespace: a Service may have tens of thousands, and all of them are in one set of the machine. */
+const mostAnnounced = 4096;
+
+function announcedBy(services: readonly Service[]): string[] {
+  const looked = new Map<string, number>();
+  return services.flatMap((service) => {
+    const { namespace = '' } = service.metadata;
+    const before = looked.get(namespace) ?? 0;
+    const addresses = announcedAddresses(service).slice(0, mostAnnounced - before);
+    looked.set(namespace, before + addresses.length);
+    return addresses;
+  });
+}
+
 /** The whole set, without addresses that are the cluster's own; those of nodes are held apart by the rules. */
 export function renderAnnounced(
   clusterName: string,
@@ -74,7 +88,7 @@ export function renderAnnounced(
   own: readonly string[],
 ): string {
   const prefixes = own.map((prefix) => parseIpv4Cidr(prefix)!);
-  const announced = services.flatMap(announcedAddresses).filter((address) => {
+  const announced = announcedBy(services).filter((address) => {
     const value = parseIpv4(address);
     return value !== undefined && !prefixes.some((prefix) => ipv4CidrContains(prefix, value));
   });

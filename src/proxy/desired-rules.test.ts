@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Service, ServiceSpec } from '../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import { parseIpv4Cidr } from '../base/ipv4.ts';
+import { countReads } from '../base/testing/counted-reads.ts';
 import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
 import { desiredRules } from './desired-rules.ts';
 import { type Outcome, type WalkedPacket, walk } from './testing/packet-walker.ts';
@@ -135,21 +136,9 @@ test("a Service of millions of elements has as many as a node holds, its own add
   assert.ok(!rules.frontends.some(({ isClusterIP, port }) => !isClusterIP && port === 10_250));
 });
 
-/** An object whose fields are counted as they are read; who reads more than `most` fails instead of going on. */
-function counting(most: number): { of: <T extends object>(object: T) => T; reads: () => number } {
-  let reads = 0;
-  const get = (target: object, field: string | symbol): unknown => {
-    reads += 1;
-    assert.ok(reads <= most, `more than ${most} reads`);
-    return Reflect.get(target, field);
-  };
-  const of = <T extends object>(object: T): T => new Proxy<T>(object, { get });
-  return { of, reads: () => reads };
-}
-
 test('F1: thousands of ports times thousands of addresses that nobody may have are not tried one by one', () => {
   const externalIPs = Array.from({ length: 20_000 }, (_, i) => `10.96.${i >> 8}.${i & 255}`);
-  const { of, reads } = counting(200_000);
+  const { of, reads } = countReads(200_000);
   const ports = Array.from({ length: 4000 }, (_, i) => of({ name: `p${i}`, port: i + 9000 }));
   const rules = desiredRules(
     service(
@@ -168,7 +157,7 @@ test('F1: thousands of ports times thousands of addresses that nobody may have a
 });
 
 test('F1: nor are thousands of ports times thousands of endpoints that nobody is sent to', () => {
-  const { of } = counting(50_000);
+  const { of } = countReads(50_000);
   const idle = Array.from({ length: 1000 }, (_, i) =>
     of(endpoint(`10.244.${(i >> 8) + 1}.${i & 255}`, 'n2', { ready: false, serving: false })),
   );

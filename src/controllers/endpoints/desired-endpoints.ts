@@ -5,10 +5,11 @@ import type {
   EndpointSubset,
   Pod,
   Service,
+  ServicePort,
 } from '../../api/generated/types/core-v1.ts';
 import { isPodReady } from '../../component-helpers/pod-status.ts';
-import { canonicalJson } from '../workload/template-hash.ts';
-import { endpointHostname, podIPs, podPort, shouldBeInEndpoints } from './service-pods.ts';
+import { portListKey } from './port-key.ts';
+import { endpointHostname, podIPs, portsOfPods, shouldBeInEndpoints } from './service-pods.ts';
 
 /** Upstream's cap; beyond it the object says so by an annotation. */
 const maxAddresses = 1000;
@@ -28,24 +29,18 @@ function addressOf(pod: Pod, service: Service): EndpointAddress | undefined {
   };
 }
 
-function portsOf(service: Service, pod: Pod): EndpointPort[] {
-  const ports: EndpointPort[] = [];
-  for (const port of service.spec?.ports ?? []) {
-    const number = podPort(pod, port);
-    if (number === undefined) continue;
-    const { name, appProtocol } = port;
-    ports.push({
-      ...(name === undefined || name === '' ? {} : { name }),
-      port: number,
-      protocol: port.protocol ?? 'TCP',
-      ...(appProtocol === undefined ? {} : { appProtocol }),
-    });
-  }
-  return ports;
+function endpointPort(port: ServicePort, number: number): EndpointPort {
+  const { name, protocol, appProtocol } = port;
+  return {
+    ...(name === undefined || name === '' ? {} : { name }),
+    port: number,
+    protocol: protocol ?? 'TCP',
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  };
 }
 
 interface Packed {
-  readonly ports: EndpointPort[];
+  readonly ports: readonly EndpointPort[];
   readonly ready: EndpointAddress[];
   readonly notReady: EndpointAddress[];
 }
@@ -57,6 +52,7 @@ export function desiredSubsets(
 ): { readonly subsets: EndpointSubset[]; readonly truncated: boolean } {
   const publishNotReady = service.spec?.publishNotReadyAddresses === true;
   const packed = new Map<string, Packed>();
+  const portsOf = portsOfPods(service, endpointPort);
   let total = 0;
   let truncated = false;
   const usable = pods.filter((pod) => shouldBeInEndpoints(pod, publishNotReady));
@@ -64,7 +60,7 @@ export function desiredSubsets(
   for (const pod of [...usable.filter(isPodReady), ...usable.filter((pod) => !isPodReady(pod))]) {
     const address = addressOf(pod, service);
     if (address === undefined) continue;
-    const ports = portsOf(service, pod);
+    const ports = portsOf(pod);
     const isPortless = (service.spec?.ports ?? []).length === 0;
     if (ports.length === 0 && !isPortless) continue;
     if (total >= maxAddresses) {
@@ -72,7 +68,7 @@ export function desiredSubsets(
       break;
     }
     total += 1;
-    const key = canonicalJson(ports);
+    const key = portListKey(ports);
     let group = packed.get(key);
     if (group === undefined) {
       group = { ports, ready: [], notReady: [] };
@@ -86,7 +82,7 @@ export function desiredSubsets(
       ([, { ports, ready, notReady }]): EndpointSubset => ({
         ...(ready.length === 0 ? {} : { addresses: ready.sort(byIP) }),
         ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady.sort(byIP) }),
-        ...(ports.length === 0 ? {} : { ports }),
+        ...(ports.length === 0 ? {} : { ports: [...ports] }),
       }),
     );
   return { subsets, truncated };

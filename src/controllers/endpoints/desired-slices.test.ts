@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, Service } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
+import { countReads } from '../../base/testing/counted-reads.ts';
 import { desiredSubsets } from './desired-endpoints.ts';
 import { desiredSlices } from './desired-slices.ts';
 
@@ -149,6 +150,40 @@ describe('desiredSlices', () => {
       ],
     );
     assert.equal(create[0]!.metadata.labels?.['service.kubernetes.io/headless'], '');
+  });
+});
+
+describe('F1: thousands of ports', () => {
+  const named = Array.from({ length: 2000 }, (_, i) => ({ name: `p${i}`, port: i + 1, targetPort: `t${i}` }));
+  const podOf = (n: number, of: <T extends object>(object: T) => T, first: number): Pod => {
+    const ports = named.map(({ targetPort }, i) => of({ name: targetPort, containerPort: first + i }));
+    const one = pod(n);
+    return { ...one, spec: { ...one.spec, containers: [{ name: 'c', ports }] } } as Pod;
+  };
+
+  it('are looked up in each pod, and read once for pods that name theirs alike', () => {
+    const ofPods = countReads(20 * 8 * 2000);
+    const ofService = countReads(40 * 2000);
+    const many = Array.from({ length: 20 }, (_, n) => podOf(n, ofPods.of, 3000));
+    const wide = service({ ports: named.map((port) => ofService.of(port)) });
+    const { create } = desiredSlices(wide, many, [], zone);
+    assert.deepEqual(
+      [sizes(create), create[0]?.ports?.length, create[0]?.ports?.[9]?.port],
+      [[20], 2000, 3009],
+    );
+    assert.equal(desiredSubsets(wide, many).subsets[0]?.ports?.length, 2000);
+  });
+
+  it('of slices are not read again for each group of pods', () => {
+    const many = Array.from({ length: 20 }, (_, n) => podOf(n, (port) => port, 3000 + n));
+    const wide = service({ ports: named });
+    const { of } = countReads(20 * 10 * 2000);
+    const existing = stored(desiredSlices(wide, many, [], zone).create).map((slice) => ({
+      ...slice,
+      ports: slice.ports!.map((port) => of(port)),
+    }));
+    assert.equal(existing.length, 20);
+    assert.deepEqual(desiredSlices(wide, many, existing, zone), { create: [], update: [], remove: [] });
   });
 });
 

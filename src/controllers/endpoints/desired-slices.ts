@@ -1,6 +1,6 @@
 // The endpoint slices of a service with a selector, from its pods.
 import { services } from '../../api/generated/resources.ts';
-import type { Pod, Service } from '../../api/generated/types/core-v1.ts';
+import type { Pod, Service, ServicePort } from '../../api/generated/types/core-v1.ts';
 import type {
   Endpoint,
   EndpointHints,
@@ -9,7 +9,7 @@ import type {
 } from '../../api/generated/types/discovery-v1.ts';
 import { isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
-import { endpointHostname, isHeadless, podIPs, podPort, shouldBeInEndpoints } from './service-pods.ts';
+import { endpointHostname, isHeadless, podIPs, portsOfPods, shouldBeInEndpoints } from './service-pods.ts';
 import {
   addressKey,
   type EndpointGroup,
@@ -65,20 +65,14 @@ function endpointOf(pod: Pod, service: Service, family: Family, zoneOf: ZoneOf):
   return hints === undefined ? endpoint : { ...endpoint, hints };
 }
 
-function portsOf(service: Service, pod: Pod): EndpointPort[] {
-  const ports: EndpointPort[] = [];
-  for (const port of service.spec?.ports ?? []) {
-    const number = podPort(pod, port);
-    if (number === undefined) continue;
-    const { appProtocol } = port;
-    ports.push({
-      name: port.name ?? '',
-      port: number,
-      protocol: port.protocol ?? 'TCP',
-      ...(appProtocol === undefined ? {} : { appProtocol }),
-    });
-  }
-  return ports;
+function endpointPort(port: ServicePort, number: number): EndpointPort {
+  const { name, protocol, appProtocol } = port;
+  return {
+    name: name ?? '',
+    port: number,
+    protocol: protocol ?? 'TCP',
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  };
 }
 
 function labelsOf(service: Service): Record<string, string> {
@@ -98,11 +92,12 @@ function groups(
   zoneOf: ZoneOf,
 ): Map<string, EndpointGroup> {
   const result = new Map<string, EndpointGroup>();
+  const portsOf = portsOfPods(service, endpointPort);
   for (const pod of pods) {
     if (!shouldBeInEndpoints(pod, true)) continue;
     const endpoint = endpointOf(pod, service, family, zoneOf);
     if (endpoint === undefined) continue;
-    groupOf(result, portsOf(service, pod)).set(addressKey(endpoint), endpoint);
+    groupOf(result, portsOf(pod)).set(addressKey(endpoint), endpoint);
   }
   return result;
 }

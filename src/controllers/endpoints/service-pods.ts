@@ -30,16 +30,49 @@ export function selectedPods(context: ControllerContext, service: Service): read
     .filter((pod) => matchesSelector(selector, pod.metadata.labels));
 }
 
-/** The number behind `targetPort` in this pod; undefined when it has no port of that name. */
-export function podPort(pod: Pod, port: ServicePort): number | undefined {
+const portName = (name: string, protocol: string | undefined): string => `${name}/${protocol ?? 'TCP'}`;
+
+/** Numbers by name and protocol; of two with the same, the first counts. */
+function namedPorts(pod: Pod): Map<string, number> {
+  const sidecars = (pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === 'Always');
+  const found = new Map<string, number>();
+  for (const container of [...pod.spec.containers, ...sidecars])
+    for (const { name = '', protocol, containerPort } of container.ports ?? [])
+      if (name !== '' && !found.has(portName(name, protocol)))
+        found.set(portName(name, protocol), containerPort);
+  return found;
+}
+
+/** The number behind `targetPort`; undefined when there is no port of that name. */
+function podPort(named: ReadonlyMap<string, number>, port: ServicePort): number | undefined {
   const target = port.targetPort;
   if (target === undefined || target === 0 || target === '') return port.port;
-  if (typeof target === 'number') return target;
-  const sidecars = (pod.spec.initContainers ?? []).filter((c) => c.restartPolicy === 'Always');
-  for (const container of [...pod.spec.containers, ...sidecars])
-    for (const { name, protocol, containerPort } of container.ports ?? [])
-      if (name === target && (protocol ?? 'TCP') === (port.protocol ?? 'TCP')) return containerPort;
-  return undefined;
+  return typeof target === 'number' ? target : named.get(portName(target, port.protocol));
+}
+
+/**
+ * What each pod has of a Service's ports. Made once for all pods that name theirs alike, which get the same list: thousands of
+ * ports times hundreds of pods, times the ports of each, are never gone through.
+ */
+export function portsOfPods<T>(
+  service: Service,
+  make: (port: ServicePort, number: number) => T,
+): (pod: Pod) => readonly T[] {
+  const ports = service.spec?.ports ?? [];
+  const isNamed = ports.some(({ targetPort }) => typeof targetPort === 'string' && targetPort !== '');
+  const made = new Map<string, readonly T[]>();
+  return (pod) => {
+    const named = isNamed ? namedPorts(pod) : new Map<string, number>();
+    const key = JSON.stringify([...named]);
+    const list =
+      made.get(key) ??
+      ports.flatMap((port) => {
+        const number = podPort(named, port);
+        return number === undefined ? [] : [make(port, number)];
+      });
+    made.set(key, list);
+    return list;
+  };
 }
 
 /** The pod's own name in the service's domain. */

@@ -2,7 +2,7 @@
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import type { OwnerReference } from '../../api/generated/types/meta-v1.ts';
 import { semanticEqual } from '../workload/semantic-equal.ts';
-import { canonicalJson } from '../workload/template-hash.ts';
+import { portSetKey } from './port-key.ts';
 
 export type Family = 'IPv4' | 'IPv6';
 export const familyOf = (ip: string): Family => (ip.includes(':') ? 'IPv6' : 'IPv4');
@@ -33,8 +33,8 @@ export interface EndpointGroup {
   readonly endpoints: Map<string, Endpoint>;
 }
 
-const portKey = (ports: readonly EndpointPort[] | undefined): string =>
-  canonicalJson([...(ports ?? [])].map((port) => canonicalJson(port)).sort());
+const noPorts: readonly EndpointPort[] = [];
+const portKey = (ports: readonly EndpointPort[] | undefined): string => portSetKey(ports ?? noPorts);
 export const addressKey = (endpoint: Endpoint): string =>
   `${endpoint.targetRef?.uid ?? ''}/${endpoint.addresses[0]}`;
 
@@ -113,12 +113,10 @@ export function familyChanges(
 ): SliceChanges {
   const create: EndpointSlice[] = [];
   const plans: Plan[] = [];
+  const byPorts = Map.groupBy(existing, (slice) => portKey(slice.ports));
   const unused = existing.filter((slice) => !wanted.has(portKey(slice.ports)));
   for (const [key, group] of wanted) {
-    const placed = place(
-      group,
-      existing.filter((slice) => portKey(slice.ports) === key),
-    );
+    const placed = place(group, byPorts.get(key) ?? []);
     plans.push(...placed.plans);
     for (let at = 0; at < placed.rest.length; at += maxEndpoints) {
       const endpoints = placed.rest.slice(at, at + maxEndpoints);

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { decode, encode } from 'dns-packet';
 import type { Service } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
+import { countReads } from '../../base/testing/counted-reads.ts';
 import { readQuestion, writeReply } from './dns-message.ts';
 import { createZone, type Resolution } from './dns-records.ts';
 import { upstreamsOf } from './resolv-conf.ts';
@@ -174,4 +175,51 @@ test('of a Service with thousands of endpoints and ports no more is read than an
   }
   const names = large.resolve('0.0.1.10.in-addr.arpa', 'PTR', { most: 5, first: () => 0 });
   assert.equal(names.kind, 'answers');
+});
+
+test('F1: thousands of ports of one number are one, whoever asks; and are read once, not for each question', () => {
+  const { of } = countReads(50_000);
+  const ports = Array.from({ length: 4000 }, (_, i) => of({ name: `p${i}`, port: 8080, protocol: 'TCP' }));
+  const endpoints = Array.from({ length: 1000 }, (_, i) => ({ addresses: [`10.244.${i >> 8}.${i & 255}`] }));
+  const wide = createZone(
+    {
+      service: () => headless,
+      slices: () => [{ ...slice, ports, endpoints }],
+      namespaceExists: () => true,
+      servicesByIP: () => [],
+      slicesByAddress: () => [],
+    },
+    { clusterDomain: 'cluster.local', ttl: 5 },
+  );
+  const answers = (name: string): number => {
+    const found = wide.resolve(`${name}db.d.svc.cluster.local`, 'SRV', { most: 2000, first: () => 0 });
+    return found.kind === 'answers' ? found.answers.length : 0;
+  };
+  for (let question = 0; question < 20; question++) {
+    assert.equal(answers(''), 1000);
+    assert.equal(answers('_p7._tcp.'), 1000);
+    assert.equal(answers('_none._tcp.'), 0);
+  }
+});
+
+test('F1: hosts of one name and thousands of ports are tried so often as an answer is worth', () => {
+  const { of } = countReads(100_000);
+  const ports = Array.from({ length: 1000 }, (_, i) => ({ name: `p${i}`, port: i + 1, protocol: 'TCP' }));
+  const endpoints = Array.from({ length: 1000 }, (_, i) =>
+    of({ hostname: 'one', addresses: [`10.244.${i >> 8}.${i & 255}`] }),
+  );
+  const wide = createZone(
+    {
+      service: () => headless,
+      slices: () => [{ ...slice, ports, endpoints }],
+      namespaceExists: () => true,
+      servicesByIP: () => [],
+      slicesByAddress: () => [],
+    },
+    { clusterDomain: 'cluster.local', ttl: 5 },
+  );
+  const found = wide.resolve('db.d.svc.cluster.local', 'SRV', { most: 2000, first: () => 0 });
+  assert.ok(found.kind === 'answers');
+  assert.equal(found.answers.length, 1000);
+  assert.ok(found.additionals.length <= 33, `${found.additionals.length} hosts`);
 });

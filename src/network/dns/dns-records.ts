@@ -41,6 +41,9 @@ export interface Want {
 }
 const everything: Want = { most: Number.POSITIVE_INFINITY, first: () => 0 };
 
+/** Hosts of one name have the same records: so many pairs of host and port are tried for each record of use. */
+const pairsForRecord = 16;
+
 interface Host {
   readonly ip: string;
   /** The first label of an endpoint's own name; undefined for a ClusterIP. */
@@ -91,8 +94,23 @@ const serviceGroup = (service: Service): Group => ({
   ports: service.spec.ports ?? [],
 });
 
-function* withPort(groups: Iterable<Group>, matches: (port: Port) => boolean): Iterable<Group> {
-  for (const { hosts, ports } of groups) yield { hosts, ports: ports.filter(matches) };
+/** Lists of ports are thousands long, and of objects that nobody changes: each is read once, not for each question. */
+function rememberedFor<T>(make: (ports: readonly Port[]) => T): (ports: readonly Port[]) => T {
+  const made = new WeakMap<readonly Port[], T>();
+  return (ports) => {
+    const known = made.get(ports) ?? make(ports);
+    made.set(ports, known);
+    return known;
+  };
+}
+const portKey = (name: string | undefined, protocol: string | undefined): string =>
+  `${(protocol ?? 'TCP').toLowerCase()} ${name ?? ''}`;
+const portsByName = rememberedFor((ports) => Map.groupBy(ports, (port) => portKey(port.name, port.protocol)));
+/** A record says the number alone: ports that share one are one. */
+const portNumbers = rememberedFor((ports) => [...new Set(ports.map(({ port = 0 }) => port))]);
+
+function* withPort(groups: Iterable<Group>, key: string): Iterable<Group> {
+  for (const { hosts, ports } of groups) yield { hosts, ports: portsByName(ports).get(key) ?? [] };
 }
 function* named(hosts: Iterable<Host>, name: string): Iterable<Host> {
   for (const host of hosts) if (host.hostname === name) yield host;
@@ -126,7 +144,8 @@ export function createZone(
     const base = `${service.metadata.name}.${service.metadata.namespace}.svc.${domain}`;
     const answers = new Map<string, SrvAnswer>();
     const additionals = new Map<string, StringAnswer>();
-    const add = ({ hostname, ip }: Host, { port = 0 }: Port): void => {
+    let left = want.most * pairsForRecord;
+    const add = ({ hostname, ip }: Host, port: number): void => {
       const target = hostname === undefined ? base : `${hostname}.${base}`;
       const data = { priority: 0, weight: 0, port, target };
       answers.set(`${target}:${port}`, { name, type: 'SRV', class: 'IN', ttl, data });
@@ -135,8 +154,8 @@ export function createZone(
     };
     collect: for (const { hosts, ports } of groups)
       for (const host of hosts)
-        for (const port of ports) {
-          if (answers.size >= want.most) break collect;
+        for (const port of portNumbers(ports)) {
+          if (answers.size >= want.most || left-- <= 0) break collect;
           add(host, port);
         }
     if (answers.size === 0) return noName;
@@ -185,12 +204,7 @@ export function createZone(
     if (before.length === 1) return of(withHostname(endpoints(), before[0]!));
     if (before.length > 2 || !before.every((label) => label.startsWith('_'))) return noName;
     const [wanted, protocol] = before.map((label) => label.slice(1));
-    return of(
-      withPort(
-        groups,
-        (port) => (port.name ?? '') === wanted && (port.protocol ?? 'TCP').toLowerCase() === protocol,
-      ),
-    );
+    return of(withPort(groups, portKey(wanted, protocol)));
   }
 
   function podName(name: string, labels: readonly string[], namespace: string, type: string): Resolution {

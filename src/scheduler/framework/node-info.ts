@@ -1,6 +1,6 @@
 // A node with what its pods take of it: the scheduler's unit of thought. Numbers are milli-CPU and bytes.
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
-import { type HostPort, hostPortsOf } from './host-ports.ts';
+import { type HostPort, hostPortsOf, UsedHostPorts } from './host-ports.ts';
 import {
   addResources,
   emptyResources,
@@ -40,7 +40,7 @@ export class NodeInfo {
   allocatable: Resources;
   readonly requested: Resources = emptyResources();
   readonly nonZeroRequested: { milliCpu: number; memory: number } = { milliCpu: 0, memory: 0 };
-  usedPorts: readonly HostPort[] = [];
+  readonly usedPorts: UsedHostPorts = new UsedHostPorts();
   /** By uid. */
   readonly pods: Map<string, PodInfo> = new Map();
   podsWithAffinity = 0;
@@ -72,7 +72,7 @@ export class NodeInfo {
     addResources(this.requested, info.request);
     this.nonZeroRequested.milliCpu += info.nonZero.milliCpu;
     this.nonZeroRequested.memory += info.nonZero.memory;
-    if (info.ports.length > 0) this.usedPorts = [...this.usedPorts, ...info.ports];
+    this.usedPorts.add(info.ports);
     if (info.hasAffinity) this.podsWithAffinity++;
     if (info.hasRequiredAntiAffinity) this.podsWithRequiredAntiAffinity++;
   }
@@ -84,7 +84,7 @@ export class NodeInfo {
     subtractResources(this.requested, info.request);
     this.nonZeroRequested.milliCpu -= info.nonZero.milliCpu;
     this.nonZeroRequested.memory -= info.nonZero.memory;
-    if (info.ports.length > 0) this.usedPorts = [...this.pods.values()].flatMap((one) => one.ports);
+    this.usedPorts.remove(info.ports);
     if (info.hasAffinity) this.podsWithAffinity--;
     if (info.hasRequiredAntiAffinity) this.podsWithRequiredAntiAffinity--;
   }

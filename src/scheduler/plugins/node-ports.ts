@@ -1,7 +1,7 @@
 // NodePorts: two pods of one node can't have the same host port.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { type HostPort, hostPortsOf, portsConflict } from '../framework/host-ports.ts';
+import { type HostPort, hostPortsOf } from '../framework/host-ports.ts';
 import type { Plugin } from '../framework/plugin.ts';
 import { skip, unschedulable } from '../framework/status.ts';
 
@@ -18,7 +18,7 @@ export const nodePorts: Plugin = {
   },
   filter: (state, _pod, node) => {
     const wanted = state.read(key) ?? [];
-    return wanted.some((port) => node.usedPorts.some((used) => portsConflict(port, used)))
+    return wanted.some((port) => node.usedPorts.has(port))
       ? unschedulable("node(s) didn't have free ports for the requested pod ports")
       : undefined;
   },

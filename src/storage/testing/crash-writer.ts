@@ -7,6 +7,18 @@ const directory = process.argv[2]!;
 const round = process.argv[3]!;
 const storage = await openSqliteStorage({ directory });
 
+/** Waits while whoever reads is slow, as the pipe itself does until something of this process makes it non-blocking. */
+function tell(line: string): void {
+  const bytes = Buffer.from(line);
+  for (let done = 0; done < bytes.length; ) {
+    try {
+      done += writeSync(1, bytes, done);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
+}
+
 async function writer(id: number): Promise<never> {
   const key = `/registry/core/configmaps/default/w${id}`;
   for (let i = 0; ; i++) {
@@ -21,7 +33,7 @@ async function writer(id: number): Promise<never> {
     if (!result.ok) throw new Error('one writer a key, yet a conflict');
     const deleted = current !== undefined && i % 7 === 3;
     // At once: what a stream still holds when the process is killed was acknowledged and is not told.
-    writeSync(1, `${key} ${result.entry.revision} ${deleted ? '-' : text}\n`);
+    tell(`${key} ${result.entry.revision} ${deleted ? '-' : text}\n`);
   }
 }
 await Promise.all(Array.from({ length: 16 }, (_, i) => writer(i)));

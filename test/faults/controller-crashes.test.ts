@@ -395,7 +395,7 @@ test('controllers that die at any of their writes leave what others finish', asy
     .flatMap(([controller, count]) => Array.from({ length: count }, (_, i) => ({ controller, nth: i + 1 })))
     .flatMap((one) => (['before', 'after'] as const).map((moment): Crash => ({ ...one, moment })))
     .filter((_, i) => all || i % everyNth === 0);
-  const machines = [first, ...(await Promise.all([1, 2, 3].map(() => startMachine(t))))];
+  const machines = [first, ...(await Promise.all([1, 2, 3, 4, 5, 6, 7].map(() => startMachine(t))))];
   const left = crashes.values();
   let struck = 0;
   await Promise.all(

@@ -4,9 +4,17 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { nodes } from '../../src/api/generated/resources.ts';
+import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
+import {
+  readSupervision,
+  readSupervisorState,
+  supervisedState,
+  writeSupervision,
+} from '../../src/cmd/supervisor/supervision.ts';
 import { parseThresholds } from '../../src/kubelet/eviction/thresholds.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type KubeletNode, startKubeletNode } from '../harness/kubelet-node.ts';
+import { podManifest, startLinuxCluster } from '../harness/linux-cluster.ts';
 
 const limit = { timeout: 120_000 };
 const reserved = { milliCpu: 500, memoryBytes: 512 << 20, pids: 1000 };
@@ -75,3 +83,44 @@ test(
     );
   },
 );
+
+test("S19: --pod-max-pids of `porthole agent` is the limit of a pod's own control group", {
+  timeout: 400_000,
+}, async (t) => {
+  const cluster = await startLinuxCluster();
+  t.after(() => cluster.down());
+  const role = 'agent linux-1';
+  const { root: folder } = clusterPaths(cluster.home, cluster.name);
+  const spec = readSupervision(folder)!;
+  const limited = (command: readonly string[]): string[] => [...command, '--pod-max-pids', '64'];
+  const agent = supervisedState(folder, role)!;
+  writeSupervision(folder, {
+    ...spec,
+    processes: spec.processes.map((one) =>
+      one.role === role ? { ...one, command: limited(one.command) } : one,
+    ),
+  });
+  // A supervisor knows how it starts an agent from its own start: the server looks for the next one.
+  process.kill(readSupervisorState(folder)!.pid, 'SIGKILL');
+  process.kill(agent.pid!, 'SIGKILL');
+  await eventually(
+    () => {
+      const next = supervisedState(folder, role);
+      assert.ok(next?.pid !== undefined && next.pid !== agent.pid, JSON.stringify(next));
+      assert.match(readFileSync(`/proc/${next.pid}/cmdline`, 'utf8'), /--pod-max-pids\0\x36\x34\0/);
+    },
+    { timeoutMs: 60_000 },
+  );
+  const forks = 'n=0; while [ $n -lt 200 ]; do echo $n; n=$((n+1)); sleep 600 & done';
+  await cluster.kubectl.apply(
+    podManifest('bomb', { command: ['sh', '-c', forks] }, { restartPolicy: 'Never' }),
+  );
+  await eventually(
+    async () => {
+      const said = await cluster.kubectl.ok(['logs', 'bomb']);
+      const last = Number(/(\d+)\n[^\d\n]*can't fork/.exec(said)?.[1]);
+      assert.ok(last > 32 && last <= 64, said.slice(-200));
+    },
+    { timeoutMs: 90_000 },
+  );
+});

@@ -9,9 +9,12 @@ export const labelPodUid = 'io.kubernetes.pod.uid';
 export const labelContainerName = 'io.kubernetes.container.name';
 export const annotationHash = 'io.kubernetes.container.hash';
 export const annotationRestartCount = 'io.kubernetes.container.restartCount';
-export const annotationTerminationMessagePath = 'io.kubernetes.container.terminationMessagePath';
 export const annotationTerminationMessagePolicy = 'io.kubernetes.container.terminationMessagePolicy';
 export const annotationTerminationGracePeriod = 'io.kubernetes.pod.terminationGracePeriod';
+/** Of a pod on a simulated node: how long its containers run before they end by themselves; without it until they are stopped. */
+export const annotationSimulatedRunSeconds = 'porthole.dev/simulated-run-seconds';
+/** The exit code they end with then. Default 0. */
+export const annotationSimulatedExitCode = 'porthole.dev/simulated-exit-code';
 
 export type AnyContainer = Container | EphemeralContainer;
 

@@ -64,15 +64,14 @@ function failureOf(path: string, error: unknown): GrpcError {
   return new GrpcError(path, code, text);
 }
 
-/** `address`: `unix:///run/x.sock`. Answers above `maxMessageBytes` (default 16 MiB) fail with ResourceExhausted. */
-export function createGrpcClient(
-  clock: Pick<Clock, 'now'>,
-  address: string,
-  options: { readonly maxMessageBytes?: number } = {},
-): GrpcClient {
+/** Answers above it fail with ResourceExhausted. A list of containers or images is one answer, so it is far above what a full node has. */
+export const maxGrpcMessageBytes: number = 64 << 20;
+
+/** `address`: `unix:///run/x.sock`. */
+export function createGrpcClient(clock: Pick<Clock, 'now'>, address: string): GrpcClient {
   const client = new GrpcJsClient(address, credentials.createInsecure(), {
-    'grpc.max_receive_message_length': options.maxMessageBytes ?? 16 << 20,
-    'grpc.max_send_message_length': options.maxMessageBytes ?? 16 << 20,
+    'grpc.max_receive_message_length': maxGrpcMessageBytes,
+    'grpc.max_send_message_length': maxGrpcMessageBytes,
     'grpc.enable_http_proxy': 0,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.min_reconnect_backoff_ms': 100,

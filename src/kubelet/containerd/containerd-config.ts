@@ -1,4 +1,5 @@
 // The configuration of a containerd of our own, as text: for 1.6/1.7 (version 2) and for 2.x (version 3).
+import { maxGrpcMessageBytes } from '../../wire/grpc-client.ts';
 
 export interface ContainerdOptions {
   /** Images and snapshots; kept over restarts. */
@@ -83,6 +84,8 @@ const head = (version: 2 | 3, options: ContainerdOptions): string[] => [
   `disabled_plugins = [${disabled.map(q).join(', ')}]`,
   '[grpc]',
   `  address = ${q(options.address)}`,
+  `  max_recv_message_size = ${maxGrpcMessageBytes}`,
+  `  max_send_message_size = ${maxGrpcMessageBytes}`,
   '[ttrpc]',
   `  address = ${q(`${options.address}.ttrpc`)}`,
   '[debug]',

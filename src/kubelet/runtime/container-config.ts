@@ -68,7 +68,6 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
     annotations: {
       [names.annotationHash]: names.containerHash(container),
       [names.annotationRestartCount]: String(input.attempt),
-      [names.annotationTerminationMessagePath]: container.terminationMessagePath ?? '/dev/termination-log',
       [names.annotationTerminationMessagePolicy]: container.terminationMessagePolicy ?? 'File',
       [names.annotationTerminationGracePeriod]: String(gracePeriodSeconds(pod)),
       ...settings.annotations,

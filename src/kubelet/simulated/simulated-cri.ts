@@ -4,12 +4,9 @@ import type { Random } from '../../base/random.ts';
 import type { Cri, ImageService, RuntimeService } from '../../rpc-api/cri.ts';
 import type * as v1 from '../../rpc-api/generated/cri-v1.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
+import { annotationSimulatedExitCode, annotationSimulatedRunSeconds } from '../pod-format.ts';
 import { createAddressPool } from './address-pool.ts';
 
-/** Pod annotation: how long its containers run before they end by themselves; without it they run until they are stopped. */
-const runSecondsAnnotation = 'porthole.dev/simulated-run-seconds';
-/** Pod annotation: the exit code they end with then. Default 0. */
-const exitCodeAnnotation = 'porthole.dev/simulated-exit-code';
 /** Every node of a simulated runtime says so. */
 export const simulatedLabels: Readonly<Record<string, string>> = { 'porthole.dev/simulated': 'true' };
 
@@ -113,9 +110,9 @@ class SimulatedRuntime {
     c.state = 'CONTAINER_RUNNING';
     c.startedAt = this.nowNs();
     const annotations = c.sandbox.config.annotations ?? {};
-    const seconds = Number(annotations[runSecondsAnnotation] ?? Number.NaN);
+    const seconds = Number(annotations[annotationSimulatedRunSeconds] ?? Number.NaN);
     if (!(seconds >= 0)) return;
-    const code = Number(annotations[exitCodeAnnotation] ?? 0);
+    const code = Number(annotations[annotationSimulatedExitCode] ?? 0);
     c.cancel = this.#options.clock.timer(Math.min(seconds * 1000, 2 ** 31 - 1), () => this.end(c, code));
   }
 

@@ -132,6 +132,17 @@ test('host ports become elements of maps and go with their pod; a bad mapping is
   assert.doesNotMatch(w.packetFilter.applied.join(''), /\} drop/);
 });
 
+test('B9: a DEL whose rules got no answer fails and is repeated: what redirects to a pod that is gone does not stay', async () => {
+  const w = await world(new Map(), '10.244.1.0/24');
+  await w.ask('ADD', 'a', { runtimeConfig: { portMappings: [{ hostPort: 80, containerPort: 8080 }] } });
+  w.packetFilter.hangNext();
+  assert.equal((await w.ask('DEL', 'a'))[0], '1');
+  assert.equal(w.records.size, 1);
+  assert.equal((await w.ask('DEL', 'a'))[0], '0');
+  assert.match(w.packetFilter.applied.at(-2)!, /^delete element ip porthole-hostports /);
+  assert.equal(w.records.size, 0);
+});
+
 test("S20: a pod's cable lets its own addresses through, from before it is there until after it is gone, and after a restart", async () => {
   const records = new Map<string, Attachment>();
   const w = await world(records, '10.244.1.0/24');

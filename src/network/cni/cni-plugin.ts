@@ -2,7 +2,7 @@
 import { formatIpv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { Links } from '../../os/links.ts';
-import type { PacketFilter } from '../../os/packet-filter.ts';
+import { type PacketFilter, PacketFilterError } from '../../os/packet-filter.ts';
 import { podInterfaceName, podIPOfInterface } from '../interface-name.ts';
 import { type Attachment, type AttachmentStore, attachmentKey } from './attachments.ts';
 import { CniError } from './cni-error.ts';
@@ -108,9 +108,10 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
   /** Of rules that may be gone already, with their table. */
   async function removeRules(rules: string, what: string): Promise<void> {
     if (rules === '') return;
-    await ports.packetFilter
-      .apply(rules)
-      .catch((error: unknown) => ports.log.warn({ error }, `${what} were gone already`));
+    await ports.packetFilter.apply(rules).catch((error: unknown) => {
+      if (!(error instanceof PacketFilterError)) throw error; // it said nothing: they may be there
+      ports.log.warn({ error }, `${what} were gone already`);
+    });
   }
 
   async function release(attachment: Attachment): Promise<void> {

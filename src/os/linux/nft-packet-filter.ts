@@ -12,6 +12,8 @@ const marker = 'describe iifname\n';
 const markerAnswer = 'meta expression, datatype ifname';
 const interactiveMaxBytes = 128 << 10;
 const answerTimeoutMs = 30_000;
+/** 20,000 elements on a machine that others load. */
+const textTimeoutMs = 120_000;
 
 interface Waiting {
   readonly text: string;
@@ -38,6 +40,7 @@ class InteractiveNft {
   readonly #queue: Waiting[] = [];
   #stdout = '';
   #stderr = '';
+  #limit: NodeJS.Timeout | undefined;
   ended = false;
 
   constructor(processes: Processes) {
@@ -62,7 +65,9 @@ class InteractiveNft {
 
   async close(): Promise<void> {
     this.#child.stdin?.end();
+    const limit = setTimeout(() => this.#giveUp(), answerTimeoutMs);
     await this.#child.exited.catch(() => 1);
+    clearTimeout(limit);
   }
 
   #write(): void {
@@ -70,13 +75,21 @@ class InteractiveNft {
     if (next === undefined) return;
     this.#stdout = '';
     this.#stderr = '';
+    this.#limit = setTimeout(() => this.#giveUp(), answerTimeoutMs);
     this.#child.stdin?.write(`${next.text}${marker}`);
+  }
+
+  /** It hangs, or begins anew without end because others change the rules. Nobody waits for its end: it may not come either. */
+  #giveUp(): void {
+    this.#child.kill('SIGKILL');
+    this.#fail(new Error(`nft did not answer for ${answerTimeoutMs / 1000} s and was killed`));
   }
 
   #read(text: string): void {
     this.#stdout += text;
     if (!this.#stdout.includes(markerAnswer) || !this.#stdout.endsWith('\n')) return;
     this.#stdout = '';
+    clearTimeout(this.#limit);
     // stderr was written before the marker's answer; it is read in this turn of the loop at the latest
     setImmediate(() => {
       const done = this.#queue.shift();
@@ -89,12 +102,13 @@ class InteractiveNft {
 
   #fail(error: Error): void {
     this.ended = true;
+    clearTimeout(this.#limit);
     for (const waiting of this.#queue.splice(0)) waiting.reject(error);
   }
 }
 
 async function runText(processes: Processes, text: string): Promise<void> {
-  const result = await processes.run('nft', ['-f', '-'], { input: text, timeoutMs: answerTimeoutMs * 4 });
+  const result = await processes.run('nft', ['-f', '-'], { input: text, timeoutMs: textTimeoutMs });
   if (result.code !== 0) throw new PacketFilterError(`nft: ${brief(result.stderr.toString().trim())}`);
 }
 
@@ -110,7 +124,9 @@ function ruleCount(table: string): number {
 
 /** Without what sets hold: `list tables` reads all of it, 200 ms of processor with 20,000 elements, and this takes 3. */
 async function listOutlines(processes: Processes): Promise<Map<string, TableOutline>> {
-  const result = await processes.run('nft', ['--stateless', '--terse', 'list', 'ruleset']);
+  const result = await processes.run('nft', ['--stateless', '--terse', 'list', 'ruleset'], {
+    timeoutMs: answerTimeoutMs,
+  });
   if (result.code !== 0)
     throw new PacketFilterError(`nft list ruleset: ${brief(result.stderr.toString().trim())}`);
   const texts = result.stdout.toString().split(/^(?=table )/m);
@@ -161,7 +177,9 @@ export function linuxPacketFilter(processes: Processes): PacketFilter {
     tables: async () => [...(await listOutlines(processes)).keys()],
     outlines: () => listOutlines(processes),
     table: async (name) => {
-      const result = await processes.run('nft', ['list', 'table', ...name.split(' ')]);
+      const result = await processes.run('nft', ['list', 'table', ...name.split(' ')], {
+        timeoutMs: answerTimeoutMs,
+      });
       if (result.code === 0) return result.stdout.toString();
       const said = result.stderr.toString();
       if (said.includes('No such file or directory')) return undefined;

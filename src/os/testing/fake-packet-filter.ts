@@ -11,6 +11,8 @@ export interface FakePacketFilter extends PacketFilter {
   readonly forgotten: FlowSelector[];
   /** The next `apply` throws. */
   failNext(message: string): void;
+  /** The next `apply` gets no answer, and nobody knows whether it was done. */
+  hangNext(): void;
   /** As `nft flush ruleset` of somebody else. */
   lose(): void;
   /** As `nft flush table`. */
@@ -21,19 +23,22 @@ export function createFakePacketFilter(): FakePacketFilter {
   const applied: string[] = [];
   const forgotten: FlowSelector[] = [];
   const there = new Map<string, TableOutline>();
-  let failure: string | undefined;
+  let failure: Error | undefined;
   return {
     lose: () => there.clear(),
     empty: (name) => there.set(name, { rules: 0, text: '' }),
     applied,
     forgotten,
     failNext: (message) => {
-      failure = message;
+      failure = new PacketFilterError(message);
+    },
+    hangNext: () => {
+      failure = new Error('nft did not answer');
     },
     apply: async (text) => {
-      const message = failure;
+      const error = failure;
       failure = undefined;
-      if (message !== undefined) throw new PacketFilterError(message);
+      if (error !== undefined) throw error;
       applied.push(text);
       for (const [, name] of text.matchAll(/^delete table (.+)$/gm)) there.delete(name!);
       for (const [, name] of text.matchAll(/^table (.+) \{$/gm)) there.set(name!, { rules: 1, text });

@@ -8,7 +8,8 @@ const agoText = (ms: number): string => {
   return minutes < 120 ? `${minutes} min ago` : `${Math.round(minutes / 60)} h ago`;
 };
 
-const endText = ({ code, signal, atMs, hung }: ProcessEnd, nowMs: number): string => {
+const endText = ({ code, signal, cause, atMs, hung }: ProcessEnd, nowMs: number): string => {
+  if (cause !== undefined) return `could not be started ${agoText(nowMs - atMs)}: ${cause}`;
   const how =
     hung === true
       ? 'killed because it did not answer'

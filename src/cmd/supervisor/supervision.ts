@@ -40,6 +40,8 @@ export interface ProcessEnd {
   /** Undefined for a process that the supervisor had taken over: only a parent learns it. */
   readonly code?: number | undefined;
   readonly signal?: string | undefined;
+  /** Why it could not be started: it never ran. */
+  readonly cause?: string | undefined;
   readonly atMs: number;
   readonly ranMs: number;
   /** The supervisor killed it: it did not answer any more. */

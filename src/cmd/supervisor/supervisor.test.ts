@@ -16,6 +16,8 @@ function machine(alive: readonly number[] = []) {
   const exits = new Map<number, (exit: Exit) => void>();
   let pid = 100;
   let told: readonly SupervisedState[] = [];
+  let refusal: Error | undefined;
+  const said: string[] = [];
   const paused = new Map<string, string>();
   const killed: number[] = [];
   const asked = new Map<string, () => Promise<boolean>>();
@@ -27,6 +29,7 @@ function machine(alive: readonly number[] = []) {
     clock,
     start: ({ role }) => {
       started.push(role);
+      if (refusal) throw refusal;
       pid++;
       return watched({ role, pid, startTicks: `${pid}` });
     },
@@ -40,15 +43,18 @@ function machine(alive: readonly number[] = []) {
     changed: (processes) => {
       told = processes;
     },
-    say: () => {},
+    say: (text) => void said.push(text),
   });
+  const refuse = (error: Error): void => {
+    refusal = error;
+  };
   const end = async (exit: Exit): Promise<void> => {
     const current = told[0]?.pid;
     assert.ok(current !== undefined);
     exits.get(current)?.(exit);
     await turn();
   };
-  return { clock, supervisor, started, end, told: () => told, paused, killed, asked };
+  return { clock, supervisor, started, end, told: () => told, paused, killed, asked, refuse, said };
 }
 
 const spec = (...roles: string[]): Supervision => ({
@@ -79,6 +85,26 @@ test('R6: a process that ends is started again at once, and after a growing whil
   await end({ code: 1 });
   assert.equal(told()[0]!.nextStartMs, clock.now(), 'a healthy while is a new beginning');
   assert.equal(restartDelayMs(1), 0);
+});
+
+test('B10: a process that can not be started at all waits longer each time, and says why', async () => {
+  const { clock, supervisor, end, told, refuse, said } = machine();
+  supervisor.apply(spec('server'), []);
+  refuse(new Error('EISDIR: server.log is a folder'));
+  await end({ signal: 'SIGKILL' });
+  const delays: number[] = [];
+  for (let i = 0; i < 12; i++) {
+    const delay = told()[0]!.nextStartMs! - clock.now();
+    delays.push(delay);
+    clock.advance(delay);
+  }
+  assert.deepEqual(delays, [0, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  assert.equal(told()[0]!.lastEnd!.ranMs, 0);
+  assert.equal(said.at(-1), "server can't be started: EISDIR: server.log is a folder; again in 60000 ms");
+  assert.equal(
+    processText(told()[0], false, clock.now()),
+    'restarts in 60 s, 13 restarts, last could not be started 0 s ago: EISDIR: server.log is a folder',
+  );
 });
 
 test('R6: a new supervisor takes over what runs, and starts what ended while there was none', async () => {

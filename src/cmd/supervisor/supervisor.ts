@@ -10,7 +10,7 @@ import type {
   Supervision,
 } from './supervision.ts';
 
-export type Exit = Pick<ProcessEnd, 'code' | 'signal'>;
+export type Exit = Pick<ProcessEnd, 'code' | 'signal' | 'cause'>;
 
 export interface Watched extends RunningProcess {
   readonly exited: Promise<Exit>;
@@ -47,8 +47,11 @@ interface Entry {
   hung: boolean;
 }
 
-const exitText = ({ code, signal }: Exit): string =>
-  signal !== undefined ? ` by ${signal}` : code === undefined ? '' : ` with exit code ${code}`;
+function exitText({ code, signal, cause }: Exit, ranMs: number): string {
+  if (cause !== undefined) return `can't be started: ${cause}`;
+  const how = signal !== undefined ? ` by ${signal}` : code === undefined ? '' : ` with exit code ${code}`;
+  return `ended${how} after ${ranMs} ms`;
+}
 
 export class Supervisor {
   readonly #ports: SupervisorPorts;
@@ -167,13 +170,13 @@ export class Supervisor {
       this.#ports.say(`${entry.spec.role} stays stopped for ${entry.pausedBy}`);
       return;
     }
+    entry.startedMs = this.#ports.clock.monotonic(); // what it waited is no time in which it ran
     try {
       const started = this.#ports.start(entry.spec);
       this.#ports.say(`${entry.spec.role} started, pid ${started.pid}`);
       this.#watch(entry, started, false);
     } catch (error) {
-      this.#ports.say(`${entry.spec.role} can't be started: ${String(error)}`);
-      this.#ended(entry, { code: 127 });
+      this.#ended(entry, { code: 127, cause: error instanceof Error ? error.message : String(error) });
     }
   }
 
@@ -211,9 +214,8 @@ export class Supervisor {
     entry.failures = ranMs >= healthyMs ? 1 : entry.failures + 1;
     entry.restarts++;
     const delay = restartDelayMs(entry.failures);
-    this.#ports.say(`${entry.spec.role} ended${exitText(exit)} after ${ranMs} ms; again in ${delay} ms`);
+    this.#ports.say(`${entry.spec.role} ${exitText(exit, ranMs)}; again in ${delay} ms`);
     entry.nextStartMs = clock.now() + delay;
-    entry.startedMs = clock.monotonic();
     entry.cancelStart = clock.timer(delay, () => {
       this.#start(entry);
       this.#tell();

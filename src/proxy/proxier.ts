@@ -81,7 +81,8 @@ class Proxier implements Proxy {
   #written = false;
   #cancelTimer: (() => void) | undefined;
   #cancelResync: (() => void) | undefined;
-  #running: Promise<void> | undefined;
+  /** From the beginning: what informers know already when handlers are added is the first run's, not one beside it. */
+  #running: Promise<void> | undefined = Promise.resolve();
 
   constructor(options: ProxyOptions) {
     this.#options = options;
@@ -237,7 +238,10 @@ class Proxier implements Proxy {
       const slices = [...(this.#slicesOf.get(key)?.values() ?? [])];
       const wanted = service === undefined ? undefined : desiredRules(service, slices, this.#node);
       const now = this.#budget.admit(key, wanted);
-      for (const waiting of this.#budget.fittingBeside(key)) touched.add(waiting);
+      for (const waiting of this.#budget.fittingBeside(key)) {
+        touched.delete(waiting); // one that has been looked at already is to be looked at again
+        touched.add(waiting);
+      }
       this.#sayCut(key, now);
       flows.push(...staleFlows(this.#rules.get(key), now));
       if (now === undefined) this.#rules.delete(key);

@@ -60,7 +60,7 @@ function runtimeTables(plugin: string, options: ContainerdOptions): string[] {
   return runtimesOf(options).flatMap(({ name, binary }) => [
     `[plugins.${q(plugin)}.containerd.runtimes.${q(name)}]`,
     '  runtime_type = "io.containerd.runc.v2"',
-    '  pod_annotations = ["porthole.dev/*"]',
+    // The kubelet's own word to the handler. A pod's annotations are its user's: the handler must never see them.
     '  container_annotations = ["porthole.dev/*"]',
     `[plugins.${q(plugin)}.containerd.runtimes.${q(name)}.options]`,
     `  BinaryName = ${q(binary)}`,

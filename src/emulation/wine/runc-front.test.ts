@@ -10,10 +10,12 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { runOrThrow } from '../../os/processes.ts';
 import { runcFront } from './runc-front.ts';
 
 // A folder whose name would break an unquoted script.
@@ -23,8 +25,13 @@ mkdirSync(path('state/containers'), { recursive: true });
 mkdirSync(path('bundle'));
 after(() => rmSync(join(folder, '..'), { recursive: true, force: true }));
 
-const noting = (name: string): string =>
-  `#!/bin/sh\n{ printf '%s' ${name}; for a do printf '|%s' "$a"; done; echo; } >> "$NOTES"\n[ ! -e "$FAIL_${name}" ]\n`;
+/** It notes its call, waits where HOLD names a pipe, and opens the pipe that DONE names before it ends. */
+const noting = (name: string): string => `#!/bin/sh
+{ printf '%s' ${name}; for a do printf '|%s' "$a"; done; echo; } >> "$NOTES"
+[ -z "$HOLD_${name}" ] || read -r _ <"$HOLD_${name}"
+[ -z "$DONE_${name}" ] || : >"$DONE_${name}"
+[ ! -e "$FAIL_${name}" ]
+`;
 for (const name of ['runc', 'node', 'mounts']) {
   writeFileSync(path(name), noting(name));
   chmodSync(path(name), 0o755);
@@ -55,9 +62,20 @@ async function call(
   const { code } = await linuxProcesses.run(front, args, {
     env: { NOTES: path('notes'), FAIL_runc: '', FAIL_node: '', FAIL_mounts: '', ...env },
     cwd: folder,
+    timeoutMs: 20_000,
   });
+  return { code, notes: noted() };
+}
+
+function noted(): string[] {
   const notes = existsSync(path('notes')) ? readFileSync(path('notes'), 'utf8').trimEnd().split('\n') : [];
-  return { code, notes: notes.map((line) => line.replaceAll(`${folder}/`, '')) };
+  return notes.map((line) => line.replaceAll(`${folder}/`, ''));
+}
+
+async function pipe(name: string): Promise<string> {
+  rmSync(path(name), { force: true });
+  await runOrThrow(linuxProcesses, 'mkfifo', [path(name)]);
+  return path(name);
 }
 
 const bundle = (type: string): void =>
@@ -114,17 +132,34 @@ test('exec rewrites the process of a Windows container only', async () => {
   assert.deepEqual(notes[1], `mounts|state/entries/c1|runc|${args.join('|')}`);
 });
 
+const term = ['--root', '/run/x', 'kill', 'c1', '15'];
+
 test('TERM becomes a control event; when that cannot be given it stays TERM', async () => {
   own();
-  const { notes } = await call(['--root', '/run/x', 'kill', 'c1', '15']);
-  assert.equal(notes.length, 1);
+  const done = await pipe('done');
+  await Promise.all([readFile(done), call(term, { DONE_mounts: done })]);
+  assert.equal(noted().length, 1);
   assert.match(
-    notes[0]!,
+    noted()[0]!,
     /^mounts\|state\/entries\/c1\|runc\|--root\|\/run\/x\|exec\|--cwd\|\/\|c1\|\/\.porthole\/confine\|.*\\ctrl\.exe\|6$/,
   );
   rmSync(path('notes'));
-  const failing = await call(['--root', '/run/x', 'kill', 'c1', '15'], { FAIL_mounts: '/' });
-  assert.equal(failing.notes.at(-1), 'runc|--root|/run/x|kill|c1|15');
+  await Promise.all([readFile(done), call(term, { FAIL_mounts: '/', DONE_runc: done })]);
+  assert.equal(noted().at(-1), 'runc|--root|/run/x|kill|c1|15');
+});
+
+test('a container whose programs never answer does not hold up the shim: SIGKILL must follow', async () => {
+  own();
+  const [hold, done] = [await pipe('hold'), await pipe('done')];
+  const ended = readFile(done);
+  try {
+    const { code } = await call(term, { HOLD_mounts: hold, DONE_mounts: done });
+    assert.equal(code, 0);
+    assert.equal((await call(['kill', 'c1', '9'])).notes.at(-1), 'runc|kill|c1|9');
+  } finally {
+    await writeFile(hold, '\n');
+    await ended;
+  }
 });
 
 test('other signals and other containers get what was asked', async () => {

@@ -75,9 +75,13 @@ case $command in
     case $last in 15|TERM|SIGTERM) ;; *) exec "$runc" "$@" ;; esac
     case $before in */*) exec "$runc" "$@" ;; esac
     [ -e "$state/containers/$before" ] || exec "$runc" "$@"
-    # User, rights and environment are those of the container's own process.
-    "$mounts" "$state/entries/$before" "$runc" \${root:+--root "$root"} exec --cwd / "$before" \\
-      /.porthole/confine /usr/lib/wine/wine64 '\\\\?\\unix\\.porthole\\ctrl.exe' 6 </dev/null >/dev/null 2>&1 && exit 0
+    # User, rights and environment are those of the container's own process. The shim waits for none of it: a program of the
+    # pod may stop all others, and SIGKILL, at the end of the grace period, would have to wait, too. It ends with the container.
+    {
+      "$mounts" "$state/entries/$before" "$runc" \${root:+--root "$root"} exec --cwd / "$before" \\
+        /.porthole/confine /usr/lib/wine/wine64 '\\\\?\\unix\\.porthole\\ctrl.exe' 6 || exec "$runc" "$@"
+    } </dev/null >/dev/null 2>&1 &
+    exit 0
     ;;
   delete)
     case $last in

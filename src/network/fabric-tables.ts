@@ -52,7 +52,7 @@ export function watchFabricTables(options: {
     for (const [name, without] of own) {
       const outline = outlines.get(name);
       if (outline === undefined) missing(name, without);
-      else if (outline.rules > 0 && seen.get(name)?.outline !== outline.text) {
+      else if (outline.isWhole && seen.get(name)?.outline !== outline.text) {
         const text = await packetFilter.table(name);
         if (text !== undefined) seen.set(name, { outline: outline.text, text });
       }

@@ -47,7 +47,7 @@ test('what was deleted or emptied is written anew and told once; what is there i
   assert.deepEqual(said, [
     'the table ip a was gone; written anew',
     'the table inet b was gone; written anew',
-    'the table ip a was gone; written anew',
+    'the table ip a lost rules; written anew',
   ]);
   await tables.stop();
 });
@@ -61,7 +61,7 @@ test('what cannot be written is told and tried again; nobody else waits for it',
   await look();
   assert.deepEqual(await packetFilter.tables(), ['inet b', 'ip a']);
   assert.deepEqual(said, [
-    'the table ip a is gone and could not be written anew; trying again',
+    'the table ip a was gone and could not be written anew; trying again',
     'the table inet b was gone; written anew',
     'the table ip a was gone; written anew',
   ]);

@@ -1,5 +1,5 @@
-// Tables of the packet filter that somebody else deleted or emptied (`nft flush ruleset`, a restart of the machine's own
-// firewall) are written anew: one look for all owners of a namespace, as often as kube-proxy syncs.
+// Tables of the packet filter that somebody else deleted, or of which a chain was emptied (`nft flush ruleset`, a restart of the
+// machine's own firewall) are written anew: one look for all owners of a namespace, as often as kube-proxy syncs.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { PacketFilter } from './packet-filter.ts';
@@ -25,18 +25,23 @@ export interface KeptTablesOptions {
   readonly syncPeriodMs?: number;
 }
 
+interface LostTable {
+  readonly table: string;
+  readonly what: 'was gone' | 'lost rules';
+}
+
 export function keepTables(options: KeptTablesOptions): KeptTables {
   const { clock, log, packetFilter } = options;
   const owners = new Set<TableOwner>();
   const stopped = new AbortController();
 
-  async function restore(owner: TableOwner, lost: readonly string[]): Promise<void> {
+  async function restore(owner: TableOwner, lost: readonly LostTable[]): Promise<void> {
     try {
       await owner.writeAnew();
-      for (const table of lost) log.warn({ table }, `the table ${table} was gone; written anew`);
+      for (const { table, what } of lost) log.warn({ table }, `the table ${table} ${what}; written anew`);
     } catch (error) {
-      for (const table of lost)
-        log.error({ error, table }, `the table ${table} is gone and could not be written anew; trying again`);
+      for (const { table, what } of lost)
+        log.error({ error, table }, `the table ${table} ${what} and could not be written anew; trying again`);
     }
   }
 
@@ -45,7 +50,9 @@ export function keepTables(options: KeptTablesOptions): KeptTables {
     const written = new Map([...owners].map((owner) => [owner, owner.written()]));
     const outlines = await packetFilter.outlines();
     for (const [owner, tables] of written) {
-      const lost = tables.filter((table) => (outlines.get(table)?.rules ?? 0) === 0);
+      const lost = tables
+        .filter((table) => outlines.get(table)?.isWhole !== true)
+        .map((table): LostTable => ({ table, what: outlines.has(table) ? 'lost rules' : 'was gone' }));
       if (lost.length > 0 && owners.has(owner) && !stopped.signal.aborted) await restore(owner, lost);
     }
   }

@@ -19,8 +19,8 @@ export class PacketFilterError extends Error {
 
 /** A table without what its sets and maps hold. */
 export interface TableOutline {
-  /** How many its chains have. */
-  readonly rules: number;
+  /** It has chains, and each of them has rules: none of ours is without. */
+  readonly isWhole: boolean;
   readonly text: string;
 }
 

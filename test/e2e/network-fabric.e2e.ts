@@ -92,3 +92,32 @@ test('of changes that fail all are named, and the others are made; settings are 
   await ports.sysctl.set({ [setting]: '2' });
   assert.deepEqual(await ports.sysctl.read([setting, 'net/ipv4/conf/none/rp_filter']), { [setting]: '2' });
 });
+
+test('a table is whole as long as each of its chains has rules', async (t) => {
+  const filter = linuxNetworkHost(linuxProcesses).packetFilter;
+  const isWhole = async () => (await filter.outlines()).get('ip porthole-whole')?.isWhole;
+  t.after(async () => {
+    await filter.apply('add table ip porthole-whole\ndelete table ip porthole-whole\n');
+    await filter.close();
+  });
+  await filter.apply(`table ip porthole-whole {
+  comment "of a test"
+  set some { type ipv4_addr; elements = { 192.0.2.1, 192.0.2.2 }
+  }
+  chain first { type filter hook input priority filter; policy accept
+    ip saddr @some counter accept
+  }
+  chain second {
+    comment "jumped to"
+    accept
+  }
+}
+`);
+  assert.equal(await isWhole(), true);
+  for (const chain of ['first', 'second']) {
+    await host('nft', 'flush', 'chain', 'ip', 'porthole-whole', chain);
+    assert.equal(await isWhole(), false, chain);
+    await host('nft', 'add', 'rule', 'ip', 'porthole-whole', chain, 'counter');
+    assert.equal(await isWhole(), true, chain);
+  }
+});

@@ -103,10 +103,13 @@ test('B6: the rules of a node, flushed, are there again, and a Service answers',
     assert.equal(stdout.split(`the table ${name} was gone; written anew`).length, 2, `${name}: ${stdout}`);
 });
 
-test('B6: so are those of a table that was emptied, and of the machine', long, async () => {
+test('B6: so are those of a table or a chain that was emptied, and of the machine', long, async () => {
   const [ofNode, ofMachine] = [await words(node), await words(linuxProcesses)];
   assert.deepEqual(Object.keys(ofMachine), [`ip porthole-${id}`, `netdev porthole-${id}`]);
   await nft(node, 'flush', 'table', 'ip', 'porthole-proxy');
+  await nft(node, 'flush', 'chain', 'ip', 'porthole-network', 'postrouting');
+  await nft(linuxProcesses, 'flush', 'chain', 'ip', `porthole-${id}`, 'fromnodes');
+  await backTo(linuxProcesses, ofMachine);
   await nft(linuxProcesses, 'flush', 'ruleset');
   await backTo(node, ofNode);
   await backTo(linuxProcesses, ofMachine);

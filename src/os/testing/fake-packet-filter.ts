@@ -26,7 +26,7 @@ export function createFakePacketFilter(): FakePacketFilter {
   let failure: Error | undefined;
   return {
     lose: () => there.clear(),
-    empty: (name) => there.set(name, { rules: 0, text: '' }),
+    empty: (name) => there.set(name, { isWhole: false, text: '' }),
     applied,
     forgotten,
     failNext: (message) => {
@@ -41,7 +41,7 @@ export function createFakePacketFilter(): FakePacketFilter {
       if (error !== undefined) throw error;
       applied.push(text);
       for (const [, name] of text.matchAll(/^delete table (.+)$/gm)) there.delete(name!);
-      for (const [, name] of text.matchAll(/^table (.+) \{$/gm)) there.set(name!, { rules: 1, text });
+      for (const [, name] of text.matchAll(/^table (.+) \{$/gm)) there.set(name!, { isWhole: true, text });
     },
     tables: async () => [...there.keys()],
     outlines: async () => new Map(there),

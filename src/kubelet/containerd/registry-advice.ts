@@ -51,8 +51,17 @@ export function ownImageAdvice(image: string, there: readonly string[]): string 
   return `image ${image} is not on this node; next: ${step}`;
 }
 
-const namesOf = async (images: ImageService): Promise<string[]> =>
-  (await images.listImages().catch(() => [])).flatMap(({ repoTags }) => repoTags ?? []);
+/** Without a list nobody can tell what is there. */
+async function adviceOfOwn(images: ImageService, image: string): Promise<string | undefined> {
+  const there = await images.listImages().catch(() => undefined);
+  return (
+    there &&
+    ownImageAdvice(
+      image,
+      there.flatMap(({ repoTags }) => repoTags ?? []),
+    )
+  );
+}
 
 /** What containerd says of a pull comes with the next step, in events and in the container's status. */
 export const withRegistryAdvice = (images: ImageService, dir: string): ImageService => ({
@@ -62,7 +71,7 @@ export const withRegistryAdvice = (images: ImageService, dir: string): ImageServ
       return await images.pullImage(spec, auth, sandboxConfig);
     } catch (error) {
       if (!(error instanceof GrpcError)) throw error;
-      const own = ownImageAdvice(spec.image ?? '', await namesOf(images));
+      const own = await adviceOfOwn(images, spec.image ?? '');
       if (own !== undefined) throw new GrpcError(error.method, error.code, `${own} (${error.message})`);
       const next = registryAdvice(error.message, spec.image ?? '', dir);
       if (next === undefined) throw error;

@@ -33,7 +33,10 @@ function agent(
 ): ImageAccess {
   return createImageAccess({
     records: createPullRecords(linuxFiles, root),
-    images: { listImages: async () => images },
+    images: {
+      listImages: async () => images,
+      imageStatus: async (spec) => images.find(({ id }) => id === spec.image),
+    },
     clock: { now: () => at } as never,
     log: silentLogger,
   });

@@ -9,7 +9,7 @@ import type { PullCredentials, PulledRecord, PullRecords, PullSecret } from './p
 
 export interface ImageAccessDeps {
   readonly records: PullRecords;
-  readonly images: Pick<ImageService, 'listImages'>;
+  readonly images: Pick<ImageService, 'listImages' | 'imageStatus'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -79,7 +79,7 @@ async function repositoriesOf(
   images: ImageAccessDeps['images'],
   imageRef: string,
 ): Promise<ReadonlySet<string>> {
-  const there = (await images.listImages()).find(({ id }) => id === imageRef);
+  const there = await images.imageStatus({ image: imageRef });
   return new Set([...(there?.repoTags ?? []), ...(there?.repoDigests ?? [])].map(repositoryOf));
 }
 

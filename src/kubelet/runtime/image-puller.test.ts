@@ -18,6 +18,8 @@ const secret = (namespace: string, password = 'right', name = 'pull'): PullCrede
 });
 
 interface Answers {
+  readonly username?: string;
+  readonly removed?: string[];
   readonly there?: boolean;
   readonly pull?: (auth: unknown) => Promise<string>;
 }
@@ -31,7 +33,9 @@ function puller(answers: Answers) {
   let credentials: readonly PullCredential[] = [];
   const images = {
     listImages: async () => [],
-    imageStatus: async () => (answers.there || isThere ? { id: 'sha256:x', size: 7 } : undefined),
+    imageStatus: async () =>
+      answers.there || isThere ? { id: 'sha256:x', size: 7, username: answers.username } : undefined,
+    removeImage: async ({ image }: { image: string }) => void answers.removed?.push(image),
     pullImage: async (_: unknown, auth: unknown) => {
       pulls++;
       const ref = await (answers.pull ?? (async () => 'sha256:x'))(auth);
@@ -253,4 +257,21 @@ test('an image that is just being pulled is not taken for one that was there bef
   assert.equal((await failure(p.ensure(image))).reason, 'ErrImagePull');
   end.resolve();
   await first;
+});
+
+test('an image whose user is megabytes long is removed again: lists of images with a few of them can not be sent', async () => {
+  const removed: string[] = [];
+  const long = puller({ username: 'u'.repeat(4_000_000), removed });
+  const { reason, message } = await failure(long.ensure('example.com/x:1'));
+  assert.deepEqual(
+    [reason, message],
+    [
+      'ErrImagePull',
+      'image "example.com/x:1" was removed: the user in its configuration has 4000000 bytes, at most 512 are allowed',
+    ],
+  );
+  assert.deepEqual(removed, ['sha256:x']);
+  const usual = puller({ username: 'ContainerAdministrator', removed });
+  assert.equal((await usual.ensure('example.com/x:1')).username, 'ContainerAdministrator');
+  assert.equal(removed.length, 1);
 });

@@ -89,6 +89,23 @@ function shared(pull: Pull): Pull {
   };
 }
 
+/** Of what an image says that its programs run as; a Windows account and its domain have at most 360 characters, too. */
+const maxUserBytes = 512;
+
+/** The runtime tells the users of all images in one list, which a few that are megabytes long would make too long to be sent. */
+async function refuseLongUser(
+  images: ImageService,
+  image: string,
+  { id = '', username }: Image,
+): Promise<void> {
+  const bytes = Buffer.byteLength(username ?? '');
+  if (bytes <= maxUserBytes) return;
+  await images.removeImage({ image: id });
+  throw new Error(
+    `image "${image}" was removed: the user in its configuration has ${bytes} bytes, at most ${maxUserBytes} are allowed`,
+  );
+}
+
 /** The image is on record as its pullers' before and after. */
 const recorded =
   ({ credentials: credentialsOf, images, access }: ImagePullerDeps, pull: Pull) =>
@@ -98,8 +115,10 @@ const recorded =
     let there: Image | undefined;
     try {
       const { ref, index } = await pull(credentials, image, sandboxConfig);
-      there = await images.imageStatus({ image: ref });
-      if (!there) throw new Error(`image ${ref} is not there after it was pulled`);
+      const found = await images.imageStatus({ image: ref });
+      if (!found) throw new Error(`image ${ref} is not there after it was pulled`);
+      await refuseLongUser(images, image, found);
+      there = found;
       await access.pulled(image, there.id ?? ref, credentials[index]);
       return there;
     } finally {

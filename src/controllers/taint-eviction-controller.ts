@@ -11,13 +11,13 @@ import {
   index,
   watching,
 } from '../controller-runtime/define-controller.ts';
-import { evictionTime } from './node/eviction-time.ts';
+import { evictionDelay } from './node/eviction-time.ts';
 import { semanticEqual } from './workload/semantic-equal.ts';
 
 const podsByNode = 'nodeName';
 
 export function taintEvictionController(): Controller {
-  /** When the taints that now hold for a pod were first seen. */
+  /** When the taints that now hold for a pod were first seen; monotonic, since somebody may set the clock. */
   const seen = new Map<string, number>();
   return defineController({
     name: 'taint-eviction-controller',
@@ -36,10 +36,10 @@ export function taintEvictionController(): Controller {
       const key = keyOf(name, namespace);
       const pod = context.read(pods).get(name, namespace);
       const node = pod?.spec.nodeName === undefined ? undefined : context.read(nodes).get(pod.spec.nodeName);
-      const now = context.clock.now();
-      const seenAt = seen.get(key) ?? now;
-      const at = evictionTime(node?.spec?.taints, pod?.spec.tolerations, seenAt);
-      if (pod === undefined || isPodTerminating(pod) || at === undefined) {
+      const moment = context.clock.monotonic();
+      const seenAt = seen.get(key) ?? moment;
+      const delay = evictionDelay(node?.spec?.taints, pod?.spec.tolerations);
+      if (pod === undefined || isPodTerminating(pod) || delay === undefined) {
         const wasDoomed = seen.delete(key);
         if (wasDoomed && pod !== undefined && !isPodTerminating(pod))
           context.events.event(
@@ -51,7 +51,8 @@ export function taintEvictionController(): Controller {
         return undefined;
       }
       seen.set(key, seenAt);
-      if (at > now) return { requeueAfterMs: at - now };
+      const left = seenAt + delay - moment;
+      if (left > 0) return { requeueAfterMs: left };
       context.events.event(
         referenceTo(pods, pod),
         'Normal',
@@ -63,7 +64,7 @@ export function taintEvictionController(): Controller {
         status: 'True',
         reason: 'DeletionByTaintManager',
         message: 'Taint manager: deleting due to NoExecute taint',
-        lastTransitionTime: rfc3339(now),
+        lastTransitionTime: rfc3339(context.clock.now()),
       });
       try {
         await context.write.patch(

@@ -2,8 +2,15 @@
 // revision goes back, tokens are judged by the time that it is now, and pods are scheduled.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { configmaps, leases, namespaces, nodes, serviceaccounts } from '../../src/api/generated/resources.ts';
-import { type Clock, rfc3339Micro } from '../../src/base/clock.ts';
+import {
+  configmaps,
+  leases,
+  namespaces,
+  nodes,
+  pods,
+  serviceaccounts,
+} from '../../src/api/generated/resources.ts';
+import { type Clock, rfc3339, rfc3339Micro } from '../../src/base/clock.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
@@ -138,4 +145,56 @@ test('a clock that is set forward and back by an hour and by ten years', async (
   ending.abort();
   await Promise.allSettled([watching, following]);
   t.diagnostic(`${jumps.length} jumps, ${before} looks at a node, ${judged.length} tokens judged`);
+});
+
+/** Tells when somebody begins to wait for so long, or not much less. */
+class WatchedClock extends SetClock {
+  readonly #waits: { readonly ms: number; readonly begun: () => void }[] = [];
+  waitOf(seconds: number): Promise<void> {
+    return new Promise((begun) => this.#waits.push({ ms: seconds * 1000, begun }));
+  }
+  override timer(ms: number, run: () => void): () => void {
+    for (const wait of this.#waits) if (ms <= wait.ms && ms > wait.ms / 2) wait.begun();
+    return super.timer(ms, run);
+  }
+}
+
+test('pods leave a node with taints after as long as they tolerate them, whatever the clock says meanwhile (N6)', async (t) => {
+  const clock = new WatchedClock();
+  const server = await startAll(t, clock);
+  const client = server.controlPlane.clientFor(administrator);
+  await eventually(() => client.get(serviceaccounts, { name: 'default', namespace: 'default' }));
+  // Written where it is tomorrow already.
+  const timeAdded = rfc3339(clock.now() + 24 * hour);
+  await client.create(nodes, {
+    metadata: { name: 'tainted' },
+    spec: { taints: [{ key: 'k', effect: 'NoExecute', timeAdded }] },
+  } as never);
+  const begun = Promise.all([clock.waitOf(4), clock.waitOf(4000)]);
+  for (const tolerationSeconds of [4, 4000])
+    await client.create(pods, {
+      metadata: { name: `for-${tolerationSeconds}`, namespace: 'default' },
+      spec: {
+        nodeName: 'tainted',
+        containers: [{ name: 'c', image: 'i' }],
+        tolerations: [{ key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds }],
+      },
+    } as never);
+  await begun;
+  const look = (name: string) =>
+    client.patch(
+      pods,
+      { name, namespace: 'default' },
+      { type: 'merge', body: { metadata: { labels: { at: `h${Math.abs(clock.shift / hour)}` } } } },
+    );
+  clock.shift = -24 * hour;
+  await look('for-4');
+  const marked = async (name: string): Promise<boolean> =>
+    (await client.get(pods, { name, namespace: 'default' })).metadata?.deletionTimestamp !== undefined;
+  await eventually(async () => assert.ok(await marked('for-4')));
+  clock.shift = 24 * hour;
+  const again = clock.waitOf(4000);
+  await look('for-4000');
+  await again;
+  assert.equal(await marked('for-4000'), false);
 });

@@ -137,6 +137,29 @@ test('status and scale are written apart; generation counts what is wanted', asy
   assert.equal(metadata.generation, 2);
 });
 
+test('finalizers of operators need no path: Argo CD names its own without one, and gets a warning as upstream (N9)', async () => {
+  await define('apps', 'App');
+  const argo = 'resources-finalizer.argocd.example.io';
+  const made = await cluster.ask('POST', path('apps'), {
+    metadata: { name: 'a', finalizers: [argo, 'example.com/x', 'foregroundDeletion'] },
+  });
+  assert.equal(made.status, 201, made.text);
+  const warning = `299 - "metadata.finalizers: \\"${argo}\\": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers"`;
+  assert.deepEqual(made.warnings, [warning]);
+  const patch = { metadata: { labels: { a: 'b' } } };
+  const again = await cluster.ask('PATCH', `${path('apps')}/a`, patch, merge);
+  assert.deepEqual([again.status, again.warnings], [200, []], 'it was there before');
+  const none = { metadata: { finalizers: [] } };
+  assert.equal((await cluster.ask('PATCH', `${path('apps')}/a`, none, merge)).status, 200);
+  const builtIn = { metadata: { name: 'a', finalizers: ['a.b/c', argo] } };
+  const refused = await cluster.ask('POST', '/api/v1/namespaces/default/configmaps', builtIn);
+  assert.equal(refused.status, 422);
+  assert.match(
+    refused.text,
+    /metadata\.finalizers\[1\]: Invalid value: .*name is neither a standard finalizer name nor is it fully qualified/,
+  );
+});
+
 test('names that another definition has are refused, and it is not served', async () => {
   await define('apples', 'Fruit');
   await cluster.ask('POST', crds, definition('pears', 'Fruit'));

@@ -7,6 +7,7 @@ import type {
   SubresourceDeclaration,
 } from '../../apimachinery/declaration.ts';
 import { type FieldError, fieldErrorText, invalid } from '../../apimachinery/field-error.ts';
+import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
 import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { keptMetadata } from '../../apimachinery/kept-metadata.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
@@ -50,6 +51,18 @@ function decode(scheme: Scheme, schema: StructuralSchema, object: JsonObject): s
   return unknown;
 }
 
+/** As upstream: any name is taken, but whose it is can't be told of one without a domain. */
+function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const before = new Set(strs(meta(old ?? {})['finalizers']));
+  return [...new Set(strs(meta(object)['finalizers']))]
+    .filter((name) => !before.has(name) && !isKnownFinalizer(name))
+    .sort()
+    .map(
+      (name) =>
+        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`,
+    );
+}
+
 function strategyOf(schema: StructuralSchema): Strategy {
   const errorsOf = (object: JsonObject): FieldError[] => [
     ...dnsSubdomain(nameOf(object)).map((why) => invalid('metadata.name', nameOf(object), why)),
@@ -62,6 +75,7 @@ function strategyOf(schema: StructuralSchema): Strategy {
       if (subresource === 'status') object['metadata'] = keptMetadata(meta(object), meta(old));
     },
     validate: errorsOf,
+    warnings: finalizerWarnings,
     // What was wrong before may stay wrong, so that a stricter schema does not freeze old objects.
     validateUpdate(object, old) {
       const errors = errorsOf(object);

@@ -130,7 +130,7 @@ function createErrors(store: StoredResource, object: JsonObject): FieldError[] {
   const { declaration } = store;
   const metadata = ensureMeta(object);
   const name = str(metadata['name']);
-  const errors = validateObjectMeta(metadata, declaration.namespaced);
+  const errors = validateObjectMeta(metadata, declaration);
   for (const why of nameErrors(name)) errors.push(invalid('metadata.name', name, why));
   const own = declaration.strategy.validate?.(object) ?? [];
   const said = new Set(errors.map(({ field, message }) => `${field}\n${message}`));

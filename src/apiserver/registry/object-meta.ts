@@ -1,7 +1,8 @@
 // The rules of metadata that hold for every kind: names, labels, annotations, owners, finalizers, what may not change.
-import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
+import type { Json, JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { forbidden, invalid, required, tooLong, tooMany } from '../../apimachinery/field-error.ts';
+import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
 import { isObject, jsonEqual, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels.ts';
 
@@ -13,7 +14,8 @@ const maxOwners = 2000;
 const maxFinalizers = 2000;
 /** Nobody reads more faults than these: the rest of the field is not looked at. */
 const maxFaults = 1000;
-const ownFinalizers: readonly string[] = ['orphan', 'foregroundDeletion', 'kubernetes'];
+
+type MetaOf = Pick<ResourceDeclaration, 'namespaced' | 'custom' | 'group'>;
 
 export const metadataOf = (object: JsonObject): JsonObject => obj(object['metadata']);
 
@@ -42,15 +44,24 @@ function annotationErrors(annotations: JsonObject, path: string): FieldError[] {
   return errors;
 }
 
-function finalizerErrors(finalizers: readonly string[], path: string): FieldError[] {
+/** Upstream's kinds know their finalizers; custom ones, and the kinds that make kinds, take any name. */
+const takesAnyFinalizer = ({ custom, group }: MetaOf): boolean =>
+  custom || group === 'apiextensions.k8s.io' || group === 'apiregistration.k8s.io';
+
+function finalizerErrors(finalizers: readonly string[], path: string, kind: MetaOf): FieldError[] {
   if (finalizers.length > maxFinalizers) return [tooMany(path, finalizers.length, maxFinalizers)];
   const errors: FieldError[] = [];
   for (const name of finalizers) {
     if (errors.length >= maxFaults) break;
     for (const why of qualifiedNameErrors(name)) errors.push(invalid(path, name, why));
-    if (!name.includes('/') && !ownFinalizers.includes(name))
-      errors.push(invalid(path, name, 'name is neither a standard finalizer name nor is it fully qualified'));
   }
+  if (!takesAnyFinalizer(kind))
+    for (const [i, name] of finalizers.entries()) {
+      if (errors.length >= maxFaults) break;
+      if (isKnownFinalizer(name)) continue;
+      const why = 'name is neither a standard finalizer name nor is it fully qualified';
+      errors.push(invalid(`${path}[${i}]`, name, why));
+    }
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion'))
     errors.push(invalid(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
   return errors;
@@ -84,12 +95,12 @@ function ownerErrors(owners: readonly JsonObject[], path: string): FieldError[] 
 }
 
 /** Upstream's ValidateObjectMeta. The kind's own name rule comes on top, in its strategy. */
-export function validateObjectMeta(meta: JsonObject, namespaced: boolean): FieldError[] {
+export function validateObjectMeta(meta: JsonObject, kind: MetaOf): FieldError[] {
   const errors: FieldError[] = [];
   const path = 'metadata';
   const name = str(meta['name']);
   if (name === '') errors.push(required(`${path}.name`, 'name or generateName is required'));
-  if (namespaced) {
+  if (kind.namespaced) {
     const namespace = str(meta['namespace']);
     if (namespace === '') errors.push(required(`${path}.namespace`));
     else if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(namespace) || namespace.length > 63)
@@ -108,7 +119,7 @@ export function validateObjectMeta(meta: JsonObject, namespaced: boolean): Field
     ...labelErrors(obj(meta['labels']), `${path}.labels`),
     ...annotationErrors(obj(meta['annotations']), `${path}.annotations`),
     ...ownerErrors(objs(meta['ownerReferences']), `${path}.ownerReferences`),
-    ...finalizerErrors(strs(meta['finalizers']), `${path}.finalizers`),
+    ...finalizerErrors(strs(meta['finalizers']), `${path}.finalizers`, kind),
   );
   return errors;
 }
@@ -130,12 +141,8 @@ const immutable: readonly string[] = [
 ];
 
 /** Upstream's ValidateObjectMetaUpdate, after what the server owns was carried over. */
-export function validateObjectMetaUpdate(
-  meta: JsonObject,
-  old: JsonObject,
-  namespaced: boolean,
-): FieldError[] {
-  const errors = validateObjectMeta(meta, namespaced);
+export function validateObjectMetaUpdate(meta: JsonObject, old: JsonObject, kind: MetaOf): FieldError[] {
+  const errors = validateObjectMeta(meta, kind);
   if (old['deletionTimestamp'] !== undefined) {
     const known = new Set(strs(old['finalizers']));
     const added = strs(meta['finalizers']).filter((name) => !known.has(name));

@@ -186,7 +186,7 @@ async function validate(
   const { declaration } = store;
   await turnOf(store, request);
   refuseInvalid(store, object, () => [
-    ...validateObjectMetaUpdate(ensureMeta(object), metadataOf(old), declaration.namespaced),
+    ...validateObjectMetaUpdate(ensureMeta(object), metadataOf(old), declaration),
     ...(declaration.strategy.validateUpdate?.(object, old, context) ?? []),
   ]);
   warnAbout(store, object, old, request);

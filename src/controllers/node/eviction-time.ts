@@ -3,26 +3,22 @@ import type { Taint, Toleration } from '../../api/generated/types/core-v1.ts';
 import { toleratesTaint } from '../../component-helpers/taints.ts';
 
 /**
- * Milliseconds since the epoch, or undefined when it may stay. `seenAt` is when the taints were first seen, for
- * those that do not say when they were added.
+ * Milliseconds that a pod may still stay after its node's taints were first seen, or undefined for ever. As upstream it
+ * counts from when they were seen, not from `timeAdded`: the one who wrote that may have had another time of day.
  */
-export function evictionTime(
+export function evictionDelay(
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,
-  seenAt: number,
 ): number | undefined {
-  const noExecute = (taints ?? []).filter((taint) => taint.effect === 'NoExecute');
-  if (noExecute.length === 0) return undefined;
-  let earliest: number | undefined;
-  for (const taint of noExecute) {
-    const tolerating = (tolerations ?? []).filter((toleration) => toleratesTaint(toleration, taint));
-    if (tolerating.length === 0) return seenAt;
-    for (const { tolerationSeconds } of tolerating) {
-      if (tolerationSeconds === undefined) continue;
-      const since = taint.timeAdded === undefined ? seenAt : Date.parse(taint.timeAdded);
-      const at = since + Math.max(0, tolerationSeconds) * 1000;
-      if (earliest === undefined || at < earliest) earliest = at;
-    }
+  let shortest: number | undefined;
+  for (const taint of taints ?? []) {
+    if (taint.effect !== 'NoExecute') continue;
+    // The first one that fits says how long: GetMatchingTolerations.
+    const tolerating = (tolerations ?? []).find((toleration) => toleratesTaint(toleration, taint));
+    if (tolerating === undefined) return 0;
+    const { tolerationSeconds } = tolerating;
+    if (tolerationSeconds === undefined) continue;
+    shortest = Math.min(shortest ?? Number.POSITIVE_INFINITY, Math.max(0, tolerationSeconds) * 1000);
   }
-  return earliest;
+  return shortest;
 }

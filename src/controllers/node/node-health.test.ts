@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node } from '../../api/generated/types/core-v1.ts';
-import { evictionTime } from './eviction-time.ts';
+import { evictionDelay } from './eviction-time.ts';
 import {
   desiredTaints,
   nodeHealth,
@@ -99,22 +99,30 @@ describe('desiredTaints', () => {
   });
 });
 
-describe('evictionTime', () => {
+describe('evictionDelay', () => {
   const taint = { key: 'k', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' };
   const key = { key: 'k', operator: 'Exists' };
-  it('is now, later or never', () => {
-    assert.equal(evictionTime([taint], [], start + 7), start + 7);
-    assert.equal(evictionTime([taint], [key], start), undefined);
-    assert.equal(evictionTime([taint], [{ ...key, tolerationSeconds: 300 }], start + 7), start + 300_000);
-    assert.equal(evictionTime([taint], [{ ...key, tolerationSeconds: -1 }], start + 7), start);
-    assert.equal(evictionTime([{ key: 'k', effect: 'NoSchedule' }], [], start), undefined);
+  it('is nothing, a while or for ever', () => {
+    assert.equal(evictionDelay([taint], []), 0);
+    assert.equal(evictionDelay([taint], [key]), undefined);
+    assert.equal(evictionDelay([taint], [{ ...key, tolerationSeconds: 300 }]), 300_000);
+    assert.equal(evictionDelay([taint], [{ ...key, tolerationSeconds: -1 }]), 0);
+    assert.equal(evictionDelay([{ key: 'k', effect: 'NoSchedule' }], []), undefined);
+    assert.equal(evictionDelay([], []), undefined);
+    assert.equal(evictionDelay(undefined, undefined), undefined);
   });
-  it('is that of the shortest toleration', () => {
+  it('is the shortest of all taints', () => {
     const other = { ...taint, key: 'j' };
     const tolerations = [
       { ...key, tolerationSeconds: 300 },
       { key: 'j', operator: 'Exists', tolerationSeconds: 30 },
     ];
-    assert.equal(evictionTime([taint, other], tolerations, start), start + 30_000);
+    assert.equal(evictionDelay([taint, other], tolerations), 30_000);
+  });
+  it('is that of the first toleration that fits a taint', () => {
+    const everything = { operator: 'Exists' };
+    const narrow = { ...key, tolerationSeconds: 2 };
+    assert.equal(evictionDelay([taint], [everything, narrow]), undefined);
+    assert.equal(evictionDelay([taint], [narrow, everything]), 2000);
   });
 });

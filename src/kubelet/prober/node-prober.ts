@@ -27,6 +27,9 @@ interface ProbeWorker {
   readonly kind: ProbeKind;
   readonly containerId: string;
   readonly stop: AbortController;
+  /** Milliseconds that its container had run when the worker began, and when that was: monotonic, the clock may be set. */
+  readonly hadRunMs: number;
+  readonly begunAt: number;
 }
 
 interface Count {
@@ -50,8 +53,8 @@ export function createNodeProber(deps: NodeProberDeps): Prober {
   ): Promise<boolean> {
     const { pod, container, probe } = input;
     const { kind, containerId } = worker;
-    const seconds = (deps.clock.now() - input.observed.startedAtMs) / 1000;
-    if (seconds < (probe.initialDelaySeconds ?? 0)) return true;
+    const ranMs = worker.hadRunMs + deps.clock.monotonic() - worker.begunAt;
+    if (ranMs < (probe.initialDelaySeconds ?? 0) * 1000) return true;
     // Until it has started, only the startup probe is run.
     if (kind !== 'startup' && container.startupProbe && results.get(key('startup', containerId)) !== true)
       return true;
@@ -87,7 +90,7 @@ export function createNodeProber(deps: NodeProberDeps): Prober {
       const delay = (input.probe.initialDelaySeconds ?? 0) * 1000;
       if (delay > 0) await deps.clock.sleep(delay, worker.stop.signal);
       // After an agent's restart not all probes run at once.
-      else if (deps.clock.now() - input.observed.startedAtMs > periodMs) {
+      else if (worker.hadRunMs > periodMs) {
         await deps.clock.sleep(deps.random.uint(periodMs), worker.stop.signal);
       }
       while (!worker.stop.signal.aborted && (await once(worker, input, count))) {
@@ -129,6 +132,8 @@ export function createNodeProber(deps: NodeProberDeps): Prober {
         kind,
         containerId: observed.id,
         stop: new AbortController(),
+        hadRunMs: Math.max(0, deps.clock.now() - observed.startedAtMs),
+        begunAt: deps.clock.monotonic(),
       };
       workers.set(id, worker);
       void run(worker, { pod, container, observed, podIP, probe });

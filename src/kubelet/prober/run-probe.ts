@@ -65,14 +65,17 @@ async function http(target: ProbeTarget, probe: Probe, timeoutMs: number): Promi
   return { ok: false, output: `HTTP probe failed with statuscode: ${result.status}` };
 }
 
-/** Never throws for what the container does; a wrong port name is a failure too. */
+/** What timers can be, some 24 days. */
+const longestTimeoutMs = 2 ** 31 - 1;
+
+/** Never throws for what the container does; with a wrong port name nothing is known of it. */
 export async function runProbe(
   runtime: RuntimeService,
   target: ProbeTarget,
   probe: Probe,
 ): Promise<ProbeOutcome> {
   const timeoutSeconds = probe.timeoutSeconds ?? 1;
-  const timeoutMs = timeoutSeconds * 1000;
+  const timeoutMs = Math.min(timeoutSeconds * 1000, longestTimeoutMs);
   try {
     if (probe.exec) return await exec(runtime, target, probe.exec.command ?? [], timeoutSeconds);
     if (probe.httpGet) return await http(target, probe, timeoutMs);

@@ -1,0 +1,78 @@
+// When probes run, and what their results are worth.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import type { RuntimeService } from '../../rpc-api/cri.ts';
+import { nothingObserved, type ObservedContainer } from '../observed-pod.ts';
+import { createNodeProber } from './node-prober.ts';
+
+const day = 24 * 3600_000;
+
+/** A container with this readiness probe that has run for `ranMs`; its command answers `exitCode`. */
+function probed(t: TestContext, probe: Probe, ranMs = 0) {
+  const clock = new FakeClock();
+  const seen = { runs: 0, exitCode: 0 };
+  const prober = createNodeProber({
+    runtime: {
+      execSync: async () => {
+        seen.runs++;
+        return { exitCode: seen.exitCode, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+      },
+    } as unknown as RuntimeService,
+    clock,
+    random: { uint: () => 0 } as never,
+    changed: () => undefined,
+    event: () => undefined,
+  });
+  t.after(() => prober.stop());
+  const readinessProbe: Probe = { exec: { command: ['true'] }, periodSeconds: 1, ...probe };
+  const pod = {
+    metadata: { name: 'p', namespace: 'n', uid: 'u' },
+    spec: { containers: [{ name: 'c', image: 'i', readinessProbe }] },
+  } as Pod;
+  const observed = { id: 'id', name: 'c', state: 'running', startedAtMs: clock.now() - ranMs };
+  prober.update(pod, { ...nothingObserved, containers: [observed as ObservedContainer] }, '10.0.0.1');
+  /** A second, and what a probe does in it. */
+  const pass = async (seconds: number): Promise<void> => {
+    for (let i = 0; i < seconds; i++) {
+      clock.advance(1000);
+      await new Promise(setImmediate);
+    }
+  };
+  return { clock, prober, seen, pass };
+}
+
+test('probes go on whatever day it is set to be (N11)', async (t) => {
+  const { clock, prober, seen, pass } = probed(t, { failureThreshold: 1 });
+  await pass(3);
+  assert.equal(prober.readiness('id'), true);
+  const before = seen.runs;
+  clock.setBy(-day);
+  seen.exitCode = 1;
+  await pass(5);
+  assert.equal(seen.runs, before + 5);
+  assert.equal(prober.readiness('id'), false);
+  clock.setBy(2 * day);
+  seen.exitCode = 0;
+  await pass(2);
+  assert.equal(prober.readiness('id'), true);
+});
+
+test('the first delay counts from the start of the container, also for an agent that came later', async (t) => {
+  const young = probed(t, { initialDelaySeconds: 10 });
+  await young.pass(9);
+  assert.equal(young.seen.runs, 0);
+  young.clock.setBy(-day);
+  await young.pass(3);
+  assert.ok(young.seen.runs > 0);
+  const found = probed(t, { periodSeconds: 2 }, 60_000);
+  await found.pass(3);
+  assert.ok(found.seen.runs > 0);
+});
+
+test('a probe of a month is one of a month', async (t) => {
+  const { seen, pass } = probed(t, { periodSeconds: 3_000_000, timeoutSeconds: 2_147_483 });
+  await pass(5);
+  assert.equal(seen.runs, 1);
+});

@@ -15,7 +15,7 @@ const notYet: Readonly<Record<string, number>> = {
   'src/apiserver/apiextensions/serve-custom-resources.ts#serveCustomResources': 146,
   'src/apiserver/registry/cached-live-objects.ts#createLiveObjects': 91,
   'src/apiserver/server.ts#createApiServer': 97,
-  'src/kubelet/prober/node-prober.ts#createNodeProber': 135,
+  'src/kubelet/prober/node-prober.ts#createNodeProber': 133,
   'src/kubelet/status-manager.ts#createStatusManager': 78,
   'src/kubelet/volumes/node-volume-manager.ts#createNodeVolumeManager': 153,
   'src/network/cni/cni-plugin.ts#createCniPlugin': 207,

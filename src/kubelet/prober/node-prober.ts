@@ -39,6 +39,12 @@ interface Count {
 
 const title = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
+const probesOf = (container: AnyContainer): Readonly<Record<ProbeKind, Probe | undefined>> => ({
+  liveness: container.livenessProbe,
+  readiness: container.readinessProbe,
+  startup: container.startupProbe,
+});
+
 export function createNodeProber(deps: NodeProberDeps): Prober {
   const results = new Map<string, boolean>();
   const workers = new Map<string, ProbeWorker>();
@@ -116,11 +122,7 @@ export function createNodeProber(deps: NodeProberDeps): Prober {
     podIP: string,
   ): Set<string> {
     const ids = new Set<string>();
-    const probes = {
-      liveness: container.livenessProbe,
-      readiness: container.readinessProbe,
-      startup: container.startupProbe,
-    };
+    const probes = probesOf(container);
     for (const kind of ['startup', 'readiness', 'liveness'] as const) {
       const probe = probes[kind];
       if (!probe) continue;

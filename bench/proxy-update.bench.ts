@@ -1,12 +1,15 @@
 // One Service changed among 10,000: the time until nftables has it.
 import type { Service } from '../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../src/api/generated/types/discovery-v1.ts';
+import { atOnce } from '../src/base/turns.ts';
 import { silentLogger } from '../src/component-base/logger.ts';
 import { linuxPacketFilter } from '../src/os/linux/nft-packet-filter.ts';
 import { linuxProcesses } from '../src/os/linux/processes-linux.ts';
 import { createNftablesBackend } from '../src/proxy/backends/nftables/nftables.ts';
 import { desiredRules } from '../src/proxy/desired-rules.ts';
 import type { Bench, Measurement } from './bench.ts';
+
+const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules(...of));
 
 const node = { name: 'node-1', zone: undefined, reserved: [] };
 const count = 10_000;
@@ -33,17 +36,21 @@ const quantile = (list: readonly number[], q: number): number =>
 async function run(): Promise<readonly Measurement[]> {
   const packetFilter = linuxPacketFilter(linuxProcesses);
   try {
-    const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', silentLogger);
+    const backend = createNftablesBackend(
+      packetFilter,
+      '10.244.0.0/16',
+      async (steps) => atOnce(steps),
+      silentLogger,
+    );
     const started = performance.now();
-    for (let i = 1; i <= count; i++)
-      backend.set(`default/s${i}`, desiredRules(service(i), [slice(i, 0)], node));
+    for (let i = 1; i <= count; i++) backend.set(`default/s${i}`, rulesNow(service(i), [slice(i, 0)], node));
     await backend.sync();
     const load = performance.now() - started;
     const times: number[] = [];
     for (let k = 1; k <= changes; k++) {
       const i = 1 + ((k * 7919) % count);
       const before = performance.now();
-      backend.set(`default/s${i}`, desiredRules(service(i), [slice(i, k)], node));
+      backend.set(`default/s${i}`, rulesNow(service(i), [slice(i, k)], node));
       if (await backend.sync()) throw new Error('the whole table was written for one change');
       times.push(performance.now() - before);
     }

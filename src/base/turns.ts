@@ -81,6 +81,15 @@ export class Slice {
   }
 }
 
+/** As many steps as a slice has time for, then a turn. */
+export async function inSlices<T>(steps: Steps<T>, slice: Slice): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    if (slice.over) await slice.next();
+  }
+}
+
 /** So many may be under way together; who comes later waits, in order. */
 export class Places {
   #free: number;

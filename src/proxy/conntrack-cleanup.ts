@@ -1,6 +1,8 @@
 // Which tracked UDP flows a change of a service makes wrong: pure. TCP ends by itself, UDP would go on to the dead.
+import type { Steps } from '../base/turns.ts';
 import type { FlowSelector } from '../os/packet-filter.ts';
-import { type Frontend, frontendKey, type ServiceRules } from './rule-set.ts';
+import { Pace } from './pace.ts';
+import { elementsOf, type Frontend, frontendKey, type ServiceRules } from './rule-set.ts';
 
 function selector(frontend: Frontend): FlowSelector {
   return {
@@ -10,25 +12,37 @@ function selector(frontend: Frontend): FlowSelector {
   };
 }
 
-const udpFrontends = (rules: ServiceRules | undefined): Map<string, Frontend> =>
-  new Map((rules?.frontends ?? []).filter((f) => f.protocol === 'udp').map((f) => [frontendKey(f), f]));
+const ipsOf = (frontend: Frontend | undefined): Set<string> =>
+  new Set([...(frontend?.backends ?? []), ...(frontend?.insideBackends ?? [])].map((backend) => backend.ip));
 
-export function staleFlows(before: ServiceRules | undefined, now: ServiceRules | undefined): FlowSelector[] {
-  const after = udpFrontends(now);
-  return [...udpFrontends(before)].flatMap(([key, old]): FlowSelector[] => {
-    const left = new Set(
-      [...(after.get(key)?.backends ?? []), ...(after.get(key)?.insideBackends ?? [])].map((b) => b.ip),
-    );
-    const gone = new Set(
-      [...old.backends, ...old.insideBackends].map((b) => b.ip).filter((ip) => !left.has(ip)),
-    );
-    const flows = [...gone].map((ip) => ({ ...selector(old), redirectedTo: ip }));
-    // flows that began while nobody served were tracked without redirection
-    if (old.backends.length === 0 && left.size > 0) flows.push({ ...selector(old), redirectedTo: '' });
-    return flows.map(({ redirectedTo, ...flow }) => (redirectedTo === '' ? flow : { ...flow, redirectedTo }));
-  });
+function staleFlowsOf(old: Frontend, now: Frontend | undefined): FlowSelector[] {
+  const left = ipsOf(now);
+  const gone = [...ipsOf(old)].filter((ip) => !left.has(ip));
+  const flows: FlowSelector[] = gone.map((ip) => ({ ...selector(old), redirectedTo: ip }));
+  // flows that began while nobody served were tracked without redirection
+  if (old.backends.length === 0 && left.size > 0) flows.push(selector(old));
+  return flows;
+}
+
+export function* staleFlows(
+  before: ServiceRules | undefined,
+  now: ServiceRules | undefined,
+): Steps<FlowSelector[]> {
+  const pace = new Pace();
+  const after = new Map<string, Frontend>();
+  for (const frontend of now?.frontends ?? []) {
+    if (frontend.protocol === 'udp') after.set(frontendKey(frontend), frontend);
+    if (pace.over()) yield;
+  }
+  const flows: FlowSelector[] = [];
+  for (const old of before?.frontends ?? []) {
+    if (old.protocol === 'udp')
+      for (const flow of staleFlowsOf(old, after.get(frontendKey(old)))) flows.push(flow);
+    if (pace.over(elementsOf(old))) yield;
+  }
+  return flows;
 }
 
 /** Those that went to the Service itself while there were no rules: tracked without redirection, they would stay so. */
-export const flowsPast = (rules: ServiceRules): FlowSelector[] =>
+export const flowsPast = (rules: ServiceRules): Steps<FlowSelector[]> =>
   staleFlows({ ...rules, frontends: rules.frontends.map((one) => ({ ...one, backends: [] })) }, rules);

@@ -5,9 +5,14 @@ import type { Service, ServiceSpec } from '../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import { parseIpv4Cidr } from '../base/ipv4.ts';
 import { countReads } from '../base/testing/counted-reads.ts';
+import { atOnce } from '../base/turns.ts';
 import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
 import { desiredRules } from './desired-rules.ts';
 import { type Outcome, type WalkedPacket, walk } from './testing/packet-walker.ts';
+
+const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules(...of));
+const staleNow = (...of: Parameters<typeof staleFlows>) => atOnce(staleFlows(...of));
+const pastNow = (...of: Parameters<typeof flowsPast>) => atOnce(flowsPast(...of));
 
 const reserved = ['10.244.0.0/16', '10.96.0.0/16', '172.30.0.1/32'].map((cidr) => parseIpv4Cidr(cidr)!);
 const node = { name: 'n1', zone: 'a', reserved };
@@ -40,7 +45,7 @@ const near = endpoint('10.244.1.2', 'n1');
 const far = endpoint('10.244.2.2', 'n2');
 
 function outcome(one: Service, endpoints: Endpoint[], packet: Partial<WalkedPacket>): Outcome {
-  const rules = desiredRules(one, [slice(endpoints)], node);
+  const rules = rulesNow(one, [slice(endpoints)], node);
   return walk([rules], { from: pod, to: '10.96.0.1', protocol: 'tcp', port: 80, ...packet }, here);
 }
 const to = (masqueraded: boolean, ...ips: string[]): Outcome => ({
@@ -120,7 +125,7 @@ test("nobody leads the cluster's own packets away: pods, ClusterIPs, the API ser
 test("a Service of millions of elements has as many as a node holds, its own address first; the kubelet's port is nobody's", () => {
   const ports = Array.from({ length: 2000 }, (_, i) => ({ name: `p${i}`, port: i + 9000 }));
   const externalIPs = Array.from({ length: 2000 }, (_, i) => `5.0.${i >> 8}.${i & 255}`);
-  const rules = desiredRules(
+  const rules = rulesNow(
     service({ ports, externalIPs }),
     [
       slice(
@@ -140,7 +145,7 @@ test('F1: thousands of ports times thousands of addresses that nobody may have a
   const externalIPs = Array.from({ length: 20_000 }, (_, i) => `10.96.${i >> 8}.${i & 255}`);
   const { of, reads } = countReads(200_000);
   const ports = Array.from({ length: 4000 }, (_, i) => of({ name: `p${i}`, port: i + 9000 }));
-  const rules = desiredRules(
+  const rules = rulesNow(
     service(
       { type: 'LoadBalancer', ports, externalIPs },
       externalIPs.map((ip) => ({ ip })),
@@ -153,7 +158,7 @@ test('F1: thousands of ports times thousands of addresses that nobody may have a
   assert.ok(reads() >= 4000);
   // the same one over and over is one
   const again = service({ externalIPs: Array<string>(20_000).fill('203.0.113.1') });
-  assert.equal(desiredRules(again, [slice([near])], node).frontends.length, 2);
+  assert.equal(rulesNow(again, [slice([near])], node).frontends.length, 2);
 });
 
 test('F1: nor are thousands of ports times thousands of endpoints that nobody is sent to', () => {
@@ -163,7 +168,7 @@ test('F1: nor are thousands of ports times thousands of endpoints that nobody is
   );
   const ports = Array.from({ length: 4000 }, (_, i) => ({ name: `p${i}`, port: i + 1000 }));
   const served = ports.map(({ name }) => ({ name, port: 8080, protocol: 'TCP' }));
-  const rules = desiredRules(service({ ports }), [slice(idle, served)], node);
+  const rules = rulesNow(service({ ports }), [slice(idle, served)], node);
   assert.equal(rules.isCut, true);
   assert.ok(rules.frontends.length > 100 && rules.frontends.length < 250, `${rules.frontends.length}`);
 });
@@ -200,11 +205,7 @@ test('named ports are resolved slice by slice, and endpoints in two slices count
   const named = service({ ports: [{ name: 'http', port: 80, targetPort: 'web' }] });
   const a = slice([near], [{ name: 'http', port: 8080, protocol: 'TCP' }]);
   const b = slice([far, near], [{ name: 'http', port: 9090, protocol: 'TCP' }]);
-  const rules = desiredRules(
-    named,
-    [a, a, b, slice([far], [{ name: 'other', port: 1, protocol: 'TCP' }])],
-    node,
-  );
+  const rules = rulesNow(named, [a, a, b, slice([far], [{ name: 'other', port: 1, protocol: 'TCP' }])], node);
   assert.deepEqual(
     rules.frontends[0]!.backends.map((x) => `${x.ip}:${x.port}`),
     ['10.244.1.2:8080', '10.244.1.2:9090', '10.244.2.2:9090'],
@@ -224,9 +225,9 @@ test('headless, ExternalName and foreign services have no rules; hostile address
       },
     },
   ])
-    assert.deepEqual(desiredRules(one, [slice([near])], node).frontends, []);
+    assert.deepEqual(rulesNow(one, [slice([near])], node).frontends, []);
   const hostile = service({ externalIPs: ['1.2.3.4 } ; flush ruleset', '::1', ''] });
-  const rules = desiredRules(hostile, [slice([endpoint('10.0.0.1; drop', 'n1'), near])], node);
+  const rules = rulesNow(hostile, [slice([endpoint('10.0.0.1; drop', 'n1'), near])], node);
   assert.deepEqual(
     rules.frontends.map((f) => f.ip),
     ['10.96.0.1'],
@@ -240,13 +241,13 @@ test('headless, ExternalName and foreign services have no rules; hostile address
 test('UDP flows are ended that lead to endpoints that are gone, or that began before there were any', () => {
   const udp = service({ ports: [{ port: 53, protocol: 'UDP' }] });
   const rules = (...endpoints: Endpoint[]) =>
-    desiredRules(udp, [slice(endpoints, [{ name: '', port: 53, protocol: 'UDP' }])], node);
+    rulesNow(udp, [slice(endpoints, [{ name: '', port: 53, protocol: 'UDP' }])], node);
   const at = { protocol: 'udp', destination: '10.96.0.1', destinationPort: 53 };
-  assert.deepEqual(staleFlows(rules(near, far), rules(far)), [{ ...at, redirectedTo: '10.244.1.2' }]);
-  assert.deepEqual(staleFlows(rules(near), undefined), [{ ...at, redirectedTo: '10.244.1.2' }]);
-  assert.deepEqual(staleFlows(rules(), rules(near)), [at]);
-  assert.deepEqual(staleFlows(rules(near), rules(near, far)), []);
+  assert.deepEqual(staleNow(rules(near, far), rules(far)), [{ ...at, redirectedTo: '10.244.1.2' }]);
+  assert.deepEqual(staleNow(rules(near), undefined), [{ ...at, redirectedTo: '10.244.1.2' }]);
+  assert.deepEqual(staleNow(rules(), rules(near)), [at]);
+  assert.deepEqual(staleNow(rules(near), rules(near, far)), []);
   // of a table that was gone for a while
-  assert.deepEqual(flowsPast(rules(near, far)), [at]);
-  assert.deepEqual(flowsPast(rules()), []);
+  assert.deepEqual(pastNow(rules(near, far)), [at]);
+  assert.deepEqual(pastNow(rules()), []);
 });

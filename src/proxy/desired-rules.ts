@@ -2,6 +2,7 @@
 import type { Service, ServicePort } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import type { Steps } from '../base/turns.ts';
 import {
   candidatesFor,
   type EndpointsByPort,
@@ -11,7 +12,8 @@ import {
   type SelectedEndpoints,
   selectEndpoints,
 } from './endpoint-selection.ts';
-import type { Frontend, Protocol, ServiceRules } from './rule-set.ts';
+import { Pace } from './pace.ts';
+import { elementsOf, type Frontend, type Protocol, type ServiceRules } from './rule-set.ts';
 
 const defaultAffinitySeconds = 10_800;
 
@@ -140,19 +142,31 @@ class Ports implements Iterable<FoundPort> {
   readonly #ports: readonly ServicePort[];
   readonly #byPort: EndpointsByPort;
   readonly #looks: Allowance;
+  readonly #pace: Pace;
   readonly #made: FoundPort[] = [];
 
-  constructor(service: Service, slices: readonly EndpointSlice[], node: NodeView, looks: Allowance) {
+  constructor(
+    service: Service,
+    slices: readonly EndpointSlice[],
+    node: NodeView,
+    looks: Allowance,
+    pace: Pace,
+  ) {
     this.#service = service;
     this.#ports = (service.spec.ports ?? []).filter((port) => protocolOf(port) !== undefined);
     this.#byPort = endpointsByPort(slices, node);
     this.#looks = looks;
+    this.#pace = pace;
   }
 
   *[Symbol.iterator](): Generator<FoundPort, void, void> {
     for (const [i, port] of this.#ports.entries()) {
-      if (this.#made[i] === undefined && !this.#looks.take(1 + candidatesFor(port, this.#byPort))) return;
-      this.#made[i] ??= this.#make(port);
+      if (this.#made[i] === undefined) {
+        const looks = 1 + candidatesFor(port, this.#byPort);
+        if (!this.#looks.take(looks)) return;
+        this.#pace.did(looks);
+        this.#made[i] = this.#make(port);
+      }
       yield this.#made[i];
     }
   }
@@ -199,23 +213,21 @@ const mostElements = 50_000;
 /** Endpoints that are looked at for its ports, whether or not they become elements: some 100 ms. */
 const mostLooks = 200_000;
 
-/** What a frontend costs a node. */
-export const elementsOf = ({ backends, insideBackends, allowedSources: sources }: Frontend): number =>
-  1 + backends.length + insideBackends.length + (sources?.length ?? 0);
-
-export function desiredRules(
+export function* desiredRules(
   service: Service,
   slices: readonly EndpointSlice[],
   node: NodeView,
-): ServiceRules {
+): Steps<ServiceRules> {
   const key = `${service.metadata.namespace}/${service.metadata.name}`;
   if (!isProxied(service)) return { service: key, frontends: [] };
   const looks = new Allowance(mostLooks);
   const elements = new Allowance(mostElements);
   const frontends: Frontend[] = [];
-  for (const frontend of frontendsOf(service, new Ports(service, slices, node, looks), node)) {
+  const pace = new Pace();
+  for (const frontend of frontendsOf(service, new Ports(service, slices, node, looks, pace), node)) {
     if (!elements.take(elementsOf(frontend))) break;
     frontends.push(frontend);
+    if (pace.over(elementsOf(frontend))) yield;
   }
   return looks.isSpent || elements.isSpent
     ? { service: key, frontends, isCut: true }

@@ -1,6 +1,5 @@
 // What the Services of one namespace may cost a node: who writes more has fewer of their own, and nobody else's.
-import { elementsOf } from './desired-rules.ts';
-import type { ServiceRules } from './rule-set.ts';
+import { elementsOf, type ServiceRules } from './rule-set.ts';
 
 /** Four Services as large as a Service may be; some 150 MB of a node's memory. */
 const mostOfNamespace = 200_000;

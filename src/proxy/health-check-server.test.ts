@@ -5,10 +5,13 @@ import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import type { Service } from '../api/generated/types/core-v1.ts';
 import { FakeClock } from '../base/testing/fake-clock.ts';
+import { atOnce } from '../base/turns.ts';
 import { silentLogger } from '../component-base/logger.ts';
 import type { HttpResponse } from '../wire/http-message.ts';
 import { desiredRules } from './desired-rules.ts';
 import { createHealthChecks } from './health-check-server.ts';
+
+const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules(...of));
 
 const service = (healthCheckNodePort: number, externalTrafficPolicy = 'Local'): Service => ({
   metadata: { name: 'web', namespace: 'd' },
@@ -21,7 +24,7 @@ const service = (healthCheckNodePort: number, externalTrafficPolicy = 'Local'): 
   },
 });
 const rules = (one: Service, ...nodes: string[]) =>
-  desiredRules(
+  rulesNow(
     one,
     [
       {

@@ -8,6 +8,7 @@ import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Ipv4Cidr, parseIpv4Cidr } from '../base/ipv4.ts';
+import { inSlices, Slice, type Steps, Turns } from '../base/turns.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { KeptTables } from '../os/kept-tables.ts';
@@ -47,8 +48,6 @@ export interface Proxy {
 }
 
 const retryMs = 1000;
-/** Heartbeats of this node's agent come between. */
-const atOnceMs = 20;
 /** Each is a process: beyond that all flows are judged anew by their next packet. */
 const mostFlows = 200;
 const zoneOf = (node: Node | undefined): string | undefined =>
@@ -74,6 +73,7 @@ class Proxier implements Proxy {
   readonly #rules = new Map<string, ServiceRules>();
   readonly #budget = new ElementBudget();
   readonly #dirty = new Set<string>();
+  readonly #turns: Turns;
   readonly #ready = Promise.withResolvers<void>();
   readonly #stopped = new AbortController();
   readonly #removeHandlers: (() => void)[];
@@ -88,7 +88,9 @@ class Proxier implements Proxy {
     this.#options = options;
     const reserved = prefixes(options.clusterCIDR, options.reservedCIDRs);
     this.#node = { name: options.nodeName, zone: undefined, reserved };
-    this.#backend = createNftablesBackend(options.packetFilter, options.clusterCIDR, options.log);
+    const { clock, clusterCIDR, log, packetFilter } = options;
+    this.#turns = new Turns((run) => clock.timer(0, run));
+    this.#backend = createNftablesBackend(packetFilter, clusterCIDR, this.#inSteps, log);
     this.#health = createHealthChecks(options);
     this.#nodes = options.informers.informer(nodesResource);
     this.#services = options.informers.informer(servicesResource);
@@ -192,7 +194,7 @@ class Proxier implements Proxy {
   async #run(): Promise<void> {
     const { log } = this.#options;
     let delay = this.#options.batchMs ?? 10;
-    const flows = await this.#recompute();
+    const flows = await this.#inSteps(this.#recompute());
     try {
       if (await this.#backend.sync()) this.#scheduleResync();
       this.#written = true;
@@ -218,42 +220,44 @@ class Proxier implements Proxy {
     this.#running ??= this.#run();
     await this.#running;
     if (!this.#written) throw new Error('service rules could not be written');
-    await this.#forget([...this.#rules.values()].flatMap(flowsPast));
+    await this.#forget(await this.#inSteps(this.#allFlowsPast()));
   }
 
-  /** In steps, by the clock: what costs much need not have many elements. */
-  async #recompute(): Promise<FlowSelector[]> {
+  /** The kubelet answers in the same process: between steps, however much the Services of a user are. */
+  readonly #inSteps = <T>(steps: Steps<T>): Promise<T> => {
+    const { clock } = this.#options;
+    return inSlices(steps, new Slice(this.#turns, () => clock.monotonic()));
+  };
+
+  *#allFlowsPast(): Steps<FlowSelector[]> {
+    const flows: FlowSelector[] = [];
+    for (const rules of this.#rules.values()) for (const flow of yield* flowsPast(rules)) flows.push(flow);
+    return flows;
+  }
+
+  *#recompute(): Steps<FlowSelector[]> {
     const flows: FlowSelector[] = [];
     const touched = new Set(this.#dirty);
     this.#dirty.clear();
-    const { clock } = this.#options;
-    let since = clock.monotonic();
     for (const key of touched) {
-      if (clock.monotonic() - since >= atOnceMs) {
-        await this.#pause();
-        since = clock.monotonic();
-      }
+      yield;
       const slash = key.indexOf('/');
       const service = this.#services.lister.get(key.slice(slash + 1), key.slice(0, slash));
       const slices = [...(this.#slicesOf.get(key)?.values() ?? [])];
-      const wanted = service === undefined ? undefined : desiredRules(service, slices, this.#node);
+      const wanted = service === undefined ? undefined : yield* desiredRules(service, slices, this.#node);
       const now = this.#budget.admit(key, wanted);
       for (const waiting of this.#budget.fittingBeside(key)) {
         touched.delete(waiting); // one that has been looked at already is to be looked at again
         touched.add(waiting);
       }
       this.#sayCut(key, now);
-      flows.push(...staleFlows(this.#rules.get(key), now));
+      for (const flow of yield* staleFlows(this.#rules.get(key), now)) flows.push(flow);
       if (now === undefined) this.#rules.delete(key);
       else this.#rules.set(key, now);
       this.#backend.set(key, now);
       this.#health.set(key, service, now);
     }
     return flows;
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => this.#options.clock.timer(0, resolve));
   }
 
   #sayCut(service: string, now: ServiceRules | undefined): void {

@@ -41,3 +41,7 @@ export interface ServiceRules {
 
 export const frontendKey = (f: Pick<Frontend, 'ip' | 'protocol' | 'port'>): string =>
   f.ip === undefined ? `${f.protocol} . ${f.port}` : `${f.ip} . ${f.protocol} . ${f.port}`;
+
+/** What a frontend costs a node. */
+export const elementsOf = ({ backends, insideBackends, allowedSources: sources }: Frontend): number =>
+  1 + backends.length + insideBackends.length + (sources?.length ?? 0);

@@ -3,12 +3,15 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Service } from '../../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../src/api/generated/types/discovery-v1.ts';
+import { atOnce } from '../../src/base/turns.ts';
 import { type Logger, silentLogger } from '../../src/component-base/logger.ts';
 import { linuxPacketFilter } from '../../src/os/linux/nft-packet-filter.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { runOrThrow } from '../../src/os/processes.ts';
 import { createNftablesBackend } from '../../src/proxy/backends/nftables/nftables.ts';
 import { desiredRules } from '../../src/proxy/desired-rules.ts';
+
+const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules(...of));
 
 let refused = '';
 const log: Logger = {
@@ -88,14 +91,14 @@ function randomService(uint: (below: number) => number, i: number): [Service, En
 
 test('after each of many random changes the table is what a whole rewrite would give', async () => {
   const uint = generator(7);
-  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', log);
+  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', async (steps) => atOnce(steps), log);
   await backend.sync();
   for (let round = 0; round < 12; round++) {
     for (let step = 0; step < 15; step++) {
       for (let n = 1 + uint(3); n > 0; n--) {
         const i = uint(12);
         const [service, slice] = randomService(uint, i);
-        backend.set(`default/s${i}`, uint(5) === 0 ? undefined : desiredRules(service, [slice], node));
+        backend.set(`default/s${i}`, uint(5) === 0 ? undefined : rulesNow(service, [slice], node));
       }
       assert.equal(await backend.sync(), false, `round ${round} step ${step}: ${refused}`);
     }
@@ -107,14 +110,14 @@ test('after each of many random changes the table is what a whole rewrite would 
 });
 
 test('when something else wrote to the table, the next change writes it whole', async () => {
-  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', log);
+  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', async (steps) => atOnce(steps), log);
   const [service, slice] = randomService(generator(1), 3);
-  backend.set('default/s3', desiredRules(service, [slice], node));
+  backend.set('default/s3', rulesNow(service, [slice], node));
   await backend.sync();
   const good = await table();
   await runOrThrow(linuxProcesses, 'nft', ['delete', 'table', 'ip', 'porthole-proxy']);
   const [other, otherSlice] = randomService(generator(2), 4);
-  backend.set('default/s4', desiredRules(other, [otherSlice], node));
+  backend.set('default/s4', rulesNow(other, [otherSlice], node));
   assert.equal(await backend.sync(), true);
   backend.set('default/s4', undefined);
   assert.equal(await backend.sync(), false);

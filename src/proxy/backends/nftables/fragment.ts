@@ -1,5 +1,7 @@
 // One service's share of the nftables table, as elements of global maps and, for affinity, chains of its own: pure.
-import { type Backend, type Frontend, frontendKey, type ServiceRules } from '../../rule-set.ts';
+import type { Steps } from '../../../base/turns.ts';
+import { Pace } from '../../pace.ts';
+import { type Backend, elementsOf, type Frontend, frontendKey, type ServiceRules } from '../../rule-set.ts';
 
 export const table = 'ip porthole-proxy';
 export const masqueradeMark = '0x4000';
@@ -196,8 +198,12 @@ function addFrontend(builder: Builder, frontend: Frontend, service: string, cont
     );
 }
 
-export function fragmentOf(rules: ServiceRules, context: FragmentContext): Fragment {
+export function* fragmentOf(rules: ServiceRules, context: FragmentContext): Steps<Fragment> {
   const builder = new Builder();
-  for (const frontend of rules.frontends) addFrontend(builder, frontend, rules.service, context);
+  const pace = new Pace();
+  for (const frontend of rules.frontends) {
+    addFrontend(builder, frontend, rules.service, context);
+    if (pace.over(elementsOf(frontend))) yield;
+  }
   return builder;
 }

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLogger } from '../../../component-base/logger.ts';
 import { createFakePacketFilter } from '../../../os/testing/fake-packet-filter.ts';
+import { stepSize } from '../../pace.ts';
 import type { Backend, Frontend } from '../../rule-set.ts';
-import { createNftablesBackend } from './nftables.ts';
+import { createNftablesBackend, type InSteps } from './nftables.ts';
 
 const backends = Array.from(
   { length: 150 },
@@ -24,12 +25,82 @@ const frontend = (port: number): Frontend => ({
   portName: `p${port}/tcp`,
 });
 
+/** Does steps without pauses, and says how many there were. */
+function counted(): { readonly inSteps: InSteps; taken(): number } {
+  let steps = 0;
+  return {
+    inSteps: async (work) => {
+      for (;;) {
+        const { done, value } = work.next();
+        if (done === true) return value;
+        steps++;
+      }
+    },
+    taken: () => {
+      const since = steps;
+      steps = 0;
+      return since;
+    },
+  };
+}
+
 test('as many elements as a Service may have are added and removed as a change', async () => {
-  const backend = createNftablesBackend(createFakePacketFilter(), '10.244.0.0/16', silentLogger);
+  const { inSteps } = counted();
+  const backend = createNftablesBackend(createFakePacketFilter(), '10.244.0.0/16', inSteps, silentLogger);
   assert.equal(await backend.sync(), true);
   const frontends = Array.from({ length: 330 }, (_, i) => frontend(i + 1));
   backend.set('a/large', { service: 'a/large', frontends });
   assert.equal(await backend.sync(), false);
   backend.set('a/large', undefined);
   assert.equal(await backend.sync(), false);
+});
+
+test('they are added, removed and written as a whole in steps: the kubelet answers between', async () => {
+  const { inSteps, taken } = counted();
+  const filter = createFakePacketFilter();
+  const backend = createNftablesBackend(filter, '10.244.0.0/16', inSteps, silentLogger);
+  await backend.sync();
+  taken();
+  const each = 49_000 / stepSize; // a step for so many elements, in each of the things that are done with all of them
+  const frontends = Array.from({ length: 49_000 }, (_, i) => ({
+    ...frontend(1 + (i % 50)),
+    ip: `203.0.${(i / 50) >> 8}.${Math.trunc(i / 50) & 255}`,
+    isClusterIP: false,
+    affinitySeconds: 0,
+    backends: [],
+  }));
+  backend.set('a/wide', { service: 'a/wide', frontends });
+  await backend.sync();
+  assert.ok(taken() >= 4 * each, 'claimed, made, compared, written down');
+  assert.equal(filter.applied.at(-1)!.match(/ : goto refuse/g)?.length, 49_000);
+  backend.invalidate();
+  await backend.sync();
+  assert.ok(taken() >= 4 * each, 'claimed, made, put together, written down');
+  assert.equal(filter.applied.at(-1)!.match(/ : goto refuse/g)?.length, 49_000);
+  backend.set('a/wide', undefined);
+  await backend.sync();
+  assert.ok(taken() >= 3 * each, 'released, compared, written down');
+  assert.equal(filter.applied.at(-1)!.match(/ \. tcp \. /g)?.length, 49_000);
+});
+
+test('what one service gives up another has in the same change, whichever was changed first', async () => {
+  const filter = createFakePacketFilter();
+  const backend = createNftablesBackend(filter, '10.244.0.0/16', counted().inSteps, silentLogger);
+  backend.set('a/first', { service: 'a/first', frontends: [frontend(80)] });
+  backend.set('a/second', { service: 'a/second', frontends: [frontend(80), frontend(81)] });
+  await backend.sync();
+  backend.set('a/second', { service: 'a/second', frontends: [frontend(80)] });
+  backend.set('a/first', { service: 'a/first', frontends: [frontend(82)] });
+  assert.equal(await backend.sync(), false);
+  const lines = filter.applied
+    .at(-1)!
+    .split('\n')
+    .filter((line) => / element .* services /.test(line));
+  assert.deepEqual(
+    lines.map((line) => [line.split(' ')[0], line.match(/10\.96\.0\.1 \. tcp \. [0-9]+/g)]),
+    [
+      ['delete', ['10.96.0.1 . tcp . 81', '10.96.0.1 . tcp . 80']],
+      ['add', ['10.96.0.1 . tcp . 80', '10.96.0.1 . tcp . 82']],
+    ],
+  );
 });

@@ -1,9 +1,14 @@
 // Applies rules of services to the node's packet filter: what changed, in one transaction, without reading back.
+
+import type { Steps } from '../../../base/turns.ts';
 import type { Logger } from '../../../component-base/logger.ts';
 import type { PacketFilter } from '../../../os/packet-filter.ts';
-import { frontendKey, type ServiceRules } from '../../rule-set.ts';
+import { Pace } from '../../pace.ts';
+import { type Frontend, frontendKey, type ServiceRules } from '../../rule-set.ts';
 import { type Fragment, type FragmentContext, fragmentOf } from './fragment.ts';
-import { diffElements, type ElementChange, renderChange, renderTable } from './render.ts';
+import { renderTable, type SharedParts, TableChange } from './render.ts';
+
+export type InSteps = <T>(steps: Steps<T>) => Promise<T>;
 
 export interface NftablesBackend {
   /** Undefined: the service is gone. The next `sync` applies it. */
@@ -18,32 +23,45 @@ export interface NftablesBackend {
 class FrontendOwners {
   readonly #owners = new Map<string, string>();
   readonly #waiting = new Map<string, Set<string>>();
+  /** Of each service, as of its last `release`. */
+  readonly #rules = new Map<string, ServiceRules>();
 
   /** The rules without frontends that another service holds. */
-  claim(rules: ServiceRules): ServiceRules {
-    const frontends = rules.frontends.filter((frontend) => {
+  *claim(rules: ServiceRules): Steps<ServiceRules> {
+    const pace = new Pace();
+    const frontends: Frontend[] = [];
+    for (const frontend of rules.frontends) {
       const key = frontendKey(frontend);
       const owner = this.#owners.get(key) ?? rules.service;
-      if (owner !== rules.service) {
-        this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(rules.service));
-        return false;
-      }
-      this.#owners.set(key, owner);
-      return true;
-    });
+      if (owner === rules.service) {
+        this.#owners.set(key, owner);
+        frontends.push(frontend);
+      } else this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(rules.service));
+      if (pace.over()) yield;
+    }
     return frontends.length === rules.frontends.length ? rules : { ...rules, frontends };
   }
 
   /** Services that may have what `service` gave up. */
-  release(service: string, old: ServiceRules | undefined, now: ServiceRules | undefined): string[] {
-    const kept = new Set(now?.frontends.map(frontendKey));
-    const freed: string[] = [];
-    for (const key of (old?.frontends ?? []).map(frontendKey)) {
+  *release(service: string, now: ServiceRules | undefined): Steps<Set<string>> {
+    const freed = new Set<string>();
+    const old = this.#rules.get(service);
+    if (now === undefined) this.#rules.delete(service);
+    else this.#rules.set(service, now);
+    if (old === undefined || old === now) return freed;
+    const pace = new Pace();
+    const kept = new Set<string>();
+    for (const frontend of now?.frontends ?? []) {
+      kept.add(frontendKey(frontend));
+      if (pace.over()) yield;
+    }
+    for (const frontend of old.frontends) {
+      if (pace.over()) yield;
+      const key = frontendKey(frontend);
       if (kept.has(key) || this.#owners.get(key) !== service) continue;
       this.#owners.delete(key);
-      const waiting = this.#waiting.get(key);
+      for (const waiting of this.#waiting.get(key) ?? []) freed.add(waiting);
       this.#waiting.delete(key);
-      freed.push(...(waiting ?? []));
     }
     return freed;
   }
@@ -53,19 +71,20 @@ class Backend implements NftablesBackend {
   readonly #packetFilter: PacketFilter;
   readonly #clusterCIDR: string;
   readonly #log: Logger;
+  readonly #inSteps: InSteps;
   readonly #wanted = new Map<string, ServiceRules>();
   readonly #fragments = new Map<string, Fragment>();
   readonly #dirty = new Set<string>();
   readonly #owners = new FrontendOwners();
-  readonly #hairpins = new Map<string, number>();
-  readonly #sharedChains = new Set<string>();
+  readonly #shared: SharedParts = { chains: new Set(), hairpins: new Map() };
   /** Of services by the names of their ports. */
   readonly #affinityIds = new Map<string, Map<string, number>>();
   readonly #context: FragmentContext;
   #nextId = 1;
   #whole = true;
 
-  constructor(packetFilter: PacketFilter, clusterCIDR: string, log: Logger) {
+  constructor(packetFilter: PacketFilter, clusterCIDR: string, inSteps: InSteps, log: Logger) {
+    this.#inSteps = inSteps;
     this.#log = log;
     this.#packetFilter = packetFilter;
     this.#clusterCIDR = clusterCIDR;
@@ -81,10 +100,9 @@ class Backend implements NftablesBackend {
   }
 
   set(service: string, rules: ServiceRules | undefined): void {
-    const freed = this.#owners.release(service, this.#wanted.get(service), rules);
     if (rules === undefined || rules.frontends.length === 0) this.#wanted.delete(service);
     else this.#wanted.set(service, rules);
-    for (const key of [service, ...freed]) this.#dirty.add(key);
+    this.#dirty.add(service);
   }
 
   invalidate(): void {
@@ -108,75 +126,70 @@ class Backend implements NftablesBackend {
     }
   }
 
-  #fragment(service: string): Fragment | undefined {
-    const rules = this.#wanted.get(service);
-    if (rules !== undefined) return fragmentOf(this.#owners.claim(rules), this.#context);
-    this.#affinityIds.delete(service);
-    return undefined;
-  }
-
   async #syncWhole(): Promise<void> {
-    this.#dirty.clear();
-    this.#fragments.clear();
-    this.#hairpins.clear();
-    this.#sharedChains.clear();
-    for (const service of this.#wanted.keys()) {
-      const fragment = this.#fragment(service)!;
-      this.#fragments.set(service, fragment);
-      for (const name of fragment.sharedChains) this.#sharedChains.add(name);
-      for (const key of fragment.elements.get('hairpin')?.keys() ?? [])
-        this.#hairpins.set(key, (this.#hairpins.get(key) ?? 0) + 1);
-    }
-    await this.#packetFilter.apply(renderTable(this.#fragments.values(), this.#clusterCIDR));
+    await this.#packetFilter.apply(await this.#inSteps(this.#wholeText()));
     this.#whole = false;
   }
 
   async #syncChanges(): Promise<void> {
+    const text = await this.#inSteps(this.#changeText());
+    if (text !== '') await this.#packetFilter.apply(text);
+  }
+
+  /** Those that were set since, and those that may have what these gave up. */
+  *#takeDirty(): Steps<string[]> {
+    for (const service of this.#dirty)
+      for (const freed of yield* this.#owners.release(service, this.#wanted.get(service)))
+        this.#dirty.add(freed);
     const services = [...this.#dirty];
     this.#dirty.clear();
-    const removals: string[][] = [];
-    const additions: string[][] = [];
-    for (const service of services) {
+    return services;
+  }
+
+  *#fragment(service: string): Steps<Fragment | undefined> {
+    const rules = this.#wanted.get(service);
+    if (rules !== undefined) return yield* fragmentOf(yield* this.#owners.claim(rules), this.#context);
+    this.#affinityIds.delete(service);
+    return undefined;
+  }
+
+  *#wholeText(): Steps<string> {
+    for (const service of yield* this.#takeDirty())
+      if (!this.#wanted.has(service)) this.#affinityIds.delete(service);
+    this.#fragments.clear();
+    const { chains, hairpins } = this.#shared;
+    chains.clear();
+    hairpins.clear();
+    for (const service of this.#wanted.keys()) {
+      const fragment = (yield* this.#fragment(service))!;
+      this.#fragments.set(service, fragment);
+      for (const name of fragment.sharedChains) chains.add(name);
+      for (const key of fragment.elements.get('hairpin')?.keys() ?? [])
+        hairpins.set(key, (hairpins.get(key) ?? 0) + 1);
+      yield;
+    }
+    return yield* renderTable(this.#fragments.values(), this.#clusterCIDR);
+  }
+
+  *#changeText(): Steps<string> {
+    const change = new TableChange(this.#shared, this.#clusterCIDR);
+    for (const service of yield* this.#takeDirty()) {
       const before = this.#fragments.get(service);
-      const after = this.#fragment(service);
+      const after = yield* this.#fragment(service);
       if (after === undefined) this.#fragments.delete(service);
       else this.#fragments.set(service, after);
-      const { deleted, added } = diffElements(before, after);
-      const elements = {
-        deleted: deleted.filter((change) => this.#isLastHairpin(change)),
-        added: added.filter((change) => this.#isFirstHairpin(change)),
-      };
-      const fresh = [...(after?.sharedChains ?? [])].filter((name) => !this.#sharedChains.has(name));
-      for (const name of fresh) this.#sharedChains.add(name);
-      const lines = renderChange(before, after, elements, fresh, this.#clusterCIDR);
-      // what one service gives up, another may take over in the same transaction
-      (after === undefined ? removals : additions).push(lines);
+      yield* change.replace(before, after);
     }
-    const lines = [...removals, ...additions].flat();
-    if (lines.length > 0) await this.#packetFilter.apply(`${lines.join('\n')}\n`);
-  }
-
-  /** A pod behind two services is one element of the set. */
-  #isFirstHairpin(change: ElementChange): boolean {
-    if (change.map !== 'hairpin') return true;
-    const count = (this.#hairpins.get(change.key) ?? 0) + 1;
-    this.#hairpins.set(change.key, count);
-    return count === 1;
-  }
-
-  #isLastHairpin(change: ElementChange): boolean {
-    if (change.map !== 'hairpin') return true;
-    const count = (this.#hairpins.get(change.key) ?? 1) - 1;
-    if (count > 0) this.#hairpins.set(change.key, count);
-    else this.#hairpins.delete(change.key);
-    return count <= 0;
+    return yield* change.text();
   }
 }
 
+/** `inSteps` does the work that is long with pauses; until it is done, nobody but `set` and `invalidate` is called. */
 export function createNftablesBackend(
   packetFilter: PacketFilter,
   clusterCIDR: string,
+  inSteps: InSteps,
   log: Logger,
 ): NftablesBackend {
-  return new Backend(packetFilter, clusterCIDR, log);
+  return new Backend(packetFilter, clusterCIDR, inSteps, log);
 }

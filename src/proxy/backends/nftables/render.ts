@@ -1,4 +1,6 @@
-// The text of the whole table, and of the change from one state of a service to the next: pure.
+// The text of the whole table, and of the change from one state of services to the next: pure, in steps.
+import type { Steps } from '../../../base/turns.ts';
+import { Pace, stepSize } from '../../pace.ts';
 import {
   type EndpointMapName,
   type Fragment,
@@ -86,104 +88,193 @@ const setDefinition = (name: string, seconds: number): string =>
 const elementText = ([elementKey, value]: readonly [string, string]): string =>
   value === '' ? elementKey : `${elementKey} : ${value}`;
 
-/** Replaces the table in one transaction. */
-export function renderTable(fragments: Iterable<Fragment>, clusterCIDR: string): string {
+/** Piece by piece: one text of a hundred thousand elements would keep all else waiting. */
+function* joined(texts: Iterable<string>, separator: string): Steps<string> {
+  const pieces: string[] = [];
+  let piece: string[] = [];
+  for (const text of texts) {
+    if (piece.push(text) < stepSize) continue;
+    pieces.push(piece.join(separator));
+    piece = [];
+    yield;
+  }
+  if (piece.length > 0) pieces.push(piece.join(separator));
+  return pieces.join(separator);
+}
+
+/** All of them, each key once. */
+function* merged(fragments: Iterable<Fragment>): Steps<Fragment> {
   const elements = new Map<MapName, Map<string, string>>(mapNames.map((name) => [name, new Map()]));
+  const sharedChains = new Set<string>();
   const chains = new Map<string, readonly string[]>();
   const sets = new Map<string, number>();
+  const pace = new Pace();
   for (const fragment of fragments) {
     for (const [name, entries] of fragment.elements)
-      for (const [elementKey, value] of entries) elements.get(name)!.set(elementKey, value);
-    for (const name of fragment.sharedChains) chains.set(name, rulesOfSharedChain(name, clusterCIDR));
+      for (const [elementKey, value] of entries) {
+        elements.get(name)!.set(elementKey, value);
+        if (pace.over()) yield;
+      }
+    for (const name of fragment.sharedChains) sharedChains.add(name);
     for (const [name, rules] of fragment.chains) chains.set(name, rules);
     for (const [name, seconds] of fragment.sets) sets.set(name, seconds);
+    if (pace.over(1 + fragment.chains.size + fragment.sets.size)) yield;
   }
-  const maps = mapNames.map((name) => {
-    const entries = [...elements.get(name)!];
-    const list = entries.length === 0 ? '' : `\n  elements = { ${entries.map(elementText).join(',\n')} }`;
-    return `  ${mapType(name)}${list}\n  }`;
-  });
-  const own = [...chains].map(([name, rules]) => `  chain ${name} {\n${rules.join('\n')}\n  }`);
-  const affinity = [...sets].map(([name, seconds]) => `  ${setDefinition(name, seconds)}`);
-  return `add table ${table}
-delete table ${table}
-table ${table} {
-${[...maps, ...affinity, ...own].join('\n')}
-${baseChains}}
-`;
+  return { elements, sharedChains, chains, sets };
 }
 
-export interface ElementChange {
-  readonly map: MapName;
-  readonly key: string;
-  readonly value: string;
+function* chainTexts(all: Fragment, clusterCIDR: string): Generator<string, void, undefined> {
+  const ruled = (name: string, rules: readonly string[]): string =>
+    `  chain ${name} {\n${rules.join('\n')}\n  }`;
+  for (const name of all.sharedChains) yield ruled(name, rulesOfSharedChain(name, clusterCIDR));
+  for (const [name, rules] of all.chains) yield ruled(name, rules);
 }
 
-export interface FragmentDiff {
-  readonly deleted: readonly ElementChange[];
-  readonly added: readonly ElementChange[];
-}
-
-function* entriesOf(fragment: Fragment | undefined): Generator<ElementChange> {
-  for (const [map, entries] of fragment?.elements ?? [])
-    for (const [elementKey, value] of entries) yield { map, key: elementKey, value };
-}
-
-/** A changed value is deleted and added: nft has no other way. */
-export function diffElements(before: Fragment | undefined, after: Fragment | undefined): FragmentDiff {
-  const valueIn = (fragment: Fragment | undefined, e: ElementChange): string | undefined =>
-    fragment?.elements.get(e.map)?.get(e.key);
-  return {
-    deleted: [...entriesOf(before)].filter((e) => valueIn(after, e) !== e.value),
-    added: [...entriesOf(after)].filter((e) => valueIn(before, e) !== e.value),
-  };
-}
-
-function renderElements(verb: 'add' | 'delete', changes: readonly ElementChange[]): string[] {
-  const byMap = new Map<MapName, string[]>();
-  for (const { map, key: elementKey, value } of changes) {
-    const text = verb === 'add' ? elementText([elementKey, value]) : elementKey;
-    const texts = byMap.get(map);
-    if (texts === undefined) byMap.set(map, [text]);
-    else texts.push(text); // a copy for each of tens of thousands would be billions of steps
+/** Replaces the table in one transaction. */
+export function* renderTable(fragments: Iterable<Fragment>, clusterCIDR: string): Steps<string> {
+  const all = yield* merged(fragments);
+  const parts = [`add table ${table}\ndelete table ${table}\ntable ${table} {`];
+  for (const name of mapNames) {
+    const entries = all.elements.get(name) ?? new Map<string, string>();
+    const list = yield* joined(entries.entries().map(elementText), ',\n');
+    parts.push(`  ${mapType(name)}${list === '' ? '' : `\n  elements = { ${list} }`}\n  }`);
   }
-  return [...byMap].map(([map, texts]) => `${verb} element ${table} ${map} { ${texts.join(', ')} }`);
+  parts.push(
+    yield* joined(
+      all.sets.entries().map(([name, seconds]) => `  ${setDefinition(name, seconds)}`),
+      '\n',
+    ),
+  );
+  parts.push(yield* joined(chainTexts(all, clusterCIDR), '\n'));
+  return `${parts.join('\n')}\n${baseChains}}\n`;
 }
 
 const sameRules = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
   a !== undefined && a.length === b.length && a.every((rule, i) => rule === b[i]);
 
-/** Lines of one transaction; `newSharedChains` are those the table does not have yet. */
-export function renderChange(
-  before: Fragment | undefined,
-  after: Fragment | undefined,
-  elements: FragmentDiff,
-  newSharedChains: readonly string[],
-  clusterCIDR: string,
-): string[] {
-  const oldChains = before?.chains ?? new Map<string, readonly string[]>();
-  const chains = after?.chains ?? new Map<string, readonly string[]>();
-  const oldSets = before?.sets ?? new Map<string, number>();
-  const sets = after?.sets ?? new Map<string, number>();
-  const ruleLines = (name: string, rules: readonly string[]): string[] =>
-    rules.map((rule) => `add rule ${table} ${name} ${rule}`);
-  const changed = [...chains].filter(([name, rules]) => !sameRules(oldChains.get(name), rules));
-  const goneChains = [...oldChains.keys()].filter((name) => !chains.has(name));
-  return [
-    ...newSharedChains.flatMap((name) => [
-      `add chain ${table} ${name}`,
-      ...ruleLines(name, rulesOfSharedChain(name, clusterCIDR)),
-    ]),
-    ...[...sets]
-      .filter(([name]) => !oldSets.has(name))
-      .map(([name, seconds]) => setDefinition(name, seconds).replace('set ', `add set ${table} `)),
+/** What the table has that is nobody's own. */
+export interface SharedParts {
+  readonly chains: Set<string>;
+  /** How many services have a pod behind them. */
+  readonly hairpins: Map<string, number>;
+}
+
+class Elements {
+  readonly #byMap = new Map<MapName, string[]>();
+
+  put(map: MapName, text: string): void {
+    const texts = this.#byMap.get(map);
+    if (texts === undefined) this.#byMap.set(map, [text]);
+    else texts.push(text);
+  }
+
+  *commands(verb: 'add' | 'delete'): Steps<string[]> {
+    const commands: string[] = [];
+    for (const [map, texts] of this.#byMap)
+      commands.push(`${verb} element ${table} ${map} { ${yield* joined(texts, ', ')} }`);
+    return commands;
+  }
+}
+
+/**
+ * One transaction for changes of any number of services. All that goes, goes before what comes: what one service gives up,
+ * another may take over in it.
+ */
+export class TableChange {
+  readonly #shared: SharedParts;
+  readonly #clusterCIDR: string;
+  readonly #made: string[] = [];
+  readonly #deleted = new Elements();
+  readonly #added = new Elements();
+  readonly #gone: string[] = [];
+  readonly #pace = new Pace();
+
+  constructor(shared: SharedParts, clusterCIDR: string) {
+    this.#shared = shared;
+    this.#clusterCIDR = clusterCIDR;
+  }
+
+  *replace(before: Fragment | undefined, after: Fragment | undefined): Steps<void> {
+    yield* this.#make(before, after);
+    yield* this.#drop(before, after);
+    // a changed value is deleted and added: nft has no other way
+    for (const [map, entries] of before?.elements ?? [])
+      for (const [elementKey, value] of entries) {
+        if (after?.elements.get(map)?.get(elementKey) !== value && this.#isLast(map, elementKey))
+          this.#deleted.put(map, elementKey);
+        if (this.#pace.over()) yield;
+      }
+    for (const [map, entries] of after?.elements ?? [])
+      for (const entry of entries) {
+        if (before?.elements.get(map)?.get(entry[0]) !== entry[1] && this.#isFirst(map, entry[0]))
+          this.#added.put(map, elementText(entry));
+        if (this.#pace.over()) yield;
+      }
+  }
+
+  /** Empty when nothing changes. */
+  *text(): Steps<string> {
+    const deletions = yield* this.#deleted.commands('delete');
+    const additions = yield* this.#added.commands('add');
+    const made = yield* joined(this.#made, '\n');
+    const gone = yield* joined(this.#gone, '\n');
+    const lines = [made, ...deletions, ...additions, gone].filter((line) => line !== '');
+    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+  }
+
+  *#make(before: Fragment | undefined, after: Fragment | undefined): Steps<void> {
+    for (const name of after?.sharedChains ?? []) {
+      if (this.#shared.chains.has(name)) continue;
+      this.#shared.chains.add(name);
+      this.#made.push(`add chain ${table} ${name}`);
+      this.#addRules(name, rulesOfSharedChain(name, this.#clusterCIDR));
+    }
+    for (const [name, seconds] of after?.sets ?? []) {
+      if (before?.sets.has(name) !== true)
+        this.#made.push(setDefinition(name, seconds).replace('set ', `add set ${table} `));
+      if (this.#pace.over()) yield;
+    }
+    const changed: [string, readonly string[]][] = [];
+    for (const [name, rules] of after?.chains ?? []) {
+      if (!sameRules(before?.chains.get(name), rules)) changed.push([name, rules]);
+      if (this.#pace.over(rules.length)) yield;
+    }
     // chains may jump to one another: all exist before the first rule
-    ...changed.flatMap(([name]) => [`add chain ${table} ${name}`, `flush chain ${table} ${name}`]),
-    ...changed.flatMap(([name, rules]) => ruleLines(name, rules)),
-    ...renderElements('delete', elements.deleted),
-    ...renderElements('add', elements.added),
-    ...goneChains.map((name) => `flush chain ${table} ${name}`),
-    ...goneChains.map((name) => `delete chain ${table} ${name}`),
-    ...[...oldSets.keys()].filter((name) => !sets.has(name)).map((name) => `delete set ${table} ${name}`),
-  ];
+    for (const [name] of changed)
+      this.#made.push(`add chain ${table} ${name}`, `flush chain ${table} ${name}`);
+    for (const [name, rules] of changed) {
+      this.#addRules(name, rules);
+      if (this.#pace.over(rules.length)) yield;
+    }
+  }
+
+  #addRules(name: string, rules: readonly string[]): void {
+    for (const rule of rules) this.#made.push(`add rule ${table} ${name} ${rule}`);
+  }
+
+  *#drop(before: Fragment | undefined, after: Fragment | undefined): Steps<void> {
+    const chains = [...(before?.chains.keys() ?? [])].filter((name) => after?.chains.has(name) !== true);
+    for (const name of chains) this.#gone.push(`flush chain ${table} ${name}`);
+    for (const name of chains) this.#gone.push(`delete chain ${table} ${name}`);
+    for (const name of before?.sets.keys() ?? []) {
+      if (after?.sets.has(name) !== true) this.#gone.push(`delete set ${table} ${name}`);
+      if (this.#pace.over()) yield;
+    }
+  }
+
+  /** A pod behind two services is one element of the set. */
+  #isFirst(map: MapName, elementKey: string): boolean {
+    if (map !== 'hairpin') return true;
+    const count = (this.#shared.hairpins.get(elementKey) ?? 0) + 1;
+    this.#shared.hairpins.set(elementKey, count);
+    return count === 1;
+  }
+
+  #isLast(map: MapName, elementKey: string): boolean {
+    if (map !== 'hairpin') return true;
+    const count = (this.#shared.hairpins.get(elementKey) ?? 1) - 1;
+    if (count > 0) this.#shared.hairpins.set(elementKey, count);
+    else this.#shared.hairpins.delete(elementKey);
+    return count <= 0;
+  }
 }

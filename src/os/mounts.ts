@@ -10,6 +10,8 @@ export interface MountEntry {
 export interface Mounts {
   list(): Promise<readonly MountEntry[]>;
   isMountPoint(target: string): Promise<boolean>;
+  /** Whether another file system than its parent's is mounted there, told without a look at all mounts. */
+  hasOwnFileSystem(folder: string): Promise<boolean>;
   tmpfs(
     target: string,
     options?: { readonly sizeBytes?: number | undefined; readonly mode?: number },

@@ -14,6 +14,7 @@ import { expand } from '../runtime/env-expansion.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
 import { pinsOf, releasePins, releasePodPins } from './pins.ts';
+import { checkMounts, fewAtOnce } from './set-up-bounds.ts';
 import { checkSubPath, failedToMake, mountSubPath } from './sub-path.ts';
 import { pluginOf, volumeDir } from './volume-dir.ts';
 import { type MountedVolumes, VolumeError, type VolumeManager } from './volume-manager.ts';
@@ -198,7 +199,8 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
   return {
     setUp: async (pod, podIPs) => {
       const all = pod.spec.volumes ?? [];
-      const ready = await Promise.all(all.map((volume) => setUpOne(pod, volume, podIPs)));
+      checkMounts(all, deps.nodeOs);
+      const ready = await fewAtOnce(all, (volume) => setUpOne(pod, volume, podIPs));
       return mounted(pod, new Map(ready.map((r) => [r.volume.name, r])));
     },
     tearDown: async (pod) => {

@@ -4,9 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import type { Processes } from '../processes.ts';
 import { createLinuxCgroups, weightOfShares } from './cgroups-linux.ts';
 import { linuxFiles } from './files-linux.ts';
-import { parseMountInfo } from './mounts-linux.ts';
+import { createLinuxMounts, parseMountInfo } from './mounts-linux.ts';
 import { busyNs, memoryField } from './stats-linux.ts';
 
 test('mountinfo is parsed with optional fields and octal escapes', () => {
@@ -23,6 +24,104 @@ test('mountinfo is parsed with optional fields and octal escapes', () => {
       source: 'tmpfs',
     },
   ]);
+});
+
+/** A machine whose table of mounts shrinks by what umount is told. */
+function mountTable(lines: readonly { id: number; parent: number; target: string; shared?: boolean }[]) {
+  let left = [...lines];
+  const calls: string[][] = [];
+  let reads = 0;
+  const run = async (command: string, args: readonly string[]) => {
+    calls.push([command, ...args]);
+    const failed = { code: 32, stdout: Buffer.from(''), stderr: Buffer.from('not mounted') };
+    let code = 0;
+    if (command === 'umount')
+      for (const target of args.slice(2)) {
+        const at = left.findLastIndex((line) => line.target === target);
+        if (at < 0) code = 32;
+        else left = left.toSpliced(at, 1);
+      }
+    return { ...failed, code };
+  };
+  const table = async (): Promise<string> => {
+    reads++;
+    return left
+      .map((m) => `${m.id} ${m.parent} 0:1 / ${m.target} rw ${m.shared ? 'shared:1 ' : ''}- tmpfs tmpfs rw`)
+      .join('\n');
+  };
+  const mounts = createLinuxMounts({ run } as unknown as Processes, table);
+  return { mounts, calls, left: () => left.map(({ target }) => target), reads: () => reads };
+}
+
+test('1,500 mounts of a pod go with a look at all mounts before and one after, and a program for each hundred', async () => {
+  const many = Array.from({ length: 1500 }, (_, i) => ({
+    id: 100 + i,
+    parent: 1,
+    target: `/pods/a/v${i}`,
+    shared: true,
+  }));
+  const other = { id: 99, parent: 1, target: '/pods/ab' };
+  const { mounts, calls, left, reads } = mountTable([other, ...many]);
+  await mounts.unmountAllBelow('/pods/a');
+  assert.deepEqual(left(), ['/pods/ab']);
+  assert.equal(reads(), 2);
+  assert.deepEqual([calls.length, new Set(calls.map(([command]) => command)).size], [15, 1]);
+});
+
+test('those who want a tmpfs while one is mounted share the next program; each is told its own failure', async () => {
+  const calls: string[] = [];
+  let broken = '';
+  const run = async (command: string, args: readonly string[]) => {
+    const table = args.includes('--fstab') ? readFileSync(args.at(-1)!, 'utf8') : undefined;
+    calls.push(table ?? [command, ...args].join(' '));
+    const code = broken !== '' && calls.at(-1)!.includes(broken) ? 32 : 0;
+    return { code, stdout: Buffer.from(''), stderr: Buffer.from(`no space for ${args.at(-1)}`) };
+  };
+  const mounts = createLinuxMounts({ run } as unknown as Processes, async () => '');
+  const folder = mkdtempSync(join(tmpdir(), 'tmpfs-'));
+  try {
+    const targets = ['a', 'b', 'c d'].map((name) => join(folder, name));
+    for (const target of targets) mkdirSync(target);
+    await Promise.all(targets.map((target) => mounts.tmpfs(target, { sizeBytes: 4096, mode: 0o777 })));
+    const flags = 'nosuid,nodev,mode=777,size=4096';
+    assert.deepEqual(calls, [
+      `mount -t tmpfs -o ${flags} tmpfs ${folder}/a`,
+      `tmpfs ${folder}/b tmpfs ${flags} 0 0\ntmpfs ${folder}/c\\040d tmpfs ${flags} 0 0\n`,
+    ]);
+    broken = `${folder}/b`;
+    const results = await Promise.allSettled(targets.map((target) => mounts.tmpfs(target)));
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    await assert.rejects(mounts.tmpfs(targets[1]!), /no space for .*\/b$/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('what lies in a mount goes first, and nothing of it spreads; what fails and stays is told', async () => {
+  const nested = mountTable([
+    { id: 10, parent: 1, target: '/p/a', shared: true },
+    { id: 11, parent: 10, target: '/p/a/in', shared: true },
+    { id: 12, parent: 11, target: '/p/a/in' },
+  ]);
+  await nested.mounts.unmountAllBelow('/p');
+  assert.deepEqual(nested.left(), []);
+  assert.deepEqual(nested.calls, [
+    ['mount', '--make-rprivate', '--', '/p/a'],
+    ['umount', '--lazy', '--', '/p/a/in', '/p/a/in', '/p/a'],
+  ]);
+  const refuses: Processes['run'] = async () => ({
+    code: 32,
+    stdout: Buffer.from(''),
+    stderr: Buffer.from('umount: /p/a: must be superuser'),
+  });
+  const mounts = createLinuxMounts(
+    { run: refuses } as Processes,
+    async () => '10 1 0:1 / /p/a rw - tmpfs tmpfs rw',
+  );
+  await assert.rejects(mounts.unmountAllBelow('/p'), /must be superuser/);
 });
 
 test('shares become the weight that runc computes', () => {

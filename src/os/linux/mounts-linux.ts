@@ -1,7 +1,9 @@
 // Mounts by mount(8), umount(8) and /proc/self/mountinfo.
-import { readFile } from 'node:fs/promises';
+import { lstat, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { MountEntry, Mounts } from '../mounts.ts';
-import { type Processes, runOrThrow } from '../processes.ts';
+import { CommandError, type Processes, runOrThrow } from '../processes.ts';
+import { createTmpfsBatches } from './tmpfs-batches.ts';
 
 const unescapeOctal = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
@@ -35,17 +37,47 @@ export function parseMountInfo(text: string): LinuxMount[] {
   return entries;
 }
 
-export function createLinuxMounts(processes: Processes): Mounts {
-  const list = async (): Promise<LinuxMount[]> =>
-    parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
+/** As one program's arguments: each start of a program holds a large process for as long as its fork takes. */
+const detachedAtOnce = 100;
+
+/** Those that lie in none of the others, but have others in them: with each go all that lie in it. */
+function outermostHolders(mounts: readonly LinuxMount[]): LinuxMount[] {
+  const ids = new Set(mounts.map(({ id }) => id));
+  const holders = new Set(mounts.map(({ parent }) => parent));
+  return mounts.filter(({ id, parent }) => !ids.has(parent) && holders.has(id));
+}
+
+const hasOwnFileSystem = async (folder: string): Promise<boolean> =>
+  (await lstat(folder)).dev !== (await lstat(dirname(folder))).dev;
+
+/** `readTable`: of all mounts, as /proc/self/mountinfo. */
+export function createLinuxMounts(
+  processes: Processes,
+  readTable: () => Promise<string> = () => readFile('/proc/self/mountinfo', 'utf8'),
+): Mounts {
+  const mountTmpfs = createTmpfsBatches(processes, hasOwnFileSystem);
+  const list = async (): Promise<LinuxMount[]> => parseMountInfo(await readTable());
+  const listBelow = async (folder: string): Promise<LinuxMount[]> =>
+    (await list()).filter(({ target }) => target === folder || target.startsWith(`${folder}/`));
   /** A pod may have bound mounts of the machine in its own: the unmount of what lies in them must not reach those. */
   const keepApart = async (target: string): Promise<void> =>
     void (await runOrThrow(processes, 'mount', ['--make-rprivate', '--', target]));
   const detach = async (target: string): Promise<void> =>
     void (await runOrThrow(processes, 'umount', ['--lazy', '--', target]));
+  /** Answers with the last failure: one that went with another is no fault. */
+  async function detachAll(targets: readonly string[]): Promise<CommandError | undefined> {
+    let failure: CommandError | undefined;
+    for (let i = 0; i < targets.length; i += detachedAtOnce) {
+      const args = ['--lazy', '--', ...targets.slice(i, i + detachedAtOnce)];
+      const result = await processes.run('umount', args);
+      if (result.code !== 0) failure = new CommandError('umount', args, result);
+    }
+    return failure;
+  }
   return {
     list,
     isMountPoint: async (target) => (await list()).some((m) => m.target === target),
+    hasOwnFileSystem,
     tmpfs: async (target, options = {}) => {
       const flags = [
         'nosuid',
@@ -53,7 +85,7 @@ export function createLinuxMounts(processes: Processes): Mounts {
         `mode=${(options.mode ?? 0o755).toString(8)}`,
         ...(options.sizeBytes === undefined ? [] : [`size=${Math.ceil(options.sizeBytes)}`]),
       ];
-      await runOrThrow(processes, 'mount', ['-t', 'tmpfs', '-o', flags.join(','), 'tmpfs', target]);
+      await mountTmpfs(target, flags.join(','));
     },
     bind: async (source, target, options = {}) => {
       await runOrThrow(processes, 'mount', ['--bind', '--', source, target]);
@@ -68,16 +100,15 @@ export function createLinuxMounts(processes: Processes): Mounts {
       await detach(target);
     },
     unmountAllBelow: async (folder) => {
-      const below = (await list()).filter(
-        ({ target }) => target === folder || target.startsWith(`${folder}/`),
-      );
-      if (below.some(({ shared }) => shared)) {
-        // With each outermost one go all that lie in it.
-        const ids = new Set(below.map(({ id }) => id));
-        for (const { parent, target } of below) if (!ids.has(parent)) await keepApart(target);
+      let left = await listBelow(folder);
+      if (left.some(({ shared }) => shared))
+        for (const { target } of outermostHolders(left)) await keepApart(target);
+      while (left.length > 0) {
+        const failure = await detachAll(left.reverse().map(({ target }) => target));
+        const now = await listBelow(folder);
+        if (failure !== undefined && now.length >= left.length) throw failure;
+        left = now;
       }
-      for (const { target } of below.reverse())
-        if ((await list()).some((m) => m.target === target)) await detach(target);
     },
   };
 }

@@ -95,7 +95,7 @@ export const projected: VolumePlugin = {
       }
     }
     await context.files.makeDirectory(context.dir, 0o755);
-    if (context.nodeOs.hasMemoryVolumes && !(await context.mounts.isMountPoint(context.dir))) {
+    if (context.nodeOs.hasMemoryVolumes && !(await context.mounts.hasOwnFileSystem(context.dir))) {
       await context.mounts.tmpfs(context.dir);
     }
     await writeAtomically(context, context.dir, payload, fsGroupOf(context));

@@ -18,7 +18,7 @@ export const secret: VolumePlugin = {
       { what: `secret "${secretName}"`, data, items, defaultMode, optional },
       async () => {
         await context.files.makeDirectory(context.dir, 0o755);
-        if (context.nodeOs.hasMemoryVolumes && !(await context.mounts.isMountPoint(context.dir)))
+        if (context.nodeOs.hasMemoryVolumes && !(await context.mounts.hasOwnFileSystem(context.dir)))
           await context.mounts.tmpfs(context.dir);
       },
     );

@@ -194,3 +194,31 @@ test('a pod is warned of variables that hide others', () => {
     'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
   ]);
 });
+
+test('N14: a pod that names limits asks for what its containers ask for, else for its limits', () => {
+  const decoded = (more: JsonObject, container: JsonObject = {}): JsonObject => {
+    const object = pod(more, container);
+    decodeResource(scheme, scheme.kind({ group: '', version: 'v1', kind: 'Pod' })!, object);
+    return obj(obj(spec(object)['resources'])['requests']);
+  };
+  const limits = { cpu: '1', memory: '1Gi', 'hugepages-2Mi': '4Mi' };
+  assert.deepEqual(decoded({ resources: { limits } }), limits);
+  const asking = { resources: { requests: { cpu: '250m', 'hugepages-2Mi': '2Mi' } } };
+  assert.deepEqual(decoded({ resources: { limits } }, asking), { ...limits, cpu: '250m' });
+  const said = { limits, requests: { cpu: '300m' } };
+  assert.deepEqual(decoded({ resources: said }, asking), { ...limits, cpu: '300m' });
+  assert.deepEqual(decoded({ resources: { requests: { cpu: '1' } } }), { cpu: '1' });
+  assert.deepEqual(decoded({}), {});
+});
+
+test('N14: what a pod has as a whole covers its containers, and is of what can be shared', () => {
+  const asking = { resources: { requests: { cpu: '2' }, limits: { cpu: '2' } } };
+  assert.deepEqual(errorsOf(pod({ resources: { limits: { cpu: '1' }, requests: { cpu: '1' } } }, asking)), [
+    'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2',
+    'spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1',
+  ]);
+  assert.deepEqual(errorsOf(pod({ resources: { limits: { cpu: '2', memory: '1Gi' } } }, asking)), []);
+  assert.deepEqual(errorsOf(pod({ resources: { limits: { 'ephemeral-storage': '1Gi' } } })), [
+    'spec.resources.limits: Unsupported value: "ephemeral-storage": supported values: "cpu", "hugepages-", "memory"',
+  ]);
+});

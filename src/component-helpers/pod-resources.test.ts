@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { podQosClass } from '../api/core/v1/pod-qos.ts';
-import type { Container, Pod } from '../api/generated/types/core-v1.ts';
+import { podLimitAmounts, podRequests } from '../api/core/v1/pod-resources.ts';
+import type { Container, Pod, ResourceQuota } from '../api/generated/types/core-v1.ts';
 import type { JsonObject } from '../apimachinery/declaration.ts';
 import { matchesRequiredNodeAffinity } from './node-affinity.ts';
-import { podLimitAmounts, podRequests } from './pod-resources.ts';
+import { isUnderQuota, podUsage, quotaShape, usageText } from './quota-usage.ts';
 import { toleratesTaint } from './taints.ts';
 
 const c = (cpu: string, more: Partial<Container> = {}): Container => ({
@@ -46,4 +47,12 @@ test('tolerations and node affinity match as upstream', () => {
   const node = { metadata: { name: 'n1', labels: { os: 'windows' } } };
   assert.ok(matchesRequiredNodeAffinity(pod({ nodeSelector: { os: 'windows' } }), node));
   assert.ok(!matchesRequiredNodeAffinity(pod({ nodeSelector: { constructor: 'x' } }), node));
+});
+
+test('N14: a pod that has resources as a whole counts so, and is no BestEffort one for a quota', () => {
+  const shared = pod({ resources: { limits: { memory: '1Gi' } }, containers: [{ name: 'a' }] });
+  const quota = { spec: { scopes: ['BestEffort'] } } as ResourceQuota;
+  assert.equal(isUnderQuota(quota, quotaShape(shared)), false);
+  assert.equal(isUnderQuota(quota, quotaShape(pod({ containers: [{ name: 'a' }] }))), true);
+  assert.equal(usageText(podUsage(shared)), 'count/pods=1,limits.memory=1Gi,pods=1');
 });

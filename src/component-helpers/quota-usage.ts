@@ -1,4 +1,7 @@
 // What an object costs against a quota, and which quotas it falls under: pure.
+
+import { podQosClass } from '../api/core/v1/pod-qos.ts';
+import { podLimitAmounts, podRequestAmounts } from '../api/core/v1/pod-resources.ts';
 import type {
   PersistentVolumeClaim,
   Pod,
@@ -6,6 +9,7 @@ import type {
   ResourceQuota,
   Service,
 } from '../api/generated/types/core-v1.ts';
+import type { JsonObject } from '../apimachinery/declaration.ts';
 import {
   addQuantities,
   formatQuantity,
@@ -13,7 +17,6 @@ import {
   type Quantity,
   quantityOf,
 } from '../apimachinery/quantity.ts';
-import { podLimitAmounts, podRequestAmounts } from './pod-resources.ts';
 
 export type Usage = ReadonlyMap<string, Quantity>;
 
@@ -149,16 +152,11 @@ const affinityTerms = ({ spec }: Pod): PodAffinityTerm[] =>
     ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((w) => w.podAffinityTerm),
   ]);
 
-const isBestEffort = (pod: Pod): boolean =>
-  [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].every(
-    ({ resources }) =>
-      Object.keys(resources?.requests ?? {}).length === 0 &&
-      Object.keys(resources?.limits ?? {}).length === 0,
-  );
+const isBestEffort = (pod: Pod): boolean => podQosClass(pod as unknown as JsonObject) === 'BestEffort';
 
 /** What is left of a pod when only scopes are to look at it. */
 export function quotaShape({ spec }: Pod): Pod {
-  const { activeDeadlineSeconds, priorityClassName, affinity, containers, initContainers } = spec;
+  const { activeDeadlineSeconds, priorityClassName, affinity, resources, containers, initContainers } = spec;
   const bare = (list: typeof containers): typeof containers =>
     list.map(({ name, resources }) => (resources === undefined ? { name } : { name, resources }));
   return {
@@ -167,6 +165,7 @@ export function quotaShape({ spec }: Pod): Pod {
       ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds }),
       ...(priorityClassName === undefined ? {} : { priorityClassName }),
       ...(affinity === undefined ? {} : { affinity }),
+      ...(resources === undefined ? {} : { resources }),
       containers: bare(containers),
       ...(initContainers === undefined ? {} : { initContainers: bare(initContainers) }),
     },

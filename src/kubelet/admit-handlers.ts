@@ -1,35 +1,12 @@
 // Whether the node takes a pod that the scheduler sent: system, room, known sysctls. Pure (upstream: lifecycle/predicate).
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { NodeOs, Rejection } from './node-os/node-os.ts';
-import { isSidecar } from './pod-format.ts';
-import * as qos from './resources/qos.ts';
+import { podDemand } from './resources/qos.ts';
 
 export interface NodeRoom {
   readonly milliCpu: number;
   readonly memoryBytes: number;
   readonly pods: number;
-}
-
-interface Demand {
-  readonly milliCpu: number;
-  readonly memoryBytes: number;
-}
-
-function podDemand(pod: Pod): Demand {
-  const inits = pod.spec.initContainers ?? [];
-  const long = [...pod.spec.containers, ...inits.filter(isSidecar)];
-  const once = inits.filter((c) => !isSidecar(c));
-  const total = (of: (r: Pod['spec']['containers'][number]['resources']) => number): number =>
-    Math.max(
-      long.reduce((sum, c) => sum + of(c.resources), 0),
-      ...once.map((c) => of(c.resources)),
-    );
-  return {
-    milliCpu: total(qos.effectiveMilliCpu),
-    memoryBytes: total((r) =>
-      r?.requests?.['memory'] === undefined ? qos.memoryOf(r?.limits) : qos.memoryOf(r.requests),
-    ),
-  };
 }
 
 const outOf = (what: string, requested: number, used: number, capacity: number): Rejection => ({
@@ -71,7 +48,8 @@ export function admitPod(
   if (active.length + 1 > room.pods) return outOf('pods', 1, active.length, room.pods);
   const wanted = podDemand(pod);
   const demands = active.map(podDemand);
-  const used = (of: (d: Demand) => number): number => demands.reduce((sum, d) => sum + of(d), 0);
+  const used = (of: (d: ReturnType<typeof podDemand>) => number): number =>
+    demands.reduce((sum, d) => sum + of(d), 0);
   const cpu = used((d) => d.milliCpu);
   if (wanted.milliCpu > 0 && cpu + wanted.milliCpu > room.milliCpu) {
     return outOf('cpu', wanted.milliCpu, cpu, room.milliCpu);

@@ -1,17 +1,15 @@
 // What a pod uses of its node, and how much it may. Pure.
-import type { Container, Pod, Volume } from '../../api/generated/types/core-v1.ts';
+import { podLimitAmounts, podRequestAmounts } from '../../api/core/v1/pod-resources.ts';
+import type { Pod, Volume } from '../../api/generated/types/core-v1.ts';
 import {
-  addQuantities,
   compareQuantities,
   formatQuantity,
   type Quantity,
   quantityOf,
   quantityValue,
   tryParseQuantity,
-  zeroQuantity,
 } from '../../apimachinery/quantity.ts';
 import type { FolderUsage, Uncounted } from '../../os/beneath.ts';
-import { isSidecar } from '../pod-format.ts';
 import type { StarvedResource } from './thresholds.ts';
 
 export interface ContainerUsage {
@@ -36,19 +34,9 @@ export const isOnDisk = ({ emptyDir, configMap }: Volume): boolean =>
 
 type Which = 'requests' | 'limits';
 
-/** Containers and sidecars together, or the largest of the init containers. Undefined: none names it. */
-export function podResource(pod: Pod, which: Which, resource: StarvedResource): Quantity | undefined {
-  const of = (c: Container): Quantity | undefined => tryParseQuantity(c.resources?.[which]?.[resource]);
-  const inits = pod.spec.initContainers ?? [];
-  const long = [...pod.spec.containers, ...inits.filter(isSidecar)].map(of).filter((q) => q !== undefined);
-  const once = inits
-    .filter((c) => !isSidecar(c))
-    .map(of)
-    .filter((q) => q !== undefined);
-  if (long.length + once.length === 0) return undefined;
-  const sum = long.reduce(addQuantities, zeroQuantity);
-  return once.reduce((most, q) => (compareQuantities(q, most) > 0 ? q : most), sum);
-}
+/** Undefined: neither the pod nor a container names it. */
+export const podResource = (pod: Pod, which: Which, resource: StarvedResource): Quantity | undefined =>
+  (which === 'limits' ? podLimitAmounts : podRequestAmounts)(pod, { excludeOverhead: true }).get(resource);
 
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 

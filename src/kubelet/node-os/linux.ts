@@ -19,8 +19,7 @@ export interface LinuxNodeOptions {
 
 function linuxResources(input: ContainerSettingsInput): LinuxContainerResources {
   const { resources } = input.container;
-  const limit = qos.milliCpuOf(resources?.limits);
-  const memory = qos.memoryOf(resources?.limits);
+  const { milliCpu: limit, memoryBytes: memory } = qos.containerLimits(input.pod, input.container);
   return {
     cpuShares: qos.cpuShares(qos.effectiveMilliCpu(resources)),
     ...(limit > 0 ? { cpuPeriod: qos.cpuPeriodUs, cpuQuota: qos.cpuQuotaUs(limit) } : {}),

@@ -1,4 +1,5 @@
 // A Windows node: a real one, or one that is emulated on Linux and says so everywhere.
+import { hasPodLevelResources } from '../../api/core/v1/pod-resources.ts';
 import type { Pod, Taint, WindowsSecurityContextOptions } from '../../api/generated/types/core-v1.ts';
 import {
   emulatedIsolationAnnotation,
@@ -66,7 +67,14 @@ const noHostProcess: Rejection = {
     'Failed to admit pod as HostProcess containers need a real Windows node: an emulated node has no Windows host to run them on',
 };
 
+/** Windows has no group of a pod's containers that could hold a limit. */
+const noPodLevelResources: Rejection = {
+  reason: 'PodLevelResourcesNotSupported',
+  message: 'spec.resources: pod-level resources are not supported on Windows nodes',
+};
+
 function admit(pod: Pod): Rejection | undefined {
+  if (hasPodLevelResources(pod)) return noPodLevelResources;
   if (pod.spec.os !== undefined && pod.spec.os.name !== 'windows') {
     return {
       reason: 'PodOSNotSupported',

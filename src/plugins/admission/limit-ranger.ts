@@ -1,9 +1,10 @@
 // LimitRanger: defaults, minima, maxima and ratios that a namespace sets for containers, pods and claims.
+
+import { podLimits, podRequests } from '../../api/core/v1/pod-resources.ts';
 import { limitranges, persistentvolumeclaims, pods } from '../../api/generated/resources.ts';
 import type { Container, LimitRangeItem, Pod } from '../../api/generated/types/core-v1.ts';
 import { forbidden } from '../../apimachinery/errors.ts';
 import {
-  addQuantities,
   compareQuantities,
   formatQuantity,
   isZeroQuantity,
@@ -24,18 +25,6 @@ const amountOf = (amounts: Amounts | undefined, name: string): Quantity | undefi
   amounts !== undefined && Object.hasOwn(amounts, name) && amounts[name] !== undefined
     ? parseQuantity(amounts[name])
     : undefined;
-
-const sumOf = (list: readonly Amounts[]): Amounts => {
-  const sums = new Map<string, Quantity>();
-  for (const amounts of list) {
-    for (const name of Object.keys(amounts)) {
-      const amount = amountOf(amounts, name);
-      const so = sums.get(name);
-      if (amount !== undefined) sums.set(name, so === undefined ? amount : addQuantities(so, amount));
-    }
-  }
-  return Object.fromEntries([...sums].map(([name, amount]) => [name, formatQuantity(amount)]));
-};
 
 function minimum(item: LimitRangeItem, usage: Usage): string[] {
   return Object.entries(item.min ?? {}).flatMap(([name, least]) => {
@@ -97,13 +86,11 @@ const usageOf = (container: Container): Usage => ({
   limits: container.resources?.limits ?? {},
 });
 
-const podUsage = (pod: Pod): Usage => {
-  const containers = (pod.spec?.containers ?? []).map(usageOf);
-  return {
-    requests: sumOf(containers.map((c) => c.requests)),
-    limits: sumOf(containers.map((c) => c.limits)),
-  };
-};
+/** Of the pod as a whole, its own resources before its containers'. */
+const podUsage = (pod: Pod): Usage => ({
+  requests: podRequests(pod, { excludeOverhead: true }),
+  limits: podLimits(pod, { excludeOverhead: true }),
+});
 
 /** As upstream: what a container does not say is taken from the range; a request follows its limit before that. */
 function applyDefaults(container: Container, item: LimitRangeItem): string[] {

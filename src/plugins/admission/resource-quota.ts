@@ -89,13 +89,14 @@ const limitsOf = (quota: ResourceQuota): Map<string, Quantity> =>
 const only = (usage: Usage, names: ReadonlyMap<string, unknown>): Usage =>
   new Map([...usage].filter(([name]) => names.has(name)));
 
-/** Compute resources that the quota counts must be said by every container. */
+/** Compute resources that the quota counts must be said by every container, or by the pod for all of them. */
 function missing(quota: ResourceQuota, pod: Pod): string {
   const gaps = new Map<string, string[]>();
   for (const name of limitsOf(quota).keys()) {
     const match = /^(?:(requests|limits)\.)?(cpu|memory)$/.exec(name);
     if (match === null) continue;
     const kind = match[1] === 'limits' ? 'limits' : 'requests';
+    if (((pod.spec.resources?.[kind] ?? {}) as Amounts)[match[2] ?? ''] !== undefined) continue;
     for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
       const said = (container.resources?.[kind] ?? {}) as Amounts;
       if (said[match[2] ?? ''] === undefined) gaps.set(name, [...(gaps.get(name) ?? []), container.name]);

@@ -1,7 +1,8 @@
 // Amounts of resources as plain numbers: fast to add and compare, exact up to 2^53.
+
+import { podRequests } from '../../api/core/v1/pod-resources.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../apimachinery/quantity.ts';
-import { podRequests } from '../../component-helpers/pod-resources.ts';
 
 export interface Resources {
   milliCpu: number;
@@ -47,8 +48,11 @@ export function requestOf(pod: Pod): Resources {
 /** As requestOf, with a default for containers that ask for nothing: spreads them too. */
 export function nonZeroRequestOf(pod: Pod): { readonly milliCpu: number; readonly memory: number } {
   const request = resourcesFrom(podRequests(pod));
-  const without = (name: string): number =>
-    pod.spec.containers.filter((container) => container.resources?.requests?.[name] === undefined).length;
+  // Where the pod speaks for its containers none of them is without.
+  const without = (name: 'cpu' | 'memory'): number =>
+    pod.spec.resources?.requests?.[name] !== undefined
+      ? 0
+      : pod.spec.containers.filter((container) => container.resources?.requests?.[name] === undefined).length;
   return {
     milliCpu: request.milliCpu + without('cpu') * defaultMilliCpu,
     memory: request.memory + without('memory') * defaultMemory,

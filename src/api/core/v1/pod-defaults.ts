@@ -10,6 +10,8 @@ import {
   spec,
   str,
 } from '../../../apimachinery/json-access.ts';
+import type { Pod } from '../../generated/types/core-v1.ts';
+import { isHugePages, isPodLevelResource, podRequests } from './pod-resources.ts';
 
 const defaultMode = 0o644;
 /** The name of the scheduler of pods that name none. */
@@ -20,6 +22,7 @@ export function podDefaults(pod: JsonObject): void {
   const podSpec = ensure(pod, 'spec');
   podSpecDefaults(podSpec);
   for (const c of [...objs(podSpec['containers']), ...objs(podSpec['initContainers'])]) requestsFromLimits(c);
+  podRequestsFromLimits(podSpec);
   setDefault(podSpec, 'enableServiceLinks', true);
   if (podSpec['hostNetwork'] === true) hostNetworkPorts(podSpec);
 }
@@ -31,6 +34,24 @@ function requestsFromLimits(container: JsonObject): void {
   if (!isObject(limits)) return;
   const requests = ensure(resources, 'requests');
   for (const name of Object.keys(limits)) if (!Object.hasOwn(requests, name)) requests[name] = limits[name];
+}
+
+/**
+ * As upstream's defaultPodRequests: a pod with limits of its own asks for what its containers ask for together, and for
+ * its limit where they ask for nothing. Huge pages can't be shared beyond that: only their limit counts.
+ */
+function podRequestsFromLimits(podSpec: JsonObject): void {
+  const resources = obj(podSpec['resources']);
+  const limits = obj(resources['limits']);
+  if (Object.keys(limits).length === 0) return;
+  const found: JsonObject = { ...obj(resources['requests']) };
+  const pod = { metadata: {}, spec: podSpec } as unknown as Pod;
+  const containers = podRequests(pod, { excludePodLevel: true, excludeOverhead: true });
+  for (const [name, value] of Object.entries(containers))
+    if (!Object.hasOwn(found, name) && isPodLevelResource(name) && !isHugePages(name)) found[name] = value;
+  for (const [name, value] of Object.entries(limits))
+    if (!Object.hasOwn(found, name) && isPodLevelResource(name)) found[name] = value;
+  if (Object.keys(found).length > 0) resources['requests'] = found;
 }
 
 function hostNetworkPorts(podSpec: JsonObject): void {

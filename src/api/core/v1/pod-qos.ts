@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { obj, objs, spec } from '../../../apimachinery/json-access.ts';
 import { tryParseQuantity } from '../../../apimachinery/quantity.ts';
+import { isPodLevelResource } from './pod-resources.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
@@ -11,15 +12,17 @@ const amount = (resources: JsonObject, list: string, name: string): bigint => {
   return tryParseQuantity(value)?.nano ?? 0n;
 };
 
-/** Guaranteed: every container has limits for cpu and memory and equal requests. BestEffort: none has any. */
+/**
+ * Guaranteed: every container has limits for cpu and memory and equal requests. BestEffort: none has any.
+ * A pod that has resources of its own is judged by them alone.
+ */
 export function podQosClass(pod: JsonObject): QosClass {
   const own = obj(spec(pod)['resources']);
-  const holders =
-    Object.keys(obj(own['requests'])).length + Object.keys(obj(own['limits'])).length > 0
-      ? [own]
-      : [...objs(spec(pod)['containers']), ...objs(spec(pod)['initContainers'])].map((c) =>
-          obj(c['resources']),
-        );
+  const holders = Object.keys({ ...obj(own['requests']), ...obj(own['limits']) }).some(isPodLevelResource)
+    ? [own]
+    : [...objs(spec(pod)['containers']), ...objs(spec(pod)['initContainers'])].map((c) =>
+        obj(c['resources']),
+      );
   let any = false;
   let guaranteed = holders.length > 0;
   for (const resources of holders)

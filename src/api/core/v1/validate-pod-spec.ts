@@ -14,7 +14,7 @@ import {
   validateEphemeralContainers,
   validateInitContainers,
 } from './validate-container.ts';
-import { claimNames, validateResources } from './validate-resources.ts';
+import { claimNames, validatePodResources } from './validate-resources.ts';
 import {
   validateAffinity,
   validateGates,
@@ -45,8 +45,7 @@ export function validatePodSpec(podSpec: JsonObject, path: string, more: readonl
   errors.push(...validateContainers(podSpec, path, facts));
   errors.push(...validateInitContainers(podSpec, path, facts));
   errors.push(...validateEphemeralContainers(podSpec, path, facts));
-  if (podSpec['resources'] !== undefined)
-    errors.push(...validateResources(`${path}.resources`, obj(podSpec['resources'])));
+  if (podSpec['resources'] !== undefined) errors.push(...validatePodResources(`${path}.resources`, podSpec));
   if (str(podSpec['restartPolicy']) === '') errors.push(required(`${path}.restartPolicy`));
   else errors.push(...oneOf(`${path}.restartPolicy`, podSpec['restartPolicy'], restartPolicies));
   errors.push(...dnsErrors(podSpec, path));

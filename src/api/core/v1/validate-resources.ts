@@ -1,15 +1,16 @@
 // Requests and limits of containers: known names, sane amounts, requests within limits.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
-import { duplicate, invalid, required } from '../../../apimachinery/field-error.ts';
+import { duplicate, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import { arr, obj, objs, str } from '../../../apimachinery/json-access.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import type { Quantity } from '../../../apimachinery/quantity.ts';
-import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
+import { compareQuantities, formatQuantity, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { notNegative } from '../../../apimachinery/validation/checks.ts';
+import type { Pod } from '../../generated/types/core-v1.ts';
+import { isHugePages, isPodLevelResource, podLimitAmounts, podRequestAmounts } from './pod-resources.ts';
 
 const standard = new Set(['cpu', 'memory', 'ephemeral-storage']);
-const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
 const isExtended = (name: string): boolean =>
   name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
 /** Whole units only: everything but what the node itself divides. */
@@ -24,6 +25,9 @@ export function validateQuantity(field: string, value: Json | undefined, name: s
   return [];
 }
 
+/** Which names are taken, as a check of one. */
+type NameErrors = (field: string, name: string) => Errors;
+
 function nameErrors(field: string, name: string): Errors {
   const errors = qualifiedNameErrors(name).map((why) => invalid(field, name, why));
   if (errors.length > 0) return errors;
@@ -32,23 +36,69 @@ function nameErrors(field: string, name: string): Errors {
   return [];
 }
 
+function podNameErrors(field: string, name: string): Errors {
+  const errors = qualifiedNameErrors(name).map((why) => invalid(field, name, why));
+  if (errors.length > 0) return errors;
+  return isPodLevelResource(name) ? [] : [notSupported(field, name, ['cpu', 'hugepages-', 'memory'])];
+}
+
+/** `spec.resources`: what a pod has as a whole covers what its containers ask for, and no container has more. */
+export function validatePodResources(field: string, podSpec: JsonObject): Errors {
+  const resources = obj(podSpec['resources']);
+  const errors = validateResources(field, resources, undefined, podNameErrors);
+  const pod = { metadata: {}, spec: podSpec } as unknown as Pod;
+  const together = { excludePodLevel: true, excludeOverhead: true };
+  const covers = (list: 'requests' | 'limits', amounts: ReadonlyMap<string, Quantity>): void => {
+    for (const [name, amount] of [...amounts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const given = isPodLevelResource(name) ? tryParseQuantity(obj(resources[list])[name]) : undefined;
+      if (given && compareQuantities(amount, given) > 0)
+        errors.push(
+          invalid(
+            `${field}.${list}[${name}]`,
+            formatQuantity(given),
+            `must be greater than or equal to aggregate container ${list} of ${formatQuantity(amount)}`,
+          ),
+        );
+    }
+  };
+  covers('requests', podRequestAmounts(pod, together));
+  covers('limits', new Map([...podLimitAmounts(pod, together)].filter(([name]) => isHugePages(name))));
+  objs(podSpec['containers']).forEach((container, i) => {
+    const limits = obj(obj(container['resources'])['limits']);
+    for (const name of Object.keys(limits).sort()) {
+      const own = tryParseQuantity(limits[name]);
+      const given = tryParseQuantity(obj(resources['limits'])[name]);
+      if (own && given && compareQuantities(own, given) > 0)
+        errors.push(
+          invalid(
+            `${field}.containers[${i}][${name}].limits`,
+            formatQuantity(own),
+            `must be less than or equal to pod limits of ${formatQuantity(given)}`,
+          ),
+        );
+    }
+  });
+  return errors;
+}
+
 export function validateResources(
   field: string,
   resources: JsonObject,
   claims?: ReadonlySet<string>,
+  names: NameErrors = nameErrors,
 ): Errors {
   const errors: Errors = [];
   const limits = obj(resources['limits']);
   const requests = obj(resources['requests']);
   for (const name of Object.keys(limits).sort()) {
     errors.push(
-      ...nameErrors(`${field}.limits`, name),
+      ...names(`${field}.limits`, name),
       ...validateQuantity(`${field}.limits[${name}]`, limits[name], name),
     );
   }
   for (const name of Object.keys(requests).sort()) {
     errors.push(
-      ...nameErrors(`${field}.requests`, name),
+      ...names(`${field}.requests`, name),
       ...validateQuantity(`${field}.requests[${name}]`, requests[name], name),
     );
     errors.push(...withinLimit(field, name, requests[name], limits));
@@ -68,11 +118,11 @@ export function validateResources(
       });
       break;
     }
-  const names = new Set<string>();
+  const claimed = new Set<string>();
   objs(resources['claims']).forEach((claim, i) => {
     const name = str(claim['name']);
     if (name === '') errors.push(required(`${field}.claims[${i}]`));
-    else if (names.has(`${name}/${str(claim['request'])}`))
+    else if (claimed.has(`${name}/${str(claim['request'])}`))
       errors.push(duplicate(`${field}.claims[${i}]`, name));
     else if (claims && !claims.has(name))
       errors.push({
@@ -80,7 +130,7 @@ export function validateResources(
         field: `${field}.claims[${i}].name`,
         message: `Not found: ${JSON.stringify(name)}`,
       });
-    names.add(`${name}/${str(claim['request'])}`);
+    claimed.add(`${name}/${str(claim['request'])}`);
   });
   return errors;
 }

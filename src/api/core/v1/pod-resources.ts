@@ -1,22 +1,44 @@
-// What a pod asks for: its effective requests and limits, as upstream's resource helpers add them up.
-import type { Container, Pod, ResourceRequirements } from '../api/generated/types/core-v1.ts';
-import type { Quantity } from '../apimachinery/quantity.ts';
-import { addQuantities, compareQuantities, formatQuantity, parseQuantity } from '../apimachinery/quantity.ts';
+// What a pod asks for: its effective requests and limits, as upstream's resource helpers add them up. The one home of
+// this sum: the API server, the scheduler, the quotas and the nodes must not have truths of their own.
+import type { Quantity } from '../../../apimachinery/quantity.ts';
+import {
+  addQuantities,
+  compareQuantities,
+  formatQuantity,
+  parseQuantity,
+  tryParseQuantity,
+} from '../../../apimachinery/quantity.ts';
+import type { Container, Pod, ResourceRequirements } from '../../generated/types/core-v1.ts';
 
 /** Exact amounts by resource name. */
 export type ResourceAmounts = Map<string, Quantity>;
 type List = 'requests' | 'limits';
 
+export const isHugePages = (name: string): boolean => name.startsWith('hugepages-');
+/** What may be asked for by a pod as a whole. */
+export const isPodLevelResource = (name: string): boolean =>
+  name === 'cpu' || name === 'memory' || isHugePages(name);
+
+/** Whether the pod has a say of its own beside its containers' (upstream: IsPodLevelResourcesSet). */
+export const hasPodLevelResources = ({ spec }: Pod): boolean =>
+  Object.keys({ ...spec.resources?.requests, ...spec.resources?.limits }).some(isPodLevelResource);
+
 export interface PodResourceOptions {
   /** Leaves out spec.overhead. */
   readonly excludeOverhead?: boolean;
+  /** Leaves out spec.resources: what the containers need together. */
+  readonly excludePodLevel?: boolean;
   /** Takes a container's resources from elsewhere than its spec (in-place resize: status). */
   readonly containerResources?: (container: Container) => ResourceRequirements | undefined;
 }
 
 function amountsOf(resources: ResourceRequirements | undefined, list: List): ResourceAmounts {
   const found: ResourceAmounts = new Map();
-  for (const [name, value] of Object.entries(resources?.[list] ?? {})) found.set(name, parseQuantity(value));
+  for (const [name, value] of Object.entries(resources?.[list] ?? {})) {
+    // What is no quantity is refused elsewhere; defaults are worked out before that.
+    const quantity = tryParseQuantity(value);
+    if (quantity) found.set(name, quantity);
+  }
   return found;
 }
 function addAmounts(into: ResourceAmounts, more: ResourceAmounts): void {
@@ -56,7 +78,9 @@ function aggregate(pod: Pod, list: List, options: PodResourceOptions): ResourceA
   }
   maxAmounts(total, initPeak);
   // Pod-level resources replace the sum for the names they give.
-  for (const [name, value] of amountsOf(pod.spec.resources, list)) total.set(name, value);
+  if (!options.excludePodLevel)
+    for (const [name, value] of amountsOf(pod.spec.resources, list))
+      if (isPodLevelResource(name)) total.set(name, value);
   if (!options.excludeOverhead)
     for (const [name, value] of Object.entries(pod.spec.overhead ?? {})) {
       const old = total.get(name);
@@ -77,3 +101,5 @@ const resourceListOf = (amounts: ResourceAmounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([name, value]) => [name, formatQuantity(value)]));
 export const podRequests = (pod: Pod, options: PodResourceOptions = {}): Record<string, string> =>
   resourceListOf(podRequestAmounts(pod, options));
+export const podLimits = (pod: Pod, options: PodResourceOptions = {}): Record<string, string> =>
+  resourceListOf(podLimitAmounts(pod, options));

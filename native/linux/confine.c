@@ -1,10 +1,11 @@
 /* confine PROGRAM ARGUMENTS...: the first process of a Windows container. Linux programs are started from Wine's folders only:
  * none that the pod has brought. Where the kernel has no Landlock, the program starts without that wall; whatever else fails,
- * it does not start. */
+ * it does not start. PORTHOLE_CWD names its working folder: a way of the pod's, which runc would go with rights of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,12 @@ int main(int count, char **arguments)
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(RESTRICT_SELF, rules, 0)) goto refused;
         close(rules);
     }
+    const char *folder = getenv("PORTHOLE_CWD");
+    if (folder && chdir(folder)) {
+        perror(folder);
+        return 127;
+    }
+    unsetenv("PORTHOLE_CWD");
     execv(arguments[1], arguments + 1);
 refused:
     perror(arguments[1]);

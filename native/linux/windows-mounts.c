@@ -3,7 +3,11 @@
  *
  * runc joins a user namespace first, and from there none that the pod's own does not own: so it starts in the pod's network.
  * The mounts are made in a mount namespace that only runc sees: nothing of them is left when it ends. Files of the machine's
- * root are shown as the pod's (idmapped mounts), so image layers stay as they are and volumes keep root's ownership on disk. */
+ * root are shown as the pod's (idmapped mounts), so image layers stay as they are and volumes keep root's ownership on disk.
+ *
+ * What lies below drive C: is mounted here, each name opened in the folder that was opened before it, and no link followed:
+ * links come with an image, or another container of the pod makes one in a volume at this moment, and runc would follow it
+ * to whatever it names in the container. runc gets the assembled tree as one mount. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -21,17 +26,38 @@
 #include <unistd.h>
 
 enum { OPEN_TREE = 428, MOVE_MOUNT = 429, MOUNT_SETATTR = 442 };
-enum { TREE_CLONE = 1, TREE_CLOEXEC = O_CLOEXEC, RECURSIVE = 0x8000, EMPTY_PATH = 0x1000, MOVE_FROM_FD = 4 };
+enum { TREE_CLONE = 1, TREE_CLOEXEC = O_CLOEXEC, RECURSIVE = 0x8000, EMPTY_PATH = 0x1000, MOVE_FROM_FD = 4, MOVE_TO_FD = 0x40 };
 enum { READ_ONLY = 1, NO_SUID = 2, NO_DEVICES = 4, ID_MAP = 0x100000 };
 struct attributes { uint64_t set, clear, propagation, user_namespace; };
 
-static const char *stage;
+static const char *stage, *log_file;
 static int owners = -1;
+/* Who makes what is missing on the way to a mount: the pod, where files can be shown as its own. */
+static unsigned maker;
+
+/* The shim shows its caller the last error of runc's log; without one, who called looks at standard error. */
+static void give_up(const char *reason)
+{
+    FILE *log = log_file ? fopen(log_file, "ae") : NULL;
+    if (!log) {
+        fprintf(stderr, "windows-mounts: %s\n", reason);
+        exit(1);
+    }
+    fputs("{\"level\":\"error\",\"msg\":\"", log);
+    for (; *reason; reason++) {
+        if (*reason == '"' || *reason == '\\') fputc('\\', log);
+        fputc((unsigned char)*reason < ' ' ? ' ' : *reason, log);
+    }
+    fputs("\"}\n", log);
+    fclose(log);
+    exit(1);
+}
 
 static void fail(const char *what, const char *which)
 {
-    fprintf(stderr, "windows-mounts: %s %s: %s\n", what, which, strerror(errno));
-    exit(1);
+    char *reason = NULL;
+    if (asprintf(&reason, "%s %s: %s", what, which, strerror(errno)) < 0) exit(1);
+    give_up(reason);
 }
 
 static void own_mounts(void)
@@ -98,45 +124,122 @@ static int tree_of(const char *path, uint64_t set, int recursive)
     return -1;
 }
 
-/* `name` in the stage, as a file or a folder like its source. */
-static char *mount_point(const char *name, int folder)
+/* Runs as the pod's user with root's rights: what is made belongs to the pod, whoever may write there. */
+static void act_as(unsigned id)
 {
-    char *path;
-    if (asprintf(&path, "%s/%s", stage, name) < 0) fail("name", name);
-    if (folder ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0)) fail("make", path);
-    return path;
+    struct { uint32_t version; int process; } header = { 0x20080522, 0 };
+    struct { uint32_t effective, permitted, inheritable; } rights[2];
+    setfsgid(id);
+    setfsuid(id);
+    if (syscall(SYS_capget, &header, rights)) fail("read", "rights");
+    for (int i = 0; i < 2; i++) rights[i].effective = rights[i].permitted;
+    if (syscall(SYS_capset, &header, rights)) fail("keep", "rights");
 }
 
-static void attach(int tree, const char *name)
+static int open_name(int folder, const char *name)
 {
     struct stat about;
-    if (fstat(tree, &about)) fail("look at", name);
-    char *target = mount_point(name, S_ISDIR(about.st_mode));
-    if (syscall(MOVE_MOUNT, tree, "", AT_FDCWD, target, MOVE_FROM_FD)) fail("mount", target);
-    close(tree);
-    free(target);
+    int found = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (found < 0 || (!fstat(found, &about) && !S_ISLNK(about.st_mode))) return found;
+    close(found);
+    errno = ELOOP;
+    return -1;
 }
 
-static void overlay(const char *name, const char *upper, const char *work, char *lowers)
+/* Somebody may have been faster: what is there then is opened. */
+static int make_name(int folder, const char *name, int as_folder)
 {
-    char *options = NULL, *lowerdirs = NULL, *place = NULL;
-    int count = 0;
+    act_as(maker);
+    int refused = as_folder ? mkdirat(folder, name, 0755) : mknodat(folder, name, S_IFREG | 0644, 0);
+    int why = errno;
+    act_as(0);
+    errno = why;
+    return refused && why != EEXIST ? -1 : open_name(folder, name);
+}
+
+/* The first `length` letters of a place in the stage, as Windows' programs know it. */
+static char *shown(const char *place, size_t length)
+{
+    char *text = strndup(place, length), *drive = text ? strstr(text, "/drive_c") : NULL;
+    if (!drive) return text;
+    for (char *letter = drive; *letter; letter++)
+        if (*letter == '/') *letter = '\\';
+    memcpy(drive + strlen("/drive"), "C:", 2);
+    return drive + strlen("/drive");
+}
+
+static void refuse_place(const char *place, size_t length)
+{
+    char *reason = NULL;
+    int why = errno;
+    char *whole = shown(place, strlen(place)), *part = shown(place, length);
+    if (!whole || !part) exit(1);
+    int size = why == ELOOP ? asprintf(&reason, "%s can't be used: %s is a link, and links are not followed", whole, part)
+                            : asprintf(&reason, "%s can't be used: %s: %s", whole, part, strerror(why));
+    if (size < 0) exit(1);
+    give_up(reason);
+}
+
+/* What a place (names between slashes) is beneath the stage; what is missing is made, as a file or a folder at its end. */
+static int open_place(const char *place, int as_folder)
+{
+    char *names = strdup(place), *rest = names;
+    int at = open(stage, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (!names || at < 0) fail("open", stage);
+    for (char *name; (name = strsep(&rest, "/"));) {
+        size_t length = name - names + strlen(name);
+        int next = -1;
+        errno = EINVAL;
+        if (*name && strcmp(name, ".") && strcmp(name, "..")) next = open_name(at, name);
+        if (next < 0 && errno == ENOENT) next = make_name(at, name, rest || as_folder);
+        if (next < 0) refuse_place(place, length);
+        close(at);
+        at = next;
+    }
+    free(names);
+    return at;
+}
+
+static void make_folder(const char *place)
+{
+    struct stat about;
+    int folder = open_place(place, 1);
+    errno = ENOTDIR;
+    if (fstat(folder, &about) || !S_ISDIR(about.st_mode)) refuse_place(place, strlen(place));
+    close(folder);
+}
+
+static void attach(int tree, const char *place)
+{
+    struct stat about;
+    if (fstat(tree, &about)) fail("look at", place);
+    int target = open_place(place, S_ISDIR(about.st_mode));
+    if (syscall(MOVE_MOUNT, tree, "", target, "", MOVE_FROM_FD | MOVE_TO_FD)) refuse_place(place, strlen(place));
+    close(tree);
+    close(target);
+}
+
+static void overlay(const char *place, const char *upper, const char *work, char *lowers)
+{
+    static int count;
+    char *options = NULL, *lowerdirs = NULL, *name = NULL, target[64];
     for (char *lower = strtok(lowers, "\t"); lower; lower = strtok(NULL, "\t")) {
         char *before = lowerdirs;
-        if (asprintf(&place, "%s-%d", name, count++) < 0) fail("name", name);
-        attach(tree_of(lower, READ_ONLY, 0), place);
-        if (asprintf(&lowerdirs, "%s%s%s", before ? before : "", before ? ":" : "", place) < 0) fail("name", name);
+        if (asprintf(&name, "lower-%d", count++) < 0) fail("name", lower);
+        attach(tree_of(lower, READ_ONLY, 0), name);
+        if (asprintf(&lowerdirs, "%s%s%s", before ? before : "", before ? ":" : "", name) < 0) fail("name", lower);
         free(before);
-        free(place);
+        free(name);
     }
     /* Relative names: the kernel takes one page of options, and an image may have a hundred layers. */
-    char *target = mount_point(name, 1);
-    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int folder = open_place(place, 1), here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (here < 0 || chdir(stage)) fail("go to", stage);
-    if (asprintf(&options, "lowerdir=%s,upperdir=%s,workdir=%s", lowerdirs, upper, work) < 0) fail("name", name);
+    if (asprintf(&options, "lowerdir=%s,upperdir=%s,workdir=%s", lowerdirs, upper, work) < 0) fail("name", place);
+    snprintf(target, sizeof target, "/proc/self/fd/%d", folder);
     if (mount("overlay", target, "overlay", MS_NOSUID | MS_NODEV, options)) fail("mount", options);
     if (fchdir(here)) fail("go back from", stage);
     close(here);
+    close(folder);
 }
 
 static void enter(const char *path)
@@ -162,7 +265,7 @@ static void enter_pod(const char *pid_file)
 }
 
 /* Lines of fields between tabs: `enter NAMESPACE`, `enter-pod PID-FILE`, `stage FOLDER`,
- * `owners FIRST COUNT`, `bind NAME ro|rw SOURCE`, `overlay NAME UPPER WORK LOWER...`. */
+ * `owners FIRST COUNT`, `bind PLACE ro|rw SOURCE`, `overlay PLACE UPPER WORK LOWER...`, `folder PLACE`. */
 static void obey(char *line)
 {
     char *word = strsep(&line, "\t"), *first = strsep(&line, "\t");
@@ -177,7 +280,8 @@ static void obey(char *line)
         stage = strdup(first);
         if (mount("tmpfs", stage, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711")) fail("mount", stage);
     } else if (!strcmp(word, "owners")) {
-        owners = new_owners(strtoul(first, NULL, 10), strtoul(line ? line : "0", NULL, 10));
+        maker = strtoul(first, NULL, 10);
+        owners = new_owners(maker, strtoul(line ? line : "0", NULL, 10));
         if (owners < 0) fail("make a user namespace for", first);
     } else if (!strcmp(word, "bind")) {
         char *mode = strsep(&line, "\t");
@@ -185,6 +289,8 @@ static void obey(char *line)
     } else if (!strcmp(word, "overlay")) {
         char *upper = strsep(&line, "\t"), *work = strsep(&line, "\t");
         overlay(first, upper, work, line);
+    } else if (!strcmp(word, "folder")) {
+        make_folder(first);
     } else {
         fail("understand", word);
     }
@@ -235,6 +341,8 @@ int main(int count, char **arguments)
         if (can(has_namespaces, arguments[2])) printf("namespaces\n");
         return 0;
     }
+    for (int i = 2; i + 1 < count && !log_file; i++)
+        if (!strcmp(arguments[i], "--log")) log_file = arguments[i + 1];
     FILE *plan = fopen(arguments[1], "re");
     if (!plan) fail("open", arguments[1]);
     while (getline(&line, &size, plan) > 0) {

@@ -60,7 +60,12 @@ export interface WindowsRuntime {
   readonly directory: string;
   readonly address: string;
   load(image: SampleImage): Promise<void>;
-  sandbox(name: string, hostname?: string): Promise<TestSandbox>;
+  /** `annotations`: those of a pod's user. */
+  sandbox(
+    name: string,
+    hostname?: string,
+    annotations?: Readonly<Record<string, string>>,
+  ): Promise<TestSandbox>;
   close(): Promise<void>;
 }
 
@@ -167,16 +172,23 @@ async function start(
     directory,
     address: paths.address,
     load,
-    sandbox: (name, hostname = name) => sandbox(cri, directory, name, hostname),
+    sandbox: (name, hostname = name, annotations = {}) =>
+      sandbox(cri, directory, { name, hostname, annotations }),
     close: () => undo.disposeAsync(),
   };
 }
 
-async function sandbox(cri: Cri, directory: string, name: string, hostname: string): Promise<TestSandbox> {
+async function sandbox(
+  cri: Cri,
+  directory: string,
+  given: Required<Pick<PodSandboxConfig, 'hostname' | 'annotations'>> & { readonly name: string },
+): Promise<TestSandbox> {
+  const { name, hostname, annotations } = given;
   const logDirectory = join(directory, 'logs', name);
   const config: PodSandboxConfig = {
     metadata: { name, uid: `uid-${name}`, namespace: 'default', attempt: 0 },
     hostname,
+    annotations,
     logDirectory,
     linux: { cgroupParent: `${cgroupRoot(directory)}/${name}` },
   };

@@ -1,6 +1,6 @@
 // The helpers around a Windows container: what fails in them ends the start; nothing is left out in silence.
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -58,4 +58,54 @@ test('X16: a plan with a line that is not understood, or that can not be read, m
   const folder = await linuxProcesses.run(mounts, [scratch.path, '/usr/bin/true']);
   assert.equal(folder.code, 1, 'a folder in place of the plan');
   assert.match(String(folder.stderr), /read .*directory/i);
+});
+
+test('S2: of a folder that is exchanged with a link while mounts are made on it, the mount lies in the volume or nowhere', async () => {
+  const mounts = await build('windows-mounts');
+  const swap = await buildNative(linuxProcesses, portholeCache(), {
+    name: 'swap',
+    target: 'linux',
+    source: fileURLToPath(new URL('./programs/swap.c', import.meta.url)),
+  });
+  for (const folder of ['drive/drive_c/d', 'volume/p', 'inner', 'elsewhere/x', 'stage'])
+    mkdirSync(at(folder), { recursive: true });
+  symlinkSync(at('elsewhere'), at('volume/link'));
+  const lines = [
+    `stage\t${at('stage')}`,
+    `bind\t0\trw\t${at('drive')}`,
+    `bind\t0/drive_c/d\trw\t${at('volume')}`,
+    `bind\t0/drive_c/d/p/x\trw\t${at('inner')}`,
+    'folder\t0/drive_c/d/p/made',
+  ];
+  writeFileSync(at('race'), `${lines.join('\n')}\n`);
+  const swapper = linuxProcesses.spawn(swap, [at('volume'), 'p', 'link']);
+  const outcomes = new Set<string>();
+  try {
+    for (let runs = 0; runs < 2000 && outcomes.size < 2; runs++) {
+      const { code, stdout, stderr } = await linuxProcesses.run(mounts, [
+        at('race'),
+        'cat',
+        '/proc/self/mountinfo',
+      ]);
+      outcomes.add(code === 0 ? 'mounted' : String(stderr).trim());
+      const places = String(stdout)
+        .split('\n')
+        .map((line) => line.split(' '))
+        .flatMap(([, , , from = '', place = '']) => (from.endsWith('/inner') ? [place] : []));
+      const inside = places.filter((place) =>
+        /^[/]stage[/]0[/]drive_c[/]d[/](p|link)[/]x$/.test(place.slice(scratch.path.length)),
+      );
+      assert.deepEqual(places, inside, String(stderr));
+      assert.equal(places.length, code === 0 ? 1 : 0);
+    }
+  } finally {
+    swapper.kill('SIGKILL');
+    await swapper.exited;
+  }
+  assert.ok(outcomes.delete('mounted'));
+  assert.match(
+    [...outcomes].join(),
+    /C:\\d\\p\\(x|made) can't be used: C:\\d\\p is a link, and links are not followed/,
+  );
+  assert.deepEqual(readdirSync(at('elsewhere')), ['x'], 'nothing was made behind the link');
 });

@@ -141,7 +141,7 @@ test('TERM becomes a control event; when that cannot be given it stays TERM', as
   assert.equal(noted().length, 1);
   assert.match(
     noted()[0]!,
-    /^mounts\|state\/entries\/c1\|runc\|--root\|\/run\/x\|exec\|--cwd\|\/\|c1\|\/\.porthole\/confine\|.*\\ctrl\.exe\|6$/,
+    /^mounts\|state\/entries\/c1\|runc\|--root\|\/run\/x\|exec\|--cwd\|\/\|--env\|PORTHOLE_CWD=\/\|c1\|\/\.porthole\/confine\|.*\\ctrl\.exe\|6$/,
   );
   rmSync(path('notes'));
   await Promise.all([readFile(done), call(term, { FAIL_mounts: '/', DONE_runc: done })]);

@@ -78,7 +78,7 @@ case $command in
     # User, rights and environment are those of the container's own process. The shim waits for none of it: a program of the
     # pod may stop all others, and SIGKILL, at the end of the grace period, would have to wait, too. It ends with the container.
     {
-      "$mounts" "$state/entries/$before" "$runc" \${root:+--root "$root"} exec --cwd / "$before" \\
+      "$mounts" "$state/entries/$before" "$runc" \${root:+--root "$root"} exec --cwd / --env PORTHOLE_CWD=/ "$before" \\
         /.porthole/confine /usr/lib/wine/wine64 '\\\\?\\unix\\.porthole\\ctrl.exe' 6 || exec "$runc" "$@"
     } </dev/null >/dev/null 2>&1 &
     exit 0

@@ -17,8 +17,12 @@ export interface OverlayMount {
   readonly work: string;
 }
 
-/** `made`: by runc, as it stands. */
-export type PlannedMount = BindMount | OverlayMount | { readonly kind: 'made'; readonly mount: OciMount };
+/** `made`: by runc, as it stands. `folder`: is there when the container starts; it lies in another mount. */
+export type PlannedMount =
+  | BindMount
+  | OverlayMount
+  | { readonly kind: 'made'; readonly mount: OciMount }
+  | { readonly kind: 'folder'; readonly destination: string };
 
 export interface StagedMounts {
   /** What windows-mounts reads, a line a mount. */
@@ -40,9 +44,22 @@ function inOptions(path: string): string {
   return field(path);
 }
 
+/** The line for windows-mounts, without what is the same for all. */
+function lineOf(mount: Exclude<PlannedMount, { kind: 'made' }>, place: string): readonly string[] {
+  switch (mount.kind) {
+    case 'bind':
+      return ['bind', place, mount.readOnly ? 'ro' : 'rw', field(mount.source)];
+    case 'overlay':
+      return ['overlay', place, inOptions(mount.upper), inOptions(mount.work), ...mount.lowers.map(field)];
+    case 'folder':
+      return ['folder', place];
+  }
+}
+
 /**
  * `owners`: whose the files are, as first id and count; undefined: root's, as on disk. `namespaces`: of the pod, entered
- * before runc starts.
+ * before runc starts. What lies in another of these mounts is mounted there by windows-mounts, which follows no link: runc
+ * would, and what is in a mount is the image's and the pod's.
  */
 export function stageMounts(
   stage: string,
@@ -53,24 +70,24 @@ export function stageMounts(
   const lines = [...namespaces.map((path) => ['enter', field(path)]), ['stage', field(stage)]];
   if (owners) lines.push(['owners', String(owners.first), String(owners.count)]);
   const mounts: OciMount[] = [];
+  const roots = new Map<string, string>();
   for (const [index, mount] of planned.entries()) {
-    const name = String(index);
     if (mount.kind === 'made') {
       mounts.push(mount.mount);
       continue;
     }
-    lines.push(
-      mount.kind === 'bind'
-        ? ['bind', name, mount.readOnly ? 'ro' : 'rw', field(mount.source)]
-        : ['overlay', name, inOptions(mount.upper), inOptions(mount.work), ...mount.lowers.map(field)],
-    );
+    const { destination } = mount;
+    const root = [...roots.keys()].find((other) => destination.startsWith(`${other}/`));
+    if (root !== undefined) {
+      lines.push([...lineOf(mount, field(`${roots.get(root)}${destination.slice(root.length)}`))]);
+      continue;
+    }
+    if (mount.kind === 'folder') throw new Error(`${destination} is in no mount`);
+    const name = String(index);
+    roots.set(destination, name);
+    lines.push([...lineOf(mount, name)]);
     // Its attributes are set already: runc must not touch what a user namespace may not change.
-    mounts.push({
-      destination: mount.destination,
-      type: 'bind',
-      source: `${stage}/${name}`,
-      options: ['rbind'],
-    });
+    mounts.push({ destination, type: 'bind', source: `${stage}/${name}`, options: ['rbind'] });
   }
   return { plan: `${lines.map((line) => line.join('\t')).join('\n')}\n`, mounts };
 }

@@ -125,11 +125,20 @@ const input = (
 
 const mountAt = (plan: BundlePlan, destination: string): OciMount | undefined =>
   plan.spec.mounts?.find((mount) => mount.destination === destination);
-/** What windows-mounts makes of a destination: the fields after its name. */
-function stagedAt(plan: BundlePlan, destination: string): readonly string[] | undefined {
+const planLines = (plan: BundlePlan): readonly (readonly string[])[] =>
+  (plan.files.get('/b/porthole-mounts') ?? '').split('\n').map((line) => line.split('\t'));
+/** In the stage: a mount of runc's, or a place in the tree that runc gets as /wp. */
+function placeOf(plan: BundlePlan, destination: string): string | undefined {
   const name = mountAt(plan, destination)?.source?.replace('/b/windows/mounts/', '');
-  const lines = (plan.files.get('/b/porthole-mounts') ?? '').split('\n').map((line) => line.split('\t'));
-  return lines.find(([kind, of]) => (kind === 'bind' || kind === 'overlay') && of === name)?.slice(2);
+  return destination.startsWith('/wp/') ? `${placeOf(plan, '/wp')}${destination.slice('/wp'.length)}` : name;
+}
+/** What windows-mounts makes of a destination: the fields after its place. */
+function stagedAt(plan: BundlePlan, destination: string): readonly string[] | undefined {
+  const place = placeOf(plan, destination);
+  const staged = planLines(plan).find(
+    ([kind, of]) => (kind === 'bind' || kind === 'overlay') && of === place,
+  );
+  return staged?.slice(2);
 }
 const withMounts = (...mounts: OciMount[]): Partial<OciSpec> => ({ mounts });
 const withProcess = (change: object): Partial<OciSpec> => ({ process: { ...spec.process, ...change } });
@@ -190,23 +199,24 @@ test("an application layer's files in C:\\Windows lie below Wine's, a base image
     '/s/3/fs/Files/Windows/System32',
   ]);
   const base = planBundle(input({ snapshot: { layers: ['/s/2/fs'], upper: '/s/4/fs' } }));
-  assert.equal(mountAt(base, '/wp/drive_c/windows'), undefined);
+  assert.equal(stagedAt(base, '/wp/drive_c/windows'), undefined);
 });
 
 test('every spelling of a mount path lands below C:, parents before children, read-only kept', () => {
   const plan = planBundle(input());
-  const below = (plan.spec.mounts ?? [])
-    .map(({ destination }) => destination)
-    .filter((path) => path.startsWith('/wp/drive_c/'));
+  const below = planLines(plan)
+    .map(([kind, place = '']) => [kind, place.replace(/^[0-9]+[/]drive_c[/]/, 'C:')])
+    .filter(([, place]) => place?.startsWith('C:'));
   assert.deepEqual(below, [
-    '/wp/drive_c/windows',
-    '/wp/drive_c/windows/system32',
-    '/wp/drive_c/windows/system32/drivers/etc/hosts',
-    '/wp/drive_c/proc',
-    '/wp/drive_c/etc/foo',
-    '/wp/drive_c/dev/termination-log',
-    '/wp/drive_c/App/Data',
-    '/wp/drive_c/var/run/secrets/kubernetes.io/serviceaccount',
+    ['overlay', 'C:windows'],
+    ['overlay', 'C:windows/system32'],
+    ['bind', 'C:windows/system32/drivers/etc/hosts'],
+    ['bind', 'C:proc'],
+    ['bind', 'C:etc/foo'],
+    ['bind', 'C:dev/termination-log'],
+    ['bind', 'C:App/Data'],
+    ['bind', 'C:var/run/secrets/kubernetes.io/serviceaccount'],
+    ['folder', 'C:App/Data/new'],
   ]);
   assert.deepEqual(stagedAt(plan, '/wp/drive_c/etc/foo'), ['ro', '/v/foo']);
   assert.equal(mountAt(plan, '/proc')?.type, 'proc');
@@ -214,10 +224,23 @@ test('every spelling of a mount path lands below C:, parents before children, re
   assert.equal(mountAt(plan, '/sys/fs/cgroup'), undefined);
 });
 
+test('S2: runc mounts and makes nothing where an image or a pod may have a link, and the walls after it', () => {
+  const plan = planBundle(input());
+  const places = (plan.spec.mounts ?? []).map(({ destination }) => destination);
+  assert.deepEqual(
+    places.filter((path) => path.startsWith('/wp/')),
+    [],
+  );
+  assert.deepEqual([places[0], places.at(-1)], ['/wp', '/.porthole']);
+  assert.equal(plan.spec.process?.cwd, '/');
+});
+
 test('the working directory is found whatever its letter case', () => {
-  assert.equal(planBundle(input()).spec.process?.cwd, '/wp/drive_c/App/Data/new');
+  const cwdOf = (plan: BundlePlan): string[] =>
+    (plan.spec.process?.env ?? []).filter((entry) => entry.startsWith('PORTHOLE_CWD='));
+  assert.deepEqual(cwdOf(planBundle(input())), ['PORTHOLE_CWD=/wp/drive_c/App/Data/new']);
   const windows = planBundle(input({}, withProcess({ cwd: 'C:\\WINDOWS\\System32\\x' })));
-  assert.equal(windows.spec.process?.cwd, '/wp/drive_c/windows/system32/x');
+  assert.deepEqual(cwdOf(windows), ['PORTHOLE_CWD=/wp/drive_c/windows/system32/x']);
 });
 
 test('the network is the pod’s, the process tree its own', () => {
@@ -422,7 +445,7 @@ for (const [what, change, reason] of hostile) {
 
 test('a path that climbs stays below C:', () => {
   const plan = planBundle(input({}, withMounts(bindOf('C:\\..\\..\\etc\\passwd', '/v'))));
-  assert.ok(mountAt(plan, '/wp/drive_c/etc/passwd'));
+  assert.ok(stagedAt(plan, '/wp/drive_c/etc/passwd'));
 });
 
 test('a path that would add mount options is refused', () => {

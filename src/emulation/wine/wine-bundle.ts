@@ -92,16 +92,18 @@ export function planBundle(input: BundleInput): BundlePlan {
   const container: ContainerState = { user, owner, cwd: { written: process.cwd ?? '/', path: cwd } };
   const stage = `${input.bundle}/windows/mounts`;
   const owners = owner.ownsFiles ? { first: owner.id, count: owner.ids } : undefined;
+  // Drive C: is the image's and the pod's, so it comes first: whatever it holds, nothing of it lies over the walls that follow.
   const staged = stageMounts(stage, owners, podNamespaces(spec.linux?.namespaces), [
+    ...storage.mounts,
+    ...hosts.mounts,
+    ...volumes.mounts,
+    { kind: 'folder', destination: cwd },
     ...(spec.mounts ?? []).filter(isSystemMount).map(given),
     ...machineFacts,
     ...(spec.mounts ?? []).filter(isSharedMount).map(shared),
     { kind: 'made', mount: tmpfs('/tmp') },
-    bind(config.programsDir, '/.porthole', true),
     bind(exitCode, '/run/porthole/exit-code', false),
-    ...storage.mounts,
-    ...hosts.mounts,
-    ...volumes.mounts,
+    bind(config.programsDir, '/.porthole', true),
   ]);
   const folders = owner.ownsFiles ? [] : ownFolders(storage.upper, cwd);
   return {

@@ -78,14 +78,15 @@ export function wineProcess<Process extends OciProcess>(
   if (args.length === 0) throw new Error('the container has no command');
   const start = [wine, pinit, ...args];
   const program = [confine, ...(options.first ? ['/usr/bin/catatonit', '--', ...start] : start)];
-  const env = [...wineEnv(process.env ?? [], options.user)];
+  // The folder is entered with the program's own rights: runc would make it, and follow links of the pod, with more.
+  const env = [...wineEnv(process.env ?? [], options.user), `PORTHOLE_CWD=${options.cwd}`];
   if (options.first) env.push(`PORTHOLE_EXIT=${exitCodePath}`);
   return {
     ...process,
     user: processUser(options.owner),
     args: process.terminal === true ? [rawTerminal, ...program] : program,
     env,
-    cwd: options.cwd,
+    cwd: '/',
     capabilities: noCapabilities,
     noNewPrivileges: true,
   };

@@ -333,7 +333,12 @@ static int leave(int here, const struct level *up) {
 static void print_usage(const char *path) {
   struct sum sum = {.late = now_ms() >= deadline};
   int here = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (here < 0) note_failure(&sum);
+  struct stat file;
+  if (here < 0 && errno == ENOTDIR && !lstat(path, &file)) {
+    if (S_ISREG(file.st_mode)) add(&sum, &file);
+  } else if (here < 0) {
+    note_failure(&sum);
+  }
   struct level *level = here < 0 ? NULL : read_level(here, NULL, &sum);
   if (level) add(&sum, &level->self);
   while (level && !sum.late) {

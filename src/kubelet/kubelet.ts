@@ -84,6 +84,8 @@ export interface KubeletOptions {
   readonly simulated?: boolean;
   /** All 32 bits of an exit code, where the runtime's answer has eight. */
   readonly fullExitCode?: (containerId: string) => Promise<number | undefined>;
+  /** Folders and files of a container that its programs write and the runtime does not count. Default none. */
+  readonly keptOf?: (containerId: string) => readonly string[];
 }
 
 export interface Kubelet {
@@ -175,6 +177,8 @@ function startEviction(
     runtime,
     beneath: beneathOf(host),
     storage: ctx.storage,
+    keptOf: options.keptOf ?? (() => []),
+    hasMemoryVolumes: ctx.nodeOs.hasMemoryVolumes,
     active,
   });
   const manager = startEvictionManager({

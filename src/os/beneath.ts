@@ -28,8 +28,8 @@ export interface Beneath {
   release(target: string): Promise<void>;
   /** A whole tree of any depth, never through a link or into a mount; not there is fine. */
   remove(folder: string): Promise<void>;
-  /** What each takes on its disk, through no link and no mount; nothing where it is not there. Counts for so long, in all. */
-  usage(folders: readonly string[], withinMs: number, signal?: AbortSignal): Promise<readonly FolderUsage[]>;
+  /** What each folder or file takes on its disk, through no link and no mount; nothing where it is not there. Counts for so long, in all. */
+  usage(paths: readonly string[], withinMs: number, signal?: AbortSignal): Promise<readonly FolderUsage[]>;
 }
 
 /** What was not counted: there was more when the time was over, or a part could not be read. */

@@ -241,10 +241,11 @@ describe('what a folder takes', () => {
     symlinkSync(at('elsewhere'), at('used/link'));
     await mounts.tmpfs(at('used/sub/mounted'));
     writeFileSync(at('used/sub/mounted/file'), Buffer.alloc(1 << 20, 1));
-    const [used, missing, link] = await kilobytes('used', 'missing', 'used/link');
+    const [used, missing, link, file] = await kilobytes('used', 'missing', 'used/link', 'elsewhere/file');
     await mounts.unmount(at('used/sub/mounted'));
     assert.ok(used! >= 1024 && used! < 1100, `${used}`);
     assert.deepEqual([missing, link], [0, 0]);
+    assert.ok(file! >= 1024 && file! < 1100, `a file by itself: ${file}`);
   });
 
   test('is counted in a tree that is deeper than any path can say', async () => {

@@ -7,8 +7,10 @@ import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
+import { exitCodeFile } from '../../component-helpers/emulated-windows.ts';
 import { forgetExitCode, readExitCode } from '../../emulation/wine/exit-code.ts';
 import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
+import { imageVolumesDir } from '../../kubelet/containerd/containerd-config.ts';
 import { withRegistryAdvice } from '../../kubelet/containerd/registry-advice.ts';
 import { defaultEvictionHard, parseThresholds } from '../../kubelet/eviction/thresholds.ts';
 import { type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
@@ -67,7 +69,7 @@ export interface RunningAgent {
 interface NodeRuntime {
   readonly kubelet: Pick<
     KubeletOptions,
-    'cri' | 'nodeOs' | 'contentRoot' | 'cgroupRoot' | 'simulated' | 'fullExitCode'
+    'cri' | 'nodeOs' | 'contentRoot' | 'cgroupRoot' | 'simulated' | 'fullExitCode' | 'keptOf'
   >;
   /** Its own clients of the API server. */
   readonly clients: readonly FileClient[];
@@ -185,6 +187,10 @@ async function realRuntime(
       ...(handler === undefined
         ? {}
         : { fullExitCode: (id: string) => readExitCode(host.files, handler.stateDir, id) }),
+      keptOf: (id) => [
+        imageVolumesDir(layout.containerdRoot, id),
+        ...(handler === undefined ? [] : [exitCodeFile(handler.stateDir, id)]),
+      ],
     },
   };
 }

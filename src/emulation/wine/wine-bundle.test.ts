@@ -221,6 +221,11 @@ test('every spelling of a mount path lands below C:, parents before children, re
   assert.deepEqual(stagedAt(plan, '/wp/drive_c/etc/foo'), ['ro', '/v/foo']);
   assert.equal(mountAt(plan, '/proc')?.type, 'proc');
   assert.deepEqual(stagedAt(plan, '/dev/shm'), ['rw', '/pod/shm']);
+  assert.deepEqual(
+    stagedAt(plan, '/etc/resolv.conf'),
+    ['ro', '/pod/resolv.conf'],
+    'nobody counts what is written there',
+  );
   assert.equal(mountAt(plan, '/sys/fs/cgroup'), undefined);
 });
 

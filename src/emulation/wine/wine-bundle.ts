@@ -190,8 +190,9 @@ const given = (mount: OciMount): PlannedMount => ({ kind: 'made', mount: without
 /** What the containers of a pod share by Linux' names. */
 const isSharedMount = ({ destination }: OciMount): boolean =>
   destination === '/dev/shm' || (networkFiles.has(destination) && destination !== '/etc/hosts');
+/** No program of Windows writes Linux' files of the network; they lie on the node's disk, where nobody counts them. */
 const shared = ({ destination, source = '', options = [] }: OciMount): PlannedMount =>
-  bind(source, destination, options.includes('ro'));
+  bind(source, destination, networkFiles.has(destination) || options.includes('ro'));
 
 interface StoragePlan {
   readonly mounts: readonly PlannedMount[];

@@ -24,6 +24,10 @@ export interface ContainerdOptions {
 /** TOML's basic strings take JSON's escapes. */
 const q = (text: string): string => JSON.stringify(text);
 
+/** Of the folders that a container's image declares, one each; nobody else counts what lies there. */
+export const imageVolumesDir = (root: string, containerId: string): string =>
+  `${root}/io.containerd.grpc.v1.cri/containers/${containerId}/volumes`;
+
 /** What a node without block devices, tracing and other runtimes never needs; each costs start time. */
 const disabled = [
   'io.containerd.snapshotter.v1.aufs',

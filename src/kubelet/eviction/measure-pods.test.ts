@@ -11,6 +11,7 @@ import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { rankedForEviction } from './choose-pod.ts';
 import { type Eviction, startEvictionManager } from './eviction-manager.ts';
 import { createPodMeter, type MeasurePodsDeps, type PodMeter } from './measure-pods.ts';
+import { storageExcess } from './pod-usage.ts';
 import { parseThresholds } from './thresholds.ts';
 
 const mi = 1 << 20;
@@ -45,6 +46,8 @@ function aNode(pods: readonly Pod[], answers: Record<string, Answer>, more: Part
     runtime: { listContainerStats: async () => [] },
     beneath: { usage },
     storage: { podDir: (uid) => `/pods/${uid}`, logDirectory: (pod) => `/pods/${pod.metadata.uid}/logs` },
+    keptOf: (id) => [`/kept/${id}`],
+    hasMemoryVolumes: true,
     active,
     ...more,
   });
@@ -140,7 +143,7 @@ test('a pod with a limit can’t hide behind files without number; one without, 
   const said = Object.fromEntries(evicted.map(({ pod, message }) => [pod.metadata.name, message]));
   assert.equal(
     said['volume'],
-    'Usage of local ephemeral storage could not be measured: 600000000 files were counted in 5m0s, and there are more. ',
+    'Usage of local ephemeral storage could not be measured: 1200000000 files were counted in 5m0s, and there are more. ',
   );
   assert.equal(
     said['unread'],
@@ -207,4 +210,43 @@ test('when memory is short the disk is not walked; a container that spoils the r
     ],
   );
   assert.deepEqual(asked, []);
+});
+
+/** Only what this names takes anything. */
+const onlyIn =
+  (path: string): Answer =>
+  async (_, paths) =>
+    paths.map((each) => ({ bytes: each === path ? 2 * mi : 0, inodes: 1 }));
+
+test('what a node keeps for a pod counts as the pod’s: hosts, ends of containers, volumes of images', async () => {
+  const limited = { resources: { limits: { 'ephemeral-storage': '1Mi' } } };
+  const kept: Record<string, string> = {
+    hosts: '/pods/hosts/etc-hosts',
+    ends: '/pods/ends/containers',
+    image: '/kept/id-of-image',
+    none: '/elsewhere',
+  };
+  const pods = Object.keys(kept).map((name) => podOf(name, {}, limited));
+  const answers = Object.fromEntries(Object.entries(kept).map(([name, path]) => [name, onlyIn(path)]));
+  const stats = (uid: string): ContainerStats => ({
+    attributes: { id: `id-of-${uid}`, labels: { [labelPodUid]: uid, [labelContainerName]: 'main' } },
+  });
+  const { meter } = aNode(pods, answers, {
+    runtime: { listContainerStats: async () => Object.keys(kept).map(stats) },
+  });
+  const measured = await meter.measure(pods, 'ephemeral-storage');
+  const told = measured.map(({ pod, usage }) => storageExcess(pod, usage));
+  const over = 'Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ';
+  assert.deepEqual(told, [over, over, over, undefined]);
+});
+
+test('a volume in memory counts where it is a folder on disk', async () => {
+  const limited = { resources: { limits: { 'ephemeral-storage': '1Mi' } } };
+  const pod = podOf('p', { medium: 'Memory' }, limited);
+  for (const hasMemoryVolumes of [true, false]) {
+    const answer = onlyIn('/pods/p/volumes/kubernetes.io~empty-dir/x');
+    const { meter } = aNode([pod], { p: answer }, { hasMemoryVolumes });
+    const [measured] = await meter.measure([pod], 'ephemeral-storage');
+    assert.equal(storageExcess(pod, measured!.usage) === undefined, hasMemoryVolumes);
+  }
 });

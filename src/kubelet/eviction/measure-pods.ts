@@ -9,17 +9,17 @@ import type { Beneath, FolderUsage } from '../../os/beneath.ts';
 import type { RuntimeService } from '../../rpc-api/cri.ts';
 import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
 import { labelPodUid, podText, podUid } from '../pod-format.ts';
-import type { PodStorage } from '../pod-storage.ts';
 import type { MeasuredPod } from './choose-pod.ts';
-import { podFolders, podUsage } from './pod-folders.ts';
+import { type PodPlaces, podFolders, podUsage } from './pod-folders.ts';
 import type { StarvedResource } from './thresholds.ts';
 
-export interface MeasurePodsDeps {
+export interface MeasurePodsDeps extends PodPlaces {
   readonly clock: Clock;
   readonly log: Logger;
   readonly runtime: Pick<RuntimeService, 'listContainerStats'>;
   readonly beneath: Pick<Beneath, 'usage'>;
-  readonly storage: Pick<PodStorage, 'podDir' | 'logDirectory'>;
+  /** False: what is to be in memory is a folder on disk. */
+  readonly hasMemoryVolumes: boolean;
   /** Of other pods nothing is kept. */
   readonly active: () => readonly Pod[];
 }
@@ -152,10 +152,14 @@ function slowWalks({ clock, log }: MeasurePodsDeps, walk: (pod: Pod, ms: number)
 export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
   const stopped = new AbortController();
 
+  /** Of the last measurement: a slow walk begins between two. */
+  let statsOf: StatsOf = () => undefined;
+  const foldersOf = (pod: Pod): ReturnType<typeof podFolders> => podFolders(pod, deps, statsOf(pod) ?? []);
+
   /** Never throws: who can't be walked for the node's sake is unmeasured, and that is not the pod's doing. */
   async function walk(pod: Pod, ms: number): Promise<Walked> {
-    const { volumes, logs } = podFolders(pod, deps.storage);
-    const folders = [...volumes, ...logs].map(({ dir }) => dir);
+    const { volumes, logs, kept } = foldersOf(pod);
+    const folders = [...[...volumes, ...logs].map(({ dir }) => dir), ...kept];
     try {
       const walking = deps.beneath.usage(folders, ms, stopped.signal);
       const used = await within(deps.clock, ms + overdueMs, walking);
@@ -183,7 +187,7 @@ export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
     measure: async (pods, resource) => {
       slow.keepOnly(deps.active());
       if (pods.length === 0) return [];
-      const statsOf = await containerStats(deps, pods);
+      statsOf = await containerStats(deps, pods);
       const walks = resource === 'memory' ? undefined : await walkAll(pods);
       return pods.map((pod) => {
         const stats = statsOf(pod);
@@ -191,7 +195,10 @@ export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
         const silent = { settled: false, message: `${unmeasuredText}the runtime does not tell it. ` };
         return {
           pod,
-          usage: podUsage(podFolders(pod, deps.storage), walked?.used ?? [], stats ?? []),
+          usage: {
+            ...podUsage(foldersOf(pod), walked?.used ?? [], stats ?? []),
+            memoryIsDisk: !deps.hasMemoryVolumes,
+          },
           unmeasured: walked?.unmeasured ?? (stats ? undefined : silent),
         };
       });

@@ -10,10 +10,22 @@ import { isOnDisk, isSizeLimited, type PodUsage } from './pod-usage.ts';
 interface PodFolders {
   readonly volumes: readonly { readonly name: string; readonly dir: string }[];
   readonly logs: readonly { readonly name: string; readonly dir: string }[];
+  /** Folders and files. */
+  readonly kept: readonly string[];
+}
+
+/** `keptOf`: what the node keeps of a container beside its layers. */
+export interface PodPlaces {
+  readonly storage: Pick<PodStorage, 'podDir' | 'logDirectory'>;
+  readonly keptOf: (containerId: string) => readonly string[];
 }
 
 /** Volumes with limits of their own come first: the others must not use up the time. */
-export function podFolders(pod: Pod, storage: Pick<PodStorage, 'podDir' | 'logDirectory'>): PodFolders {
+export function podFolders(
+  pod: Pod,
+  { storage, keptOf }: PodPlaces,
+  stats: readonly ContainerStats[],
+): PodFolders {
   const all = pod.spec.volumes ?? [];
   const ordered = [...all.filter(isSizeLimited), ...all.filter((volume) => !isSizeLimited(volume))];
   const volumes = ordered.flatMap((volume) => {
@@ -22,14 +34,20 @@ export function podFolders(pod: Pod, storage: Pick<PodStorage, 'podDir' | 'logDi
   });
   const directory = storage.logDirectory(pod);
   const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-  return { volumes, logs: containers.map(({ name }) => ({ name, dir: `${directory}/${name}` })) };
+  const podDir = storage.podDir(podUid(pod));
+  const kept = stats.flatMap(({ attributes }) => keptOf(attributes?.id ?? ''));
+  return {
+    volumes,
+    logs: containers.map(({ name }) => ({ name, dir: `${directory}/${name}` })),
+    kept: [`${podDir}/etc-hosts`, `${podDir}/containers`, ...kept],
+  };
 }
 
 const nothing: FolderUsage = { bytes: 0, inodes: 0 };
 
-/** `used`: of the volumes, then of the logs; what is not there counts for nothing. `stats`: of this pod's containers. */
+/** `used`: of the volumes, then of the logs, then of what is kept; what is not there counts for nothing. `stats`: of this pod's containers. */
 export function podUsage(
-  { volumes, logs }: PodFolders,
+  { volumes, logs, kept }: PodFolders,
   used: readonly FolderUsage[],
   stats: readonly ContainerStats[],
 ): PodUsage {
@@ -45,5 +63,9 @@ export function podUsage(
       uncounted: written.uncounted,
     };
   });
-  return { containers, volumes: new Map(volumes.map(({ name }, i) => [name, used[i] ?? nothing])) };
+  return {
+    containers,
+    volumes: new Map(volumes.map(({ name }, i) => [name, used[i] ?? nothing])),
+    kept: kept.map((_, i) => used[volumes.length + logs.length + i] ?? nothing),
+  };
 }

@@ -26,11 +26,15 @@ export interface PodUsage {
   readonly containers: readonly ContainerUsage[];
   /** By the volume's name. */
   readonly volumes: ReadonlyMap<string, FolderUsage>;
+  /** Files that the node keeps for it: of its hosts, of how its containers ended, of the volumes of their images. */
+  readonly kept?: readonly FolderUsage[];
+  /** The node has no volumes in memory: what is to be one is a folder. */
+  readonly memoryIsDisk?: boolean;
 }
 
 /** On the node's own disk (upstream: IsLocalEphemeralVolume). */
-export const isOnDisk = ({ emptyDir, configMap }: Volume): boolean =>
-  configMap !== undefined || (emptyDir !== undefined && (emptyDir.medium ?? '') === '');
+export const isOnDisk = ({ emptyDir, configMap }: Volume, memoryIsDisk = false): boolean =>
+  configMap !== undefined || (emptyDir !== undefined && (memoryIsDisk || (emptyDir.medium ?? '') === ''));
 
 type Which = 'requests' | 'limits';
 
@@ -40,9 +44,11 @@ export const podResource = (pod: Pod, which: Which, resource: StarvedResource): 
 
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-export function podUse(pod: Pod, { containers, volumes }: PodUsage, resource: StarvedResource): number {
+export function podUse(pod: Pod, usage: PodUsage, resource: StarvedResource): number {
+  const { containers, volumes, kept = [], memoryIsDisk } = usage;
   if (resource === 'memory') return total(containers.map((c) => c.memoryBytes));
-  const onDisk = (pod.spec.volumes ?? []).filter(isOnDisk).flatMap(({ name }) => volumes.get(name) ?? []);
+  const ofVolumes = (pod.spec.volumes ?? []).filter((volume) => isOnDisk(volume, memoryIsDisk));
+  const onDisk = [...ofVolumes.flatMap(({ name }) => volumes.get(name) ?? []), ...kept];
   return resource === 'inodes'
     ? total([...containers.map((c) => c.inodes), ...onDisk.map((v) => v.inodes)])
     : total([...containers.map((c) => c.rootfsBytes + c.logsBytes), ...onDisk.map((v) => v.bytes)]);
@@ -79,11 +85,15 @@ function containerExcess(pod: Pod, usage: PodUsage): string | undefined {
 }
 
 /** Whether something that has a limit could not be counted to its end. */
-export function hidesFromLimit(pod: Pod, { containers, volumes }: PodUsage): boolean {
+export function hidesFromLimit(pod: Pod, usage: PodUsage): boolean {
+  const { containers, volumes, kept = [], memoryIsDisk } = usage;
   const hidden = (pod.spec.volumes ?? []).filter(({ name }) => volumes.get(name)?.uncounted !== undefined);
   if (hidden.some(isSizeLimited)) return true;
   if (podResource(pod, 'limits', 'ephemeral-storage') === undefined) return false;
-  return hidden.some(isOnDisk) || containers.some(({ uncounted }) => uncounted !== undefined);
+  return (
+    hidden.some((volume) => isOnDisk(volume, memoryIsDisk)) ||
+    [...containers, ...kept].some(({ uncounted }) => uncounted !== undefined)
+  );
 }
 
 export const isSizeLimited = ({ emptyDir }: Volume): boolean => {

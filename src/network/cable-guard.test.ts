@@ -1,10 +1,9 @@
 // What a node's cable lets through, as text; what becomes of it on a kernel that can't.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Service } from '../api/generated/types/core-v1.ts';
 import { PacketFilterError } from '../os/packet-filter.ts';
 import { createFakePacketFilter } from '../os/testing/fake-packet-filter.ts';
-import { renderAnnounced, renderCableGuard, renderPodSources } from './cable-guard.ts';
+import { renderCableGuard, renderPodSources } from './cable-guard.ts';
 import { planFabric, portName } from './fabric-plan.ts';
 import { guardCables } from './guard-cables.ts';
 
@@ -14,12 +13,6 @@ const plan = planFabric({
   nodeNames: ['a', 'b'],
   addresses: new Map(),
 });
-const service = (spec: object, ip?: string): Service =>
-  ({
-    metadata: { name: 's', namespace: 'n' },
-    spec,
-    status: { loadBalancer: { ingress: [{ ip }] } },
-  }) as unknown as Service;
 
 test('a port lets its own hardware and IP address through, its pods, and what Services announce but nodes; never all', () => {
   const rules = renderCableGuard(plan)
@@ -52,31 +45,6 @@ add element netdev porthole-c pods { "${portName('c', 'a')}" . 10.244.1.0/24 }
 `,
   );
   assert.equal(renderPodSources('c', []), 'flush set netdev porthole-c pods\n');
-});
-
-test("addresses that Services announce are let through, but the cluster's own and what is no address", () => {
-  const services = [
-    service({ externalIPs: ['203.0.113.7', '10.244.1.9', '10.96.0.10', '1.2.3.4 } ; flush ruleset', '::1'] }),
-    service({ type: 'LoadBalancer' }, '203.0.113.8'),
-    service({ type: 'ClusterIP' }, '203.0.113.9'),
-    service({ type: 'LoadBalancer', externalIPs: ['203.0.113.7'] }),
-  ];
-  assert.equal(
-    renderAnnounced('c', services, ['10.244.0.0/16', '10.96.0.0/12']),
-    `flush set netdev porthole-c announced
-add element netdev porthole-c announced { 203.0.113.7, 203.0.113.8 }
-`,
-  );
-});
-
-test('F1: a namespace announces so many addresses and no more, and takes none from another', () => {
-  const externalIPs = Array.from({ length: 20_000 }, (_, i) => `5.0.${i >> 8}.${i & 255}`);
-  const many = service({ externalIPs });
-  const other = service({ externalIPs: ['203.0.113.7'] });
-  other.metadata.namespace = 'other';
-  const text = renderAnnounced('c', [many, many, other], ['10.244.0.0/16']);
-  assert.equal(text.split(',').length, 4097);
-  assert.ok(text.includes('203.0.113.7'));
 });
 
 test('a kernel that cannot judge a cable is a warning, anything else that fails is thrown', async () => {

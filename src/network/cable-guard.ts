@@ -2,8 +2,6 @@
 // as itself, as its own pods, and as addresses that Services announce. The rules are at the port's ingress, before the
 // bridge: frames to the bridge's own group (01:80:c2:00:00:00 and on) pass by the hooks of family `bridge`, reach the
 // machine as the port's and teach the bridge where their sender is.
-import type { Service } from '../api/generated/types/core-v1.ts';
-import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import { type FabricPlan, fabricTable, portName } from './fabric-plan.ts';
 import { hardwareAddressOf } from './hardware-address.ts';
 import type { NetworkNode } from './topology.ts';
@@ -61,37 +59,5 @@ export function renderPodSources(clusterName: string, nodes: readonly NetworkNod
   return `flush set ${table} pods\n${elements(table, 'pods', pods.sort())}`;
 }
 
-/** Addresses by which a Service is reached from outside: routed to a node, or claimed by one for a load balancer. */
-export function announcedAddresses(service: Service): readonly string[] {
-  const ingress = service.spec.type === 'LoadBalancer' ? (service.status?.loadBalancer?.ingress ?? []) : [];
-  return [...(service.spec.externalIPs ?? []), ...ingress.flatMap(({ ip }) => ip ?? [])];
-}
-
-/** Of the Services of a namespace: a Service may have tens of thousands, and all of them are in one set of the machine. */
-const mostAnnounced = 4096;
-
-function announcedBy(services: readonly Service[]): string[] {
-  const looked = new Map<string, number>();
-  return services.flatMap((service) => {
-    const { namespace = '' } = service.metadata;
-    const before = looked.get(namespace) ?? 0;
-    const addresses = announcedAddresses(service).slice(0, mostAnnounced - before);
-    looked.set(namespace, before + addresses.length);
-    return addresses;
-  });
-}
-
-/** The whole set, without addresses that are the cluster's own; those of nodes are held apart by the rules. */
-export function renderAnnounced(
-  clusterName: string,
-  services: readonly Service[],
-  own: readonly string[],
-): string {
-  const prefixes = own.map((prefix) => parseIpv4Cidr(prefix)!);
-  const announced = announcedBy(services).filter((address) => {
-    const value = parseIpv4(address);
-    return value !== undefined && !prefixes.some((prefix) => ipv4CidrContains(prefix, value));
-  });
-  const table = cableGuardTable(clusterName);
-  return `flush set ${table} announced\n${elements(table, 'announced', [...new Set(announced)].sort())}`;
-}
+/** Of the addresses that Services announce. */
+export const announcedSet = (clusterName: string): string => `${cableGuardTable(clusterName)} announced`;

@@ -42,7 +42,7 @@ export interface NetworkAgentOptions {
   /** Called when this node's podCIDR is known or changed. */
   readonly onPodCIDR?: (cidr: string) => void;
   /** Told whose prefixes are believed, each time before the plan is applied; when it throws, all is tried again. */
-  readonly onNodes?: (nodes: readonly NetworkNode[], signal: AbortSignal) => Promise<void>;
+  readonly onNodes?: (nodes: readonly NetworkNode[], look: Look, signal: AbortSignal) => Promise<void>;
   /** Full resync. Default 30,000. */
   readonly resyncMs?: number;
 }
@@ -84,7 +84,8 @@ function connectedPrefixes(links: readonly LinkInfo[], only: string | undefined)
     .filter((address) => (parseIpv4Cidr(address)?.bits ?? 32) < 32);
 }
 
-interface Look {
+/** What there is now. */
+export interface Look {
   readonly found: readonly LinkInfo[];
   readonly routes: readonly RouteInfo[];
 }
@@ -265,7 +266,7 @@ class Agent implements NetworkAgent {
   async #applyPlan({ found, routes }: Look): Promise<void> {
     const { clusterCIDR, interface: only, links, log, nodeName, nodes, onNodes, topology } = this.#options;
     const believed = believedNodes(nodes.lister.list().map(networkNode), clusterCIDR);
-    await onNodes?.(believed.nodes, this.#stopped.signal);
+    await onNodes?.(believed.nodes, { found, routes }, this.#stopped.signal);
     const view = {
       nodes: believed.nodes,
       clusterCIDR,

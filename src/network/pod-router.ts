@@ -2,14 +2,16 @@
 // and DNS answers go to pods directly. And which pods are heard on which node's cable.
 import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
+import { inSlices, Slice, Turns } from '../base/turns.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { KeptTables } from '../os/kept-tables.ts';
 import type { NetworkHost } from '../os/network-host.ts';
-import { announcedAddresses, renderAnnounced, renderPodSources } from './cable-guard.ts';
+import { Announced, heardOn } from './announced.ts';
+import { announcedSet, renderPodSources } from './cable-guard.ts';
 import { bridgeName, machineSettings } from './fabric-plan.ts';
 import { watchFabricTables } from './fabric-tables.ts';
-import { type NetworkAgent, startNetworkAgent } from './network-agent.ts';
+import { type Look, type NetworkAgent, startNetworkAgent } from './network-agent.ts';
 import { topologyByName } from './topologies/registry.ts';
 import type { NetworkNode } from './topology.ts';
 
@@ -27,12 +29,12 @@ export interface PodRouterOptions {
   readonly log: Logger;
 }
 
-/** What of Services the cables' guard knows: nothing else of them matters here. */
-const announces = (service: Service): string => announcedAddresses(service).join();
+/** The set of announced addresses is written as a whole this often, in case something else changed it. As Services' rules. */
+const wholeMs = 3_600_000;
 
 /** Its routes and sets stay when it stops, so that a restart of the server cuts no connection; they go with the fabric. */
 export function startPodRouter(options: PodRouterOptions): NetworkAgent {
-  const { clusterCIDR, clusterName, log, serviceCIDR, services, tables } = options;
+  const { clock, clusterCIDR, clusterName, log, serviceCIDR, services, tables } = options;
   const { links, packetFilter, sysctl } = options.host;
   const bridge = bridgeName(clusterName);
   const fabric = watchFabricTables({
@@ -40,13 +42,29 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     packetFilter,
     tables,
     log,
-    onWritten: () => agent.refresh(),
+    onWritten: () => {
+      announced.forget();
+      agent.refresh();
+    },
   });
-  const guard = async (nodes: readonly NetworkNode[], signal: AbortSignal): Promise<void> => {
+  const announced = new Announced();
+  const turns = new Turns((run) => clock.timer(0, run));
+  let wholeAt = clock.monotonic();
+  const announcedText = async (look: Look): Promise<string> => {
+    if (clock.monotonic() - wholeAt >= wholeMs) {
+      announced.forget();
+      wholeAt = clock.monotonic();
+    }
+    const heard = heardOn(bridge, look, [clusterCIDR, serviceCIDR]);
+    const rule = JSON.stringify([look.routes, look.found.map((link) => link.addresses)]);
+    const steps = announced.text(announcedSet(clusterName), heard, rule);
+    return inSlices(steps, new Slice(turns, () => clock.monotonic()));
+  };
+  const guard = async (nodes: readonly NetworkNode[], look: Look, signal: AbortSignal): Promise<void> => {
     await services.synced(signal);
-    if (!(await fabric.look())) return;
-    const announced = renderAnnounced(clusterName, services.lister.list(), [clusterCIDR, serviceCIDR]);
-    await packetFilter.apply(`${renderPodSources(clusterName, nodes)}${announced}`);
+    if (!(await fabric.look())) return announced.forget();
+    const text = await announcedText(look);
+    await announced.written(() => packetFilter.apply(`${renderPodSources(clusterName, nodes)}${text}`));
   };
   const agent = startNetworkAgent({
     nodes: options.nodes,
@@ -61,14 +79,14 @@ export function startPodRouter(options: PodRouterOptions): NetworkAgent {
     tables,
     sysctl,
     settings: machineSettings(bridge),
-    clock: options.clock,
+    clock,
     log,
     onNodes: guard,
   });
   const removeHandler = services.addHandler({
-    added: (service) => announces(service) !== '' && agent.refresh(),
-    updated: (old, service) => announces(old) !== announces(service) && agent.refresh(),
-    deleted: (service) => announces(service) !== '' && agent.refresh(),
+    added: (service) => announced.change(undefined, service) && agent.refresh(),
+    updated: (old, service) => announced.change(old, service) && agent.refresh(),
+    deleted: (service) => announced.change(service, undefined) && agent.refresh(),
   });
   const stop = async (): Promise<void> => {
     removeHandler();

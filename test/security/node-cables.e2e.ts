@@ -166,15 +166,17 @@ describe('S20: root on a node', limit, () => {
     assert.deepEqual(machine, ['ready']);
   });
 
-  test('S20: a load balancer on a node may speak as the address that its Service has, and as no node', async () => {
+  test('S20: a load balancer on a node may speak as the address that its Service has, but as no node and not as the world', async () => {
     const [own, other, to] = [node('linux-1').ip, node('linux-2').ip, node('linux-3').ip];
     const announced = own.replace(/\d+$/, '200');
-    const patch = JSON.stringify({ spec: { externalIPs: [announced, other] } });
+    const world = '198.51.100.9';
+    const patch = JSON.stringify({ spec: { externalIPs: [announced, other, world] } });
     const far = await sink(inNode('linux-3'));
     await asRootOnTheNode('ip', announced, to, String(sinkPort), 'too-early');
     await cluster.kubectl.ok(['patch', 'service', 'victim', '-p', patch]);
     await eventually(async () => {
       await asRootOnTheNode('ip', other, to, String(sinkPort), 'as-another-node');
+      await asRootOnTheNode('ip', world, to, String(sinkPort), 'as-the-world');
       await asRootOnTheNode('ip', announced, to, String(sinkPort), 'announced');
       assert.ok(far.length > 1);
     });

@@ -20,14 +20,16 @@ import {
   silentAt,
   unknownConditions,
 } from './node/node-health.ts';
-import { findCondition } from './workload/conditions.ts';
+import { ZoneEvictions } from './node/zone-evictions.ts';
+import { countsForZone, type EvictionRates, readyStatus, zoneKey } from './node/zone-state.ts';
 
 const leaseNamespace = 'kube-node-lease';
 const podsByNode = 'nodeName';
 const nodeNameValues = (pod: Pod): readonly string[] => [pod.spec.nodeName ?? ''];
 
-const readyStatus = (node: Node): string | undefined =>
-  findCondition(node.status?.conditions, 'Ready')?.status;
+/** All of a node that its zone's state depends on. */
+const zoneMark = (node: Node): string =>
+  JSON.stringify([zoneKey(node), countsForZone(node), readyStatus(node)]);
 
 /** Services must not send to pods that nobody watches over any more. */
 async function markPodsNotReady(context: ControllerContext, nodeName: string): Promise<void> {
@@ -51,13 +53,38 @@ async function markPodsNotReady(context: ControllerContext, nodeName: string): P
   }
 }
 
-export function nodeLifecycleController(times: NodeLifecycleTimes): Controller {
+/** Writes conditions and tells Services, when it has been silent for too long or says itself that it is not ready. */
+async function noteReadiness(context: ControllerContext, before: Node, silent: boolean): Promise<Node> {
+  const { name } = before.metadata;
+  const conditions = silent ? unknownConditions(before, context.clock.now()) : undefined;
+  const status = { ...before.status, conditions };
+  const node =
+    conditions === undefined
+      ? before
+      : await context.write.update(nodes, { ...before, status }, { subresource: 'status' });
+  if (readyStatus(node) !== 'Unknown' && readyStatus(node) !== 'False') return node;
+  if (readyStatus(before) === 'True') {
+    const message = `Node ${name} status is now: NodeNotReady`;
+    context.events.event(referenceTo(nodes, node), 'Normal', 'NodeNotReady', message);
+  }
+  await markPodsNotReady(context, name);
+  return node;
+}
+
+export function nodeLifecycleController(times: NodeLifecycleTimes, rates: EvictionRates): Controller {
   const healths = new Map<string, NodeHealth>();
-  const hasHealthyNode = (context: ControllerContext): boolean =>
-    context
-      .read(nodes)
-      .list()
-      .some((node) => readyStatus(node) === 'True');
+  const evictions = new ZoneEvictions(rates);
+  let zonesChanged = true;
+
+  const lookAtZones = (context: ControllerContext, moment: number): void => {
+    if (!zonesChanged) return;
+    zonesChanged = false;
+    const { again, total } = evictions.look(context.read(nodes).list(), moment);
+    if (total === 'begun') context.log.info({}, 'no node is ready: pods are evicted from none');
+    if (total === 'ended')
+      context.log.info({}, 'a node is ready again: pods are evicted from those that are not');
+    for (const name of again) context.enqueue(name);
+  };
 
   return defineController({
     name: 'node-lifecycle-controller',
@@ -68,47 +95,36 @@ export function nodeLifecycleController(times: NodeLifecycleTimes): Controller {
     indexes: [index(pods, podsByNode, nodeNameValues)],
     watches: [
       watching(leases, ({ metadata }) => (metadata.namespace === leaseNamespace ? [metadata.name] : [])),
-      // The first node that is healthy again ends the time in which none is evicted from; the last one begins it.
-      watching(nodes, (node, { old }, context) =>
-        old !== undefined && readyStatus(old) !== readyStatus(node)
-          ? context
-              .read(nodes)
-              .list()
-              .map((other) => other.metadata.name)
-          : [],
-      ),
+      // The zones are looked at once, by whichever node comes next; those for which that changes something follow.
+      watching(nodes, (node, { type, old }) => {
+        if (type === 'updated' && old !== undefined && zoneMark(old) === zoneMark(node)) return [];
+        zonesChanged = true;
+        return [node.metadata.name];
+      }),
     ],
     async reconcile({ name }, context) {
-      let node = context.read(nodes).get(name);
-      if (node === undefined) {
+      const moment = context.clock.monotonic();
+      lookAtZones(context, moment);
+      const known = context.read(nodes).get(name);
+      if (known === undefined) {
         healths.delete(name);
+        evictions.forget(name);
         return undefined;
       }
       const now = context.clock.now();
-      const moment = context.clock.monotonic();
       const renewTime = context.read(leases).get(name, leaseNamespace)?.spec?.renewTime;
-      const health = nodeHealth(node, renewTime, healths.get(name), moment, now);
+      const health = nodeHealth(known, renewTime, healths.get(name), moment, now);
       healths.set(name, health);
-      const silent = silentAt(node, health, times) <= moment;
-      const wasReady = readyStatus(node) === 'True';
-      const conditions = silent ? unknownConditions(node, now) : undefined;
-      if (conditions !== undefined) {
-        const status = { ...node.status, conditions };
-        node = await context.write.update(nodes, { ...node, status }, { subresource: 'status' });
-      }
-      if (readyStatus(node) === 'Unknown' || readyStatus(node) === 'False') {
-        if (wasReady) {
-          const message = `Node ${name} status is now: NodeNotReady`;
-          context.events.event(referenceTo(nodes, node), 'Normal', 'NodeNotReady', message);
-        }
-        await markPodsNotReady(context, name);
-      }
-      const taints = desiredTaints(node, hasHealthyNode(context), now);
+      const silentIn = silentAt(known, health, times) - moment;
+      const node = await noteReadiness(context, known, silentIn <= 0);
+      const turnIn = evictions.waitFor(node, moment);
+      const taints = desiredTaints(node, turnIn === 0, now);
       if (taints !== undefined) {
         const body = { metadata: { resourceVersion: node.metadata.resourceVersion }, spec: { taints } };
         await context.write.patch(nodes, { name }, { type: 'merge', body });
       }
-      return { requeueAfterMs: silent ? undefined : Math.max(1, silentAt(node, health, times) - moment) };
+      const waits = [silentAt(node, health, times) - moment, turnIn].filter((ms) => ms > 0 && ms < Infinity);
+      return { requeueAfterMs: waits.length === 0 ? undefined : Math.ceil(Math.min(...waits)) };
     },
   });
 }

@@ -20,6 +20,7 @@ import { jobController } from './job-controller.ts';
 import { localPathController } from './local-path-controller.ts';
 import { namespaceController } from './namespace-controller.ts';
 import { usualNodeTimes } from './node/node-health.ts';
+import { type EvictionRates, usualEvictionRates } from './node/zone-state.ts';
 import { nodeIpamController } from './node-ipam-controller.ts';
 import { nodeLifecycleController } from './node-lifecycle-controller.ts';
 import { persistentVolumeBinderController } from './persistentvolume-binder-controller.ts';
@@ -54,6 +55,8 @@ export interface ControllersConfig {
   readonly nodeCIDRMaskSizeIPv6?: number;
   /** How long a node may be silent. Default 50 s. */
   readonly nodeMonitorGracePeriodMs?: number;
+  /** How fast pods are evicted from nodes that are not ready. Default as upstream. */
+  readonly nodeEvictions?: Partial<EvictionRates>;
   /** How many finished pods are kept. Default 12500. */
   readonly terminatedPodThreshold?: number;
 }
@@ -75,12 +78,15 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     localPathController,
     namespaceController,
     nodeIpamController(config),
-    nodeLifecycleController({
-      ...usualNodeTimes,
-      ...(config.nodeMonitorGracePeriodMs === undefined
-        ? {}
-        : { monitorGracePeriodMs: config.nodeMonitorGracePeriodMs }),
-    }),
+    nodeLifecycleController(
+      {
+        ...usualNodeTimes,
+        ...(config.nodeMonitorGracePeriodMs === undefined
+          ? {}
+          : { monitorGracePeriodMs: config.nodeMonitorGracePeriodMs }),
+      },
+      { ...usualEvictionRates, ...config.nodeEvictions },
+    ),
     persistentVolumeBinderController,
     persistentVolumeClaimProtectionController,
     persistentVolumeProtectionController,

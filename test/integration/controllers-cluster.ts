@@ -11,6 +11,7 @@ import { createLogger, silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import type { PaceOptions } from '../../src/controller-runtime/pace.ts';
+import type { EvictionRates } from '../../src/controllers/node/zone-state.ts';
 import { startControllers } from '../../src/controllers/start-controllers.ts';
 import {
   administrator,
@@ -53,6 +54,7 @@ export async function startCluster(
   t: TestContext,
   options: {
     readonly nodeMonitorGracePeriodMs?: number;
+    readonly nodeEvictions?: Partial<EvictionRates>;
     readonly disabled?: readonly string[];
     readonly pace?: PaceOptions;
     readonly approveKubeletServing?: boolean;

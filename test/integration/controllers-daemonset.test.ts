@@ -82,7 +82,10 @@ describe('daemonset-controller and the controllers of nodes', () => {
   });
 
   it('notice a node that falls silent, taint it, and evict what does not tolerate that', async (t) => {
-    const cluster = await startCluster(t, { nodeMonitorGracePeriodMs: 1000 });
+    const cluster = await startCluster(t, {
+      nodeMonitorGracePeriodMs: 1000,
+      nodeEvictions: { monitorPeriodMs: 100 },
+    });
     const { client, until } = cluster;
     await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
     await client.create(serviceaccounts, { metadata: { name: 'default', namespace } }).catch(() => {});

@@ -81,7 +81,7 @@ describe('desiredTaints', () => {
     );
     assert.deepEqual(taints(node({ Ready: 'True' }, { unschedulable: true })), ['unschedulable:NoSchedule']);
   });
-  it('evict nobody while no node at all is healthy', () => {
+  it('evict nobody before it is the turn of the node', () => {
     assert.deepEqual(taints(node({ Ready: 'Unknown' }), false), ['unreachable:NoSchedule']);
   });
   it('leave what others put there, and take away only their own', () => {

@@ -104,12 +104,15 @@ const ownKeys = new Set([
   ...noScheduleByCondition.map(([, , key]) => `${prefix}/${key}`),
   `${prefix}/unschedulable`,
 ]);
+const isEvicting = ({ key, effect }: Taint): boolean =>
+  effect === 'NoExecute' && (key === `${prefix}/not-ready` || key === `${prefix}/unreachable`);
 const isOwn = (taint: Taint): boolean =>
-  (taint.effect === 'NoSchedule' && ownKeys.has(taint.key)) ||
-  (taint.effect === 'NoExecute' &&
-    (taint.key === `${prefix}/not-ready` || taint.key === `${prefix}/unreachable`));
+  (taint.effect === 'NoSchedule' && ownKeys.has(taint.key)) || isEvicting(taint);
 
-/** Taints as they should be; undefined when they are. `mayEvict` is false while no node at all is healthy. */
+/** Whether pods are evicted from it already. */
+export const hasEvictionTaint = (node: Node): boolean => (node.spec?.taints ?? []).some(isEvicting);
+
+/** Taints as they should be; undefined when they are. `mayEvict` is false until it is the node's turn (`ZoneEvictions`). */
 export function desiredTaints(node: Node, mayEvict: boolean, now: number): Taint[] | undefined {
   const conditions = node.status?.conditions;
   const wanted: Taint[] = [];

@@ -1,9 +1,8 @@
 // What a node's DNS last knew, in a file: names resolve after the agent's restart, also while the server is away.
 import { endpointslices, namespaces, services } from '../../api/generated/resources.ts';
-import type { Namespace, Service } from '../../api/generated/types/core-v1.ts';
-import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
 import type { Clock } from '../../base/clock.ts';
+import { inSlices, Slice, Turns } from '../../base/turns.ts';
 import type { Informer, InformerFactory } from '../../client/cache/informer.ts';
 import { ObjectStore, objectKey } from '../../client/cache/object-store.ts';
 import { sha256Running } from '../../component-base/content-hash.ts';
@@ -11,6 +10,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import type { Files } from '../../os/files.ts';
 import type { ClusterView } from './dns-records.ts';
 import { clusterView } from './dns-view.ts';
+import { type Records, recordsText } from './records-text.ts';
 
 export interface KeptRecordsOptions {
   readonly file: string;
@@ -32,41 +32,6 @@ const maxBytes = 64 << 20;
 /** Changes come in crowds. */
 const settleMs = 1_000;
 const everyMs = 10_000;
-
-interface Records {
-  readonly services: readonly Service[];
-  readonly slices: readonly EndpointSlice[];
-  readonly namespaces: readonly Namespace[];
-}
-
-/** Only what DNS asks for. */
-const ofService = ({ metadata: { name, namespace }, spec }: Service): Service => ({
-  metadata: { name, namespace },
-  spec: {
-    type: spec.type,
-    clusterIP: spec.clusterIP,
-    clusterIPs: spec.clusterIPs,
-    externalName: spec.externalName,
-    ports: spec.ports?.map(({ name: portName, port, protocol }) => ({ name: portName, port, protocol })),
-  } as Service['spec'],
-});
-const serviceLabel = 'kubernetes.io/service-name';
-const ofSlice = ({ metadata, addressType, ports, endpoints }: EndpointSlice): EndpointSlice =>
-  ({
-    metadata: {
-      name: metadata.name,
-      namespace: metadata.namespace,
-      labels: { [serviceLabel]: metadata.labels?.[serviceLabel] },
-    },
-    addressType,
-    ports: ports?.map(({ name, port, protocol }) => ({ name, port, protocol })),
-    endpoints: endpoints?.map(({ addresses, hostname, conditions }) => ({
-      addresses,
-      hostname,
-      conditions: { ready: conditions?.ready },
-    })),
-  }) as EndpointSlice;
-const ofNamespace = ({ metadata: { name } }: Namespace): Namespace => ({ metadata: { name }, spec: {} });
 
 type Is = (value: unknown) => boolean;
 const isText: Is = (value) => typeof value === 'string';
@@ -126,9 +91,6 @@ function digestOf(bytes: Uint8Array): string {
 
 const firstLine = (text: string): string => text.slice(0, text.indexOf('\n'));
 
-/** A line with the sum of what follows it. */
-const written = (text: string): string => `porthole-dns 1 ${digestOf(Buffer.from(text))}\n${text}`;
-
 /** Throws Error that says what is wrong. */
 function parsed(bytes: Buffer): Records {
   const end = bytes.indexOf('\n');
@@ -154,6 +116,7 @@ export function keepRecords(options: KeptRecordsOptions): KeptRecords {
     return informer;
   };
   let cancel: (() => void) | undefined;
+  const turns = new Turns((run) => clock.timer(0, run));
   let lastMs = Number.NEGATIVE_INFINITY;
   /** With the sum of what is in the file. */
   let last = '';
@@ -169,13 +132,13 @@ export function keepRecords(options: KeptRecordsOptions): KeptRecords {
     if (!Object.values(lists).every((list) => list.hasSynced())) return changed();
     lastMs = clock.monotonic();
     const records: Records = {
-      services: lists.services.lister.list().map(ofService),
-      slices: lists.slices.lister.list().map(ofSlice),
-      namespaces: lists.namespaces.lister.list().map(ofNamespace),
+      services: lists.services.lister.list(),
+      slices: lists.slices.lister.list(),
+      namespaces: lists.namespaces.lister.list(),
     };
-    const text = written(JSON.stringify(records));
-    if (firstLine(text) === last) return;
     try {
+      const text = await inSlices(recordsText(records, maxBytes), new Slice(turns, () => clock.monotonic()));
+      if (firstLine(text) === last) return;
       await files.write(`${file}.new`, text, { mode: 0o600 });
       await files.rename(`${file}.new`, file);
       last = firstLine(text);

@@ -46,20 +46,31 @@ test('pods over a limit of their own are evicted with upstream’s message, and 
   await node.create('volume', pod(write('/x/a'), {}, { sizeLimit: '1Mi' }));
   await node.create('layer', pod(write('/a'), limits));
   await node.create('log', pod('yes 0123456789012345678901234567890 | head -n 100000', limits));
+  await node.create('words', pod(write('/dev/termination-log'), limits));
+  // The runtime walks a layer by paths, and a path can't say so much: it tells nothing of that layer.
+  const folder = 'd'.repeat(64);
+  const deep = `i=0; while [ $i -lt 100 ]; do mkdir ${folder}; cd ${folder}; i=$((i+1)); done`;
+  await node.create('deep', pod(`${deep}; ${write('a')}`, limits));
   const volume = await untilEvicted('volume');
   assert.equal(volume.status?.message, 'Usage of EmptyDir volume "x" exceeds the limit "1Mi". ');
-  for (const name of ['layer', 'log']) {
+  for (const name of ['layer', 'log', 'words']) {
     const { status } = await untilEvicted(name);
     assert.equal(
       status?.message,
       'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ',
     );
   }
+  assert.equal(
+    (await untilEvicted('deep')).status?.message,
+    "Usage of local ephemeral storage could not be measured: the runtime can't count what container main wrote. ",
+  );
   const told = (await node.client.list(events)).items.filter((event) => event.reason === 'Evicted');
   assert.deepEqual(told.map((event) => [event.involvedObject.name, event.type]).sort(), [
+    ['deep', 'Warning'],
     ['layer', 'Warning'],
     ['log', 'Warning'],
     ['volume', 'Warning'],
+    ['words', 'Warning'],
   ]);
   assert.equal((await node.get('within')).status?.phase, 'Running');
   const { uid } = volume.metadata;

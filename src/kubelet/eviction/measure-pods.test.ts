@@ -11,7 +11,7 @@ import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { rankedForEviction } from './choose-pod.ts';
 import { type Eviction, startEvictionManager } from './eviction-manager.ts';
 import { createPodMeter, type MeasurePodsDeps, type PodMeter } from './measure-pods.ts';
-import { storageExcess } from './pod-usage.ts';
+import { hidesFromLimit, storageExcess } from './pod-usage.ts';
 import { parseThresholds } from './thresholds.ts';
 
 const mi = 1 << 20;
@@ -249,4 +249,39 @@ test('a volume in memory counts where it is a folder on disk', async () => {
     const [measured] = await meter.measure([pod], 'ephemeral-storage');
     assert.equal(storageExcess(pod, measured!.usage) === undefined, hasMemoryVolumes);
   }
+});
+
+test('a pod with a limit can’t hide in a layer that the runtime passes over; one that is new, or counted as rarely as all, stays', async () => {
+  const limited = { resources: { limits: { 'ephemeral-storage': '1Gi' } } };
+  const pods = ['deep', 'fine', 'slow'].map((name) => podOf(name, {}, limited));
+  const counted: Record<string, number> = { deep: 1, fine: 1, slow: 1 };
+  const stats = (uid: string): ContainerStats => ({
+    attributes: { id: `id-of-${uid}`, labels: { [labelPodUid]: uid, [labelContainerName]: 'main' } },
+    writableLayer: { timestamp: counted[uid]!, usedBytes: { value: 1 } },
+  });
+  const { meter } = aNode(
+    pods,
+    { deep: little, fine: little, slow: little },
+    { runtime: { listContainerStats: async () => Object.keys(counted).map(stats) } },
+  );
+  const look = async (round: number): Promise<(string | undefined)[]> => {
+    counted.fine = round;
+    // Its turn in a round comes after the look.
+    if (round % 2 === 0) counted.slow = round;
+    const measured = await meter.measure(pods, 'ephemeral-storage');
+    return measured.map(({ usage, unmeasured, pod }) =>
+      unmeasured?.settled && hidesFromLimit(pod, usage) ? unmeasured.message : undefined,
+    );
+  };
+  for (const round of [2, 3, 4]) assert.deepEqual(await look(round), [undefined, undefined, undefined]);
+  const hidden =
+    "Usage of local ephemeral storage could not be measured: the runtime can't count what container main wrote. ";
+  for (const round of [5, 6, 7]) assert.deepEqual(await look(round), [hidden, undefined, undefined]);
+  const memory = await meter.measure(pods, 'memory');
+  assert.deepEqual(
+    memory.map(({ unmeasured }) => unmeasured),
+    [undefined, undefined, undefined],
+  );
+  counted.deep = 9;
+  assert.deepEqual(await look(8), [undefined, undefined, undefined]);
 });

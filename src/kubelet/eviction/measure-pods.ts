@@ -8,10 +8,11 @@ import type { Logger } from '../../component-base/logger.ts';
 import type { Beneath, FolderUsage } from '../../os/beneath.ts';
 import type { RuntimeService } from '../../rpc-api/cri.ts';
 import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
-import { labelPodUid, podText, podUid } from '../pod-format.ts';
+import { labelContainerName, labelPodUid, podText, podUid } from '../pod-format.ts';
 import type { MeasuredPod } from './choose-pod.ts';
 import { type PodPlaces, podFolders, podUsage } from './pod-folders.ts';
 import type { StarvedResource } from './thresholds.ts';
+import { createLayerWatch } from './untold-layers.ts';
 
 export interface MeasurePodsDeps extends PodPlaces {
   readonly clock: Clock;
@@ -69,6 +70,21 @@ function shortfall(used: readonly FolderUsage[], ms: number): MeasuredPod['unmea
   };
 }
 
+const silent: MeasuredPod['unmeasured'] = {
+  settled: false,
+  message: `${unmeasuredText}the runtime does not tell it. `,
+};
+
+function hiddenLayer(
+  stats: readonly ContainerStats[],
+  untold: ReadonlySet<string>,
+): MeasuredPod['unmeasured'] {
+  const hidden = stats.find(({ attributes }) => untold.has(attributes?.id ?? ''));
+  const name = hidden?.attributes?.labels?.[labelContainerName];
+  const text = `${unmeasuredText}the runtime can't count what container ${name} wrote. `;
+  return hidden && { settled: true, message: text };
+}
+
 async function eachAtOnce<T>(
   items: readonly T[],
   most: number,
@@ -82,12 +98,25 @@ async function eachAtOnce<T>(
 }
 
 type StatsOf = (pod: Pod) => readonly ContainerStats[] | undefined;
+type LayerWatch = ReturnType<typeof createLayerWatch>;
+
+interface RuntimeTells {
+  readonly of: StatsOf;
+  /** Ids of containers whose layer it does not count. */
+  readonly untold: ReadonlySet<string>;
+}
 
 /** The runtime answers for all or not at all: when one container spoils that, each pod is asked for by itself. */
-async function containerStats({ runtime, log }: MeasurePodsDeps, pods: readonly Pod[]): Promise<StatsOf> {
+async function askRuntime(
+  { runtime, log }: MeasurePodsDeps,
+  pods: readonly Pod[],
+  watch: LayerWatch,
+): Promise<RuntimeTells> {
+  let untold: ReadonlySet<string> = new Set();
   const byUid = new Map<string, readonly ContainerStats[]>();
   try {
     const all = await runtime.listContainerStats();
+    untold = watch(all);
     const grouped = Map.groupBy(all, (stats) => stats.attributes?.labels?.[labelPodUid]);
     for (const pod of pods) byUid.set(podUid(pod), grouped.get(podUid(pod)) ?? []);
   } catch (error) {
@@ -101,7 +130,7 @@ async function containerStats({ runtime, log }: MeasurePodsDeps, pods: readonly 
       }
     });
   }
-  return (pod) => byUid.get(podUid(pod));
+  return { of: (pod) => byUid.get(podUid(pod)), untold };
 }
 
 /** Walks slow pods a few at a time, in the order in which they were asked for. */
@@ -153,8 +182,9 @@ export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
   const stopped = new AbortController();
 
   /** Of the last measurement: a slow walk begins between two. */
-  let statsOf: StatsOf = () => undefined;
-  const foldersOf = (pod: Pod): ReturnType<typeof podFolders> => podFolders(pod, deps, statsOf(pod) ?? []);
+  let told: RuntimeTells = { of: () => undefined, untold: new Set() };
+  const watch = createLayerWatch();
+  const foldersOf = (pod: Pod): ReturnType<typeof podFolders> => podFolders(pod, deps, told.of(pod) ?? []);
 
   /** Never throws: who can't be walked for the node's sake is unmeasured, and that is not the pod's doing. */
   async function walk(pod: Pod, ms: number): Promise<Walked> {
@@ -183,25 +213,25 @@ export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
     return walks;
   }
 
+  function measured(pod: Pod, walked: Walked | undefined): MeasuredPod {
+    const stats = told.of(pod);
+    // Of memory the runtime tells all the same.
+    const untold = walked ? told.untold : new Set<string>();
+    const usage = podUsage(foldersOf(pod), walked?.used ?? [], stats ?? [], untold);
+    return {
+      pod,
+      usage: { ...usage, memoryIsDisk: !deps.hasMemoryVolumes },
+      unmeasured: stats ? (hiddenLayer(stats, untold) ?? walked?.unmeasured) : (walked?.unmeasured ?? silent),
+    };
+  }
+
   return {
     measure: async (pods, resource) => {
       slow.keepOnly(deps.active());
       if (pods.length === 0) return [];
-      statsOf = await containerStats(deps, pods);
+      told = await askRuntime(deps, pods, watch);
       const walks = resource === 'memory' ? undefined : await walkAll(pods);
-      return pods.map((pod) => {
-        const stats = statsOf(pod);
-        const walked = walks?.get(pod);
-        const silent = { settled: false, message: `${unmeasuredText}the runtime does not tell it. ` };
-        return {
-          pod,
-          usage: {
-            ...podUsage(foldersOf(pod), walked?.used ?? [], stats ?? []),
-            memoryIsDisk: !deps.hasMemoryVolumes,
-          },
-          unmeasured: walked?.unmeasured ?? (stats ? undefined : silent),
-        };
-      });
+      return pods.map((pod) => measured(pod, walks?.get(pod)));
     },
     stop: () => {
       slow.clear();

@@ -45,11 +45,12 @@ export function podFolders(
 
 const nothing: FolderUsage = { bytes: 0, inodes: 0 };
 
-/** `used`: of the volumes, then of the logs, then of what is kept; what is not there counts for nothing. `stats`: of this pod's containers. */
+/** `untold`: ids of containers whose layer nobody counts. `used`: of the volumes, then of the logs, then of what is kept; what is not there counts for nothing. `stats`: of this pod's containers. */
 export function podUsage(
   { volumes, logs, kept }: PodFolders,
   used: readonly FolderUsage[],
   stats: readonly ContainerStats[],
+  untold: ReadonlySet<string>,
 ): PodUsage {
   const containers = logs.map(({ name }, i) => {
     const told = stats.find((each) => each.attributes?.labels?.[labelContainerName] === name);
@@ -60,7 +61,7 @@ export function podUsage(
       logsBytes: written.bytes,
       memoryBytes: told?.memory?.workingSetBytes?.value ?? 0,
       inodes: (told?.writableLayer?.inodesUsed?.value ?? 0) + written.inodes,
-      uncounted: written.uncounted,
+      uncounted: written.uncounted ?? (untold.has(told?.attributes?.id ?? '') ? 'unread' : undefined),
     };
   });
   return {

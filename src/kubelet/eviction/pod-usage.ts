@@ -18,7 +18,7 @@ export interface ContainerUsage {
   readonly logsBytes: number;
   readonly memoryBytes: number;
   readonly inodes: number;
-  /** Of its logs: then it uses at least what is told. */
+  /** Of its logs or its layer: then it uses at least what is told. */
   readonly uncounted?: Uncounted | undefined;
 }
 

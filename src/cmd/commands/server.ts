@@ -18,11 +18,12 @@ import {
 } from '../compose/server-components.ts';
 import { defaultQuotaBytes } from '../compose/store-quota.ts';
 import { durationOption } from '../duration-option.ts';
+import { type EvictionFlags, evictionRatesOf, withEvictions } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { entryFile, isBundled } from '../setup/package-root.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 
-interface Flags {
+interface Flags extends EvictionFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly bindAddress?: string;
@@ -199,7 +200,8 @@ export function serverCommand(): Command {
   const command = new Command('server').description(
     'run a control plane in the foreground; writes <data-dir>/admin.kubeconfig',
   );
-  for (const add of [withPlace, withNetwork, withParts, withLimits, withCertificates]) add(command);
+  for (const add of [withPlace, withNetwork, withParts, withEvictions, withLimits, withCertificates])
+    add(command);
   return command
     .addOption(
       new Option('--log-level <level>', 'how much is logged')
@@ -247,6 +249,7 @@ const componentsOf = (flags: Flags, address: string): ServerComponent[] =>
       volumesDir: resolve(flags.dataDir, 'volumes'),
       clusterSigningMs: flags.clusterSigningDuration,
       nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
+      nodeEvictions: evictionRatesOf(flags),
       approveKubeletServing: flags.approveKubeletServing,
     }),
     ...podRouter(flags),

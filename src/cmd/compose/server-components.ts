@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createEventRecorder } from '../../client/event-recorder.ts';
 import { usualNodeTimes } from '../../controllers/node/node-health.ts';
+import { type EvictionRates, usualEvictionRates } from '../../controllers/node/zone-state.ts';
 import { startControllers } from '../../controllers/start-controllers.ts';
 import { loopbackUser } from '../../controlplane/control-plane.ts';
 import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
@@ -19,6 +20,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 export const defaultNodeMonitorGraceMs: number = usualNodeTimes.monitorGracePeriodMs;
+export const defaultEvictionRates: EvictionRates = usualEvictionRates;
 
 export function controllersComponent(options: {
   readonly clusterCidrs: readonly string[];
@@ -26,6 +28,7 @@ export function controllersComponent(options: {
   readonly volumesDir?: string;
   readonly clusterSigningMs?: number | undefined;
   readonly nodeMonitorGracePeriodMs?: number | undefined;
+  readonly nodeEvictions?: EvictionRates;
   readonly approveKubeletServing?: boolean;
 }): ServerComponent {
   return {
@@ -42,6 +45,7 @@ export function controllersComponent(options: {
           ...(options.nodeMonitorGracePeriodMs === undefined
             ? {}
             : { nodeMonitorGracePeriodMs: options.nodeMonitorGracePeriodMs }),
+          nodeEvictions: options.nodeEvictions ?? usualEvictionRates,
         },
       );
       await running.ready;

@@ -86,7 +86,8 @@ export async function buildImage(
   return file;
 }
 
-async function pauseSample(options: SampleOptions): Promise<SampleImage> {
+/** The sandbox's image. */
+export async function pauseSample(options: SampleOptions): Promise<SampleImage> {
   const program = await buildNative(options.processes, options.cacheDir, {
     name: 'pause',
     target: 'linux',

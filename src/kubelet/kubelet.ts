@@ -82,6 +82,8 @@ export interface KubeletOptions {
   readonly metrics?: Pick<MetricsRegistry, 'text'>;
   /** True: nothing of the machine is touched; containers are state machines. */
   readonly simulated?: boolean;
+  /** Why this node can make no pod, beside what the runtime says of itself: it is NotReady meanwhile. */
+  readonly nodeProblems?: () => readonly string[];
   /** All 32 bits of an exit code, where the runtime's answer has eight. */
   readonly fullExitCode?: (containerId: string) => Promise<number | undefined>;
   /** Folders and files of a container that its programs write and the runtime does not count. Default none. */
@@ -391,7 +393,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const facts = { ...provisional, kubeletPort: server?.port ?? provisional.kubeletPort };
   const { removeHandler, pleg } = watchPods(options, objects, all);
   const pressures = () => eviction?.conditions() ?? [];
-  const health = runtimeHealth({ ctx, pleg, stats: options.host.stats, pressures });
+  const more = options.nodeProblems ?? (() => []);
+  const health = runtimeHealth({ ctx, pleg, stats: options.host.stats, pressures, more });
   const status = startNodeStatusUpdater({ client, clock, log, recorder: ctx.recorder, facts, health });
   const stopLease = startNodeLease({ client, clock, log, nodeName });
   const stopRotation = startLogRotation({

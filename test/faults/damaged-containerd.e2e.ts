@@ -17,7 +17,12 @@ const scratch = scratchDirectory('damaged-containerd');
 const options = containerdIn(scratch.path, 'pause:none');
 const database = join(options.root, 'io.containerd.metadata.v1.bolt/meta.db');
 const said: unknown[] = [];
-const log = { ...silentLogger, error: (fields: object) => void said.push(fields) };
+const warned: unknown[] = [];
+const log = {
+  ...silentLogger,
+  error: (fields: object) => void said.push(fields),
+  warn: (fields: object) => void warned.push(fields),
+};
 const deps = { host: createLinuxHost(), clock: systemClock, log };
 mkdirSync(options.cniConfDir, { recursive: true });
 after(async () => {
@@ -54,12 +59,23 @@ test('a damaged store is moved aside, also of a containerd that runs; the last o
   }
 });
 
+test('B5: one that hangs is killed by an agent that starts, which would wait for its answer else', async () => {
+  const { pid, adopted } = await ensureCri(deps, options);
+  assert.equal(adopted, true);
+  process.kill(pid, 'SIGSTOP');
+  const anew = await ensureCri(deps, options);
+  assert.notEqual(anew.pid, pid);
+  assert.equal(await version(), 'containerd');
+  assert.deepEqual(warned.at(-1), { pid });
+});
+
 test('one whose CRI fails for another reason keeps its store, and is named with the next step', async () => {
   await removeContainerd(deps, { ...options, images: true });
   mkdirSync(join(options.root, 'io.containerd.metadata.v1.bolt/meta.db'), { recursive: true });
+  // Which of the services that CRI lacks it names is containerd's chance.
   await assert.rejects(
     ensureCri(deps, options),
-    /^Error: containerd runs without its CRI: .*failed to load plugin io\.containerd\.grpc\.v1\.cri.*meta\.db: is a directory.* \(.*containerd\.log\); next: .*move .*\/root away, porthole up, and load the images again$/s,
+    /^Error: containerd runs without its CRI: .*failed to load plugin io\.containerd\.grpc\.v1\.cri.*(meta\.db: is a directory|no runtimes available).* \(.*containerd\.log\); next: .*move .*\/root away, porthole up, and load the images again$/s,
   );
   assert.equal(said.length, 2);
 });

@@ -1,8 +1,16 @@
 // Somebody flushes the packet filter's rules, as a restart of nftables does, or the routes, or switches forwarding off: of a node,
-// and of the machine. All come back as they were.
+// and of the machine. All come back as they were. So does a node whose containerd has lost its images, or all that it stored.
 import assert from 'node:assert/strict';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
+import { type NodeLayout, nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { runningPid } from '../../src/kubelet/containerd/containerd-process.ts';
+import { sandboxesThere } from '../../src/kubelet/containerd/leftovers.ts';
+import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
 import { linuxPacketFilter } from '../../src/os/linux/nft-packet-filter.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
@@ -23,6 +31,8 @@ const tablesOfNode = [
 let cluster: TestCluster;
 let node: Processes;
 let id: string;
+let layout: NodeLayout;
+const deps = { host: createLinuxHost(), clock: systemClock, log: silentLogger };
 
 const pod = (name: string, container: object): object => ({
   apiVersion: 'v1',
@@ -41,6 +51,7 @@ before(async () => {
   cluster = await startLinuxCluster();
   const state = readClusterState(clusterPaths(cluster.home, cluster.name))!;
   id = state.id;
+  layout = nodeLayout(clusterPaths(cluster.home, cluster.name).node('linux-1'));
   node = processesInNetns(linuxProcesses, state.nodes[0]!.netns!);
   const ports = [{ containerPort: 8080, hostPort: 8088 }];
   await cluster.kubectl.apply(
@@ -139,5 +150,65 @@ test(
       'routes to pods of this node were gone; made anew',
     ])
       assert.ok(stdout.includes(said), said);
+  },
+);
+
+const images = async (): Promise<string[]> =>
+  (await runOrThrow(linuxProcesses, 'ctr', [...ctr(), 'images', 'ls', '-q'])).toString().trim().split('\n');
+const ctr = (): string[] => ['--address', layout.containerdSocket, '--namespace', 'k8s.io'];
+const logged = async (text: string): Promise<void> => {
+  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
+  assert.ok(stdout.includes(text), text);
+};
+
+test("B6: a node's sandbox image, removed, is there again before a pod needs it", long, async () => {
+  const pause = 'porthole.local/pause:1';
+  await runOrThrow(linuxProcesses, 'ctr', [...ctr(), 'images', 'rm', '--sync', pause]);
+  await eventually(async () => assert.ok((await images()).includes(pause)), patience);
+  await logged('the sandbox image was gone; loaded again');
+});
+
+/** What runs, by the ids of sandboxes. */
+const sandboxes = async (): Promise<string[]> =>
+  [
+    ...(
+      await sandboxesThere(deps, { state: layout.containerdState, address: layout.containerdSocket })
+    ).keys(),
+  ].sort();
+const attached = (): string[] =>
+  readdirSync(join(layout.cniDir, 'attachments'))
+    .map((name) => name.replace(/@.*/, ''))
+    .sort();
+const namespaces = (): string[] => {
+  const folder = join(layout.containerdState, 'io.containerd.grpc.v1.cri/netns');
+  return readdirSync(folder).map((name) => join(folder, name));
+};
+
+test(
+  'B8: pods of a containerd that has lost all it stored run once, and have one address each',
+  long,
+  async () => {
+    const before = { sandboxes: await sandboxes(), namespaces: namespaces() };
+    assert.equal(before.sandboxes.length, 2);
+    assert.equal(before.namespaces.length, 2);
+    assert.deepEqual(attached(), before.sandboxes);
+    const pid = await runningPid(deps, { dir: layout.containerdDir });
+    renameSync(layout.containerdRoot, `${layout.containerdRoot}.away`);
+    process.kill(pid!, 'SIGKILL');
+    await eventually(async () => {
+      const now = await sandboxes();
+      assert.equal(now.length, 2, now.join());
+      assert.deepEqual(attached(), now);
+      for (const one of before.sandboxes) assert.ok(!now.includes(one), 'it lives on beside its successor');
+    }, patience);
+    for (const one of before.namespaces)
+      assert.ok(
+        !existsSync(join(layout.containerdState, 'netns', one)),
+        'its network namespace is still there',
+      );
+    await logged('containerd does not know what it ran before');
+    const loaded = await cluster.porthole(['image', 'build-samples', '--name', cluster.name]);
+    assert.equal(loaded.code, 0, loaded.stderr);
+    await answers();
   },
 );

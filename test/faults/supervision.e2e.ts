@@ -70,6 +70,7 @@ const containerdOf = async (node: string): Promise<number> => {
   assert.ok(pid !== undefined, `${node} has no containerd`);
   return pid;
 };
+const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`);
 function kill(what: string, pid: number): void {
   process.kill(pid, 'SIGKILL');
   kills.set(what, (kills.get(what) ?? 0) + 1);
@@ -275,13 +276,16 @@ describe('R6: what is killed comes back', () => {
 
   test(
     'a server and an agent that stand still for a while are left alone, those that hang are killed; ' +
-      'B3: a node that is cut off meanwhile keeps its agent, and is Ready when it is back',
+      'B3: a node that is cut off meanwhile keeps its agent, and is Ready when it is back; ' +
+      'B5: its containerd, which hangs, is killed and started again',
     longer,
     async (t) => {
       const [hanging, cutOff] = nodes as [string, string];
       const role = `agent ${cutOff}`;
       await eventually(() => assert.equal(supervisedState(root, role)?.answered, true), patience);
       const before = pidOf(role);
+      const hung = await containerdOf(cutOff);
+      process.kill(hung, 'SIGSTOP');
       await link(cutOff, 'down');
       try {
         await standStillThenHang(['server', `agent ${hanging}`], hanging, t);
@@ -289,6 +293,10 @@ describe('R6: what is killed comes back', () => {
         // For longer than the others, which hung, have lived.
         assert.equal(pidOf(role), before);
         assert.equal(supervisedState(root, role)?.silent, undefined);
+        await eventually(async () => assert.notEqual(await containerdOf(cutOff), hung), patience);
+        assert.equal(isRunning(hung), false);
+        const { stdout } = await cluster.porthole(['logs', cutOff, '--name', 'alive']);
+        assert.match(stdout, /containerd did not answer 3 times for 10 s; killing it/);
       } finally {
         await link(cutOff, 'up');
       }

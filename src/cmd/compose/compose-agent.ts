@@ -69,7 +69,7 @@ export interface RunningAgent {
 interface NodeRuntime {
   readonly kubelet: Pick<
     KubeletOptions,
-    'cri' | 'nodeOs' | 'contentRoot' | 'cgroupRoot' | 'simulated' | 'fullExitCode' | 'keptOf'
+    'cri' | 'nodeOs' | 'contentRoot' | 'cgroupRoot' | 'simulated' | 'fullExitCode' | 'keptOf' | 'nodeProblems'
   >;
   /** Its own clients of the API server. */
   readonly clients: readonly FileClient[];
@@ -152,7 +152,7 @@ async function realRuntime(
   opened.defer(() => proxyClient.close());
   const handler = options.os === 'windows' ? await windowsHandler(options, layout) : undefined;
   if (handler) log.info({ isolation: handler.isolation }, 'emulated Windows pods are kept apart');
-  const endSupervision = await startNodeContainerd({
+  const containerd = await startNodeContainerd({
     layout,
     host,
     windowsRuntimeBinary: handler?.binary,
@@ -160,9 +160,9 @@ async function realRuntime(
     cacheDir: options.cacheDir,
     log,
   });
-  opened.defer(endSupervision);
   const network = await nodeNetwork(options, layout, proxyClient, { log, metrics });
   opened.defer(() => network.stop());
+  opened.defer(await containerd.keep(network.cables));
   const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
   opened.defer(() => grpc.close());
   const { images, runtime } = createCri(grpc);
@@ -182,6 +182,7 @@ async function realRuntime(
         },
         host,
       ),
+      nodeProblems: containerd.problems,
       contentRoot: layout.containerdRoot,
       cgroupRoot: layout.cgroupRoot,
       ...(handler === undefined

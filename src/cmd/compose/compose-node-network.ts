@@ -6,6 +6,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
+import type { CniPlugin } from '../../network/cni/cni-plugin.ts';
 import { startNodeDns } from '../../network/dns/node-dns.ts';
 import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { startNodeNetwork as startPodNetwork } from '../../network/node-network.ts';
@@ -49,6 +50,8 @@ export interface NodeNetworkOptions {
 }
 
 export interface NodeNetwork {
+  /** Who has an address of this node. */
+  readonly cables: Pick<CniPlugin, 'attachments' | 'detach'>;
   stop(): Promise<void>;
 }
 
@@ -78,7 +81,8 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     clock: systemClock,
     log,
   });
-  const upstreams = upstreamsOf(options.dns.resolvConf, [options.dns.clusterIP]);
+  const { clusterIP, domain, recordsFile, resolvConf } = options.dns;
+  const upstreams = upstreamsOf(resolvConf, [clusterIP]);
   const reserved = await reservedAddresses({
     apiServer: options.apiServer,
     resolvers: upstreams.map(({ address }) => address),
@@ -101,10 +105,10 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     informers,
     host,
     tables,
-    clusterIP: options.dns.clusterIP,
-    clusterDomain: options.dns.domain,
+    clusterIP,
+    clusterDomain: domain,
     upstreams,
-    records: { file: options.dns.recordsFile, files: linuxFiles },
+    records: { file: recordsFile, files: linuxFiles },
     metrics: options.metrics,
     clock: systemClock,
     random: systemRandom,
@@ -112,13 +116,10 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
   });
   informers.start();
   return {
+    cables: network.cni.plugin,
     stop: async () => {
       unfollow();
-      await tables.stop();
-      await dns.stop();
-      await proxy.stop();
-      await network.stop();
-      await informers.stop();
+      for (const part of [tables, dns, proxy, network, informers]) await part.stop();
       await packetFilter.close();
     },
   };

@@ -71,8 +71,13 @@ export async function ensureContainerd(
   const running = await runningPid(deps, options);
   const unchanged = (await files.readIfThere(configFile))?.toString() === config;
   if (running !== undefined && unchanged) {
-    await waitForSocket(deps, options.address, timeoutMs);
-    return { pid: running, adopted: true, version };
+    const answers = await waitForSocket(deps, options.address, timeoutMs).then(
+      () => true,
+      () => false,
+    );
+    if (answers) return { pid: running, adopted: true, version };
+    deps.log.warn({ pid: running }, 'containerd runs and does not answer; killing it and starting it again');
+    await killContainerd(deps, options);
   }
   // A changed configuration needs a new process; the containers live on under their shims.
   await stopContainerd(deps, options);
@@ -125,20 +130,33 @@ async function stopContainerd(deps: ContainerdDeps, paths: ContainerdPaths): Pro
   await deps.host.files.remove(pidFile(paths));
 }
 
-async function killTree(deps: ContainerdDeps, all: readonly RunningProcess[], pid: number): Promise<void> {
+/** At once, whatever it does; containers live on under their shims. */
+export async function killContainerd(deps: ContainerdDeps, paths: ContainerdPaths): Promise<void> {
+  const pid = await runningPid(deps, paths);
+  if (pid === undefined) return;
+  const startTime = await startTimeOf(deps.host.files, pid);
+  await kill(deps, pid, 'KILL');
+  if (startTime !== undefined) await waitGone(deps, pid, startTime, 5000);
+}
+
+/** With all that comes from it, as it was when `all` was read. */
+export async function killTree(
+  deps: ContainerdDeps,
+  all: readonly RunningProcess[],
+  pid: number,
+): Promise<void> {
   await kill(deps, pid, 'KILL');
   for (const child of all.filter((p) => p.parent === pid)) await killTree(deps, all, child.pid);
 }
 
+/** Of what runs by CRI: a folder for each container and sandbox, of its id. */
+export const bundlesOf = (state: string): string => `${state}/io.containerd.runtime.v2.task/k8s.io`;
+
 /** Sockets of shims lie in a folder that all containerds of a machine share; each bundle names its own. */
-async function removeShimSockets(deps: ContainerdDeps, state: string): Promise<void> {
-  const { files } = deps.host;
-  const tasks = `${state}/io.containerd.runtime.v2.task/k8s.io`;
-  for (const id of await files.list(tasks)) {
-    const address = (await files.readIfThere(`${tasks}/${id}/address`))?.toString().trim() ?? '';
-    const path = /^unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)$/.exec(address)?.[1];
-    if (path !== undefined) await files.remove(path);
-  }
+export async function removeShimSocket({ host }: ContainerdDeps, bundle: string): Promise<void> {
+  const address = (await host.files.readIfThere(`${bundle}/address`))?.toString().trim() ?? '';
+  const path = /^unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)$/.exec(address)?.[1];
+  if (path !== undefined) await host.files.remove(path);
 }
 
 /**
@@ -157,7 +175,8 @@ export async function removeContainerd(
     ({ args }) => /containerd-shim|(^|\/)ctr$/.test(args[0] ?? '') && args.includes(options.address),
   );
   for (const { pid } of ours) await killTree(deps, all, pid);
-  await removeShimSockets(deps, options.state);
+  const bundles = bundlesOf(options.state);
+  for (const id of await deps.host.files.list(bundles)) await removeShimSocket(deps, `${bundles}/${id}`);
   await deps.host.mounts.unmountAllBelow(options.state);
   await deps.host.mounts.unmountAllBelow(options.root);
   // Containers may have left trees that are deeper than a path can say.

@@ -6,7 +6,7 @@ import type { Cri } from '../../rpc-api/cri.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
 import { runtimeHealth } from './runtime-health.ts';
 
-test('a list of images that can not be sent keeps the last one, and the rest of the status goes on', async () => {
+test('a list of images that can not be sent keeps the last one, and the rest of the status goes on; B6: what the node lacks besides is a problem of it', async () => {
   let tooLong = false;
   const cri = {
     runtime: {
@@ -22,11 +22,13 @@ test('a list of images that can not be sent keeps the last one, and the rest of 
     },
   } as unknown as Cri;
   let memoryAvailableBytes = 2;
+  const lacking: string[] = [];
   const health = runtimeHealth({
     ctx: { cri, log: silentLogger },
     pleg: { healthy: () => ({ ok: true, message: '' }), stop: async () => undefined },
     stats: { usage: async () => ({ memoryAvailableBytes }) } as never,
     pressures: () => ['MemoryPressure'],
+    more: () => lacking,
   });
   const images = [{ names: ['example.com/x:1'], sizeBytes: 7 }];
   assert.deepEqual((await health()).images, images);
@@ -38,4 +40,6 @@ test('a list of images that can not be sent keeps the last one, and the rest of 
     usage: { memoryAvailableBytes: 1 },
     pressures: ['MemoryPressure'],
   });
+  lacking.push('sandbox image pause:1 is missing and could not be loaded');
+  assert.deepEqual((await health()).problems, lacking);
 });

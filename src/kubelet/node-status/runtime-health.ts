@@ -62,12 +62,14 @@ export function runtimeHealth(deps: {
   readonly pleg: Pleg;
   readonly stats: HostStats;
   readonly pressures: () => readonly PressureCondition[];
+  /** What this node lacks beside what the runtime says of itself. */
+  readonly more: () => readonly string[];
 }): () => Promise<Omit<NodeHealth, 'now'>> {
   const images = imagesOf(deps.ctx);
   return async () => {
     const problems = await problemsOf(deps.ctx, deps.pleg);
     return {
-      problems,
+      problems: [...problems, ...deps.more()],
       images: problems.length === 0 ? await images() : [],
       usage: await deps.stats.usage(),
       pressures: deps.pressures(),

@@ -50,6 +50,8 @@ export interface CniPlugin {
   setPodCIDR(cidr: string): void;
   /** The answer for stdout. Throws CniError. */
   handle(request: CniRequest): Promise<string>;
+  /** As DEL, of containers for which nobody will ask it. */
+  detach(containerIDs: ReadonlySet<string>): Promise<void>;
   attachments(): readonly Attachment[];
   /** All of `cniTables` anew. */
   writeTables(): Promise<void>;
@@ -78,16 +80,10 @@ function cableIn(
 
 const asFarAsThere = { keepGoing: 'silently' } as const;
 
-export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions): CniPlugin {
-  const known = new Map<string, Attachment>();
-  const ipam = createHostLocalIpam({ reserved: reservedAddresses(options.shape) });
-  /** Their rules are gone, or about to go, and they not yet. */
-  const leaving = new Set<Attachment>();
+/** Requests for one attachment run one after the other. */
+function turnsByKey(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const busy = new Map<string, Promise<unknown>>();
-  let podCIDR: ReturnType<typeof parseIpv4Cidr>;
-
-  /** Requests for one attachment run one after the other. */
-  function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+  return (key, work) => {
     const before = busy.get(key) ?? Promise.resolve();
     const done = before.then(work, work);
     busy.set(key, done);
@@ -96,7 +92,16 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
     };
     done.then(forget, forget);
     return done;
-  }
+  };
+}
+
+export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions): CniPlugin {
+  const known = new Map<string, Attachment>();
+  const ipam = createHostLocalIpam({ reserved: reservedAddresses(options.shape) });
+  /** Their rules are gone, or about to go, and they not yet. */
+  const leaving = new Set<Attachment>();
+  let podCIDR: ReturnType<typeof parseIpv4Cidr>;
+  const inTurn = turnsByKey();
 
   const cableOf = (attachment: Attachment): PodCable => cableIn(podCIDR, attachment, options);
 
@@ -272,9 +277,16 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
     await writeTables();
   }
 
+  async function detach(containerIDs: ReadonlySet<string>): Promise<void> {
+    for (const attachment of [...known.values()])
+      if (containerIDs.has(attachment.containerID))
+        await inTurn(attachmentKey(attachment), () => release(attachment));
+  }
+
   return {
     start,
     handle,
+    detach,
     setPodCIDR: (text) => {
       const cidr = parseIpv4Cidr(text);
       if (cidr === undefined) throw new Error(`podCIDR ${JSON.stringify(text)} is not an IPv4 prefix`);

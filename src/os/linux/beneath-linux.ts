@@ -33,6 +33,25 @@ function usageOf(line: string): FolderUsage {
 /** It ends by itself when its time is over; a disk that doesn't answer may hold it for longer. */
 const endsWithinMs = 10_000;
 
+/** Linux takes 2 MiB of arguments, or less where a stack is small. */
+const portionBytes = 256 << 10;
+
+/** A pod decides how many volumes it has, and how long their names are. */
+function portionsOf(paths: readonly string[]): string[][] {
+  const portions: string[][] = [];
+  let room = 0;
+  for (const path of paths) {
+    const size = Buffer.byteLength(path) + 1;
+    if (size > room) {
+      portions.push([]);
+      room = portionBytes;
+    }
+    portions.at(-1)!.push(path);
+    room -= size;
+  }
+  return portions;
+}
+
 /** `program`: the compiled helper. */
 export function createLinuxBeneath(processes: Processes, program: string): Beneath {
   async function run(args: readonly string[], options?: RunOptions): Promise<string> {
@@ -55,10 +74,16 @@ export function createLinuxBeneath(processes: Processes, program: string): Benea
     remove: async (folder) => {
       await run(['remove', folder]);
     },
-    usage: async (folders, withinMs, signal) => {
-      if (folders.length === 0) return [];
-      const options = { timeoutMs: withinMs + endsWithinMs, ...(signal && { signal }) };
-      return (await run(['usage', String(withinMs), ...folders], options)).split('\n').map(usageOf);
+    usage: async (paths, withinMs, signal) => {
+      const deadline = performance.now() + withinMs;
+      const told: FolderUsage[] = [];
+      for (const portion of portionsOf(paths)) {
+        const leftMs = Math.max(0, Math.ceil(deadline - performance.now()));
+        const options = { timeoutMs: leftMs + endsWithinMs, ...(signal && { signal }) };
+        const answer = await run(['usage', String(leftMs), ...portion], options);
+        told.push(...answer.split('\n').map(usageOf));
+      }
+      return told;
     },
   };
 }

@@ -80,6 +80,16 @@ const notEnforced: readonly NotEnforced[] = [
       'spec.resourceClaims: not enforced: nothing allocates devices for resource claims yet; the pod runs without them',
   },
   {
+    group: '',
+    resources: ['pods'],
+    when: (pod) =>
+      [...objs(spec(pod)['containers']), ...objs(spec(pod)['initContainers'])].some(
+        (container) => obj(container['lifecycle'])['stopSignal'] !== undefined,
+      ),
+    warning:
+      "not enforced: lifecycle.stopSignal is for the node's container runtime to obey, and containerd 1 sends the image's own signal",
+  },
+  {
     group: 'apps',
     resources: ['statefulsets'],
     when: (set) => Object.values(obj(spec(set)['persistentVolumeClaimRetentionPolicy'])).includes('Delete'),

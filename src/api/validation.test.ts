@@ -211,6 +211,14 @@ test('N14: a pod that names limits asks for what its containers ask for, else fo
   assert.deepEqual(decoded({}), {});
 });
 
+test('N15: /proc is shown whole only to a user namespace of its own', () => {
+  const container = { securityContext: { procMount: 'Unmasked' } };
+  assert.deepEqual(errorsOf(pod({}, container)), [
+    'spec.containers[0].securityContext.procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`',
+  ]);
+  assert.deepEqual(errorsOf(pod({ hostUsers: false }, container)), []);
+});
+
 test('N14: what a pod has as a whole covers its containers, and is of what can be shared', () => {
   const asking = { resources: { requests: { cpu: '2' }, limits: { cpu: '2' } } };
   assert.deepEqual(errorsOf(pod({ resources: { limits: { cpu: '1' }, requests: { cpu: '1' } } }, asking)), [

@@ -19,6 +19,7 @@ import type { ClusterDns } from './runtime/dns-config.ts';
 import type { ObjectSource } from './runtime/env-vars.ts';
 import type { FieldContext } from './runtime/field-ref.ts';
 import type { ImagePuller } from './runtime/image-puller.ts';
+import type { RuntimeFeatures } from './runtime/runtime-features.ts';
 import type { StatusManager } from './status-manager.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
@@ -47,6 +48,7 @@ export interface KubeletContext {
   /** Of one pod; -1 is no limit. */
   readonly podPidsLimit: number;
   readonly dns: ClusterDns;
+  readonly runtimeFeatures: RuntimeFeatures;
   readonly machine: MachineInfo;
   readonly allocatable: FieldContext['allocatable'];
   /** `containerd`: the scheme of container ids. */

@@ -24,7 +24,7 @@ import { allocatableNumbers, type NodeFacts } from './node-status/node-object.ts
 import { startNodeStatusUpdater } from './node-status/node-status-updater.ts';
 import { runtimeHealth } from './node-status/runtime-health.ts';
 import { createObjectCache } from './object-cache.ts';
-import { podUid } from './pod-format.ts';
+import { isMirrorPod, podText, podUid } from './pod-format.ts';
 import { startPleg } from './pod-lifecycle-event-generator.ts';
 import { createPodStorage, type KubeletPaths, type PodStorage } from './pod-storage.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -42,6 +42,7 @@ import { imageCredentials } from './runtime/image-credentials.ts';
 import { createImagePuller } from './runtime/image-puller.ts';
 import { startLogRotation } from './runtime/log-rotation.ts';
 import { createMemoryPullRecords, createPullRecords } from './runtime/pull-records.ts';
+import { beyondRuntime, featuresOf } from './runtime/runtime-features.ts';
 import { type KubeletServerTls, startKubeletServer } from './server/kubelet-server.ts';
 import { simulatedProber } from './simulated/simulated-prober.ts';
 import { createStatusManager } from './status-manager.ts';
@@ -141,6 +142,7 @@ async function nodeFacts(options: KubeletOptions, port: number): Promise<NodeFac
     maxPods: options.maxPods ?? 110,
     kubeletVersion: options.version,
     containerRuntimeVersion: `${version.runtimeName}://${version.runtimeVersion}`,
+    runtimeFeatures: featuresOf(await cri.runtime.status()),
     kubeletPort: port,
     reserved: options.reserved ?? nothingReserved,
     thresholds: options.thresholds ?? [],
@@ -300,6 +302,7 @@ function createContext(
     seccompRoot: `${options.paths.root}/seccomp`,
     podPidsLimit: options.podPidsLimit ?? defaultPodPidsLimit,
     dns: options.dns,
+    runtimeFeatures: facts.runtimeFeatures,
     machine: facts.machine,
     allocatable,
     runtimeName: facts.containerRuntimeVersion.split('://')[0]!,
@@ -328,14 +331,30 @@ function announce(ctx: KubeletContext, options: KubeletOptions): void {
   }
 }
 
+/** As upstream's deleteOrphanedMirrorPods: a picture of nothing is taken down, and what it shows is never run. */
+async function deleteMirrorPod(client: Client, { metadata }: Pod): Promise<void> {
+  const { name = '', namespace, uid = '' } = metadata;
+  try {
+    await client.delete(pods, { name, namespace }, { gracePeriodSeconds: 0, preconditions: { uid } });
+  } catch (error) {
+    if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict')) throw error;
+  }
+}
+
 /** The pods of this node as the API server has them, and as the runtime does. */
 function watchPods(
-  { informers, nodeName, cri, clock, log }: KubeletOptions,
+  { client, informers, nodeName, cri, clock, log }: KubeletOptions,
   objects: ObjectCache,
   all: PodWorkers,
 ) {
   const informer = informers.informer(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
   const accept = (pod: Pod): void => {
+    if (isMirrorPod(pod)) {
+      deleteMirrorPod(client, pod).catch((error: unknown) =>
+        log.warn({ error, pod: podText(pod) }, 'a mirror pod without a static pod was not deleted'),
+      );
+      return;
+    }
     objects.uses(pod);
     all.upsert(pod);
   };
@@ -380,7 +399,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const room = { ...ctx.allocatable, pods: provisional.maxPods };
   const all = new PodWorkers(
     ctx,
-    (pod, active) => eviction?.admit(pod) ?? admitPod(options.nodeOs, room, pod, active),
+    (pod, active) =>
+      eviction?.admit(pod) ??
+      beyondRuntime(pod, ctx.runtimeFeatures) ??
+      admitPod(options.nodeOs, room, pod, active),
   );
   workers = all;
   const eviction = startEviction(options, ctx, all, () => status.poke());

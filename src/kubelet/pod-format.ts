@@ -35,6 +35,10 @@ export const failureText = (error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
+/** The API's picture of a static pod. This node has none, so whoever wrote it, it is not to be run. */
+export const isMirrorPod = (pod: Pod): boolean =>
+  pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
+
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
 
 export const isHostNetwork = (pod: Pod): boolean => pod.spec.hostNetwork === true;

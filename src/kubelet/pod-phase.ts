@@ -1,6 +1,7 @@
 // The phase and the conditions of a pod, from its container statuses. Pure (upstream: getPhase and status/generate.go).
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../api/generated/types/core-v1.ts';
 import { isSidecar } from './pod-format.ts';
+import { restartsAfter } from './sync-pod.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 
@@ -22,7 +23,7 @@ function initBlocks(pod: Pod, statuses: readonly ContainerStatus[]): 'no' | 'pen
     }
     const ended = status?.state?.terminated;
     if (!ended) return 'pending';
-    if (ended.exitCode !== 0) return pod.spec.restartPolicy === 'Never' ? 'failed' : 'pending';
+    if (ended.exitCode !== 0) return restartsAfter(pod, container, ended.exitCode) ? 'pending' : 'failed';
   }
   return 'no';
 }
@@ -33,8 +34,11 @@ export function podPhase({ pod, init, containers, terminal }: PhaseInput): PodPh
   let stopped = 0;
   let succeeded = 0;
   let unknown = 0;
-  for (const { name } of pod.spec.containers) {
-    const status = containers.find((s) => s.name === name);
+  let restarting = false;
+  for (const container of pod.spec.containers) {
+    const status = containers.find((s) => s.name === container.name);
+    const ended = status?.state?.terminated ?? status?.lastState?.terminated;
+    if (ended && restartsAfter(pod, container, ended.exitCode)) restarting = true;
     if (!status) unknown++;
     else if (status.state?.running) running++;
     else if (status.state?.terminated) {
@@ -51,9 +55,9 @@ export function podPhase({ pod, init, containers, terminal }: PhaseInput): PodPh
   if (running > 0 && unknown === 0) return 'Running';
   if (running > 0 || stopped === 0 || unknown > 0) return terminal ? 'Failed' : 'Pending';
   if (terminal) return stopped === succeeded && waiting === 0 ? 'Succeeded' : 'Failed';
-  if (pod.spec.restartPolicy === 'Always' || pod.spec.restartPolicy === undefined) return 'Running';
-  if (stopped === succeeded) return 'Succeeded';
-  return pod.spec.restartPolicy === 'Never' ? 'Failed' : 'Running';
+  // One that is to start again, by the pod's policy, its own or its rules, keeps the pod alive.
+  if (restarting) return 'Running';
+  return stopped === succeeded ? 'Succeeded' : 'Failed';
 }
 
 type Draft = Omit<PodCondition, 'lastTransitionTime' | 'lastProbeTime'>;

@@ -95,6 +95,20 @@ test('the phase after the end follows policy and exit codes', () => {
   );
 });
 
+test('N15: a container that its rules start again keeps the pod Running, whatever the policy of the pod', () => {
+  const restartPolicyRules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
+  const ruled = { restartPolicy: 'Never', restartPolicyRules };
+  const never = aPod({ restartPolicy: 'Never', containers: [aContainer('main', ruled)] });
+  const phase = (pod: Pod, code: number) => status(pod, observedPod([exited('main', code)])).phase;
+  assert.deepEqual([phase(never, 42), phase(never, 1), phase(never, 0)], ['Running', 'Failed', 'Succeeded']);
+  const own = aPod({ containers: [aContainer('main', { restartPolicy: 'Never' })] });
+  assert.deepEqual([phase(own, 0), phase(own, 1)], ['Succeeded', 'Failed']);
+  const init = { initContainers: [aContainer('first', ruled)] };
+  const begins = (code: number) =>
+    status(aPod({ restartPolicy: 'Never', ...init }), observedPod([exited('first', code)])).phase;
+  assert.deepEqual([begins(42), begins(1)], ['Pending', 'Failed']);
+});
+
 test('a pod is not over while a sidecar runs', () => {
   const pod = aPod({
     restartPolicy: 'Never',

@@ -147,6 +147,10 @@ function isStarted(
   return container.startupProbe ? hasStarted(input, kind, latest) : true;
 }
 
+/** A container that asked for it does not start without; what was made of IfPossible the runtime does not say. */
+const recursiveReadOnly = (mode = 'Disabled'): { readonly recursiveReadOnly?: string } =>
+  mode === 'IfPossible' ? {} : { recursiveReadOnly: mode };
+
 const volumeMountStatuses = (container: AnyContainer): Partial<ContainerStatus> => {
   const mounts = container.volumeMounts ?? [];
   if (mounts.length === 0) return {};
@@ -154,7 +158,7 @@ const volumeMountStatuses = (container: AnyContainer): Partial<ContainerStatus> 
     volumeMounts: mounts.map((m) => ({
       name: m.name,
       mountPath: m.mountPath,
-      ...(m.readOnly ? { readOnly: true, recursiveReadOnly: 'Disabled' } : {}),
+      ...(m.readOnly ? { readOnly: true, ...recursiveReadOnly(m.recursiveReadOnly) } : {}),
     })),
   };
 };

@@ -1,7 +1,7 @@
 // A simulated node against a real API server in process: pods come, run, end and go; nothing real is started.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { nodes, pods } from '../../src/api/generated/resources.ts';
+import { events, nodes, pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
@@ -172,5 +172,30 @@ test('R15: pods that died with the machine are told as dead before they are star
     const { status } = await get(client, 'web');
     assert.equal(status?.containerStatuses?.[0]?.restartCount, 1);
     assert.equal(status?.conditions?.find((c) => c.type === 'Ready')?.status, 'True');
+  });
+});
+
+test('att1 F8: a mirror pod is the picture of a pod that this node does not have: not run, and taken down', async (t) => {
+  const client = await simulatedNode(t, linux);
+  await client.create(pods, pod('mirror', {}, { 'kubernetes.io/config.mirror': 'x' }));
+  await eventually(async () => assert.rejects(get(client, 'mirror'), { reason: 'NotFound' }));
+  const said = (await client.list(events)).items.filter((e) => e.involvedObject.name === 'mirror');
+  assert.deepEqual(said, []);
+});
+
+test('N15: rules of a container that start it again keep a pod of restartPolicy Never going', async (t) => {
+  const client = await simulatedNode(t, linux);
+  const rules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
+  const main = { name: 'main', image: 'example.com/x:1', restartPolicy: 'Never', restartPolicyRules: rules };
+  const ends = { 'porthole.dev/simulated-run-seconds': '1', 'porthole.dev/simulated-exit-code': '42' };
+  await client.create(pods, pod('ruled', { restartPolicy: 'Never', containers: [main] }, ends));
+  await eventually(async () => {
+    const { status } = await get(client, 'ruled');
+    assert.notEqual(status?.phase, 'Failed');
+    const [seen] = status?.containerStatuses ?? [];
+    // Its second end, after which it waits: the first alone would show even where the pod is given up.
+    assert.equal(seen?.restartCount, 1);
+    assert.equal(seen?.state?.waiting?.reason, 'CrashLoopBackOff');
+    assert.equal(status?.phase, 'Running');
   });
 });

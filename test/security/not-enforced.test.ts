@@ -157,6 +157,16 @@ const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | un
     },
     /volumeAttributesClassName/,
   ],
+  [
+    '/api/v1/namespaces/default/pods',
+    {
+      spec: {
+        os: { name: 'linux' },
+        containers: [{ name: 'c', image: 'i', lifecycle: { stopSignal: 'SIGUSR1' } }],
+      },
+    },
+    /lifecycle.stopSignal/,
+  ],
   [classes, { value: 1000 }, /does not preempt/],
   [classes, { metadata: { name: 'meek' }, value: 1000, preemptionPolicy: 'Never' }, undefined],
   ['/apis/networking.k8s.io/v1/servicecidrs', { spec: { cidrs: ['10.100.0.0/16'] } }, /other ranges/],
@@ -172,6 +182,8 @@ function typeOf(url: string): JsonObject {
 }
 
 test('S7, X6: what is not enforced yet is said at each create, apply and update', async () => {
+  // No controller makes it here, and no pod is let in without.
+  await plane.ask('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
   for (const [url, given, said] of rows) {
     const metadata = { name: 'unenforced', ...(given['metadata'] as JsonObject | undefined) };
     const name = String(metadata.name);

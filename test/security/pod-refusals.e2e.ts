@@ -68,6 +68,37 @@ test(
   },
 );
 
+test(
+  'N15: strict groups and mounts read-only throughout are refused where the runtime has neither',
+  limit,
+  async () => {
+    const strict = { securityContext: { supplementalGroupsPolicy: 'Strict' } };
+    await node.create('strict-groups', spec({}, strict));
+    const { status } = await node.until(
+      'strict-groups',
+      'is refused',
+      (pod) => pod.status?.phase === 'Failed',
+    );
+    assert.deepEqual(
+      [status?.reason, status?.message],
+      [
+        'SupplementalGroupsPolicyNotSupported',
+        'Pod was rejected: SupplementalGroupsPolicy=Strict is not supported in this node',
+      ],
+    );
+    const volumeMounts = [{ name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: 'Enabled' }];
+    const main = { name: 'main', image: node.image, command: ['/bin/sh', '-c', 'sleep 600'], volumeMounts };
+    await node.create('read-only-throughout', { containers: [main], volumes: [{ name: 'v', emptyDir: {} }] });
+    const waits = await node.until('read-only-throughout', 'is refused', (pod) =>
+      /^Create/.test(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
+    );
+    assert.deepEqual(waits.status?.containerStatuses?.[0]?.state?.waiting, {
+      reason: 'CreateContainerConfigError',
+      message: 'volume "v" requested recursive read-only mode, but it is not supported by the runtime',
+    });
+  },
+);
+
 test("S8: a seccomp profile is read below the node's own folder of profiles", limit, async () => {
   const folder = join(node.directory, 'kubelet/seccomp/team');
   mkdirSync(folder, { recursive: true });

@@ -10,6 +10,7 @@ import {
 } from '../eviction/thresholds.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import type { Reservation } from '../resources/node-reservation.ts';
+import type { RuntimeFeatures } from '../runtime/runtime-features.ts';
 
 export interface NodeFacts {
   readonly nodeName: string;
@@ -20,6 +21,7 @@ export interface NodeFacts {
   readonly maxPods: number;
   readonly kubeletVersion: string;
   readonly containerRuntimeVersion: string;
+  readonly runtimeFeatures: RuntimeFeatures;
   readonly kubeletPort: number;
   /** Kept from pods. */
   readonly reserved: Reservation;

@@ -102,6 +102,11 @@ async function variableValue(
       input.fields,
     );
   }
+  // Said rather than left empty: a program must not start without what it was promised.
+  if (from.fileKeyRef)
+    throw new Error(
+      `variable "${variable.name}": this node does not read variables from files (fileKeyRef) yet`,
+    );
   if (from.configMapKeyRef) return keyValue(input, 'configmap', from.configMapKeyRef);
   return from.secretKeyRef ? keyValue(input, 'secret', from.secretKeyRef) : undefined;
 }

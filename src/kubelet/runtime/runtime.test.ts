@@ -113,6 +113,12 @@ test('what is missing is named as upstream names it', async () => {
   await assert.rejects(env(aContainer('c', { env: [key] })), {
     message: "couldn't find key nope in ConfigMap ns/cm",
   });
+  // N15: a variable that this node can't read is an error as an absent one is.
+  const file = { name: 'X', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'env', key: 'k' } } };
+  await assert.rejects(
+    env(aContainer('c', { env: [file] })),
+    /^Error: variable "X": this node does not read/,
+  );
 });
 
 test('names are resolved by the pod policy', () => {

@@ -10,6 +10,7 @@ import { containerEnvironment, type Environment } from './env-vars.ts';
 import { hostsFile } from './hosts-file.ts';
 import { StartError } from './image-puller.ts';
 import { runHook } from './lifecycle-hooks.ts';
+import { withRecursiveReadOnly } from './runtime-features.ts';
 
 export interface StartInput {
   readonly pod: Pod;
@@ -88,8 +89,9 @@ async function create(ctx: KubeletContext, input: StartInput, attempt: number): 
   await checkImage(ctx, input, image);
   const config = await withReason('CreateContainerConfigError', async () => {
     const environment = await environmentOf(ctx, input);
+    const recursive = ctx.runtimeFeatures.recursiveReadOnlyHandlers.has(input.handler);
     const mounts = [
-      ...(await input.volumes.mountsOf(container, environment)),
+      ...withRecursiveReadOnly(container, await input.volumes.mountsOf(container, environment), recursive),
       ...(await systemMounts(ctx, input, attempt)),
     ];
     const target = 'targetContainerName' in container ? (container.targetContainerName ?? '') : '';

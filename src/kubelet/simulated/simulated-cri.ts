@@ -194,6 +194,8 @@ function runtimeService(world: SimulatedRuntime, options: SimulatedCriOptions): 
           { type: 'NetworkReady', status: true },
         ],
       },
+      // No process runs that could have a group too many.
+      features: { supplementalGroupsPolicy: true },
     }),
     runPodSandbox: (config, handler) => world.run(config, handler),
     stopPodSandbox: async (id) => world.stopSandbox(id),

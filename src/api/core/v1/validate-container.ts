@@ -30,6 +30,7 @@ export interface PodFacts {
   readonly volumes: VolumeNames;
   readonly claims: ReadonlySet<string>;
   readonly hostNetwork: boolean;
+  readonly hostUsers: boolean;
 }
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
@@ -59,7 +60,7 @@ function commonErrors(container: JsonObject, at: string, facts: PodFacts): Error
   if (policy === '') errors.push(required(`${at}.imagePullPolicy`));
   else errors.push(...oneOf(`${at}.imagePullPolicy`, policy, pullPolicies));
   errors.push(...validateResources(`${at}.resources`, obj(container['resources']), facts.claims));
-  errors.push(...securityErrors(container['securityContext'], `${at}.securityContext`));
+  errors.push(...securityErrors(container['securityContext'], `${at}.securityContext`, facts.hostUsers));
   return errors;
 }
 
@@ -201,7 +202,7 @@ export function idErrors(field: string, value: Json | undefined): Errors {
     : [];
 }
 
-function securityErrors(context: Json | undefined, at: string): Errors {
+function securityErrors(context: Json | undefined, at: string, hostUsers: boolean): Errors {
   if (!isObject(context)) return [];
   const errors = [
     ...idErrors(`${at}.runAsUser`, context['runAsUser']),
@@ -209,6 +210,9 @@ function securityErrors(context: Json | undefined, at: string): Errors {
   ];
   if (context['procMount'] !== undefined)
     errors.push(...oneOf(`${at}.procMount`, context['procMount'], ['Default', 'Unmasked']));
+  // Nothing of /proc is hidden from it, so it must not be root of the node's own user namespace.
+  if (context['procMount'] === 'Unmasked' && hostUsers)
+    errors.push(invalid(`${at}.procMount`, 'Unmasked', '`hostUsers` must be false to use `Unmasked`'));
   errors.push(...securityProfileErrors(at, context));
   if (context['allowPrivilegeEscalation'] === false) {
     if (context['privileged'] === true)

@@ -40,6 +40,7 @@ export function validatePodSpec(podSpec: JsonObject, path: string, more: readonl
     volumes: volumeNames(podSpec, more),
     claims: claimNames(podSpec),
     hostNetwork: podSpec['hostNetwork'] === true,
+    hostUsers: podSpec['hostUsers'] !== false,
   };
   errors.push(...validateVolumes(podSpec, path));
   errors.push(...validateContainers(podSpec, path, facts));

@@ -1,5 +1,6 @@
 // Clients that abuse the connection itself, on the real server with a real TLS port: it lives on, and forgets them.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { after, before, test } from 'node:test';
@@ -8,6 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { admin, startTestServer, type TestServer } from '../../src/apiserver/testing/test-server.ts';
 import { type TestServing, testServing } from '../../src/apiserver/testing/test-serving.ts';
 import { createHttpServer } from '../../src/wire/http-server.ts';
+import { eventually } from '../harness/eventually.ts';
 
 let serving: TestServing;
 let server: TestServer;
@@ -307,14 +309,18 @@ test('a thousand watchers that read nothing cost little and disturb nobody', asy
     silent.push(socket);
   }
   const client = session();
-  const seen = new Promise<void>((resolve, reject) => {
+  const seen = Promise.withResolvers<void>();
+  // It is the same user: until the thousand have begun it is told to come again.
+  await eventually(async () => {
     const stream = client.request({ ':path': `${configmaps}?watch=true` });
+    stream.on('error', seen.reject);
     let text = '';
     stream.on('data', (chunk) => {
       text = (text + String(chunk)).slice(-400_000);
-      if (text.includes('"last":"1"')) resolve();
+      if (text.includes('"last":"1"')) seen.resolve();
     });
-    stream.on('error', reject);
+    const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+    assert.equal(headers[':status'], 200);
   });
   const filler = 'x'.repeat(100_000);
   for (let i = 0; i < 200; i++) {
@@ -322,7 +328,7 @@ test('a thousand watchers that read nothing cost little and disturb nobody', asy
     const answer = await server.request('PUT', `${configmaps}/noise`, { metadata: { name: 'noise' }, data });
     assert.equal(answer.status, 200, answer.text);
   }
-  await seen;
+  await seen.promise;
   const grown = process.memoryUsage().rss - before;
   assert.ok(grown < 250 * 1024 * 1024, `${Math.round(grown / 1e6)} MB`);
   for (const socket of silent) socket.destroy();

@@ -64,13 +64,42 @@ export function selectorFrom(object: LabelSelectorObject | null | undefined): Se
   return selectorOf(requirements);
 }
 
-/** A plain map (Service.spec.selector, nodeSelector): every pair must be there; no validation, as upstream. */
-export const selectorFromSet = (labels: Readonly<Record<string, string>> | undefined): Selector =>
-  selectorOf(
-    Object.entries(labels ?? {}).map(
-      ([key, value]): Requirement => ({ key, operator: '=', values: [value] }),
-    ),
-  );
+/** Of objects that nobody changes: lists of keys of large ones are long in the making. */
+const keysOf = new WeakMap<Labels, readonly string[]>();
+
+/**
+ * Of a plain map (Service.spec.selector): every pair must be there; no validation, as upstream. A selector may have thousands of
+ * them, and is asked about each object of a namespace: nothing is made of it, and it is read to the first that differs.
+ */
+export function matchesSet(set: Labels, labels: Labels | undefined): boolean {
+  const keys = keysOf.get(set) ?? Object.keys(set);
+  keysOf.set(set, keys);
+  const present = labels ?? {};
+  return keys.every((key) => Object.hasOwn(present, key) && present[key] === set[key]);
+}
+
+function matchesExpression(
+  { key, operator, values = [] }: NonNullable<LabelSelectorObject['matchExpressions']>[number],
+  labels: Labels,
+): boolean {
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    default:
+      return operator === 'DoesNotExist' && value === undefined;
+  }
+}
+
+/** As `matchesSelector(selectorFrom(object), labels)` of an object that was validated, and as cheap as `matchesSet`. */
+export const matchesObject = (object: LabelSelectorObject | undefined, labels: Labels | undefined): boolean =>
+  object !== undefined &&
+  matchesSet(object.matchLabels ?? {}, labels) &&
+  (object.matchExpressions ?? []).every((expression) => matchesExpression(expression, labels ?? {}));
 
 export function matchesSelector(selector: Selector, labels: Labels | undefined): boolean {
   if (selector.nothing) return false;

@@ -1,6 +1,5 @@
 // Turns what informers report into keys of a controller's queue.
-import type { LabelSelector } from '../api/generated/types/meta-v1.ts';
-import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts';
+import { matchesObject } from '../apimachinery/label-selector.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import { objectKey } from '../client/cache/object-store.ts';
 import type { AnyResource, ControllerContext, ControllerDefinition } from './define-controller.ts';
@@ -47,17 +46,10 @@ function ownerKey(definition: Definition, object: Owned, context: ControllerCont
 function matchingKeys(definition: Definition, orphan: Owned, context: ControllerContext): readonly string[] {
   const { selectorOf } = definition;
   if (selectorOf === undefined) return [];
-  const matches = (selector: LabelSelector | undefined): boolean => {
-    try {
-      return selector !== undefined && matchesSelector(selectorFrom(selector), orphan.metadata.labels);
-    } catch {
-      return false;
-    }
-  };
   return context
     .read(definition.for)
     .list(orphan.metadata.namespace)
-    .filter((owner) => matches(selectorOf(owner)))
+    .filter((owner) => matchesObject(selectorOf(owner), orphan.metadata.labels))
     .map(objectKey);
 }
 

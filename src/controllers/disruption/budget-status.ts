@@ -3,7 +3,7 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Condition } from '../../api/generated/types/meta-v1.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/generated/types/policy-v1.ts';
 import { scaledValue } from '../../apimachinery/int-or-string.ts';
-import { matchesSelector, selectorFrom } from '../../apimachinery/label-selector.ts';
+import { matchesObject } from '../../apimachinery/label-selector.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
 
@@ -13,8 +13,7 @@ const evictionTimeoutMs = 2 * 60_000;
 /** A budget without a selector is for no pod, one with an empty selector for all. */
 export const isBudgetOf = (budget: PodDisruptionBudget, pod: Pod): boolean =>
   budget.metadata.namespace === pod.metadata.namespace &&
-  budget.spec.selector !== undefined &&
-  matchesSelector(selectorFrom(budget.spec.selector), pod.metadata.labels);
+  matchesObject(budget.spec.selector, pod.metadata.labels);
 
 /** Whether the owners of the pods must be asked how many there should be. */
 export const needsScale = ({ spec }: PodDisruptionBudget): boolean =>

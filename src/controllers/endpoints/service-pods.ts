@@ -1,7 +1,7 @@
 // Pods behind a service: which count, by which addresses and ports.
 import { pods, services } from '../../api/generated/resources.ts';
 import type { Pod, Service, ServicePort } from '../../api/generated/types/core-v1.ts';
-import { matchesSelector, selectorFromSet } from '../../apimachinery/label-selector.ts';
+import { matchesSet } from '../../apimachinery/label-selector.ts';
 import { keyOf } from '../../client/cache/object-store.ts';
 import { isPodReady, isPodTerminal, isPodTerminating } from '../../component-helpers/pod-status.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
@@ -22,12 +22,15 @@ export const podIPs = (pod: Pod): readonly string[] => {
 export const shouldBeInEndpoints = (pod: Pod, includeTerminating: boolean): boolean =>
   !isPodTerminal(pod) && podIPs(pod).length > 0 && (includeTerminating || !isPodTerminating(pod));
 
+const selects = ({ spec }: Service, pod: Pod | undefined): boolean =>
+  pod !== undefined && spec?.selector !== undefined && matchesSet(spec.selector, pod.metadata.labels);
+
+/** Of a managed one. */
 export function selectedPods(context: ControllerContext, service: Service): readonly Pod[] {
-  const selector = selectorFromSet(service.spec?.selector);
   return context
     .read(pods)
     .list(service.metadata.namespace)
-    .filter((pod) => matchesSelector(selector, pod.metadata.labels));
+    .filter((pod) => selects(service, pod));
 }
 
 const portName = (name: string, protocol: string | undefined): string => `${name}/${protocol ?? 'TCP'}`;
@@ -102,13 +105,6 @@ export function servicesOf(pod: Pod, old: Pod | undefined, context: ControllerCo
   return context
     .read(services)
     .list(pod.metadata.namespace)
-    .filter((service) => {
-      if (!isManaged(service)) return false;
-      const selector = selectorFromSet(service.spec?.selector);
-      return (
-        matchesSelector(selector, pod.metadata.labels) ||
-        (old !== undefined && matchesSelector(selector, old.metadata.labels))
-      );
-    })
+    .filter((service) => (selects(service, pod) || selects(service, old)) && isManaged(service))
     .map((service) => keyOf(service.metadata.name, service.metadata.namespace));
 }

@@ -2,6 +2,7 @@
 // header: a line goes from here when what it names is enforced.
 import type { Json, JsonObject } from '../apimachinery/declaration.ts';
 import { isObject, nameOf, obj, objs, spec, str } from '../apimachinery/json-access.ts';
+import { compareQuantities, tryParseQuantity } from '../apimachinery/quantity.ts';
 
 interface NotEnforced {
   readonly group: string;
@@ -127,6 +128,16 @@ const notEnforced: readonly NotEnforced[] = [
     when: (claim) => str(spec(claim)['volumeAttributesClassName']) !== '',
     warning:
       'not enforced: nothing changes attributes of volumes yet; volumeAttributesClassName is without effect',
+  },
+  {
+    group: '',
+    resources: ['persistentvolumeclaims'],
+    when: (claim) => {
+      const has = tryParseQuantity(obj(obj(claim['status'])['capacity'])['storage']);
+      const asks = tryParseQuantity(obj(obj(spec(claim)['resources'])['requests'])['storage']);
+      return has !== undefined && asks !== undefined && compareQuantities(asks, has) > 0;
+    },
+    warning: 'not enforced: nothing makes volumes larger yet; the claim keeps what it has',
   },
   {
     group: 'storage.k8s.io',

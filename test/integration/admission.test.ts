@@ -382,3 +382,31 @@ test('R9: a quota counts every kind by the name that the controller knows it by,
     assert.deepEqual(statuses, [201, 201, 403], name);
   }
 });
+
+test('N13: a bound claim asks for more only where its class lets volumes grow, and is told that none does yet', async () => {
+  const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
+  const classes = '/apis/storage.k8s.io/v1/storageclasses';
+  const asks = (storage: string): object => ({ resources: { requests: { storage } } });
+  const grown = async (name: string, allowVolumeExpansion: boolean) => {
+    await ask('POST', classes, { metadata: { name }, provisioner: 'example.com/x', allowVolumeExpansion });
+    const spec = { accessModes: ['ReadWriteOnce'], storageClassName: name, ...asks('1Mi') };
+    await ask('POST', claims, { metadata: { name }, spec });
+    const bound = { status: { phase: 'Bound', capacity: { storage: '1Mi' } } };
+    assert.equal((await ask('PATCH', `${claims}/${name}/status`, bound)).status, 200);
+    assert.equal((await ask('PATCH', `${claims}/${name}`, { metadata: { labels: { a: 'b' } } })).status, 200);
+    return ask('PATCH', `${claims}/${name}`, { spec: asks('1Gi') });
+  };
+  const refused = await grown('fixed', false);
+  assert.deepEqual(
+    [refused.status, refused.message],
+    [
+      403,
+      'persistentvolumeclaims "fixed" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize',
+    ],
+  );
+  const taken = await grown('growing', true);
+  assert.equal(taken.status, 200, taken.text);
+  assert.deepEqual(taken.warnings, [
+    '299 - "not enforced: nothing makes volumes larger yet; the claim keeps what it has"',
+  ]);
+});

@@ -2,6 +2,7 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import { toleratesTaint } from '../../component-helpers/taints.ts';
 import type { Rejection } from '../node-os/node-os.ts';
 import { podText } from '../pod-format.ts';
 import { qosClass } from '../resources/qos.ts';
@@ -19,6 +20,10 @@ import {
   type StarvedResource,
   type Threshold,
 } from './thresholds.ts';
+
+const scarceMemory = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
+const toleratesScarceMemory = (pod: Pod): boolean =>
+  (pod.spec.tolerations ?? []).some((toleration) => toleratesTaint(toleration, scarceMemory));
 
 export interface Eviction {
   readonly pod: Pod;
@@ -129,8 +134,9 @@ export function startEvictionManager(deps: EvictionDeps): EvictionManager {
     admit: (pod) => {
       const short = conditions();
       if (short.length === 0 || isCritical(pod)) return undefined;
-      // Who asked for memory has it.
-      if (!short.includes('DiskPressure') && qosClass(pod) !== 'BestEffort') return undefined;
+      // Who asked for memory has it, and who tolerates its want was sent here in spite of it.
+      if (!short.includes('DiskPressure') && (qosClass(pod) !== 'BestEffort' || toleratesScarceMemory(pod)))
+        return undefined;
       return { reason: 'Evicted', message: `The node had condition: [${short.join(' ')}]. ` };
     },
     stop,

@@ -211,3 +211,28 @@ test('one pod is evicted a look, critical ones never; the condition and the refu
   await look();
   assert.deepEqual([manager.conditions(), manager.admit(named('c')), changes], [[], undefined, 2]);
 });
+
+test('N10: short of memory alone, a node takes the BestEffort pods that tolerate it, as those of a DaemonSet', async (t) => {
+  const clock = new FakeClock();
+  const manager = startEvictionManager({
+    clock,
+    log: silentLogger,
+    thresholds: parseThresholds('memory.available<1000Ti'),
+    node: async () => measures(50 * gi),
+    active: () => [],
+    measure: async () => [],
+    evict: async () => {},
+    announce: () => {},
+    conditionsChanged: () => {},
+  });
+  t.after(() => manager.stop());
+  await turn();
+  clock.advance(10_000);
+  await turn();
+  assert.deepEqual(manager.conditions(), ['MemoryPressure']);
+  const plain = named('plain');
+  const key = 'node.kubernetes.io/memory-pressure';
+  const tolerations = [{ key, operator: 'Exists', effect: 'NoSchedule' }];
+  assert.equal(manager.admit(plain)?.message, 'The node had condition: [MemoryPressure]. ');
+  assert.equal(manager.admit({ ...plain, spec: { ...plain.spec, tolerations } }), undefined);
+});

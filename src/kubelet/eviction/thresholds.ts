@@ -35,7 +35,7 @@ export const conditionOf = (signal: Signal): PressureCondition =>
 
 const memoryFloor = { linux: '100Mi', windows: '500Mi' } as const;
 
-/** Upstream's defaults. */
+/** Upstream's defaults without `imagefs.inodesFree<5%` of its Linux nodes, and with inodes on Windows: emulated nodes have them. */
 export const defaultEvictionHard = (os: 'linux' | 'windows'): string =>
   `imagefs.available<15%,memory.available<${memoryFloor[os]},nodefs.available<10%,nodefs.inodesFree<5%`;
 

@@ -15,6 +15,7 @@ import { createDefaultTolerationSeconds } from './default-toleration-seconds.ts'
 import { createLimitRanger } from './limit-ranger.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction.ts';
+import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import { createPodSecurity } from './pod-security.ts';
 import { createPriority } from './priority.ts';
 import { createResourceQuota, type QuotaRecorder } from './resource-quota.ts';
@@ -48,6 +49,7 @@ export function admissionPlugins(
     createDefaultTolerationSeconds(),
     createDefaultStorageClass(live),
     createStorageObjectInUseProtection(),
+    createPersistentVolumeClaimResize(live),
     createRuntimeClass(live),
     createCertificateApproval(authorizer),
     createCertificateSigning(authorizer),

@@ -156,16 +156,15 @@ test(
 const images = async (): Promise<string[]> =>
   (await runOrThrow(linuxProcesses, 'ctr', [...ctr(), 'images', 'ls', '-q'])).toString().trim().split('\n');
 const ctr = (): string[] => ['--address', layout.containerdSocket, '--namespace', 'k8s.io'];
-const logged = async (text: string): Promise<void> => {
-  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
-  assert.ok(stdout.includes(text), text);
-};
+const agentLog = async (): Promise<string> =>
+  (await cluster.porthole(['logs', 'linux-1', '--name', cluster.name])).stdout;
 
 test("B6: a node's sandbox image, removed, is there again before a pod needs it", long, async () => {
   const pause = 'porthole.local/pause:1';
   await runOrThrow(linuxProcesses, 'ctr', [...ctr(), 'images', 'rm', '--sync', pause]);
   await eventually(async () => assert.ok((await images()).includes(pause)), patience);
-  await logged('the sandbox image was gone; loaded again');
+  const log = await agentLog();
+  assert.ok(log.includes('the sandbox image was gone; loaded again'), log);
 });
 
 /** What runs, by the ids of sandboxes. */
@@ -206,7 +205,11 @@ test(
         !existsSync(join(layout.containerdState, 'netns', one)),
         'its network namespace is still there',
       );
-    await logged('containerd does not know what it ran before');
+    const log = await agentLog();
+    assert.ok(log.includes('containerd does not know what it ran before'), log);
+    assert.ok(!log.includes('the runtime could not delete'), log);
+    const kept = readdirSync(join(layout.containerdState, 'runc/k8s.io'));
+    for (const one of before.sandboxes) assert.ok(!kept.includes(one), 'the runtime has it still');
     const loaded = await cluster.porthole(['image', 'build-samples', '--name', cluster.name]);
     assert.equal(loaded.code, 0, loaded.stderr);
     await answers();

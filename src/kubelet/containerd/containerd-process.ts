@@ -153,10 +153,9 @@ export async function killTree(
 export const bundlesOf = (state: string): string => `${state}/io.containerd.runtime.v2.task/k8s.io`;
 
 /** Sockets of shims lie in a folder that all containerds of a machine share; each bundle names its own. */
-export async function removeShimSocket({ host }: ContainerdDeps, bundle: string): Promise<void> {
+export async function shimSocketOf({ host }: ContainerdDeps, bundle: string): Promise<string | undefined> {
   const address = (await host.files.readIfThere(`${bundle}/address`))?.toString().trim() ?? '';
-  const path = /^unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)$/.exec(address)?.[1];
-  if (path !== undefined) await host.files.remove(path);
+  return /^unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)$/.exec(address)?.[1];
 }
 
 /**
@@ -176,7 +175,10 @@ export async function removeContainerd(
   );
   for (const { pid } of ours) await killTree(deps, all, pid);
   const bundles = bundlesOf(options.state);
-  for (const id of await deps.host.files.list(bundles)) await removeShimSocket(deps, `${bundles}/${id}`);
+  for (const id of await deps.host.files.list(bundles)) {
+    const socket = await shimSocketOf(deps, `${bundles}/${id}`);
+    if (socket !== undefined) await deps.host.files.remove(socket);
+  }
   await deps.host.mounts.unmountAllBelow(options.state);
   await deps.host.mounts.unmountAllBelow(options.root);
   // Containers may have left trees that are deeper than a path can say.

@@ -35,6 +35,8 @@ function machine() {
   const contents = new Map([
     [`${bundles}/lost/config.json`, ofCri('lost')],
     [`${bundles}/a-container/config.json`, ofCri('lost')],
+    [`${bundles}/lost/address`, 'unix:///run/containerd/s/abc123'],
+    [`${bundles}/a-container/runtime`, '/n/windows/front\n'],
     [`${bundles}/known/config.json`, ofCri('known')],
     [`${bundles}/by-ctr/config.json`, config({})],
   ]);
@@ -75,8 +77,17 @@ function machine() {
 test('B8: only what CRI made by this very socket is looked at: no other cluster, no other namespace, no `ctr run`', async () => {
   const there = await sandboxesThere(machine().deps, places);
   assert.deepEqual(Object.fromEntries(there), {
-    lost: { shims: [{ pid: 10, startTime: '100' }], bundles: ['a-container', 'lost'] },
-    known: { shims: [{ pid: 20, startTime: '102' }], bundles: ['known'] },
+    lost: {
+      shims: [{ pid: 10, startTime: '100' }],
+      bundles: [
+        { id: 'a-container', runtime: '/n/windows/front', socket: undefined },
+        { id: 'lost', runtime: 'runc', socket: '/run/containerd/s/abc123' },
+      ],
+    },
+    known: {
+      shims: [{ pid: 20, startTime: '102' }],
+      bundles: [{ id: 'known', runtime: 'runc', socket: undefined }],
+    },
     'bundle-gone': { shims: [{ pid: 70, startTime: '107' }], bundles: [] },
   });
 });
@@ -87,13 +98,12 @@ test('B8: what containerd does not know is ended with all that it runs, containe
   processes.set(70, { args: ['somebody-else'], parent: 1, started: 999 });
   assert.deepEqual(await endUnknown(deps, places, there, new Set(['known'])), ['lost', 'bundle-gone']);
   assert.deepEqual([...processes.keys()], [20, 30, 40, 50, 60, 70]);
-  const deletes = did.filter((one) => one.endsWith(' delete'));
+  assert.ok(did.includes('remove /run/containerd/s/abc123'), "its shim's socket");
+  const root = '/n/state/runc/k8s.io';
   assert.deepEqual(
-    deletes,
-    ['a-container', 'lost'].map(
-      (id) =>
-        `containerd-shim-runc-v2 -namespace k8s.io -address ${places.address} -id ${id} -bundle ${bundles}/${id} delete`,
-    ),
+    did.filter((one) => one.includes(' delete ')),
+    [`/n/windows/front --root ${root} delete --force a-container`, `runc --root ${root} delete --force lost`],
+    'by the runtime of each',
   );
   assert.deepEqual(
     did.filter((one) => one.startsWith(`remove ${bundles}`)),

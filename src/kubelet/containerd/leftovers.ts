@@ -5,7 +5,7 @@ import {
   type ContainerdDeps,
   type EnsureContainerdOptions,
   killTree,
-  removeShimSocket,
+  shimSocketOf,
 } from './containerd-process.ts';
 import { processesWithArgument, type RunningProcess, startTimeOf } from './process-table.ts';
 
@@ -19,8 +19,16 @@ interface Shim {
 /** By the sandbox's id. */
 export interface SandboxThere {
   readonly shims: readonly Shim[];
-  /** Ids of its containers and, last, its own: of those that have a bundle. */
-  readonly bundles: readonly string[];
+  /** Its containers and, last, itself: of those that have a bundle. */
+  readonly bundles: readonly Bundle[];
+}
+
+interface Bundle {
+  readonly id: string;
+  /** The program that runs it. A containerd that starts removes the bundles of those it does not know, and this with them. */
+  readonly runtime: string;
+  /** Of its shim. */
+  readonly socket: string | undefined;
 }
 
 const shimProgram = 'containerd-shim-runc-v2';
@@ -39,14 +47,17 @@ const idOfShim = ({ args }: RunningProcess, address: string): string | undefined
 
 /** Of a container that CRI made; `other`: somebody else did, as `ctr run`; undefined: there is none. */
 async function sandboxOfBundle(
-  { host }: ContainerdDeps,
+  deps: ContainerdDeps,
   bundle: string,
-): Promise<{ readonly sandbox: string } | 'other' | undefined> {
-  const text = await host.files.readIfThere(`${bundle}/config.json`, { maxBytes: maxConfigBytes });
+): Promise<(Omit<Bundle, 'id'> & { readonly sandbox: string }) | 'other' | undefined> {
+  const { files } = deps.host;
+  const text = await files.readIfThere(`${bundle}/config.json`, { maxBytes: maxConfigBytes });
   if (text === undefined) return undefined;
   const { annotations } = JSON.parse(text.toString()) as { annotations?: Record<string, string> };
   const sandbox = annotations?.['io.kubernetes.cri.sandbox-id'];
-  return sandbox === undefined ? 'other' : { sandbox };
+  if (sandbox === undefined) return 'other';
+  const runtime = (await files.readIfThere(`${bundle}/runtime`))?.toString().trim();
+  return { sandbox, runtime: runtime || 'runc', socket: await shimSocketOf(deps, bundle) };
 }
 
 /** All that this containerd's CRI has made and that runs now, or has left its bundle. */
@@ -55,12 +66,16 @@ export async function sandboxesThere(
   { address, state }: SandboxPlaces,
 ): Promise<ReadonlyMap<string, SandboxThere>> {
   const { files } = deps.host;
-  const bundles = new Map<string, string[]>();
+  const bundles = new Map<string, Bundle[]>();
   const others = new Set<string>();
   for (const id of await files.list(bundlesOf(state))) {
     const made = await sandboxOfBundle(deps, `${bundlesOf(state)}/${id}`).catch(() => 'other' as const);
     if (made === 'other') others.add(id);
-    else if (made !== undefined) bundles.set(made.sandbox, [...(bundles.get(made.sandbox) ?? []), id]);
+    else if (made !== undefined)
+      bundles.set(made.sandbox, [
+        ...(bundles.get(made.sandbox) ?? []),
+        { id, runtime: made.runtime, socket: made.socket },
+      ]);
   }
   const shims = new Map<string, Shim[]>();
   for (const process of await processesWithArgument(files, address)) {
@@ -72,22 +87,29 @@ export async function sandboxesThere(
   const last = (sandbox: string, id: string): number => (id === sandbox ? 1 : 0);
   return new Map(
     [...new Set([...bundles.keys(), ...shims.keys()])].map((sandbox) => {
-      const ids = (bundles.get(sandbox) ?? []).sort((a, b) => last(sandbox, a) - last(sandbox, b));
-      return [sandbox, { shims: shims.get(sandbox) ?? [], bundles: ids }];
+      const own = (bundles.get(sandbox) ?? []).sort((a, b) => last(sandbox, a.id) - last(sandbox, b.id));
+      return [sandbox, { shims: shims.get(sandbox) ?? [], bundles: own }];
     }),
   );
 }
 
-async function removeContainer(deps: ContainerdDeps, places: SandboxPlaces, id: string): Promise<void> {
+const said = ({ log }: ContainerdDeps, id: string, error: unknown): void =>
+  log.warn({ error, id }, 'the runtime could not delete the rest of a container');
+
+async function removeContainer(
+  deps: ContainerdDeps,
+  { state }: SandboxPlaces,
+  { id, runtime, socket }: Bundle,
+): Promise<void> {
   const { files, mounts, processes, beneath } = deps.host;
-  const { address, state } = places;
   const bundle = `${bundlesOf(state)}/${id}`;
-  await removeShimSocket(deps, bundle);
-  // As containerd does of a shim that died: the runtime, whichever it is, ends what runs and removes its control group.
-  const args = ['-namespace', 'k8s.io', '-address', address, '-id', id, '-bundle', bundle, 'delete'];
-  await processes
-    .run(shimProgram, args, { cwd: bundle, timeoutMs: deleteTimeoutMs })
-    .catch((error: unknown) => deps.log.warn({ error, id }, 'the rest of a container could not be deleted'));
+  if (socket !== undefined) await files.remove(socket);
+  // It ends what runs still, removes its control group, and what it keeps itself.
+  const args = ['--root', `${state}/runc/k8s.io`, 'delete', '--force', id];
+  await processes.run(runtime, args, { timeoutMs: deleteTimeoutMs }).then(
+    ({ code, stderr }) => code === 0 || said(deps, id, stderr.toString().trim()),
+    (error: unknown) => said(deps, id, error),
+  );
   const cri = `${state}/io.containerd.grpc.v1.cri`;
   for (const folder of [bundle, `${cri}/sandboxes/${id}`, `${cri}/containers/${id}`]) {
     await mounts.unmountAllBelow(folder);
@@ -109,7 +131,7 @@ export async function endUnknown(
   for (const [, { bundles, shims }] of unknown) {
     for (const { pid, startTime } of shims)
       if ((await startTimeOf(deps.host.files, pid)) === startTime) await killTree(deps, all, pid);
-    for (const id of bundles) await removeContainer(deps, places, id);
+    for (const one of bundles) await removeContainer(deps, places, one);
   }
   return unknown.map(([sandbox]) => sandbox);
 }

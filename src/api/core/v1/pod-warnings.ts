@@ -1,19 +1,140 @@
 // What a client is warned of although it is allowed, as upstream's pod warnings.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { isObject, nameOf, num, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
+import { isObject, meta, nameOf, num, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
 import { tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import { dnsLabel } from '../../../apimachinery/validation/names.ts';
 
-function podSpecWarnings(podSpec: JsonObject, path: string): string[] {
+/** Kinds of volumes that no kubelet of today knows any more: such a pod is taken, and can never run. */
+const endedVolumes: Readonly<Record<string, string>> = {
+  photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
+  gitRepo: 'deprecated in v1.11, and disabled by default in v1.33+',
+  scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
+  flocker: 'deprecated in v1.22, non-functional in v1.25+',
+  storageos: 'deprecated in v1.22, non-functional in v1.25+',
+  quobyte: 'deprecated in v1.22, non-functional in v1.25+',
+  glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
+  cephfs: 'deprecated in v1.28, non-functional in v1.31+',
+  rbd: 'deprecated in v1.28, non-functional in v1.31+',
+};
+/** As upstream writes them in the path, where that is not the name of the field. */
+const shownVolumes: Readonly<Record<string, string>> = { storageos: 'storageOS' };
+
+const endedLabels: Readonly<Record<string, string>> = {
+  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
+  'failure-domain.beta.kubernetes.io/region':
+    'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+  'failure-domain.beta.kubernetes.io/zone':
+    'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+  'beta.kubernetes.io/instance-type':
+    'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+};
+const endedAnnotations: Readonly<Record<string, string>> = {
+  'scheduler.alpha.kubernetes.io/critical-pod':
+    'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'security.alpha.kubernetes.io/sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+  'security.alpha.kubernetes.io/unsafe-sysctls': 'non-functional in v1.11+; use the "sysctls" field instead',
+};
+const wordOf = (words: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.hasOwn(words, name) ? words[name] : undefined;
+
+function termWarnings(term: JsonObject, path: string): string[] {
+  return objs(term['matchExpressions']).flatMap((expression, i) => {
+    const key = str(expression['key']);
+    const word = wordOf(endedLabels, key);
+    return word === undefined ? [] : [`${path}.matchExpressions[${i}].key: ${key} is ${word}`];
+  });
+}
+
+/** Old names of node labels, wherever a pod chooses its nodes by them. */
+function nodeLabelWarnings(podSpec: JsonObject, path: string): string[] {
+  const selected = Object.keys(obj(podSpec['nodeSelector'])).flatMap((key) => {
+    const word = wordOf(endedLabels, key);
+    return word === undefined ? [] : [`${path}.nodeSelector[${key}]: ${word}`];
+  });
+  const affinity = obj(obj(podSpec['affinity'])['nodeAffinity']);
+  const at = `${path}.affinity.nodeAffinity`;
+  const required = 'requiredDuringSchedulingIgnoredDuringExecution';
+  const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
+  return [
+    ...selected,
+    ...objs(obj(affinity[required])['nodeSelectorTerms']).flatMap((term, i) =>
+      termWarnings(term, `${at}.${required}.nodeSelectorTerms[${i}]`),
+    ),
+    ...objs(affinity[preferred]).flatMap((item, i) =>
+      termWarnings(obj(item['preference']), `${at}.${preferred}[${i}].preference`),
+    ),
+    ...objs(podSpec['topologySpreadConstraints']).flatMap((constraint, i) => {
+      const key = str(constraint['topologyKey']);
+      const word = wordOf(endedLabels, key);
+      const here = `${path}.topologySpreadConstraints[${i}]`;
+      return [
+        ...(word === undefined ? [] : [`${here}.topologyKey: ${key} is ${word}`]),
+        ...(isObject(constraint['labelSelector'])
+          ? []
+          : [`${here}.labelSelector: a null labelSelector results in matching no pod`]),
+      ];
+    }),
+  ];
+}
+
+const annotationWarnings = (metadata: JsonObject, path: string): string[] =>
+  Object.entries(endedAnnotations).flatMap(([key, word]) =>
+    Object.hasOwn(obj(metadata['annotations']), key) ? [`${path}.annotations[${key}]: ${word}`] : [],
+  );
+
+interface Port {
+  readonly at: string;
+  readonly hostIP: string;
+  readonly hostPort: number;
+}
+
+/** What two definitions of one port and protocol are to each other. */
+function clash(a: Port, b: Port): string | undefined {
+  if (a.hostIP === b.hostIP && a.hostPort === b.hostPort) return 'duplicate';
+  if (a.hostPort === 0 || b.hostPort === 0) return 'overlapping';
+  const oneIsOpen = (a.hostIP === '') !== (b.hostIP === '');
+  return a.hostPort === b.hostPort && oneIsOpen ? 'dangerously ambiguous' : undefined;
+}
+
+/** At most this many warnings of ports: the answer's head must not grow with the square of the ports. */
+const mostPortWarnings = 20;
+/** Nor the work: a port is compared with the first of its number only. */
+const mostCompared = 100;
+
+function portWarnings(podSpec: JsonObject, path: string): string[] {
   const out: string[] = [];
+  const known = new Map<string, Port[]>();
+  for (const list of ['initContainers', 'containers'])
+    objs(podSpec[list]).forEach((container, c) => {
+      objs(container['ports']).forEach((port, i) => {
+        const at = `${path}.${list}[${c}].ports[${i}]`;
+        const own = { at, hostIP: str(port['hostIP']), hostPort: num(port['hostPort']) };
+        const key = `${num(port['containerPort'])}/${str(port['protocol'])}`;
+        const others = known.get(key) ?? [];
+        for (const other of others) {
+          if (out.length === mostPortWarnings) return;
+          const word = clash(own, other);
+          if (word !== undefined) out.push(`${at}: ${word} port definition with ${other.at}`);
+        }
+        if (others.length < mostCompared) others.push(own);
+        known.set(key, others);
+      });
+    });
+  return out;
+}
+
+function podSpecWarnings(podSpec: JsonObject, path: string): string[] {
+  const out: string[] = nodeLabelWarnings(podSpec, path);
   objs(podSpec['volumes']).forEach((volume, i) => {
-    if (isObject(volume['gitRepo']))
-      out.push(`${path}.volumes[${i}].gitRepo: deprecated in v1.11, and disabled by default in v1.33+`);
+    for (const [kind, word] of Object.entries(endedVolumes))
+      if (isObject(volume[kind])) out.push(`${path}.volumes[${i}].${shownVolumes[kind] ?? kind}: ${word}`);
   });
   for (const list of ['initContainers', 'containers'])
     objs(podSpec[list]).forEach((container, i) => {
       out.push(...containerWarnings(container, `${path}.${list}[${i}]`));
     });
+  out.push(...portWarnings(podSpec, path));
   if (num(podSpec['terminationGracePeriodSeconds']) < 0)
     out.push(
       `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
@@ -53,10 +174,16 @@ export function podWarnings(pod: JsonObject, old: JsonObject | undefined): strin
           `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${unfit.join(' ')}]`,
         ]
       : []),
+    ...annotationWarnings(meta(pod), 'metadata'),
     ...podSpecWarnings(spec(pod), 'spec'),
   ];
 }
 
 /** Of a workload whose template is in `spec.template`. */
-export const templateWarnings = (object: JsonObject): string[] =>
-  podSpecWarnings(obj(obj(spec(object)['template'])['spec']), 'spec.template.spec');
+export function templateWarnings(object: JsonObject): string[] {
+  const template = obj(spec(object)['template']);
+  return [
+    ...annotationWarnings(meta(template), 'spec.template.metadata'),
+    ...podSpecWarnings(spec(template), 'spec.template.spec'),
+  ];
+}

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
@@ -106,6 +107,115 @@ test('S15: two hundred requests of one connection let that of another pass', asy
   assert.ok(order.indexOf('/other') < 150, `after ${order.indexOf('/other')}`);
   tenant.destroy();
   other.destroy();
+  await server.close(0);
+});
+
+/** What a client says first, and says no more. */
+function hello(): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const wire = new Duplex({ read: () => {}, write: (bytes) => resolve(bytes) });
+    connectTls({ socket: wire, rejectUnauthorized: false }).on('error', () => {});
+  });
+}
+
+/** A connection over which a hello can be said, and who is told of the answer. */
+async function greeter(port: number, answered: () => void): Promise<Socket> {
+  const socket = await silent(port);
+  socket.once('data', answered);
+  return socket;
+}
+
+test('S15: of two hundred hellos of one address a few are answered before the request of another', async () => {
+  let answered = 0;
+  const { server, port } = await listening({
+    handler: async () => ({ status: 200, headers: {}, body: Buffer.from('x') }),
+  });
+  const other = http2(port);
+  const ask = async (): Promise<void> => {
+    await once(other.request({ ':path': '/' }).resume(), 'end');
+  };
+  await ask();
+  const bytes = await hello();
+  const sockets = [];
+  for (let i = 0; i < 200; i++) sockets.push(await greeter(port, () => answered++));
+  // The first answer says that the server has begun with them: all have been sent.
+  const begun = once(sockets[0]!, 'data');
+  for (const socket of sockets) socket.write(bytes);
+  await begun;
+  await ask();
+  assert.ok(answered <= 100, `after ${answered}`);
+  for (const socket of sockets) socket.destroy();
+  other.destroy();
+  await server.close(0);
+});
+
+test('who says hello and no more lets the others of its address pass, and is not cut for it', async () => {
+  const { server, port } = await listening();
+  const bytes = await hello();
+  const sockets = [];
+  for (let i = 0; i < 20; i++) {
+    const socket = await silent(port);
+    socket.write(bytes);
+    sockets.push(socket);
+  }
+  const known = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(known, 'secureConnect');
+  assert.deepEqual(
+    sockets.filter((socket) => socket.destroyed),
+    [],
+  );
+  known.destroy();
+  for (const socket of sockets) socket.destroy();
+  await server.close(0);
+});
+
+test('of one address 128 may be slow to go on after their hello: beyond, the oldest goes', async () => {
+  const { server, port } = await listening();
+  const bytes = await hello();
+  let gone = 0;
+  const sockets = [];
+  for (let i = 0; i < 140; i++) {
+    const socket = await silent(port);
+    socket.once('close', () => gone++);
+    socket.write(bytes);
+    sockets.push(socket);
+  }
+  const first = sockets.slice(0, 12);
+  await Promise.all(first.map((socket) => once(socket, 'close')));
+  assert.equal(gone, 12);
+  for (const socket of sockets) socket.destroy();
+  await server.close(0);
+});
+
+test('a hello that comes byte by byte is answered', async () => {
+  const { server, port } = await listening();
+  const socket = await silent(port);
+  socket.setNoDelay(true);
+  const answered = once(socket, 'data');
+  for (const byte of await hello()) {
+    socket.write(Buffer.of(byte));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const [first] = (await answered) as [Buffer];
+  // A handshake record: its own hello.
+  assert.equal(first[0], 0x16);
+  socket.destroy();
+  await server.close(0);
+});
+
+test('a client that leaves after its hello, or says something else, gives up its place', async () => {
+  const { server, port } = await listening();
+  const bytes = await hello();
+  for (const said of [bytes, bytes.subarray(0, 9), Buffer.from('GET / HTTP/1.1\r\n\r\n'), Buffer.alloc(0)])
+    for (let i = 0; i < 10; i++) {
+      const socket = await silent(port);
+      const closed = once(socket, 'close');
+      socket.end(said);
+      await closed;
+    }
+  const known = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(known, 'secureConnect');
+  known.destroy();
   await server.close(0);
 });
 

@@ -13,7 +13,7 @@ import {
   type Socket,
   type Server as TcpServer,
 } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { Rounds } from '../base/rounds.ts';
 import { systemClock } from '../component-base/system-clock.ts';
@@ -42,7 +42,7 @@ export interface HttpServerOptions {
   readonly handler: (request: HttpRequest) => Promise<HttpResponse>;
   /** undefined: plain HTTP/1.1, for a loopback port in tests. */
   readonly tls: ServerTls | undefined;
-  /** How long a client may take until it is known who it is. Default 10 s. */
+  /** How long a client may take until it has said hello, and from its turn on until it is known who it is. Default 10 s each. */
   readonly handshakeTimeoutMs?: number | undefined;
   /** How long a connection without requests is kept. */
   readonly idleMs?: number | undefined;
@@ -130,6 +130,7 @@ function countStream(stream: ServerHttp2Stream, use: SessionUse, finished: () =>
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const onError = options.onError ?? (() => {});
+  const handshakeTimeoutMs = options.handshakeTimeoutMs ?? limits.handshakeTimeoutMs;
   const peers = peerIdentities(options.clock ?? systemClock);
   const streams = new Set<() => void>();
   const sessions = new Map<ServerHttp2Session, SessionUse>();
@@ -301,44 +302,43 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     socket.once('close', () => void sockets.delete(socket));
     socket.on('error', () => {});
   };
-  const listener =
-    options.tls === undefined
-      ? createTcpServer((socket) => {
-          track(socket);
-          serveHttp1(socket);
-        })
-      : createTlsServer(
-          {
-            ...tlsContext(options.tls),
-            ALPNProtocols: ['h2', 'http/1.1'],
-            requestCert: true,
-            rejectUnauthorized: false,
-            handshakeTimeout: options.handshakeTimeoutMs ?? limits.handshakeTimeoutMs,
-          },
-          (socket: TLSSocket) => {
-            track(socket);
-            socket.setNoDelay(true);
-            if (socket.alpnProtocol === 'h2') {
-              pendingSocket = socket;
-              http2.emit('connection', socket);
-            } else serveHttp1(socket);
-          },
-        );
-  // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.
-  const handshakes = new Handshakes(limits.handshakesPerAddress);
-  if (options.tls !== undefined) {
-    listener.on('connection', (socket) => {
-      track(socket);
-      handshakes.began(socket);
-    });
-    listener.on('secureConnection', (socket) => handshakes.ended(socket));
-  }
+  const tlsServer =
+    options.tls &&
+    createTlsServer(
+      {
+        ...tlsContext(options.tls),
+        ALPNProtocols: ['h2', 'http/1.1'],
+        requestCert: true,
+        rejectUnauthorized: false,
+        handshakeTimeout: handshakeTimeoutMs,
+      },
+      (socket: TLSSocket) => {
+        handshakes.ended(socket);
+        track(socket);
+        socket.setNoDelay(true);
+        if (socket.alpnProtocol === 'h2') {
+          pendingSocket = socket;
+          http2.emit('connection', socket);
+        } else serveHttp1(socket);
+      },
+    );
   // Node only tells of a handshake that failed or took too long: whoever listens ends the connection.
-  listener.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
+  tlsServer?.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
+  const handshakes = new Handshakes({
+    perAddress: limits.handshakesPerAddress,
+    waitMs: handshakeTimeoutMs,
+    rounds,
+    handOver: (socket) => void tlsServer?.emit('connection', socket),
+  });
+  const accept = (socket: Socket): void => {
+    // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.
+    track(socket);
+    if (tlsServer === undefined) serveHttp1(socket);
+    else handshakes.began(socket);
+  };
   const doors: TcpServer[] = [];
   const door = (): TcpServer => {
-    const next =
-      doors.length === 0 ? listener : createTcpServer((socket) => listener.emit('connection', socket));
+    const next = createTcpServer(accept);
     next.on('error', (error) => onError(error, 'listener'));
     doors.push(next);
     return next;
@@ -355,9 +355,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           resolve({ port: address.port, host: address.address });
         });
       }),
-    setTls: (tls) => {
-      if ('setSecureContext' in listener) (listener as TlsServer).setSecureContext(tlsContext(tls));
-    },
+    setTls: (tls) => tlsServer?.setSecureContext(tlsContext(tls)),
     async close(graceMs = 10_000) {
       closing = true;
       for (const one of doors) one.close();

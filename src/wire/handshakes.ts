@@ -16,7 +16,7 @@ export interface HandshakeOptions {
 
 /** Of one address: what all of them send next is worked on in one round of the event loop. */
 const underWayAtOnce = 8;
-/** Who is slower gives its place to the next of its address: 256 who say hello and nothing else hold up the last for 8 s. */
+/** Who is slower gives its place to the next of its address: 256 who say hello and no more hold up the last for 8 s. */
 const placeMs = 250;
 /** Of one address: they may go on all at once. Beyond, the oldest goes. */
 const slowAtOnce = 128;

@@ -66,7 +66,7 @@ const limits = {
   headersTimeoutMs: 32_000,
   requestTimeoutMs: 90_000,
   handshakeTimeoutMs: 10_000,
-  handshakesPerAddress: 256,
+  handshakesPerAddress: 1024,
   maxHeaderBytes: 64 * 1024,
   maxHeaderPairs: 256,
   maxConcurrentStreams: 250,

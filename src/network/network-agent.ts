@@ -43,6 +43,8 @@ export interface NetworkAgentOptions {
   readonly onPodCIDR?: (cidr: string) => void;
   /** Told whose prefixes are believed, each time before the plan is applied; when it throws, all is tried again. */
   readonly onNodes?: (nodes: readonly NetworkNode[], look: Look, signal: AbortSignal) => Promise<void>;
+  /** Told what links there are, with each look, before the plan is applied. */
+  readonly keepCables?: (found: readonly LinkInfo[]) => Promise<void>;
   /** Full resync. Default 30,000. */
   readonly resyncMs?: number;
 }
@@ -217,6 +219,7 @@ class Agent implements NetworkAgent {
       },
       () => this.#keepSettings(),
       () => (nodeName === undefined ? Promise.resolve() : this.#keepPodRoutes(look)),
+      async () => this.#options.keepCables?.(look.found),
       // before the first list there is nothing to plan; the uplink may be what it waits for
       () => (nodes.hasSynced() ? this.#applyPlan(look) : Promise.resolve()),
     );

@@ -83,6 +83,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     clock,
     log,
     onPodCIDR: (cidr) => cni.plugin.setPodCIDR(cidr),
+    keepCables: (found) => cni.plugin.keepCables(found),
   });
   const installed = agent.ready().then(() =>
     installCni(files, {

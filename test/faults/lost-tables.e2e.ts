@@ -153,6 +153,24 @@ test(
   },
 );
 
+test("B3: so are its pods' cables, with the pods left running", long, async () => {
+  const cables = async (): Promise<string[]> =>
+    [...(await runOrThrow(node, 'ip', ['-o', 'link'])).toString().matchAll(/ (ph[\da-f]{8})@/g)]
+      .map(([, name]) => name!)
+      .sort();
+  const [whole, before] = [await cables(), await routes(node)];
+  assert.ok(whole.length >= 2, whole.join());
+  for (const name of whole) await runOrThrow(node, 'ip', ['link', 'del', name]);
+  await eventually(async () => assert.deepEqual(await cables(), whole), patience);
+  await eventually(async () => assert.deepEqual(await routes(node), before), patience);
+  await answers();
+  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
+  assert.ok(stdout.includes('the cable of a pod was gone; made anew'));
+  const restarts = '{.items[*].status.containerStatuses[0].restartCount}';
+  const { stdout: counts } = await cluster.kubectl.run(['get', 'pods', '-o', `jsonpath=${restarts}`]);
+  assert.equal(counts, '0 0');
+});
+
 const images = async (): Promise<string[]> =>
   (await runOrThrow(linuxProcesses, 'ctr', [...ctr(), 'images', 'ls', '-q'])).toString().trim().split('\n');
 const ctr = (): string[] => ['--address', layout.containerdSocket, '--namespace', 'k8s.io'];

@@ -18,7 +18,7 @@ const notYet: Readonly<Record<string, number>> = {
   'src/kubelet/prober/node-prober.ts#createNodeProber': 133,
   'src/kubelet/status-manager.ts#createStatusManager': 78,
   'src/kubelet/volumes/node-volume-manager.ts#createNodeVolumeManager': 153,
-  'src/network/cni/cni-plugin.ts#createCniPlugin': 207,
+  'src/network/cni/cni-plugin.ts#createCniPlugin': 205,
   'src/network/dns/dns-records.ts#createZone': 159,
   'src/os/testing/fake-links.ts#createFakeLinks': 113,
   'src/registry/core/service-allocation.ts#createServiceHooks': 154,

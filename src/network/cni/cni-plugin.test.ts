@@ -211,3 +211,28 @@ test('hostile questions get an error of the specification', async () => {
   );
   assert.equal(w.records.size, 0);
 });
+
+test('B3: a pod whose cable was taken away gets it back with its address, once, and only as long as it is there', async () => {
+  const w = await world(new Map(), '10.244.1.0/24');
+  assert.equal(addressOf(await w.ask('ADD', 'a')), '10.244.1.2/32');
+  assert.equal(addressOf(await w.ask('ADD', 'b')), '10.244.1.3/32');
+  const [whole, routes] = [await w.links.links(), await w.links.routes()];
+  const sorted = async (): Promise<unknown> =>
+    (await w.links.links()).map(({ name, mac, up }) => `${name} ${mac} ${up}`).sort();
+  const before = await sorted();
+  const name = whole.find((link) => link.name.startsWith('ph'))!.name;
+  w.links.disturb([{ do: 'deleteLink', name }]);
+  assert.notDeepEqual(await sorted(), before);
+  await w.plugin.keepCables(await w.links.links());
+  assert.deepEqual(await sorted(), before);
+  assert.equal((await w.links.routes()).length, routes.length);
+  assert.equal((await w.ask('CHECK', 'a'))[0], '0');
+  // An old look changes nothing, and who has left gets nothing.
+  await w.plugin.keepCables([]);
+  assert.deepEqual(await sorted(), before);
+  const left = w.ask('DEL', 'a');
+  await w.plugin.keepCables([]);
+  await left;
+  await w.plugin.keepCables(await w.links.links());
+  assert.equal((await w.links.links()).length, 2);
+});

@@ -1,7 +1,7 @@
 // The CNI plugin itself: ADD, DEL, CHECK, GC, STATUS and VERSION on the ports of the machine.
 import { formatIpv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
 import type { Logger } from '../../component-base/logger.ts';
-import type { Links } from '../../os/links.ts';
+import type { LinkInfo, Links } from '../../os/links.ts';
 import { type PacketFilter, PacketFilterError } from '../../os/packet-filter.ts';
 import { podInterfaceName, podIPOfInterface } from '../interface-name.ts';
 import { type Attachment, type AttachmentStore, attachmentKey } from './attachments.ts';
@@ -9,6 +9,7 @@ import { CniError } from './cni-error.ts';
 import { type CniRequest, supportedVersions } from './cni-request.ts';
 import { cniResultJson } from './cni-result.ts';
 import { createHostLocalIpam } from './ipam-host-local.ts';
+import { keepCables } from './keep-cables.ts';
 import {
   nodeSideChanges,
   type PodCable,
@@ -53,6 +54,8 @@ export interface CniPlugin {
   /** As DEL, of containers for which nobody will ask it. */
   detach(containerIDs: ReadonlySet<string>): Promise<void>;
   attachments(): readonly Attachment[];
+  /** Pods whose cable somebody took away get it back; `found` are the node's links. */
+  keepCables(found: readonly LinkInfo[]): Promise<void>;
   /** All of `cniTables` anew. */
   writeTables(): Promise<void>;
 }
@@ -80,18 +83,26 @@ function cableIn(
 
 const asFarAsThere = { keepGoing: 'silently' } as const;
 
+interface TurnsByKey {
+  inTurn<T>(key: string, work: () => Promise<T>): Promise<T>;
+  isBusy(key: string): boolean;
+}
+
 /** Requests for one attachment run one after the other. */
-function turnsByKey(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+function turnsByKey(): TurnsByKey {
   const busy = new Map<string, Promise<unknown>>();
-  return (key, work) => {
-    const before = busy.get(key) ?? Promise.resolve();
-    const done = before.then(work, work);
-    busy.set(key, done);
-    const forget = (): void => {
-      if (busy.get(key) === done) busy.delete(key);
-    };
-    done.then(forget, forget);
-    return done;
+  return {
+    isBusy: (key) => busy.has(key),
+    inTurn: (key, work) => {
+      const before = busy.get(key) ?? Promise.resolve();
+      const done = before.then(work, work);
+      busy.set(key, done);
+      const forget = (): void => {
+        if (busy.get(key) === done) busy.delete(key);
+      };
+      done.then(forget, forget);
+      return done;
+    },
   };
 }
 
@@ -101,7 +112,7 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
   /** Their rules are gone, or about to go, and they not yet. */
   const leaving = new Set<Attachment>();
   let podCIDR: ReturnType<typeof parseIpv4Cidr>;
-  const inTurn = turnsByKey();
+  const { inTurn, isBusy } = turnsByKey();
 
   const cableOf = (attachment: Attachment): PodCable => cableIn(podCIDR, attachment, options);
 
@@ -294,6 +305,9 @@ export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions
       ipam.use(cidr);
     },
     attachments: () => [...known.values()],
+    keepCables: async (found) => {
+      if (podCIDR) await keepCables(found, { ports, known, leaving, isBusy, inTurn, cableOf });
+    },
     writeTables,
   };
 }

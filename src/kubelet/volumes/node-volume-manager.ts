@@ -199,7 +199,7 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
   return {
     setUp: async (pod, podIPs) => {
       const all = pod.spec.volumes ?? [];
-      checkMounts(all, deps.nodeOs);
+      checkMounts(pod, deps.nodeOs);
       const ready = await fewAtOnce(all, (volume) => setUpOne(pod, volume, podIPs));
       return mounted(pod, new Map(ready.map((r) => [r.volume.name, r])));
     },

@@ -58,13 +58,37 @@ test('more mounts than a node has room for are refused before the first one; fol
   const mount = async (): Promise<void> => void mounted++;
   await assert.rejects(manager(t, mount).setUp(podOf(1500, { medium: 'Memory' }), []), {
     message:
-      'MountVolume.SetUp failed for volume "v500" : the pod has 1500 volumes in memory (emptyDir, secret, projected), at most 500 are mounted',
+      'MountVolume.SetUp failed for volume "v500" : the pod has 1500 volumes in memory (emptyDir, secret, projected) and 0 mounts by subPath or of the node\'s paths, together at most 500 are mounted',
   });
   assert.equal(mounted, 0);
   await manager(t, mount).setUp(podOf(600, {}), []);
   const windows = createWindowsNodeOs({ build: 20348, osImage: 'w', kernelVersion: '10', emulated: true });
   await manager(t, mount, windows).setUp(podOf(600, { medium: 'Memory' }), []);
   assert.equal(mounted, 0);
+});
+
+test('what leads into a volume, and paths of the node, are mounts too, of all containers together', async (t) => {
+  const mounts = (count: number, more: object) =>
+    aContainer('main', {
+      volumeMounts: Array.from({ length: count }, (_, i) => ({ name: 'v0', mountPath: `/m/${i}`, ...more })),
+    });
+  const refused = async (...containers: ReturnType<typeof mounts>[]): Promise<boolean> => {
+    const { spec, ...pod } = podOf(1, {});
+    const [first, ...rest] = containers;
+    const whole = { ...pod, spec: { ...spec, containers: [first!], initContainers: rest } };
+    const text =
+      /^MountVolume\.SetUp failed for volume "v0" : the pod has 0 volumes .* and 501 mounts by subPath/;
+    return manager(t, async () => undefined)
+      .setUp(whole, [])
+      .then(
+        () => false,
+        (error: Error) => text.test(error.message),
+      );
+  };
+  const [by, byExpression] = [{ subPath: 'x' }, { subPathExpr: '$(X)' }];
+  assert.equal(await refused(mounts(500, by)), false);
+  assert.equal(await refused(mounts(400, by), mounts(101, byExpression)), true);
+  assert.equal(await refused(mounts(600, {})), false, 'the runtime mounts these');
 });
 
 test('an emptyDir of huge pages, or of a medium that nobody knows, is no folder on disk', async (t) => {

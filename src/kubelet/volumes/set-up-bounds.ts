@@ -1,5 +1,5 @@
-// How much one pod's volumes may take of what all pods of the node share: the agent's one thread and the table of mounts.
-import type { Volume } from '../../api/generated/types/core-v1.ts';
+// How much one pod's volumes and their mounts may take of what all pods of the node share: the agent's one thread and the table of mounts.
+import type { Container, Pod, Volume, VolumeMount } from '../../api/generated/types/core-v1.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import { VolumeError } from './volume-manager.ts';
 
@@ -11,15 +11,24 @@ const maxMounts = 500;
 const isInMemory = ({ emptyDir, secret, projected }: Volume): boolean =>
   emptyDir?.medium === 'Memory' || secret !== undefined || projected !== undefined;
 
+/** What the kubelet mounts for a container before the runtime does: what leads into a volume, and paths of the node. */
+function pinsOf({ spec }: Pod): VolumeMount[] {
+  const ofNode = new Set(
+    (spec.volumes ?? []).filter((volume) => volume.hostPath !== undefined).map(({ name }) => name),
+  );
+  return [spec.initContainers, spec.containers, spec.ephemeralContainers]
+    .flatMap((containers: readonly Pick<Container, 'volumeMounts'>[] = []) => containers)
+    .flatMap(({ volumeMounts = [] }) => volumeMounts)
+    .filter(({ name, subPath, subPathExpr }) => subPath || subPathExpr || ofNode.has(name));
+}
+
 /** Throws VolumeError for more than a pod may have. */
-export function checkMounts(
-  volumes: readonly Volume[],
-  { hasMemoryVolumes }: Pick<NodeOs, 'hasMemoryVolumes'>,
-): void {
-  const mounted = hasMemoryVolumes ? volumes.filter(isInMemory) : [];
-  const beyond = mounted[maxMounts];
+export function checkMounts(pod: Pod, { hasMemoryVolumes }: Pick<NodeOs, 'hasMemoryVolumes'>): void {
+  const mounted = hasMemoryVolumes ? (pod.spec.volumes ?? []).filter(isInMemory) : [];
+  const pins = pinsOf(pod);
+  const beyond = [...mounted, ...pins][maxMounts];
   if (beyond === undefined) return;
-  const text = `the pod has ${mounted.length} volumes in memory (emptyDir, secret, projected), at most ${maxMounts} are mounted`;
+  const text = `the pod has ${mounted.length} volumes in memory (emptyDir, secret, projected) and ${pins.length} mounts by subPath or of the node's paths, together at most ${maxMounts} are mounted`;
   throw new VolumeError(beyond.name, new Error(text));
 }
 

@@ -23,20 +23,27 @@ export interface MeasuredPod {
 const criticalPriority = 2_000_000_000;
 export const isCritical = (pod: Pod): boolean => (pod.spec.priority ?? 0) >= criticalPriority;
 
-/** Whose use is not known (as upstream: nobody may hide there), who uses more than was asked for, then who matters less, then who uses most beyond. */
+/**
+ * Whose use can't be known (as upstream: nobody may hide there), who uses more than was asked for, then who matters less, then
+ * who uses most beyond. Whom a short walk did not measure may be one with many files: it counts with what was seen of it when it
+ * asked for room, and as one that uses any amount when it asked for none.
+ */
 export function rankedForEviction(all: readonly MeasuredPod[], resource: StarvedResource): MeasuredPod[] {
-  const excess = ({ pod, usage }: MeasuredPod): number =>
-    podUse(pod, usage, resource) - quantityValue(podResource(pod, 'requests', resource) ?? zeroQuantity);
+  const excess = ({ pod, usage, unmeasured }: MeasuredPod): number => {
+    const request = quantityValue(podResource(pod, 'requests', resource) ?? zeroQuantity);
+    return unmeasured && request === 0 ? Number.MAX_SAFE_INTEGER : podUse(pod, usage, resource) - request;
+  };
+  const isHidden = ({ unmeasured }: MeasuredPod): boolean => unmeasured?.settled === true;
   return [...all].sort(
     (a, b) =>
-      Number(b.unmeasured !== undefined) - Number(a.unmeasured !== undefined) ||
+      Number(isHidden(b)) - Number(isHidden(a)) ||
       Number(excess(b) > 0) - Number(excess(a) > 0) ||
       (a.pod.spec.priority ?? 0) - (b.pod.spec.priority ?? 0) ||
       excess(b) - excess(a),
   );
 }
 
-export function pressureMessage({ pod, usage }: MeasuredPod, met: MetThreshold): string {
+export function pressureMessage({ pod, usage, unmeasured }: MeasuredPod, met: MetThreshold): string {
   const resource = resourceOf(met.signal);
   const head = `The node was low on resource: ${resource}. Threshold quantity: ${formatQuantity(met.quantity)}, available: ${formatQuantity(met.available)}. `;
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)];
@@ -51,5 +58,5 @@ export function pressureMessage({ pod, usage }: MeasuredPod, met: MetThreshold):
     if (compareQuantities(amount, request) <= 0) return '';
     return `Container ${used.name} was using ${formatQuantity(amount)}, request is ${formatQuantity(request)}, has larger consumption of ${resource}. `;
   });
-  return head + lines.join('');
+  return head + lines.join('') + (unmeasured?.message ?? '');
 }

@@ -146,6 +146,30 @@ test('first goes who exceeds its requests, then who matters less, then who excee
   );
 });
 
+test('who has many files and asked for room does not go before who fills the disk; who hides does', () => {
+  const of = (pod: ReturnType<typeof named>, megabytes: number, settled?: boolean) => ({
+    pod,
+    usage: usage([used('main', { rootfsBytes: megabytes * mi })]),
+    unmeasured: settled === undefined ? undefined : { settled, message: 'Not measured. ' },
+  });
+  const ranked = rankedForEviction(
+    [
+      of(named('many-files', 0, '2Gi'), 30, false),
+      of(named('hog'), 3000),
+      of(named('many-files-important', 10), 1, false),
+      of(named('many-files-unasked'), 1, false),
+      of(named('hides', 10, '2Gi'), 1, true),
+    ],
+    'ephemeral-storage',
+  );
+  assert.deepEqual(
+    ranked.map(({ pod }) => pod.metadata.name),
+    ['hides', 'many-files-unasked', 'hog', 'many-files-important', 'many-files'],
+  );
+  const [threshold] = metThresholds(parseThresholds('nodefs.available<1Gi'), observe(measures(300 * mi)));
+  assert.match(pressureMessage(ranked[0]!, threshold!), /available: 300Mi\. Not measured\. $/);
+});
+
 test('what is told of pressure is upstream’s', () => {
   const [threshold] = metThresholds(parseThresholds('nodefs.available<1Gi'), observe(measures(300 * mi)));
   const measured = {

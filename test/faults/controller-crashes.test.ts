@@ -379,6 +379,8 @@ async function liveThrough(
   await live(machine.client, namespace, (stage, now) =>
     eventually(async () => assert.deepEqual(await now(), stages[stage], `${namespace}, stage ${stage}`), {
       everyMs: 50,
+      // Eight lives share a thread, on a machine that may have other work.
+      timeoutMs: 180_000,
     }),
   );
   const stop = mortal.isDead ? await replaced : stopFirst;

@@ -96,8 +96,11 @@ export class Handshakes {
       this.#serve(guests);
     });
     if (guests.open.size <= perAddress) return;
-    const [oldest] = guests.open.values();
-    oldest?.socket.destroy();
+    const [oldest] = guests.open;
+    if (oldest === undefined) return;
+    // At once: `close` comes later, and until then it would be the oldest again.
+    this.#end(guests, ...oldest);
+    oldest[1].socket.destroy();
   }
 
   /** It has a name now. */
@@ -129,7 +132,10 @@ export class Handshakes {
     this.#leave(guests, guest);
     if (guests.slow.size <= slowAtOnce) return;
     const [oldest] = guests.slow;
-    oldest?.socket.destroy();
+    if (oldest === undefined) return;
+    // At once: `close` comes later, and several are slow in one round.
+    guests.slow.delete(oldest);
+    oldest.socket.destroy();
   }
 
   #serve(guests: Guests): void {

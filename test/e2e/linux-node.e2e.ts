@@ -469,6 +469,15 @@ describe('a pod', () => {
     assert.equal(readFileSync(join(cluster.home, 'graceful/said'), 'utf8'), 'bye\n');
   });
 
+  test('that stops whatever is started in it is killed all the same (R4)', limit, async () => {
+    const command = ['sh', '-c', 'touch /tmp/up; while true; do kill -STOP -1; done'];
+    await kubectl.apply(pod('stops-all', { command }, { terminationGracePeriodSeconds: 1 }));
+    await ready('stops-all');
+    // runc's own process in the container is stopped, too, and containerd's shim waits for it.
+    await kubectl.run(['exec', 'stops-all', '--', 'true'], { timeoutMs: 5000 }).catch(() => undefined);
+    await kubectl.ok(['delete', 'pod', 'stops-all', '--timeout=60s']);
+  });
+
   test('says why its image can not be had', limit, async () => {
     await kubectl.apply(
       pod('no-image', { image: 'porthole.local/sample/nothing:1', imagePullPolicy: 'Never' }),

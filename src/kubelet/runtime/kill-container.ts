@@ -3,7 +3,8 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
 import { type ObservedContainer, type ObservedPod, runningContainers } from '../observed-pod.ts';
-import { failureText, findContainer, isSidecar } from '../pod-format.ts';
+import { failureText, findContainer, isSidecar, podText } from '../pod-format.ts';
+import { podCgroup } from '../resources/qos.ts';
 import { gracePeriodSeconds } from './container-config.ts';
 import { runHook } from './lifecycle-hooks.ts';
 import { podIPsOf } from './pod-ips.ts';
@@ -19,6 +20,9 @@ export interface KillInput {
 
 /** A program always gets a moment to end by itself. */
 const minimumGraceSeconds = 1;
+
+/** How long the runtime may take to kill what did not end by itself, before the kubelet does it. */
+const killingMs = 10_000;
 
 /** What the API server granted to a deletion, else the pod's own. */
 export const podGraceSeconds = (pod: Pod): number =>
@@ -57,6 +61,31 @@ async function preStop(ctx: KubeletContext, input: KillInput, graceSeconds: numb
   return (ctx.clock.monotonic() - began) / 1000;
 }
 
+/**
+ * The runtime's stop. A program that stops all processes of its container stops also those that the runtime starts there, and
+ * containerd's shim kills nobody while it waits for one: then the kubelet kills all of the container's cgroup itself.
+ */
+async function stop(ctx: KubeletContext, { pod, container }: KillInput, graceSeconds: number): Promise<void> {
+  const { cgroups, cgroupRoot, log } = ctx;
+  const killAll = (): void => {
+    log.warn(
+      { pod: podText(pod), container: container.name },
+      'the runtime does not kill a container; all of its cgroup is killed',
+    );
+    void cgroups
+      ?.kill(`${podCgroup(pod, cgroupRoot)}/${container.id}`)
+      .catch((error: unknown) => log.warn({ error, container: container.name }, 'a cgroup was not killed'));
+  };
+  const cancel = ctx.clock.timer(graceSeconds * 1000 + killingMs, killAll);
+  try {
+    await ctx.cri.runtime.stopContainer(container.id, graceSeconds);
+  } catch (error) {
+    if (!isGrpcError(error, 'NotFound')) throw error;
+  } finally {
+    cancel();
+  }
+}
+
 export async function killContainer(ctx: KubeletContext, input: KillInput): Promise<void> {
   const { pod, container } = input;
   const grace = input.graceSeconds ?? podGraceSeconds(pod);
@@ -67,12 +96,7 @@ export async function killContainer(ctx: KubeletContext, input: KillInput): Prom
     container: container.name,
   });
   const used = await preStop(ctx, input, grace);
-  const left = Math.max(Math.round(grace - used), minimumGraceSeconds);
-  try {
-    await ctx.cri.runtime.stopContainer(container.id, left);
-  } catch (error) {
-    if (!isGrpcError(error, 'NotFound')) throw error;
-  }
+  await stop(ctx, input, Math.max(Math.round(grace - used), minimumGraceSeconds));
 }
 
 /** All containers of a pod; the sidecars after the others, last one first. */

@@ -32,6 +32,32 @@ async function putIfThere(path: string, value: string | number): Promise<void> {
 /** A killed process stays in its group until the kernel is done with it: up to 2 s of waiting on a loaded machine. */
 const removalWaitsMs = [1, 2, 5, 10, 20, 50, ...Array.from({ length: 20 }, () => 100)];
 
+/** How many there were. */
+async function killOnce(path: string): Promise<number> {
+  const pids = (await readFile(join(path, 'cgroup.procs'), 'utf8')).split('\n').filter((p) => p !== '');
+  for (const pid of pids) {
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ESRCH') throw error;
+    }
+  }
+  return pids.length;
+}
+
+/** What forks meanwhile is killed the next time; a group that has gone has nobody left. */
+async function killAll(path: string): Promise<void> {
+  for (const wait of removalWaitsMs) {
+    try {
+      if ((await killOnce(path)) === 0) return;
+    } catch (error) {
+      if (['ENOENT', 'ENODEV'].includes((error as { code?: string }).code ?? '')) return;
+      throw error;
+    }
+    await delay(wait);
+  }
+}
+
 /** A group that still has processes says EBUSY; they are killed and the removal tried again until they are gone. */
 async function removeTree(path: string): Promise<void> {
   if (!existsSync(path)) return;
@@ -47,14 +73,7 @@ async function removeTree(path: string): Promise<void> {
       if (code === 'ENOENT') return;
       const wait = removalWaitsMs[attempt];
       if (code !== 'EBUSY' || wait === undefined) throw error;
-      const pids = (await readFile(join(path, 'cgroup.procs'), 'utf8')).split('\n').filter((p) => p !== '');
-      for (const pid of pids) {
-        try {
-          process.kill(Number(pid), 'SIGKILL');
-        } catch (killError) {
-          if ((killError as { code?: string }).code !== 'ESRCH') throw killError;
-        }
-      }
+      await killOnce(path);
       await delay(wait);
     }
   }
@@ -138,6 +157,7 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
       await inheritCpuset(root, name);
       await limitV1(root, name, limits);
     },
+    kill: (name) => killAll(version === 2 ? join(root, name) : join(root, 'pids', name)),
     remove: async (name) => {
       if (name.split('/').filter((p) => p !== '').length === 0)
         throw new Error('refusing to remove the root cgroup');

@@ -3,8 +3,9 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { ContainerConfig, Image, Mount } from '../../rpc-api/generated/cri-v1.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import * as names from '../pod-format.ts';
-import { expand, withinLimit } from './env-expansion.ts';
+import { expand } from './env-expansion.ts';
 import type { Environment } from './env-vars.ts';
+import { createExecBudget } from './exec-budget.ts';
 
 export interface ContainerInput {
   readonly pod: Pod;
@@ -32,10 +33,24 @@ const stopSignal = (container: names.AnyContainer): Partial<ContainerConfig> => 
 
 export const gracePeriodSeconds = (pod: Pod): number => pod.spec.terminationGracePeriodSeconds ?? 30;
 
+/** The command and the arguments, which a program gets as one list. */
+function commandLine(
+  container: names.AnyContainer,
+  environment: Environment,
+): Pick<ContainerConfig, 'command' | 'args'> {
+  const budget = createExecBudget(`the command line of container "${container.name}"`);
+  const expanded = (text: string): string => {
+    const made = expand(text, (name) => environment.get(name));
+    budget.spend(made);
+    return made;
+  };
+  const { command = [], args = [] } = container;
+  budget.reserve(command.length + args.length);
+  return { command: command.map(expanded), args: args.map(expanded) };
+}
+
 export function containerConfig(input: ContainerInput): ContainerConfig {
   const { pod, container, environment, nodeOs } = input;
-  const lookup = (name: string): string | undefined => environment.get(name);
-  const fit = withinLimit(`the command line of container "${container.name}"`);
   const settings = nodeOs.containerSettings({
     pod,
     container,
@@ -48,8 +63,7 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
   return {
     metadata: { name: container.name, attempt: input.attempt },
     image: { image: input.image.id || (container.image ?? ''), userSpecifiedImage: container.image ?? '' },
-    command: (container.command ?? []).map((c) => fit(expand(c, lookup))),
-    args: (container.args ?? []).map((a) => fit(expand(a, lookup))),
+    ...commandLine(container, environment),
     workingDir: container.workingDir ?? '',
     envs: [...environment].map(([key, value]) => ({ key, value: Buffer.from(value) })),
     mounts: input.mounts,

@@ -1,20 +1,6 @@
 // `$(NAME)` in commands, arguments and variables, as Kubernetes expands them. Pure.
 
-/** What Linux takes as one argument or variable (MAX_ARG_STRLEN); Windows takes less. */
-const maxLength = 128 * 1024;
-
-/** What Linux gives a program of arguments or of variables: three quarters of its largest stack (_STK_LIM). */
-const maxTotal = 6 * 1024 * 1024;
-
-/** Passes on texts until they are more than a program can be given. */
-export function withinLimit(what: string): (text: string) => string {
-  let total = 0;
-  return (text) => {
-    total += text.length;
-    if (total > maxTotal) throw new Error(`${what} has more than ${maxTotal} characters`);
-    return text;
-  };
-}
+import { maxStringBytes } from './exec-budget.ts';
 
 /**
  * `$$(X)` is a literal `$(X)`; an unknown name stays as it is written. Throws when the text grows beyond what a program can
@@ -22,6 +8,8 @@ export function withinLimit(what: string): (text: string) => string {
  */
 export function expand(text: string, value: (name: string) => string | undefined): string {
   let out = '';
+  // Looked for once only when there is none: a megabyte of `$(` would else be read as often as it has brackets.
+  const lastClosing = text.lastIndexOf(')');
   for (let i = 0; i < text.length; i++) {
     if (text[i] !== '$' || i + 1 >= text.length) {
       out += text[i];
@@ -33,7 +21,7 @@ export function expand(text: string, value: (name: string) => string | undefined
       i++;
       continue;
     }
-    const end = next === '(' ? text.indexOf(')', i + 2) : -1;
+    const end = next === '(' && i + 2 <= lastClosing ? text.indexOf(')', i + 2) : -1;
     if (next !== '(') {
       out += `$${next}`;
       i++;
@@ -45,7 +33,7 @@ export function expand(text: string, value: (name: string) => string | undefined
       const name = text.slice(i + 2, end);
       out += value(name) ?? `$(${name})`;
       i = end;
-      if (out.length > maxLength) throw new Error(`expands to more than ${maxLength} characters`);
+      if (out.length > maxStringBytes) throw new Error(`expands to more than ${maxStringBytes} characters`);
     }
   }
   return out;

@@ -1,9 +1,10 @@
 // The environment of a container: services, envFrom and env, in upstream's order.
-import type { ConfigMap, EnvVar, Pod, Secret, Service } from '../../api/generated/types/core-v1.ts';
+import type { ConfigMap, EnvVar, Pod, Secret } from '../../api/generated/types/core-v1.ts';
 import { type AnyContainer, podNamespace } from '../pod-format.ts';
-import { expand, withinLimit } from './env-expansion.ts';
+import { expand } from './env-expansion.ts';
+import { createExecBudget, type ExecBudget } from './exec-budget.ts';
 import { type FieldContext, fieldValue, resourceValue } from './field-ref.ts';
-import { serviceEnvVars, servicesForEnv } from './service-env-vars.ts';
+import { type ServiceLister, serviceEnvCount, serviceEnvVars, servicesForEnv } from './service-env-vars.ts';
 
 /** Where ConfigMaps and Secrets come from; undefined: there is none of that name. */
 export interface ObjectSource {
@@ -14,7 +15,7 @@ export interface ObjectSource {
 export interface EnvInput {
   readonly pod: Pod;
   readonly container: AnyContainer;
-  readonly services: readonly Service[];
+  readonly services: ServiceLister;
   readonly objects: ObjectSource;
   readonly fields: FieldContext;
   /** Called with the keys of an envFrom that can't be variable names. */
@@ -28,38 +29,56 @@ export type Environment = Map<string, string>;
 const isVariableName = (name: string): boolean => /^[ -<>-~]+$/.test(name);
 const fromBase64 = (text: string): string => Buffer.from(text, 'base64').toString('utf8');
 
+/** An object's data. Values are decoded when they are asked for: thousands of variables may each name one key of it. */
+interface Data {
+  readonly keys: readonly string[];
+  value(key: string): string | undefined;
+}
+
 async function dataOf(
   input: EnvInput,
   kind: 'configmap' | 'secret',
   name: string,
   optional: boolean,
-): Promise<Map<string, string> | undefined> {
+): Promise<Data | undefined> {
   const namespace = podNamespace(input.pod);
-  if (kind === 'configmap') {
-    const object = await input.objects.configMap(namespace, name);
-    if (object) return new Map(Object.entries(object.data ?? {}));
-  } else {
-    const object = await input.objects.secret(namespace, name);
-    if (object) return new Map(Object.entries(object.data ?? {}).map(([k, v]) => [k, fromBase64(v)]));
+  const isSecret = kind === 'secret';
+  const object = await (isSecret
+    ? input.objects.secret(namespace, name)
+    : input.objects.configMap(namespace, name));
+  if (object) {
+    const data = object.data ?? {};
+    return {
+      get keys() {
+        return Object.keys(data);
+      },
+      value: (key) => {
+        if (!Object.hasOwn(data, key)) return undefined;
+        return isSecret ? fromBase64(data[key]!) : data[key];
+      },
+    };
   }
   if (optional) return undefined;
   throw new Error(`${kind} "${name}" not found`);
 }
 
-async function addEnvFrom(
-  input: EnvInput,
-  result: Environment,
-  fit: (value: string) => string,
-): Promise<void> {
+function setVariable(to: Environment, budget: ExecBudget, name: string, value: string): void {
+  budget.spend(name, value);
+  to.set(name, value);
+}
+
+async function addEnvFrom(input: EnvInput, result: Environment, budget: ExecBudget): Promise<void> {
   for (const source of input.container.envFrom ?? []) {
     const kind = source.configMapRef ? 'configmap' : 'secret';
     const ref = source.configMapRef ?? source.secretRef;
     if (!ref) continue;
     const data = await dataOf(input, kind, ref.name ?? '', ref.optional === true);
     const refused: string[] = [];
-    for (const [key, value] of data ?? []) {
+    const keys = data?.keys ?? [];
+    budget.reserve(keys.length);
+    for (const key of keys) {
       const name = `${source.prefix ?? ''}${key}`;
-      if (isVariableName(name)) result.set(name, fit(value));
+      if (isVariableName(name)) setVariable(result, budget, name, data?.value(key) ?? '');
       else refused.push(name);
     }
     if (refused.length > 0) {
@@ -78,7 +97,7 @@ async function keyValue(
 ): Promise<string | undefined> {
   const data = await dataOf(input, kind, ref.name ?? '', ref.optional === true);
   if (data === undefined) return undefined;
-  const value = data.get(ref.key);
+  const value = data.value(ref.key);
   if (value !== undefined || ref.optional) return value;
   const label = kind === 'configmap' ? 'ConfigMap' : 'Secret';
   throw new Error(`couldn't find key ${ref.key} in ${label} ${podNamespace(input.pod)}/${ref.name}`);
@@ -111,18 +130,35 @@ async function variableValue(
   return from.secretKeyRef ? keyValue(input, 'secret', from.secretKeyRef) : undefined;
 }
 
+/**
+ * The variables of Services, and what is left beside them. They are counted first: a namespace may have a million, of
+ * which each start of each container would make tens of megabytes that no program can be started with.
+ */
+function serviceVariables(input: EnvInput): { readonly services: Environment; readonly budget: ExecBudget } {
+  const links = input.pod.spec.enableServiceLinks ?? true;
+  const chosen = servicesForEnv(input.services, podNamespace(input.pod), links);
+  const count = serviceEnvCount(chosen);
+  const remedy = "enableServiceLinks: false in the pod's spec leaves out those of its namespace";
+  const hint = links && chosen.length > 1 ? `, ${count} variables of Services among them: ${remedy}` : '';
+  const budget = createExecBudget(`the environment of container "${input.container.name}"`, hint);
+  budget.reserve(count);
+  const services: Environment = new Map();
+  const sorted = chosen.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  for (const [name, value] of serviceEnvVars(sorted)) setVariable(services, budget, name, value);
+  return { services, budget };
+}
+
 /** Throws Error with upstream's text; the container is then in CreateContainerConfigError. */
 export async function containerEnvironment(input: EnvInput): Promise<Environment> {
-  const links = input.pod.spec.enableServiceLinks ?? true;
-  const services = new Map(serviceEnvVars(servicesForEnv(input.services, podNamespace(input.pod), links)));
+  const { services, budget } = serviceVariables(input);
   const result: Environment = new Map();
-  const fit = withinLimit(`the environment of container "${input.container.name}"`);
-  await addEnvFrom(input, result, fit);
+  await addEnvFrom(input, result, budget);
+  budget.reserve(input.container.env?.length ?? 0);
   for (const variable of input.container.env ?? []) {
     const value = await variableValue(input, variable, (name) => result.get(name) ?? services.get(name));
     // A variable that is set here hides a service's, also for expansion.
     services.delete(variable.name);
-    if (value !== undefined) result.set(variable.name, fit(value));
+    if (value !== undefined) setVariable(result, budget, variable.name, value);
   }
   for (const [name, value] of services) if (!result.has(name)) result.set(name, value);
   return result;

@@ -8,6 +8,7 @@ import { expand } from './env-expansion.ts';
 import { containerEnvironment } from './env-vars.ts';
 import { hostsFile, podHostname } from './hosts-file.ts';
 import { goSeconds, RestartBackoff } from './restart-backoff.ts';
+import type { ServiceLister } from './service-env-vars.ts';
 import { logText } from './termination-message.ts';
 
 test('references are expanded as in Kubernetes', () => {
@@ -33,9 +34,9 @@ test('references are expanded as in Kubernetes', () => {
     );
 });
 
-/** `A22` would be 256 MiB, and so would each of those that name it. */
+/** `A22` would be 260 MiB, and so would each of those that name it. */
 const doubling = (lines: number): { name: string; value: string }[] => [
-  { name: 'A0', value: 'x'.repeat(64) },
+  { name: 'A0', value: 'x'.repeat(65) },
   ...Array.from({ length: lines }, (_, i) => ({ name: `A${i + 1}`, value: `$(A${i})$(A${i})` })),
 ];
 
@@ -45,7 +46,7 @@ test('S10: variables that name each other grow no further than a program can be 
     return containerEnvironment({
       pod: aPod({ containers: [container] }),
       container,
-      services: [],
+      services: noServices,
       objects,
       fields,
     });
@@ -54,11 +55,12 @@ test('S10: variables that name each other grow no further than a program can be 
   const many = Array.from({ length: 100 }, (_, i) => ({ name: `B${i}`, value: '$(A10)' }));
   await assert.rejects(
     attempt([...doubling(10), ...many]),
-    /^Error: the environment of container "main" has more than 6291456 characters$/,
+    /^Error: the environment of container "main" has more than 1048576 bytes$/,
   );
-  await attempt([...doubling(10), ...many.slice(0, 50)]);
+  await attempt([...doubling(10), ...many.slice(0, 10)]);
 });
 
+const noServices: ServiceLister = { get: () => undefined, list: () => [] };
 const fields = {
   podIPs: ['10.0.0.9'],
   nodeIPs: ['10.1.0.1'],
@@ -88,7 +90,7 @@ test('variables come from services, envFrom and env, the later ones win', async 
   const env = await containerEnvironment({
     pod: aPod({ containers: [container] }),
     container,
-    services: [service],
+    services: { get: () => undefined, list: (ns) => (ns === 'ns' ? [service] : []) },
     objects,
     fields,
     skipped: (m) => skipped.push(m),
@@ -105,7 +107,7 @@ test('variables come from services, envFrom and env, the later ones win', async 
 
 test('what is missing is named as upstream names it', async () => {
   const env = (container: ReturnType<typeof aContainer>) =>
-    containerEnvironment({ pod: aPod(), container, services: [], objects, fields });
+    containerEnvironment({ pod: aPod(), container, services: noServices, objects, fields });
   await assert.rejects(env(aContainer('c', { envFrom: [{ secretRef: { name: 's' } }] })), {
     message: 'secret "s" not found',
   });

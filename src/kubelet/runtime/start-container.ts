@@ -31,7 +31,7 @@ async function environmentOf(ctx: KubeletContext, input: StartInput): Promise<En
   return containerEnvironment({
     pod,
     container,
-    services: ctx.services.list(),
+    services: ctx.services,
     objects: ctx.objects,
     fields: { podIPs: input.podIPs, nodeIPs: ctx.nodeIPs, allocatable: ctx.allocatable },
     skipped: (message) =>

@@ -1,12 +1,15 @@
 // Requests that are sent without waiting for answers: one after the other, in turns with other connections.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer as createHttp1Server, type ServerResponse } from 'node:http';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
 import type { HttpRequest, HttpResponse, PullBody } from './http-message.ts';
 import { createHttpServer, type HttpServer, type ServerTls } from './http-server.ts';
+import { Http1Reading } from './http1-reading.ts';
+import { SessionClients } from './session-clients.ts';
 
 const ok = (text: string): HttpResponse => ({ status: 200, headers: {}, body: Buffer.from(text) });
 const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`;
@@ -218,6 +221,157 @@ test('who leaves is noticed: while its request waits, and while its answer goes 
   streaming.socket.end();
   await Promise.all([aborted, closed]);
   for (const { socket } of [waiting, streaming]) socket.destroy();
+  await server.close(0);
+});
+
+const tlsWays = ['end', 'destroy'] as const;
+const tcpWays = [...tlsWays, 'resetAndDestroy'] as const;
+
+/** Tells how many of its requests have ended, and of each new end. */
+async function endlessServer(tls: ServerTls | undefined) {
+  const ends = { count: 0, next: Promise.withResolvers<void>() };
+  const ended = (): void => {
+    ends.count++;
+    ends.next.resolve();
+    ends.next = Promise.withResolvers<void>();
+  };
+  const asked: string[] = [];
+  const serve = await serving(async ({ url, signal }) => {
+    asked.push(url);
+    if (url === '/stream')
+      return {
+        status: 200,
+        headers: {},
+        body: { pull: () => undefined, onReady: () => undefined, close: ended },
+      };
+    if (url !== '/wait') return ok(`${url}.`);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    ended();
+    return ok('too late');
+  }, tls);
+  const until = async (count: number): Promise<void> => {
+    while (ends.count < count) await ends.next.promise;
+  };
+  return { ...serve, asked, until };
+}
+
+for (const over of ['TCP', 'TLS'])
+  test(`who leaves is noticed over ${over} when something lies behind its request`, {
+    timeout: 20_000,
+  }, async () => {
+    const tls = over === 'TLS' ? await certified() : undefined;
+    const { server, port, asked, until } = await endlessServer(tls);
+    const to = { port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] };
+    let left = 0;
+    for (const path of ['/stream', '/wait'])
+      for (const behind of ['G', get('/never'), 'x'.repeat(60_000)])
+        for (const leave of tls ? tlsWays : tcpWays) {
+          const one = new Client(tls ? connectTls(to) : connect(to));
+          one.socket.write(get('/first') + get(path) + behind);
+          await one.until(path === '/stream' ? '\r\n\r\n' : '/first.');
+          one.socket[leave]();
+          await until(++left);
+          one.socket.destroy();
+        }
+    assert.equal(asked.filter((path) => path === '/wait').length, left / 2);
+    await server.close(0);
+  });
+
+test('who sends much behind a request whose answer has no end is cut', { timeout: 20_000 }, async () => {
+  const { server, port, until } = await endlessServer(undefined);
+  const [early, late] = [await client(port), await client(port)];
+  const much = get('/never').repeat(20_000);
+  const cuts = [early, late].map(({ socket }) => new Promise((resolve) => socket.once('close', resolve)));
+  early.socket.write(get('/stream') + much);
+  late.socket.write(get('/stream'));
+  await late.until('\r\n\r\n');
+  late.socket.write(much);
+  await Promise.all([until(2), ...cuts]);
+  await server.close(0);
+});
+
+test('a stream that has ended leaves what was sent behind it to be answered', async () => {
+  const body = (): PullBody => ({ pull: () => null, onReady: () => undefined, close: () => undefined });
+  const { server, port } = await serving(async ({ url }) =>
+    url === '/short' ? { status: 200, headers: {}, body: body() } : ok(`${url}.`),
+  );
+  const one = await client(port);
+  one.socket.end(get('/short') + get('/next').repeat(999) + get('/last'));
+  await one.until('/last.');
+  assert.equal(one.answers.length, 1001);
+  one.socket.destroy();
+  await server.close(0);
+});
+
+test('who leaves is noticed when it had sent more than is kept', { timeout: 20_000 }, async () => {
+  const gone = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const readings = new Map<Socket, Http1Reading>();
+  const http1 = createHttp1Server((message, out: ServerResponse) => {
+    readings.get(message.socket)?.began(message, out);
+    out.once('close', gone.resolve);
+    begun.resolve();
+  });
+  const clients = new SessionClients(20);
+  const rounds = { begin: () => undefined };
+  const door = createTcpServer((socket) => {
+    const serve = (): void => void http1.emit('connection', socket);
+    readings.set(socket, new Http1Reading(socket, rounds, serve, clients));
+  });
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const { port } = door.address() as { port: number };
+  const one = await client(port);
+  await new Promise((resolve) => one.socket.write(get('/wait') + 'x'.repeat(200_000), resolve));
+  await begun.promise;
+  one.socket.end();
+  await gone.promise;
+  one.socket.destroy();
+  door.close();
+});
+
+test('S15: however a chunked body ends, the request behind it waits for its answer', async () => {
+  let [underWay, most] = [0, 0];
+  const { server, port } = await serving(async (request) => {
+    most = Math.max(most, ++underWay);
+    await request.readBody(1000);
+    await turn();
+    underWay--;
+    return ok(`${request.url}.`);
+  });
+  const bodies = [
+    '0\r\n\r\n',
+    '000;a=b\r\n\r\n',
+    '1\r\nx\r\n0\r\nTrailer: 1\r\n\r\n',
+    '7\r\n\r\n0\r\n\r\n\r\n0\r\n\r\n',
+    '3\r\n\r\n0\r\n00\r\n\r\n',
+  ];
+  const post = 'POST /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const one = await client(port);
+  one.socket.write(bodies.map((body) => (post + body).repeat(50)).join('') + get('/last'));
+  await one.until('/last.');
+  assert.deepEqual([most, one.answers.length], [1, 251]);
+  one.socket.destroy();
+  await server.close(0);
+});
+
+test('a chunk of empty lines is read as the text of its length', { timeout: 20_000 }, async () => {
+  const lines = `${'\r\n'.repeat(88_000)}a: b`;
+  const sent = [
+    `Content-Length: ${lines.length}\r\n\r\n${lines}`,
+    `Transfer-Encoding: chunked\r\n\r\n${lines.length.toString(16)}\r\n${lines}\r\n0\r\n\r\n`,
+  ];
+  const { server, port } = await serving(async (request) => {
+    const body = await request.readBody(3 << 20);
+    return ok(body.toString('latin1') === lines ? 'same.' : 'other.');
+  });
+  for (const how of sent) {
+    const one = await client(port);
+    one.socket.write(`POST / HTTP/1.1\r\nHost: a\r\n${how}`);
+    await one.until('.');
+    assert.match(one.text, /same\.$/);
+    one.socket.destroy();
+  }
   await server.close(0);
 });
 

@@ -2,12 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Rounds } from '../base/rounds.ts';
+import { type SessionClients, sessionClients } from './session-clients.ts';
 
-/** The end of a head and, in a chunked body, of its last chunk. Node's parser knows no other. */
+/** The end of a head and of a chunked body. Node's parser knows no other. */
 const endOfPart = Buffer.from('\r\n\r\n');
 const none = Buffer.alloc(0);
 /** Of what may be made of chunks of a byte: each is a call of the parser's. */
 const pieceBytes = 16 * 1024;
+/** What we keep of what waits for its request to be begun. */
+const keptBytes = 64 * 1024;
 
 /** How much of `bytes` the parser gets: no more than up to the end of one request's head. `before`: what it got last. */
 function lengthOfPiece(bytes: Buffer, before: Buffer): number {
@@ -28,6 +31,41 @@ function lastOf(piece: Buffer, before: Buffer): Buffer {
   return Buffer.concat([before, piece]).subarray(-most);
 }
 
+const [cr, lf, zero] = Buffer.from('\r\n0') as unknown as [number, number, number];
+
+/**
+ * Where a chunked body could end: at the first empty line behind a line that begins with a zero, as that of its last
+ * chunk does. Cut at each empty line, a text of empty lines would become pieces that cost like chunks of a byte.
+ */
+class ChunkedEnd {
+  /** Of the end of a line and of that of an empty one behind it. A body begins where a line does. */
+  #matched = 2;
+  #isLast = false;
+
+  lengthOfPiece(bytes: Buffer): number {
+    const most = Math.min(bytes.length, pieceBytes);
+    for (let i = 0; i < most; i++) if (this.#endsAt(bytes[i]!)) return i + 1;
+    return most;
+  }
+
+  #endsAt(byte: number): boolean {
+    if (byte === lf && this.#matched % 2 === 1) return this.#endsLine();
+    if (byte === cr) this.#matched = this.#matched === 2 ? 3 : 1;
+    else {
+      if (byte === zero && this.#matched === 2) this.#isLast = true;
+      this.#matched = 0;
+    }
+    return false;
+  }
+
+  #endsLine(): boolean {
+    const ends = this.#matched === 3 && this.#isLast;
+    if (ends) this.#isLast = false;
+    this.#matched = 2;
+    return ends;
+  }
+}
+
 type Listener = (...args: unknown[]) => void;
 
 /** What `add` makes listen, in the place of which somebody else listens. */
@@ -46,29 +84,39 @@ function taken(socket: Socket, events: readonly string[], add: () => void): List
 /**
  * Node's parser tells of each request that is in the bytes it gets, and they would all begin at once: two thousand in one
  * read. So it gets them up to the end of the next request's head, when the request before it is answered, as Go's server
- * reads, and when it is the connection's turn. The rest stays with the socket, which stops reading when it has enough.
+ * reads, and when it is the connection's turn. The rest waits here, and the socket is read on, as nothing else tells that
+ * the client has left, until that is enough.
  */
 export class Http1Reading {
   readonly #socket: Socket;
   readonly #rounds: Pick<Rounds<object>, 'begin'>;
   readonly #parse: Listener;
   readonly #endNow: Listener;
+  readonly #clients: SessionClients;
   readonly #address: string;
   #turn: 'none' | 'waiting' | 'granted' = 'none';
   #underWay: IncomingMessage | undefined;
   /** Of a body whose length was said: it goes to the parser without turns. */
   #bodyLeft = 0;
+  #chunkedEnd = new ChunkedEnd();
   #before: Buffer = none;
   #rest: Buffer = none;
   /** We have paused the socket; when it is not we, it is Node, and Node resumes it. */
   #holds = false;
   #hasEnded = false;
   #isStream = false;
+  #isLookedAt = false;
 
   /** `connect` hands the socket to Node's server, which listens to it from then on. */
-  constructor(socket: Socket, rounds: Pick<Rounds<object>, 'begin'>, connect: () => void) {
+  constructor(
+    socket: Socket,
+    rounds: Pick<Rounds<object>, 'begin'>,
+    connect: () => void,
+    clients: SessionClients = sessionClients,
+  ) {
     this.#socket = socket;
     this.#rounds = rounds;
+    this.#clients = clients;
     this.#address = socket.remoteAddress ?? '';
     // A client may send its last request and the end together: it is answered all the same.
     socket.allowHalfOpen = true;
@@ -82,6 +130,7 @@ export class Http1Reading {
   began(message: IncomingMessage, out: ServerResponse): void {
     const { 'content-length': length, 'transfer-encoding': encoding } = message.headers;
     this.#bodyLeft = encoding === undefined ? Number(length ?? 0) : 0;
+    this.#chunkedEnd = new ChunkedEnd();
     this.#underWay = message;
     this.#isStream = false;
     out.once('close', this.#answered);
@@ -91,6 +140,7 @@ export class Http1Reading {
   streams(): void {
     this.#isStream = true;
     if (this.#hasEnded) this.#endNow();
+    else if (this.#rest.length > keptBytes) this.#hold();
   }
 
   /** The socket is somebody else's from now on, and so is what has been read of it, which is answered. */
@@ -99,6 +149,8 @@ export class Http1Reading {
     socket.off('data', this.#read);
     socket.off('end', this.#end);
     socket.allowHalfOpen = false;
+    // Nobody will be told of the end again.
+    if (this.#hasEnded) socket.end();
     const rest = this.#rest;
     this.#rest = none;
     return rest;
@@ -106,24 +158,45 @@ export class Http1Reading {
 
   readonly #read = (bytes: Buffer): void => {
     this.#holds = false;
-    this.#rest = bytes;
+    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#parseRest();
+  };
+
+  #parseRest(): void {
+    const socket = this.#socket;
     while (this.#rest.length > 0) {
       // After its last answer nobody looks at what else it has sent.
-      if (this.#socket.destroyed || this.#socket.writableEnded) this.#rest = none;
-      else if (this.#socket.isPaused() || !this.#mayGoOn()) this.#hold();
-      else this.#next();
+      if (socket.destroyed || socket.writableEnded) this.#rest = none;
+      // After its end nothing can be given back, and there is no more of it than this.
+      else if (socket.isPaused() && !this.#hasEnded) this.#giveBack();
+      else if (this.#mayGoOn()) this.#next();
+      else {
+        if (this.#rest.length > keptBytes) this.#hold();
+        return;
+      }
     }
-  };
+  }
 
   #next(): void {
     const bytes = this.#rest;
-    const counted = this.#bodyLeft > 0;
-    const length = counted ? Math.min(this.#bodyLeft, bytes.length) : lengthOfPiece(bytes, this.#before);
+    const length = this.#lengthOfPiece(bytes);
     const piece = bytes.subarray(0, length);
     this.#rest = bytes.subarray(length);
-    this.#before = counted ? none : lastOf(piece, this.#before);
-    if (counted) this.#bodyLeft -= length;
     this.#parse(piece);
+  }
+
+  #lengthOfPiece(bytes: Buffer): number {
+    const before = this.#before;
+    this.#before = none;
+    if (this.#bodyLeft > 0) {
+      const length = Math.min(this.#bodyLeft, bytes.length);
+      this.#bodyLeft -= length;
+      return length;
+    }
+    if (this.#underWay?.complete === false) return this.#chunkedEnd.lengthOfPiece(bytes);
+    const length = lengthOfPiece(bytes, before);
+    this.#before = lastOf(bytes.subarray(0, length), before);
+    return length;
   }
 
   #mayGoOn(): boolean {
@@ -143,30 +216,51 @@ export class Http1Reading {
     return false;
   }
 
-  #hold(): void {
+  /** Node has paused the socket, and it resumes it. */
+  #giveBack(): void {
     const rest = this.#rest;
     this.#rest = none;
-    if (!this.#socket.isPaused()) {
-      this.#holds = true;
-      this.#socket.pause();
-    }
     this.#socket.unshift(rest);
   }
 
+  /** A socket that is not read does not tell that its client has left: the kernel is asked, for as long as an answer takes. */
+  #hold(): void {
+    if (this.#isStream) {
+      // Whoever sends so much behind an answer without an end waits for no second one.
+      this.#socket.destroy();
+      return;
+    }
+    this.#holds = true;
+    this.#socket.pause();
+    if (!this.#isLookedAt) this.#clients.add(this.#socket);
+    this.#isLookedAt = true;
+  }
+
   #goOn(): void {
-    if (!this.#holds || this.#socket.destroyed) return;
-    this.#holds = false;
-    this.#socket.resume();
+    if (this.#socket.destroyed) return;
+    if (this.#holds) {
+      this.#holds = false;
+      this.#socket.resume();
+    }
+    this.#parseRest();
+    if (this.#hasEnded) this.#endUnlessUnderWay();
   }
 
   readonly #answered = (): void => {
     this.#underWay = undefined;
-    if (this.#hasEnded && !this.#socket.writableEnded) this.#endNow();
+    this.#isStream = false;
     this.#goOn();
   };
 
   readonly #end = (): void => {
     this.#hasEnded = true;
-    if (this.#underWay?.complete !== true || this.#isStream) this.#endNow();
+    if (this.#isStream) this.#endNow();
+    else this.#endUnlessUnderWay();
   };
+
+  /** What was sent before the end is answered. */
+  #endUnlessUnderWay(): void {
+    if (this.#rest.length > 0 || this.#underWay?.complete === true || this.#socket.writableEnded) return;
+    this.#endNow();
+  }
 }

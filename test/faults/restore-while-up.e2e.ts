@@ -114,8 +114,10 @@ test('R13: repair --name looks at the store of a cluster that is up', limit, asy
 test(
   'R13: while it lasts nothing starts the server, and status says why; when it is killed the server comes back',
   limit,
-  async () => {
+  async (t) => {
     const restore = startRestore();
+    // One that stays stopped would hold the cluster, and the tests, for ever.
+    t.after(() => restore.kill('SIGKILL'));
     await eventually(() => assert.ok(supervisedState(paths.root, 'server')?.pausedBy), { everyMs: 1 });
     process.kill(restore.pid, 'SIGSTOP');
     const old = pidOf('server');

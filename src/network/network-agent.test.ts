@@ -192,6 +192,61 @@ test('B2: what `ip route flush table main` takes is there again: subnet, way out
   await agent.stop();
 });
 
+test('B2: an interface of the node that was set down, or lost its address, is as it was, with all routes', async () => {
+  const clock = manualClock();
+  const links = createFakeLinks();
+  const { informer, put } = nodeList();
+  const warned: string[] = [];
+  await links.apply([
+    { do: 'setLink', name: 'lo', up: true },
+    { do: 'addBridge', name: 'eth0' },
+    { do: 'setLink', name: 'eth0', up: true },
+    { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
+    { do: 'replaceRoute', to: 'default', via: '172.30.0.1', dev: 'eth0' },
+  ]);
+  const agent = startNetworkAgent({
+    nodes: informer,
+    topology: hostGateway,
+    nodeName: 'n2',
+    clusterCIDR: '10.244.0.0/16',
+    serviceCIDR: '10.96.0.0/12',
+    links,
+    packetFilter: createFakePacketFilter(),
+    tables: keepTables({ packetFilter: createFakePacketFilter(), clock: new FakeClock(), log: silentLogger }),
+    sysctl: memorySysctl({}),
+    settings: {},
+    uplink: { address: '172.30.0.2', gateway: '172.30.0.1' },
+    clock,
+    log: { ...silentLogger, warn: (_, message) => warned.push(message) },
+  });
+  const state = async () => [
+    (await links.links()).map(({ name, up, addresses }) => `${name} ${up} ${addresses}`),
+    (await links.routes()).map(({ to, via, dev, protocol }) => `${to} ${via} ${dev} ${protocol}`).sort(),
+  ];
+  put(node(2, '10.244.2.0/24'));
+  put(node(3, '10.244.3.0/24'));
+  await clock.fire();
+  const whole = await state();
+  assert.equal(warned.join(), '');
+  const down = (name: string) => [{ do: 'setLink', name, up: false } as const];
+  const gone = [{ do: 'deleteAddress', name: 'eth0', address: '172.30.0.2/24' } as const];
+  for (const harm of [down('eth0'), down('lo'), gone, [...gone, ...down('eth0'), ...down('lo')]]) {
+    links.disturb(harm);
+    assert.notDeepEqual(await state(), whole);
+    await clock.fire();
+    assert.deepEqual(await state(), whole, JSON.stringify(harm));
+  }
+  const [set, given] = [
+    'links of this machine to its cluster were set down; set up again',
+    'addresses of this machine in its cluster were gone; given back',
+  ];
+  assert.deepEqual(
+    warned.filter((message) => !message.startsWith('routes ')),
+    [set, set, given, set, given],
+  );
+  await agent.stop();
+});
+
 test('B2: what cannot be done keeps nothing else from being done', async () => {
   const clock = manualClock();
   const links = createFakeLinks();

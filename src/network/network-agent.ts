@@ -5,7 +5,7 @@ import { parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { KeptTables } from '../os/kept-tables.ts';
-import type { LinkInfo, Links, RouteInfo } from '../os/links.ts';
+import type { LinkChange, LinkInfo, Links, RouteInfo } from '../os/links.ts';
 import type { PacketFilter } from '../os/packet-filter.ts';
 import type { Sysctl } from '../os/sysctl.ts';
 import { podIPOfInterface } from './interface-name.ts';
@@ -13,7 +13,7 @@ import type { NetworkPlan } from './network-plan.ts';
 import { addressChanges, masqueradeTable, renderMasquerade, routeChanges } from './plan-diff.ts';
 import { believedNodes } from './pod-cidr-claims.ts';
 import type { NetworkNode, Topology } from './topology.ts';
-import { podRouteChanges, podsWithoutRoute, type Uplink, uplinkChanges } from './uplink.ts';
+import { podRouteChanges, podsWithoutRoute, type Uplink, uplinkChanges, uplinkOf } from './uplink.ts';
 
 export interface NetworkAgentOptions {
   readonly nodes: Informer<Node>;
@@ -118,6 +118,8 @@ class Agent implements NetworkAgent {
   #saidWaiting = false;
   #saidError = '';
   #settingsKept = false;
+  /** The interface to the cluster, when it was whole last. */
+  #uplink: LinkInfo | undefined;
   /** Seen in the last look: a pod that is being made has none for a moment. */
   #podsWithoutRoute: readonly string[] = [];
 
@@ -232,13 +234,26 @@ class Agent implements NetworkAgent {
   }
 
   async #mendUplink({ found, routes }: Look): Promise<boolean> {
-    const { links, log, uplink } = this.#options;
-    const changes = uplink === undefined ? [] : uplinkChanges(found, routes, uplink);
-    if (changes.length === 0) return false;
-    await links.apply(changes, { keepGoing: 'report' });
-    const gone = changes.flatMap((change) => (change.do === 'replaceRoute' ? [change.to] : []));
-    log.warn({ routes: gone }, 'routes of this machine to its cluster were gone; made anew');
-    return true;
+    const { links, uplink } = this.#options;
+    if (uplink === undefined) return false;
+    const changes = uplinkChanges(found, routes, uplink, this.#uplink);
+    if (changes.length > 0) {
+      await links.apply(changes, { keepGoing: 'report' });
+      this.#sayMended(changes);
+    } else this.#uplink = uplinkOf(found, uplink, this.#uplink);
+    return changes.length > 0;
+  }
+
+  #sayMended(changes: readonly LinkChange[]): void {
+    const { log } = this.#options;
+    const routes = changes.flatMap((change) => (change.do === 'replaceRoute' ? [change.to] : []));
+    const addresses = changes.flatMap((change) => (change.do === 'replaceAddress' ? [change.address] : []));
+    const down = changes.flatMap((change) => (change.do === 'setLink' ? [change.name] : []));
+    if (down.length > 0)
+      log.warn({ links: down }, 'links of this machine to its cluster were set down; set up again');
+    if (addresses.length > 0)
+      log.warn({ addresses }, 'addresses of this machine in its cluster were gone; given back');
+    if (routes.length > 0) log.warn({ routes }, 'routes of this machine to its cluster were gone; made anew');
   }
 
   /** Read first: what has the right value is nobody's work, and what has not was changed by somebody. */

@@ -1,5 +1,5 @@
-// How a machine is connected to the others of its cluster: the route to their subnet, and a node's way out. The kernel makes the
-// first when the address is given, and nobody again after `ip route flush table main`: no other route works without it. Pure.
+// How a machine is connected to the others of its cluster: its interface, the route to their subnet, and a node's way out. The kernel
+// makes the route when the address is given, and nobody again after `ip route flush table main`: no other works without it. Pure.
 import { formatIpv4Cidr, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { LinkChange, LinkInfo, RouteInfo } from '../os/links.ts';
 import { podIPOfInterface } from './interface-name.ts';
@@ -34,22 +34,60 @@ export const connectedRoute = ({
   protocol: kernelProtocol,
 });
 
-/** What is missing of it, the route to the subnet first. What somebody else put in its place stays. */
+/** Made for the cluster and nobody else's: a node's own namespace, or the cluster's bridge. */
+const isOurs = ({ gateway, interface: name }: Uplink): boolean => gateway !== undefined || name !== undefined;
+
+/** `before`: as it was seen last. Who has lost the address by which it is known still has its name. */
+export function uplinkOf(
+  links: readonly LinkInfo[],
+  uplink: Uplink,
+  before: LinkInfo | undefined,
+): LinkInfo | undefined {
+  const byName = (name: string | undefined) => links.find((link) => name !== undefined && link.name === name);
+  if (uplink.interface !== undefined) return byName(uplink.interface);
+  const byAddress = links.find((link) => link.addresses.some((one) => hostOf(one) === uplink.address));
+  return byAddress ?? (isOurs(uplink) ? byName(before?.name) : undefined);
+}
+
+/** Interfaces that somebody set down, and addresses that somebody took. With them go their routes, and not back with them. */
+function linkChanges(
+  links: readonly LinkInfo[],
+  uplink: Uplink,
+  link: LinkInfo,
+  before: LinkInfo | undefined,
+): LinkChange[] {
+  if (!isOurs(uplink)) return [];
+  const isBare = !link.addresses.some((one) => before?.addresses.includes(one));
+  const taken = isBare && before?.name === link.name ? before.addresses : [];
+  const down = links.filter(
+    ({ name, up }) => !up && (name === link.name || (name === 'lo' && uplink.interface === undefined)),
+  );
+  return [
+    ...taken.map((address): LinkChange => ({ do: 'replaceAddress', name: link.name, address })),
+    ...down.map(({ name }): LinkChange => ({ do: 'setLink', name, up: true })),
+  ];
+}
+
+/** What is missing of it, the route to the subnet before what needs it. What somebody else put in its place stays. */
 export function uplinkChanges(
   links: readonly LinkInfo[],
   routes: readonly RouteInfo[],
   uplink: Uplink,
+  before?: LinkInfo,
 ): LinkChange[] {
-  const isIt = (link: LinkInfo): boolean =>
-    uplink.interface === undefined
-      ? link.addresses.some((address) => hostOf(address) === uplink.address)
-      : link.name === uplink.interface;
-  const link = links.find(isIt);
-  if (link?.up !== true) return [];
-  const subnets = link.addresses.filter((address) => (parseIpv4Cidr(address)?.bits ?? 32) < 32);
-  const changes = subnets
-    .map((address) => connectedRoute({ dev: link.name, address }))
-    .filter((change) => !routes.some(({ to }) => change.do === 'replaceRoute' && to === change.to));
+  const link = uplinkOf(links, uplink, before);
+  if (link === undefined || !(link.up || isOurs(uplink))) return [];
+  const mended = linkChanges(links, uplink, link, before);
+  const given = mended.flatMap((change) => (change.do === 'replaceAddress' ? [change.address] : []));
+  const subnets = [...link.addresses, ...given].filter(
+    (address) => (parseIpv4Cidr(address)?.bits ?? 32) < 32,
+  );
+  const changes = [
+    ...mended,
+    ...subnets
+      .map((address) => connectedRoute({ dev: link.name, address }))
+      .filter((change) => !routes.some(({ to }) => change.do === 'replaceRoute' && to === change.to)),
+  ];
   const hasWayOut = uplink.gateway === undefined || routes.some(({ to }) => to === 'default');
   return hasWayOut
     ? changes

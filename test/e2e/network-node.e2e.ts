@@ -9,6 +9,7 @@ import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { linuxLinks } from '../../src/os/linux/ip-links.ts';
 import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import type { Processes } from '../../src/os/processes.ts';
 import {
   ask,
   type NetworkCluster,
@@ -105,6 +106,30 @@ test('after a restart the agent knows its pods: no address is given twice, rules
   const again = await cluster.addPod('m1', node);
   assert.ok(await pings(again.processes, w1.ip), 'an ADD that is repeated starts from nothing');
   for (const pod of [again, ...more.slice(1)]) await cluster.deletePod(pod);
+});
+
+test('B2: a link that somebody set down, or took the address from, is up again with all routes: of a node, and of the machine', async () => {
+  const node = cluster.nodes[0]!;
+  const state = async (processes: Processes): Promise<string> =>
+    (await textOf(processes, 'ip', '-4', '-o', '-br', 'address')) +
+    (await textOf(processes, 'ip', '-4', 'route'));
+  const [ofNode, ofMachine] = [await state(node.processes), await state(linuxProcesses)];
+  const own = `${node.address}/24`;
+  for (const [processes, ...harm] of [
+    [node.processes, 'link', 'set', 'eth0', 'down'],
+    [node.processes, 'link', 'set', 'lo', 'down'],
+    [node.processes, 'address', 'delete', own, 'dev', 'eth0'],
+    [linuxProcesses, 'link', 'set', cluster.fabric.bridge, 'down'],
+  ] as const) {
+    await textOf(processes, 'ip', ...harm);
+    assert.notDeepEqual([await state(node.processes), await state(linuxProcesses)], [ofNode, ofMachine]);
+    await until(`after ip ${harm.join(' ')} all is as it was`, async () => {
+      const now = [await state(node.processes), await state(linuxProcesses)];
+      return now[0] === ofNode && now[1] === ofMachine;
+    });
+    assert.ok(await pings(l1.processes, w1.ip));
+    assert.ok(await pings(linuxProcesses, l1.ip));
+  }
 });
 
 test('routes come back after the link was down, and follow nodes that move and go', async () => {

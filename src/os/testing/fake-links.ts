@@ -116,6 +116,8 @@ export function createFakeLinks(
       case 'deleteAddress': {
         const found = link(change.name);
         found.addresses = found.addresses.filter((address) => address !== change.address);
+        // as the kernel: with the last one all routes go
+        if (found.addresses.length === 0) dropRoutesOf(change.name);
         return;
       }
       case 'replaceRoute':

@@ -1,4 +1,4 @@
-// npm run check: format, lint, types, import rules, generated files, unit and repository tests; under a minute.
+// npm run check: format, lint, types, import rules, generated files, unit and repository tests, all side by side.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
@@ -59,28 +59,30 @@ const steps: readonly Step[] = [
     repair: 'npm run gen',
     run: () => command([process.execPath, 'tools/gen/all.ts', '--check']),
   },
+  { name: 'unit and repository tests', repair: 'see above', run: unitTests },
 ];
 
-let failed = false;
-const started = performance.now();
-for (const step of steps) {
+const seconds = (from: number): string => `${((performance.now() - from) / 1000).toFixed(1)} s`;
+
+async function unitTests(): Promise<{ ok: boolean; output: string }> {
+  const files = ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/repo/**/*.test.ts']
+    .flatMap((pattern) => globSync(pattern))
+    .sort();
+  const totals = await runFiles({ files, concurrency: 1, shared: 3, timeoutMs: 120_000, verbose: false });
+  console.log(`      ${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
+  return { ok: totals.failed === 0 && totals.passed > 0, output: '' };
+}
+
+async function runStep(step: Step): Promise<boolean> {
   const from = performance.now();
   const { ok, output } = await step.run();
-  console.log(`${ok ? 'ok  ' : 'FAIL'}  ${step.name} (${((performance.now() - from) / 1000).toFixed(1)} s)`);
-  if (!ok) {
-    failed = true;
-    console.log(`${output}\n      repair: ${step.repair}`);
-  }
+  console.log(`${ok ? 'ok  ' : 'FAIL'}  ${step.name} (${seconds(from)})`);
+  if (!ok) console.log(`${output}\n      repair: ${step.repair}`);
+  return ok;
 }
-const files = ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/repo/**/*.test.ts']
-  .flatMap((pattern) => globSync(pattern))
-  .sort();
-const from = performance.now();
-const totals = await runFiles({ files, concurrency: 2, timeoutMs: 60_000, verbose: false });
-console.log(
-  `${totals.failed === 0 ? 'ok  ' : 'FAIL'}  unit and repository tests: ${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped (${((performance.now() - from) / 1000).toFixed(1)} s)`,
-);
-console.log(
-  `\n${failed || totals.failed > 0 ? 'not ok' : 'ok'} in ${((performance.now() - started) / 1000).toFixed(1)} s`,
-);
-process.exit(failed || totals.failed > 0 ? 1 : 0);
+
+const started = performance.now();
+const results = await Promise.all(steps.map(runStep));
+const ok = results.every((one) => one);
+console.log(`\n${ok ? 'ok' : 'not ok'} in ${seconds(started)}`);
+process.exit(ok ? 0 : 1);

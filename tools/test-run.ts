@@ -23,7 +23,10 @@ interface Line {
 
 export interface RunFiles {
   readonly files: readonly string[];
+  /** So many processes at once, one a file. */
   readonly concurrency: number;
+  /** The files share so many processes instead, and each takes its turn: starting a Node costs more than most of them. */
+  readonly shared?: number;
   /** Command line put before node: the namespace box of e2e tests. */
   readonly prefix?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -33,6 +36,22 @@ export interface RunFiles {
 }
 
 export async function runFiles(options: RunFiles): Promise<Totals> {
+  const { shared } = options;
+  if (shared === undefined) return runProcess(options, []);
+  const share = (_: unknown, own: number): Promise<Totals> =>
+    runProcess({ ...options, files: options.files.filter((_, at) => at % shared === own) }, [
+      '--test-isolation=none',
+    ]);
+  return sumOf(await Promise.all(Array.from({ length: shared }, share)));
+}
+
+const sumOf = (all: readonly Totals[]): Totals => ({
+  passed: all.reduce((sum, { passed }) => sum + passed, 0),
+  failed: all.reduce((sum, { failed }) => sum + failed, 0),
+  skipped: all.reduce((sum, { skipped }) => sum + skipped, 0),
+});
+
+async function runProcess(options: RunFiles, flags: readonly string[]): Promise<Totals> {
   const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
   if (options.files.length === 0) return totals;
   const reporter = new URL('./test-reporter.mjs', import.meta.url).href;
@@ -40,6 +59,7 @@ export async function runFiles(options: RunFiles): Promise<Totals> {
     ...(options.prefix ?? []),
     process.execPath,
     '--test',
+    ...flags,
     `--test-reporter=${reporter}`,
     '--test-reporter-destination=stdout',
     `--test-concurrency=${options.concurrency}`,

@@ -31,17 +31,29 @@ const longest: readonly string[] = [
   'test/faults/disk-errors.e2e.ts',
   'test/faults/cut-node-streams.e2e.ts',
 ];
+const own = { concurrency: 2 };
+/** More than there are processors: some files wait for a lock, a thread, a child. */
+const shared = { concurrency: 1, shared: 3 };
 /** Files that end in `.e2e.ts` run on a prepared machine, each in a namespace box. */
 const groups = {
-  unit: { globs: ['src/**/*.test.ts', 'tools/**/*.test.ts'], timeoutMs: 60_000 },
-  repo: { globs: ['test/repo/**/*.test.ts'], timeoutMs: 120_000 },
+  unit: { globs: ['src/**/*.test.ts', 'tools/**/*.test.ts'], timeoutMs: 60_000, processes: shared },
+  repo: { globs: ['test/repo/**/*.test.ts'], timeoutMs: 120_000, processes: shared },
   integration: {
     globs: ['test/integration/**/*.test.ts', 'test/conformance/**/*.test.ts'],
     timeoutMs: 120_000,
+    processes: own,
   },
-  security: { globs: ['test/security/**/*.test.ts', 'test/security/**/*.e2e.ts'], timeoutMs: 600_000 },
-  faults: { globs: ['test/faults/**/*.test.ts', 'test/faults/**/*.e2e.ts'], timeoutMs: 600_000 },
-  e2e: { globs: ['test/e2e/**/*.e2e.ts'], timeoutMs: 600_000 },
+  security: {
+    globs: ['test/security/**/*.test.ts', 'test/security/**/*.e2e.ts'],
+    timeoutMs: 600_000,
+    processes: own,
+  },
+  faults: {
+    globs: ['test/faults/**/*.test.ts', 'test/faults/**/*.e2e.ts'],
+    timeoutMs: 600_000,
+    processes: own,
+  },
+  e2e: { globs: ['test/e2e/**/*.e2e.ts'], timeoutMs: 600_000, processes: own },
 } as const;
 const chosen = (Object.keys(groups) as (keyof typeof groups)[]).filter(
   (g) => !values.group || values.group.includes(g),
@@ -95,7 +107,7 @@ for (const name of chosen) {
   const options = { timeoutMs: group.timeoutMs, verbose: values.verbose, namePatterns: values.name ?? [] };
   const isBoxed = (file: string): boolean => file.endsWith('.e2e.ts');
   const free = files.filter((file) => !isBoxed(file));
-  if (free.length > 0) add(await runFiles({ ...options, files: free, concurrency: 2 }));
+  if (free.length > 0) add(await runFiles({ ...options, ...group.processes, files: free }));
   await runBoxed(files.filter(isBoxed), options);
   console.log(`== ${name}: ${seconds(from)} s`);
 }

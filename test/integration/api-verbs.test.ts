@@ -264,6 +264,28 @@ test('delete honours preconditions, waits for finalizers and answers a Status', 
   assert.equal(all.status, 200);
 });
 
+test('a collection is deleted by selector, however many it has; a precondition that not all meet is a conflict', async () => {
+  for (let i = 0; i < 70; i++)
+    await server.request('POST', maps('many'), {
+      metadata: { name: `m${i}`, labels: { half: i % 2 ? 'odd' : 'even' } },
+    });
+  const names = async (): Promise<unknown[]> =>
+    object(await server.request('GET', maps('many'))).items.map(({ metadata }) => metadata['name']);
+  const gone = await server.request('DELETE', `${maps('many')}?labelSelector=half%3Dodd`);
+  assert.equal(gone.status, 200, gone.text);
+  assert.equal(object(gone).items.length, 35);
+  assert.deepEqual(new Set(await names()), new Set(Array.from({ length: 35 }, (_, i) => `m${2 * i}`)));
+  const { metadata } = object(await server.request('GET', `${maps('many')}/m0`));
+  const preconditions = { uid: metadata['uid'] };
+  const refused = await server.request('DELETE', maps('many'), {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    preconditions,
+  });
+  assert.equal(refused.status, 409, refused.text);
+  assert.equal((await names()).length, 34);
+});
+
 test('a pod with a node is deleted after its grace, and sooner when asked', async () => {
   const path = '/api/v1/namespaces/g/pods';
   await server.request('POST', path, {

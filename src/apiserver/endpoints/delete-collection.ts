@@ -1,5 +1,6 @@
 // DELETE of a collection: each object that the selectors match is deleted by the rules of one.
 import { isStatusError } from '../../apimachinery/errors.ts';
+import { fewAtOnce } from '../../base/few-at-once.ts';
 import type { ApiResponse } from '../http.ts';
 import { readDeleteOptions } from './delete.ts';
 import { type EndpointRequest, writeOptions } from './endpoint.ts';
@@ -18,17 +19,13 @@ export async function deleteCollectionEndpoint(request: EndpointRequest): Promis
     readListOptions(context.query, declaration, 'list', context.info.name),
   );
   const write = { ...writeOptions(context), dryRun: options.dryRun };
-  const queue = [...list.items];
-  const worker = async (): Promise<void> => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
-      try {
-        await store.delete(item.index.namespace, item.index.name, options, write);
-      } catch (error) {
-        if (!isStatusError(error, 'NotFound')) throw error;
-      }
+  await fewAtOnce(list.items, together, async ({ index }) => {
+    try {
+      await store.delete(index.namespace, index.name, options, write);
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error;
     }
-  };
-  await Promise.all(Array.from({ length: together }, worker));
+  });
   return respondList(
     context,
     {

@@ -2,6 +2,7 @@
 // with millions of files is walked apart from the others, and whom nobody can measure is told by its name (ADR 29).
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import { fewAtOnce } from '../../base/few-at-once.ts';
 import { formatGoDuration } from '../../base/go-duration.ts';
 import { within } from '../../base/within.ts';
 import type { Logger } from '../../component-base/logger.ts';
@@ -85,18 +86,6 @@ function hiddenLayer(
   return hidden && { settled: true, message: text };
 }
 
-async function eachAtOnce<T>(
-  items: readonly T[],
-  most: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const rest = [...items];
-  const lane = async (): Promise<void> => {
-    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: most }, lane));
-}
-
 type StatsOf = (pod: Pod) => readonly ContainerStats[] | undefined;
 type LayerWatch = ReturnType<typeof createLayerWatch>;
 
@@ -121,7 +110,7 @@ async function askRuntime(
     for (const pod of pods) byUid.set(podUid(pod), grouped.get(podUid(pod)) ?? []);
   } catch (error) {
     log.warn({ error }, 'the runtime does not tell what all containers use; each pod is asked for by itself');
-    await eachAtOnce(pods, quickAtOnce, async (pod) => {
+    await fewAtOnce(pods, quickAtOnce, async (pod) => {
       try {
         const labelSelector = { [labelPodUid]: podUid(pod) };
         byUid.set(podUid(pod), await runtime.listContainerStats({ labelSelector }));
@@ -204,7 +193,7 @@ export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
 
   async function walkAll(pods: readonly Pod[]): Promise<Map<Pod, Walked>> {
     const walks = new Map<Pod, Walked>();
-    await eachAtOnce(pods, quickAtOnce, async (pod) => {
+    await fewAtOnce(pods, quickAtOnce, async (pod) => {
       const known = slow.last(pod);
       const walked = known ?? (await walk(pod, quickMs));
       walks.set(pod, walked);

@@ -2,6 +2,7 @@
 import { serviceaccounts } from '../../api/generated/resources.ts';
 import type { Pod, Volume, VolumeMount } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import { fewAtOnce } from '../../base/few-at-once.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
@@ -14,11 +15,14 @@ import { expand } from '../runtime/env-expansion.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
 import { pinsOf, releasePins, releasePodPins } from './pins.ts';
-import { checkMounts, fewAtOnce } from './set-up-bounds.ts';
+import { checkMounts } from './set-up-bounds.ts';
 import { checkSubPath, failedToMake, mountSubPath } from './sub-path.ts';
 import { pluginOf, volumeDir } from './volume-dir.ts';
 import { type MountedVolumes, VolumeError, type VolumeManager } from './volume-manager.ts';
 import type { VolumeLocation, VolumePlugin } from './volume-plugin.ts';
+
+/** Of one pod: the agent's one thread and the table of mounts are for all pods of the node. */
+const setUpAtOnce = 16;
 
 export interface NodeVolumeManagerDeps {
   readonly host: Pick<Host, 'files' | 'mounts'> & { readonly beneath: Beneath };
@@ -200,7 +204,7 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
     setUp: async (pod, podIPs) => {
       const all = pod.spec.volumes ?? [];
       checkMounts(pod, deps.nodeOs);
-      const ready = await fewAtOnce(all, (volume) => setUpOne(pod, volume, podIPs));
+      const ready = await fewAtOnce(all, setUpAtOnce, (volume) => setUpOne(pod, volume, podIPs));
       return mounted(pod, new Map(ready.map((r) => [r.volume.name, r])));
     },
     tearDown: async (pod) => {

@@ -1,9 +1,7 @@
-// How much one pod's volumes and their mounts may take of what all pods of the node share: the agent's one thread and the table of mounts.
+// How many mounts one pod may have of the node's table, which all pods share.
 import type { Container, Pod, Volume, VolumeMount } from '../../api/generated/types/core-v1.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import { VolumeError } from './volume-manager.ts';
-
-const atOnce = 16;
 
 /** A node that is full of such pods stays below the 100,000 mounts that Linux allows (fs.mount-max). */
 const maxMounts = 500;
@@ -30,20 +28,4 @@ export function checkMounts(pod: Pod, { hasMemoryVolumes }: Pick<NodeOs, 'hasMem
   if (beyond === undefined) return;
   const text = `the pod has ${mounted.length} volumes in memory (emptyDir, secret, projected) and ${pins.length} mounts by subPath or of the node's paths, together at most ${maxMounts} are mounted`;
   throw new VolumeError(beyond.name, new Error(text));
-}
-
-/** In order, a few under way together; after a failure none is begun. */
-export async function fewAtOnce<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  let next = 0;
-  async function worker(): Promise<void> {
-    try {
-      for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i]!);
-    } catch (error) {
-      next = items.length;
-      throw error;
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, worker));
-  return results;
 }

@@ -14,7 +14,7 @@ export interface Cgroups {
   readonly version: 1 | 2;
   /** Creates `name` (`/kubepods/burstable/pod…`) with its parents and sets the limits. */
   ensure(name: string, limits: CgroupLimits): Promise<void>;
-  /** Kills all that runs in it, also what is stopped; resolves when nothing is left, or when that takes too long. */
+  /** Kills all that runs in it and in its children, also what is stopped; resolves when nothing is left, or when that takes too long. */
   kill(name: string): Promise<void>;
   /** Ends what still runs in it and removes it with its children. */
   remove(name: string): Promise<void>;

@@ -3,33 +3,45 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../component-base/logger.ts';
+import type { Cgroups } from '../../os/cgroups.ts';
 import type { KubeletContext } from '../kubelet-context.ts';
 import type { ObservedContainer } from '../observed-pod.ts';
 import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { killContainer } from './kill-container.ts';
 
+interface Stopping {
+  readonly cgroups?: Pick<Cgroups, 'kill'>;
+  readonly answered: Promise<void>;
+}
+
+/** A container with three seconds of grace, whose stop was asked of the runtime. */
+async function stopping({ cgroups, answered }: Stopping) {
+  const clock = new FakeClock();
+  const ctx = {
+    clock,
+    log: silentLogger,
+    cgroupRoot: '/node',
+    recorder: { event: () => undefined },
+    cgroups,
+    cri: { runtime: { stopContainer: () => answered } },
+  } as unknown as KubeletContext;
+  const pod = aPod({ containers: [aContainer('main')] });
+  const container = { id: 'id', name: 'main' } as ObservedContainer;
+  const end = killContainer(ctx, { pod, container, graceSeconds: 3, podIP: '' });
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  return { clock, end, pod };
+}
+
 test('R4: a stop that has no answer ten seconds after the grace period kills all of the cgroup; one that has, nothing', async () => {
   for (const answers of [false, true]) {
-    const clock = new FakeClock();
     const stopped = Promise.withResolvers<void>();
+    if (answers) stopped.resolve();
     const killed: string[] = [];
-    const ctx = {
-      clock,
-      log: silentLogger,
-      cgroupRoot: '/node',
-      recorder: { event: () => undefined },
-      cgroups: {
-        kill: async (name: string) => {
-          killed.push(name);
-          stopped.resolve();
-        },
-      },
-      cri: { runtime: { stopContainer: () => (answers ? Promise.resolve() : stopped.promise) } },
-    } as unknown as KubeletContext;
-    const pod = aPod({ containers: [aContainer('main')] });
-    const container = { id: 'id', name: 'main' } as ObservedContainer;
-    const end = killContainer(ctx, { pod, container, graceSeconds: 3, podIP: '' });
-    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    const kill = async (name: string): Promise<void> => {
+      killed.push(name);
+      stopped.resolve();
+    };
+    const { clock, end, pod } = await stopping({ cgroups: { kill }, answered: stopped.promise });
     clock.advance(12_999);
     assert.deepEqual(killed, []);
     clock.advance(1);
@@ -37,4 +49,12 @@ test('R4: a stop that has no answer ten seconds after the grace period kills all
     assert.deepEqual(killed, answers ? [] : [`/node/kubepods/besteffort/pod${pod.metadata.uid}/id`]);
     assert.equal(clock.pending, 0);
   }
+});
+
+test('a node without cgroups leaves a stop to its runtime, and says nothing of killing', async () => {
+  const stopped = Promise.withResolvers<void>();
+  const { clock, end } = await stopping({ answered: stopped.promise });
+  assert.equal(clock.pending, 0);
+  stopped.resolve();
+  await end;
 });

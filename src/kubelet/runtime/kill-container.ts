@@ -1,5 +1,6 @@
 // Ends containers: preStop within the grace period, then the runtime's stop; sidecars last.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Cgroups } from '../../os/cgroups.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
 import { type ObservedContainer, type ObservedPod, runningContainers } from '../observed-pod.ts';
@@ -61,28 +62,29 @@ async function preStop(ctx: KubeletContext, input: KillInput, graceSeconds: numb
   return (ctx.clock.monotonic() - began) / 1000;
 }
 
+function killAll({ log, cgroupRoot }: KubeletContext, cgroups: Cgroups, { pod, container }: KillInput): void {
+  const which = { pod: podText(pod), container: container.name };
+  log.warn(which, 'the runtime does not kill a container; all of its cgroup is killed');
+  cgroups
+    .kill(`${podCgroup(pod, cgroupRoot)}/${container.id}`)
+    .catch((error: unknown) => log.warn({ ...which, error }, 'a cgroup was not killed'));
+}
+
 /**
  * The runtime's stop. A program that stops all processes of its container stops also those that the runtime starts there, and
- * containerd's shim kills nobody while it waits for one: then the kubelet kills all of the container's cgroup itself.
+ * containerd's shim kills nobody while it waits for one: then the kubelet kills all of the container's
+ * cgroup itself, where there are such.
  */
-async function stop(ctx: KubeletContext, { pod, container }: KillInput, graceSeconds: number): Promise<void> {
-  const { cgroups, cgroupRoot, log } = ctx;
-  const killAll = (): void => {
-    log.warn(
-      { pod: podText(pod), container: container.name },
-      'the runtime does not kill a container; all of its cgroup is killed',
-    );
-    void cgroups
-      ?.kill(`${podCgroup(pod, cgroupRoot)}/${container.id}`)
-      .catch((error: unknown) => log.warn({ error, container: container.name }, 'a cgroup was not killed'));
-  };
-  const cancel = ctx.clock.timer(graceSeconds * 1000 + killingMs, killAll);
+async function stop(ctx: KubeletContext, input: KillInput, graceSeconds: number): Promise<void> {
+  const { cgroups } = ctx;
+  const cancel =
+    cgroups && ctx.clock.timer(graceSeconds * 1000 + killingMs, () => killAll(ctx, cgroups, input));
   try {
-    await ctx.cri.runtime.stopContainer(container.id, graceSeconds);
+    await ctx.cri.runtime.stopContainer(input.container.id, graceSeconds);
   } catch (error) {
     if (!isGrpcError(error, 'NotFound')) throw error;
   } finally {
-    cancel();
+    cancel?.();
   }
 }
 

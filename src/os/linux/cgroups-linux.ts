@@ -1,6 +1,6 @@
 // Control groups by the cgroup file system, version 1 and 2.
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CgroupLimits, Cgroups } from '../cgroups.ts';
@@ -32,28 +32,52 @@ async function putIfThere(path: string, value: string | number): Promise<void> {
 /** A killed process stays in its group until the kernel is done with it: up to 2 s of waiting on a loaded machine. */
 const removalWaitsMs = [1, 2, 5, 10, 20, 50, ...Array.from({ length: 20 }, () => 100)];
 
-/** How many there were. */
-async function killOnce(path: string): Promise<number> {
-  const pids = (await readFile(join(path, 'cgroup.procs'), 'utf8')).split('\n').filter((p) => p !== '');
+/** A group that has gone has nobody left; a threaded one (v2) can't be read, and its processes are told by its parent. */
+const nobody = ['ENOENT', 'ENODEV', 'EOPNOTSUPP'];
+
+async function whileThere<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (nobody.includes((error as { code?: string }).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** A process of another PID namespace is told as 0, which to `kill` is whoever asks. */
+async function pidsOf(path: string): Promise<number[]> {
+  const text = (await whileThere(readFile(join(path, 'cgroup.procs'), 'utf8'))) ?? '';
+  return text
+    .split('\n')
+    .map(Number)
+    .filter((pid) => pid > 0);
+}
+
+async function pidsBelow(path: string): Promise<number[]> {
+  const pids = await pidsOf(path);
+  for (const entry of (await whileThere(readdir(path, { withFileTypes: true }))) ?? [])
+    if (entry.isDirectory()) pids.push(...(await pidsBelow(join(path, entry.name))));
+  return pids;
+}
+
+function killOnce(pids: readonly number[]): void {
   for (const pid of pids) {
     try {
-      process.kill(Number(pid), 'SIGKILL');
+      process.kill(pid, 'SIGKILL');
     } catch (error) {
       if ((error as { code?: string }).code !== 'ESRCH') throw error;
     }
   }
-  return pids.length;
 }
 
-/** What forks meanwhile is killed the next time; a group that has gone has nobody left. */
+/** The group with its children. What forks meanwhile is killed the next time; with cgroup.kill (Linux 5.14, v2) nobody can. */
 async function killAll(path: string): Promise<void> {
+  const killFile = join(path, 'cgroup.kill');
   for (const wait of removalWaitsMs) {
-    try {
-      if ((await killOnce(path)) === 0) return;
-    } catch (error) {
-      if (['ENOENT', 'ENODEV'].includes((error as { code?: string }).code ?? '')) return;
-      throw error;
-    }
+    const pids = await pidsBelow(path);
+    if (pids.length === 0) return;
+    if (existsSync(killFile)) await whileThere(put(killFile, 1));
+    else killOnce(pids);
     await delay(wait);
   }
 }
@@ -73,7 +97,7 @@ async function removeTree(path: string): Promise<void> {
       if (code === 'ENOENT') return;
       const wait = removalWaitsMs[attempt];
       if (code !== 'EBUSY' || wait === undefined) throw error;
-      await killOnce(path);
+      killOnce(await pidsOf(path));
       await delay(wait);
     }
   }
@@ -157,7 +181,12 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
       await inheritCpuset(root, name);
       await limitV1(root, name, limits);
     },
-    kill: (name) => killAll(version === 2 ? join(root, name) : join(root, 'pids', name)),
+    kill: async (name) => {
+      // On v1 a container is in every hierarchy that is mounted: one of them tells all of its processes.
+      const roots = version === 2 ? [root] : controllers().map((controller) => join(root, controller));
+      const path = roots.map((each) => join(each, name)).find((each) => existsSync(each));
+      if (path !== undefined) await killAll(path);
+    },
     remove: async (name) => {
       if (name.split('/').filter((p) => p !== '').length === 0)
         throw new Error('refusing to remove the root cgroup');

@@ -1,9 +1,10 @@
 // What Linux says of itself, parsed; and files read and removed with care.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Processes } from '../processes.ts';
 import { createLinuxCgroups, weightOfShares } from './cgroups-linux.ts';
 import { linuxFiles } from './files-linux.ts';
@@ -154,18 +155,64 @@ test('a file is read with a bound, written with its mode whatever the umask, and
   }
 });
 
+/** What stands in for a file system of control groups. */
+function kernel(t: TestContext, files: Record<string, string>): string {
+  const root = mkdtempSync(join(tmpdir(), 'cgroups-'));
+  t.after(() => rmSync(root, { recursive: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+/** A process that a group lists until it has ended; resolves with the signal that ended it. */
+function member(t: TestContext, file: string, command: readonly string[]): Promise<NodeJS.Signals | null> {
+  const child = spawn(command[0]!, command.slice(1), { stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  writeFileSync(file, `0\n${child.pid}\n`);
+  return new Promise((resolve) =>
+    child.once('exit', (_, signal) => {
+      writeFileSync(file, '');
+      resolve(signal);
+    }),
+  );
+}
+
+test('R4: all of a control group is killed with its children, in whichever hierarchy of version 1 it is', async (t) => {
+  const root = kernel(t, {
+    'cpuset/cgroup.procs': '',
+    'memory/cgroup.procs': '',
+    'memory/pod/id/cgroup.procs': '',
+    'memory/pod/id/own/deep/cgroup.procs': '',
+  });
+  const groups = ['', 'own/deep/'].map((place) => join(root, `memory/pod/id/${place}cgroup.procs`));
+  const ends = groups.map((group) => member(t, group, ['sleep', '1000']));
+  await createLinuxCgroups(root).kill('/pod/id');
+  for (const group of groups) assert.equal(readFileSync(group, 'utf8'), '');
+  assert.deepEqual(await Promise.all(ends), ['SIGKILL', 'SIGKILL']);
+  await createLinuxCgroups(root).kill('/pod/none');
+});
+
+test('R4: on version 2 the kernel kills all of a group at once', async (t) => {
+  const root = kernel(t, {
+    'cgroup.controllers': 'pids\n',
+    'pod/id/cgroup.procs': '',
+    'pod/id/cgroup.kill': '',
+    'pod/id/own/cgroup.procs': '',
+  });
+  // The kernel's part: it ends by itself once it is told to.
+  const told = ['sh', '-c', 'until [ "$(cat "$0")" = 1 ]; do :; done', join(root, 'pod/id/cgroup.kill')];
+  const group = join(root, 'pod/id/own/cgroup.procs');
+  const end = member(t, group, told);
+  await createLinuxCgroups(root).kill('/pod/id');
+  assert.equal(readFileSync(group, 'utf8'), '');
+  assert.equal(await end, null);
+});
+
 test('S19: limits of a control group are written in the words of version 1 and of version 2', async (t) => {
   const limits = { pidsLimit: 4096, memoryLimitBytes: 1 << 20, cpuShares: 1024 };
-  const kernel = (files: Record<string, string>): string => {
-    const root = mkdtempSync(join(tmpdir(), 'cgroups-'));
-    t.after(() => rmSync(root, { recursive: true }));
-    for (const [path, text] of Object.entries(files)) {
-      mkdirSync(dirname(join(root, path)), { recursive: true });
-      writeFileSync(join(root, path), text);
-    }
-    return root;
-  };
-  const one = kernel({
+  const one = kernel(t, {
     'pids/cgroup.procs': '',
     'pids/all/pod/pids.max': 'max',
     'memory/cgroup.procs': '',
@@ -178,7 +225,7 @@ test('S19: limits of a control group are written in the words of version 1 and o
   assert.equal(read(one, 'pids/all/pod/pids.max'), '4096');
   assert.equal(read(one, 'memory/all/pod/memory.limit_in_bytes'), '1048576');
   assert.equal(read(one, 'cpu/all/pod/cpu.shares'), '1024');
-  const two = kernel({
+  const two = kernel(t, {
     'cgroup.controllers': 'cpu memory pids\n',
     'all/cgroup.controllers': 'cpu memory pids\n',
     'all/pod/pids.max': 'max',

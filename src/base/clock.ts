@@ -11,6 +11,9 @@ export interface Clock {
   timer(ms: number, run: () => void): () => void;
 }
 
+/** The longest that a timer of Node can be, some 24 days: one of more runs after a millisecond. A Clock knows no such bound. */
+export const longestTimerMs: number = 2 ** 31 - 1;
+
 /** RFC 3339 with seconds, as metav1.Time is written. */
 export const rfc3339 = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 /** RFC 3339 with microseconds, as metav1.MicroTime is written. */

@@ -1,15 +1,12 @@
 // The real clock.
-import type { Clock } from '../base/clock.ts';
-
-/** Node runs a timer of more than this after a millisecond. */
-const longestTimer = 2 ** 31 - 1;
+import { type Clock, longestTimerMs } from '../base/clock.ts';
 
 function timer(ms: number, run: () => void): () => void {
   let current: NodeJS.Timeout;
   const wait = (left: number): void => {
     current = setTimeout(
-      () => (left > longestTimer ? wait(left - longestTimer) : run()),
-      Math.min(left, longestTimer),
+      () => (left > longestTimerMs ? wait(left - longestTimerMs) : run()),
+      Math.min(left, longestTimerMs),
     );
   };
   wait(ms);

@@ -1,5 +1,6 @@
 // Runs one probe once: a command, an HTTP request, a TCP connection or a gRPC health check.
 import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
+import { longestTimerMs } from '../../base/clock.ts';
 import type { RuntimeService } from '../../rpc-api/cri.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
 import { probeGrpcHealth } from '../../wire/probe-grpc.ts';
@@ -65,9 +66,6 @@ async function http(target: ProbeTarget, probe: Probe, timeoutMs: number): Promi
   return { ok: false, output: `HTTP probe failed with statuscode: ${result.status}` };
 }
 
-/** What timers can be, some 24 days. */
-const longestTimeoutMs = 2 ** 31 - 1;
-
 /** Never throws for what the container does; with a wrong port name nothing is known of it. */
 export async function runProbe(
   runtime: RuntimeService,
@@ -75,7 +73,7 @@ export async function runProbe(
   probe: Probe,
 ): Promise<ProbeOutcome> {
   const timeoutSeconds = probe.timeoutSeconds ?? 1;
-  const timeoutMs = Math.min(timeoutSeconds * 1000, longestTimeoutMs);
+  const timeoutMs = Math.min(timeoutSeconds * 1000, longestTimerMs);
   try {
     if (probe.exec) return await exec(runtime, target, probe.exec.command ?? [], timeoutSeconds);
     if (probe.httpGet) return await http(target, probe, timeoutMs);

@@ -113,7 +113,7 @@ class SimulatedRuntime {
     const seconds = Number(annotations[annotationSimulatedRunSeconds] ?? Number.NaN);
     if (!(seconds >= 0)) return;
     const code = Number(annotations[annotationSimulatedExitCode] ?? 0);
-    c.cancel = this.#options.clock.timer(Math.min(seconds * 1000, 2 ** 31 - 1), () => this.end(c, code));
+    c.cancel = this.#options.clock.timer(seconds * 1000, () => this.end(c, code));
   }
 
   end(c: Container, code: number): void {

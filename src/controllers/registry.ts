@@ -56,7 +56,7 @@ export interface ControllersConfig {
   /** How long a node may be silent. Default 50 s. */
   readonly nodeMonitorGracePeriodMs?: number;
   /** How fast pods are evicted from nodes that are not ready. Default as upstream. */
-  readonly nodeEvictions?: Partial<EvictionRates>;
+  readonly nodeEvictions?: Partial<EvictionRates> | undefined;
   /** How many finished pods are kept. Default 12500. */
   readonly terminatedPodThreshold?: number;
 }

@@ -28,7 +28,7 @@ export function controllersComponent(options: {
   readonly volumesDir?: string;
   readonly clusterSigningMs?: number | undefined;
   readonly nodeMonitorGracePeriodMs?: number | undefined;
-  readonly nodeEvictions?: EvictionRates;
+  readonly nodeEvictions?: EvictionRates | undefined;
   readonly approveKubeletServing?: boolean;
 }): ServerComponent {
   return {
@@ -45,7 +45,7 @@ export function controllersComponent(options: {
           ...(options.nodeMonitorGracePeriodMs === undefined
             ? {}
             : { nodeMonitorGracePeriodMs: options.nodeMonitorGracePeriodMs }),
-          nodeEvictions: options.nodeEvictions ?? usualEvictionRates,
+          nodeEvictions: options.nodeEvictions,
         },
       );
       await running.ready;

@@ -55,7 +55,10 @@ export interface Strategy {
   /** False when an update must carry a resourceVersion. Default true. */
   readonly allowUnconditionalUpdate?: boolean;
   /** Pods: seconds of grace when DELETE names none; undefined means immediate deletion. */
-  gracePeriodSeconds?(object: JsonObject, requested: number | undefined): number | undefined;
+  gracePeriodSeconds?(
+    object: JsonObject,
+    requested: number | bigint | undefined,
+  ): number | bigint | undefined;
   /** True while the object must stay though its metadata has no finalizer: a namespace that is not finalized. */
   holdsDeletion?(object: JsonObject): boolean;
   /** What an object that waits for its deletion shows: a namespace is Terminating. */

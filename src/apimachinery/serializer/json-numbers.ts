@@ -6,7 +6,7 @@ interface RawJson {
   rawJSON(text: string): object;
 }
 const int64Min = -(2n ** 63n);
-const int64Max = 2n ** 63n - 1n;
+export const int64Max: bigint = 2n ** 63n - 1n;
 
 // JSON.stringify refuses a bigint unless it says how it is written: as its digits.
 Object.defineProperty(BigInt.prototype, 'toJSON', {
@@ -17,9 +17,11 @@ Object.defineProperty(BigInt.prototype, 'toJSON', {
   configurable: true,
 });
 
-/** As a number where a double holds it, else as a bigint. `Json` does not name it: only decoders meet one. */
-export const int64Json = (value: bigint): Json =>
-  (Number.isSafeInteger(Number(value)) ? Number(value) : value) as Json;
+/** As a number where a double holds it, else as a bigint. */
+export const int64 = (value: bigint): number | bigint =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : value;
+/** `Json` does not name a bigint: only decoders meet one. */
+export const int64Json = (value: bigint): Json => int64(value) as Json;
 
 export const isInt64 = (value: unknown): value is number | bigint =>
   typeof value === 'bigint' ? value >= int64Min && value <= int64Max : Number.isSafeInteger(value);
@@ -43,6 +45,8 @@ export const parseLongNumbers = (text: string): Json => JSON.parse(text, revive 
 /** Sixteen digits where a number can begin; in a string it is a false alarm that costs time only. */
 const longNumber = /(?:^|[:[,])\s*-?\d{16}/;
 
+export const mayHoldLongNumber = (text: string): boolean => longNumber.test(text);
+
 /** JSON.parse for what the server wrote itself. */
 export const readJson = (text: string): Json =>
-  longNumber.test(text) ? parseLongNumbers(text) : (JSON.parse(text) as Json);
+  mayHoldLongNumber(text) ? parseLongNumbers(text) : (JSON.parse(text) as Json);

@@ -6,7 +6,7 @@ import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { obj } from '../../apimachinery/json-access.ts';
 import { attributesOf } from '../authorization/attributes.ts';
 import type { ApiResponse } from '../http.ts';
-import { queryBoolean, queryInteger } from '../query.ts';
+import { queryBoolean, queryInt64 } from '../query.ts';
 import { maxBodyBytes, mediaTypeOf, parseBody } from '../registry/decode-body.ts';
 import type { DeleteOptions } from '../registry/delete-object.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
@@ -31,7 +31,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
   if (body.length === 0) {
     const { query } = context;
     return checked({
-      gracePeriodSeconds: queryInteger(query, 'gracePeriodSeconds'),
+      gracePeriodSeconds: queryInt64(query, 'gracePeriodSeconds'),
       propagationPolicy: (query.get('propagationPolicy') ?? undefined) as DeleteOptions['propagationPolicy'],
       orphanDependents: queryBoolean(query, 'orphanDependents'),
       unreadable: queryBoolean(query, unreadableField),
@@ -46,7 +46,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
   const preconditions = obj(object['preconditions']);
   const dryRun = Array.isArray(object['dryRun']) && object['dryRun'].includes('All');
   return checked({
-    gracePeriodSeconds: object['gracePeriodSeconds'] as number | undefined,
+    gracePeriodSeconds: object['gracePeriodSeconds'] as number | bigint | undefined,
     propagationPolicy: object['propagationPolicy'] as DeleteOptions['propagationPolicy'],
     orphanDependents: object['orphanDependents'] as boolean | undefined,
     uid: preconditions['uid'] as string | undefined,

@@ -1,15 +1,15 @@
 // Deleting an object: preconditions, grace, finalizers of the garbage collector, and what is answered.
-import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
 import { conflict } from '../../apimachinery/errors.ts';
 import { num, str, strs } from '../../apimachinery/json-access.ts';
-import { rfc3339 } from '../../base/clock.ts';
+import { latestTimeMs, rfc3339 } from '../../base/clock.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import { ensureMeta, metadataOf } from './object-meta.ts';
 import type { StoredResource, WriteOptions } from './stored-resource.ts';
 import { admissionRequest, dryRunResult, toDraft } from './write-rules.ts';
 
 export interface DeleteOptions {
-  readonly gracePeriodSeconds?: number | undefined;
+  readonly gracePeriodSeconds?: number | bigint | undefined;
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground' | undefined;
   readonly orphanDependents?: boolean | undefined;
   readonly uid?: string | undefined;
@@ -132,22 +132,23 @@ function planDeletion(store: StoredResource, object: JsonObject, request: Delete
   const now = store.deps.clock.now();
   const graceful = strategy.gracePeriodSeconds !== undefined;
   const deleting = metadata['deletionTimestamp'] !== undefined;
-  let grace: number | undefined;
+  let grace: number | bigint | undefined;
   let mark = false;
   if (graceful && deleting && num(metadata['deletionGracePeriodSeconds']) > 0) {
     const before = num(metadata['deletionGracePeriodSeconds']);
-    const asked =
-      request.gracePeriodSeconds === undefined ? undefined : Math.max(request.gracePeriodSeconds, 0);
+    const { gracePeriodSeconds: asked } = request;
     if (asked === undefined || asked >= before) return { action: 'nothing', object };
-    const start = Date.parse(str(metadata['deletionTimestamp'])) - before * 1000;
-    metadata['deletionTimestamp'] = rfc3339(start + asked * 1000);
-    metadata['deletionGracePeriodSeconds'] = asked;
-    grace = asked;
+    grace = asked < 0 ? 0 : asked;
+    const end = Date.parse(str(metadata['deletionTimestamp']));
+    // What is longer than a time can tell doesn't tell when it began.
+    const start = end < latestTimeMs ? end - before * 1000 : now;
+    metadata['deletionTimestamp'] = rfc3339(start + Number(grace) * 1000);
+    metadata['deletionGracePeriodSeconds'] = grace as Json;
     mark = true;
   } else if (graceful && !deleting) {
     grace = strategy.gracePeriodSeconds?.(object, request.gracePeriodSeconds) ?? 0;
-    metadata['deletionTimestamp'] = rfc3339(now + grace * 1000);
-    metadata['deletionGracePeriodSeconds'] = grace;
+    metadata['deletionTimestamp'] = rfc3339(now + Number(grace) * 1000);
+    metadata['deletionGracePeriodSeconds'] = grace as Json;
     if (num(metadata['generation']) > 0) metadata['generation'] = num(metadata['generation']) + 1;
     mark = true;
   }

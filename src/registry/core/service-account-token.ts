@@ -98,7 +98,7 @@ export function createServiceAccountToken(deps: {
     const bound = reference === undefined ? {} : boundClaims(request, reference);
     const named = wanted.audiences ?? [];
     const audiences = named.length > 0 ? named : [...signer.audiences];
-    const seconds = wanted.expirationSeconds ?? defaultSeconds;
+    const seconds = Number(wanted.expirationSeconds ?? defaultSeconds);
     const nowSeconds = Math.floor(request.clock.now() / 1000);
     const forServer = audiences.every((audience) => signer.audiences.includes(audience));
     const extended = signer.extendExpiration && 'pod' in bound && seconds === projectedSeconds && forServer;

@@ -1,11 +1,13 @@
 // Eviction: a delete that asks the pod's disruption budgets first.
+
 import { poddisruptionbudgets } from '../../api/generated/resources.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/generated/types/policy-v1.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, StatusError } from '../../apimachinery/errors.ts';
-import { meta, num, obj, str } from '../../apimachinery/json-access.ts';
+import { meta, obj, str } from '../../apimachinery/json-access.ts';
 import { matchesSelector, selectorFrom } from '../../apimachinery/label-selector.ts';
+import { isInt64 } from '../../apimachinery/serializer/json-numbers.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { DeleteOptions } from '../../apiserver/registry/delete-object.ts';
 import type { RestAnswer, RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
@@ -54,9 +56,7 @@ function deleteOptionsOf(eviction: JsonObject): DeleteOptions {
   const preconditions = obj(options.preconditions);
   const policy = str(options.propagationPolicy);
   return {
-    ...(typeof options.gracePeriodSeconds === 'number'
-      ? { gracePeriodSeconds: num(options.gracePeriodSeconds) }
-      : {}),
+    ...(isInt64(options.gracePeriodSeconds) ? { gracePeriodSeconds: options.gracePeriodSeconds } : {}),
     ...(policy === 'Orphan' || policy === 'Background' || policy === 'Foreground'
       ? { propagationPolicy: policy }
       : {}),

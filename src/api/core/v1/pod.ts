@@ -1,7 +1,9 @@
 // The kind Pod: what field selectors may name and how a pod is deleted.
+
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { num, obj, objs, spec, status, str } from '../../../apimachinery/json-access.ts';
+import { obj, objs, spec, status, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { isInt64 } from '../../../apimachinery/serializer/json-numbers.ts';
 import { podDefaults } from './pod-defaults.ts';
 import { podQosClass } from './pod-qos.ts';
 import { podRow } from './pod-row.ts';
@@ -25,8 +27,9 @@ function selectableFields(pod: JsonObject): Record<string, string> {
 }
 
 /** As upstream's CheckGracefulDelete: nothing runs where there is no node or all is over. */
-function gracePeriodSeconds(pod: JsonObject, requested: number | undefined): number {
-  let seconds = requested ?? num(spec(pod)['terminationGracePeriodSeconds']);
+function gracePeriodSeconds(pod: JsonObject, requested: number | bigint | undefined): number | bigint {
+  const own = spec(pod)['terminationGracePeriodSeconds'];
+  let seconds = requested ?? (isInt64(own) ? own : 0);
   if (str(spec(pod)['nodeName']) === '') seconds = 0;
   const phase = str(status(pod)['phase']);
   if (phase === 'Failed' || phase === 'Succeeded') seconds = 0;

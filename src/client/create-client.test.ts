@@ -27,6 +27,20 @@ function answering(status: number, body: string): { transport: Transport; sent: 
 const line = (r: TransportRequest): string => `${r.method} ${r.path}${r.body ? ` ${r.body.toString()}` : ''}`;
 
 describe('createClient', () => {
+  it('writes an int64 back with the digits that it read', async () => {
+    const text =
+      '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"terminationGracePeriodSeconds":9223372036854775807}}';
+    const one = answering(200, text);
+    const client = createClient(one.transport);
+    await client.update(pods, await client.get(pods, { name: 'a', namespace: 'n' }));
+    assert.equal(one.sent[1]?.body?.toString(), text);
+    const list = createClient(
+      answering(200, `{"metadata":{"resourceVersion":"1"},"items":[${text}]}`).transport,
+    );
+    assert.equal(JSON.stringify((await list.list(pods)).items), `[${text}]`);
+    const watched = createClient(answering(200, `{"type":"ADDED","object":${text}}\n`).transport);
+    for await (const { object } of watched.watch(pods)) assert.equal(JSON.stringify(object), text);
+  });
   it('builds the paths of the API', async () => {
     const { transport, sent } = answering(200, '{}');
     const client = createClient(transport);

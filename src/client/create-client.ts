@@ -1,18 +1,20 @@
 // The client over any transport.
+
 import { isStatusError, statusErrorFrom } from '../apimachinery/errors.ts';
 import { apiVersionOf, type ResourceRef } from '../apimachinery/resource-ref.ts';
+import { readJson } from '../apimachinery/serializer/json-numbers.ts';
 import type {
   Client,
   Creatable,
   DeleteOptions,
   ListOptions,
   ObjectKey,
-  ObjectList,
   Patch,
   WatchEvent,
   WatchOptions,
   WriteOptions,
 } from './client.ts';
+import { readObjectList } from './object-list.ts';
 import { resourcePath, withQuery } from './resource-path.ts';
 import { responseError } from './response-error.ts';
 import { readAll, type Transport, type TransportResponse } from './transport.ts';
@@ -131,20 +133,20 @@ async function* watchWith<T>(
 
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
   const open = sender(transport, options);
-  async function call<R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> {
-    const response = await open({ method, path, body, contentType });
-    const bytes = await readAll(response.body, maxBodyBytes);
-    return JSON.parse(bytes.toString('utf8')) as R;
+  async function textOf(send: Send): Promise<string> {
+    const response = await open(send);
+    return (await readAll(response.body, maxBodyBytes)).toString('utf8');
   }
+  const call = async <R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> =>
+    readJson(await textOf({ method, path, body, contentType })) as R;
 
   return {
     get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: { readonly subresource?: string }) =>
       call<T>('GET', resourcePath(resource, { ...key, subresource: o?.subresource })),
-    list: <T>(resource: ResourceRef<T>, o?: ListOptions) =>
-      call<ObjectList<T>>(
-        'GET',
-        withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o)),
-      ),
+    list: async <T>(resource: ResourceRef<T>, o?: ListOptions) => {
+      const path = withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o));
+      return readObjectList<T>(await textOf({ method: 'GET', path }));
+    },
     create: <T>(resource: ResourceRef<T>, object: Creatable<T>, o?: WriteOptions) => {
       const { name, namespace } = metadataOf(object);
       const path = resourcePath(resource, {

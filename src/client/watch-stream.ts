@@ -1,4 +1,5 @@
 // Watch events from a byte stream: one JSON document a line, cut anywhere by the network.
+import { readJson } from '../apimachinery/serializer/json-numbers.ts';
 import type { WatchEvent } from './client.ts';
 
 /** An event of one object with all its strings; longer is no event of a server that limits objects to 3 MiB. */
@@ -17,7 +18,7 @@ const eventTypes = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']
 function parsed<T>(line: Buffer): WatchEvent<T> {
   let value: unknown;
   try {
-    value = JSON.parse(line.toString('utf8'));
+    value = readJson(line.toString('utf8'));
   } catch (cause) {
     throw new WatchStreamError('unable to decode an event from the watch stream', { cause });
   }

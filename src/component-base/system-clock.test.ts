@@ -19,6 +19,19 @@ test('a timer of months runs after months: of a CronJob, a deadline, a probe', (
   assert.equal(ran, 1, 'one of them was cancelled');
 });
 
+test('a timer of the longest time of an int64, or without end, wakes nobody but itself, every 24 days', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const armed = t.mock.method(globalThis, 'setTimeout');
+  let ran = 0;
+  for (const ms of [2 ** 63 * 1000, Number.POSITIVE_INFINITY]) systemClock.timer(ms, () => ran++);
+  for (let turn = 0; turn < 10; turn++) t.mock.timers.tick(longest);
+  assert.equal(ran, 0);
+  assert.deepEqual(
+    armed.mock.calls.map(({ arguments: [, ms] }) => ms),
+    Array.from({ length: 22 }, () => longest),
+  );
+});
+
 /** What waits at a timer goes on in later turns. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn++) await Promise.resolve();

@@ -126,7 +126,8 @@ export class PodRun {
           ? spec?.startupProbe?.terminationGracePeriodSeconds
           : undefined;
     const podIP = podIPsOf(this.#ctx, pod, observed)[0] ?? '';
-    await killContainer(this.#ctx, { pod, container, message: kill.message, graceSeconds: own, podIP });
+    const graceSeconds = own === undefined ? undefined : Number(own);
+    await killContainer(this.#ctx, { pod, container, message: kill.message, graceSeconds, podIP });
   }
 
   async #recreate(pod: Pod, observed: ObservedPod, attempt: number): Promise<boolean> {

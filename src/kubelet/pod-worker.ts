@@ -235,7 +235,7 @@ export class PodWorker {
     const seconds = this.#pod.spec.activeDeadlineSeconds;
     if (seconds === undefined || this.#verdict) return;
     const start = Date.parse(this.#pod.status?.startTime ?? '') || this.#firstSeenMs;
-    const left = start + seconds * 1000 - this.#ctx.clock.now();
+    const left = start + Number(seconds) * 1000 - this.#ctx.clock.now();
     if (left > 0) {
       this.#wakeIn(left + 1);
       return;

@@ -62,6 +62,9 @@ export interface Cri {
 
 /** Upstream's runtimeRequestTimeout; sandboxes get twice that. */
 const requestTimeoutMs = 120_000;
+
+/** What a time.Duration of a runtime in Go holds; more would be negative there, and kill at once. */
+const longestSeconds = 9_223_372_036;
 const pullTimeoutMs = 3_600_000;
 
 type Call = <Q extends object, R>(method: string, request: Q, timeoutMs?: number) => Promise<R>;
@@ -124,12 +127,10 @@ function containerCalls(
         })
       ).containerId ?? '',
     startContainer: async (containerId) => void (await call('StartContainer', { containerId })),
-    stopContainer: async (containerId, timeoutSeconds) =>
-      void (await call(
-        'StopContainer',
-        { containerId, timeout: timeoutSeconds },
-        requestTimeoutMs + timeoutSeconds * 1000,
-      )),
+    stopContainer: async (containerId, timeoutSeconds) => {
+      const timeout = Math.min(timeoutSeconds, longestSeconds);
+      await call('StopContainer', { containerId, timeout }, requestTimeoutMs + timeout * 1000);
+    },
     removeContainer: async (containerId) => void (await call('RemoveContainer', { containerId })),
     listContainers: async (filter = {}) =>
       (await call<v1.ListContainersRequest, v1.ListContainersResponse>('ListContainers', { filter }))

@@ -65,7 +65,8 @@ function typeText(field: Field, use: (full: string) => string): string {
       return 'string';
     case 'integer':
     case 'number':
-      return 'number';
+      // Beyond 2^53 a client reads a bigint: as a number it would not be written back as it was.
+      return field.format === 'int64' ? 'number | bigint' : 'number';
     case 'boolean':
       return 'boolean';
     case 'array': {

@@ -38,6 +38,8 @@ describe('timingOf', () => {
   it('starts nothing after the deadline', () => {
     assert.equal(timingOf(cronJob({ startingDeadlineSeconds: 100 }), at('10:25:00')).due, undefined);
     assert.equal(timingOf(cronJob({ startingDeadlineSeconds: 400 }), at('10:25:00')).due, at('10:20:00'));
+    const never = cronJob({ startingDeadlineSeconds: 2n ** 63n - 1n });
+    assert.deepEqual(timingOf(never, at('10:25:00')), timingOf(cronJob({}), at('10:25:00')));
   });
   it('complains as upstream does', () => {
     assert.deepEqual(timingOf(cronJob({ timeZone: 'Mars/X' }), at('10:25:00')).complaints, [

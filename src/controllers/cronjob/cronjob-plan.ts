@@ -66,11 +66,12 @@ export function timingOf(cronJob: CronJob, now: number): Timing {
   const schedule = scheduleOf(cronJob);
   if ('reason' in schedule) return { due: undefined, next: undefined, complaints: [schedule] };
   const { spec, clock } = schedule;
-  const { startingDeadlineSeconds: deadline } = cronJob.spec;
+  const { startingDeadlineSeconds: seconds } = cronJob.spec;
+  const deadlineMs = seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000;
   const complaints: Complaint[] = [];
   const last = timeOf(cronJob.status?.lastScheduleTime);
   const since = last ?? timeOf(cronJob.metadata.creationTimestamp) ?? now;
-  const from = deadline === undefined ? since : Math.max(since, now - deadline * 1000);
+  const from = Math.max(since, now - deadlineMs);
   const { latest, many } = missedTimes(spec, clock, from, now);
   if (many)
     complaints.push({
@@ -78,7 +79,7 @@ export function timingOf(cronJob: CronJob, now: number): Timing {
       message:
         'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
     });
-  const tooLate = latest !== undefined && deadline !== undefined && latest + deadline * 1000 < now;
+  const tooLate = latest !== undefined && latest + deadlineMs < now;
   if (tooLate)
     complaints.push({
       reason: 'MissSchedule',

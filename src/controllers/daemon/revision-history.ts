@@ -4,6 +4,7 @@ import type { ControllerRevision } from '../../api/generated/types/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import { int64, int64Max } from '../../apimachinery/serializer/json-numbers.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerReference, type Owned } from '../../controller-runtime/owner-reference.ts';
 import { canonicalJson, templateHash } from '../workload/template-hash.ts';
@@ -27,7 +28,17 @@ const revisionData = (template: PodTemplateSpec): Record<string, unknown> => ({
 export const hashOf = (revision: ControllerRevision): string =>
   revision.metadata.labels?.[revisionHashLabel] ?? '';
 export const sortRevisions = (list: readonly ControllerRevision[]): ControllerRevision[] =>
-  [...list].sort((a, b) => a.revision - b.revision || (a.metadata.name < b.metadata.name ? -1 : 1));
+  [...list].sort(
+    (a, b) =>
+      Number(a.revision > b.revision) - Number(a.revision < b.revision) ||
+      (a.metadata.name < b.metadata.name ? -1 : 1),
+  );
+
+/** One more than all of these, or the highest number that there is. */
+function numberAfter(revisions: readonly ControllerRevision[]): number | bigint {
+  const highest = revisions.reduce((most, { revision }) => (revision > most ? BigInt(revision) : most), 0n);
+  return int64(highest < int64Max ? highest + 1n : highest);
+}
 
 export interface RevisionState {
   readonly current: ControllerRevision;
@@ -47,7 +58,7 @@ export async function syncRevisions(
   const equal = sorted.filter((revision) => canonicalJson(revision.data) === data);
   const current = equal.at(-1);
   const old = sorted.filter((revision) => revision !== current);
-  const next = Math.max(0, ...old.map((revision) => revision.revision)) + 1;
+  const next = numberAfter(old);
   const { collisionCount } = owner;
   if (current === undefined) return createRevision(context, owner, old, next);
   if (current.revision >= next) return { current, old, collisionCount };
@@ -59,7 +70,7 @@ async function createRevision(
   context: ControllerContext,
   owner: RevisionOwner,
   old: readonly ControllerRevision[],
-  revision: number,
+  revision: number | bigint,
 ): Promise<RevisionState> {
   const { object, resource, template } = owner;
   const { name, namespace } = object.metadata;

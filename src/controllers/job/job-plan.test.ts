@@ -131,6 +131,7 @@ describe('outcomeOf', () => {
     assert.equal(outcome(job({ activeDeadlineSeconds: 3600 }, late)), 'DeadlineExceeded');
     assert.equal(outcome(job({ activeDeadlineSeconds: 3601 }, late)), undefined);
     assert.equal(outcome(job({ activeDeadlineSeconds: 1, suspend: true }, late)), undefined);
+    assert.equal(outcome(job({ activeDeadlineSeconds: 2n ** 63n - 1n }, late)), undefined);
   });
   it('stays what it was once it was decided', () => {
     const conditions = [{ type: 'FailureTarget', status: 'True', reason: 'DeadlineExceeded', message: 'm' }];

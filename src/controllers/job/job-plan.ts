@@ -159,7 +159,7 @@ export const deadlineAt = (job: Job): number | undefined => {
   const { activeDeadlineSeconds, suspend } = job.spec ?? {};
   const since = Date.parse(job.status?.startTime ?? '');
   if (activeDeadlineSeconds === undefined || suspend === true || Number.isNaN(since)) return undefined;
-  return since + activeDeadlineSeconds * 1000;
+  return since + Number(activeDeadlineSeconds) * 1000;
 };
 
 function outcomeOfIndexes(job: Job, { failedIndexes: failed, succeeded }: JobCounts): Outcome | undefined {

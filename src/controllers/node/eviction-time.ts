@@ -18,7 +18,7 @@ export function evictionDelay(
     if (tolerating === undefined) return 0;
     const { tolerationSeconds } = tolerating;
     if (tolerationSeconds === undefined) continue;
-    shortest = Math.min(shortest ?? Number.POSITIVE_INFINITY, Math.max(0, tolerationSeconds) * 1000);
+    shortest = Math.min(shortest ?? Number.POSITIVE_INFINITY, Math.max(0, Number(tolerationSeconds)) * 1000);
   }
   return shortest;
 }

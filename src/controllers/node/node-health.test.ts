@@ -107,6 +107,8 @@ describe('evictionDelay', () => {
     assert.equal(evictionDelay([taint], [key]), undefined);
     assert.equal(evictionDelay([taint], [{ ...key, tolerationSeconds: 300 }]), 300_000);
     assert.equal(evictionDelay([taint], [{ ...key, tolerationSeconds: -1 }]), 0);
+    const longest = [{ ...key, tolerationSeconds: 2n ** 63n - 1n }];
+    assert.equal(evictionDelay([taint], longest), 2 ** 63 * 1000);
     assert.equal(evictionDelay([{ key: 'k', effect: 'NoSchedule' }], []), undefined);
     assert.equal(evictionDelay([], []), undefined);
     assert.equal(evictionDelay(undefined, undefined), undefined);

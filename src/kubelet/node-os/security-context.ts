@@ -52,11 +52,11 @@ function groups(context: PodSecurityContext | undefined): number[] {
   return [
     ...(context?.fsGroup === undefined ? [] : [context.fsGroup]),
     ...(context?.supplementalGroups ?? []),
-  ];
+  ].map(Number);
 }
 
-const value = (n: number | undefined): { value: number } | undefined =>
-  n === undefined ? undefined : { value: n };
+const value = (n: number | bigint | undefined): { value: number } | undefined =>
+  n === undefined ? undefined : { value: Number(n) };
 
 export function sandboxSecurityContext(pod: Pod): LinuxSandboxSecurityContext {
   const context = pod.spec.securityContext;
@@ -75,7 +75,8 @@ export function sandboxSecurityContext(pod: Pod): LinuxSandboxSecurityContext {
 
 /** The user a container runs as: its own choice, the pod's, the image's. */
 export function effectiveUser(pod: Pod, container: AnyContainer): number | undefined {
-  return container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser;
+  const user = container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser;
+  return user === undefined ? undefined : Number(user);
 }
 
 export const effectiveRunAsNonRoot = (pod: Pod, container: AnyContainer): boolean =>
@@ -116,7 +117,7 @@ export function containerSecurityContext(
     ...(group === undefined
       ? {}
       : {
-          runAsGroup: { value: group },
+          runAsGroup: { value: Number(group) },
           ...(user.runAsUser || user.runAsUsername ? {} : { runAsUser: { value: 0 } }),
         }),
     privileged,

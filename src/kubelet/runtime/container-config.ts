@@ -31,7 +31,7 @@ const stopSignal = (container: names.AnyContainer): Partial<ContainerConfig> => 
   return signal === undefined ? {} : { stopSignal: signal as NonNullable<ContainerConfig['stopSignal']> };
 };
 
-export const gracePeriodSeconds = (pod: Pod): number => pod.spec.terminationGracePeriodSeconds ?? 30;
+export const gracePeriodSeconds = (pod: Pod): number => Number(pod.spec.terminationGracePeriodSeconds ?? 30);
 
 /** The command and the arguments, which a program gets as one list. */
 function commandLine(
@@ -83,7 +83,7 @@ export function containerConfig(input: ContainerInput): ContainerConfig {
       [names.annotationHash]: names.containerHash(container),
       [names.annotationRestartCount]: String(input.attempt),
       [names.annotationTerminationMessagePolicy]: container.terminationMessagePolicy ?? 'File',
-      [names.annotationTerminationGracePeriod]: String(gracePeriodSeconds(pod)),
+      [names.annotationTerminationGracePeriod]: String(pod.spec.terminationGracePeriodSeconds ?? 30),
       ...settings.annotations,
     },
   };

@@ -1,6 +1,7 @@
 // What ends a container that the runtime does not kill.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { PodSpec } from '../../api/generated/types/core-v1.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../component-base/logger.ts';
 import type { Cgroups } from '../../os/cgroups.ts';
@@ -12,24 +13,30 @@ import { killContainer } from './kill-container.ts';
 interface Stopping {
   readonly cgroups?: Pick<Cgroups, 'kill'>;
   readonly answered: Promise<void>;
+  readonly spec?: Partial<PodSpec>;
 }
 
-/** A container with three seconds of grace, whose stop was asked of the runtime. */
-async function stopping({ cgroups, answered }: Stopping) {
+/** A container whose end was asked for, by default with three seconds of grace. */
+async function stopping({ cgroups, answered, spec }: Stopping) {
   const clock = new FakeClock();
+  const asked: number[] = [];
+  const stopContainer = (_: string, seconds: number): Promise<void> => {
+    asked.push(seconds);
+    return answered;
+  };
   const ctx = {
     clock,
     log: silentLogger,
     cgroupRoot: '/node',
     recorder: { event: () => undefined },
     cgroups,
-    cri: { runtime: { stopContainer: () => answered } },
+    cri: { runtime: { stopContainer } },
   } as unknown as KubeletContext;
-  const pod = aPod({ containers: [aContainer('main')] });
+  const pod = aPod({ terminationGracePeriodSeconds: 3, ...spec });
   const container = { id: 'id', name: 'main' } as ObservedContainer;
-  const end = killContainer(ctx, { pod, container, graceSeconds: 3, podIP: '' });
+  const end = killContainer(ctx, { pod, container, podIP: '' });
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-  return { clock, end, pod };
+  return { clock, end, pod, asked };
 }
 
 test('R4: a stop that has no answer ten seconds after the grace period kills all of the cgroup; one that has, nothing', async () => {
@@ -57,4 +64,22 @@ test('a node without cgroups leaves a stop to its runtime, and says nothing of k
   assert.equal(clock.pending, 0);
   stopped.resolve();
   await end;
+});
+
+test('the longest grace period is granted; a preStop that sleeps as long ends with a shorter one', async () => {
+  const most = 2n ** 63n - 1n;
+  const patient = await stopping({
+    cgroups: { kill: () => assert.fail('nobody waited so long') },
+    answered: Promise.resolve(),
+    spec: { terminationGracePeriodSeconds: most },
+  });
+  await patient.end;
+  assert.deepEqual(patient.asked, [Number(most)]);
+  const preStop = { sleep: { seconds: most } };
+  const containers = [aContainer('main', { lifecycle: { preStop } })];
+  const sleeping = await stopping({ answered: Promise.resolve(), spec: { containers } });
+  assert.deepEqual(sleeping.asked, []);
+  sleeping.clock.advance(3000);
+  await sleeping.end;
+  assert.deepEqual(sleeping.asked, [1]);
 });

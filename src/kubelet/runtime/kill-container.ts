@@ -27,7 +27,7 @@ const killingMs = 10_000;
 
 /** What the API server granted to a deletion, else the pod's own. */
 export const podGraceSeconds = (pod: Pod): number =>
-  pod.metadata.deletionGracePeriodSeconds ?? gracePeriodSeconds(pod);
+  Number(pod.metadata.deletionGracePeriodSeconds ?? gracePeriodSeconds(pod));
 
 /** Seconds the hook took. */
 async function preStop(ctx: KubeletContext, input: KillInput, graceSeconds: number): Promise<number> {

@@ -49,7 +49,7 @@ async function runExec(deps: HookDeps, input: HookInput, command: readonly strin
 export async function runHook(deps: HookDeps, input: HookInput): Promise<void> {
   const { handler, container } = input;
   if (handler.exec) return runExec(deps, input, handler.exec.command ?? []);
-  if (handler.sleep) return deps.clock.sleep(handler.sleep.seconds * 1000, input.signal);
+  if (handler.sleep) return deps.clock.sleep(Number(handler.sleep.seconds) * 1000, input.signal);
   if (!handler.httpGet) return undefined;
   const get = handler.httpGet;
   const port = resolvePort(container, get.port);

@@ -1,11 +1,12 @@
 // Starts one container of a pod: image, environment, mounts, create, start, postStart; with upstream's events and reasons.
+
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Image, Mount, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
 import { latestOf, type ObservedPod } from '../observed-pod.ts';
 import { type AnyContainer, failureText, podText, podUid } from '../pod-format.ts';
 import type { MountedVolumes } from '../volumes/volume-manager.ts';
-import { containerConfig, imageUserOf } from './container-config.ts';
+import { containerConfig, gracePeriodSeconds, imageUserOf } from './container-config.ts';
 import { containerEnvironment, type Environment } from './env-vars.ts';
 import { hostsFile } from './hosts-file.ts';
 import { StartError } from './image-puller.ts';
@@ -134,7 +135,7 @@ async function postStart(ctx: KubeletContext, input: StartInput, containerId: st
       message: 'FailedPostStartHook',
       container: container.name,
     });
-    await ctx.cri.runtime.stopContainer(containerId, pod.spec.terminationGracePeriodSeconds ?? 30);
+    await ctx.cri.runtime.stopContainer(containerId, gracePeriodSeconds(pod));
     throw new StartError('PostStartHookError', failureText(error), 1000);
   }
 }

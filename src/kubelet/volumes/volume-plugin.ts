@@ -52,8 +52,10 @@ export interface VolumePlugin {
 }
 
 /** Who owns the files of a volume that the kubelet writes. */
-export const fsGroupOf = (context: VolumeContext): number | undefined =>
-  context.nodeOs.hasFileModes ? context.pod.spec.securityContext?.fsGroup : undefined;
+export function fsGroupOf({ nodeOs, pod }: VolumeContext): number | undefined {
+  const group = pod.spec.securityContext?.fsGroup;
+  return nodeOs.hasFileModes && group !== undefined ? Number(group) : undefined;
+}
 
 /** With fsGroup the group can read what the owner can. */
 export const withGroupRead = (mode: number, fsGroup: number | undefined): number =>

@@ -1,7 +1,9 @@
 // RuntimeClass: what a class says of overhead, node selector and tolerations is merged into its pods.
+
 import { pods, runtimeclasses } from '../../api/generated/resources.ts';
 import type { PodSpec, Toleration } from '../../api/generated/types/core-v1.ts';
 import type { RuntimeClass } from '../../api/generated/types/node-v1.ts';
+import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { forbidden } from '../../apimachinery/errors.ts';
 import { jsonEqual } from '../../apimachinery/json-access.ts';
 import { quantitiesEqual } from '../../apimachinery/quantity.ts';
@@ -36,7 +38,8 @@ function mergeScheduling(request: AdmissionRequest, spec: PodSpec, runtimeClass:
     }
   }
   if (wanted.length > 0) spec.nodeSelector = { ...spec.nodeSelector, ...scheduling.nodeSelector };
-  const same = (a: Toleration, b: Toleration): boolean => jsonEqual({ ...a }, { ...b });
+  const same = (a: Toleration, b: Toleration): boolean =>
+    jsonEqual({ ...a } as JsonObject, { ...b } as JsonObject);
   const added = (scheduling.tolerations ?? []).filter(
     (toleration) => !(spec.tolerations ?? []).some((present) => same(present, toleration)),
   );

@@ -60,7 +60,7 @@ export class NodeInfo {
     this.allocatable = resourcesFrom(node.status?.allocatable ?? {});
     this.images = new Map(
       (node.status?.images ?? []).flatMap((image) =>
-        (image.names ?? []).map((name) => [name, image.sizeBytes ?? 0] as const),
+        (image.names ?? []).map((name) => [name, Number(image.sizeBytes ?? 0)] as const),
       ),
     );
   }

@@ -199,7 +199,7 @@ export interface ValidatingAdmissionPolicySpec {
 
 export interface ValidatingAdmissionPolicyStatus {
   conditions?: Condition[] | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   typeChecking?: TypeChecking | undefined;
 }
 

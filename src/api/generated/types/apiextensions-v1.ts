@@ -26,7 +26,7 @@ export interface CustomResourceDefinition {
 export interface CustomResourceDefinitionCondition {
   lastTransitionTime?: Time | undefined;
   message?: string | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   reason?: string | undefined;
   status: string;
   type: string;
@@ -60,7 +60,7 @@ export interface CustomResourceDefinitionSpec {
 export interface CustomResourceDefinitionStatus {
   acceptedNames?: CustomResourceDefinitionNames | undefined;
   conditions?: CustomResourceDefinitionCondition[] | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   storedVersions?: string[] | undefined;
 }
 
@@ -119,13 +119,13 @@ export interface JSONSchemaProps {
   format?: string | undefined;
   id?: string | undefined;
   items?: JSONSchemaPropsOrArray | undefined;
-  maxItems?: number | undefined;
-  maxLength?: number | undefined;
-  maxProperties?: number | undefined;
+  maxItems?: number | bigint | undefined;
+  maxLength?: number | bigint | undefined;
+  maxProperties?: number | bigint | undefined;
   maximum?: number | undefined;
-  minItems?: number | undefined;
-  minLength?: number | undefined;
-  minProperties?: number | undefined;
+  minItems?: number | bigint | undefined;
+  minLength?: number | bigint | undefined;
+  minProperties?: number | bigint | undefined;
   minimum?: number | undefined;
   multipleOf?: number | undefined;
   not?: JSONSchemaProps | undefined;

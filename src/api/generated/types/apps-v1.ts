@@ -7,7 +7,7 @@ export interface ControllerRevision {
   data?: RawExtension | undefined;
   kind?: string | undefined;
   metadata: ObjectMeta;
-  revision: number;
+  revision: number | bigint;
 }
 
 export interface ControllerRevisionList {
@@ -57,7 +57,7 @@ export interface DaemonSetStatus {
   numberMisscheduled: number;
   numberReady: number;
   numberUnavailable?: number | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   updatedNumberScheduled?: number | undefined;
 }
 
@@ -105,7 +105,7 @@ export interface DeploymentStatus {
   availableReplicas?: number | undefined;
   collisionCount?: number | undefined;
   conditions?: DeploymentCondition[] | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   readyReplicas?: number | undefined;
   replicas?: number | undefined;
   terminatingReplicas?: number | undefined;
@@ -152,7 +152,7 @@ export interface ReplicaSetStatus {
   availableReplicas?: number | undefined;
   conditions?: ReplicaSetCondition[] | undefined;
   fullyLabeledReplicas?: number | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   readyReplicas?: number | undefined;
   replicas: number;
   terminatingReplicas?: number | undefined;
@@ -225,7 +225,7 @@ export interface StatefulSetStatus {
   conditions?: StatefulSetCondition[] | undefined;
   currentReplicas?: number | undefined;
   currentRevision?: string | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   readyReplicas?: number | undefined;
   replicas: number;
   updateRevision?: string | undefined;

@@ -30,7 +30,7 @@ export interface TokenRequest {
 export interface TokenRequestSpec {
   audiences?: string[] | undefined;
   boundObjectRef?: BoundObjectReference | undefined;
-  expirationSeconds?: number | undefined;
+  expirationSeconds?: number | bigint | undefined;
 }
 
 export interface TokenRequestStatus {

@@ -34,7 +34,7 @@ export interface HorizontalPodAutoscalerStatus {
   currentReplicas: number;
   desiredReplicas: number;
   lastScaleTime?: Time | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
 }
 
 export interface Scale {

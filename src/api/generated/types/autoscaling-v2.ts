@@ -84,7 +84,7 @@ export interface HorizontalPodAutoscalerStatus {
   currentReplicas?: number | undefined;
   desiredReplicas: number;
   lastScaleTime?: Time | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
 }
 
 export interface MetricIdentifier {

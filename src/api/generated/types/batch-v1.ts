@@ -22,7 +22,7 @@ export interface CronJobSpec {
   failedJobsHistoryLimit?: number | undefined;
   jobTemplate: JobTemplateSpec;
   schedule: string;
-  startingDeadlineSeconds?: number | undefined;
+  startingDeadlineSeconds?: number | bigint | undefined;
   successfulJobsHistoryLimit?: number | undefined;
   suspend?: boolean | undefined;
   timeZone?: string | undefined;
@@ -59,7 +59,7 @@ export interface JobList {
 }
 
 export interface JobSpec {
-  activeDeadlineSeconds?: number | undefined;
+  activeDeadlineSeconds?: number | bigint | undefined;
   backoffLimit?: number | undefined;
   backoffLimitPerIndex?: number | undefined;
   completionMode?: 'Indexed' | 'NonIndexed' | (string & {}) | undefined;

@@ -228,7 +228,7 @@ export interface ContainerExtendedResourceRequest {
 
 export interface ContainerImage {
   names?: string[] | undefined;
-  sizeBytes?: number | undefined;
+  sizeBytes?: number | bigint | undefined;
 }
 
 export interface ContainerPort {
@@ -632,9 +632,9 @@ export interface LimitRangeSpec {
 }
 
 export interface LinuxContainerUser {
-  gid: number;
-  supplementalGroups?: number[] | undefined;
-  uid: number;
+  gid: number | bigint;
+  supplementalGroups?: (number | bigint)[] | undefined;
+  uid: number | bigint;
 }
 
 export interface LoadBalancerIngress {
@@ -812,7 +812,7 @@ export interface NodeStatus {
 }
 
 export interface NodeSwapStatus {
-  capacity?: number | undefined;
+  capacity?: number | bigint | undefined;
 }
 
 export interface NodeSystemInfo {
@@ -1003,7 +1003,7 @@ export interface PodCondition {
   lastProbeTime?: Time | undefined;
   lastTransitionTime?: Time | undefined;
   message?: string | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   reason?: string | undefined;
   status: string;
   type: string;
@@ -1065,22 +1065,22 @@ export interface PodSchedulingGroup {
 
 export interface PodSecurityContext {
   appArmorProfile?: AppArmorProfile | undefined;
-  fsGroup?: number | undefined;
+  fsGroup?: number | bigint | undefined;
   fsGroupChangePolicy?: 'Always' | 'OnRootMismatch' | (string & {}) | undefined;
-  runAsGroup?: number | undefined;
+  runAsGroup?: number | bigint | undefined;
   runAsNonRoot?: boolean | undefined;
-  runAsUser?: number | undefined;
+  runAsUser?: number | bigint | undefined;
   seLinuxChangePolicy?: string | undefined;
   seLinuxOptions?: SELinuxOptions | undefined;
   seccompProfile?: SeccompProfile | undefined;
-  supplementalGroups?: number[] | undefined;
+  supplementalGroups?: (number | bigint)[] | undefined;
   supplementalGroupsPolicy?: 'Merge' | 'Strict' | (string & {}) | undefined;
   sysctls?: Sysctl[] | undefined;
   windowsOptions?: WindowsSecurityContextOptions | undefined;
 }
 
 export interface PodSpec {
-  activeDeadlineSeconds?: number | undefined;
+  activeDeadlineSeconds?: number | bigint | undefined;
   affinity?: Affinity | undefined;
   automountServiceAccountToken?: boolean | undefined;
   containers: Container[];
@@ -1118,7 +1118,7 @@ export interface PodSpec {
   setHostnameAsFQDN?: boolean | undefined;
   shareProcessNamespace?: boolean | undefined;
   subdomain?: string | undefined;
-  terminationGracePeriodSeconds?: number | undefined;
+  terminationGracePeriodSeconds?: number | bigint | undefined;
   tolerations?: Toleration[] | undefined;
   topologySpreadConstraints?: TopologySpreadConstraint[] | undefined;
   volumes?: Volume[] | undefined;
@@ -1136,7 +1136,7 @@ export interface PodStatus {
   message?: string | undefined;
   nodeAllocatableResourceClaimStatuses?: NodeAllocatableResourceClaimStatus[] | undefined;
   nominatedNodeName?: string | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   phase?: 'Failed' | 'Pending' | 'Running' | 'Succeeded' | 'Unknown' | (string & {}) | undefined;
   podIP?: string | undefined;
   podIPs?: PodIP[] | undefined;
@@ -1193,7 +1193,7 @@ export interface Probe {
   periodSeconds?: number | undefined;
   successThreshold?: number | undefined;
   tcpSocket?: TCPSocketAction | undefined;
-  terminationGracePeriodSeconds?: number | undefined;
+  terminationGracePeriodSeconds?: number | bigint | undefined;
   timeoutSeconds?: number | undefined;
 }
 
@@ -1267,7 +1267,7 @@ export interface ReplicationControllerStatus {
   availableReplicas?: number | undefined;
   conditions?: ReplicationControllerCondition[] | undefined;
   fullyLabeledReplicas?: number | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   readyReplicas?: number | undefined;
   replicas: number;
 }
@@ -1427,9 +1427,9 @@ export interface SecurityContext {
   privileged?: boolean | undefined;
   procMount?: 'Default' | 'Unmasked' | (string & {}) | undefined;
   readOnlyRootFilesystem?: boolean | undefined;
-  runAsGroup?: number | undefined;
+  runAsGroup?: number | bigint | undefined;
   runAsNonRoot?: boolean | undefined;
-  runAsUser?: number | undefined;
+  runAsUser?: number | bigint | undefined;
   seLinuxOptions?: SELinuxOptions | undefined;
   seccompProfile?: SeccompProfile | undefined;
   windowsOptions?: WindowsSecurityContextOptions | undefined;
@@ -1461,7 +1461,7 @@ export interface ServiceAccountList {
 
 export interface ServiceAccountTokenProjection {
   audience?: string | undefined;
-  expirationSeconds?: number | undefined;
+  expirationSeconds?: number | bigint | undefined;
   path: string;
 }
 
@@ -1514,7 +1514,7 @@ export interface SessionAffinityConfig {
 }
 
 export interface SleepAction {
-  seconds: number;
+  seconds: number | bigint;
 }
 
 export interface StorageOSPersistentVolumeSource {
@@ -1554,7 +1554,7 @@ export interface Toleration {
   effect?: 'NoExecute' | 'NoSchedule' | 'PreferNoSchedule' | (string & {}) | undefined;
   key?: string | undefined;
   operator?: 'Equal' | 'Exists' | 'Gt' | 'Lt' | (string & {}) | undefined;
-  tolerationSeconds?: number | undefined;
+  tolerationSeconds?: number | bigint | undefined;
   value?: string | undefined;
 }
 

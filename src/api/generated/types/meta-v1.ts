@@ -47,7 +47,7 @@ export interface APIVersions {
 export interface Condition {
   lastTransitionTime: Time;
   message: string;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
   reason: string;
   status: string;
   type: string;
@@ -56,7 +56,7 @@ export interface Condition {
 export interface DeleteOptions {
   apiVersion?: string | undefined;
   dryRun?: string[] | undefined;
-  gracePeriodSeconds?: number | undefined;
+  gracePeriodSeconds?: number | bigint | undefined;
   ignoreStoreReadErrorWithClusterBreakingPotential?: boolean | undefined;
   kind?: string | undefined;
   orphanDependents?: boolean | undefined;
@@ -90,7 +90,7 @@ export interface LabelSelectorRequirement {
 
 export interface ListMeta {
   continue?: string | undefined;
-  remainingItemCount?: number | undefined;
+  remainingItemCount?: number | bigint | undefined;
   resourceVersion?: string | undefined;
   selfLink?: string | undefined;
   shardInfo?: ShardInfo | undefined;
@@ -111,11 +111,11 @@ export type MicroTime = string;
 export interface ObjectMeta {
   annotations?: Record<string, string> | undefined;
   creationTimestamp?: Time | undefined;
-  deletionGracePeriodSeconds?: number | undefined;
+  deletionGracePeriodSeconds?: number | bigint | undefined;
   deletionTimestamp?: Time | undefined;
   finalizers?: string[] | undefined;
   generateName?: string | undefined;
-  generation?: number | undefined;
+  generation?: number | bigint | undefined;
   labels?: Record<string, string> | undefined;
   managedFields?: ManagedFieldsEntry[] | undefined;
   name: string;

@@ -37,5 +37,5 @@ export interface PodDisruptionBudgetStatus {
   disruptedPods?: Record<string, Time> | undefined;
   disruptionsAllowed?: number | undefined;
   expectedPods?: number | undefined;
-  observedGeneration?: number | undefined;
+  observedGeneration?: number | bigint | undefined;
 }

@@ -77,8 +77,8 @@ export interface DeviceAllocationResult {
 export interface DeviceAttribute {
   bool?: boolean | undefined;
   bools?: boolean[] | undefined;
-  int?: number | undefined;
-  ints?: number[] | undefined;
+  int?: number | bigint | undefined;
+  ints?: (number | bigint)[] | undefined;
   string?: string | undefined;
   strings?: string[] | undefined;
   version?: string | undefined;
@@ -162,7 +162,7 @@ export interface DeviceSelector {
 export interface DeviceSubRequest {
   allocationMode?: 'All' | 'ExactCount' | (string & {}) | undefined;
   capacity?: CapacityRequirements | undefined;
-  count?: number | undefined;
+  count?: number | bigint | undefined;
   deviceClassName: string;
   name: string;
   selectors?: DeviceSelector[] | undefined;
@@ -180,7 +180,7 @@ export interface DeviceToleration {
   effect?: 'NoExecute' | 'NoSchedule' | 'None' | (string & {}) | undefined;
   key?: string | undefined;
   operator?: 'Equal' | 'Exists' | (string & {}) | undefined;
-  tolerationSeconds?: number | undefined;
+  tolerationSeconds?: number | bigint | undefined;
   value?: string | undefined;
 }
 
@@ -188,7 +188,7 @@ export interface ExactDeviceRequest {
   adminAccess?: boolean | undefined;
   allocationMode?: 'All' | 'ExactCount' | (string & {}) | undefined;
   capacity?: CapacityRequirements | undefined;
-  count?: number | undefined;
+  count?: number | bigint | undefined;
   deviceClassName: string;
   selectors?: DeviceSelector[] | undefined;
   tolerations?: DeviceToleration[] | undefined;
@@ -262,9 +262,9 @@ export interface ResourceClaimTemplateSpec {
 }
 
 export interface ResourcePool {
-  generation: number;
+  generation: number | bigint;
   name: string;
-  resourceSliceCount: number;
+  resourceSliceCount: number | bigint;
 }
 
 export interface ResourceSlice {

@@ -19,7 +19,7 @@ export interface CSIDriverList {
 export interface CSIDriverSpec {
   attachRequired?: boolean | undefined;
   fsGroupPolicy?: string | undefined;
-  nodeAllocatableUpdatePeriodSeconds?: number | undefined;
+  nodeAllocatableUpdatePeriodSeconds?: number | bigint | undefined;
   podInfoOnMount?: boolean | undefined;
   preventPodSchedulingIfMissing?: boolean | undefined;
   requiresRepublish?: boolean | undefined;
@@ -94,7 +94,7 @@ export interface StorageClassList {
 
 export interface TokenRequest {
   audience: string;
-  expirationSeconds?: number | undefined;
+  expirationSeconds?: number | bigint | undefined;
 }
 
 export interface VolumeAttachment {

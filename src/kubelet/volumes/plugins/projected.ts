@@ -49,7 +49,7 @@ function tokenFile(context: VolumeContext, token: string, defaultMode: number): 
     ),
   );
   const [user] = users;
-  if (users.size === 1 && user !== undefined) return { data, mode: 0o600, uid: user };
+  if (users.size === 1 && user !== undefined) return { data, mode: 0o600, uid: Number(user) };
   return { data, mode: defaultMode };
 }
 
@@ -75,7 +75,7 @@ async function filesOf(
     const { path, audience, expirationSeconds } = source.serviceAccountToken;
     const bad = badPayloadPath(path, context.nodeOs.name === 'windows');
     if (bad) throw new Error(bad);
-    const token = await context.token(audience ?? '', expirationSeconds ?? 3600);
+    const token = await context.token(audience ?? '', Number(expirationSeconds ?? 3600));
     return new Map([[path, tokenFile(context, token, defaultMode)]]);
   }
   throw new Error('this node serves configMap, secret, downwardAPI and serviceAccountToken projections only');

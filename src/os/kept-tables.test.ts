@@ -52,6 +52,30 @@ test('what was deleted or emptied is written anew and told once; what is there i
   await tables.stop();
 });
 
+test('what its owner misses in a table that is there is written anew; one that cannot look keeps nobody from it', async () => {
+  const { look, own, packetFilter, said, tables, write } = world();
+  for (const name of ['ip a', 'inet b']) await write(name)();
+  let missing: string | undefined;
+  const fail = (): Promise<never> => Promise.reject(new Error('nft hangs'));
+  tables.keep({ ...own('ip a'), missing: fail });
+  tables.keep({
+    written: () => ['inet b'],
+    missing: async () => (missing === undefined ? undefined : { table: 'inet b', what: missing }),
+    writeAnew: async () => {
+      missing = undefined;
+      await write('inet b')();
+    },
+  });
+  await look();
+  assert.equal(packetFilter.applied.length, 2);
+  missing = 'lost 1 of 2 rules of x';
+  for (const _ of [1, 2]) await look();
+  assert.equal(packetFilter.applied.length, 3);
+  const failed = 'what a table of the packet filter holds could not be listed; trying again';
+  assert.deepEqual(said, [failed, failed, 'the table inet b lost 1 of 2 rules of x; written anew', failed]);
+  await tables.stop();
+});
+
 test('what cannot be written is told and tried again; nobody else waits for it', async () => {
   const { look, own, packetFilter, said, tables } = world();
   for (const name of ['ip a', 'inet b']) tables.keep(own(name));

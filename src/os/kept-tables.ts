@@ -1,12 +1,20 @@
-// Tables of the packet filter that somebody else deleted, or of which a chain was emptied (`nft flush ruleset`, a restart of the
+// Tables of the packet filter that somebody else deleted, or took a part of (`nft flush ruleset`, a restart of the
 // machine's own firewall) are written anew: one look for all owners of a namespace, as often as kube-proxy syncs.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { PacketFilter } from './packet-filter.ts';
 
+interface LostTable {
+  readonly table: string;
+  /** Of the log's sentence: `lost rules`. */
+  readonly what: string;
+}
+
 export interface TableOwner {
   /** Those that are written by now, each with rules. */
   written(): readonly string[];
+  /** For who knows more of what is in them: what is missing though no chain is empty. */
+  missing?(): Promise<LostTable | undefined>;
   /** All of them as a whole; resolves when they are there. */
   writeAnew(): Promise<void>;
 }
@@ -25,11 +33,6 @@ export interface KeptTablesOptions {
   readonly syncPeriodMs?: number;
 }
 
-interface LostTable {
-  readonly table: string;
-  readonly what: 'was gone' | 'lost rules';
-}
-
 export function keepTables(options: KeptTablesOptions): KeptTables {
   const { clock, log, packetFilter } = options;
   const owners = new Set<TableOwner>();
@@ -45,6 +48,16 @@ export function keepTables(options: KeptTablesOptions): KeptTables {
     }
   }
 
+  /** One that can't be listed keeps nobody else's from being looked at. */
+  async function missingOf(owner: TableOwner): Promise<readonly LostTable[]> {
+    try {
+      return [(await owner.missing?.()) ?? []].flat();
+    } catch (error) {
+      log.error({ error }, 'what a table of the packet filter holds could not be listed; trying again');
+      return [];
+    }
+  }
+
   async function look(): Promise<void> {
     // before: what is written while the tables are listed may be missing from the list
     const written = new Map([...owners].map((owner) => [owner, owner.written()]));
@@ -53,6 +66,7 @@ export function keepTables(options: KeptTablesOptions): KeptTables {
       const lost = tables
         .filter((table) => outlines.get(table)?.isWhole !== true)
         .map((table): LostTable => ({ table, what: outlines.has(table) ? 'lost rules' : 'was gone' }));
+      if (lost.length === 0 && tables.length > 0) lost.push(...(await missingOf(owner)));
       if (lost.length > 0 && owners.has(owner) && !stopped.signal.aborted) await restore(owner, lost);
     }
   }

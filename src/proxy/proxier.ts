@@ -50,6 +50,12 @@ export interface Proxy {
 const retryMs = 1000;
 /** Each is a process: beyond that all flows are judged anew by their next packet. */
 const mostFlows = 200;
+/** A table as nft lists it takes half a microsecond of a processor a byte: to look at it is to take half a percent of one at most. */
+const restMsPerByte = 0.1;
+/** And 1 KB of memory an element, for a moment: beyond that nobody looks. */
+const mostLookedAt = 50_000;
+/** Who takes the same again and again, or an nft that lists it in a way that is not known here, is left alone until all is there. */
+const mostMissed = 3;
 const zoneOf = (node: Node | undefined): string | undefined =>
   node?.metadata.labels?.['topology.kubernetes.io/zone'] || undefined;
 const serviceOf = (slice: EndpointSlice): string | undefined => {
@@ -81,6 +87,10 @@ class Proxier implements Proxy {
   #written = false;
   #cancelTimer: (() => void) | undefined;
   #cancelResync: (() => void) | undefined;
+  #nextLookMs = 0;
+  /** By the last look, and how many in a row have missed just that. */
+  #missed: string | undefined;
+  #missedLooks = 0;
   /** From the beginning: what informers know already when handlers are added is the first run's, not one beside it. */
   #running: Promise<void> | undefined = Promise.resolve();
 
@@ -115,6 +125,7 @@ class Proxier implements Proxy {
       }),
       options.tables.keep({
         written: () => (this.#written ? [table] : []),
+        missing: () => this.#missing(),
         writeAnew: () => this.#writeAnew(),
       }),
     ];
@@ -210,6 +221,36 @@ class Proxier implements Proxy {
     if (this.#dirty.size > 0 || delay === retryMs) this.#schedule(delay);
   }
 
+  /** Of a table that is there. */
+  async #missing(): Promise<{ table: string; what: string } | undefined> {
+    const { clock } = this.#options;
+    if (clock.monotonic() < this.#nextLookMs || this.#budget.held > mostLookedAt) return undefined;
+    const missing = await this.#compare();
+    this.#missedLooks = missing !== undefined && missing === this.#missed ? this.#missedLooks + 1 : 1;
+    this.#missed = missing;
+    const isVain = this.#missedLooks > mostMissed;
+    return missing === undefined || isVain ? undefined : { table, what: `lost ${missing}` };
+  }
+
+  /** Nothing is written meanwhile: what is missing then was there before. */
+  async #compare(): Promise<string | undefined> {
+    while (this.#running !== undefined) await this.#running;
+    if (this.#stopped.signal.aborted || !this.#written) return undefined;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const comparing = this.#backend.compare().finally(() => {
+      this.#running = undefined;
+      if (this.#dirty.size > 0) this.#schedule(0);
+    });
+    this.#running = comparing.then(
+      () => undefined,
+      () => undefined,
+    );
+    const { missing, bytes } = await comparing;
+    this.#nextLookMs = this.#options.clock.monotonic() + bytes * restMsPerByte;
+    return missing;
+  }
+
   /** Of a table that somebody deleted: flows that began without it went past their Service, and UDP's would go on to. */
   async #writeAnew(): Promise<void> {
     await this.#running; // what it changes may be in a table that is gone
@@ -282,7 +323,7 @@ class Proxier implements Proxy {
     this.#cancelResync?.();
     this.#cancelResync = this.#options.clock.timer(this.#options.resyncMs ?? 3_600_000, () => {
       this.#backend.invalidate();
-      this.#schedule(0);
+      void Promise.resolve(this.#running).then(() => this.#schedule(0));
     });
   }
 }

@@ -1,15 +1,23 @@
 // Random changes of services applied one by one give the same nftables table as writing it whole; foreign changes heal.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Service } from '../../src/api/generated/types/core-v1.ts';
+import { endpointslices, nodes, services } from '../../src/api/generated/resources.ts';
+import type { Node, Service } from '../../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../src/api/generated/types/discovery-v1.ts';
+import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
 import { atOnce } from '../../src/base/turns.ts';
+import type { Informer } from '../../src/client/cache/informer.ts';
 import { type Logger, silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { keepTables } from '../../src/os/kept-tables.ts';
 import { linuxPacketFilter } from '../../src/os/linux/nft-packet-filter.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { runOrThrow } from '../../src/os/processes.ts';
 import { createNftablesBackend } from '../../src/proxy/backends/nftables/nftables.ts';
 import { desiredRules } from '../../src/proxy/desired-rules.ts';
+import { startProxy } from '../../src/proxy/proxier.ts';
+import { eventually } from '../harness/eventually.ts';
+import { createMemoryInformer } from '../harness/memory-informer.ts';
 
 const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules(...of));
 
@@ -103,9 +111,11 @@ test('after each of many random changes the table is what a whole rewrite would 
       assert.equal(await backend.sync(), false, `round ${round} step ${step}: ${refused}`);
     }
     const changed = await table();
+    assert.equal((await backend.compare()).missing, undefined, `round ${round}`);
     backend.invalidate();
     await backend.sync();
     assert.deepEqual(changed, await table(), `round ${round}`);
+    assert.equal((await backend.compare()).missing, undefined, `round ${round}, written whole`);
   }
 });
 
@@ -122,4 +132,83 @@ test('when something else wrote to the table, the next change writes it whole', 
   backend.set('default/s4', undefined);
   assert.equal(await backend.sync(), false);
   assert.deepEqual(await table(), good);
+});
+
+test('B6: a single rule that somebody deleted is missed, and so is an element', async () => {
+  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', async (steps) => atOnce(steps), log);
+  const uint = generator(11);
+  for (let i = 0; i < 12; i++) {
+    const [service, slice] = randomService(uint, i);
+    backend.set(`default/s${i}`, rulesNow(service, [slice], node));
+  }
+  const name = ['ip', 'porthole-proxy'];
+  const nft = (...command: string[]): Promise<string> => runOrThrow(linuxProcesses, 'nft', command);
+  const whole = async (): Promise<void> => {
+    backend.invalidate();
+    await backend.sync();
+  };
+  await whole();
+  const objects = (JSON.parse(await nft('-j', 'list', 'table', ...name)) as { nftables: NftObject[] })
+    .nftables;
+  for (const chain of new Set(objects.flatMap(({ rule }) => rule?.chain ?? []))) {
+    await whole();
+    const text = await nft('-a', 'list', 'chain', ...name, chain);
+    const handles = [...text.matchAll(/^\t\t.*# handle (\d+)$/gm)].map(([, handle]) => handle!);
+    assert.equal((await backend.compare()).missing, undefined);
+    await nft('delete', 'rule', ...name, chain, 'handle', handles.at(-1)!);
+    assert.equal((await backend.compare()).missing, `1 of ${handles.length} rules of ${chain}`);
+  }
+  for (const { map, set } of objects) {
+    const named = map ?? set;
+    const count = named?.elem?.length ?? 0;
+    if (named === undefined || count === 0) continue;
+    await whole();
+    await nft('flush', map ? 'map' : 'set', ...name, named.name);
+    assert.equal((await backend.compare()).missing, `${count} of ${count} elements of ${named.name}`);
+  }
+});
+
+test('B6: the proxy has what was taken from its table again at the next look, and writes nothing otherwise', async (t) => {
+  const [service, slice] = randomService(generator(3), 1);
+  const informers: Record<string, unknown> = {
+    nodes: createMemoryInformer<Node>(nodes, [{ metadata: { name: 'n1' }, spec: {} }]),
+    services: createMemoryInformer<Service>(services, [service]),
+    endpointslices: createMemoryInformer<EndpointSlice>(endpointslices, [slice]),
+  };
+  const warned: string[] = [];
+  const said: Logger = { ...silentLogger, warn: (_, message) => void warned.push(message) };
+  const looks = Promise.withResolvers<void>();
+  let left = 5;
+  const outlines = async () => {
+    if (--left === 0) looks.resolve();
+    return await packetFilter.outlines();
+  };
+  const clock = systemClock;
+  const tables = keepTables({ packetFilter: { outlines }, clock, log: said, syncPeriodMs: 50 });
+  t.after(() => tables.stop());
+  const proxy = startProxy({
+    informers: { informer: <T>({ resource }: ResourceRef<T>) => informers[resource] as Informer<T> },
+    nodeName: 'n1',
+    clusterCIDR: '10.244.0.0/16',
+    reservedCIDRs: [],
+    packetFilter,
+    tables,
+    clock,
+    log: said,
+  });
+  t.after(() => proxy.stop());
+  await proxy.ready();
+  const whole = await table();
+  await looks.promise;
+  assert.deepEqual(warned, []);
+  const name = ['ip', 'porthole-proxy'];
+  await runOrThrow(linuxProcesses, 'nft', ['flush', 'set', ...name, 'cluster-ips']);
+  await eventually(async () => assert.deepEqual(await table(), whole));
+  const text = await runOrThrow(linuxProcesses, 'nft', ['-a', 'list', 'chain', ...name, 'dispatch']);
+  const [, handle] = /vmap @services # handle (\d+)/.exec(text)!;
+  await runOrThrow(linuxProcesses, 'nft', ['delete', 'rule', ...name, 'dispatch', 'handle', handle!]);
+  await eventually(async () => assert.deepEqual(await table(), whole));
+  await eventually(() => assert.equal(warned.length, 2));
+  assert.match(warned[0]!, /^the table ip porthole-proxy lost 1 of 1 elements of cluster-ips; written anew$/);
+  assert.match(warned[1]!, /lost 1 of 2 rules of dispatch; written anew$/);
 });

@@ -127,6 +127,21 @@ test('B6: so are those of a table or a chain that was emptied, and of the machin
   await answers();
 });
 
+test('B6: so are a single rule of the Services, and what a map of them held', long, async () => {
+  const whole = await words(node);
+  const proxy = ['ip', 'porthole-proxy'];
+  const chain = await runOrThrow(node, 'nft', ['-a', 'list', 'chain', ...proxy, 'check-endpoints']);
+  const [, handle] = /vmap @no-endpoints # handle (\d+)/.exec(chain.toString())!;
+  await nft(node, 'delete', 'rule', ...proxy, 'check-endpoints', 'handle', handle!);
+  await backTo(node, whole);
+  await nft(node, 'flush', 'map', ...proxy, 'services');
+  await backTo(node, whole);
+  await answers();
+  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
+  for (const lost of ['1 of 2 rules of check-endpoints', '\\d+ of \\d+ elements of services'])
+    assert.match(stdout, new RegExp(`the table ip porthole-proxy lost ${lost}; written anew`));
+});
+
 const routes = async (processes: Processes): Promise<string[]> =>
   (await runOrThrow(processes, 'ip', ['-4', 'route', 'show'])).toString().trim().split('\n').sort();
 

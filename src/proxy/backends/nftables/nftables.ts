@@ -5,8 +5,9 @@ import type { Logger } from '../../../component-base/logger.ts';
 import type { PacketFilter } from '../../../os/packet-filter.ts';
 import { Pace } from '../../pace.ts';
 import { type Frontend, frontendKey, type ServiceRules } from '../../rule-set.ts';
-import { type Fragment, type FragmentContext, fragmentOf } from './fragment.ts';
+import { type Fragment, type FragmentContext, fragmentOf, table } from './fragment.ts';
 import { renderTable, type SharedParts, TableChange } from './render.ts';
+import { listedCounts, missingFrom, wantedCounts } from './table-counts.ts';
 
 export type InSteps = <T>(steps: Steps<T>) => Promise<T>;
 
@@ -17,6 +18,8 @@ export interface NftablesBackend {
   sync(): Promise<boolean>;
   /** The next sync writes the whole table. */
   invalidate(): void;
+  /** What the kernel has no more of the last sync, in words, and how long the list was; not while another one runs. */
+  compare(): Promise<{ readonly missing: string | undefined; readonly bytes: number }>;
 }
 
 /** One service holds a frontend; others that want it wait until it is free. */
@@ -124,6 +127,15 @@ class Backend implements NftablesBackend {
       await this.#syncWhole();
       return true;
     }
+  }
+
+  async compare(): Promise<{ missing: string | undefined; bytes: number }> {
+    const text = this.#whole ? undefined : await this.#packetFilter.table(table);
+    // without a table there is nothing to compare: that is seen by its name
+    if (text === undefined) return { missing: undefined, bytes: 0 };
+    const wanted = wantedCounts(this.#fragments.values(), this.#shared, this.#clusterCIDR);
+    const missing = missingFrom(await this.#inSteps(wanted), await this.#inSteps(listedCounts(text)));
+    return { missing, bytes: text.length };
   }
 
   async #syncWhole(): Promise<void> {

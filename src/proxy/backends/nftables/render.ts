@@ -40,8 +40,8 @@ function endpointMapType(name: EndpointMapName): string {
 const isOtherMap = (name: MapName): name is OtherMapName => name in otherMapTypes;
 const mapType = (name: MapName): string => (isOtherMap(name) ? otherMapTypes[name] : endpointMapType(name));
 
-/** Base chains. Where each hooks in is as in kube-proxy's nftables mode. */
-const baseChains = `
+/** Base chains, one rule a line. Where each hooks in is as in kube-proxy's nftables mode. */
+export const baseChains: string = `
   chain refuse {
     meta l4proto tcp reject with tcp reset
     reject

@@ -1,5 +1,5 @@
 // What a cluster's supervisor is told, and what it tells: two files in the cluster's folder, each replaced whole.
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import type { LivenessCheck } from './liveness.ts';
@@ -78,6 +78,8 @@ export const supervisedRootKey = 'PORTHOLE_SUPERVISED';
 export const machineNetworkFd = 3;
 
 const specFile = (root: string): string => join(root, 'supervision.json');
+/** In its place while the cluster is being ended: one that is only missing was removed by somebody else. */
+const endedFile = (root: string): string => join(root, 'supervision.ended');
 const stateFile = (root: string): string => join(root, 'supervisor.json');
 
 /** Undefined when it is missing or damaged. Throws when the file is there and can't be read. */
@@ -110,9 +112,30 @@ export function readSupervision(root: string): Supervision | undefined {
 export function writeSupervision(root: string, spec: Supervision): void {
   makeFolderDurably(root);
   writeJson(specFile(root), spec);
+  rmSync(endedFile(root), { force: true });
 }
+
 /** From then on nobody starts anything of the cluster. */
-export const removeSupervision = (root: string): void => rmSync(specFile(root), { force: true });
+export function removeSupervision(root: string): void {
+  try {
+    renameSync(specFile(root), endedFile(root));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (existsSync(root)) writeFileSync(endedFile(root), '', { mode: 0o600 });
+  }
+}
+
+const isEnded = (root: string): boolean => !existsSync(root) || existsSync(endedFile(root));
+
+/** For the supervisor, which knows what was in the file that is missing. False when the cluster is being ended. */
+export function putSupervisionBack(root: string, spec: Supervision): boolean {
+  if (isEnded(root)) return false;
+  writeJson(specFile(root), spec);
+  // it may have begun meanwhile
+  if (isEnded(root)) rmSync(specFile(root), { force: true });
+  return !isEnded(root);
+}
+
 /** Only what the supervisor remembers: a damaged one counts as none, and the supervisor writes it again. */
 export const readSupervisorState = (root: string): SupervisorState | undefined => readJson(stateFile(root));
 export const writeSupervisorState = (root: string, state: SupervisorState): void =>

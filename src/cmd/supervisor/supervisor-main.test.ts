@@ -17,7 +17,12 @@ import {
   superviseCluster,
   supervisorLog,
 } from './supervise-cluster.ts';
-import { type SupervisedProcess, supervisedProcesses, supervisedState } from './supervision.ts';
+import {
+  removeSupervision,
+  type SupervisedProcess,
+  supervisedProcesses,
+  supervisedState,
+} from './supervision.ts';
 
 const limit = { timeout: 120_000 };
 
@@ -94,6 +99,41 @@ test(
     assert.deepEqual(supervisedState(root, 'work'), before);
   },
 );
+
+test(
+  'B4: what it was told, removed by somebody, is written again; removed by a `down`, or with its folder, it ends',
+  limit,
+  async (t) => {
+    const { root } = await supervised(t);
+    const file = join(root, 'supervision.json');
+    const before = readFileSync(file, 'utf8');
+    const [supervisor, first] = [livingSupervisor(root)!, supervisedState(root, 'work')!];
+    rmSync(file);
+    process.kill(first.pid!, 'SIGKILL');
+    await until(() => assert.equal(readFileSync(file, 'utf8'), before));
+    await until(() => assert.notEqual(supervisedState(root, 'work')?.pid ?? first.pid, first.pid));
+    assert.equal(livingSupervisor(root)?.pid, supervisor.pid);
+    const log = (): string => readFileSync(supervisorLog(root), 'utf8');
+    assert.match(log(), /what to supervise was removed, and no `porthole down` did so; written again/);
+
+    removeSupervision(root); // as the first step of `down`, which is then killed
+    await until(async () => assert.deepEqual(await pids(root), []));
+    assert.ok(!existsSync(file));
+    assert.match(log(), /no more to be supervised: it is being ended, or its folder is gone/);
+    const work = supervisedProcesses(root)!;
+    assert.ok(work.length === 1 && work.every(isAlive), 'what it supervised goes on');
+    await endProcesses(work, 5_000);
+  },
+);
+
+test('B4: without its folder a supervisor ends, and makes none', limit, async (t) => {
+  const { root } = await supervised(t);
+  const work = supervisedProcesses(root)!;
+  rmSync(root, { recursive: true, maxRetries: 5 });
+  await until(async () => assert.deepEqual(await pids(root), []));
+  assert.ok(!existsSync(root));
+  await endProcesses(work, 5_000);
+});
 
 test(
   'B6: a supervisor that cannot write its state supervises all the same, and down finds it',

@@ -16,6 +16,7 @@ import { sayOnce } from './say-once.ts';
 import { livingSupervisor, pausedBy, supervisorLog } from './supervise-cluster.ts';
 import {
   keepSupervisorState,
+  putSupervisionBack,
   type RunningProcess,
   readSupervision,
   readSupervisorState,
@@ -48,8 +49,18 @@ const told = (): Supervision | undefined =>
   reading(() => {
     const fresh = readSupervision(root);
     if (fresh) lastTold = fresh;
-    return fresh;
+    if (fresh || !putSupervisionBack(root, lastTold)) return fresh;
+    say('what to supervise was removed, and no `porthole down` did so; written again');
+    return lastTold;
   }, lastTold);
+
+/** The cluster is being ended, or its folder is gone: its processes are somebody else's. */
+function leave(): never {
+  say(
+    'this cluster is no more to be supervised: it is being ended, or its folder is gone; the supervisor ends',
+  );
+  process.exit(0);
+}
 
 let state: SupervisorState | undefined;
 const writing = sayOnce('what is supervised cannot be written', say);
@@ -75,8 +86,7 @@ const machineNetwork = openSync('/proc/self/ns/net', 'r');
 
 function start({ role, command, logFile }: SupervisedProcess): Watched {
   const supervision = told();
-  // A `down` has begun.
-  if (!supervision) process.exit(0);
+  if (!supervision) leave();
   const [program = '', ...args] = command;
   const log = openSync(logFile, 'a', 0o600);
   try {
@@ -127,7 +137,7 @@ async function showOurselves(before: readonly SupervisedState[]): Promise<Superv
   show(before);
   const running = await whatRuns();
   const fresh = told();
-  if (!fresh) process.exit(0);
+  if (!fresh) leave();
   return { ...fresh, running: [...fresh.running, ...running] };
 }
 
@@ -153,7 +163,7 @@ async function serve(): Promise<void> {
     if (!begun) return; // it reads all before it begins
     const fresh = told();
     if (fresh) supervisor.apply(fresh, []);
-    else end();
+    else leave();
   });
   // Who finds our number in the state may send signals from then on.
   const first = await showOurselves(before);
@@ -162,7 +172,7 @@ async function serve(): Promise<void> {
   let ticks = 0;
   setInterval(() => {
     if (++ticks % ticksBetweenRotations === 0) rotating(rotateLogs, undefined);
-    if (!told()) end();
+    if (!told()) leave();
     keepShowing();
     supervisor.tick();
   }, tickMs);

@@ -78,11 +78,12 @@ export function matchesSet(set: Labels, labels: Labels | undefined): boolean {
   return keys.every((key) => Object.hasOwn(present, key) && present[key] === set[key]);
 }
 
-function matchesExpression(
-  { key, operator, values = [] }: NonNullable<LabelSelectorObject['matchExpressions']>[number],
-  labels: Labels,
+/** `value`: undefined where there is none. What no operator is matches nothing. */
+export function matchesOperator(
+  operator: string,
+  value: string | undefined,
+  values: readonly string[],
 ): boolean {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   switch (operator) {
     case 'In':
       return value !== undefined && values.includes(value);
@@ -94,6 +95,11 @@ function matchesExpression(
       return operator === 'DoesNotExist' && value === undefined;
   }
 }
+
+const matchesExpression = (
+  { key, operator, values = [] }: NonNullable<LabelSelectorObject['matchExpressions']>[number],
+  labels: Labels,
+): boolean => matchesOperator(operator, Object.hasOwn(labels, key) ? labels[key] : undefined, values);
 
 /** As `matchesSelector(selectorFrom(object), labels)` of an object that was validated, and as cheap as `matchesSet`. */
 export const matchesObject = (object: LabelSelectorObject | undefined, labels: Labels | undefined): boolean =>

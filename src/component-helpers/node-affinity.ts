@@ -1,4 +1,5 @@
 // Whether a node fits a node selector: nodeSelector, required node affinity, PersistentVolume affinity.
+
 import type {
   Node,
   NodeSelector,
@@ -6,6 +7,7 @@ import type {
   NodeSelectorTerm,
   Pod,
 } from '../api/generated/types/core-v1.ts';
+import { matchesOperator } from '../apimachinery/label-selector.ts';
 
 /** What is matched: labels, and the name for matchFields. */
 export interface NodeIdentity {
@@ -16,25 +18,11 @@ export interface NodeIdentity {
 }
 
 function matchesRequirement(requirement: NodeSelectorRequirement, value: string | undefined): boolean {
-  const values = requirement.values ?? [];
-  switch (requirement.operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-    case 'Gt':
-    case 'Lt': {
-      const [bound, actual] = [integer(values[0]), integer(value)];
-      if (bound === undefined || actual === undefined) return false;
-      return requirement.operator === 'Gt' ? actual > bound : actual < bound;
-    }
-    default:
-      return false;
-  }
+  const { operator, values = [] } = requirement;
+  if (operator !== 'Gt' && operator !== 'Lt') return matchesOperator(operator, value, values);
+  const [bound, actual] = [integer(values[0]), integer(value)];
+  if (bound === undefined || actual === undefined) return false;
+  return operator === 'Gt' ? actual > bound : actual < bound;
 }
 const integer = (text: string | undefined): bigint | undefined =>
   text !== undefined && /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace('+', '')) : undefined;

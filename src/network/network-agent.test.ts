@@ -7,6 +7,7 @@ import { FakeClock } from '../base/testing/fake-clock.ts';
 import type { Informer, InformerHandler } from '../client/cache/informer.ts';
 import { silentLogger } from '../component-base/logger.ts';
 import { keepTables } from '../os/kept-tables.ts';
+import type { LinkChange } from '../os/links.ts';
 import type { Sysctl } from '../os/sysctl.ts';
 import { createFakeLinks } from '../os/testing/fake-links.ts';
 import { createFakePacketFilter } from '../os/testing/fake-packet-filter.ts';
@@ -74,22 +75,22 @@ const node = (i: number, podCIDR?: string): Node => ({
   status: { addresses: [{ type: 'InternalIP', address: `172.30.0.${i}` }] },
 });
 
-test('the agent waits for its podCIDR, repairs what others break, and retries what fails', async () => {
+type AgentOptions = Parameters<typeof startNetworkAgent>[0];
+
+/** The agent of node n2 on a machine with these links and settings; `overrides` say what else a test looks at. */
+async function agentOn(
+  changes: readonly LinkChange[],
+  kernel: Record<string, string>,
+  overrides: Partial<AgentOptions> = {},
+) {
   const clock = manualClock();
+  const syncs = new FakeClock();
   const links = createFakeLinks();
   const packetFilter = createFakePacketFilter();
-  const syncs = new FakeClock();
   const tables = keepTables({ packetFilter, clock: syncs, log: silentLogger });
   const { informer, put } = nodeList();
-  const cidrs: string[] = [];
-  const kernel: Record<string, string> = { 'net/ipv4/ip_forward': '0' };
-  const sysctl = memorySysctl(kernel);
   const warned: string[] = [];
-  await links.apply([
-    { do: 'addBridge', name: 'eth0' },
-    { do: 'setLink', name: 'eth0', up: true },
-    { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
-  ]);
+  await links.apply(changes);
   const agent = startNetworkAgent({
     nodes: informer,
     topology: hostGateway,
@@ -99,11 +100,28 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
     links,
     packetFilter,
     tables,
-    sysctl,
-    settings: { 'net/ipv4/ip_forward': '1', 'net/bridge/bridge-nf-call-iptables': '0' },
-    uplink: { address: '172.30.0.2' },
+    sysctl: memorySysctl(kernel),
+    settings: {},
     clock,
     log: { ...silentLogger, warn: (_, message) => warned.push(message) },
+    ...overrides,
+  });
+  return { agent, clock, syncs, links, packetFilter, tables, put, warned };
+}
+const eth0 = [
+  { do: 'addBridge', name: 'eth0' },
+  { do: 'setLink', name: 'eth0', up: true },
+  { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
+] as const;
+const wayOut = [{ do: 'replaceRoute', to: 'default', via: '172.30.0.1', dev: 'eth0' }] as const;
+const uplink = { address: '172.30.0.2', gateway: '172.30.0.1' };
+
+test('the agent waits for its podCIDR, repairs what others break, and retries what fails', async () => {
+  const cidrs: string[] = [];
+  const kernel: Record<string, string> = { 'net/ipv4/ip_forward': '0' };
+  const { agent, clock, syncs, links, packetFilter, tables, put, warned } = await agentOn(eth0, kernel, {
+    settings: { 'net/ipv4/ip_forward': '1', 'net/bridge/bridge-nf-call-iptables': '0' },
+    uplink: { address: '172.30.0.2' },
     onPodCIDR: (cidr) => cidrs.push(cidr),
   });
   let ready = false;
@@ -151,33 +169,12 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
 });
 
 test('B2: what `ip route flush table main` takes is there again: subnet, way out, other nodes, pods', async () => {
-  const clock = manualClock();
-  const links = createFakeLinks();
-  const { informer, put } = nodeList();
-  await links.apply([
-    { do: 'addBridge', name: 'eth0' },
-    { do: 'setLink', name: 'eth0', up: true },
-    { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
-    { do: 'replaceRoute', to: 'default', via: '172.30.0.1', dev: 'eth0' },
+  const pod = [
     { do: 'addBridge', name: 'ph0af40203' },
     { do: 'setLink', name: 'ph0af40203', up: true },
     { do: 'replaceRoute', to: '10.244.2.3', dev: 'ph0af40203', scope: 'link', protocol: 80 },
-  ]);
-  const agent = startNetworkAgent({
-    nodes: informer,
-    topology: hostGateway,
-    nodeName: 'n2',
-    clusterCIDR: '10.244.0.0/16',
-    serviceCIDR: '10.96.0.0/12',
-    links,
-    packetFilter: createFakePacketFilter(),
-    tables: keepTables({ packetFilter: createFakePacketFilter(), clock: new FakeClock(), log: silentLogger }),
-    sysctl: memorySysctl({}),
-    settings: {},
-    uplink: { address: '172.30.0.2', gateway: '172.30.0.1' },
-    clock,
-    log: silentLogger,
-  });
+  ] as const;
+  const { agent, clock, links, put } = await agentOn([...eth0, ...wayOut, ...pod], {}, { uplink });
   const routes = async (): Promise<string[]> =>
     (await links.routes()).map(({ to, via, dev, protocol }) => `${to} ${via} ${dev} ${protocol}`).sort();
   put(node(2, '10.244.2.0/24'));
@@ -193,32 +190,8 @@ test('B2: what `ip route flush table main` takes is there again: subnet, way out
 });
 
 test('B2: an interface of the node that was set down, or lost its address, is as it was, with all routes', async () => {
-  const clock = manualClock();
-  const links = createFakeLinks();
-  const { informer, put } = nodeList();
-  const warned: string[] = [];
-  await links.apply([
-    { do: 'setLink', name: 'lo', up: true },
-    { do: 'addBridge', name: 'eth0' },
-    { do: 'setLink', name: 'eth0', up: true },
-    { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
-    { do: 'replaceRoute', to: 'default', via: '172.30.0.1', dev: 'eth0' },
-  ]);
-  const agent = startNetworkAgent({
-    nodes: informer,
-    topology: hostGateway,
-    nodeName: 'n2',
-    clusterCIDR: '10.244.0.0/16',
-    serviceCIDR: '10.96.0.0/12',
-    links,
-    packetFilter: createFakePacketFilter(),
-    tables: keepTables({ packetFilter: createFakePacketFilter(), clock: new FakeClock(), log: silentLogger }),
-    sysctl: memorySysctl({}),
-    settings: {},
-    uplink: { address: '172.30.0.2', gateway: '172.30.0.1' },
-    clock,
-    log: { ...silentLogger, warn: (_, message) => warned.push(message) },
-  });
+  const lo = { do: 'setLink', name: 'lo', up: true } as const;
+  const { agent, clock, links, put, warned } = await agentOn([lo, ...eth0, ...wayOut], {}, { uplink });
   const state = async () => [
     (await links.links()).map(({ name, up, addresses }) => `${name} ${up} ${addresses}`),
     (await links.routes()).map(({ to, via, dev, protocol }) => `${to} ${via} ${dev} ${protocol}`).sort(),
@@ -248,29 +221,15 @@ test('B2: an interface of the node that was set down, or lost its address, is as
 });
 
 test('B2: what cannot be done keeps nothing else from being done', async () => {
-  const clock = manualClock();
-  const links = createFakeLinks();
-  const packetFilter = createFakePacketFilter();
-  const { informer, put } = nodeList();
   const kernel: Record<string, string> = { 'net/ipv4/ip_forward': '0' };
-  await links.apply([
+  const said: string[] = [];
+  const changes: LinkChange[] = [
     { do: 'addBridge', name: 'eth0' },
     { do: 'replaceAddress', name: 'eth0', address: '172.30.0.2/24' },
     { do: 'deleteRoute', to: '172.30.0.0/24' },
-  ]);
-  const said: string[] = [];
-  const agent = startNetworkAgent({
-    nodes: informer,
-    topology: hostGateway,
-    nodeName: 'n2',
-    clusterCIDR: '10.244.0.0/16',
-    serviceCIDR: '10.96.0.0/12',
-    links,
-    packetFilter,
-    tables: keepTables({ packetFilter, clock: new FakeClock(), log: silentLogger }),
-    sysctl: memorySysctl(kernel),
+  ];
+  const { agent, clock, links, packetFilter, put } = await agentOn(changes, kernel, {
     settings: { 'net/ipv4/ip_forward': '1' },
-    clock,
     log: { ...silentLogger, error: (_, message) => said.push(message) },
   });
   put(node(3, '10.244.3.0/24')); // cannot be reached without the subnet's route, and comes first

@@ -137,6 +137,19 @@ test('S10: of thousands of records no more are written than the transport could 
   }
 });
 
+/** Of one Service. */
+const headlessZone = (slices: readonly EndpointSlice[]) =>
+  createZone(
+    {
+      service: () => headless,
+      slices: () => slices,
+      namespaceExists: () => true,
+      servicesByIP: () => [],
+      slicesByAddress: () => slices,
+    },
+    { clusterDomain: 'cluster.local', ttl: 5 },
+  );
+
 test('of a Service with thousands of endpoints and ports no more is read than an answer could carry', () => {
   let read = 0;
   const endpoints = Array.from({ length: 1000 }, (_, i) => ({
@@ -147,16 +160,7 @@ test('of a Service with thousands of endpoints and ports no more is read than an
   }));
   const ports = Array.from({ length: 2000 }, (_, i) => ({ name: `p${i}`, port: i + 1 }));
   const slices = Array.from({ length: 50 }, (): EndpointSlice => ({ ...slice, endpoints, ports }));
-  const large = createZone(
-    {
-      service: () => headless,
-      slices: () => slices,
-      namespaceExists: () => true,
-      servicesByIP: () => [],
-      slicesByAddress: () => slices,
-    },
-    { clusterDomain: 'cluster.local', ttl: 5 },
-  );
+  const large = headlessZone(slices);
   for (const [name, type] of [
     ['db.d.svc.cluster.local', 'A'],
     ['db.d.svc.cluster.local', 'SRV'],
@@ -181,16 +185,7 @@ test('F1: thousands of ports of one number are one, whoever asks; and are read o
   const { of } = countReads(50_000);
   const ports = Array.from({ length: 4000 }, (_, i) => of({ name: `p${i}`, port: 8080, protocol: 'TCP' }));
   const endpoints = Array.from({ length: 1000 }, (_, i) => ({ addresses: [`10.244.${i >> 8}.${i & 255}`] }));
-  const wide = createZone(
-    {
-      service: () => headless,
-      slices: () => [{ ...slice, ports, endpoints }],
-      namespaceExists: () => true,
-      servicesByIP: () => [],
-      slicesByAddress: () => [],
-    },
-    { clusterDomain: 'cluster.local', ttl: 5 },
-  );
+  const wide = headlessZone([{ ...slice, ports, endpoints }]);
   const answers = (name: string): number => {
     const found = wide.resolve(`${name}db.d.svc.cluster.local`, 'SRV', { most: 2000, first: () => 0 });
     return found.kind === 'answers' ? found.answers.length : 0;
@@ -208,16 +203,7 @@ test('F1: hosts of one name and thousands of ports are tried so often as an answ
   const endpoints = Array.from({ length: 1000 }, (_, i) =>
     of({ hostname: 'one', addresses: [`10.244.${i >> 8}.${i & 255}`] }),
   );
-  const wide = createZone(
-    {
-      service: () => headless,
-      slices: () => [{ ...slice, ports, endpoints }],
-      namespaceExists: () => true,
-      servicesByIP: () => [],
-      slicesByAddress: () => [],
-    },
-    { clusterDomain: 'cluster.local', ttl: 5 },
-  );
+  const wide = headlessZone([{ ...slice, ports, endpoints }]);
   const found = wide.resolve('db.d.svc.cluster.local', 'SRV', { most: 2000, first: () => 0 });
   assert.ok(found.kind === 'answers');
   assert.equal(found.answers.length, 1000);

@@ -13,7 +13,7 @@ export interface Requirement {
 
 /** Upstream's labels.NewRequirement: throws Error when key, operator and values do not fit. */
 export function newRequirement(key: string, operator: Operator, given: readonly string[]): Requirement {
-  const values = [...new Set(given)].sort();
+  const values = given.length < 2 ? given : [...new Set(given)].sort();
   const errors: string[] = [];
   const add = (path: string, value: unknown, why: string): void => {
     errors.push(`${path}: Invalid value: ${JSON.stringify(value)}: ${why}`);

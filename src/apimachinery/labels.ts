@@ -30,6 +30,8 @@ export function dns1123SubdomainErrors(text: string): string[] {
 
 /** Why `text` is not a qualified name (label key, annotation key, extended resource …); empty when it is one. */
 export function qualifiedNameErrors(text: string): string[] {
+  // Most names have no prefix and nothing wrong.
+  if (text.length <= 63 && qualifiedName.test(text)) return [];
   const errors: string[] = [];
   const parts = text.split('/');
   let name = parts[0]!;

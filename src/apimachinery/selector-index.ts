@@ -28,26 +28,35 @@ export function indexIfLarge(requirements: readonly Requirement[]): SelectorInde
   return terms <= fewTerms ? undefined : selectorIndex(requirements);
 }
 
+const blank: KeyRule = {
+  required: false,
+  forbidden: false,
+  allowed: undefined,
+  refused: undefined,
+  above: undefined,
+  below: undefined,
+};
+/** Of most keys in selectors of hundreds of terms: one for all of them. */
+const absent: KeyRule = { ...blank, forbidden: true };
+
 function selectorIndex(requirements: readonly Requirement[]): SelectorIndex {
   const rules = new Map<string, KeyRule>();
-  for (const requirement of requirements) {
-    let rule = rules.get(requirement.key);
-    if (rule === undefined) {
-      rule = {
-        required: false,
-        forbidden: false,
-        allowed: undefined,
-        refused: undefined,
-        above: undefined,
-        below: undefined,
-      };
-      rules.set(requirement.key, rule);
-    }
-    add(rule, requirement);
-  }
   let required = 0;
-  for (const rule of rules.values()) if (rule.required) required++;
+  for (const requirement of requirements) {
+    const { key, operator } = requirement;
+    const before = rules.get(key);
+    const wasRequired = before?.required === true;
+    const rule = before === undefined && operator === '!' ? absent : added(before, requirement);
+    if (rule !== before) rules.set(key, rule);
+    if (rule.required && !wasRequired) required++;
+  }
   return { rules, required };
+}
+/** What was asked of the key before and `requirement`. */
+function added(before: KeyRule | undefined, requirement: Requirement): KeyRule {
+  const rule = before === undefined || before === absent ? { ...(before ?? blank) } : before;
+  add(rule, requirement);
+  return rule;
 }
 
 function add(rule: KeyRule, { operator, values }: Requirement): void {

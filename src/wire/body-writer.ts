@@ -17,20 +17,28 @@ export const sizeOf = (body: readonly Buffer[]): number => {
 };
 
 /**
- * Joins many small buffers into few large ones, lazily: a list of 10,000 pods is never held twice. What is larger goes in
- * pieces: all that was written to the streams of a connection is encrypted at once when its client takes it.
+ * Joins many small buffers into few large ones, lazily: a list of 10,000 pods is never held twice. What is larger is not
+ * copied and goes in pieces: all that was written to the streams of a connection is encrypted at once when its client takes it.
  */
 function* coalesced(parts: readonly Buffer[]): Generator<Buffer> {
   let first = 0;
   let size = 0;
+  const joined = (end: number): Buffer =>
+    first === end - 1 ? parts[first]! : Buffer.concat(parts.slice(first, end), size);
   for (let i = 0; i < parts.length; i++) {
-    size += parts[i]!.length;
-    if (size < chunkBytes && i < parts.length - 1) continue;
-    const joined = first === i ? parts[i]! : Buffer.concat(parts.slice(first, i + 1), size);
-    for (let at = 0; at < joined.length; at += chunkBytes) yield joined.subarray(at, at + chunkBytes);
-    first = i + 1;
-    size = 0;
+    const part = parts[i]!;
+    if (size > 0 && size + part.length > chunkBytes) {
+      yield joined(i);
+      size = 0;
+    }
+    if (part.length > chunkBytes) {
+      for (let at = 0; at < part.length; at += chunkBytes) yield part.subarray(at, at + chunkBytes);
+      continue;
+    }
+    if (size === 0) first = i;
+    size += part.length;
   }
+  if (size > 0) yield joined(parts.length);
 }
 
 /** A client that takes nothing for so long is gone, whatever its connection says. As upstream's request timeout. */

@@ -7,10 +7,13 @@ import { Rounds } from './rounds.ts';
 function loop() {
   let due: (() => void)[] = [];
   let now = 0;
-  const rounds = new Rounds<string>(
-    (run) => due.push(run),
-    () => now,
-  );
+  const made = (sliceMs?: number): Rounds<string> =>
+    new Rounds<string>(
+      (run) => due.push(run),
+      () => now,
+      sliceMs,
+    );
+  const rounds = made();
   const begun: string[] = [];
   /** A request that takes `ms` as soon as it begins. */
   const ask = (user: string, ms: number, group?: string): void => {
@@ -35,7 +38,10 @@ function loop() {
     }
     return { begun: begun.slice(from).join(' '), ms: now - since };
   };
-  return { ask, round, begun, idle: () => due.length === 0 };
+  const spend = (ms: number): void => {
+    now += ms;
+  };
+  return { ask, round, begun, idle: () => due.length === 0, made, spend, now: () => now };
 }
 
 test('what fits into a round begins at once, what does not waits for the next one', async () => {
@@ -83,4 +89,35 @@ test('a thousand sources of one group have as many turns as the one of another',
   assert.deepEqual(begun.slice(3, 9), ['a3', 'b', 'a4', 'b', 'a5', 'b']);
   while (begun.length < 1003) await round();
   assert.equal(new Set(begun).size, 1001);
+});
+
+/** Requests wait by connection until it is known who it is, then by user. How long the one of another user takes. */
+async function waitBehind(connections: number, others: boolean): Promise<number> {
+  const { round, made, spend, now } = loop();
+  const [byConnection, byUser] = [made(), made()];
+  const done: string[] = [];
+  const ask = async (connection: string, user: string, ms: number): Promise<void> => {
+    const first = byConnection.begin(connection, 'address');
+    if (first !== undefined) await first;
+    spend(0.2);
+    const second = byUser.begin(user, user, others && first !== undefined);
+    if (second !== undefined) await second;
+    spend(ms);
+    done.push(user);
+  };
+  for (let i = 0; i < 20; i++) for (let c = 0; c < connections; c++) void ask(`tenant${c}`, 'tenant', 3);
+  for (let i = 0; i < 5; i++) await round();
+  const since = now();
+  void ask('reader', 'reader', 0.2);
+  while (!done.includes('reader')) await round();
+  return now() - since;
+}
+
+test('who has many connections does not have so many turns: what waited for its connection waits for its user', async () => {
+  for (const connections of [8, 50]) {
+    const ms = await waitBehind(connections, true);
+    assert.ok(ms < 50, `${ms} ms behind ${connections} connections`);
+  }
+  // As it was: behind what each of the connections had asked for.
+  assert.ok((await waitBehind(50, false)) > 150);
 });

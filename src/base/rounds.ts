@@ -1,8 +1,6 @@
 // When a request begins: in each round of the event loop so many as fit into some milliseconds, sources taking turns.
 import { FairQueue } from './fair-queue.ts';
 
-/** Others wait for so long and for the one request that was begun last. */
-const sliceMs = 5;
 /** Most that begin in one round while others wait: who comes late finds sockets looked at in between. */
 const beginningsAtOnce = 16;
 
@@ -17,22 +15,32 @@ const boundless = { each: Number.POSITIVE_INFINITY, all: Number.POSITIVE_INFINIT
 export class Rounds<Source> {
   readonly #later: (run: () => void) => void;
   readonly #now: () => number;
+  readonly #sliceMs: number;
   /** By group; each entry takes the next of its group. */
   readonly #waiting = new FairQueue<() => void>(boundless);
   readonly #groups = new Map<string, FairQueue<() => void, Source>>();
+  /** Groups of which one has begun in this round, at once among others. */
+  readonly #firsts = new Set<string>();
   #until = 0;
   #isOpen = false;
   #isServing = false;
 
-  /** `later` calls back after what is due now, in the same round for all who asked in one. */
-  constructor(later: (run: () => void) => void, now: () => number) {
+  /**
+   * `later` calls back after what is due now, in the same round for all who asked in one. Others wait for `sliceMs` and for
+   * the one request that was begun last.
+   */
+  constructor(later: (run: () => void) => void, now: () => number, sliceMs = 5) {
     this.#later = later;
     this.#now = now;
+    this.#sliceMs = sliceMs;
   }
 
-  /** undefined: at once. Groups take turns, and within one its sources: many of one group have no more than one of another. */
-  begin(source: Source, group = ''): Promise<void> | undefined {
-    if (this.#waiting.length === 0 && this.#isYoung()) return undefined;
+  /**
+   * undefined: at once. Groups take turns, and within one its sources: many of one group have no more than one of another.
+   * `others`: it is known that others wait, so only the first of its group in a round begins at once, and the rest wait.
+   */
+  begin(source: Source, group = '', others = false): Promise<void> | undefined {
+    if (others ? this.#isFirst(group) : this.#waiting.length === 0 && this.#isYoung()) return undefined;
     return new Promise((resolve) => {
       this.#put(group, source, resolve);
       this.#serveLater();
@@ -50,10 +58,17 @@ export class Rounds<Source> {
     });
   }
 
+  #isFirst(group: string): boolean {
+    if (this.#firsts.has(group) || this.#groups.has(group)) return false;
+    if (this.#firsts.size === 0) this.#later(() => this.#firsts.clear());
+    this.#firsts.add(group);
+    return true;
+  }
+
   #isYoung(): boolean {
     if (this.#isOpen) return this.#now() < this.#until;
     this.#isOpen = true;
-    this.#until = this.#now() + sliceMs;
+    this.#until = this.#now() + this.#sliceMs;
     this.#later(() => {
       this.#isOpen = false;
     });
@@ -68,7 +83,7 @@ export class Rounds<Source> {
 
   /** What begins runs until it waits for something before the next one is asked for. */
   #serve(i: number): void {
-    if (i === 1) this.#until = this.#now() + sliceMs;
+    if (i === 1) this.#until = this.#now() + this.#sliceMs;
     if (i === 1 || this.#now() < this.#until) this.#waiting.take()?.();
     if (i < beginningsAtOnce) return;
     this.#isServing = false;

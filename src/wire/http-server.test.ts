@@ -86,9 +86,11 @@ const http2 = (port: number): ClientHttp2Session => {
 
 test('S15: two hundred requests of one connection let that of another pass', async () => {
   const order: string[] = [];
+  const waited: (boolean | undefined)[] = [];
   const { server, port } = await listening({
-    handler: async ({ url }) => {
-      order.push(url);
+    handler: async (request) => {
+      order.push(request.url);
+      waited.push(request.waited);
       // What is done at once takes its time.
       const until = performance.now() + 1;
       while (performance.now() < until);
@@ -105,6 +107,9 @@ test('S15: two hundred requests of one connection let that of another pass', asy
   await Promise.all(flood);
   assert.equal(order.length, 203);
   assert.ok(order.indexOf('/other') < 150, `after ${order.indexOf('/other')}`);
+  // Those that waited for a turn are told apart: they wait for their user's as well.
+  assert.equal(waited[0], false);
+  assert.ok(waited.filter((one) => one === true).length > 150);
   tenant.destroy();
   other.destroy();
   await server.close(0);

@@ -128,6 +128,16 @@ function countStream(stream: ServerHttp2Stream, use: SessionUse, finished: () =>
   });
 }
 
+function inTurn(rounds: Rounds<object>, use: SessionUse, request: Http2Request, serve: () => void): void {
+  const turn = rounds.begin(use, use.address);
+  if (turn === undefined) {
+    serve();
+    return;
+  }
+  request.waited = true;
+  void turn.then(serve);
+}
+
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const onError = options.onError ?? (() => {});
   const handshakeTimeoutMs = options.handshakeTimeoutMs ?? limits.handshakeTimeoutMs;
@@ -192,6 +202,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (hasFaultyFraming(message)) over.add(message.socket);
     const request = new Http1Request(message, out, peers);
     const reading = readings.get(message.socket);
+    request.waited = reading?.waited ?? false;
     reading?.began(message, out);
     started();
     out.once('close', finished);
@@ -207,12 +218,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     );
   });
   http1.on('upgrade', (message, socket, first) => {
-    const head = Buffer.concat([first, readings.get(message.socket)?.leave() ?? Buffer.alloc(0)]);
+    const reading = readings.get(message.socket);
+    const head = Buffer.concat([first, reading?.leave() ?? Buffer.alloc(0)]);
     if (over.has(message.socket) || hasFaultyFraming(message)) {
       socket.destroy();
       return;
     }
     const request = new Http1Request(message, undefined, peers, { socket, head });
+    request.waited = reading?.waited ?? false;
     socket.on('error', () => {});
     upgraded.add(socket);
     socket.once('close', () => void upgraded.delete(socket));
@@ -292,9 +305,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
         },
       );
-    const turn = rounds.begin(use, use.address);
-    if (turn === undefined) serve();
-    else void turn.then(serve);
+    inTurn(rounds, use, request, serve);
   };
 
   const track = (socket: Socket): void => {

@@ -73,22 +73,27 @@ test('S15: pipelined requests begin one after the other, each when the one befor
 /** What is done at once takes its time, and is noted. */
 async function busyServer() {
   const order: string[] = [];
-  const serve = await serving(async ({ url }) => {
+  const waited: (boolean | undefined)[] = [];
+  const serve = await serving(async (request) => {
+    const { url } = request;
     order.push(url);
+    waited.push(request.waited);
     const until = performance.now() + 1;
     while (performance.now() < until);
     return ok(`${url}.`);
   });
-  return { order, ...serve };
+  return { order, waited, ...serve };
 }
 
 test('S15: a thousand requests in one write let that of another connection pass', async () => {
-  const { server, port, order } = await busyServer();
+  const { server, port, order, waited } = await busyServer();
   const [tenant, other] = [await client(port), await client(port)];
   tenant.socket.write(get('/flood').repeat(1000));
   other.socket.write(get('/other'));
   await other.until('/other.');
   assert.ok(order.length < 150, `${order.length} begun when it was answered`);
+  assert.equal(waited[0], false);
+  assert.ok(waited.includes(true), 'who waited for a turn is told apart');
   for (const { socket } of [tenant, other]) socket.destroy();
   await server.close(0);
 });

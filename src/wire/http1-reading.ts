@@ -95,6 +95,7 @@ export class Http1Reading {
   readonly #clients: SessionClients;
   readonly #address: string;
   #turn: 'none' | 'waiting' | 'granted' = 'none';
+  #waited = false;
   #underWay: IncomingMessage | undefined;
   /** Of a body whose length was said: it goes to the parser without turns. */
   #bodyLeft = 0;
@@ -124,6 +125,11 @@ export class Http1Reading {
     // By the socket's stream, which knows how to wait: what TLS decrypts goes to the parser record by record otherwise.
     socket.on('data', this.#read);
     socket.on('end', this.#end);
+  }
+
+  /** What the parser tells of had to wait for its turn. */
+  get waited(): boolean {
+    return this.#waited;
   }
 
   /** The parser has told of a request. */
@@ -207,6 +213,7 @@ export class Http1Reading {
       return true;
     }
     const turn = this.#rounds.begin(this, this.#address);
+    this.#waited = turn !== undefined;
     if (turn === undefined) return true;
     this.#turn = 'waiting';
     void turn.then(() => {

@@ -23,6 +23,7 @@ export class Http1Request implements HttpRequest {
   readonly url: string;
   readonly headers: HttpHeaders;
   readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined;
+  waited = false;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse | undefined;
   readonly #peers: PeerIdentities;

@@ -19,6 +19,7 @@ export class Http2Request implements HttpRequest {
   readonly url: string;
   readonly headers: HttpHeaders;
   readonly rawHeaders: readonly string[];
+  waited = false;
   readonly #stream: ServerHttp2Stream;
   readonly #peers: PeerIdentities;
   #signal: AbortSignal | undefined;

@@ -47,7 +47,9 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
     if (!watch && isLongRunning(info)) {
       if (classified.level.exempt) return next(context);
       const release = streams.take(user.name);
-      return release === undefined ? tooMany() : streamed(context, next, release, flow.turn(user));
+      return release === undefined
+        ? tooMany()
+        : streamed(context, next, release, flow.turn(user, context.request));
     }
     if (classified.level.exempt) {
       const ended = running.begins(info.verb);

@@ -35,6 +35,15 @@ export interface Classified {
   readonly level: PriorityLevel;
 }
 
+/** What is looked at of a request; its signal only when it waits. */
+interface Entering {
+  readonly signal: AbortSignal;
+  readonly waited?: boolean | undefined;
+}
+
+/** Of a round: so short because what begins in it comes on top of what the connections' turns take. */
+const sliceMs = 3;
+
 /** As upstream: a quarter of the request's own time limit. */
 const maxWaitMs = 15_000;
 
@@ -80,7 +89,7 @@ export class FlowControl {
   constructor(options: FlowControlOptions) {
     this.#options = options;
     this.#levels = new PriorityLevels(options.total);
-    this.#rounds = new Rounds(setImmediate, () => options.clock.monotonic());
+    this.#rounds = new Rounds(setImmediate, () => options.clock.monotonic(), sliceMs);
   }
 
   classify(user: UserInfo, info: RequestInfo): Classified {
@@ -93,24 +102,24 @@ export class FlowControl {
     return { schema: mandatory[1]!, level: this.#levels.get('catch-all')! };
   }
 
-  /** Waits for its turn alone; undefined: at once. */
-  turn(user: UserInfo): Promise<void> | undefined {
-    return this.#rounds.begin(sharerOf(user));
+  /**
+   * Waits for its turn alone; undefined: at once. A request that waited for its connection's turn waits for its user's as
+   * well: done in the turn of its connection, who has most connections would have most.
+   */
+  turn(user: UserInfo, { waited }: Pick<Entering, 'waited'>): Promise<void> | undefined {
+    return this.#rounds.begin(user.name, sharerOf(user), waited);
   }
 
-  /**
-   * Waits for its turn and for seats. The ticket is to be given back; a refusal is an answer, not an error. The signal
-   * is only asked for when it waits.
-   */
+  /** Waits for its turn and for seats. The ticket is to be given back; a refusal is an answer, not an error. */
   async enter(
     { schema, level }: Classified,
     user: UserInfo,
     info: RequestInfo,
     width: number,
-    request: { readonly signal: AbortSignal },
+    request: Entering,
   ): Promise<Ticket | Refusal> {
     const { clock, metrics } = this.#options;
-    const turn = this.turn(user);
+    const turn = this.turn(user, request);
     if (turn !== undefined) await turn;
     const schemaName = schema.metadata.name ?? '';
     const arrived = clock.monotonic();
@@ -122,7 +131,7 @@ export class FlowControl {
       if (ticket.started === undefined) {
         refusal = await this.#wait(level, ticket, request.signal);
         // One that ended may let many in.
-        if (refusal === undefined) await this.turn(user);
+        if (refusal === undefined) await this.turn(user, request);
       }
     }
     this.#observe(level);

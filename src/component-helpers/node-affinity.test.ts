@@ -1,0 +1,37 @@
+// Which nodes a term of a node selector names.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { matchesNodeSelectorTerm } from './node-affinity.ts';
+
+const node = { metadata: { name: 'n', labels: { zone: 'a', cores: '8', text: 'x' } } };
+
+test('each operator holds for what it says, and none for what it cannot read', () => {
+  const rows: readonly (readonly [boolean, string, string, string[]?])[] = [
+    [true, 'zone', 'In', ['b', 'a']],
+    [false, 'zone', 'In', ['b']],
+    [false, 'toString', 'In', ['a']],
+    [false, 'zone', 'NotIn', ['a']],
+    [true, 'zone', 'NotIn', ['b']],
+    [true, 'none', 'NotIn', ['a']],
+    [true, 'zone', 'Exists'],
+    [false, 'none', 'Exists'],
+    [true, 'none', 'DoesNotExist'],
+    [false, 'zone', 'DoesNotExist'],
+    [true, 'cores', 'Gt', ['7']],
+    [false, 'cores', 'Gt', ['8']],
+    [true, 'cores', 'Lt', ['9223372036854775807']],
+    [false, 'text', 'Lt', ['9']],
+    [false, 'none', 'Gt', ['1']],
+    [false, 'zone', 'Like', ['a']],
+  ];
+  for (const [holds, key, operator, values] of rows) {
+    const term = { matchExpressions: [{ key, operator, values }] };
+    assert.equal(matchesNodeSelectorTerm(term, node), holds, JSON.stringify(term));
+  }
+  assert.equal(matchesNodeSelectorTerm({}, node), false);
+  const byName = (name: string) => ({
+    matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }],
+  });
+  assert.equal(matchesNodeSelectorTerm(byName('n'), node), true);
+  assert.equal(matchesNodeSelectorTerm(byName('m'), node), false);
+});

@@ -188,6 +188,8 @@ export type Upgraded =
       readonly upgraded: true;
       readonly socket: Duplex;
       readonly head: Buffer;
+      /** To which it switched. */
+      readonly protocol: string | undefined;
       readonly headers: Record<string, string | readonly string[]>;
       readonly rawHead: string;
     }
@@ -218,6 +220,7 @@ export function upgradeBackend(target: BackendTarget, request: BackendRequest): 
         upgraded: true,
         socket,
         head,
+        protocol: response.headers.upgrade,
         headers: { ...endToEnd(response.headers) },
         rawHead: `${lines.join('\r\n')}\r\n\r\n`,
       });

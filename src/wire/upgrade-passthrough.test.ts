@@ -52,8 +52,7 @@ before(async () => {
     handler: async (request) => {
       sessions++;
       request.upgrade?.socket.once('close', () => ended++);
-      if (request.headers['upgrade'] === 'SPDY/3.1')
-        return passUpgradeThrough(request, target, () => false, clients);
+      if (request.url === '/passed') return passUpgradeThrough(request, target, () => false, clients);
       const ws = await acceptWebSocket(request, ['a'], clients);
       ws?.pause();
       return { status: 101, headers: {}, body: undefined, hijacked: true };
@@ -68,10 +67,12 @@ after(async () => {
   await server.close();
 });
 
+const webSocketTo = (path: string): string =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: a\r\n\r\n`;
 const upgrades = {
-  SPDY: 'POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
-  WebSocket:
-    'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: a\r\n\r\n',
+  SPDY: 'POST /passed HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
+  WebSocket: webSocketTo('/'),
+  'passed WebSocket': webSocketTo('/passed'),
 } as const;
 
 async function opened(kind: keyof typeof upgrades): Promise<TLSSocket> {
@@ -94,7 +95,7 @@ async function sendUnread(client: TLSSocket): Promise<void> {
   assert.ok(client.writableLength > 0, 'all of it went out');
 }
 
-for (const kind of ['SPDY', 'WebSocket'] as const)
+for (const kind of ['SPDY', 'WebSocket', 'passed WebSocket'] as const)
   test(`a session over ${kind} ends whose client closed behind full buffers`, async () => {
     const client = await opened(kind);
     await sendUnread(client);

@@ -1,10 +1,9 @@
 // Hands an upgraded connection (SPDY, WebSocket) on to another server on this machine, bytes both ways.
 import * as http from 'node:http';
-import type { Duplex } from 'node:stream';
 import type { HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
 import { joinSockets } from './join-sockets.ts';
-import { type SessionClients, type SessionOptions, sessionClients } from './session-clients.ts';
-import { SpdyBoundaries, unaskedAnswer } from './spdy-boundaries.ts';
+import { nudging } from './nudging.ts';
+import { type SessionClients, sessionClients } from './session-clients.ts';
 
 const connectMs = 30_000;
 const maxRefusalBytes = 64 << 10;
@@ -27,18 +26,6 @@ function headText(response: http.IncomingMessage): string {
     lines.push(`${response.rawHeaders[i]}: ${response.rawHeaders[i + 1]}`);
   }
   return `${lines.join('\r\n')}\r\n\r\n`;
-}
-
-/** What a client may be sent between the target's frames, where those are known. */
-function nudging(
-  response: http.IncomingMessage,
-  { client, backend, head }: { readonly client: Duplex; readonly backend: Duplex; readonly head: Buffer },
-): Pick<SessionOptions, 'nudge'> {
-  if (response.headers.upgrade?.toUpperCase() !== 'SPDY/3.1') return {};
-  const boundaries = new SpdyBoundaries();
-  boundaries.read(head);
-  backend.on('data', (data: Buffer) => boundaries.read(data));
-  return { nudge: () => void (boundaries.between && client.writable && client.write(unaskedAnswer)) };
 }
 
 /**
@@ -92,7 +79,7 @@ export function passUpgradeThrough(
       if (upgrade.head.length > 0) socket.write(upgrade.head);
       joinSockets(upgrade.socket, socket);
       const ends = { client: upgrade.socket, backend: socket, head };
-      clients.add(upgrade.socket, { over, ...nudging(response, ends) });
+      clients.add(upgrade.socket, { over, ...nudging(response.headers.upgrade, ends) });
       resolve({ status: 101, headers: {}, body: undefined, hijacked: true });
     });
     outgoing.end();

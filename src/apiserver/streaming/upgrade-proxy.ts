@@ -1,7 +1,8 @@
-// Passes an upgraded connection through: SPDY of old clients, whose bytes the kubelet understands itself.
+// Passes an upgraded connection through: SPDY of old clients, whose bytes the kubelet understands itself, and whatever a pod speaks.
 import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
 import { joinSockets } from '../../wire/join-sockets.ts';
-import { sessionClients } from '../../wire/session-clients.ts';
+import { nudging } from '../../wire/nudging.ts';
+import { type SessionClients, sessionClients } from '../../wire/session-clients.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
 import { passedRefusal, unreachable } from './backend-errors.ts';
 
@@ -22,6 +23,7 @@ export async function passUpgrade(
   target: BackendTarget,
   path: string,
   headers: Readonly<Record<string, string | readonly string[]>> = upgradeHeaders(request),
+  clients: SessionClients = sessionClients,
 ): Promise<ApiResponse> {
   const { socket, head } = request.upgrade!;
   const answer = await upgradeBackend(target, { method: request.method, path, headers }).catch(
@@ -35,6 +37,7 @@ export async function passUpgrade(
   if (answer.head.length > 0) socket.write(answer.head);
   if (head.length > 0) answer.socket.write(head);
   joinSockets(socket, answer.socket);
-  sessionClients.add(socket);
+  const ends = { client: socket, backend: answer.socket, head: answer.head };
+  clients.add(socket, nudging(answer.protocol, ends));
   return hijacked;
 }

@@ -30,6 +30,11 @@ test('a selector object matches as the selector that is made of it', () => {
       );
 });
 
+test('an operator that is none matches nothing', () => {
+  for (const operator of ['in', 'exists', 'Gt', 'constructor', ''])
+    assert.equal(matchesObject(expression('a', operator, '1'), { a: '1' }), false, operator);
+});
+
 test('thousands of labels, expressions and values are not read for each object that is asked about', () => {
   const counted = countReads(1000);
   const keys = Array.from({ length: 2000 }, (_, i) => `k${i}`);

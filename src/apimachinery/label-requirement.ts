@@ -4,6 +4,14 @@ import { labelValueErrors, qualifiedNameErrors } from './labels.ts';
 
 export type Operator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt';
 
+/** As LabelSelector objects call them. */
+export const objectOperators: Readonly<Record<string, Operator>> = Object.assign(Object.create(null), {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!',
+});
+
 export interface Requirement {
   readonly key: string;
   readonly operator: Operator;
@@ -53,24 +61,36 @@ export const isInt64Text = (text: string): boolean => {
   return value >= -(2n ** 63n) && value < 2n ** 63n;
 };
 
-export function matchesRequirement(requirement: Requirement, labels: Labels): boolean {
-  const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
-  switch (requirement.operator) {
+const int64 = (text: string | undefined): bigint | undefined =>
+  text !== undefined && isInt64Text(text) ? BigInt(text) : undefined;
+
+/** `value` of the label that is asked about; undefined when there is none. */
+export function matchesValue(
+  operator: Operator,
+  values: readonly string[],
+  value: string | undefined,
+): boolean {
+  switch (operator) {
     case '=':
     case '==':
-      return value === requirement.values[0];
+      return value === values[0];
     case 'in':
-      return value !== undefined && requirement.values.includes(value);
+      return value !== undefined && values.includes(value);
     case '!=':
     case 'notin':
-      return value === undefined || !requirement.values.includes(value);
+      return value === undefined || !values.includes(value);
     case 'exists':
       return value !== undefined;
     case '!':
       return value === undefined;
     case 'gt':
-      return value !== undefined && isInt64Text(value) && BigInt(value) > BigInt(requirement.values[0]!);
-    case 'lt':
-      return value !== undefined && isInt64Text(value) && BigInt(value) < BigInt(requirement.values[0]!);
+    case 'lt': {
+      const [actual, bound] = [int64(value), int64(values[0])];
+      if (actual === undefined || bound === undefined) return false;
+      return operator === 'gt' ? actual > bound : actual < bound;
+    }
   }
 }
+
+export const matchesRequirement = ({ key, operator, values }: Requirement, labels: Labels): boolean =>
+  matchesValue(operator, values, Object.hasOwn(labels, key) ? labels[key] : undefined);

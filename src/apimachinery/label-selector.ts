@@ -1,6 +1,6 @@
 // Label selectors: the query text `a=b,c in (d,e),!f` and the LabelSelector object, as one list of requirements.
-import type { Operator, Requirement } from './label-requirement.ts';
-import { matchesRequirement, newRequirement } from './label-requirement.ts';
+import type { Requirement } from './label-requirement.ts';
+import { matchesRequirement, newRequirement, objectOperators } from './label-requirement.ts';
 import { parseRequirements } from './label-selector-parser.ts';
 import type { Labels } from './labels.ts';
 import { indexIfLarge, matchesIndex, type SelectorIndex } from './selector-index.ts';
@@ -42,13 +42,6 @@ function selectorOf(requirements: Requirement[]): Selector {
 
 const byKey = (a: Requirement, b: Requirement): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
-const objectOperators: Readonly<Record<string, Operator>> = Object.assign(Object.create(null), {
-  In: 'in',
-  NotIn: 'notin',
-  Exists: 'exists',
-  DoesNotExist: '!',
-});
-
 /** A LabelSelector object as requirements: undefined selects nothing, `{}` everything. Throws Error. */
 export function selectorFrom(object: LabelSelectorObject | null | undefined): Selector {
   if (object === undefined || object === null) return nothing;
@@ -78,28 +71,14 @@ export function matchesSet(set: Labels, labels: Labels | undefined): boolean {
   return keys.every((key) => Object.hasOwn(present, key) && present[key] === set[key]);
 }
 
-/** `value`: undefined where there is none. What no operator is matches nothing. */
-export function matchesOperator(
-  operator: string,
-  value: string | undefined,
-  values: readonly string[],
-): boolean {
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    default:
-      return operator === 'DoesNotExist' && value === undefined;
-  }
-}
-
-const matchesExpression = (
+/** What is no operator matches nothing. */
+function matchesExpression(
   { key, operator, values = [] }: NonNullable<LabelSelectorObject['matchExpressions']>[number],
   labels: Labels,
-): boolean => matchesOperator(operator, Object.hasOwn(labels, key) ? labels[key] : undefined, values);
+): boolean {
+  const known = objectOperators[operator];
+  return known !== undefined && matchesRequirement({ key, operator: known, values }, labels);
+}
 
 /** As `matchesSelector(selectorFrom(object), labels)` of an object that was validated, and as cheap as `matchesSet`. */
 export const matchesObject = (object: LabelSelectorObject | undefined, labels: Labels | undefined): boolean =>

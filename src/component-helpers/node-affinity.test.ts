@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { matchesNodeSelectorTerm } from './node-affinity.ts';
 
-const node = { metadata: { name: 'n', labels: { zone: 'a', cores: '8', text: 'x' } } };
+const node = {
+  metadata: { name: 'n', labels: { zone: 'a', cores: '8', text: 'x', long: '9223372036854775808' } },
+};
 
 test('each operator holds for what it says, and none for what it cannot read', () => {
   const rows: readonly (readonly [boolean, string, string, string[]?])[] = [
@@ -22,7 +24,13 @@ test('each operator holds for what it says, and none for what it cannot read', (
     [true, 'cores', 'Lt', ['9223372036854775807']],
     [false, 'text', 'Lt', ['9']],
     [false, 'none', 'Gt', ['1']],
+    [false, 'cores', 'Gt', ['x']],
+    [false, 'cores', 'Gt'],
+    // As strconv.ParseInt of 64 bits.
+    [false, 'long', 'Gt', ['1']],
     [false, 'zone', 'Like', ['a']],
+    [false, 'zone', 'in', ['a']],
+    [false, 'zone', 'constructor', ['a']],
   ];
   for (const [holds, key, operator, values] of rows) {
     const term = { matchExpressions: [{ key, operator, values }] };

@@ -7,7 +7,7 @@ import type {
   NodeSelectorTerm,
   Pod,
 } from '../api/generated/types/core-v1.ts';
-import { matchesOperator } from '../apimachinery/label-selector.ts';
+import { matchesValue, type Operator, objectOperators } from '../apimachinery/label-requirement.ts';
 
 /** What is matched: labels, and the name for matchFields. */
 export interface NodeIdentity {
@@ -17,15 +17,24 @@ export interface NodeIdentity {
   };
 }
 
-function matchesRequirement(requirement: NodeSelectorRequirement, value: string | undefined): boolean {
-  const { operator, values = [] } = requirement;
-  if (operator !== 'Gt' && operator !== 'Lt') return matchesOperator(operator, value, values);
-  const [bound, actual] = [integer(values[0]), integer(value)];
-  if (bound === undefined || actual === undefined) return false;
-  return operator === 'Gt' ? actual > bound : actual < bound;
+/** Those of labels, and two that only nodes know. */
+const nodeOperators: Readonly<Record<string, Operator>> = Object.assign(
+  Object.create(null),
+  objectOperators,
+  {
+    Gt: 'gt',
+    Lt: 'lt',
+  },
+);
+
+/** What is no operator matches nothing. */
+function matchesRequirement(
+  { operator, values = [] }: NodeSelectorRequirement,
+  value: string | undefined,
+): boolean {
+  const known = nodeOperators[operator];
+  return known !== undefined && matchesValue(known, values, value);
 }
-const integer = (text: string | undefined): bigint | undefined =>
-  text !== undefined && /^[+-]?\d{1,19}$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
 
 /** All requirements of one term; a term without any matches no node. */
 export function matchesNodeSelectorTerm(term: NodeSelectorTerm, node: NodeIdentity): boolean {

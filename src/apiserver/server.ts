@@ -1,8 +1,9 @@
 // The API server: filters, then resources by the generic registry, then the paths of the server itself.
 import type { ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { serviceUnavailable } from '../apimachinery/errors.ts';
-import { Places, Turns } from '../base/turns.ts';
+import { Places, type Turns } from '../base/turns.ts';
 import { yamlToJson } from '../base/yaml.ts';
+import { threadTurns } from '../component-base/thread-turns.ts';
 import { admissionChain } from './admission/chain.ts';
 import type { EndpointDependencies } from './endpoints/endpoint.ts';
 import { fieldTracker, patchEngines, protobufCodec } from './endpoints/engines.ts';
@@ -46,7 +47,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
     if (declaration === undefined) return false;
     return subresource === '' || declaration.subresources.some((s) => s.name === subresource);
   });
-  const turns = new Turns(setImmediate);
+  const turns = threadTurns;
   const places = new Places(largeBodies);
   const stores = storesOf(config, rest, turns);
   const deps: EndpointDependencies = {

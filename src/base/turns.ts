@@ -56,6 +56,12 @@ export async function inTurns<T>(steps: Steps<T>, turns: Turns): Promise<T> {
   }
 }
 
+/** With a turn before each step. */
+export async function eachInTurn<T>(steps: Steps<T>, turns: Turns): Promise<T> {
+  await turns.take();
+  return inTurns(steps, turns);
+}
+
 /** Work that can stop anywhere: it goes on while its slice lasts, then takes a turn. */
 export class Slice {
   readonly #turns: Turns;

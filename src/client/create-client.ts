@@ -2,19 +2,22 @@
 
 import { isStatusError, statusErrorFrom } from '../apimachinery/errors.ts';
 import { apiVersionOf, type ResourceRef } from '../apimachinery/resource-ref.ts';
-import { readJson } from '../apimachinery/serializer/json-numbers.ts';
 import type {
   Client,
   Creatable,
   DeleteOptions,
   ListOptions,
   ObjectKey,
+  ObjectList,
   Patch,
   WatchEvent,
   WatchOptions,
   WriteOptions,
 } from './client.ts';
+
 import { readObjectList } from './object-list.ts';
+import { isLarge, parseLarge } from './parse-large.ts';
+
 import { resourcePath, withQuery } from './resource-path.ts';
 import { responseError } from './response-error.ts';
 import { readAll, type Transport, type TransportResponse } from './transport.ts';
@@ -138,14 +141,15 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
     return (await readAll(response.body, maxBodyBytes)).toString('utf8');
   }
   const call = async <R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> =>
-    readJson(await textOf({ method, path, body, contentType })) as R;
+    (await parseLarge(await textOf({ method, path, body, contentType }))) as R;
 
   return {
     get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: { readonly subresource?: string }) =>
       call<T>('GET', resourcePath(resource, { ...key, subresource: o?.subresource })),
     list: async <T>(resource: ResourceRef<T>, o?: ListOptions) => {
       const path = withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o));
-      return readObjectList<T>(await textOf({ method: 'GET', path }));
+      const text = await textOf({ method: 'GET', path });
+      return isLarge(text) ? ((await parseLarge(text)) as ObjectList<T>) : readObjectList<T>(text);
     },
     create: <T>(resource: ResourceRef<T>, object: Creatable<T>, o?: WriteOptions) => {
       const { name, namespace } = metadataOf(object);

@@ -1,6 +1,6 @@
 // Watch events from a byte stream: one JSON document a line, cut anywhere by the network.
-import { readJson } from '../apimachinery/serializer/json-numbers.ts';
 import type { WatchEvent } from './client.ts';
+import { parseLarge } from './parse-large.ts';
 
 /** An event of one object with all its strings; longer is no event of a server that limits objects to 3 MiB. */
 const maxLineBytes = 32 << 20;
@@ -15,10 +15,10 @@ export class WatchStreamError extends Error {
 const newline = 0x0a;
 const eventTypes = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
-function parsed<T>(line: Buffer): WatchEvent<T> {
+async function parsed<T>(line: Buffer): Promise<WatchEvent<T>> {
   let value: unknown;
   try {
-    value = readJson(line.toString('utf8'));
+    value = await parseLarge(line.toString('utf8'));
   } catch (cause) {
     throw new WatchStreamError('unable to decode an event from the watch stream', { cause });
   }
@@ -42,7 +42,7 @@ export async function* watchEvents<T>(chunks: AsyncIterable<Buffer>): AsyncGener
         pending = [];
         pendingBytes = 0;
       }
-      if (line.length > 0 && !(line.length === 1 && line[0] === 0x0d)) yield parsed<T>(line);
+      if (line.length > 0 && !(line.length === 1 && line[0] === 0x0d)) yield await parsed<T>(line);
     }
     if (start < chunk.length) {
       const rest = chunk.subarray(start);

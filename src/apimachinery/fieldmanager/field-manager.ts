@@ -33,7 +33,7 @@ import {
 } from './managed-fields.ts';
 import { TypedError } from './path-element.ts';
 import type { Comparison } from './typed-compare.ts';
-import { compare, written } from './typed-compare.ts';
+import { compare, compareSteps, written } from './typed-compare.ts';
 import { merge, prune } from './typed-merge.ts';
 import type { TypedSchema } from './typed-schema.ts';
 import { typedSchemaOf } from './typed-schema.ts';
@@ -76,13 +76,13 @@ export const trackUpdate = (update: TrackedUpdate): JsonObject => atOnce(trackUp
 export function* trackUpdateSteps(update: TrackedUpdate): Steps<JsonObject> {
   const { live, result } = update;
   const requested = managedFieldsOf(result);
-  const managers = managersFor(update, requested);
+  const managers = yield* managersFor(update, requested);
   yield;
   // Objects whose ownership was reset, or that come from before there was any, stay untracked until the next apply.
-  if (managers.size === 0 && live !== undefined) return withManagedFields(result, managers, requested);
+  if (managers.size === 0 && live !== undefined) return yield* withManagedFields(result, managers, requested);
   const schema = typedSchemaOf(update.schema, update.type);
   // managedFields themselves are no field that anyone changes.
-  const changes = compare(
+  const changes = yield* compareSteps(
     schema,
     live && withoutManagedFields(live),
     withoutManagedFields(result),
@@ -90,29 +90,34 @@ export function* trackUpdateSteps(update: TrackedUpdate): Steps<JsonObject> {
   );
   yield;
   const ignored = setOfPaths(update.resetFields ?? []);
-  recordUpdate(managers, update, changes, ignored);
+  yield* recordUpdate(managers, update, changes, ignored);
   yield;
-  return withManagedFields(result, managers, requested);
+  return yield* withManagedFields(result, managers, requested);
 }
 
-function managersFor({ live, subresource }: TrackedUpdate, requested: Json | undefined): Managers {
-  const stored = (): Managers => decodedOrNone(managedFieldsOf(live));
+function* managersFor({ live, subresource }: TrackedUpdate, requested: Json | undefined): Steps<Managers> {
+  const stored = (): Steps<Managers> => decodedOrNone(managedFieldsOf(live));
   // A subresource cannot be used to write ownership.
-  if (subresource !== '') return stored();
+  if (subresource !== '') return yield* stored();
   if (isReset(requested)) return new Map();
-  const given = decodedOrNone(requested);
-  return given.size === 0 ? stored() : given;
+  const given = yield* decodedOrNone(requested);
+  return given.size === 0 ? yield* stored() : given;
 }
 
-function decodedOrNone(entries: Json | undefined): Managers {
+function* decodedOrNone(entries: Json | undefined): Steps<Managers> {
   try {
-    return decodeManagedFields(entries);
+    return yield* decodeManagedFields(entries);
   } catch {
     return new Map();
   }
 }
 
-function recordUpdate(managers: Managers, writer: Writer, changes: Comparison, ignored: FieldSet): void {
+function* recordUpdate(
+  managers: Managers,
+  writer: Writer,
+  changes: Comparison,
+  ignored: FieldSet,
+): Steps<void> {
   const gained = withoutServerFields(recursiveDifference(written(changes), ignored));
   const self: Omit<Manager, 'set'> = {
     manager: writer.manager,
@@ -122,7 +127,9 @@ function recordUpdate(managers: Managers, writer: Writer, changes: Comparison, i
     time: writer.time,
   };
   const id = identityOf(self);
+  yield;
   takeFromOthers(managers, id, gained, changes.removed);
+  yield;
   const before = managers.get(id);
   if (before !== undefined && !isEmptySet(changes.removed)) {
     const set = difference(before.set, changes.removed);
@@ -163,10 +170,13 @@ export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
     );
   const schema = typedSchemaOf(request.schema, request.type);
   const ignored = setOfPaths(request.resetFields ?? []);
-  const applied = withoutServerFields(recursiveDifference(appliedSet(schema, patch), ignored));
+  yield;
+  const sent = appliedSet(schema, patch);
+  yield;
+  const applied = withoutServerFields(recursiveDifference(sent, ignored));
   yield;
   const before = live === undefined ? {} : withoutManagedFields(live);
-  const managers = managersBeforeApply(request, schema, before);
+  const managers = yield* managersBeforeApply(request, schema, before);
   yield;
 
   const self: Omit<Manager, 'set'> = {
@@ -189,7 +199,7 @@ export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
     result = prune(schema, result, last.set, owned) as JsonObject;
     yield;
   }
-  const changes = compare(schema, before, result);
+  const changes = yield* compareSteps(schema, before, result);
   yield;
   const gained = written(changes);
   const conflicts = conflictsWith(managers, id, gained);
@@ -205,10 +215,11 @@ export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
     mine.encoded !== undefined &&
     last.apiVersion === mine.apiVersion &&
     jsonEqual(before, result);
+  yield;
   if (unchanged && managers.has(id)) managers.set(id, { ...mine, time: last.time });
   result = withLastApplied(result, patch, request.manager);
   yield;
-  return withManagedFields(result, managers, managedFieldsOf(live));
+  return yield* withManagedFields(result, managers, managedFieldsOf(live));
 }
 
 function appliedSet(schema: TypedSchema, patch: JsonObject): FieldSet {
@@ -229,8 +240,12 @@ function describe(object: JsonObject): string {
 }
 
 /** An object that nobody owns yet belongs to `before-first-apply` as it is. */
-function managersBeforeApply(request: ApplyRequest, schema: TypedSchema, before: JsonObject): Managers {
-  const managers = decodedOrNone(managedFieldsOf(request.live));
+function* managersBeforeApply(
+  request: ApplyRequest,
+  schema: TypedSchema,
+  before: JsonObject,
+): Steps<Managers> {
+  const managers = yield* decodedOrNone(managedFieldsOf(request.live));
   if (managers.size > 0 || request.live === undefined) return managers;
   const changes = compare(schema, undefined, before, true);
   const first: Manager = {
@@ -282,12 +297,14 @@ function withoutManagedFields(object: JsonObject): JsonObject {
   return { ...object, metadata: { ...metadata, managedFields: undefined } };
 }
 
-function withManagedFields(object: JsonObject, managers: Managers, current: Json | undefined): JsonObject {
+function* withManagedFields(
+  object: JsonObject,
+  managers: Managers,
+  current: Json | undefined,
+): Steps<JsonObject> {
   const metadata = isJsonObject(object.metadata) ? object.metadata : {};
   if (managers.size === 0 && current === undefined && metadata.managedFields === undefined) return object;
   const { managedFields: _, ...rest } = metadata;
-  return {
-    ...object,
-    metadata: managers.size === 0 ? rest : { ...rest, managedFields: encodeManagedFields(managers) },
-  };
+  if (managers.size === 0) return { ...object, metadata: rest };
+  return { ...object, metadata: { ...rest, managedFields: yield* encodeManagedFields(managers) } };
 }

@@ -1,5 +1,6 @@
 // A set of field paths as a tree, the form that fieldsV1 has: `f:` names a field, `k:` a list element by its keys,
 // `v:` an element by its value, `.` the node itself.
+import type { Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
 import { isJsonObject, put } from '../patch/own-property.ts';
@@ -127,23 +128,69 @@ export function encodeFieldSet(set: FieldSet): JsonObject {
   return encoded;
 }
 
+/** Of the fields of the object, and of theirs, each that is no leaf has a step of its own. */
+const steppedLevels = 2;
+
+/** The same in steps, for large objects. */
+export function* encodeFieldSetSteps(set: FieldSet, levels: number = steppedLevels): Steps<JsonObject> {
+  if (set.children === undefined) return encodeFieldSet(set);
+  const encoded: JsonObject = set.self ? { '.': {} } : {};
+  for (const key of [...set.children.keys()].sort()) {
+    const child = set.children.get(key)!;
+    put(encoded, key, levels === 1 ? encodeFieldSet(child) : yield* encodeFieldSetSteps(child, levels - 1));
+    if (child.children !== undefined) yield;
+  }
+  return encoded;
+}
+
 const maxDepth = 200;
 
 /** Throws StatusError 400 for what is no field set. */
-export function decodeFieldSet(encoded: Json | undefined, root = true, depth = 0): FieldSet {
-  if (!isJsonObject(encoded)) throw badRequest('FieldsV1 must be an object');
-  if (depth > maxDepth) throw badRequest('FieldsV1 is nested too deeply');
+export function* decodeFieldSetSteps(encoded: Json | undefined, depth = 0): Steps<FieldSet> {
+  if (!isJsonObject(encoded)) throw notAnObject();
   const children = new Map<string, FieldSet>();
-  let self = false;
-  let count = 0;
-  for (const key of Object.keys(encoded)) {
-    count++;
-    if (key === '.') self = true;
-    else if (/^[fkvi]:/.test(key)) children.set(key, decodeFieldSet(encoded[key], false, depth + 1));
-    else throw badRequest(`missing colon: ${JSON.stringify(key)}`);
+  for (const key in encoded) {
+    if (key === '.') continue;
+    assertElement(key);
+    const isLast = depth + 1 === steppedLevels;
+    const child = isLast
+      ? decodeFieldSet(encoded[key], depth + 1)
+      : yield* decodeFieldSetSteps(encoded[key], depth + 1);
+    children.set(key, child);
+    if (child.children !== undefined) yield;
   }
-  // `{}` below the root stands for a member without children.
-  return node(self || (count === 0 && !root), children);
+  return decoded(encoded, children, depth);
+}
+
+function decodeFieldSet(encoded: Json | undefined, depth: number): FieldSet {
+  if (!isJsonObject(encoded)) throw notAnObject();
+  if (depth > maxDepth) throw badRequest('FieldsV1 is nested too deeply');
+  // Most are leaves.
+  let children: Map<string, FieldSet> | undefined;
+  for (const key in encoded) {
+    if (key === '.') continue;
+    assertElement(key);
+    children ??= new Map();
+    children.set(key, decodeFieldSet(encoded[key], depth + 1));
+  }
+  return decoded(encoded, children, depth);
+}
+
+/** `{}` below the root stands for a member without children. */
+const decoded = (
+  encoded: JsonObject,
+  children: ReadonlyMap<string, FieldSet> | undefined,
+  depth: number,
+): FieldSet =>
+  node(
+    Object.hasOwn(encoded, '.') || (depth > 0 && (children === undefined || children.size === 0)),
+    children,
+  );
+
+const notAnObject = (): Error => badRequest('FieldsV1 must be an object');
+
+function assertElement(key: string): void {
+  if (key[1] !== ':' || !'fkvi'.includes(key[0]!)) throw badRequest(`missing colon: ${JSON.stringify(key)}`);
 }
 
 /** Every member's path, as upstream prints it: `.spec.containers[name="a"].image`. */

@@ -1,5 +1,6 @@
 // A write that changes nothing but the times in managedFields is no write: upstream's
 // IgnoreManagedFieldsTimestampsTransformer.
+import type { Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { isJsonObject, jsonEqual, own } from '../patch/own-property.ts';
 import { managedFieldsOf } from './managed-fields.ts';
@@ -8,8 +9,8 @@ import { managedFieldsOf } from './managed-fields.ts';
  * `live` when `result` says the same: then the bytes are the same too, whatever the order of members, and nothing is
  * stored. resourceVersion is not compared: it is the store's.
  */
-export function liveIfUnchanged(live: JsonObject, result: JsonObject): JsonObject {
-  if (!sameButForManagedFields(live, result)) return result;
+export function* liveIfUnchanged(live: JsonObject, result: JsonObject): Steps<JsonObject> {
+  if (!(yield* sameButForManagedFields(live, result))) return result;
   const [before, after] = [managedFieldsOf(live), managedFieldsOf(result)];
   if (jsonEqual(before, after)) return live;
   return Array.isArray(before) && Array.isArray(after) && sameButForTimes(before, after) ? live : result;
@@ -41,13 +42,22 @@ const nameOf = (entry: Json): string =>
 
 const withoutTime = (entry: Json): Json => (isJsonObject(entry) ? { ...entry, time: undefined } : entry);
 
-function sameButForManagedFields(live: JsonObject, result: JsonObject): boolean {
+function* sameButForManagedFields(live: JsonObject, result: JsonObject): Steps<boolean> {
   const [before, after] = [own(live, 'metadata'), own(result, 'metadata')];
   if (!isJsonObject(before) || !isJsonObject(after)) return false;
   return (
-    jsonEqual({ ...live, metadata: undefined }, { ...result, metadata: undefined }) &&
-    jsonEqual(serverless(before), serverless(after))
+    (yield* sameMembers({ ...live, metadata: undefined }, { ...result, metadata: undefined })) &&
+    (yield* sameMembers(serverless(before), serverless(after)))
   );
+}
+
+/** As jsonEqual, each member in a step of its own. */
+function* sameMembers(a: JsonObject, b: JsonObject): Steps<boolean> {
+  for (const key in { ...a, ...b }) {
+    if (!jsonEqual(own(a, key), own(b, key))) return false;
+    yield;
+  }
+  return true;
 }
 
 const serverless = (metadata: JsonObject): JsonObject => ({

@@ -1,12 +1,13 @@
 // metadata.managedFields as managers with their sets, and back.
+import type { Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
 import { isJsonObject, own } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
 import {
-  decodeFieldSet,
+  decodeFieldSetSteps,
   difference,
-  encodeFieldSet,
+  encodeFieldSetSteps,
   isEmptySet,
   pathsOf,
   setOfPaths,
@@ -47,7 +48,7 @@ export const managedFieldsOf = (object: JsonObject | undefined): Json | undefine
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
 /** Throws StatusError 400 for entries that make no sense. */
-export function decodeManagedFields(entries: Json | undefined): Managers {
+export function* decodeManagedFields(entries: Json | undefined): Steps<Managers> {
   const managers: Managers = new Map();
   if (!Array.isArray(entries)) return managers;
   const twice = new Map<string, FieldSet[]>();
@@ -62,7 +63,7 @@ export function decodeManagedFields(entries: Json | undefined): Managers {
       apiVersion: text(entry.apiVersion),
       subresource: text(entry.subresource),
       time: typeof entry.time === 'string' ? entry.time : undefined,
-      set: decodeFieldSet(entry.fieldsV1 ?? {}),
+      set: yield* decodeFieldSetSteps(entry.fieldsV1 ?? {}),
       encoded: entry.fieldsV1,
     };
     const id = identityOf(manager);
@@ -85,17 +86,20 @@ export const isReset = (entries: Json | undefined): boolean =>
   isJsonObject(entries[0]) &&
   Object.values(entries[0]).every((value) => value === undefined || value === null || value === '');
 
-export function encodeManagedFields(managers: Managers): Json[] {
+export function* encodeManagedFields(managers: Managers): Steps<Json[]> {
   const sorted = [...managers.values()].sort(compareManagers);
-  return sorted.map((m) => ({
-    apiVersion: m.apiVersion,
-    fieldsType: 'FieldsV1',
-    fieldsV1: m.encoded ?? encodeFieldSet(m.set),
-    manager: m.manager,
-    operation: m.operation,
-    ...(m.subresource === '' ? {} : { subresource: m.subresource }),
-    ...(m.time === undefined ? {} : { time: m.time }),
-  }));
+  const entries: Json[] = [];
+  for (const m of sorted)
+    entries.push({
+      apiVersion: m.apiVersion,
+      fieldsType: 'FieldsV1',
+      fieldsV1: m.encoded ?? (yield* encodeFieldSetSteps(m.set)),
+      manager: m.manager,
+      operation: m.operation,
+      ...(m.subresource === '' ? {} : { subresource: m.subresource }),
+      ...(m.time === undefined ? {} : { time: m.time }),
+    });
+  return entries;
 }
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

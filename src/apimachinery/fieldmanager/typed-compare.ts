@@ -1,4 +1,5 @@
 // What changed between two states of an object, as sets of fields: upstream's Compare.
+import type { Steps } from '../../base/turns.ts';
 import type { Json } from '../declaration.ts';
 import { isJsonObject, jsonEqual } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
@@ -33,9 +34,12 @@ export function compare(
   }
   if (right === undefined) return { added: emptySet, modified: emptySet, removed: everyField(schema, left) };
   if (schema.kind === 'leaf') return jsonEqual(left, right) ? nothing : changed;
+  const isMap = schema.kind !== 'set' && schema.kind !== 'list';
+  // To ask a map of thousands whether it is empty costs as much as walking through it.
+  if (isMap && isJsonObject(left) && isJsonObject(right)) return compareMaps(schema, left, right);
   const [emptyLeft, emptyRight] = [left === undefined || isEmptyContainer(left), isEmptyContainer(right)];
   if (emptyLeft && emptyRight) return left === undefined || jsonEqual(left, right) ? nothing : changed;
-  if (schema.kind === 'set' || schema.kind === 'list') {
+  if (!isMap) {
     if (!(emptyLeft || Array.isArray(left)) || !(emptyRight || Array.isArray(right))) return changed;
     return compareLists(schema, listOf(left), listOf(right));
   }
@@ -44,19 +48,62 @@ export function compare(
   return compareMaps(schema, left, right);
 }
 
+/** Fields of the object, and of its fields, are steps of their own. */
+const steppedLevels = 2;
+
+/** `compare` in steps, for large objects. */
+export function* compareSteps(
+  schema: TypedSchema,
+  left: Json | undefined,
+  right: Json | undefined,
+  zero = false,
+  levels: number = steppedLevels,
+): Steps<Comparison> {
+  const isWalked =
+    schema.kind === 'struct' && isJsonObject(right) && (isJsonObject(left) || (zero && left === undefined));
+  if (levels === 0 || !isWalked || left === right) return compare(schema, left, right, zero);
+  const collected = new Collector();
+  const members: Parameters<Visit>[] = [];
+  visitMembers(schema, left, right, (...member) => members.push(member));
+  for (const [name, of, was, now, isZeroed] of members) {
+    collected.add(name, yield* compareSteps(of, was, now, isZeroed, levels - 1));
+    yield;
+  }
+  return collected.result();
+}
+
 const emptyObject: Json = Object.freeze({});
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 const isZero = (value: Json | undefined): boolean =>
   value === '' || value === 0 || value === false || isEmptyContainer(value);
 
-function compareMaps(
-  schema: Extract<TypedSchema, { kind: 'struct' | 'map' | 'deduced' }>,
+type MapSchema = Extract<TypedSchema, { kind: 'struct' | 'map' | 'deduced' }>;
+
+function compareMaps(schema: MapSchema, left: Json | undefined, right: Json | undefined): Comparison {
+  const collected = new Collector();
+  visitMembers(schema, left, right, (name, of, was, now, zero) => {
+    collected.add(name, compare(of, was, now, zero));
+  });
+  return collected.result();
+}
+
+type Visit = (
+  name: string,
+  schema: TypedSchema,
+  was: Json | undefined,
+  now: Json | undefined,
+  zero: boolean,
+) => void;
+
+/** The members that may have changed. */
+function visitMembers(
+  schema: MapSchema,
   left: Json | undefined,
   right: Json | undefined,
-): Comparison {
+  visit: Visit,
+): void {
   const before = isJsonObject(left) ? left : {};
   const after = isJsonObject(right) ? right : {};
-  const collected = new Collector();
   for (const key in after) {
     const now = after[key];
     const was = Object.hasOwn(before, key) ? before[key] : undefined;
@@ -64,21 +111,18 @@ function compareMaps(
     const field = schema.kind === 'struct' ? schema.fields.get(key) : undefined;
     // Upstream compares what Go writes, and Go writes such fields always.
     const alwaysThere = was === undefined && field !== undefined && field.inZeroObject !== 'no';
-    collected.add(`f:${key}`, compare(childSchema(schema, field), was, now, alwaysThere));
+    visit(`f:${key}`, childSchema(schema, field), was, now, alwaysThere);
   }
   for (const key in before) {
     if (before[key] === undefined || (Object.hasOwn(after, key) && after[key] !== undefined)) continue;
     const field = schema.kind === 'struct' ? schema.fields.get(key) : undefined;
     const now = field?.inZeroObject === 'struct' ? emptyObject : undefined;
-    collected.add(`f:${key}`, compare(childSchema(schema, field), before[key], now));
+    visit(`f:${key}`, childSchema(schema, field), before[key], now, false);
   }
-  return collected.result();
 }
 
-const childSchema = (
-  schema: Extract<TypedSchema, { kind: 'struct' | 'map' | 'deduced' }>,
-  field: TypedField | undefined,
-): TypedSchema => field?.schema() ?? (schema.kind === 'map' ? schema.values() : deduced);
+const childSchema = (schema: MapSchema, field: TypedField | undefined): TypedSchema =>
+  field?.schema() ?? (schema.kind === 'map' ? schema.values() : deduced);
 
 function compareLists(
   schema: Extract<TypedSchema, { kind: 'set' | 'list' }>,
@@ -112,7 +156,7 @@ export function elementName(
 
 /** The value with all containers in it. */
 function everyField(schema: TypedSchema, value: Json | undefined): FieldSet {
-  if (schema.kind === 'leaf' || value === undefined || isEmptyContainer(value)) return leaf;
+  if (schema.kind === 'leaf' || value === undefined) return leaf;
   const children = new Map<string, FieldSet>();
   if (schema.kind === 'set' || schema.kind === 'list') {
     if (!Array.isArray(value)) return leaf;

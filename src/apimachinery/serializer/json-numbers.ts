@@ -1,4 +1,6 @@
 // JSON with the numbers that Go knows: an int64 beyond 2^53 keeps its digits, as a bigint; all else is a float64.
+import { parseSteps } from '../../base/json-steps.ts';
+import type { Steps } from '../../base/turns.ts';
 import type { Json } from '../json.ts';
 import { DecodeError } from '../schema-errors.ts';
 
@@ -50,3 +52,6 @@ export const mayHoldLongNumber = (text: string): boolean => longNumber.test(text
 /** JSON.parse for what the server wrote itself. */
 export const readJson = (text: string): Json =>
   mayHoldLongNumber(text) ? parseLongNumbers(text) : (JSON.parse(text) as Json);
+
+/** The same in steps, for large texts. */
+export const readJsonSteps = (text: string): Steps<Json> => parseSteps(text, readJson) as Steps<Json>;

@@ -1,4 +1,6 @@
 // Parses JSON as the API server must: duplicate keys are seen, numbers are Go's, depth is bounded.
+import { parseSteps } from '../../base/json-steps.ts';
+import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json } from '../declaration.ts';
 import { definitionBounds, type ObjectBounds, tooManyMembers, tooManyValues } from '../object-bounds.ts';
 import { DecodeError } from '../schema-errors.ts';
@@ -14,22 +16,32 @@ export interface ParsedJson {
 const maxJsonDepth = 500;
 
 /** Throws DecodeError in Go's words, and StatusError 413 for a text of more values than an object and its ownership may have. */
-export function parseJsonText(text: string, bounds: ObjectBounds = definitionBounds): ParsedJson {
+export const parseJsonText = (text: string, bounds: ObjectBounds = definitionBounds): ParsedJson =>
+  atOnce(parseJsonTextSteps(text, bounds));
+
+/** The same in steps, for large texts. */
+export function* parseJsonTextSteps(
+  text: string,
+  bounds: ObjectBounds = definitionBounds,
+): Steps<ParsedJson> {
   const scan = scanStructure(text);
   if (scan.depth > maxJsonDepth) throw new DecodeError('exceeded max depth');
   if (scan.values > bounds.textValues) throw tooManyValues(bounds);
   if (scan.widest >= bounds.textMembers) throw tooManyMembers();
+  yield;
   let value: Json;
   try {
-    value = JSON.parse(text) as Json;
+    value = (yield* parseSteps(text, JSON.parse)) as Json;
   } catch {
     throw new DecodeError(syntaxError(text));
   }
+  yield;
   const found = countMembers(value);
   // NaN: one of the numbers is beyond every double.
-  if (scan.longNumber || Number.isNaN(found)) value = parseLongNumbers(text);
-  const twice = scan.members !== found;
-  return { value, duplicateFields: twice ? duplicatePaths(text) : [] };
+  if (scan.longNumber || Number.isNaN(found)) value = (yield* parseSteps(text, parseLongNumbers)) as Json;
+  if (scan.members === found) return { value, duplicateFields: [] };
+  yield;
+  return { value, duplicateFields: duplicatePaths(text) };
 }
 
 interface Structure {

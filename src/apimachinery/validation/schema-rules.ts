@@ -52,6 +52,7 @@ function checkValue(node: PlanNode, value: Json, path: string, errors: FieldErro
   } else if (
     node.kind === 'map' &&
     node.values.kind !== 'scalar' &&
+    node.values.kind !== 'bytes' &&
     typeof value === 'object' &&
     value !== null
   )

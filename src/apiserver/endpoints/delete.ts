@@ -6,8 +6,10 @@ import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { obj } from '../../apimachinery/json-access.ts';
 import { attributesOf } from '../authorization/attributes.ts';
 import type { ApiResponse } from '../http.ts';
+
 import { queryBoolean, queryInt64 } from '../query.ts';
-import { maxBodyBytes, mediaTypeOf, parseBody } from '../registry/decode-body.ts';
+import { maxBodyBytes, parseBody } from '../registry/decode-body.ts';
+
 import type { DeleteOptions } from '../registry/delete-object.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
 import { respondObject, respondStored } from './object-response.ts';
@@ -26,7 +28,6 @@ const unreadableVerb = 'unsafe-delete-ignore-read-errors';
 /** From the body when there is one, else from the query, as upstream. */
 export async function readDeleteOptions({ context, deps }: EndpointRequest): Promise<DeleteRequest> {
   const body = await context.readBody(maxBodyBytes);
-  if (context.heavy) await deps.turns.take();
   const dry = isDryRun(context);
   if (body.length === 0) {
     const { query } = context;
@@ -39,7 +40,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
     });
   }
   const target = { group: '', version: 'v1', kind: 'DeleteOptions', type: optionsType };
-  const { value: sent } = await parseBody(body, mediaTypeOf(context), target, deps);
+  const { value: sent } = await parseBody(context, body, target, deps);
   const kind = sent['kind'] ?? 'DeleteOptions';
   if (kind !== 'DeleteOptions') throw badRequest(`decoded object cannot be converted to DeleteOptions`);
   const { object } = decodeAs(deps.scheme, target, sent);

@@ -26,5 +26,6 @@ export async function patchedObject(
   if (context.heavy) await turns.take();
   // A few bytes of a JSON patch can copy much, and every patch adds to what others have added.
   if (context.heavy || type === jsonPatch) assertBounded(result, bounds);
+  if (context.heavy) await turns.take();
   return result;
 }

@@ -3,7 +3,6 @@ import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/decl
 import { StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
 import { meta, objs, str } from '../../apimachinery/json-access.ts';
 import { boundsOf } from '../../apimachinery/object-bounds.ts';
-import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
 import type { ApiResponse } from '../http.ts';
 import {
   type DecodeTarget,
@@ -12,6 +11,7 @@ import {
   maxBodyBytes,
   mediaTypeOf,
   readObject,
+  readText,
   targetOf,
 } from '../registry/decode-body.ts';
 import { decodeEntry } from '../registry/encode.ts';
@@ -214,7 +214,7 @@ async function patchedView(
   const body = await context.readBody(maxBodyBytes);
   let patch: unknown;
   try {
-    patch = parseJsonText(body.toString(), boundsOf(request.declaration.kind)).value;
+    patch = (await readText(context, body.toString(), boundsOf(request.declaration.kind), deps)).value;
   } catch (error) {
     if (error instanceof StatusError) throw error;
     throw new StatusError(

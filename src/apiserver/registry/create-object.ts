@@ -4,6 +4,7 @@ import { alreadyExists, badRequest } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { str } from '../../apimachinery/json-access.ts';
 import { randomSuffix } from '../../base/random.ts';
+import type { Steps } from '../../base/turns.ts';
 import { ensureMeta, nameErrors, validateObjectMeta } from './object-meta.ts';
 import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 import {
@@ -13,7 +14,6 @@ import {
   stepped,
   strategyContext,
   toDraft,
-  turnOf,
   warnAbout,
 } from './write-rules.ts';
 
@@ -88,7 +88,6 @@ async function createOnce(
   fillMeta(store, ensureMeta(admitted), context.now);
   if (declaration.hasStatus && !declaration.strategy.keepsStatusOnCreate) delete admitted['status'];
   declaration.strategy.prepareForCreate?.(admitted, context);
-  await turnOf(store, options);
   if (options.fieldManager !== '' && fields)
     admitted = await stepped(
       store,
@@ -105,18 +104,16 @@ async function createOnce(
   const undo = await hooks?.beforeCreate?.(admitted, { context: options.context, dryRun: options.dryRun });
   let done = false;
   try {
-    await turnOf(store, options);
-    refuseInvalid(store, admitted, () => createErrors(store, admitted));
+    await refuseInvalid(store, options, admitted, createErrors(store, admitted));
     await authorize?.();
     warnAbout(store, admitted, undefined, options);
     if (admission) await store.deps.admission.validate(admission);
     const finalName = str(ensureMeta(admitted)['name']);
     if (options.dryRun) {
       if (cache.get(namespace, finalName)) return 'exists';
-      return dryRunResult(store, admitted, 0);
+      return await dryRunResult(store, admitted, 0, options);
     }
-    await turnOf(store, options);
-    const { draft, stored } = toDraft(store, admitted);
+    const { draft, stored } = await toDraft(store, admitted, options);
     const written = await cache.create(namespace, finalName, draft, stored);
     if (!written.ok) return 'exists';
     done = true;
@@ -126,12 +123,13 @@ async function createOnce(
   }
 }
 
-function createErrors(store: StoredResource, object: JsonObject): FieldError[] {
+function* createErrors(store: StoredResource, object: JsonObject): Steps<FieldError[]> {
   const { declaration } = store;
   const metadata = ensureMeta(object);
   const name = str(metadata['name']);
-  const errors = validateObjectMeta(metadata, declaration);
+  const errors = yield* validateObjectMeta(metadata, declaration);
   for (const why of nameErrors(name)) errors.push(invalid('metadata.name', name, why));
+  yield;
   const own = declaration.strategy.validate?.(object) ?? [];
   const said = new Set(errors.map(({ field, message }) => `${field}\n${message}`));
   for (const error of own) if (!said.has(`${error.field}\n${error.message}`)) errors.push(error);

@@ -3,10 +3,14 @@ import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery
 import { badRequest, StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
 import { decodeAs, type FieldValidation } from '../../apimachinery/field-validation.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
-import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
-import { parseJsonText } from '../../apimachinery/serializer/json-text.ts';
+import { assertBounded, boundsOf, type ObjectBounds } from '../../apimachinery/object-bounds.ts';
+import {
+  type ParsedJson,
+  parseJsonText,
+  parseJsonTextSteps,
+} from '../../apimachinery/serializer/json-text.ts';
 import type { ProtobufListParts } from '../../apimachinery/serializer/protobuf/envelope.ts';
-import type { Turns } from '../../base/turns.ts';
+import { inTurns, type Turns } from '../../base/turns.ts';
 import { heavyBytes, type RequestContext } from '../request-context.ts';
 
 /** As upstream's MaxRequestBodyBytes. */
@@ -72,22 +76,41 @@ export interface BodyReaders {
   readonly protobuf: ProtobufCodec | undefined;
   /** The first document of a text as JSON. */
   readYaml(text: string): Promise<string>;
+  /** Where large bodies take turns. */
+  readonly turns: Turns;
 }
+
+/** A text of a request, in turns when the request is a heavy one. Throws as parseJsonText. */
+export const readText = (
+  context: RequestContext,
+  text: string,
+  bounds: ObjectBounds,
+  { turns }: Pick<BodyReaders, 'turns'>,
+): ParsedJson | Promise<ParsedJson> =>
+  context.heavy ? inTurns(parseJsonTextSteps(text, bounds), turns) : parseJsonText(text, bounds);
 
 /** Reads, checks and defaults the body of a request. */
 export async function readObject(
   context: RequestContext,
   target: DecodeTarget,
-  deps: BodyReaders & { readonly scheme: Scheme; readonly turns: Turns },
+  deps: BodyReaders & { readonly scheme: Scheme },
+): Promise<JsonObject> {
+  return decodeBody(context, await context.readBody(maxBodyBytes), target, deps);
+}
+
+/** The same of a body that was read; as often as it is needed anew. */
+export async function decodeBody(
+  context: RequestContext,
+  body: Buffer,
+  target: DecodeTarget,
+  deps: BodyReaders & { readonly scheme: Scheme },
 ): Promise<JsonObject> {
   const { scheme, turns } = deps;
   const options: DecodeOptions = {
     validation: fieldValidationOf(context),
     warn: (text) => context.warn(text),
   };
-  const body = await context.readBody(maxBodyBytes);
-  if (context.heavy) await turns.take();
-  const { value, duplicateFields } = await parseBody(body, mediaTypeOf(context), target, deps);
+  const { value, duplicateFields } = await parseBody(context, body, target, deps);
   if (context.heavy) await turns.take();
   return decodeParsed(value, scheme, target, options, duplicateFields);
 }
@@ -103,12 +126,14 @@ const unrecognized = (target: DecodeTarget, error: unknown, prefix = ''): Status
   );
 
 export async function parseBody(
+  context: RequestContext,
   body: Buffer,
-  mediaType: string,
   target: DecodeTarget,
   readers: BodyReaders,
 ): Promise<ParsedBody> {
   const bounds = boundsOf(target.kind);
+  const mediaType = mediaTypeOf(context);
+  if (context.heavy) await readers.turns.take();
   if (mediaType === 'application/vnd.kubernetes.protobuf' && readers.protobuf !== undefined) {
     try {
       const value = readers.protobuf.decode(body, { apiVersion: apiVersionText(target), kind: target.kind });
@@ -125,7 +150,7 @@ export async function parseBody(
   else throw unsupportedMediaType(acceptedBodies);
   const prefix = "couldn't get version/kind; json parse error: ";
   try {
-    const parsed = parseJsonText(text, bounds);
+    const parsed = await readText(context, text, bounds, readers);
     if (isObject(parsed.value)) {
       if (body.length > heavyBytes) assertBounded(parsed.value, bounds);
       return { value: parsed.value, duplicateFields: parsed.duplicateFields };

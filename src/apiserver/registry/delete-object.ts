@@ -6,7 +6,7 @@ import { latestTimeMs, rfc3339 } from '../../base/clock.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import { ensureMeta, metadataOf } from './object-meta.ts';
 import type { StoredResource, WriteOptions } from './stored-resource.ts';
-import { admissionRequest, dryRunResult, toDraft } from './write-rules.ts';
+import { admissionRequest, dryRunResult, servedObject, toDraft, weighed } from './write-rules.ts';
 
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number | bigint | undefined;
@@ -40,12 +40,13 @@ export async function deleteObject(
   namespace: string,
   name: string,
   request: DeleteOptions,
-  options: WriteOptions,
+  given: WriteOptions,
 ): Promise<Deletion> {
   let admitted = false;
   for (let attempt = 1; ; attempt++) {
     const current = store.cached(namespace, name);
-    const object = store.served(current.value);
+    const options = weighed(given, current.value);
+    const object = await servedObject(store, options, current.value);
     checkPreconditions(store, object, request);
     if (!admitted) {
       admitted = true;
@@ -56,7 +57,7 @@ export async function deleteObject(
           namespace,
           name,
           object: undefined,
-          oldObject: store.served(current.value),
+          oldObject: await servedObject(store, options, current.value),
           ...(request.raw ? { requestOptions: request.raw } : {}),
         },
         options,
@@ -188,8 +189,11 @@ async function deleteOnce(
   if (plan.action === 'nothing')
     return { value: store.servedBytes(current.value), revision: current.revision, uid, gone: false };
   const remove = plan.action === 'remove';
-  if (options.dryRun) return { ...dryRunResult(store, plan.object, current.revision), uid, gone: remove };
-  const { draft, stored } = toDraft(store, plan.object);
+  if (options.dryRun) {
+    const result = await dryRunResult(store, plan.object, current.revision, options);
+    return { ...result, uid, gone: remove };
+  }
+  const { draft, stored } = await toDraft(store, plan.object, options);
   const written = remove
     ? await cache.delete(namespace, name, draft, stored, current.revision)
     : await cache.update(namespace, name, { ...draft, urgency: 'deletion' }, stored, current.revision);

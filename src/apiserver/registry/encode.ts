@@ -1,12 +1,31 @@
 // Writes an object as the bytes that are stored, cached and served: kind first, resourceVersion at a known place.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { readJson } from '../../apimachinery/serializer/json-numbers.ts';
+import { readJson, readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
+import { writeSteps } from '../../base/json-steps.ts';
+import type { Steps } from '../../base/turns.ts';
 import type { Draft } from '../../storage/storage.ts';
 
 const firstOfMetadata: readonly string[] = ['name', 'generateName', 'namespace', 'uid'];
 
 /** The revision is left empty; the store writes it at `revisionAt`. */
 export function encodeDraft(object: JsonObject): Draft {
+  const { head, rest } = partsOf(object);
+  const bytes = Buffer.from(`${head}${afterRevision(JSON.stringify(rest))}`);
+  return { bytes, revisionAt: Buffer.byteLength(head) };
+}
+
+/** The same in steps, for large objects. */
+export function* encodeDraftSteps(object: JsonObject): Steps<Draft> {
+  const { head, rest } = partsOf(object);
+  const pieces = [Buffer.from(head)];
+  yield* writeSteps(rest, (piece) => {
+    pieces.push(Buffer.from(pieces.length === 1 ? afterRevision(piece) : piece));
+  });
+  return { bytes: Buffer.concat(pieces), revisionAt: pieces[0]!.length };
+}
+
+/** What stands before the revision, and the object without it. */
+function partsOf(object: JsonObject): { readonly head: string; readonly rest: JsonObject } {
   const { kind, apiVersion, metadata, ...rest } = object;
   const meta = metadata as JsonObject;
   let head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":{`;
@@ -16,14 +35,20 @@ export function encodeDraft(object: JsonObject): Draft {
   }
   head += '"resourceVersion":"';
   const { name, generateName, namespace, uid, resourceVersion, ...others } = meta;
-  const tail = JSON.stringify({ metadata: others, ...rest });
-  // `{"metadata":{` is cut off; what follows is the rest of metadata and of the object.
-  const body = tail.slice(13);
-  const bytes = Buffer.from(`${head}"${body.startsWith('}') ? '' : ','}${body}`);
-  return { bytes, revisionAt: Buffer.byteLength(head) };
+  return { head, rest: { metadata: others, ...rest } };
+}
+
+/** `{"metadata":{` is cut off; what follows is the rest of metadata and of the object. */
+function afterRevision(text: string): string {
+  const body = text.slice(13);
+  return `"${body.startsWith('}') ? '' : ','}${body}`;
 }
 
 export const decodeEntry = (value: Buffer): JsonObject => readJson(value.toString()) as JsonObject;
+
+/** The same in steps, for large objects. */
+export const decodeEntrySteps = (value: Buffer): Steps<JsonObject> =>
+  readJsonSteps(value.toString()) as Steps<JsonObject>;
 
 const marker = Buffer.from('"resourceVersion":"');
 

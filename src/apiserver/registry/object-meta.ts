@@ -1,10 +1,12 @@
 // The rules of metadata that hold for every kind: names, labels, annotations, owners, finalizers, what may not change.
+
 import type { Json, JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { forbidden, invalid, required, tooLong, tooMany } from '../../apimachinery/field-error.ts';
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
 import { isObject, jsonEqual, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels.ts';
+import type { Steps } from '../../base/turns.ts';
 
 /** As upstream's TotalAnnotationSizeLimitB. Upstream has no such limit of labels: there etcd refuses what is large. */
 const maxAnnotationBytes = 256 * 1024;
@@ -94,8 +96,8 @@ function ownerErrors(owners: readonly JsonObject[], path: string): FieldError[] 
   return errors;
 }
 
-/** Upstream's ValidateObjectMeta. The kind's own name rule comes on top, in its strategy. */
-export function validateObjectMeta(meta: JsonObject, kind: MetaOf): FieldError[] {
+/** Upstream's ValidateObjectMeta. The kind's own name rule comes on top, in its strategy. Labels and annotations may be thousands. */
+export function* validateObjectMeta(meta: JsonObject, kind: MetaOf): Steps<FieldError[]> {
   const errors: FieldError[] = [];
   const path = 'metadata';
   const name = str(meta['name']);
@@ -115,9 +117,11 @@ export function validateObjectMeta(meta: JsonObject, kind: MetaOf): FieldError[]
       );
   } else if (str(meta['namespace']) !== '')
     errors.push(forbidden(`${path}.namespace`, 'not allowed on this type'));
+  errors.push(...labelErrors(obj(meta['labels']), `${path}.labels`));
+  yield;
+  errors.push(...annotationErrors(obj(meta['annotations']), `${path}.annotations`));
+  yield;
   errors.push(
-    ...labelErrors(obj(meta['labels']), `${path}.labels`),
-    ...annotationErrors(obj(meta['annotations']), `${path}.annotations`),
     ...ownerErrors(objs(meta['ownerReferences']), `${path}.ownerReferences`),
     ...finalizerErrors(strs(meta['finalizers']), `${path}.finalizers`, kind),
   );
@@ -141,8 +145,12 @@ const immutable: readonly string[] = [
 ];
 
 /** Upstream's ValidateObjectMetaUpdate, after what the server owns was carried over. */
-export function validateObjectMetaUpdate(meta: JsonObject, old: JsonObject, kind: MetaOf): FieldError[] {
-  const errors = validateObjectMeta(meta, kind);
+export function* validateObjectMetaUpdate(
+  meta: JsonObject,
+  old: JsonObject,
+  kind: MetaOf,
+): Steps<FieldError[]> {
+  const errors = yield* validateObjectMeta(meta, kind);
   if (old['deletionTimestamp'] !== undefined) {
     const known = new Set(strs(old['finalizers']));
     const added = strs(meta['finalizers']).filter((name) => !known.has(name));

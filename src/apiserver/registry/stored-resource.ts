@@ -4,7 +4,7 @@ import { corruptObject, notFound, type StatusError } from '../../apimachinery/er
 import { meta, obj, str } from '../../apimachinery/json-access.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { Turns } from '../../base/turns.ts';
+import type { Steps, Turns } from '../../base/turns.ts';
 import type {
   CachedObject,
   CacheSource,
@@ -13,8 +13,9 @@ import type {
 } from '../../storage/watch/resource-cache.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { RequestContext } from '../request-context.ts';
-import { decodeEntry } from './encode.ts';
+import { decodeEntry, decodeEntrySteps } from './encode.ts';
 import type { FieldTracker } from './field-manager.ts';
+import { OneByOne } from './one-by-one.ts';
 import type { WriteHooks } from './write-hooks.ts';
 
 export interface StoreDependencies {
@@ -62,8 +63,11 @@ export interface Stored {
 
 export class StoredResource {
   readonly deps: StoreDependencies;
+  /** Changes of large objects. */
+  readonly changes: OneByOne;
   constructor(deps: StoreDependencies) {
     this.deps = deps;
+    this.changes = new OneByOne(deps.clock);
   }
   get declaration(): ResourceDeclaration {
     return this.deps.declaration;
@@ -89,7 +93,13 @@ export class StoredResource {
   }
   /** Parses stored bytes and turns them into the served version. */
   served(value: Buffer): JsonObject {
-    const object = decodeEntry(value);
+    return this.#converted(decodeEntry(value));
+  }
+  /** The same in steps, for large objects. */
+  *servedSteps(value: Buffer): Steps<JsonObject> {
+    return this.#converted(yield* decodeEntrySteps(value));
+  }
+  #converted(object: JsonObject): JsonObject {
     const conversion = this.deps.declaration.conversion;
     return conversion ? conversion.fromStorage(object) : object;
   }

@@ -1,8 +1,10 @@
 // Updating an object: optimistic locking, what may not change, no-op writes, and deletion when the last finalizer goes.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, conflict, optimisticLock, StatusError } from '../../apimachinery/errors.ts';
+import type { FieldError } from '../../apimachinery/field-error.ts';
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
 import { num, str, strs } from '../../apimachinery/json-access.ts';
+import type { Steps } from '../../base/turns.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import { heavyBytes } from '../request-context.ts';
@@ -19,11 +21,13 @@ import {
   admissionRequest,
   dryRunResult,
   refuseInvalid,
+  servedObject,
   stepped,
   strategyContext,
   toDraft,
   turnOf,
   warnAbout,
+  weighed,
 } from './write-rules.ts';
 
 export interface UpdateRequest extends UpdateOptions {
@@ -40,6 +44,18 @@ export interface UpdateOutcome extends Stored {
 const attempts = 20;
 
 export async function updateObject(store: StoredResource, request: UpdateRequest): Promise<UpdateOutcome> {
+  const { namespace, name } = request;
+  const size = store.cache.get(namespace, name)?.value.length ?? 0;
+  if (size <= heavyBytes) return updateUntilWritten(store, request);
+  const leave = await store.changes.enter(`${namespace}/${name}`);
+  try {
+    return await updateUntilWritten(store, request);
+  } finally {
+    leave();
+  }
+}
+
+async function updateUntilWritten(store: StoredResource, request: UpdateRequest): Promise<UpdateOutcome> {
   for (let attempt = 1; ; attempt++) {
     const current = store.cache.get(request.namespace, request.name);
     if (current === undefined) return createInstead(store, request);
@@ -97,12 +113,10 @@ async function updateOnce(
   given: UpdateRequest,
   current: CachedObject,
 ): Promise<UpdateOutcome | 'raced'> {
-  const request = current.value.length > heavyBytes ? heavier(given) : given;
-  await turnOf(store, request);
-  const old = store.served(current.value);
+  const request = weighed(given, current.value);
+  const old = await servedObject(store, request, current.value);
   const oldMeta = metadataOf(old);
-  await turnOf(store, request);
-  const object = await request.change(store.served(current.value));
+  const object = await request.change(await servedObject(store, request, current.value));
   const metadata = ensureMeta(object);
   checkIdentity(store, request, metadata);
   const pinned = checkRevision(store, request, metadata, oldMeta);
@@ -116,8 +130,10 @@ async function updateOnce(
   let done = false;
   try {
     await validate(store, request, admitted, old, context);
-    if (request.dryRun) return { ...dryRunResult(store, admitted.object, current.revision), created: false };
-    await turnOf(store, request);
+    if (request.dryRun) {
+      const result = await dryRunResult(store, admitted.object, current.revision, request);
+      return { ...result, created: false };
+    }
     const outcome = await write(store, request, current, admitted.object, oldMeta);
     if (outcome === 'raced') {
       if (pinned) throw conflict(store.declaration, request.name, optimisticLock);
@@ -158,7 +174,6 @@ async function admit(
     await store.deps.admission.admit(admission);
     object = prepare(store, admission.object ?? object, old, context);
   }
-  await turnOf(store, request);
   if (request.fieldManager !== '' && fields)
     object = await stepped(
       store,
@@ -172,7 +187,18 @@ async function admit(
         now: context.now,
       }),
     );
-  return { object: liveIfUnchanged(old, object), admission };
+  return { object: await stepped(store, request, liveIfUnchanged(old, object)), admission };
+}
+
+function* updateErrors(
+  { declaration }: StoredResource,
+  object: JsonObject,
+  old: JsonObject,
+  context: StrategyContext,
+): Steps<FieldError[]> {
+  const errors = yield* validateObjectMetaUpdate(ensureMeta(object), metadataOf(old), declaration);
+  yield;
+  return [...errors, ...(declaration.strategy.validateUpdate?.(object, old, context) ?? [])];
 }
 
 /** Throws what is wrong with it by its kind, then what the validating plugins say. */
@@ -183,22 +209,11 @@ async function validate(
   old: JsonObject,
   context: StrategyContext,
 ): Promise<void> {
-  const { declaration } = store;
-  await turnOf(store, request);
-  refuseInvalid(store, object, () => [
-    ...validateObjectMetaUpdate(ensureMeta(object), metadataOf(old), declaration),
-    ...(declaration.strategy.validateUpdate?.(object, old, context) ?? []),
-  ]);
+  await refuseInvalid(store, request, object, updateErrors(store, object, old, context));
   warnAbout(store, object, old, request);
   if (!admission) return;
   admission.object = object;
   await store.deps.admission.validate(admission);
-}
-
-function heavier(request: UpdateRequest): UpdateRequest {
-  if (request.context === undefined) return { ...request, heavy: true };
-  request.context.heavy = true;
-  return request;
 }
 
 const gone = (store: StoredResource, request: UpdateRequest): never => {
@@ -285,7 +300,7 @@ async function write(
   oldMeta: JsonObject,
 ): Promise<UpdateOutcome | 'raced'> {
   const { cache, hooks } = store.deps;
-  const { draft, stored } = toDraft(store, object);
+  const { draft, stored } = await toDraft(store, object, request);
   const last =
     oldMeta['deletionTimestamp'] !== undefined &&
     (oldMeta['deletionGracePeriodSeconds'] ?? 0) === 0 &&

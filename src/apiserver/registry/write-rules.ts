@@ -3,10 +3,11 @@ import type { JsonObject, StrategyContext } from '../../apimachinery/declaration
 import { invalidObject, tooLargeBody } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { rfc3339 } from '../../base/clock.ts';
-import { atOnce, inTurns, type Steps } from '../../base/turns.ts';
+import { atOnce, eachInTurn, type Steps } from '../../base/turns.ts';
 import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
-import { encodeDraft } from './encode.ts';
+import { heavyBytes } from '../request-context.ts';
+import { encodeDraft, encodeDraftSteps } from './encode.ts';
 import { metadataOf } from './object-meta.ts';
 import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 
@@ -23,13 +24,29 @@ export const strategyContext = (
 
 const isHeavy = ({ context, heavy }: WriteOptions): boolean => context?.heavy ?? heavy === true;
 
+/** A request for a large object is a heavy one, however little it says itself. */
+export function weighed<T extends WriteOptions>(options: T, value: Buffer): T {
+  if (value.length <= heavyBytes) return options;
+  if (options.context === undefined) return { ...options, heavy: true };
+  options.context.heavy = true;
+  return options;
+}
+
 /** Waited for between two steps of a write of something large; nothing to wait for otherwise. */
 export const turnOf = (store: StoredResource, options: WriteOptions): Promise<void> | undefined =>
   isHeavy(options) ? store.deps.turns.take() : undefined;
 
-/** All at once, unless it is something large. */
+/** All at once, unless it is something large: then each step has a turn, the first one too. */
 export const stepped = <T>(store: StoredResource, options: WriteOptions, steps: Steps<T>): T | Promise<T> =>
-  isHeavy(options) ? inTurns(steps, store.deps.turns) : atOnce(steps);
+  isHeavy(options) ? eachInTurn(steps, store.deps.turns) : atOnce(steps);
+
+/** The stored object in the served version. */
+export const servedObject = (
+  store: StoredResource,
+  options: WriteOptions,
+  value: Buffer,
+): JsonObject | Promise<JsonObject> =>
+  isHeavy(options) ? eachInTurn(store.servedSteps(value), store.deps.turns) : store.served(value);
 
 export interface AdmissionSubject {
   readonly operation: AdmissionRequest['operation'];
@@ -77,14 +94,22 @@ function withinReason(errors: readonly FieldError[]): readonly FieldError[] {
   return errors;
 }
 
-export function refuseInvalid(
+/** Throws StatusError 422 when the steps find something. */
+export const refuseInvalid = (
+  store: StoredResource,
+  options: WriteOptions,
+  object: JsonObject,
+  validate: Steps<readonly FieldError[]>,
+): void | Promise<void> => stepped(store, options, refusal(store, object, validate));
+
+function* refusal(
   store: StoredResource,
   object: JsonObject,
-  validate: () => readonly FieldError[],
-): void {
+  validate: Steps<readonly FieldError[]>,
+): Steps<void> {
   let errors: readonly FieldError[];
   try {
-    errors = validate();
+    errors = yield* validate;
   } catch (error) {
     // A body can hold more faults than one call takes arguments: hundreds of thousands of them.
     if (!(error instanceof RangeError)) throw error;
@@ -107,18 +132,36 @@ export function warnAbout(
 /** Defaults can make a body ten times as long. etcd takes 1.5 MiB of protobuf; this is the same object as JSON. */
 const maxStoredBytes = 4 * 1024 * 1024;
 
+interface Drafted {
+  readonly draft: Draft;
+  readonly stored: JsonObject;
+}
+
 /** In the stored version, as bytes. */
-export function toDraft(store: StoredResource, object: JsonObject): { draft: Draft; stored: JsonObject } {
+export function toDraft(
+  store: StoredResource,
+  object: JsonObject,
+  options: WriteOptions,
+): Drafted | Promise<Drafted> {
   const conversion = store.declaration.conversion;
   const stored = conversion ? conversion.toStorage(object) : object;
-  const draft = encodeDraft(stored);
+  if (!isHeavy(options)) return drafted(encodeDraft(stored), stored);
+  return eachInTurn(encodeDraftSteps(stored), store.deps.turns).then((draft) => drafted(draft, stored));
+}
+
+function drafted(draft: Draft, stored: JsonObject): Drafted {
   if (draft.bytes.length > maxStoredBytes) throw tooLargeBody(maxStoredBytes);
   return { draft, stored };
 }
 
 /** What a dry run answers: the object with the revision it has now, or none. */
-export function dryRunResult(store: StoredResource, object: JsonObject, revision: number): Stored {
-  const { draft } = toDraft(store, object);
+export async function dryRunResult(
+  store: StoredResource,
+  object: JsonObject,
+  revision: number,
+  options: WriteOptions,
+): Promise<Stored> {
+  const { draft } = await toDraft(store, object, options);
   const bytes = Buffer.from(draft.bytes);
   const value = Buffer.concat([
     bytes.subarray(0, draft.revisionAt),

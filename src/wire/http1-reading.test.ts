@@ -335,6 +335,41 @@ test('who leaves is noticed when it had sent more than is kept', { timeout: 20_0
   door.close();
 });
 
+test('what comes in pieces of a byte behind a request is put together once, not for each piece', async (t) => {
+  let copied = 0;
+  const concat = Buffer.concat.bind(Buffer);
+  t.mock.method(Buffer, 'concat', (list: readonly Uint8Array[], length?: number) => {
+    const all = concat(list, length);
+    copied += all.length;
+    return all;
+  });
+  const begun = Promise.withResolvers<ServerResponse>();
+  const accepted = Promise.withResolvers<Socket>();
+  const readings = new Map<Socket, Http1Reading>();
+  const http1 = createHttp1Server((message, out: ServerResponse) => {
+    readings.get(message.socket)?.began(message, out);
+    if (message.url === '/held') begun.resolve(out);
+    else out.end('behind.');
+  });
+  const door = createTcpServer((socket) => {
+    const serve = (): void => void http1.emit('connection', socket);
+    readings.set(socket, new Http1Reading(socket, { begin: () => undefined }, serve));
+    accepted.resolve(socket);
+  });
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const one = await client((door.address() as { port: number }).port);
+  one.socket.write(get('/held'));
+  const [out, socket] = [await begun.promise, await accepted.promise];
+  const behind = get('/behind', `X: ${'x'.repeat(8000)}\r\n`);
+  for (const byte of behind) socket.emit('data', Buffer.from(byte));
+  out.end('held.');
+  await one.until('behind.');
+  assert.ok(copied < 5 * behind.length, `${copied} bytes copied for ${behind.length}`);
+  one.socket.destroy();
+  door.close();
+});
+
 test('S15: however a chunked body ends, the request behind it waits for its answer', async () => {
   let [underWay, most] = [0, 0];
   const { server, port } = await serving(async (request) => {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Rounds } from '../base/rounds.ts';
 import { type SessionClients, sessionClients } from './session-clients.ts';
+import { SocketRecords } from './socket-records.ts';
 
 /** The end of a head and of a chunked body. Node's parser knows no other. */
 const endOfPart = Buffer.from('\r\n\r\n');
@@ -93,6 +94,7 @@ export class Http1Reading {
   readonly #parse: Listener;
   readonly #endNow: Listener;
   readonly #clients: SessionClients;
+  readonly #records: SocketRecords;
   readonly #address: string;
   #turn: 'none' | 'waiting' | 'granted' = 'none';
   #waited = false;
@@ -102,6 +104,9 @@ export class Http1Reading {
   #chunkedEnd = new ChunkedEnd();
   #before: Buffer = none;
   #rest: Buffer = none;
+  /** What came behind it: put together when it is looked at, as each record of TLS comes by itself. */
+  #behind: Buffer[] = [];
+  #waitingBytes = 0;
   /** We have paused the socket; when it is not we, it is Node, and Node resumes it. */
   #holds = false;
   #hasEnded = false;
@@ -118,6 +123,7 @@ export class Http1Reading {
     this.#socket = socket;
     this.#rounds = rounds;
     this.#clients = clients;
+    this.#records = new SocketRecords(socket);
     this.#address = socket.remoteAddress ?? '';
     // A client may send its last request and the end together: it is answered all the same.
     socket.allowHalfOpen = true;
@@ -146,49 +152,57 @@ export class Http1Reading {
   streams(): void {
     this.#isStream = true;
     if (this.#hasEnded) this.#endNow();
-    else if (this.#rest.length > keptBytes) this.#hold();
+    else if (this.#waitingBytes > keptBytes) this.#hold();
   }
 
   /** The socket is somebody else's from now on, and so is what has been read of it, which is answered. */
   leave(): Buffer {
     const socket = this.#socket;
+    this.#records.framed();
     socket.off('data', this.#read);
     socket.off('end', this.#end);
     socket.allowHalfOpen = false;
     // Nobody will be told of the end again.
     if (this.#hasEnded) socket.end();
-    const rest = this.#rest;
-    this.#rest = none;
-    return rest;
+    return this.#takeRest();
   }
 
   readonly #read = (bytes: Buffer): void => {
     this.#holds = false;
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#behind.push(bytes);
+    this.#waitingBytes += bytes.length;
     this.#parseRest();
   };
 
   #parseRest(): void {
     const socket = this.#socket;
-    while (this.#rest.length > 0) {
+    while (this.#waitingBytes > 0) {
       // After its last answer nobody looks at what else it has sent.
-      if (socket.destroyed || socket.writableEnded) this.#rest = none;
+      if (socket.destroyed || socket.writableEnded) this.#takeRest();
       // After its end nothing can be given back, and there is no more of it than this.
       else if (socket.isPaused() && !this.#hasEnded) this.#giveBack();
       else if (this.#mayGoOn()) this.#next();
       else {
-        if (this.#rest.length > keptBytes) this.#hold();
+        if (this.#waitingBytes > keptBytes) this.#hold();
         return;
       }
     }
   }
 
   #next(): void {
-    const bytes = this.#rest;
+    const bytes = this.#takeRest();
     const length = this.#lengthOfPiece(bytes);
-    const piece = bytes.subarray(0, length);
     this.#rest = bytes.subarray(length);
-    this.#parse(piece);
+    this.#waitingBytes = this.#rest.length;
+    this.#parse(bytes.subarray(0, length));
+  }
+
+  #takeRest(): Buffer {
+    const parts = this.#rest.length > 0 ? [this.#rest, ...this.#behind] : this.#behind;
+    this.#rest = none;
+    this.#behind = [];
+    this.#waitingBytes = 0;
+    return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   }
 
   #lengthOfPiece(bytes: Buffer): number {
@@ -225,9 +239,7 @@ export class Http1Reading {
 
   /** Node has paused the socket, and it resumes it. */
   #giveBack(): void {
-    const rest = this.#rest;
-    this.#rest = none;
-    this.#socket.unshift(rest);
+    this.#socket.unshift(this.#takeRest());
   }
 
   /** A socket that is not read does not tell that its client has left: the kernel is asked, for as long as an answer takes. */
@@ -267,7 +279,7 @@ export class Http1Reading {
 
   /** What was sent before the end is answered. */
   #endUnlessUnderWay(): void {
-    if (this.#rest.length > 0 || this.#underWay?.complete === true || this.#socket.writableEnded) return;
+    if (this.#waitingBytes > 0 || this.#underWay?.complete === true || this.#socket.writableEnded) return;
     this.#endNow();
   }
 }

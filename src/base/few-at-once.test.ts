@@ -34,12 +34,16 @@ test('no more than so many are under way, and the results stand in order of the 
   assert.deepEqual(await results, ['of 0', 'of 1', 'of 2', 'of 3']);
 });
 
-test('after a failure none is begun; who is told of it is told of the first', async () => {
+test('after a failure none is begun; who is told of it is told of the first, when none is under way', async () => {
   const { begun, work, end } = byHand();
-  const refused = assert.rejects(fewAtOnce([0, 1, 2, 3], 2, work), { message: 'first' });
+  let over = false;
+  const refused = assert
+    .rejects(fewAtOnce([0, 1, 2, 3], 2, work), { message: 'first' })
+    .finally(() => (over = true));
   await end(1, new Error('first'));
+  assert.equal(over, false);
+  await end(0, new Error('second'));
   await refused;
-  await end(0);
   assert.deepEqual(begun, [0, 1]);
 });
 

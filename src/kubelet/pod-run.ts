@@ -54,14 +54,20 @@ export class PodRun {
     }
   }
 
-  async step(pod: Pod, observe: () => Promise<ObservedPod>, first: ObservedPod): Promise<StepResult> {
+  /** `signal`: the pod is to end, so it is left as it is. */
+  async step(
+    pod: Pod,
+    observe: () => Promise<ObservedPod>,
+    first: ObservedPod,
+    signal: AbortSignal,
+  ): Promise<StepResult> {
     let observed = first;
-    for (let round = 0; round < maxRounds; round++) {
+    for (let round = 0; round < maxRounds && !signal.aborted; round++) {
       this.#ctx.prober.update(pod, observed, podIPsOf(this.#ctx, pod, observed)[0] ?? '');
       const actions = podActions(pod, observed, this.#ctx.prober);
       if (actions.killPod && !actions.createSandbox) return 'finished';
-      if (!(await this.#prepareVolumes(pod, observed))) return 'settled';
-      const progress = await this.#carryOut(pod, observed, actions);
+      if (!(await this.#prepareVolumes(pod, observed, signal))) return 'settled';
+      const progress = await this.#carryOut(pod, observed, actions, signal);
       if (!progress) return 'settled';
       observed = await observe();
       this.#hooks.publish();
@@ -71,7 +77,7 @@ export class PodRun {
   }
 
   /** False: a volume is not ready; it is tried again later. */
-  async #prepareVolumes(pod: Pod, observed: ObservedPod): Promise<boolean> {
+  async #prepareVolumes(pod: Pod, observed: ObservedPod, signal: AbortSignal): Promise<boolean> {
     if (this.#refreshAtMs !== undefined) {
       const left = this.#refreshAtMs - this.#ctx.clock.monotonic();
       if (left <= 0) this.#volumesStale = true;
@@ -81,10 +87,11 @@ export class PodRun {
     this.#volumesStale = false;
     try {
       await this.#ctx.storage.prepare(pod);
-      this.#volumes = await this.#ctx.volumes.setUp(pod, podIPsOf(this.#ctx, pod, observed));
+      this.#volumes = await this.#ctx.volumes.setUp(pod, podIPsOf(this.#ctx, pod, observed), signal);
       this.#volumeFailures = 0;
     } catch (error) {
       this.#volumesStale = true;
+      if (signal.aborted) return false;
       const failure = error instanceof VolumeError ? error : new VolumeError('', error);
       podEvent(this.#ctx, pod, {
         type: 'Warning',
@@ -103,14 +110,20 @@ export class PodRun {
   }
 
   /** True: something changed, so look again. */
-  async #carryOut(pod: Pod, observed: ObservedPod, actions: PodActions): Promise<boolean> {
+  async #carryOut(
+    pod: Pod,
+    observed: ObservedPod,
+    actions: PodActions,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (actions.createSandbox) return this.#recreate(pod, observed, actions.sandboxAttempt);
     await Promise.all(actions.kill.map((kill) => this.#kill(pod, observed, kill)));
     let progress = actions.kill.length > 0;
     for (const { name } of actions.start) {
       // Killed a moment ago: its end must be seen before it starts again.
       if (actions.kill.some((k) => k.name === name)) continue;
-      progress = (await this.#start(pod, observed, name, actions.sandboxId)) || progress;
+      if (signal.aborted) return false;
+      progress = (await this.#start(pod, observed, name, actions.sandboxId, signal)) || progress;
     }
     return progress;
   }
@@ -239,7 +252,13 @@ export class PodRun {
     return true;
   }
 
-  async #start(pod: Pod, observed: ObservedPod, name: string, sandboxId: string): Promise<boolean> {
+  async #start(
+    pod: Pod,
+    observed: ObservedPod,
+    name: string,
+    sandboxId: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const container = findContainer(pod, name);
     if (!container || this.#delayed(name)) return false;
     if (this.#inBackoff(pod, name, latestOf(observed, name))) return false;
@@ -255,11 +274,13 @@ export class PodRun {
         podIPs: podIPsOf(this.#ctx, pod, observed),
         volumes: this.#volumes!,
         handler: this.#handler ?? '',
+        signal,
       });
       this.waiting.delete(name);
       this.#notBefore.delete(name);
       return true;
     } catch (error) {
+      if (signal.aborted) return false;
       if (!(error instanceof StartError)) throw error;
       this.waiting.set(name, { reason: error.reason, message: error.message });
       this.#ctx.log.info(

@@ -61,6 +61,8 @@ export class PodWorker {
   #observed: ObservedPod = nothingObserved;
   #verdict: Verdict | undefined;
   readonly #emptied = Promise.withResolvers<void>();
+  /** Somebody wants it to end: what is under way for it does not go on until its end. */
+  readonly #toEnd = new AbortController();
   #admitted = false;
   #removed = false;
   #terminated = false;
@@ -105,7 +107,10 @@ export class PodWorker {
     // Our own status writes come back as updates; they ask for nothing.
     if (wishOf(pod) === before) return;
     this.#run.volumesChanged();
-    if (pod.metadata.deletionTimestamp !== undefined) this.#shorten(podGraceSeconds(pod));
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      this.#toEnd.abort();
+      this.#shorten(podGraceSeconds(pod));
+    }
     this.wake();
   }
 
@@ -113,6 +118,7 @@ export class PodWorker {
   removed(pod: Pod | undefined): void {
     if (pod) this.#pod = pod;
     this.#removed = true;
+    this.#toEnd.abort();
     if (pod?.metadata.deletionGracePeriodSeconds !== undefined) this.#shorten(podGraceSeconds(this.#pod));
     this.wake();
   }
@@ -121,6 +127,7 @@ export class PodWorker {
   evict(verdict: Verdict, graceSeconds: number): Promise<void> {
     this.#verdict ??= verdict;
     this.#forcedGrace = graceSeconds;
+    this.#toEnd.abort();
     this.wake();
     return this.#emptied.promise;
   }
@@ -263,7 +270,7 @@ export class PodWorker {
     if (!wanted) return this.#terminate();
     // What died while nobody looked (a cold start) is told before it takes its time to start again.
     this.#publish(false);
-    const result = await this.#run.step(this.#pod, () => this.#observe(), observed);
+    const result = await this.#run.step(this.#pod, () => this.#observe(), observed, this.#toEnd.signal);
     this.#publish(false);
     if (result === 'finished') return this.#terminate();
     await this.#collectGarbage(this.#observed);

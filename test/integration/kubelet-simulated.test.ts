@@ -199,3 +199,34 @@ test('N15: rules of a container that start it again keep a pod of restartPolicy 
     assert.equal(status?.phase, 'Running');
   });
 });
+
+/** What a container may wait for, for as long as others please, and what of the runtime's shows that it does. */
+const waits: readonly [what: string, container: object, postStart: object | undefined, asked: string][] = [
+  ['a registry', { imagePullPolicy: 'Always' }, undefined, 'pullImage'],
+  ['the command of its postStart', {}, { exec: { command: ['hang'] } }, 'execSync'],
+  ['the sleep of its postStart', {}, { sleep: { seconds: 3600 } }, 'startContainer'],
+];
+
+for (const [what, container, postStart, asked] of waits) {
+  test(`X1: a pod that waits for ${what} goes when it is deleted`, async (t) => {
+    const client = await simulatedServer(t);
+    const cri = simulatedCri();
+    const seen = new Set<string>();
+    const hang = (call: string) => (): Promise<never> => {
+      seen.add(call);
+      return new Promise(() => undefined);
+    };
+    const startContainer = (id: string): Promise<void> =>
+      cri.runtime.startContainer(id).then(() => void seen.add('startContainer'));
+    const hanging: Cri = {
+      runtime: { ...cri.runtime, startContainer, execSync: hang('execSync') },
+      images: { ...cri.images, pullImage: hang('pullImage') },
+    };
+    t.after(await simulatedKubelet(client, hanging, linux));
+    const main = { name: 'main', image: 'example.com/x:1', ...container, lifecycle: { postStart } };
+    await client.create(pods, pod('stuck', { terminationGracePeriodSeconds: 4000, containers: [main] }));
+    await eventually(() => assert.ok(seen.has(asked)));
+    await client.delete(pods, { name: 'stuck', namespace: 'default' }, { gracePeriodSeconds: 1 });
+    await eventually(() => assert.rejects(get(client, 'stuck'), /not found/));
+  });
+}

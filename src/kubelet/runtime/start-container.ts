@@ -12,6 +12,7 @@ import { hostsFile } from './hosts-file.ts';
 import { StartError } from './image-puller.ts';
 import { runHook } from './lifecycle-hooks.ts';
 import { withRecursiveReadOnly } from './runtime-features.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface StartInput {
   readonly pod: Pod;
@@ -22,6 +23,8 @@ export interface StartInput {
   readonly podIPs: readonly string[];
   readonly volumes: MountedVolumes;
   readonly handler: string;
+  /** The pod is to end: nothing more is begun for it, and what only waits is left. */
+  readonly signal: AbortSignal;
 }
 
 /** Upstream tries again with the next sync after 10 s and more. */
@@ -86,13 +89,14 @@ async function withReason<T>(reason: string, work: () => Promise<T>): Promise<T>
 
 async function create(ctx: KubeletContext, input: StartInput, attempt: number): Promise<string> {
   const { pod, container } = input;
-  const image = await ctx.images.ensure(pod, container, input.sandboxConfig);
+  const image = await untilAborted(ctx.images.ensure(pod, container, input.sandboxConfig), input.signal);
   await checkImage(ctx, input, image);
   const config = await withReason('CreateContainerConfigError', async () => {
     const environment = await environmentOf(ctx, input);
     const recursive = ctx.runtimeFeatures.recursiveReadOnlyHandlers.has(input.handler);
+    const own = await input.volumes.mountsOf(container, environment, input.signal);
     const mounts = [
-      ...withRecursiveReadOnly(container, await input.volumes.mountsOf(container, environment), recursive),
+      ...withRecursiveReadOnly(container, own, recursive),
       ...(await systemMounts(ctx, input, attempt)),
     ];
     const target = 'targetContainerName' in container ? (container.targetContainerName ?? '') : '';
@@ -117,16 +121,18 @@ async function create(ctx: KubeletContext, input: StartInput, attempt: number): 
 }
 
 async function postStart(ctx: KubeletContext, input: StartInput, containerId: string): Promise<void> {
-  const { pod, container } = input;
+  const { pod, container, signal } = input;
   const handler = container.lifecycle?.postStart;
   if (!handler) return;
   try {
     const podIP = input.podIPs[0] ?? '';
-    await runHook(
+    const hook = runHook(
       { runtime: ctx.cri.runtime, clock: ctx.clock },
-      { pod, container, containerId, podIP, handler },
+      { pod, container, containerId, podIP, handler, signal },
     );
+    await untilAborted(hook, signal);
   } catch (error) {
+    if (signal.aborted) throw error; // the container ends with its pod
     const say = { type: 'Warning', reason: 'FailedPostStartHook', message: 'PostStartHook failed' } as const;
     podEvent(ctx, pod, { ...say, container: container.name });
     podEvent(ctx, pod, {
@@ -140,9 +146,9 @@ async function postStart(ctx: KubeletContext, input: StartInput, containerId: st
   }
 }
 
-/** Throws StartError; its reason is for the container's status. */
+/** Throws StartError; its reason is for the container's status. Of a pod that is to end it throws the signal's reason. */
 export async function startContainer(ctx: KubeletContext, input: StartInput): Promise<void> {
-  const { pod, container, observed } = input;
+  const { pod, container, observed, signal } = input;
   const latest = latestOf(observed, container.name);
   const attempt = latest === undefined ? 0 : latest.restartCount + 1;
   const say = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
@@ -154,6 +160,7 @@ export async function startContainer(ctx: KubeletContext, input: StartInput): Pr
     say('Normal', 'Started', 'Container started');
     await postStart(ctx, input, id);
   } catch (error) {
+    if (signal.aborted) throw signal.reason;
     if (error instanceof StartError && /^(Create|Run)Container/.test(error.reason)) {
       say('Warning', 'Failed', `Error: ${error.message}`);
     }

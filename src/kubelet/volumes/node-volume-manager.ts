@@ -15,7 +15,7 @@ import { expand } from '../runtime/env-expansion.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
 import { pinsOf, releasePins, releasePodPins } from './pins.ts';
-import { checkMounts } from './set-up-bounds.ts';
+import { checkMounts, isSubPath } from './set-up-bounds.ts';
 import { checkSubPath, failedToMake, mountSubPath } from './sub-path.ts';
 import { pluginOf, volumeDir } from './volume-dir.ts';
 import { type MountedVolumes, VolumeError, type VolumeManager } from './volume-manager.ts';
@@ -148,16 +148,21 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
     }
   }
 
+  /** Whether pods could change what the path of a volume leads to. */
+  function isChangeable({ mountPropagation = 'None' }: VolumeMount, { location }: Ready): boolean {
+    // Mounts that spread must be the node's own; their type was checked when the volume was set up.
+    const spreads = mountPropagation !== 'None' && deps.nodeOs.name !== 'windows';
+    return location.path !== '' || (location.kind !== undefined && !spreads);
+  }
+
   /** The path that the runtime is given: nobody but the kubelet can make it lead elsewhere. */
-  async function hostPathOf(input: MountInput, { location }: Ready): Promise<string> {
+  async function hostPathOf(input: MountInput, found: Ready): Promise<string> {
     const { pod, container, mount, index, environment } = input;
     const sub = mount.subPathExpr
       ? expand(mount.subPathExpr, (name) => environment.get(name))
       : (mount.subPath ?? '');
-    // Mounts that spread must be the node's own; their type was checked when the volume was set up.
-    const spreads = (mount.mountPropagation ?? 'None') !== 'None' && deps.nodeOs.name !== 'windows';
-    const changeable = location.path !== '' || (location.kind !== undefined && !spreads);
-    if (sub === '' && !changeable) return location.base;
+    const { location } = found;
+    if (sub === '' && !isChangeable(mount, found)) return location.base;
     const pins = pinsOf(deps.podDir(podUid(pod)), mount.name, container.name);
     const target = `${pins}/${index}`;
     await files.makeDirectory(pins, 0o750);
@@ -184,10 +189,20 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
     };
   }
 
+  const pinnedOf =
+    (ready: ReadonlyMap<string, Ready>) =>
+    (mount: VolumeMount): boolean => {
+      const found = ready.get(mount.name);
+      return isSubPath(mount) || (found !== undefined && isChangeable(mount, found));
+    };
+
   const mounted = (pod: Pod, ready: ReadonlyMap<string, Ready>): MountedVolumes => ({
-    mountsOf: async (container, environment) => {
+    mountsOf: async (container, environment, signal) => {
+      // Also of a container that came after these volumes were set up.
+      checkMounts({ pod, nodeOs: deps.nodeOs, containers: [container], isPinned: pinnedOf(ready) });
       const result: Mount[] = [];
       for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+        signal.throwIfAborted();
         result.push(await mountOf({ pod, container, mount, index, environment }, ready));
       }
       return result;
@@ -201,11 +216,15 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
   });
 
   return {
-    setUp: async (pod, podIPs) => {
-      const all = pod.spec.volumes ?? [];
-      checkMounts(pod, deps.nodeOs);
-      const ready = await fewAtOnce(all, setUpAtOnce, (volume) => setUpOne(pod, volume, podIPs));
-      return mounted(pod, new Map(ready.map((r) => [r.volume.name, r])));
+    setUp: async (pod, podIPs, signal) => {
+      checkMounts({ pod, nodeOs: deps.nodeOs });
+      const all = await fewAtOnce(pod.spec.volumes ?? [], setUpAtOnce, (volume) => {
+        signal.throwIfAborted();
+        return setUpOne(pod, volume, podIPs);
+      });
+      const ready = new Map(all.map((r) => [r.volume.name, r]));
+      checkMounts({ pod, nodeOs: deps.nodeOs, isPinned: pinnedOf(ready) });
+      return mounted(pod, ready);
     },
     tearDown: async (pod) => {
       tokens.delete(podUid(pod));

@@ -13,16 +13,40 @@ import { createNodeVolumeManager } from './node-volume-manager.ts';
 
 const linux = createLinuxNodeOs({ osImage: 'Debian', kernelVersion: '6' });
 
-/** `mount`: the mount of one volume. */
+const { signal } = new AbortController();
+
+/** A claim and its volume in one: a folder of the node. */
+const claim = (folder: string) => ({
+  metadata: {
+    name: 'c',
+    uid: 'u',
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'uid-1', controller: true }],
+  },
+  spec: { volumeName: 'pv', claimRef: { uid: 'u' }, hostPath: { path: folder, type: 'Directory' } },
+  status: { phase: 'Bound' },
+});
+
+/** `mount`: the mount of one volume, or of what the kubelet holds for a container. */
 function manager(t: TestContext, mount: () => Promise<void>, nodeOs = linux) {
   const root = mkdtempSync(join(tmpdir(), 'volumes-'));
   t.after(() => rmSync(root, { recursive: true }));
   return createNodeVolumeManager({
-    host: { files: linuxFiles, mounts: { hasOwnFileSystem: async () => false, tmpfs: mount } },
+    host: {
+      files: linuxFiles,
+      mounts: { hasOwnFileSystem: async () => false, tmpfs: mount },
+      beneath: { mount, open: async () => undefined },
+    },
+    client: { get: async () => claim(root) },
     nodeOs,
+    hostDrive: root,
     podDir: () => root,
   } as never);
 }
+const mounts = (count: number, more: object = {}) =>
+  aContainer('main', {
+    volumeMounts: Array.from({ length: count }, (_, i) => ({ name: 'v0', mountPath: `/m/${i}`, ...more })),
+  });
+type Mounting = ReturnType<typeof mounts>;
 const podOf = (count: number, emptyDir: EmptyDirVolumeSource) =>
   aPod({ volumes: Array.from({ length: count }, (_, i) => ({ name: `v${i}`, emptyDir })) });
 
@@ -36,7 +60,7 @@ test('a few volumes of a pod are set up at once, however many it has', async (t)
     underWay--;
     mounted++;
   });
-  await volumes.setUp(podOf(500, { medium: 'Memory' }), []);
+  await volumes.setUp(podOf(500, { medium: 'Memory' }), [], signal);
   assert.equal(mounted, 500);
   assert.ok(most <= 16, `${most}`);
 });
@@ -47,7 +71,7 @@ test('after a volume that fails none is begun', async (t) => {
     begun++;
     throw new Error('no space left on device');
   });
-  await assert.rejects(volumes.setUp(podOf(100, { medium: 'Memory' }), []), {
+  await assert.rejects(volumes.setUp(podOf(100, { medium: 'Memory' }), [], signal), {
     message: /^MountVolume\.SetUp failed for volume "v\d+" : no space left on device$/,
   });
   assert.ok(begun <= 16, `${begun}`);
@@ -56,30 +80,25 @@ test('after a volume that fails none is begun', async (t) => {
 test('more mounts than a node has room for are refused before the first one; folders are none', async (t) => {
   let mounted = 0;
   const mount = async (): Promise<void> => void mounted++;
-  await assert.rejects(manager(t, mount).setUp(podOf(1500, { medium: 'Memory' }), []), {
+  await assert.rejects(manager(t, mount).setUp(podOf(1500, { medium: 'Memory' }), [], signal), {
     message:
-      'MountVolume.SetUp failed for volume "v500" : the pod has 1500 volumes in memory (emptyDir, secret, projected) and 0 mounts by subPath or of the node\'s paths, together at most 500 are mounted',
+      'MountVolume.SetUp failed for volume "v500" : the pod has 1500 volumes in memory (emptyDir, secret, projected) and 0 mounts by subPath or of paths of the node (hostPath, claims), together at most 500 are mounted',
   });
   assert.equal(mounted, 0);
-  await manager(t, mount).setUp(podOf(600, {}), []);
-  const windows = createWindowsNodeOs({ build: 20348, osImage: 'w', kernelVersion: '10', emulated: true });
-  await manager(t, mount, windows).setUp(podOf(600, { medium: 'Memory' }), []);
+  await manager(t, mount).setUp(podOf(600, {}), [], signal);
+  await manager(t, mount, windows).setUp(podOf(600, { medium: 'Memory' }), [], signal);
   assert.equal(mounted, 0);
 });
 
 test('what leads into a volume, and paths of the node, are mounts too, of all containers together', async (t) => {
-  const mounts = (count: number, more: object) =>
-    aContainer('main', {
-      volumeMounts: Array.from({ length: count }, (_, i) => ({ name: 'v0', mountPath: `/m/${i}`, ...more })),
-    });
-  const refused = async (...containers: ReturnType<typeof mounts>[]): Promise<boolean> => {
+  const refused = async (...containers: Mounting[]): Promise<boolean> => {
     const { spec, ...pod } = podOf(1, {});
     const [first, ...rest] = containers;
     const whole = { ...pod, spec: { ...spec, containers: [first!], initContainers: rest } };
     const text =
       /^MountVolume\.SetUp failed for volume "v0" : the pod has 0 volumes .* and 501 mounts by subPath/;
     return manager(t, async () => undefined)
-      .setUp(whole, [])
+      .setUp(whole, [], signal)
       .then(
         () => false,
         (error: Error) => text.test(error.message),
@@ -91,12 +110,72 @@ test('what leads into a volume, and paths of the node, are mounts too, of all co
   assert.equal(await refused(mounts(600, {})), false, 'the runtime mounts these');
 });
 
+const windows = createWindowsNodeOs({ build: 20348, osImage: 'w', kernelVersion: '10', emulated: true });
+const ofNode: readonly [system: typeof linux, source: object][] = [
+  [linux, { persistentVolumeClaim: { claimName: 'c' } }],
+  [linux, { ephemeral: { volumeClaimTemplate: { spec: {} } } }],
+  [linux, { hostPath: { path: '/tmp', type: 'Directory' } }],
+  [windows, { persistentVolumeClaim: { claimName: 'c' } }],
+  [windows, { hostPath: { path: 'C:\\x' } }],
+];
+
+for (const [system, source] of ofNode) {
+  const what = `${Object.keys(source)[0]} (${system.name})`;
+  const podWith = (container: Mounting) =>
+    aPod({ volumes: [{ name: 'v0', ...source }], containers: [container] });
+
+  test(`mounts of ${what} are counted before the first of them`, async (t) => {
+    const volumes = manager(t, async () => undefined, system);
+    await volumes.setUp(podWith(mounts(500)), [], signal);
+    await assert.rejects(volumes.setUp(podWith(mounts(501)), [], signal), {
+      name: 'VolumeError',
+      message: /^MountVolume\.SetUp failed for volume "v0" : .* and 501 mounts .* at most 500 are mounted$/,
+    });
+  });
+
+  test(`mounts of ${what} are counted of a container that came later, too`, async (t) => {
+    let mounted = 0;
+    const volumes = manager(t, async () => void mounted++, system);
+    const before = await volumes.setUp(podWith(mounts(1)), [], signal);
+    await assert.rejects(before.mountsOf(mounts(501), new Map(), signal), /at most 500 are mounted$/);
+    assert.equal(mounted, 0);
+    await before.mountsOf(mounts(500), new Map(), signal);
+    assert.equal(mounted, 500);
+  });
+
+  test(`no more of ${what} is mounted for a pod that is to end`, async (t) => {
+    const ending = new AbortController();
+    let mounted = 0;
+    const volumes = manager(t, async () => void (++mounted === 3 && ending.abort()), system);
+    const ready = await volumes.setUp(podWith(mounts(400)), [], ending.signal);
+    await assert.rejects(ready.mountsOf(mounts(400), new Map(), ending.signal), { name: 'AbortError' });
+    assert.equal(mounted, 3);
+  });
+}
+
+test('no more volumes are set up for a pod that is to end, and none is under way then', async (t) => {
+  const ending = new AbortController();
+  let begun = 0;
+  let underWay = 0;
+  const volumes = manager(t, async () => {
+    begun++;
+    underWay++;
+    await new Promise((resolve) => setImmediate(resolve));
+    ending.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    underWay--;
+  });
+  await assert.rejects(volumes.setUp(podOf(400, { medium: 'Memory' }), [], ending.signal));
+  assert.ok(begun <= 16, `${begun}`);
+  assert.equal(underWay, 0);
+});
+
 test('an emptyDir of huge pages, or of a medium that nobody knows, is no folder on disk', async (t) => {
   const failure = async (medium: string, container = aContainer('main')): Promise<string> => {
     const pod = { ...podOf(1, { medium }) };
     const spec = { ...pod.spec, containers: [container] };
     try {
-      await manager(t, async () => undefined).setUp({ ...pod, spec }, []);
+      await manager(t, async () => undefined).setUp({ ...pod, spec }, [], signal);
     } catch (error) {
       return (error as Error).message;
     }

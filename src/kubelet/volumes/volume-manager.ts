@@ -25,15 +25,19 @@ export class VolumeError extends Error {
 }
 
 export interface MountedVolumes {
-  /** Mounts of one container; throws Error when a path can't be mounted. */
-  mountsOf(container: AnyContainer, environment: ReadonlyMap<string, string>): Promise<readonly Mount[]>;
+  /** Mounts of one container; throws Error when a path can't be mounted, or the pod is to end. */
+  mountsOf(
+    container: AnyContainer,
+    environment: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ): Promise<readonly Mount[]>;
   /** Once the container was started or failed to: it has mounts of its own, and what was mounted for it here goes. */
   release(container: AnyContainer): Promise<void>;
 }
 
 export interface VolumeManager {
-  /** Sets up what is missing and refreshes what changed; may be called again at any time. Throws VolumeError. */
-  setUp(pod: Pod, podIPs: readonly string[]): Promise<MountedVolumes>;
+  /** Sets up what is missing and refreshes what changed; may be called again at any time. Throws VolumeError, or the signal's reason. */
+  setUp(pod: Pod, podIPs: readonly string[], signal: AbortSignal): Promise<MountedVolumes>;
   tearDown(pod: Pod): Promise<void>;
   /** When the volumes need a refresh by themselves (tokens), milliseconds from now. */
   refreshInMs(pod: Pod): number | undefined;

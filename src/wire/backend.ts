@@ -2,6 +2,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Duplex, Readable } from 'node:stream';
+import { boundHead } from './answer-head.ts';
 import type { HttpResponse, PullBody } from './http-message.ts';
 
 export interface BackendTarget {
@@ -137,6 +138,7 @@ function begin(
   fail: (error: BackendError) => void,
 ): { readonly outgoing: http.ClientRequest; readonly answered: () => void } {
   const outgoing = open(target, request);
+  boundHead(outgoing, maxHeaderBytes);
   const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), connectTimeoutMs);
   const answered = (): void => clearTimeout(timer);
   outgoing.on('error', (error) => {

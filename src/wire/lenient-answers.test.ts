@@ -17,15 +17,18 @@ async function answering(t: TestContext, text: string): Promise<number> {
 }
 
 const probe = (port: number): ReturnType<typeof probeHttp> =>
-  probeHttp({
-    scheme: 'HTTP',
-    host: '127.0.0.1',
-    port,
-    path: '/',
-    headers: [],
-    userAgent: 'kube-probe/1.36',
-    timeoutMs: 30_000,
-  });
+  probeHttp(
+    {
+      scheme: 'HTTP',
+      host: '127.0.0.1',
+      port,
+      path: '/',
+      headers: [],
+      userAgent: 'kube-probe/1.36',
+      timeoutMs: 30_000,
+    },
+    new AbortController().signal,
+  );
 
 const rows: readonly (readonly [what: string, answer: string])[] = [
   ['lines end in LF alone (busybox httpd)', 'HTTP/1.0 200 OK\nContent-Type: text/plain\n\nhello'],

@@ -1,5 +1,50 @@
 // Asks grpc.health.v1.Health/Check for a probe.
-import { Client, credentials, status } from '@grpc/grpc-js';
+import type { Socket } from 'node:net';
+import { addAbortSignal } from 'node:stream';
+import { ChannelCredentials, Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { boundedSocket } from './bounded-socket.ts';
+
+export interface GrpcProbe {
+  readonly address: string;
+  readonly service: string;
+  readonly timeoutMs: number;
+}
+
+/** What HTTP/2 and an answer of two bytes take, many times over. */
+const maxAnswerBytes = 64 << 10;
+
+type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
+
+/** No TLS, and a server that can't go on without end: with frames that answer nothing it would be read for as long as the probe may take. */
+class BoundedCredentials extends ChannelCredentials {
+  readonly #plain = credentials.createInsecure();
+  readonly #over = new AbortController();
+
+  override _isSecure(): boolean {
+    return false;
+  }
+  override _equals(other: ChannelCredentials): boolean {
+    return other === this;
+  }
+  override _createSecureConnector(
+    ...args: Parameters<ChannelCredentials['_createSecureConnector']>
+  ): SecureConnector {
+    const tooMuch = `the server sent more than ${maxAnswerBytes} bytes`;
+    return {
+      ...this.#plain._createSecureConnector(...args),
+      connect: async (raw) => {
+        const socket = boundedSocket(raw, maxAnswerBytes, tooMuch);
+        addAbortSignal(this.#over.signal, socket);
+        // The library needs no more of a connection than what every stream has.
+        return { socket: socket as Socket, secure: false };
+      },
+    };
+  }
+  /** The library itself goes on with a connection whose server has not said yet that it speaks HTTP/2. */
+  close(): void {
+    this.#over.abort();
+  }
+}
 
 /** HealthCheckRequest { string service = 1 }. */
 function request(service: string): Buffer {
@@ -12,39 +57,46 @@ function request(service: string): Buffer {
 /** HealthCheckResponse { ServingStatus status = 1 }; SERVING is 1. */
 const isServing = (bytes: Buffer): boolean => bytes.length >= 2 && bytes[0] === 0x08 && bytes[1] === 1;
 
-/** Undefined: it serves; else upstream's text. Never throws. */
-export function probeGrpcHealth(
-  address: string,
-  service: string,
+/** Undefined: it serves; else upstream's text. */
+function verdict(
+  error: ServiceError | null,
+  bytes: Buffer | undefined,
   timeoutMs: number,
+): string | undefined {
+  if (!error)
+    return bytes && isServing(bytes) ? undefined : 'service unhealthy (responded with "NOT_SERVING")';
+  if (error.code === status.UNIMPLEMENTED) {
+    return `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${error.details}`;
+  }
+  if (error.code === status.DEADLINE_EXCEEDED) {
+    return `timeout: health rpc did not complete within ${timeoutMs / 1000}s`;
+  }
+  return `error: health rpc probe failed: ${error.message}`;
+}
+
+/** Undefined: it serves; else upstream's text. Never throws. `signal`: nobody wants to know any more. */
+export function probeGrpcHealth(
+  { address, service, timeoutMs }: GrpcProbe,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
-  const client = new Client(address, credentials.createInsecure(), { 'grpc.enable_retries': 0 });
+  const bounded = new BoundedCredentials();
+  const client = new Client(address, bounded, { 'grpc.enable_retries': 0 });
   return new Promise((resolve) => {
-    const end = (text: string | undefined): void => {
-      client.close();
-      resolve(text);
-    };
-    client.makeUnaryRequest(
+    const call = client.makeUnaryRequest(
       '/grpc.health.v1.Health/Check',
       (value: string) => request(value),
       (bytes: Buffer) => bytes,
       service,
       { deadline: new Date(performance.timeOrigin + performance.now() + timeoutMs) },
       (error, bytes) => {
-        if (!error)
-          return end(
-            bytes && isServing(bytes) ? undefined : 'service unhealthy (responded with "NOT_SERVING")',
-          );
-        if (error.code === status.UNIMPLEMENTED) {
-          return end(
-            `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${error.details}`,
-          );
-        }
-        if (error.code === status.DEADLINE_EXCEEDED) {
-          return end(`timeout: health rpc did not complete within ${timeoutMs / 1000}s`);
-        }
-        return end(`error: health rpc probe failed: ${error.message}`);
+        signal.removeEventListener('abort', stop);
+        client.close();
+        bounded.close();
+        resolve(verdict(error, bytes, timeoutMs));
       },
     );
+    const stop = (): void => call.cancel();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
   });
 }

@@ -1,15 +1,28 @@
 // Opens a TCP connection for a probe.
 import { connect } from 'node:net';
 
-/** Undefined: it was opened; else upstream's text of the failure. Never throws. */
-export function probeTcp(host: string, port: number, timeoutMs: number): Promise<string | undefined> {
+export interface TcpProbe {
+  readonly host: string;
+  readonly port: number;
+  readonly timeoutMs: number;
+}
+
+/** Undefined: it was opened; else upstream's text of the failure. Never throws. `signal`: nobody wants to know any more. */
+export function probeTcp(
+  { host, port, timeoutMs }: TcpProbe,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const shown = `dial tcp ${host.includes(':') ? `[${host}]` : host}:${port}`;
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: timeoutMs });
     const end = (text: string | undefined): void => {
+      signal.removeEventListener('abort', stop);
       socket.destroy();
       resolve(text);
     };
+    const stop = (): void => end(`${shown}: operation was canceled`);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
     socket.once('connect', () => end(undefined));
     socket.once('timeout', () => end(`${shown}: i/o timeout`));
     socket.once('error', (error: NodeJS.ErrnoException) => {

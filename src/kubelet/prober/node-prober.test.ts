@@ -1,5 +1,7 @@
 // When probes run, and what their results are worth.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
@@ -75,4 +77,17 @@ test('a probe of a month is one of a month', async (t) => {
   const { seen, pass } = probed(t, { periodSeconds: 3_000_000, timeoutSeconds: 2_147_483 });
   await pass(5);
   assert.equal(seen.runs, 1);
+});
+
+test('X2: a probe that waits for its answer ends with its container', async (t) => {
+  const asked = Promise.withResolvers<Socket>();
+  const server = createServer((socket) => asked.resolve(socket.on('error', () => undefined)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const get = { httpGet: { host: '127.0.0.1', port }, exec: undefined as never };
+  const { prober } = probed(t, { ...get, timeoutSeconds: 100_000 });
+  const socket = (await asked.promise).resume();
+  prober.remove('u');
+  await once(socket, 'close');
 });

@@ -6,7 +6,7 @@ import type { RuntimeService } from '../../rpc-api/cri.ts';
 import type { ObservedContainer, ObservedPod } from '../observed-pod.ts';
 import { type AnyContainer, isSidecar, podUid } from '../pod-format.ts';
 import type { Prober } from './prober.ts';
-import { runProbe, shownOutput } from './run-probe.ts';
+import { type ProbeOutcome, runProbe, shownOutput } from './run-probe.ts';
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';
 
@@ -39,6 +39,9 @@ interface Count {
 
 const title = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
+const unhealthy = (kind: ProbeKind, { unknown, output }: ProbeOutcome): string =>
+  `${title[kind]} probe ${unknown ? 'errored and resulted in unknown state' : 'failed'}: ${shownOutput(output)}`;
+
 const probesOf = (container: AnyContainer): Readonly<Record<ProbeKind, Probe | undefined>> => ({
   liveness: container.livenessProbe,
   readiness: container.readinessProbe,
@@ -64,15 +67,13 @@ export function createNodeProber(deps: NodeProberDeps): Prober {
     // Until it has started, only the startup probe is run.
     if (kind !== 'startup' && container.startupProbe && results.get(key('startup', containerId)) !== true)
       return true;
-    const outcome = await runProbe(deps.runtime, { pod, container, containerId, podIP: input.podIP }, probe);
-    if (worker.stop.signal.aborted) return false;
+    const { signal } = worker.stop;
+    const target = { pod, container, containerId, podIP: input.podIP };
+    const outcome = await runProbe(deps.runtime, target, probe, signal);
+    if (signal.aborted) return false;
     if (!outcome.ok) {
-      deps.event(pod, {
-        type: 'Warning',
-        reason: 'Unhealthy',
-        message: `${title[kind]} probe ${outcome.unknown ? 'errored and resulted in unknown state' : 'failed'}: ${shownOutput(outcome.output)}`,
-        container: container.name,
-      });
+      const message = unhealthy(kind, outcome);
+      deps.event(pod, { type: 'Warning', reason: 'Unhealthy', message, container: container.name });
     }
     if (outcome.unknown) return true;
     count.ok = outcome.ok ? count.ok + 1 : 0;

@@ -50,43 +50,51 @@ async function exec(
   }
 }
 
-async function http(target: ProbeTarget, probe: Probe, timeoutMs: number): Promise<ProbeOutcome> {
+async function http(
+  target: ProbeTarget,
+  probe: Probe,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<ProbeOutcome> {
   const get = probe.httpGet!;
-  const result = await probeHttp({
-    scheme: get.scheme === 'HTTPS' ? 'HTTPS' : 'HTTP',
+  const request = {
+    scheme: get.scheme === 'HTTPS' ? ('HTTPS' as const) : ('HTTP' as const),
     host: get.host || target.podIP,
     port: resolvePort(target.container, get.port),
     path: get.path ?? '/',
     headers: get.httpHeaders ?? [],
     userAgent: 'kube-probe/1.36',
     timeoutMs,
-  });
+  };
+  const result = await probeHttp(request, signal);
   if (result.error !== undefined) return { ok: false, output: result.error };
   if (result.status >= 200 && result.status < 400) return { ok: true, output: result.body };
   return { ok: false, output: `HTTP probe failed with statuscode: ${result.status}` };
 }
 
-/** Never throws for what the container does; with a wrong port name nothing is known of it. */
+/** Never throws for what the container does; with a wrong port name nothing is known of it. `signal`: nobody wants to know any more. */
 export async function runProbe(
   runtime: RuntimeService,
   target: ProbeTarget,
   probe: Probe,
+  signal: AbortSignal,
 ): Promise<ProbeOutcome> {
   const timeoutSeconds = probe.timeoutSeconds ?? 1;
   const timeoutMs = Math.min(timeoutSeconds * 1000, longestTimerMs);
   try {
     if (probe.exec) return await exec(runtime, target, probe.exec.command ?? [], timeoutSeconds);
-    if (probe.httpGet) return await http(target, probe, timeoutMs);
+    if (probe.httpGet) return await http(target, probe, timeoutMs, signal);
     if (probe.tcpSocket) {
       const port = resolvePort(target.container, probe.tcpSocket.port);
-      const failure = await probeTcp(probe.tcpSocket.host || target.podIP, port, timeoutMs);
+      const host = probe.tcpSocket.host || target.podIP;
+      const failure = await probeTcp({ host, port, timeoutMs }, signal);
       return { ok: failure === undefined, output: failure ?? '' };
     }
     if (probe.grpc) {
+      const address = `${target.podIP}:${probe.grpc.port}`;
       const failure = await probeGrpcHealth(
-        `${target.podIP}:${probe.grpc.port}`,
-        probe.grpc.service ?? '',
-        timeoutMs,
+        { address, service: probe.grpc.service ?? '', timeoutMs },
+        signal,
       );
       return { ok: failure === undefined, output: failure ?? '' };
     }

@@ -21,7 +21,8 @@ export interface HookInput {
   readonly containerId: string;
   readonly podIP: string;
   readonly handler: LifecycleHandler;
-  readonly signal?: AbortSignal | undefined;
+  /** Nobody waits for it any more. */
+  readonly signal: AbortSignal;
 }
 
 export interface HookDeps {
@@ -54,15 +55,16 @@ export async function runHook(deps: HookDeps, input: HookInput): Promise<void> {
   const get = handler.httpGet;
   const port = resolvePort(container, get.port);
   const path = get.path ?? '/';
-  const result = await probeHttp({
-    scheme: get.scheme === 'HTTPS' ? 'HTTPS' : 'HTTP',
+  const request = {
+    scheme: get.scheme === 'HTTPS' ? ('HTTPS' as const) : ('HTTP' as const),
     host: get.host || input.podIP,
     port,
     path,
     headers: get.httpHeaders ?? [],
     userAgent: 'kube-lifecycle/1.36',
     timeoutMs: 30_000,
-  });
+  };
+  const result = await probeHttp(request, input.signal);
   if (result.error !== undefined || result.status >= 400) {
     const text = result.error ?? `HTTP hook failed with statuscode: ${result.status}`;
     throw new Error(

@@ -1,5 +1,4 @@
 // Sets up a pod's volumes on this node and turns them into mounts of its containers.
-import { serviceaccounts } from '../../api/generated/resources.ts';
 import type { Pod, Volume, VolumeMount } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import { fewAtOnce } from '../../base/few-at-once.ts';
@@ -10,11 +9,12 @@ import type { Beneath } from '../../os/beneath.ts';
 import type { Host } from '../../os/host.ts';
 import type { Mount } from '../../rpc-api/generated/cri-v1.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
-import { type AnyContainer, podNamespace, podText, podUid } from '../pod-format.ts';
+import { type AnyContainer, podText, podUid } from '../pod-format.ts';
 import { expand } from '../runtime/env-expansion.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
 import { pinsOf, releasePins, releasePodPins } from './pins.ts';
+import { createPodTokens } from './pod-tokens.ts';
 import { checkMounts, isSubPath } from './set-up-bounds.ts';
 import { checkSubPath, failedToMake, mountSubPath } from './sub-path.ts';
 import { pluginOf, volumeDir } from './volume-dir.ts';
@@ -39,11 +39,6 @@ export interface NodeVolumeManagerDeps {
   readonly allocatable: FieldContext['allocatable'];
 }
 
-interface Token {
-  readonly text: string;
-  readonly refreshAtMs: number;
-}
-
 interface Ready {
   readonly volume: Volume;
   readonly plugin: VolumePlugin;
@@ -64,42 +59,9 @@ const propagation = {
   Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
 } as const;
 
-/** Tokens are renewed at 80 % of their life, and daily at the latest. */
-const latestRefreshMs = 86_400_000;
-
 export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeManager {
-  const tokens = new Map<string, Map<string, Token>>();
+  const tokens = createPodTokens(deps);
   const { files, mounts, beneath } = deps.host;
-
-  async function token(pod: Pod, audience: string, expirationSeconds: number): Promise<string> {
-    const ofPod = tokens.get(podUid(pod)) ?? new Map<string, Token>();
-    tokens.set(podUid(pod), ofPod);
-    const key = `${audience} ${expirationSeconds}`;
-    const known = ofPod.get(key);
-    const now = deps.clock.now();
-    if (known && now < known.refreshAtMs) return known.text;
-    const name = pod.spec.serviceAccountName || 'default';
-    const request = {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: {
-        audiences: audience === '' ? [] : [audience],
-        expirationSeconds,
-        boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: pod.metadata.name, uid: podUid(pod) },
-      },
-    };
-    const answer = (await deps.client.createSubresource(
-      serviceaccounts,
-      { name, namespace: podNamespace(pod) },
-      'token',
-      request,
-    )) as { status?: { token?: string; expirationTimestamp?: string } };
-    const text = answer.status?.token ?? '';
-    const lifeMs =
-      (Date.parse(answer.status?.expirationTimestamp ?? '') || now + expirationSeconds * 1000) - now;
-    ofPod.set(key, { text, refreshAtMs: now + Math.min(lifeMs * 0.8, latestRefreshMs) });
-    return text;
-  }
 
   async function setUpOne(pod: Pod, volume: Volume, podIPs: readonly string[]): Promise<Ready> {
     const plugin = pluginOf(volume);
@@ -119,7 +81,7 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
         nodeOs: deps.nodeOs,
         hostDrive: deps.hostDrive,
         fields: { podIPs, nodeIPs: deps.nodeIPs, allocatable: deps.allocatable },
-        token: (audience, seconds) => token(pod, audience, seconds),
+        token: (audience, seconds) => tokens.get(pod, audience, seconds),
       });
       return { volume, plugin, location };
     } catch (error) {
@@ -227,15 +189,12 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
       return mounted(pod, ready);
     },
     tearDown: async (pod) => {
-      tokens.delete(podUid(pod));
+      tokens.forget(pod);
       const volumes = `${deps.podDir(podUid(pod))}/volumes`;
       await releasePodPins({ files, beneath }, deps.podDir(podUid(pod)));
       await mounts.unmountAllBelow(volumes);
       await beneath.remove(volumes);
     },
-    refreshInMs: (pod) => {
-      const due = [...(tokens.get(podUid(pod))?.values() ?? [])].map((t) => t.refreshAtMs);
-      return due.length === 0 ? undefined : Math.max(Math.min(...due) - deps.clock.now(), 1000);
-    },
+    refreshInMs: tokens.refreshInMs,
   };
 }

@@ -1,6 +1,6 @@
 // Servers that speak and never come to their answer: who asks them reads a bounded part, for as long as it is wanted.
 import assert from 'node:assert/strict';
-import { createServer as createHttp2Server } from 'node:http2';
+import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
@@ -113,7 +113,7 @@ test('a gRPC probe hears that a server serves, or does not, and hangs up', async
     [2, 'service unhealthy (responded with "NOT_SERVING")'],
   ] as const) {
     const server = createHttp2Server();
-    server.on('stream', (stream) => {
+    server.on('stream', (stream: ServerHttp2Stream) => {
       stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
       stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
       stream.end(Buffer.from([0, 0, 0, 0, 2, 8, serving]));

@@ -8,10 +8,9 @@ import { after, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
-import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
-import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { buildNative } from '../../src/os/native-build.ts';
+import { withArgument } from '../harness/command-lines.ts';
 import { eventually } from '../harness/eventually.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
@@ -36,7 +35,7 @@ test('windows-mounts that is killed leaves no process behind', { timeout: 120_00
     if (child.kill('SIGKILL')) killed++;
     await ended;
   }
-  await eventually(async () => assert.deepEqual(await processesWithArgument(linuxFiles, plan), []), {
+  await eventually(async () => assert.deepEqual(withArgument(plan), []), {
     timeoutMs: 5000,
   });
   t.diagnostic(`${killed} kills`);

@@ -15,10 +15,9 @@ import {
   supervisedState,
   writeSupervision,
 } from '../../src/cmd/supervisor/supervision.ts';
-import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
-import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import type { TestCluster } from '../harness/cluster.ts';
+import { withArgument } from '../harness/command-lines.ts';
 import { eventually } from '../harness/eventually.ts';
 import { limit, podManifest, startLinuxCluster } from '../harness/linux-cluster.ts';
 
@@ -47,7 +46,7 @@ before(async () => {
     }),
   );
   await cluster.kubectl.ok(['wait', '--for=condition=Ready', 'pod/client', '--timeout=60s']);
-  const [found] = await processesWithArgument(linuxFiles, marker);
+  const [found] = withArgument(marker);
   assert.ok(found);
   podNetns = `/proc/${found.pid}/ns/net`;
   nodeNetns = readClusterState(clusterPaths(cluster.home, cluster.name))!.nodes[0]!.netns!;

@@ -12,12 +12,11 @@ import { readSupervisorState, supervisedState } from '../../src/cmd/supervisor/s
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { runningPid } from '../../src/kubelet/containerd/containerd-process.ts';
-import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
 import { portName } from '../../src/network/fabric-plan.ts';
-import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
+import { commandLines } from '../harness/command-lines.ts';
 import { eventually } from '../harness/eventually.ts';
 import { limit, podSpec, untilTerm } from '../harness/linux-cluster.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
@@ -377,7 +376,7 @@ test('R6: down wins: whatever is killed before it, nothing comes back after it',
     const { code, stderr } = await ending.porthole(['down', '--name', name]);
     assert.equal(code, 0, stderr);
     await eventually(async () => {
-      const left = await processesWithArgument(linuxFiles, undefined);
+      const left = commandLines();
       assert.deepEqual(
         left.filter(({ args }) => args.some((arg) => arg.startsWith(paths.root))).map(({ args }) => args),
         [],

@@ -3,25 +3,17 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { runOrThrow } from '../../src/os/processes.ts';
+import { commandLines } from './command-lines.ts';
 
 async function lines(program: string, ...args: string[]): Promise<string[]> {
   const text = await runOrThrow(linuxProcesses, program, args);
   return text.split('\n').filter((line) => line !== '');
 }
 
-function clusterProcesses(): string[] {
-  const commands = readdirSync('/proc').flatMap((pid) => {
-    if (!/^\d+$/.test(pid)) return [];
-    try {
-      return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')];
-    } catch {
-      return []; // it ended meanwhile
-    }
-  });
-  return commands.filter(
-    (command) => /porthole|containerd|wine|pause/.test(command) && !command.includes('--test'),
-  );
-}
+const clusterProcesses = (): string[] =>
+  commandLines()
+    .map(({ args }) => args.join(' '))
+    .filter((command) => /porthole|containerd|wine|pause/.test(command) && !command.includes('--test'));
 
 /** By their numbers, which no two have: one may lie over another. */
 function mounts(): Map<string, string> {

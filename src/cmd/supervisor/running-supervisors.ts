@@ -2,7 +2,6 @@
 import { processesWithArgument } from '../../kubelet/containerd/process-table.ts';
 import type { Files } from '../../os/files.ts';
 import { startTicksOf } from '../cluster/own-processes.ts';
-import { isOurs } from '../cluster/what-runs.ts';
 import type { RunningProcess } from './supervision.ts';
 
 const program = /(^|\/)supervisor(\.mjs|-main\.ts)$/;
@@ -11,7 +10,7 @@ const program = /(^|\/)supervisor(\.mjs|-main\.ts)$/;
 export async function runningSupervisors(files: Files, root: string): Promise<RunningProcess[]> {
   const candidates = await processesWithArgument(files, root);
   return candidates
-    .filter(({ pid, args }) => args.at(-1) === root && program.test(args.at(-2) ?? '') && isOurs(pid))
+    .filter(({ args }) => args.at(-1) === root && program.test(args.at(-2) ?? ''))
     .flatMap(({ pid }) => {
       const startTicks = startTicksOf(pid);
       return startTicks === undefined ? [] : [{ role: 'supervisor', pid, startTicks }];

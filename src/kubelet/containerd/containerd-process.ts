@@ -5,7 +5,7 @@ import type { Host } from '../../os/host.ts';
 import { runOrThrow } from '../../os/processes.ts';
 import { createGrpcClient } from '../../wire/grpc-client.ts';
 import { type ContainerdOptions, containerdConfig } from './containerd-config.ts';
-import { processesWithArgument, type RunningProcess, startTimeOf } from './process-table.ts';
+import { childrenOfAll, processesWithArgument, startTimeOf } from './process-table.ts';
 
 export interface ContainerdPaths {
   /** Holds config.toml, containerd.pid and containerd.log. */
@@ -98,8 +98,8 @@ export async function ensureContainerd(
   return { pid: child.pid, adopted: false, version };
 }
 
-async function kill(deps: ContainerdDeps, pid: number, signal: 'TERM' | 'KILL'): Promise<void> {
-  await deps.host.processes.run('kill', [`-${signal}`, '--', String(pid)]); // gone already is fine
+async function kill(deps: ContainerdDeps, pids: readonly number[], signal: 'TERM' | 'KILL'): Promise<void> {
+  await deps.host.processes.run('kill', [`-${signal}`, '--', ...pids.map(String)]); // gone already is fine
 }
 
 async function waitGone(deps: ContainerdDeps, pid: number, startTime: string, ms: number): Promise<boolean> {
@@ -114,9 +114,9 @@ async function waitGone(deps: ContainerdDeps, pid: number, startTime: string, ms
 async function end(deps: ContainerdDeps, pid: number): Promise<void> {
   const startTime = await startTimeOf(deps.host.files, pid);
   if (startTime === undefined) return;
-  await kill(deps, pid, 'TERM');
+  await kill(deps, [pid], 'TERM');
   if (await waitGone(deps, pid, startTime, 5000)) return;
-  await kill(deps, pid, 'KILL');
+  await kill(deps, [pid], 'KILL');
   await waitGone(deps, pid, startTime, 5000);
 }
 
@@ -135,18 +135,23 @@ export async function killContainerd(deps: ContainerdDeps, paths: ContainerdPath
   const pid = await runningPid(deps, paths);
   if (pid === undefined) return;
   const startTime = await startTimeOf(deps.host.files, pid);
-  await kill(deps, pid, 'KILL');
+  await kill(deps, [pid], 'KILL');
   if (startTime !== undefined) await waitGone(deps, pid, startTime, 5000);
 }
 
-/** With all that comes from it, as it was when `all` was read. */
+/** As one program's arguments: a pod has thousands of processes. */
+const killedAtOnce = 1000;
+
+/** With all that comes from it, as it was when `children` were read. */
 export async function killTree(
   deps: ContainerdDeps,
-  all: readonly RunningProcess[],
+  children: ReadonlyMap<number, readonly number[]>,
   pid: number,
 ): Promise<void> {
-  await kill(deps, pid, 'KILL');
-  for (const child of all.filter((p) => p.parent === pid)) await killTree(deps, all, child.pid);
+  const doomed = new Set([pid]);
+  for (const one of doomed) for (const child of children.get(one) ?? []) doomed.add(child);
+  const all = [...doomed];
+  for (let i = 0; i < all.length; i += killedAtOnce) await kill(deps, all.slice(i, i + killedAtOnce), 'KILL');
 }
 
 /** Of what runs by CRI: a folder for each container and sandbox, of its id. */
@@ -168,12 +173,12 @@ export async function removeContainerd(
     ContainerdPaths & { readonly images?: boolean; readonly cgroupRoot?: string },
 ): Promise<void> {
   await stopContainerd(deps, options);
-  const all = await processesWithArgument(deps.host.files, undefined);
   // A client that its killed caller left behind waits for its daemon for ever.
-  const ours = all.filter(
-    ({ args }) => /containerd-shim|(^|\/)ctr$/.test(args[0] ?? '') && args.includes(options.address),
+  const ours = (await processesWithArgument(deps.host.files, options.address)).filter(({ args }) =>
+    /containerd-shim|(^|\/)ctr$/.test(args[0] ?? ''),
   );
-  for (const { pid } of ours) await killTree(deps, all, pid);
+  const children = await childrenOfAll(deps.host.files);
+  for (const { pid } of ours) await killTree(deps, children, pid);
   const bundles = bundlesOf(options.state);
   for (const id of await deps.host.files.list(bundles)) {
     const socket = await shimSocketOf(deps, `${bundles}/${id}`);

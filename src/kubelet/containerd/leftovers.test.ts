@@ -57,6 +57,9 @@ function machine() {
       return text === undefined ? undefined : Buffer.from(text);
     },
     read: async (path: string) => Buffer.from(textOf(path) ?? ''),
+    readHead: async (path: string) => Buffer.from(textOf(path) ?? ''),
+    readLink: async () => 'everybody’s',
+    stat: async () => ({ uid: 0 }),
     remove: async (path: string) => void did.push(`remove ${path}`),
   } as unknown as Files;
   const host = {
@@ -65,7 +68,7 @@ function machine() {
     processes: {
       run: async (command: string, args: readonly string[]) => {
         did.push([command, ...args].join(' '));
-        if (command === 'kill') processes.delete(Number(args.at(-1)));
+        if (command === 'kill') for (const pid of args.slice(2)) processes.delete(Number(pid));
         return { code: 0, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
       },
     },

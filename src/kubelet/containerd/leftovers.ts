@@ -7,7 +7,7 @@ import {
   killTree,
   shimSocketOf,
 } from './containerd-process.ts';
-import { processesWithArgument, type RunningProcess, startTimeOf } from './process-table.ts';
+import { childrenOfAll, processesWithArgument, type RunningProcess, startTimeOf } from './process-table.ts';
 
 export type SandboxPlaces = Pick<EnsureContainerdOptions, 'state' | 'address'>;
 
@@ -127,10 +127,10 @@ export async function endUnknown(
 ): Promise<readonly string[]> {
   const unknown = [...there].filter(([sandbox]) => !known.has(sandbox));
   if (unknown.length === 0) return [];
-  const all = await processesWithArgument(deps.host.files, undefined);
+  const children = await childrenOfAll(deps.host.files);
   for (const [, { bundles, shims }] of unknown) {
     for (const { pid, startTime } of shims)
-      if ((await startTimeOf(deps.host.files, pid)) === startTime) await killTree(deps, all, pid);
+      if ((await startTimeOf(deps.host.files, pid)) === startTime) await killTree(deps, children, pid);
     for (const one of bundles) await removeContainer(deps, places, one);
   }
   return unknown.map(([sandbox]) => sandbox);

@@ -15,8 +15,16 @@ import { type MetThreshold, resourceOf, type StarvedResource } from './threshold
 export interface MeasuredPod {
   readonly pod: Pod;
   readonly usage: PodUsage;
-  /** `usage` is only what could be seen of it. `settled`: also in a long walk of its own, so it is no chance. */
-  readonly unmeasured?: { readonly settled: boolean; readonly message: string } | undefined;
+  /** `usage` is only what could be seen of it. */
+  readonly unmeasured?: Unmeasured | undefined;
+}
+
+export interface Unmeasured {
+  /** Also in a long walk of its own, so it is no chance. */
+  readonly settled: boolean;
+  /** Neither the number of its files nor what they are: the disk or the runtime did not answer. */
+  readonly isNodesDoing?: boolean;
+  readonly message: string;
 }
 
 /** Upstream: SystemCriticalPriority. */
@@ -25,22 +33,55 @@ export const isCritical = (pod: Pod): boolean => (pod.spec.priority ?? 0) >= cri
 
 /**
  * Whose use can't be known (as upstream: nobody may hide there), who uses more than was asked for, then who matters less, then
- * who uses most beyond. Whom a short walk did not measure may be one with many files: it counts with what was seen of it when it
- * asked for room, and as one that uses any amount when it asked for none.
+ * who uses most beyond. Whom a short walk did not measure may be one with many files, or one that hides behind them. When it
+ * asked for room it counts with what was seen of it. When it asked for none it goes after those of whom is seen that their end
+ * makes up for the node's whole `shortage`: these are to blame, whatever others have. Without such, it goes before the rest.
  */
-export function rankedForEviction(all: readonly MeasuredPod[], resource: StarvedResource): MeasuredPod[] {
-  const excess = ({ pod, usage, unmeasured }: MeasuredPod): number => {
-    const request = quantityValue(podResource(pod, 'requests', resource) ?? zeroQuantity);
-    return unmeasured && request === 0 ? Number.MAX_SAFE_INTEGER : podUse(pod, usage, resource) - request;
+export function rankedForEviction(
+  all: readonly MeasuredPod[],
+  resource: StarvedResource,
+  shortage: number,
+): MeasuredPod[] {
+  const standings = new Map(all.map((measured) => [measured, standingOf(measured, resource, shortage)]));
+  return [...all].sort((first, second) => {
+    const [a, b] = [standings.get(first)!, standings.get(second)!];
+    return (
+      Number(b.isHidden) - Number(a.isHidden) ||
+      Number(b.exceeds) - Number(a.exceeds) ||
+      a.priority - b.priority ||
+      b.suspicion - a.suspicion ||
+      b.excess - a.excess
+    );
+  });
+}
+
+interface Standing {
+  readonly isHidden: boolean;
+  readonly exceeds: boolean;
+  readonly priority: number;
+  readonly suspicion: number;
+  /** As far as it was seen. */
+  readonly excess: number;
+}
+
+const suspicionOf = { enough: 2, anyAmount: 1, asSeen: 0 } as const;
+
+function standingOf(
+  { pod, usage, unmeasured }: MeasuredPod,
+  resource: StarvedResource,
+  shortage: number,
+): Standing {
+  const request = quantityValue(podResource(pod, 'requests', resource) ?? zeroQuantity);
+  const excess = podUse(pod, usage, resource) - request;
+  const isUnknown = unmeasured !== undefined && request === 0;
+  const isOpen = isUnknown && unmeasured.isNodesDoing !== true;
+  return {
+    isHidden: unmeasured?.settled === true,
+    exceeds: excess > 0 || isUnknown,
+    priority: pod.spec.priority ?? 0,
+    suspicion: suspicionOf[excess >= shortage ? 'enough' : isOpen ? 'anyAmount' : 'asSeen'],
+    excess,
   };
-  const isHidden = ({ unmeasured }: MeasuredPod): boolean => unmeasured?.settled === true;
-  return [...all].sort(
-    (a, b) =>
-      Number(isHidden(b)) - Number(isHidden(a)) ||
-      Number(excess(b) > 0) - Number(excess(a) > 0) ||
-      (a.pod.spec.priority ?? 0) - (b.pod.spec.priority ?? 0) ||
-      excess(b) - excess(a),
-  );
 }
 
 export function pressureMessage({ pod, usage, unmeasured }: MeasuredPod, met: MetThreshold): string {

@@ -18,6 +18,7 @@ import {
   type PressureCondition,
   resourceOf,
   type StarvedResource,
+  shortageOf,
   type Threshold,
 } from './thresholds.ts';
 
@@ -105,7 +106,7 @@ export function startEvictionManager(deps: EvictionDeps): EvictionManager {
     deps.announce(`Attempting to reclaim ${resource}`);
     const active = deps.active().filter((pod) => !isCritical(pod));
     const candidates = await deps.measure(active, resource);
-    const [first] = rankedForEviction(candidates, resource);
+    const [first] = rankedForEviction(candidates, resource, shortageOf(met));
     if (first === undefined) {
       deps.log.warn({ resource }, 'the node is short, and there is no pod to evict');
       return;

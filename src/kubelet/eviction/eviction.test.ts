@@ -139,6 +139,7 @@ test('first goes who exceeds its requests, then who matters less, then who excee
       of(named('asked', 0, '50Mi'), 140),
     ],
     'ephemeral-storage',
+    gi,
   );
   assert.deepEqual(
     ranked.map(({ pod }) => pod.metadata.name),
@@ -146,28 +147,84 @@ test('first goes who exceeds its requests, then who matters less, then who excee
   );
 });
 
-test('who has many files and asked for room does not go before who fills the disk; who hides does', () => {
-  const of = (pod: ReturnType<typeof named>, megabytes: number, settled?: boolean) => ({
-    pod,
-    usage: usage([used('main', { rootfsBytes: megabytes * mi })]),
-    unmeasured: settled === undefined ? undefined : { settled, message: 'Not measured. ' },
-  });
+/** Of whom so much was seen; `settled`: it was not measured, and whether that is for good. */
+const seen = (
+  pod: Pod,
+  megabytes: number,
+  unmeasured?: { readonly settled: boolean; readonly isNodesDoing?: boolean },
+) => ({
+  pod,
+  usage: usage([used('main', { rootfsBytes: megabytes * mi })]),
+  unmeasured: unmeasured && { ...unmeasured, message: 'Not measured. ' },
+});
+const namesOf = (ranked: readonly { readonly pod: Pod }[]): (string | undefined)[] =>
+  ranked.map(({ pod }) => pod.metadata.name);
+const cut = { settled: false };
+
+test('who has many files does not go before who fills the disk; who hides does', () => {
   const ranked = rankedForEviction(
     [
-      of(named('many-files', 0, '2Gi'), 30, false),
-      of(named('hog'), 3000),
-      of(named('many-files-important', 10), 1, false),
-      of(named('many-files-unasked'), 1, false),
-      of(named('hides', 10, '2Gi'), 1, true),
+      seen(named('many-files', 0, '2Gi'), 30, cut),
+      seen(named('many-files-important', 10), 1, cut),
+      seen(named('many-files-unasked'), 1, cut),
+      seen(named('hog'), 3000),
+      seen(named('hides', 10, '2Gi'), 1, { settled: true }),
     ],
     'ephemeral-storage',
+    724 * mi,
   );
-  assert.deepEqual(
-    ranked.map(({ pod }) => pod.metadata.name),
-    ['hides', 'many-files-unasked', 'hog', 'many-files-important', 'many-files'],
-  );
+  assert.deepEqual(namesOf(ranked), [
+    'hides',
+    'hog',
+    'many-files-unasked',
+    'many-files-important',
+    'many-files',
+  ]);
   const [threshold] = metThresholds(parseThresholds('nodefs.available<1Gi'), observe(measures(300 * mi)));
   assert.match(pressureMessage(ranked[0]!, threshold!), /available: 300Mi\. Not measured\. $/);
+});
+
+test('when nobody is seen to use what is short, who has many files and asked for nothing goes first', () => {
+  const ranked = rankedForEviction(
+    [
+      seen(named('little'), 100),
+      seen(named('some'), 700),
+      seen(named('many-files'), 1, cut),
+      seen(named('many-files-seen'), 800, cut),
+      seen(named('disk-does-not-answer'), 0, { settled: false, isNodesDoing: true }),
+      seen(named('within', 0, '1Gi'), 900),
+    ],
+    'ephemeral-storage',
+    724 * mi,
+  );
+  assert.deepEqual(namesOf(ranked), [
+    'many-files-seen',
+    'many-files',
+    'some',
+    'little',
+    'disk-does-not-answer',
+    'within',
+  ]);
+});
+
+test('under pressure the shortage is what is missing to the threshold', async () => {
+  const clock = new FakeClock();
+  const evicted = Promise.withResolvers<Eviction>();
+  const manager = startEvictionManager({
+    clock,
+    log: silentLogger,
+    thresholds: parseThresholds('nodefs.available<1Gi'),
+    node: async () => measures(300 * mi),
+    active: () => [named('many-files'), named('hog')],
+    measure: async (pods) =>
+      pods.map((pod) => (pod.metadata.name === 'hog' ? seen(pod, 725) : seen(pod, 1, cut))),
+    evict: async (eviction) => evicted.resolve(eviction),
+    announce: () => undefined,
+    conditionsChanged: () => undefined,
+  });
+  clock.advance(10_000);
+  assert.equal((await evicted.promise).pod.metadata.name, 'hog');
+  await manager.stop();
 });
 
 test('what is told of pressure is upstream’s', () => {

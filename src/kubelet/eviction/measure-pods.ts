@@ -38,7 +38,7 @@ const quickAtOnce = 4;
 /** Some ten million files that nobody has read lately, and many times that otherwise. */
 const slowMs = 300_000;
 const slowAtOnce = 2;
-/** A walk that saw less in its time was held up by the disk, and not by the number of files: no pod is to blame. */
+/** A walk that saw less in its time, a short one too, was held up by the disk, and not by the number of files: no pod is to blame. */
 const fewInodes = 1_000;
 /** The walk ends by itself; a disk that doesn't answer holds even a killed one. */
 const overdueMs = 15_000;
@@ -65,14 +65,17 @@ function shortfall(used: readonly FolderUsage[], ms: number): MeasuredPod['unmea
   if (used.some(({ uncounted }) => uncounted === 'unread'))
     return { settled: ms === slowMs, message: `${unmeasuredText}a part of it can't be read. ` };
   const inodes = used.reduce((sum, each) => sum + each.inodes, 0);
+  const isNodesDoing = inodes < fewInodes;
   return {
-    settled: ms === slowMs && inodes >= fewInodes,
+    settled: ms === slowMs && !isNodesDoing,
+    isNodesDoing,
     message: `${unmeasuredText}${inodes} files were counted in ${formatGoDuration(ms)}, and there are more. `,
   };
 }
 
 const silent: MeasuredPod['unmeasured'] = {
   settled: false,
+  isNodesDoing: true,
   message: `${unmeasuredText}the runtime does not tell it. `,
 };
 
@@ -186,7 +189,8 @@ export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
     } catch (error) {
       if (!stopped.signal.aborted)
         deps.log.warn({ pod: podText(pod), error }, 'what a pod uses was not measured');
-      return { used: [], unmeasured: { settled: false, message: `${unmeasuredText}the walk failed. ` } };
+      const message = `${unmeasuredText}the walk failed. `;
+      return { used: [], unmeasured: { settled: false, isNodesDoing: true, message } };
     }
   }
   const slow = slowWalks(deps, walk);

@@ -117,6 +117,10 @@ export interface MetThreshold {
   readonly available: Quantity;
 }
 
+/** What must become free. */
+export const shortageOf = ({ quantity, available }: MetThreshold): number =>
+  quantityValue(quantity) - quantityValue(available);
+
 /** In the order in which they are answered: memory first, as upstream. */
 export function metThresholds(thresholds: readonly Threshold[], observations: Observations): MetThreshold[] {
   return thresholds

@@ -48,6 +48,19 @@ test('every object that a new cluster holds is valid, and reading it changes not
   assert.ok(count > 50, String(count));
 });
 
+test('X3: the claim of an ephemeral volume is one that could be made', () => {
+  const errors = (ephemeral: JsonObject): string[] => errorsOf(pod({ volumes: [{ name: 'v', ephemeral }] }));
+  const at = 'spec.volumes[0].ephemeral.volumeClaimTemplate';
+  const requests = { storage: '1Gi' };
+  const claim = { accessModes: ['ReadWriteOnce'], resources: { requests } };
+  assert.deepEqual(errors({ volumeClaimTemplate: { spec: claim } }), []);
+  assert.deepEqual(errors({}), [`${at}: Required value`]);
+  assert.deepEqual(errors({ volumeClaimTemplate: { spec: {} } }), [
+    `${at}.spec.accessModes: Required value: at least 1 access mode is required`,
+    `${at}.spec.resources[storage]: Required value`,
+  ]);
+});
+
 test('a small pod is valid; its wrong parts are named', () => {
   assert.deepEqual(errorsOf(pod({})), []);
   assert.deepEqual(errorsOf(pod({ containers: [] })), ['spec.containers: Required value']);

@@ -15,6 +15,7 @@ import { disruptionController } from './disruption-controller.ts';
 import { endpointsController } from './endpoints-controller.ts';
 import { endpointSliceController } from './endpointslice-controller.ts';
 import { endpointSliceMirroringController } from './endpointslice-mirroring-controller.ts';
+import { ephemeralVolumeController } from './ephemeral-volume-controller.ts';
 import { garbageCollectorController } from './garbage-collector-controller.ts';
 import { jobController } from './job-controller.ts';
 import { localPathController } from './local-path-controller.ts';
@@ -74,6 +75,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     endpointsController,
     endpointSliceController,
     endpointSliceMirroringController,
+    ephemeralVolumeController,
     jobController(),
     localPathController,
     namespaceController,

@@ -1,9 +1,14 @@
 // VolumeBinding: a pod waits for its claims; bound volumes choose its nodes; claims that wait for it learn its node.
 import { persistentvolumeclaims } from '../../api/generated/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/generated/types/core-v1.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Volume,
+} from '../../api/generated/types/core-v1.ts';
 import type { StorageClass } from '../../api/generated/types/storage-v1.ts';
 import type { Client } from '../../client/client.ts';
-import { claimsOf } from '../../component-helpers/pod-claims.ts';
+import { claimOf, claimsOf, foreignClaim } from '../../component-helpers/pod-claims.ts';
 import { classOf, findVolume, isReachable } from '../../component-helpers/volume-match.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { Plugin } from '../framework/plugin.ts';
@@ -32,18 +37,35 @@ const isBound = (claim: PersistentVolumeClaim | undefined): boolean =>
   (claim?.spec?.volumeName ?? '') !== '' &&
   claim?.metadata.annotations?.['pv.kubernetes.io/bind-completed'] !== undefined;
 
+/** The claim of one volume, or why the pod must wait. */
+function claimFor(
+  pod: Pod,
+  { ephemeral }: Volume,
+  name: string,
+  view: StorageView,
+): PersistentVolumeClaim | string {
+  const claim = view.claim(name, pod.metadata.namespace ?? '');
+  const shown = `persistentvolumeclaim ${JSON.stringify(name)}`;
+  if (claim === undefined)
+    return ephemeral === undefined
+      ? `${shown} not found`
+      : `waiting for ephemeral volume controller to create the ${shown}`;
+  if (claim.status?.phase === 'Lost')
+    return `${shown} bound to non-existent persistentvolume ${JSON.stringify(claim.spec?.volumeName ?? '')}`;
+  if (claim.metadata.deletionTimestamp !== undefined) return `${shown} is being deleted`;
+  return (ephemeral === undefined ? undefined : foreignClaim(pod, claim)) ?? claim;
+}
+
 /** The claims of a pod, or why it must wait. */
 function claimsOfPod(pod: Pod, view: StorageView): Claims | string {
   const bound: PersistentVolumeClaim[] = [];
   const delayed: PersistentVolumeClaim[] = [];
   let immediate = false;
-  for (const name of claimsOf(pod)) {
-    const claim = view.claim(name, pod.metadata.namespace ?? '');
-    if (claim === undefined) return `persistentvolumeclaim ${JSON.stringify(name)} not found`;
-    if (claim.status?.phase === 'Lost')
-      return `persistentvolumeclaim ${JSON.stringify(name)} bound to non-existent persistentvolume ${JSON.stringify(claim.spec?.volumeName ?? '')}`;
-    if (claim.metadata.deletionTimestamp !== undefined)
-      return `persistentvolumeclaim ${JSON.stringify(name)} is being deleted`;
+  for (const volume of pod.spec.volumes ?? []) {
+    const name = claimOf(pod, volume);
+    if (name === undefined) continue;
+    const claim = claimFor(pod, volume, name, view);
+    if (typeof claim === 'string') return claim;
     if (isBound(claim)) bound.push(claim);
     else if (
       (claim.spec?.volumeName ?? '') === '' &&

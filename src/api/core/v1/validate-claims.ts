@@ -28,7 +28,7 @@ function modeErrors(field: string, value: Json | undefined): Errors {
 }
 
 /** The spec of a claim; `at` is where it stands, for templates. */
-function validateClaimSpec(s: JsonObject, at: string): Errors {
+export function validateClaimSpec(s: JsonObject, at: string): Errors {
   const errors: Errors = [];
   if (arr(s['accessModes']).length === 0)
     errors.push(required(`${at}.accessModes`, 'at least 1 access mode is required'));

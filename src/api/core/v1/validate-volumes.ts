@@ -1,10 +1,11 @@
 // Volumes of a pod and where containers mount them.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { duplicate, forbidden, invalid, notFound, required } from '../../../apimachinery/field-error.ts';
-import { isObject, num, obj, objs, str } from '../../../apimachinery/json-access.ts';
+import { isObject, num, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel } from '../../../apimachinery/validation/names.ts';
+import { validateClaimSpec } from './validate-claims.ts';
 
 export interface VolumeNames {
   readonly names: ReadonlySet<string>;
@@ -101,6 +102,12 @@ function sourceErrors(field: string, kind: string, source: JsonObject): Errors {
       return itemErrors(field, source);
     case 'persistentVolumeClaim':
       return str(source['claimName']) === '' ? [required(`${field}.claimName`)] : [];
+    case 'ephemeral': {
+      const template = `${field}.volumeClaimTemplate`;
+      return isObject(source['volumeClaimTemplate'])
+        ? validateClaimSpec(spec(source['volumeClaimTemplate']), `${template}.spec`)
+        : [required(template)];
+    }
     case 'nfs': {
       const errors: Errors = [];
       if (str(source['server']) === '') errors.push(required(`${field}.server`));

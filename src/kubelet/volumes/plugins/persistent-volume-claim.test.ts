@@ -132,7 +132,7 @@ test("an ephemeral volume's claim is the pod's own", async (t) => {
   });
   assert.equal(await event(t, owned({})), 'it was set up');
   const refused = `${unmounted}PVC ns/${claimName} was not created for pod ns/${name} (pod is not owner)`;
-  assert.equal(await event(t, { ephemeral: true }), refused);
+  assert.equal(await event(t, { ephemeral: true, claim: { metadata: { name: claimName } } }), refused);
   assert.equal(await event(t, owned({ uid: 'an older pod of that name' })), refused);
   assert.equal(await event(t, owned({ controller: false })), refused);
 });

@@ -2,7 +2,8 @@
 import { persistentvolumeclaims, persistentvolumes } from '../../../api/generated/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/generated/types/core-v1.ts';
 import type { ResourceRef } from '../../../apimachinery/resource-ref.ts';
-import { failureText, podNamespace, podUid } from '../../pod-format.ts';
+import { claimOf, foreignClaim } from '../../../component-helpers/pod-claims.ts';
+import { failureText, podNamespace } from '../../pod-format.ts';
 import { hostLocation } from '../host-location.ts';
 import { ClaimError } from '../volume-manager.ts';
 import type { VolumeContext, VolumePlugin } from '../volume-plugin.ts';
@@ -31,13 +32,9 @@ function volumeProblem({ metadata, spec }: PersistentVolume, claimUid: string): 
     : `${found} its pv.Spec.ClaimRef.UID ${uid} does not point to claim.UID ${claimUid}`;
 }
 
-const isOwner = (pod: Pod, { metadata }: PersistentVolumeClaim): boolean =>
-  metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === podUid(pod)) ===
-  true;
-
 async function volumeOfClaim({ client, pod, volume }: VolumeContext): Promise<PersistentVolume> {
   const namespace = podNamespace(pod);
-  const name = volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
+  const name = claimOf(pod, volume) ?? '';
   const refuse = (problem: string): never => {
     throw new ClaimError(`error processing PVC ${namespace}/${name}: ${problem}`);
   };
@@ -55,11 +52,8 @@ async function volumeOfClaim({ client, pod, volume }: VolumeContext): Promise<Pe
   const claim = await fetch(persistentvolumeclaims, { name, namespace }, 'PVC');
   const problem = claimProblem(pod, claim);
   if (problem !== undefined) refuse(problem);
-  if (volume.ephemeral !== undefined && !isOwner(pod, claim)) {
-    throw new ClaimError(
-      `PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
-    );
-  }
+  const foreign = volume.ephemeral === undefined ? undefined : foreignClaim(pod, claim);
+  if (foreign !== undefined) throw new ClaimError(foreign);
   const volumeName = claim.spec?.volumeName ?? '';
   const persistent = await fetch(persistentvolumes, { name: volumeName }, `PV ${volumeName}`);
   const mismatch = volumeProblem(persistent, claim.metadata.uid ?? '');

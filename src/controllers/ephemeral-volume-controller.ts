@@ -1,0 +1,82 @@
+// Makes the claims of generic ephemeral volumes: each pod's own, which go with it.
+import { events, persistentvolumeclaims, pods } from '../api/generated/resources.ts';
+import type { Pod, Volume } from '../api/generated/types/core-v1.ts';
+import { keyOf, objectKey } from '../client/cache/object-store.ts';
+import { referenceTo } from '../client/event-recorder.ts';
+import { claimOf, foreignClaim } from '../component-helpers/pod-claims.ts';
+import {
+  type Controller,
+  type ControllerContext,
+  defineController,
+  index,
+  watching,
+} from '../controller-runtime/define-controller.ts';
+import { controllerReference } from '../controller-runtime/owner-reference.ts';
+
+const podsByClaim = 'ephemeralClaim';
+
+const ephemeralVolumes = ({ spec }: Pod): Volume[] =>
+  (spec.volumes ?? []).filter(({ ephemeral }) => ephemeral !== undefined);
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Throws Error with upstream's text. */
+async function ensureClaim(context: ControllerContext, pod: Pod, volume: Volume): Promise<void> {
+  const { namespace = '' } = pod.metadata;
+  const name = claimOf(pod, volume) ?? '';
+  const there = context.read(persistentvolumeclaims).get(name, namespace);
+  if (there !== undefined) {
+    const foreign = foreignClaim(pod, there);
+    if (foreign !== undefined) throw new Error(foreign);
+    return;
+  }
+  const template = volume.ephemeral?.volumeClaimTemplate;
+  if (template === undefined) return; // the API server lets in none without it
+  const { annotations, labels } = template.metadata ?? {};
+  const metadata = {
+    name,
+    namespace,
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(labels === undefined ? {} : { labels }),
+    ownerReferences: [controllerReference(pods, pod)],
+  };
+  try {
+    await context.write.create(persistentvolumeclaims, { metadata, spec: template.spec });
+  } catch (error) {
+    throw new Error(`create PVC ${name}: ${textOf(error)}`, { cause: error });
+  }
+}
+
+export const ephemeralVolumeController: Controller = defineController({
+  name: 'ephemeral-volume-controller',
+  serviceAccount: 'ephemeral-volume-controller',
+  for: pods,
+  reads: [persistentvolumeclaims],
+  writes: [persistentvolumeclaims, events],
+  indexes: [
+    index(pods, podsByClaim, (pod) =>
+      ephemeralVolumes(pod).map((volume) => keyOf(claimOf(pod, volume) ?? '', pod.metadata.namespace)),
+    ),
+  ],
+  watches: [
+    // Somebody deleted it, or one of another's that was in the way: the pod's is made again.
+    watching(persistentvolumeclaims, ({ metadata }, { type }, context) =>
+      type === 'deleted'
+        ? context.read(pods).byIndex(podsByClaim, keyOf(metadata.name, metadata.namespace)).map(objectKey)
+        : [],
+    ),
+  ],
+  async reconcile({ name, namespace }, context) {
+    const pod = context.read(pods).get(name, namespace);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return undefined;
+    for (const volume of ephemeralVolumes(pod)) {
+      try {
+        await ensureClaim(context, pod, volume);
+      } catch (error) {
+        const message = `ephemeral volume ${volume.name}: ${textOf(error)}`;
+        context.events.event(referenceTo(pods, pod), 'Warning', 'FailedBinding', message);
+        throw new Error(`pod ${objectKey(pod)}, ${message}`, { cause: error });
+      }
+    }
+    return undefined;
+  },
+});

@@ -15,6 +15,7 @@ import type { NodeOs } from './node-os/node-os.ts';
 import { containerFieldPath } from './pod-format.ts';
 import type { PodStorage } from './pod-storage.ts';
 import type { Prober } from './prober/prober.ts';
+import type { Commands } from './runtime/commands.ts';
 import type { ClusterDns } from './runtime/dns-config.ts';
 import type { ObjectSource } from './runtime/env-vars.ts';
 import type { FieldContext } from './runtime/field-ref.ts';
@@ -40,6 +41,7 @@ export interface KubeletContext {
   readonly images: ImagePuller;
   readonly status: StatusManager;
   readonly prober: Prober;
+  readonly commands: Commands;
   /** Absent on Windows and in simulation. */
   readonly cgroups: Cgroups | undefined;
   readonly cgroupRoot: string;

@@ -36,6 +36,7 @@ import {
   type Reservation,
 } from './resources/node-reservation.ts';
 import { allPodsCgroup } from './resources/qos.ts';
+import { createCommands } from './runtime/commands.ts';
 import type { ClusterDns } from './runtime/dns-config.ts';
 import { createImageAccess } from './runtime/image-access.ts';
 import { imageCredentials } from './runtime/image-credentials.ts';
@@ -272,6 +273,7 @@ function createContext(
   const real = createPodStorage(host, options.paths);
   const storage = options.simulated ? simulatedStorage(real) : real;
   const allocatable = allocatableNumbers(facts);
+  const commands = createCommands({ runtime: cri.runtime, clock });
   const ctx: KubeletContext = {
     client,
     cri,
@@ -288,10 +290,11 @@ function createContext(
     volumes: options.simulated ? noVolumes : realVolumes(options, objects, storage, allocatable),
     images: imagePuller(options, objects, event),
     status: createStatusManager({ client, clock, log }),
+    commands,
     prober: options.simulated
       ? simulatedProber
       : createNodeProber({
-          runtime: cri.runtime,
+          commands,
           clock,
           random,
           changed: (uid) => workers().wake(uid),

@@ -5,8 +5,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
-import type { RuntimeService } from '../../rpc-api/cri.ts';
 import { nothingObserved, type ObservedContainer } from '../observed-pod.ts';
+import { createCommands } from '../runtime/commands.ts';
 import { createNodeProber } from './node-prober.ts';
 
 const day = 24 * 3600_000;
@@ -16,12 +16,15 @@ function probed(t: TestContext, probe: Probe, ranMs = 0) {
   const clock = new FakeClock();
   const seen = { runs: 0, exitCode: 0 };
   const prober = createNodeProber({
-    runtime: {
-      execSync: async () => {
-        seen.runs++;
-        return { exitCode: seen.exitCode, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+    commands: createCommands({
+      clock,
+      runtime: {
+        execSync: async () => {
+          seen.runs++;
+          return { exitCode: seen.exitCode, stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+        },
       },
-    } as unknown as RuntimeService,
+    }),
     clock,
     random: { uint: () => 0 } as never,
     changed: () => undefined,

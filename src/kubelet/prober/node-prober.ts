@@ -2,16 +2,16 @@
 import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import type { RuntimeService } from '../../rpc-api/cri.ts';
 import type { ObservedContainer, ObservedPod } from '../observed-pod.ts';
 import { type AnyContainer, isSidecar, podUid } from '../pod-format.ts';
+import type { Commands } from '../runtime/commands.ts';
 import type { Prober } from './prober.ts';
 import { type ProbeOutcome, runProbe, shownOutput } from './run-probe.ts';
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup';
 
 export interface NodeProberDeps {
-  readonly runtime: RuntimeService;
+  readonly commands: Commands;
   readonly clock: Clock;
   readonly random: Random;
   /** A result changed: look at the pod again. */
@@ -69,7 +69,7 @@ export function createNodeProber(deps: NodeProberDeps): Prober {
       return true;
     const { signal } = worker.stop;
     const target = { pod, container, containerId, podIP: input.podIP };
-    const outcome = await runProbe(deps.runtime, target, probe, signal);
+    const outcome = await runProbe(deps.commands, target, probe, signal);
     if (signal.aborted) return false;
     if (!outcome.ok) {
       const message = unhealthy(kind, outcome);

@@ -1,12 +1,12 @@
 // Runs one probe once: a command, an HTTP request, a TCP connection or a gRPC health check.
-import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
+import type { ExecAction, Pod, Probe } from '../../api/generated/types/core-v1.ts';
 import { longestTimerMs } from '../../base/clock.ts';
-import type { RuntimeService } from '../../rpc-api/cri.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
 import { probeGrpcHealth } from '../../wire/probe-grpc.ts';
 import { probeHttp } from '../../wire/probe-http.ts';
 import { probeTcp } from '../../wire/probe-tcp.ts';
 import { type AnyContainer, failureText } from '../pod-format.ts';
+import type { Commands } from '../runtime/commands.ts';
 import { resolvePort } from '../runtime/lifecycle-hooks.ts';
 
 export interface ProbeOutcome {
@@ -24,20 +24,22 @@ export interface ProbeTarget {
   readonly podIP: string;
 }
 
+/** Upstream's maxReadLength. */
+const maxRead = 10 * 1024;
 /** Upstream's maxProbeMessageLength. */
 const maxOutput = 1024;
 
 async function exec(
-  runtime: RuntimeService,
-  target: ProbeTarget,
-  command: readonly string[],
+  commands: Commands,
+  { pod, containerId }: ProbeTarget,
+  { command = [] }: ExecAction,
   timeoutSeconds: number,
+  signal: AbortSignal,
 ): Promise<ProbeOutcome> {
   try {
-    const result = await runtime.execSync(target.containerId, command, timeoutSeconds);
-    const output = Buffer.concat([result.stdout, result.stderr])
-      .toString('utf8')
-      .slice(0, 10 * 1024);
+    const result = await commands.probe({ pod, containerId, command, timeoutSeconds }, signal);
+    const [stdout, stderr] = [result.stdout, result.stderr].map((bytes) => bytes.subarray(0, maxRead));
+    const output = Buffer.concat([stdout!, stderr!]).toString('utf8').slice(0, maxRead);
     return { ok: result.exitCode === 0, output };
   } catch (error) {
     if (isGrpcError(error, 'DeadlineExceeded')) {
@@ -74,7 +76,7 @@ async function http(
 
 /** Never throws for what the container does; with a wrong port name nothing is known of it. `signal`: nobody wants to know any more. */
 export async function runProbe(
-  runtime: RuntimeService,
+  commands: Commands,
   target: ProbeTarget,
   probe: Probe,
   signal: AbortSignal,
@@ -82,7 +84,7 @@ export async function runProbe(
   const timeoutSeconds = probe.timeoutSeconds ?? 1;
   const timeoutMs = Math.min(timeoutSeconds * 1000, longestTimerMs);
   try {
-    if (probe.exec) return await exec(runtime, target, probe.exec.command ?? [], timeoutSeconds);
+    if (probe.exec) return await exec(commands, target, probe.exec, timeoutSeconds, signal);
     if (probe.httpGet) return await http(target, probe, timeoutMs, signal);
     if (probe.tcpSocket) {
       const port = resolvePort(target.container, probe.tcpSocket.port);

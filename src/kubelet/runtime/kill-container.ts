@@ -41,10 +41,14 @@ async function preStop(ctx: KubeletContext, input: KillInput, graceSeconds: numb
     () => 'late' as const,
     () => 'done' as const,
   );
-  const hook = runHook(
-    { runtime: ctx.cri.runtime, clock: ctx.clock },
-    { pod, container: spec, containerId: container.id, podIP: input.podIP, handler, signal: tooLate.signal },
-  );
+  const hook = runHook(ctx, {
+    pod,
+    container: spec,
+    containerId: container.id,
+    podIP: input.podIP,
+    handler,
+    signal: tooLate.signal,
+  });
   try {
     await Promise.race([hook, deadline]);
   } catch (error) {

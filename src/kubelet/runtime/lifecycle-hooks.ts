@@ -1,9 +1,9 @@
 // Runs postStart and preStop: a command, an HTTP request or a pause.
 import type { LifecycleHandler, Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { RuntimeService } from '../../rpc-api/cri.ts';
 import { probeHttp } from '../../wire/probe-http.ts';
 import { type AnyContainer, failureText, podText } from '../pod-format.ts';
+import type { CommandAnswer, Commands } from './commands.ts';
 
 /** A named port of the container, or the number. */
 export function resolvePort(container: AnyContainer, port: number | string): number {
@@ -25,22 +25,27 @@ export interface HookInput {
   readonly signal: AbortSignal;
 }
 
+/** Of a failed command, for its event. */
+const maxOutput = 1024;
+
 export interface HookDeps {
-  readonly runtime: RuntimeService;
+  readonly commands: Commands;
   readonly clock: Clock;
 }
 
 async function runExec(deps: HookDeps, input: HookInput, command: readonly string[]): Promise<void> {
   const where = `for Container "${input.container.name}" in Pod "${podText(input.pod)}" failed`;
   const shown = `[${command.join(' ')}]`;
-  let result: Awaited<ReturnType<RuntimeService['execSync']>>;
+  const { pod, containerId, signal } = input;
+  let result: CommandAnswer;
   try {
-    result = await deps.runtime.execSync(input.containerId, command, 0);
+    result = await deps.commands.hook({ pod, containerId, command, timeoutSeconds: 0 }, signal);
   } catch (error) {
     throw new Error(`Exec lifecycle hook (${shown}) ${where} - error: ${failureText(error)}, message: ""`);
   }
   if (result.exitCode === 0) return;
-  const output = Buffer.concat([result.stdout, result.stderr]).toString('utf8').slice(0, 1024);
+  const shownBytes = [result.stdout, result.stderr].map((bytes) => bytes.subarray(0, maxOutput));
+  const output = Buffer.concat(shownBytes).toString('utf8').slice(0, maxOutput);
   throw new Error(
     `Exec lifecycle hook (${shown}) ${where} - error: command '${command.join(' ')}' exited with ${result.exitCode}: ${output}, message: ${JSON.stringify(output)}`,
   );

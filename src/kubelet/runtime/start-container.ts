@@ -126,10 +126,7 @@ async function postStart(ctx: KubeletContext, input: StartInput, containerId: st
   if (!handler) return;
   try {
     const podIP = input.podIPs[0] ?? '';
-    const hook = runHook(
-      { runtime: ctx.cri.runtime, clock: ctx.clock },
-      { pod, container, containerId, podIP, handler, signal },
-    );
+    const hook = runHook(ctx, { pod, container, containerId, podIP, handler, signal });
     await untilAborted(hook, signal);
   } catch (error) {
     if (signal.aborted) throw error; // the container ends with its pod

@@ -17,6 +17,7 @@ import { buildStore } from '../../storage/sqlite/rebuild.ts';
 import { type Salvaged, salvage } from '../../storage/sqlite/salvage.ts';
 import { StorageError } from '../../storage/storage-error.ts';
 import { backupPath } from './backup-endpoint.ts';
+import { checkBackup } from './check-backup.ts';
 import {
   dataPaths,
   filesBelow,
@@ -115,15 +116,9 @@ export interface Restored {
   readonly pki: 'restored' | 'kept' | 'not in the backup';
 }
 
-function checkNames({ files }: Backup): void {
-  for (const { name } of files)
-    if (!/^pki\/[a-z0-9][a-z0-9./-]*$/.test(name) || name.includes('..'))
-      throw new Error(`the backup names a file that is none of a server's: ${JSON.stringify(name)}`);
-}
-
 /** As a restore asks, before anything is stopped or changed for it. */
 export function checkRestore(dataDir: string, backup: Backup, overStore: boolean): void {
-  checkNames(backup);
+  checkBackup(backup);
   if (!overStore && filesBelow(dataPaths(dataDir).store).length > 0)
     throw new Error(
       `there is a store in ${dataDir}: ${howToRestoreOver(dataDir)} puts it aside and restores over it`,

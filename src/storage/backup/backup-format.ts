@@ -78,8 +78,10 @@ export function decodeBackup(bytes: Buffer): Backup {
   const { revision, createdAt } = parsed<{ revision: number; createdAt: string }>(
     first.slice(title.length + 1),
   );
+  checkRevision(revision, mostRevision, 'its revision');
   const entries: BackupEntry[] = [];
   const files: BackupFile[] = [];
+  const keys = new Set<string>();
   for (let at = start; ; ) {
     const [line, from] = lineAt(bytes, at);
     const head = parsed<Head>(line);
@@ -92,9 +94,31 @@ export function decodeBackup(bytes: Buffer): Backup {
     if (value.length !== head.length || crc32(value) !== head.checksum)
       throw new Error(`the backup is damaged: the checksum of ${head.key ?? head.file} is wrong`);
     if (head.file !== undefined) files.push({ name: head.file, text: value.toString() });
-    else entries.push({ key: head.key!, revision: head.revision!, value });
+    else entries.push({ ...placeOf(head, revision, keys), value });
     at = from + value.length + 1;
   }
+}
+
+/** What is put back goes on a billion further, and has as far to go again and again. */
+const mostRevision = Number.MAX_SAFE_INTEGER / 2;
+
+function checkRevision(revision: unknown, most: number, whose: string): asserts revision is number {
+  if (!Number.isSafeInteger(revision) || (revision as number) < 1 || (revision as number) > most)
+    throw new Error(`the backup is damaged: ${whose} is ${JSON.stringify(revision)}`);
+}
+
+/** Nobody would be told of a change before a revision that is ahead of the store's. */
+function placeOf(
+  { key, revision }: Head,
+  most: Revision,
+  keys: Set<string>,
+): Pick<BackupEntry, 'key' | 'revision'> {
+  if (typeof key !== 'string' || !key.startsWith('/'))
+    throw new Error(`the backup is damaged: ${JSON.stringify(key)} is no key`);
+  if (keys.has(key)) throw new Error(`the backup is damaged: ${key} is in it twice`);
+  keys.add(key);
+  checkRevision(revision, most, `the revision of ${key}`);
+  return { key, revision };
 }
 
 function checkEnd(head: Head, objects: number, files: number, sum: number): void {
@@ -109,9 +133,13 @@ function lineAt(bytes: Buffer, at: number): [line: string, next: number] {
 }
 
 function parsed<T>(line: string): T {
+  let value: unknown;
   try {
-    return JSON.parse(line) as T;
+    value = JSON.parse(line);
   } catch {
-    throw new Error('the backup is damaged: a line of it cannot be read');
+    // As one that says something else.
   }
+  if (typeof value !== 'object' || value === null)
+    throw new Error('the backup is damaged: a line of it cannot be read');
+  return value as T;
 }

@@ -2,6 +2,7 @@
 import type { Writable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import type { PullBody } from './http-message.ts';
+import { stallMs, unreadAnswers } from './unread-answers.ts';
 
 /** Bytes handed to the socket in one write. */
 const chunkBytes = 256 * 1024;
@@ -41,9 +42,6 @@ function* coalesced(parts: readonly Buffer[]): Generator<Buffer> {
   if (size > 0) yield joined(parts.length);
 }
 
-/** A client that takes nothing for so long is gone, whatever its connection says. As upstream's request timeout. */
-const stallMs = 60_000;
-
 /** Goes on when the client has taken what waits; cuts one that does not. 0: it may wait forever. */
 function whenDrained(out: Writable, limitMs: number, next: () => void): void {
   if (limitMs === 0) {
@@ -68,14 +66,30 @@ function whenDrained(out: Writable, limitMs: number, next: () => void): void {
   out.on('close', stop);
 }
 
+/** The last of an answer: it has as long to be taken as all before it. */
+function end(out: Writable, last?: Buffer): void {
+  out.end(last);
+  unreadAnswers.add(out);
+}
+
+/** A small answer goes in one write; of a large one its client may take a piece at a time. */
+export function writeBytes(out: Writable, bytes: Buffer): void {
+  if (bytes.length > chunkBytes) writeParts(out, [bytes]);
+  else end(out, bytes);
+}
+
 export function writeParts(out: Writable, parts: readonly Buffer[]): void {
+  writeAll(out, parts, () => end(out));
+}
+
+function writeAll(out: Writable, parts: readonly Buffer[], written: () => void): void {
   const chunks = coalesced(parts);
   const next = (): void => {
     for (;;) {
       if (out.destroyed) return;
       const { value, done } = chunks.next();
       if (done) {
-        out.end();
+        written();
         return;
       }
       if (!out.write(value)) {
@@ -95,9 +109,9 @@ export function writeGzip(out: Writable, parts: readonly Buffer[]): void {
     whenDrained(out, stallMs, () => gzip.resume());
   });
   gzip.on('error', (error) => out.destroy(error));
-  gzip.on('end', () => out.end());
+  gzip.on('end', () => end(out));
   out.once('close', () => gzip.destroy());
-  writeParts(gzip, parts);
+  writeAll(gzip, parts, () => gzip.end());
 }
 
 /**
@@ -133,7 +147,8 @@ export function writePull(out: Writable, body: PullBody, onEnd: () => void): () 
         if (bytes === undefined) return;
         if (bytes === null) {
           finish();
-          out.end();
+          if (body.stallMs === undefined) out.end();
+          else end(out);
           return;
         }
         if (!out.write(bytes)) {

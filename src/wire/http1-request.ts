@@ -1,7 +1,7 @@
 // HTTP/1.1 requests and upgrades as requests and answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { gzipFromBytes, sizeOf, writeGzip, writeParts, writePull } from './body-writer.ts';
+import { gzipFromBytes, sizeOf, writeBytes, writeGzip, writeParts, writePull } from './body-writer.ts';
 import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
 import { discardBody, isPullBody } from './http-message.ts';
 import { wantsGzip } from './http2-request.ts';
@@ -82,6 +82,8 @@ export class Http1Request implements HttpRequest {
   }
 }
 
+const none = Buffer.alloc(0);
+
 /** As Go's server: time for the client to read the answer to a body that nobody will read. */
 const unreadBodyMs = 500;
 
@@ -138,7 +140,7 @@ export function respondHttp1(
   if (response.status !== 204 && response.status !== 304) headers['content-length'] = size;
   out.writeHead(response.status, headers);
   if (request.method === 'HEAD') out.end();
-  else if (parts.length <= 1) out.end(parts[0]);
+  else if (parts.length <= 1) writeBytes(out, parts[0] ?? none);
   else writeParts(out, parts);
 }
 

@@ -1,7 +1,7 @@
 // HTTP/2 streams as requests and answers, by the raw stream interface (the compatible one costs a third more).
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { gzipFromBytes, sizeOf, writeGzip, writeParts, writePull } from './body-writer.ts';
+import { gzipFromBytes, sizeOf, writeBytes, writeGzip, writeParts, writePull } from './body-writer.ts';
 import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
 import { discardBody, isPullBody } from './http-message.ts';
 import type { PeerIdentities } from './peer-certificate.ts';
@@ -101,7 +101,7 @@ export function respondHttp2(
     }
     headers['content-length'] = size;
     stream.respond(headers);
-    if (single) stream.end(body);
+    if (single) writeBytes(stream, body);
     else writeParts(stream, body);
   }
 }

@@ -91,6 +91,29 @@ function seated(clock: FakeClock, limits: FairnessDependencies['limits']) {
   return { filter, seats: () => seats };
 }
 
+test('S15: a large answer has its place among its user’s requests until it is taken or given up, a small one does not', async () => {
+  const { filter, seats } = seated(new FakeClock(), { requests: 1, watches: 1, streams: 1 });
+  const ask = (bytes: number, request: Partial<ApiRequest>): Promise<ApiResponse> => {
+    const body = Buffer.alloc(bytes);
+    const context = {
+      info: { isResource: true, verb: 'get', resource: 'configmaps', subresource: '' },
+      user: { name: 'tenant' },
+      query: new URLSearchParams(),
+      request,
+    } as unknown as RequestContext;
+    return filter(async () => ({ status: 200, headers: {}, body }))(context);
+  };
+  const taken = new AbortController();
+  assert.equal((await ask(1000, { signal: new AbortController().signal })).status, 200);
+  assert.equal((await ask(100_000, { user: { name: 'tenant', groups: [] } })).status, 200);
+  assert.equal((await ask(100_000, { signal: taken.signal })).status, 200);
+  assert.equal(seats(), 0);
+  assert.equal((await ask(1000, { signal: taken.signal })).status, 429);
+  taken.abort();
+  assert.equal((await ask(100_000, { signal: taken.signal })).status, 200);
+  assert.equal((await ask(1000, { signal: taken.signal })).status, 200);
+});
+
 /** A list that is made while it is read. */
 async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (ready) => ready()) {
   let closed = 0;

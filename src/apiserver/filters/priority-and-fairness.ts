@@ -4,7 +4,7 @@ import type { Classified, FlowControl } from '../flowcontrol/flow-control.ts';
 import type { InFlight } from '../flowcontrol/in-flight.ts';
 import { widthOf } from '../flowcontrol/request-width.ts';
 import { type UserLimits, UserPlaces } from '../flowcontrol/user-limits.ts';
-import { type ApiResponse, isPullBody, type PullBody } from '../http.ts';
+import { type ApiRequest, type ApiResponse, isPullBody, type PullBody } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { RequestInfo } from '../request-info.ts';
 import { textResponse } from '../response.ts';
@@ -73,16 +73,20 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
       return marked(tooMany(), classified);
     }
     const ended = running.begins(info.verb);
+    let release = place;
     const leave = once(() => {
       ended();
       flow.leave(classified.level, ticket);
-      place?.();
+      release?.();
     });
     let handedOn = false;
     try {
       const response = await next(context);
       const { body } = response;
-      if (body === undefined || !isPullBody(body)) return marked(response, classified);
+      if (body === undefined || !isPullBody(body)) {
+        if (isLarge(body)) release = () => whenTaken(context.request, place!);
+        return marked(response, classified);
+      }
       handedOn = true;
       // It is made while it is read: until then it has its seats.
       if (!watch) return marked({ ...response, body: withDeadline(body, clock, leave) }, classified);
@@ -115,6 +119,22 @@ function leaveWhenInitialized(
     cancel();
     leave();
   });
+}
+
+/** What is smaller is taken by the kernel, or soon given up. */
+const largeBytes = 64 * 1024;
+
+function isLarge(body: Buffer | readonly Buffer[] | undefined): boolean {
+  if (body === undefined) return false;
+  if (Buffer.isBuffer(body)) return body.length >= largeBytes;
+  return body.reduce((sum, { length }) => sum + length, 0) >= largeBytes;
+}
+
+/** What its client has not taken is in memory, and has its place among its user's requests until it is gone. */
+function whenTaken({ user, signal }: ApiRequest, release: () => void): void {
+  // Who asks in this process has it.
+  if (user !== undefined || signal.aborted) release();
+  else signal.addEventListener('abort', release, { once: true });
 }
 
 /** exec, log and the like have their place among their user's streams until their end. */

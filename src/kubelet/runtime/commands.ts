@@ -1,9 +1,9 @@
 // Commands of probes and hooks: how many are under way, for each may be answered with 32 MiB of what the runtime and the agent have in memory.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
-import { Lanes } from '../../base/lanes.ts';
 import type { RuntimeService } from '../../rpc-api/cri.ts';
 import { podUid } from '../pod-format.ts';
+import { Lanes } from './lanes.ts';
 
 export interface Command {
   readonly pod: Pod;

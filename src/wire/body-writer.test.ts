@@ -33,6 +33,19 @@ test('parts and gzip arrive whole', async () => {
   assert.deepEqual(gunzipSync(Buffer.concat(packed.chunks)), Buffer.concat(parts));
 });
 
+test('what is kept is compressed once: the next who asks has it at once', async () => {
+  const document = Buffer.from('{"openapi":"3.0.0"}'.repeat(20_000));
+  const first = new Client(true);
+  writeGzip(first, [document], true);
+  assert.equal(first.chunks.length, 0);
+  await ended(first);
+  const second = new Client(true);
+  writeGzip(second, [document], true);
+  assert.equal(second.chunks.length, 1, 'no thread was asked');
+  await ended(second);
+  for (const { chunks } of [first, second]) assert.deepEqual(gunzipSync(Buffer.concat(chunks)), document);
+});
+
 test('many small parts are written together, a large one in pieces', async () => {
   const client = new Client(true);
   const large = Buffer.alloc(900_000, 'x');

@@ -101,15 +101,30 @@ function writeAll(out: Writable, parts: readonly Buffer[], written: () => void):
   next();
 }
 
-export function writeGzip(out: Writable, parts: readonly Buffer[]): void {
+/** What was compressed, by what it was made of: documents are many megabytes, asked for by everybody, and seldom change. */
+const compressed = new WeakMap<Buffer, readonly Buffer[]>();
+
+/** `isKept`: the same buffer will be asked for again. */
+export function writeGzip(out: Writable, parts: readonly Buffer[], isKept = false): void {
+  const [source] = parts;
+  const known = source && compressed.get(source);
+  if (known) {
+    writeParts(out, known);
+    return;
+  }
+  const chunks: Buffer[] = [];
   const gzip = createGzip({ level: constants.Z_BEST_SPEED, chunkSize: chunkBytes });
   gzip.on('data', (chunk: Buffer) => {
+    if (isKept) chunks.push(chunk);
     if (out.destroyed || out.write(chunk)) return;
     gzip.pause();
     whenDrained(out, stallMs, () => gzip.resume());
   });
   gzip.on('error', (error) => out.destroy(error));
-  gzip.on('end', () => end(out));
+  gzip.on('end', () => {
+    if (isKept && source) compressed.set(source, chunks);
+    end(out);
+  });
   out.once('close', () => gzip.destroy());
   writeAll(gzip, parts, () => gzip.end());
 }

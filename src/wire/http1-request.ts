@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { gzipFromBytes, sizeOf, writeBytes, writeGzip, writeParts, writePull } from './body-writer.ts';
 import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
 import { discardBody, isPullBody } from './http-message.ts';
-import { wantsGzip } from './http2-request.ts';
+import { isKept, wantsGzip } from './http2-request.ts';
 import type { PeerIdentities } from './peer-certificate.ts';
 import { readBody } from './read-body.ts';
 
@@ -134,7 +134,7 @@ export function respondHttp1(
     headers['content-encoding'] = 'gzip';
     headers['vary'] = 'Accept-Encoding';
     out.writeHead(response.status, headers);
-    writeGzip(out, parts);
+    writeGzip(out, parts, isKept(response));
     return;
   }
   if (response.status !== 204 && response.status !== 304) headers['content-length'] = size;

@@ -96,7 +96,7 @@ export function respondHttp2(
       headers['content-encoding'] = 'gzip';
       headers['vary'] = 'Accept-Encoding';
       stream.respond(headers);
-      writeGzip(stream, single ? [body] : body);
+      writeGzip(stream, single ? [body] : body, isKept(response));
       return;
     }
     headers['content-length'] = size;
@@ -105,6 +105,10 @@ export function respondHttp2(
     else writeParts(stream, body);
   }
 }
+
+/** What has a tag is a document of one buffer that is kept until it changes. */
+export const isKept = ({ headers, body }: HttpResponse): boolean =>
+  headers['etag'] !== undefined && Buffer.isBuffer(body);
 
 export function wantsGzip(request: HttpRequest, response: HttpResponse): boolean {
   const accepts = request.headers['accept-encoding'];

@@ -363,3 +363,46 @@ test('a file that is not there, a folder, and what is no tar are told by name', 
     message: `${text} is not a readable image archive: Invalid tar header. Maybe the tar is corrupted or it needs to be gunzipped?`,
   });
 });
+
+/** An archive whose one manifest lies below `depth` indexes, each of which names the next so many times. */
+async function nested(name: string, depth: number, times: number): Promise<string> {
+  const layer = await tarOf({ a: 'x' });
+  const config = JSON.stringify({ os: 'linux', architecture: 'amd64' });
+  const manifest = JSON.stringify({
+    schemaVersion: 2,
+    config: describe(config),
+    layers: [describe(layer)],
+  });
+  const blobs: (string | Buffer)[] = [layer, config, manifest];
+  let next: string = manifest;
+  for (let i = 0; i < depth; i++) {
+    next = JSON.stringify({ manifests: Array.from({ length: times }, () => describe(next)) });
+    blobs.push(next);
+  }
+  const file = join(folder, name);
+  const files = Object.fromEntries(blobs.map((blob) => [`blobs/sha256/${sha256Hex(blob)}`, blob]));
+  writeFileSync(
+    file,
+    await tarOf({ 'index.json': JSON.stringify({ manifests: [describe(next)] }), ...files }),
+  );
+  return file;
+}
+
+test('indexes that each name the next a thousand times are looked at once', { timeout: 20_000 }, async () => {
+  assert.equal((await checkImageArchive(await nested('wide.tar', 4, 1000))).platforms.length, 1);
+});
+
+test('an index that was found sound is refused all the same where it lies too deep', async () => {
+  const layer = await tarOf({ a: 'x' });
+  const config = JSON.stringify({ os: 'linux', architecture: 'amd64' });
+  const manifest = JSON.stringify({ schemaVersion: 2, config: describe(config), layers: [describe(layer)] });
+  const above = (text: string): string => JSON.stringify({ manifests: [describe(text)] });
+  const chain = [manifest];
+  while (chain.length < 6) chain.push(above(chain.at(-1)!));
+  // Two deep first, five deep then.
+  const root = JSON.stringify({ manifests: [describe(chain[2]!), describe(chain[5]!)] });
+  const files = [layer, config, ...chain].map((blob) => [`blobs/sha256/${sha256Hex(blob)}`, blob]);
+  const file = join(folder, 'deep.tar');
+  writeFileSync(file, await tarOf({ 'index.json': root, ...Object.fromEntries(files) }));
+  await assert.rejects(checkImageArchive(file), /more than four deep/);
+});

@@ -260,10 +260,11 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
     )
     .filter((name) => typeof name === 'string');
   refuseReserved(names);
-  const platforms: ImagePlatform[] = [];
+  const found: Found = { platforms: [], checkedAt: new Map() };
   // What is no image is left out when the archive is loaded: `selectPlatform`.
   const images = entries.filter((entry) => !entry.isAttestation);
-  for (const { digest, size } of images) checkDocument(blobs, digest, size, platforms, 0);
+  for (const { digest, size } of images) checkDocument(blobs, digest, size, found, 0);
+  const { platforms } = found;
   if (platforms.length === 0) throw new ImageError('the archive holds no image');
   return { names, platforms };
 }
@@ -309,22 +310,31 @@ function blobOf(blobs: ReadonlyMap<string, Blob>, digest: string, size: number, 
   return blob;
 }
 
+interface Found {
+  readonly platforms: ImagePlatform[];
+  /** How deep each document was looked at: a thousand indexes may each name the next a thousand times. */
+  readonly checkedAt: Map<string, number>;
+}
+
 /** An index or a manifest; indexes may hold indexes, but not for ever. */
 function checkDocument(
   blobs: ReadonlyMap<string, Blob>,
   digest: string,
   size: number,
-  platforms: ImagePlatform[],
+  found: Found,
   depth: number,
 ): void {
   if (depth > 4) throw new ImageError('indexes within indexes, more than four deep');
   const { document } = blobOf(blobs, digest, size, 'manifest');
+  const before = found.checkedAt.get(digest);
+  if (before !== undefined && depth <= before) return;
+  found.checkedAt.set(digest, depth);
   const entries = indexEntries(document);
   if (entries) {
     for (const entry of entries) {
       // An archive may hold only some platforms of an index.
       if (!entry.isAttestation && blobs.has(`blobs/${entry.digest.replace(':', '/')}`)) {
-        checkDocument(blobs, entry.digest, entry.size, platforms, depth + 1);
+        checkDocument(blobs, entry.digest, entry.size, found, depth + 1);
       }
     }
     return;
@@ -338,5 +348,5 @@ function checkDocument(
     const layer = descriptorOf(value, 'layer');
     refuseLayer(blobOf(blobs, layer.digest, layer.size, 'layer'), layer.digest, platform.os);
   }
-  platforms.push(platform);
+  if (before === undefined) found.platforms.push(platform);
 }

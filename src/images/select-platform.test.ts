@@ -116,3 +116,19 @@ test('names that objects inherit and documents that are no index leave nothing t
     assert.equal(chooseManifests(new Map([['index.json', document]]), windows(20348)), undefined);
   }
 });
+
+test('an index that is named several times offers each of its manifests once', () => {
+  const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
+  const entry = { digest: digest('a'), size: 1, platform: { os: 'linux', architecture: 'arm64' } };
+  const index = { digest: digest('b'), size: 1 };
+  const documents = new Map<string, unknown>([
+    ['index.json', { manifests: [index, index, index] }],
+    [`blobs/sha256/${'b'.repeat(64)}`, { manifests: [entry, { ...entry, digest: digest('c') }] }],
+    [`blobs/sha256/${'a'.repeat(64)}`, {}],
+    [`blobs/sha256/${'c'.repeat(64)}`, {}],
+  ]);
+  assert.throws(
+    () => chooseManifests(documents, { os: 'linux', architecture: 'amd64' }),
+    /it offers linux\/arm64, linux\/arm64$/,
+  );
+});

@@ -57,9 +57,14 @@ export function chooseManifests(
   const chosen: object[] = [];
   let choices = 0;
   for (const positions of images.values()) {
+    // Named a thousand times, an index of a thousand offers no more than once.
+    const seen = new Set<string>();
     const all = positions.flatMap((at) => {
       const entry = entries[at]!;
-      return indexEntries(documents.get(blobName(entry.digest))) ?? [entry];
+      if (seen.has(entry.digest)) return [];
+      const nested = indexEntries(documents.get(blobName(entry.digest)));
+      if (nested) seen.add(entry.digest);
+      return nested ?? [entry];
     });
     // Attestations were not checked as images are: none may stay. An archive may hold only some platforms of an index.
     const offered = all.filter((entry) => !entry.isAttestation && documents.has(blobName(entry.digest)));

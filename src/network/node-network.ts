@@ -9,6 +9,8 @@ import type { NetworkHost } from '../os/network-host.ts';
 import { type CniDaemon, installCni, startCniDaemon } from './cni/cni-daemon.ts';
 import { cniTables } from './cni/cni-plugin.ts';
 import { forwardingSettings } from './fabric-plan.ts';
+import { flowSettings } from './flow-shares.ts';
+import { keepFlowShares } from './keep-flow-shares.ts';
 import { type NetworkAgent, startNetworkAgent } from './network-agent.ts';
 import { topologyByName } from './topologies/registry.ts';
 import type { Uplink } from './uplink.ts';
@@ -47,6 +49,19 @@ export interface NodeNetwork {
   stop(): Promise<void>;
 }
 
+/** Besides the agent's. The result ends it. */
+async function keepOwnTables(options: NodeNetworkOptions, { plugin }: CniDaemon): Promise<() => void> {
+  const forgetPods = options.tables.keep({
+    written: () => cniTables,
+    writeAnew: () => plugin.writeTables(),
+  });
+  const forgetShares = await keepFlowShares(options);
+  return () => {
+    forgetPods();
+    forgetShares();
+  };
+}
+
 /**
  * containerd sees the configuration, and with it reports
  * NetworkReady, only after the first plan was applied.
@@ -63,16 +78,13 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     os: options.os,
     mtu: 1500 - topology.facts.mtuOverheadBytes,
   });
-  const forgetTables = options.tables.keep({
-    written: () => cniTables,
-    writeAnew: () => cni.plugin.writeTables(),
-  });
+  const forgetTables = await keepOwnTables(options, cni);
   const agent = startNetworkAgent({
     nodes: options.nodes,
     topology,
     nodeName: options.nodeName,
     uplink: options.uplink,
-    settings: forwardingSettings,
+    settings: { ...forwardingSettings, ...flowSettings },
     clusterCIDR: options.clusterCIDR,
     serviceCIDR: options.serviceCIDR,
     masqueradeExceptions: options.masqueradeExceptions ?? [],

@@ -24,6 +24,7 @@ const long = { timeout: 240_000 };
 const patience = { timeoutMs: 75_000, everyMs: 500 };
 const tablesOfNode = [
   'arp porthole-pods',
+  'inet porthole-flows',
   'inet porthole-pods',
   ...['dns', 'hostports', 'network', 'proxy'].map((part) => `ip porthole-${part}`),
 ];
@@ -74,12 +75,12 @@ const answers = (): Promise<void> =>
     assert.equal(stdout, 'from web\n', stderr);
   }, patience);
 
-/** All words of all tables, in an order of their own; who asked DNS of late is no rule. */
+/** All words of all tables, in an order of their own; who asked DNS of late, or has connections, is no rule. */
 async function words(processes: Processes): Promise<Record<string, string[]>> {
   const packetFilter = linuxPacketFilter(processes);
   const tables = [...(await packetFilter.tables())].sort();
   const entries = tables.map(async (name): Promise<[string, string[]]> => {
-    const terse = name.endsWith('-dns') ? ['--terse'] : [];
+    const terse = /-(dns|flows)$/.test(name) ? ['--terse'] : [];
     const text = await runOrThrow(processes, 'nft', [
       '--stateless',
       ...terse,

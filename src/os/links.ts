@@ -46,6 +46,8 @@ export type LinkChange =
       readonly address: string;
       /** The kernel adds no route to the prefix. */
       readonly noPrefixRoute?: boolean;
+      /** Nothing that leaves the machine has it as its source, unless a program says so. Of an address that is new. */
+      readonly scope?: 'host';
     }
   | { readonly do: 'deleteAddress'; readonly name: string; readonly address: string }
   | ({ readonly do: 'replaceRoute' } & RouteChange)

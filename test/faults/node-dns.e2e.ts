@@ -122,6 +122,21 @@ describe('R21: the DNS of a node', () => {
   });
 
   test(
+    'leaves what the node itself sends to pods (probes, proxied requests) the node’s address',
+    limit,
+    async () => {
+      const podIP = await cluster.kubectl.ok(['get', 'pod', 'client', '-o', 'jsonpath={.status.podIP}']);
+      const { stdout } = await linuxProcesses.run('nsenter', [
+        `--net=${nodeNetns}`,
+        ...['--', 'ip', '-j', 'route', 'get', podIP],
+      ]);
+      const [route] = JSON.parse(stdout.toString()) as { prefsrc: string }[];
+      const node = readClusterState(clusterPaths(cluster.home, cluster.name))!.nodes[0]!;
+      assert.equal(route!.prefsrc, node.ip);
+    },
+  );
+
+  test(
     'is the agent, which counts what it answers; the Service stands as people expect it',
     limit,
     async () => {

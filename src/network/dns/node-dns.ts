@@ -108,11 +108,17 @@ export interface NodeDns {
   stop(): Promise<void>;
 }
 
+/**
+ * Of `lo`, which comes first: routes to pods name no source, and with scope global the kernel took it for all that the node itself
+ * sends to pods.
+ */
+const addressOf = (clusterIP: string) => ({ name: 'lo', address: `${clusterIP}/32`, scope: 'host' }) as const;
+
 /** Returns at once. What can't be had now (the port, the address) is tried again; until then the Service answers. */
 export function startNodeDns(options: NodeDnsOptions): NodeDns {
   const { host, clusterIP, clock, log } = options;
   const stopped = new AbortController();
-  const address = { name: 'lo', address: `${clusterIP}/32` };
+  const address = addressOf(clusterIP);
   const reachable = options.upstreams.filter((upstream) => !isLoopback(upstream));
   const fallback = lastResort(options.informers, clusterIP);
   // Before the informers start: they add indexes and handlers.

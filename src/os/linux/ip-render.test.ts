@@ -22,6 +22,10 @@ test('changes are written as lines of ip -batch', () => {
     renderLinkChange({ do: 'replaceRoute', to: '10.1.0.0/24', unreachable: true }),
     'route replace unreachable 10.1.0.0/24',
   );
+  assert.equal(
+    renderLinkChange({ do: 'replaceAddress', name: 'lo', address: '10.96.0.10/32', scope: 'host' }),
+    'address replace 10.96.0.10/32 dev lo scope host',
+  );
 });
 
 test('nothing can break out of its line or word', () => {

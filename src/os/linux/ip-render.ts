@@ -57,7 +57,7 @@ export function renderLinkChange(change: LinkChange): string {
       return `link set dev ${dev(change.name)}${linkOptions(change)}${master}${state}`;
     }
     case 'replaceAddress':
-      return `address replace ${address(change.address)} dev ${dev(change.name)}${change.noPrefixRoute ? ' noprefixroute' : ''}`;
+      return `address replace ${address(change.address)} dev ${dev(change.name)}${change.scope === undefined ? '' : ` scope ${change.scope}`}${change.noPrefixRoute ? ' noprefixroute' : ''}`;
     case 'deleteAddress':
       return `address delete ${address(change.address)} dev ${dev(change.name)}`;
     case 'replaceRoute':

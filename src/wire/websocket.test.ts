@@ -50,6 +50,21 @@ test('pings that nobody reads the answers of pile up nowhere', async () => {
   socket.destroy();
 });
 
+test('a hundred who wait for a slow client listen once, and all go on when it has read', async () => {
+  latest = undefined;
+  const socket = await open();
+  socket.pause();
+  const ws = latest as unknown as AcceptedWebSocket;
+  const before = accepted.listenerCount('drain');
+  while (!accepted.writableNeedDrain) ws.send(Buffer.alloc(1 << 20));
+  const waiting = Promise.all(Array.from({ length: 100 }, () => ws.drained()));
+  assert.equal(accepted.listenerCount('drain'), before + 1);
+  socket.resume();
+  await waiting;
+  assert.equal(accepted.listenerCount('drain'), before);
+  socket.destroy();
+});
+
 test('frames that are not masked, too long or unknown end the connection', async () => {
   const length = Buffer.alloc(8);
   length.writeBigUInt64BE(2n ** 63n - 1n);

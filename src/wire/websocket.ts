@@ -77,8 +77,20 @@ export function acceptWebSocket(
   });
 }
 
+const drainedOrClosed = (socket: Duplex): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      socket.off('drain', done);
+      socket.off('close', done);
+      resolve();
+    };
+    socket.on('drain', done);
+    socket.on('close', done);
+  });
+
 function wrap(ws: WebSocket, socket: Duplex, protocol: string): AcceptedWebSocket {
   ws.binaryType = 'nodebuffer';
+  let draining: Promise<void> | undefined;
   const accepted: AcceptedWebSocket = {
     protocol,
     send(data) {
@@ -86,20 +98,15 @@ function wrap(ws: WebSocket, socket: Duplex, protocol: string): AcceptedWebSocke
       ws.send(data, { binary: typeof data !== 'string' });
       return ws.bufferedAmount < maxBufferedBytes;
     },
-    drained: () =>
-      new Promise((resolve) => {
-        if (ws.readyState !== WebSocket.OPEN || !socket.writableNeedDrain) {
-          setImmediate(resolve);
-          return;
-        }
-        const done = (): void => {
-          socket.off('drain', done);
-          socket.off('close', done);
-          resolve();
-        };
-        socket.on('drain', done);
-        socket.on('close', done);
-      }),
+    drained: () => {
+      if (ws.readyState !== WebSocket.OPEN || !socket.writableNeedDrain)
+        return new Promise((resolve) => void setImmediate(resolve));
+      // One for all: each stream of a session may have messages that wait.
+      draining ??= drainedOrClosed(socket).then(() => {
+        draining = undefined;
+      });
+      return draining;
+    },
     pause: () => ws.pause(),
     resume: () => ws.resume(),
     close: (code, reason) => ws.close(code, reason),

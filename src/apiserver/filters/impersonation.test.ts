@@ -11,8 +11,10 @@ const caller = { name: 'alice', groups: ['system:authenticated'] };
 async function pass(
   headers: Record<string, string>,
   allow: (attributes: AuthorizationAttributes) => boolean,
+  rawHeaders?: readonly string[],
 ): Promise<{ response: ApiResponse; context: RequestContext }> {
-  const context = new RequestContext({ method: 'GET', url: '/api', headers } as unknown as ApiRequest);
+  const request = { method: 'GET', url: '/api', headers, rawHeaders };
+  const context = new RequestContext(request as unknown as ApiRequest);
   context.user = caller;
   const authorizer = {
     authorize: (attributes: AuthorizationAttributes) => ({
@@ -51,4 +53,23 @@ test('groups and extras without a user are an error', async () => {
   for (const headers of [{ 'impersonate-group': 'devs' }, { 'impersonate-extra-scopes': 'view' }]) {
     assert.equal((await pass(headers, () => true)).response.status, 500);
   }
+});
+
+test('a name with a comma is one name, and headers that are sent twice are two', async () => {
+  const asked: string[] = [];
+  const joined = {
+    'impersonate-user': 'bob',
+    'impersonate-group': 'a,b, c',
+    'impersonate-extra-x': '1,2, 3',
+  };
+  const sent = ['Impersonate-User', 'bob', 'Impersonate-Group', 'a,b', 'Impersonate-Group', 'c'];
+  sent.push('Impersonate-Extra-X', '1,2', 'Impersonate-Extra-X', '3');
+  const allow = (a: AuthorizationAttributes): boolean => {
+    asked.push(`${a.resource} ${a.name}`);
+    return true;
+  };
+  const { context } = await pass(joined, allow, sent);
+  assert.deepEqual(asked, ['users bob', 'groups a,b', 'groups c', 'userextras 1,2', 'userextras 3']);
+  assert.deepEqual(context.user.groups, ['a,b', 'c', 'system:authenticated']);
+  assert.deepEqual(context.user.extra, { x: ['1,2', '3'] });
 });

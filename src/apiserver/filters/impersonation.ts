@@ -3,6 +3,7 @@ import { badRequest, internalError } from '../../apimachinery/errors.ts';
 import type { UserInfo } from '../authentication/authenticator.ts';
 import { forbiddenBy } from '../authorization/attributes.ts';
 import type { AuthorizationAttributes, Authorizer } from '../authorization/authorizer.ts';
+import { type SentHeader, sentHeaders } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import { errorResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
@@ -25,17 +26,16 @@ function namesSomebodyElse(headers: RequestContext['request']['headers']): boole
   return false;
 }
 
-const listOf = (value: string | readonly string[] | undefined): readonly string[] =>
-  value === undefined ? [] : typeof value === 'string' ? value.split(/,\s*/) : value;
-
 export function impersonationFilter(authorizer: Authorizer): Filter {
   return (next) => async (context) => {
-    const { headers } = context.request;
-    if (!namesSomebodyElse(headers)) return next(context);
-    const name = context.header('impersonate-user');
-    const groups = listOf(headers['impersonate-group']);
-    const uid = context.header('impersonate-uid');
-    const extra = extraOf(context);
+    if (!namesSomebodyElse(context.request.headers)) return next(context);
+    const headers = sentHeaders(context.request);
+    const valuesOf = (wanted: string): string[] =>
+      headers.filter(([sent]) => sent === wanted).map(([, value]) => value);
+    const name = valuesOf('impersonate-user')[0] ?? '';
+    const groups = valuesOf('impersonate-group');
+    const uid = valuesOf('impersonate-uid')[0] ?? '';
+    const extra = extraOf(headers);
     const asked = groups.length > 0 || uid !== '' || extra.size > 0;
     if (name === '') {
       if (!asked) return next(context);
@@ -85,12 +85,13 @@ function userQuestion(name: string): Question[] {
   return [{ ...question('serviceaccounts', account[2]!), namespace: account[1]! }];
 }
 
-function extraOf(context: RequestContext): Map<string, readonly string[]> {
+function extraOf(headers: readonly SentHeader[]): Map<string, readonly string[]> {
   const extra = new Map<string, readonly string[]>();
-  for (const [header, value] of Object.entries(context.request.headers)) {
+  for (const [header, value] of headers) {
     if (!header.startsWith(extraPrefix)) continue;
     try {
-      extra.set(decodeURIComponent(header.slice(extraPrefix.length)), listOf(value));
+      const key = decodeURIComponent(header.slice(extraPrefix.length));
+      extra.set(key, [...(extra.get(key) ?? []), value]);
     } catch {
       throw badRequest(`invalid header ${header}`);
     }

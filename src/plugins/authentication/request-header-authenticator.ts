@@ -1,7 +1,7 @@
 // The front proxy's word: users in headers, believed only beside a certificate of the front proxy's own authority.
 import { unauthorized } from '../../apimachinery/errors.ts';
 import type { Authenticator } from '../../apiserver/authentication/authenticator.ts';
-import type { ApiRequest } from '../../apiserver/http.ts';
+import { type SentHeader, sentHeaders } from '../../apiserver/http.ts';
 import { bundleCheck } from '../../crypto/subject.ts';
 
 export interface RequestHeaderOptions {
@@ -13,19 +13,6 @@ export interface RequestHeaderOptions {
   readonly uidHeaders: readonly string[];
   readonly groupHeaders: readonly string[];
   readonly extraHeadersPrefixes: readonly string[];
-}
-
-type Header = readonly [name: string, value: string];
-
-/** Every header as it was sent: a comma in a group's name makes no second group. */
-function headersOf({ rawHeaders, headers }: ApiRequest): Header[] {
-  if (rawHeaders !== undefined)
-    return rawHeaders.flatMap((name, i): Header[] =>
-      i % 2 === 0 ? [[name.toLowerCase(), rawHeaders[i + 1] ?? '']] : [],
-    );
-  return Object.entries(headers).flatMap(([name, value]): Header[] =>
-    value === undefined ? [] : (typeof value === 'string' ? [value] : value).map((one) => [name, one]),
-  );
 }
 
 const lower = (names: readonly string[]): string[] => names.map((name) => name.toLowerCase());
@@ -49,14 +36,14 @@ export function createRequestHeaderAuthenticator(options: RequestHeaderOptions):
     lower(options.groupHeaders),
     lower(options.extraHeadersPrefixes),
   ];
-  const valuesOf = (headers: readonly Header[], wanted: readonly string[]): string[] =>
+  const valuesOf = (headers: readonly SentHeader[], wanted: readonly string[]): string[] =>
     wanted.flatMap((name) => headers.filter(([sent]) => sent === name).map(([, value]) => value));
   /** Of the first header that says something; of each its first value counts. */
-  const firstOf = (headers: readonly Header[], wanted: readonly string[]): string | undefined =>
+  const firstOf = (headers: readonly SentHeader[], wanted: readonly string[]): string | undefined =>
     wanted
       .map((name) => headers.find(([sent]) => sent === name)?.[1])
       .find((value) => value !== undefined && value !== '');
-  const extraOf = (headers: readonly Header[]): Record<string, string[]> => {
+  const extraOf = (headers: readonly SentHeader[]): Record<string, string[]> => {
     const extra: Record<string, string[]> = Object.create(null);
     for (const [name, value] of headers) {
       const prefix = prefixes.find((one) => name.startsWith(one));
@@ -73,7 +60,7 @@ export function createRequestHeaderAuthenticator(options: RequestHeaderOptions):
       if (!isFrontProxy(certificate)) throw noFrontProxy;
       const { CN = '' } = certificate.subject;
       if (options.allowedNames.length > 0 && !options.allowedNames.includes(CN)) throw noFrontProxy;
-      const headers = headersOf(request);
+      const headers = sentHeaders(request);
       const name = firstOf(headers, names);
       if (name === undefined) return undefined;
       const uid = firstOf(headers, uids);

@@ -41,10 +41,14 @@ function onceHello(socket: Socket, greeted: () => void): void {
     bytes = Buffer.concat([bytes, (socket.read() as Buffer | null) ?? none]);
     if (!isWhole(bytes)) return;
     socket.off('readable', read);
+    socket.off('end', leave);
     socket.unshift(bytes);
     greeted();
   };
+  // Its other direction is the TLS library's to end, and that does not know of it yet.
+  const leave = (): void => void socket.destroy();
   socket.on('readable', read);
+  socket.on('end', leave);
 }
 
 /** Both ends: TLS has a socket of its own for the same connection. */

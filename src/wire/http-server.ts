@@ -1,4 +1,5 @@
 // The server's front door: HTTP/2 and HTTP/1.1 (with upgrades) on one TLS port.
+import { constants as cryptoConstants } from 'node:crypto';
 import { createServer as createHttp1Server, type ServerResponse } from 'node:http';
 import {
   constants,
@@ -29,7 +30,9 @@ import {
   respondHttp1,
 } from './http1-request.ts';
 import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
+import { mostConnections, OpenConnections } from './open-connections.ts';
 import { peerIdentities } from './peer-certificate.ts';
+import { showPeer, socketBeingFed, TurnedSocket } from './turned-socket.ts';
 
 export interface ServerTls {
   readonly key: string | Buffer;
@@ -44,6 +47,8 @@ export interface HttpServerOptions {
   readonly tls: ServerTls | undefined;
   /** How long a client may take until it has said hello, and from its turn on until it is known who it is. Default 10 s each. */
   readonly handshakeTimeoutMs?: number | undefined;
+  /** Default: what the descriptors of the process allow. */
+  readonly mostConnections?: number | undefined;
   /** How long a connection without requests is kept. */
   readonly idleMs?: number | undefined;
   /** What time it is for client certificates. Default: the machine's clock. */
@@ -324,9 +329,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         handshakeTimeout: handshakeTimeoutMs,
       },
       (socket: TLSSocket) => {
-        handshakes.ended(socket);
+        const turned = socketBeingFed();
+        if (turned === undefined) {
+          socket.destroy();
+          return;
+        }
+        turned.handshakeEnded();
+        showPeer(socket, turned.raw);
+        handshakes.ended(turned.raw);
         track(socket);
-        socket.setNoDelay(true);
         if (socket.alpnProtocol === 'h2') {
           pendingSocket = socket;
           http2.emit('connection', socket);
@@ -339,9 +350,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     perAddress: limits.handshakesPerAddress,
     waitMs: handshakeTimeoutMs,
     rounds,
-    handOver: (socket) => void tlsServer?.emit('connection', socket),
+    handOver: (socket) => {
+      socket.setNoDelay(true);
+      tlsServer?.emit('connection', new TurnedSocket(socket, { rounds, now: () => performance.now() }));
+    },
   });
+  const connections = new OpenConnections(options.mostConnections ?? mostConnections());
   const accept = (socket: Socket): void => {
+    connections.add(socket);
     // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.
     track(socket);
     if (tlsServer === undefined) serveHttp1(socket);
@@ -349,7 +365,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   const doors: TcpServer[] = [];
   const door = (): TcpServer => {
-    const next = createTcpServer(accept);
+    // TLS says when the other direction ends, too.
+    const next = createTcpServer({ allowHalfOpen: tlsServer !== undefined }, accept);
     next.on('error', (error) => onError(error, 'listener'));
     doors.push(next);
     return next;
@@ -396,6 +413,7 @@ function tlsContext(tls: ServerTls): {
   cert: string | Buffer;
   minVersion: 'TLSv1.2';
   ciphers: string;
+  secureOptions: number;
   ca?: (string | Buffer)[];
 } {
   const ca = tls.clientCa;
@@ -404,6 +422,8 @@ function tlsContext(tls: ServerTls): {
     cert: tls.cert,
     minVersion: 'TLSv1.2',
     ciphers,
+    // As Go's server. A second handshake could be of any length.
+    secureOptions: cryptoConstants.SSL_OP_NO_RENEGOTIATION,
     ...(ca === undefined ? {} : { ca: (Array.isArray(ca) ? [...ca] : [ca]) as (string | Buffer)[] }),
   };
 }

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Rounds } from '../base/rounds.ts';
 import { type SessionClients, sessionClients } from './session-clients.ts';
-import { SocketRecords } from './socket-records.ts';
 
 /** The end of a head and of a chunked body. Node's parser knows no other. */
 const endOfPart = Buffer.from('\r\n\r\n');
@@ -94,7 +93,6 @@ export class Http1Reading {
   readonly #parse: Listener;
   readonly #endNow: Listener;
   readonly #clients: SessionClients;
-  readonly #records: SocketRecords;
   readonly #address: string;
   #turn: 'none' | 'waiting' | 'granted' = 'none';
   #waited = false;
@@ -123,7 +121,6 @@ export class Http1Reading {
     this.#socket = socket;
     this.#rounds = rounds;
     this.#clients = clients;
-    this.#records = new SocketRecords(socket);
     this.#address = socket.remoteAddress ?? '';
     // A client may send its last request and the end together: it is answered all the same.
     socket.allowHalfOpen = true;
@@ -158,7 +155,6 @@ export class Http1Reading {
   /** The socket is somebody else's from now on, and so is what has been read of it, which is answered. */
   leave(): Buffer {
     const socket = this.#socket;
-    this.#records.framed();
     socket.off('data', this.#read);
     socket.off('end', this.#end);
     socket.allowHalfOpen = false;

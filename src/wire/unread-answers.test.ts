@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
-import { mock, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { writeBytes, writeGzip, writeParts, writePull } from './body-writer.ts';
 import type { PullBody } from './http-message.ts';
 
-mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+function mockTimers({ mock }: TestContext): TestContext['mock']['timers'] {
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  return mock.timers;
+}
 
 /** Takes 256 KiB in so many milliseconds; undefined: never. */
 class Client extends Writable {
@@ -41,41 +44,45 @@ const ways: Readonly<Record<string, (out: Writable) => unknown>> = {
   'a list': (out) => writePull(out, pulled(60_000), () => {}),
 };
 for (const [name, write] of Object.entries(ways))
-  test(`who does not take the end of ${name} is cut after one to one and a half minutes`, async () => {
+  test(`who does not take the end of ${name} is cut after one to one and a half minutes`, async (t) => {
+    const timers = mockTimers(t);
     const client = new Client();
     write(client);
-    mock.timers.tick(59_000);
+    timers.tick(59_000);
     assert.equal(client.destroyed, false);
     const closed = once(client, 'close');
-    mock.timers.tick(32_000);
+    timers.tick(32_000);
     assert.equal(client.destroyed, true);
     await closed;
   });
 
-test('who does not take the end of a compressed answer is cut', async () => {
+test('who does not take the end of a compressed answer is cut', async (t) => {
+  const timers = mockTimers(t);
   const client = new Client();
   writeGzip(client, [bytes]);
   while (!client.writableEnded) await new Promise((resolve) => setImmediate(resolve));
   const closed = once(client, 'close');
-  mock.timers.tick(91_000);
+  timers.tick(91_000);
   assert.equal(client.destroyed, true);
   await closed;
 });
 
-test('what may last as long as its reader likes ends when it has read, however late', () => {
+test('what may last as long as its reader likes ends when it has read, however late', (t) => {
+  const timers = mockTimers(t);
   const client = new Client();
   writePull(client, pulled(), () => {});
   assert.equal(client.writableEnded, true);
-  mock.timers.tick(3_600_000);
+  timers.tick(3_600_000);
   assert.equal(client.destroyed, false);
   client.destroy();
 });
 
-test('a slow client gets all of a large answer, 256 KiB in fifty seconds', async () => {
+test('a slow client gets all of a large answer, 256 KiB in fifty seconds', async (t) => {
+  const timers = mockTimers(t);
   const client = new Client(50_000);
   writeBytes(client, Buffer.alloc(1_500_000));
   for (let i = 0; i < 40 && !client.writableFinished; i++) {
-    mock.timers.tick(25_000);
+    timers.tick(25_000);
     await new Promise((resolve) => setImmediate(resolve));
   }
   assert.equal(client.writableFinished, true);

@@ -101,6 +101,14 @@ test('time and randomness come in as arguments', () => {
   );
 });
 
+test('a test mocks by its own context: files share a process', () => {
+  const all = globSync('{src,tools,test}/**/*.test.ts');
+  const shared = all.filter((file) =>
+    /import \{[^}]*\bmock\b[^}]*\} from 'node:test'/.test(readFileSync(file, 'utf8')),
+  );
+  assert.deepEqual(shared, []);
+});
+
 test('what is pure knows neither the process nor bytes of Node', () => {
   const inPure = (file: string): boolean =>
     pure.some((folder) => file.startsWith(`src/${folder}/`)) && !isTest(file);

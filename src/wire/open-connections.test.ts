@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { mostConnections, OpenConnections } from './open-connections.ts';
+
+class FakeSocket extends EventEmitter {
+  readonly remoteAddress: string;
+  isCut = false;
+  constructor(remoteAddress: string) {
+    super();
+    this.remoteAddress = remoteAddress;
+  }
+  destroy(): void {
+    this.isCut = true;
+    queueMicrotask(() => this.emit('close'));
+  }
+}
+
+test('W2: beyond the bound the address with the most connections loses its oldest, others none', async () => {
+  const open = new OpenConnections(10);
+  const add = (address: string): FakeSocket => {
+    const socket = new FakeSocket(address);
+    open.add(socket as unknown as Socket);
+    return socket;
+  };
+  const quiet = [add('10.0.0.1'), add('10.0.0.1'), add('10.0.0.2')];
+  const crowd = Array.from({ length: 100 }, () => add('10.0.0.3'));
+  assert.deepEqual(
+    crowd.map((socket) => socket.isCut),
+    crowd.map((_, i) => i < 93),
+  );
+  assert.ok(quiet.every((socket) => !socket.isCut));
+  await Promise.resolve();
+  // Who has left makes room.
+  crowd.at(-1)!.emit('close');
+  const next = add('10.0.0.2');
+  assert.ok(!crowd.at(-2)!.isCut && !next.isCut);
+});
+
+test('of the descriptors that the kernel lets us have a thousand are kept, of few of them half', () => {
+  const limits = (soft: number | string): string =>
+    `Limit                     Soft Limit           Hard Limit           Units     \nMax open files            ${soft}                1048576              files     \n`;
+  assert.equal(
+    mostConnections(() => limits(20_000)),
+    19_000,
+  );
+  assert.equal(
+    mostConnections(() => limits(1024)),
+    512,
+  );
+  assert.equal(
+    mostConnections(() => limits('unlimited')),
+    Number.POSITIVE_INFINITY,
+  );
+  const unknown = (): string => {
+    throw new Error('no such file');
+  };
+  assert.equal(mostConnections(unknown), Number.POSITIVE_INFINITY);
+});

@@ -1,0 +1,58 @@
+// How many connections a server keeps open: each takes a descriptor, and without one it opens no file and starts no program.
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+
+/** For the files, pipes and programs of the process itself, and its own connections. */
+const reserved = 1000;
+
+/** As the kernel lets this process open files, less what it needs itself; where nobody says, as upstream: no bound. */
+export function mostConnections(
+  readLimits = (): string => readFileSync('/proc/self/limits', 'utf8'),
+): number {
+  let text: string;
+  try {
+    text = readLimits();
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+  const soft = Number(/^Max open files\s+(\d+)/m.exec(text)?.[1] ?? Number.POSITIVE_INFINITY);
+  return Math.max(soft - reserved, soft / 2);
+}
+
+/** Beyond the bound whoever has the most of them gives its oldest: a crowd of one address pushes out itself. */
+export class OpenConnections {
+  readonly #most: number;
+  readonly #byAddress = new Map<string, Set<Socket>>();
+  #open = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(socket: Socket): void {
+    const address = socket.remoteAddress ?? '';
+    const own = this.#byAddress.get(address) ?? new Set();
+    this.#byAddress.set(address, own);
+    own.add(socket);
+    this.#open++;
+    socket.once('close', () => this.#remove(address, own, socket));
+    if (this.#open > this.#most) this.#cutOne();
+  }
+
+  #remove(address: string, own: Set<Socket>, socket: Socket): void {
+    if (!own.delete(socket)) return;
+    this.#open--;
+    if (own.size === 0) this.#byAddress.delete(address);
+  }
+
+  #cutOne(): void {
+    const [first, ...others] = this.#byAddress;
+    if (first === undefined) return;
+    const [address, own] = others.reduce((most, one) => (one[1].size > most[1].size ? one : most), first);
+    const [oldest] = own;
+    if (oldest === undefined) return;
+    // At once: `close` comes later, and until then it would be the oldest again.
+    this.#remove(address, own, oldest);
+    oldest.destroy();
+  }
+}

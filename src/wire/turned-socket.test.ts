@@ -1,0 +1,104 @@
+// What TLS gets of a socket, and when.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { socketBeingFed, TurnedSocket } from './turned-socket.ts';
+
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function connected(): Promise<Pair> {
+  const door = createServer({ allowHalfOpen: true });
+  door.listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const { port } = door.address() as { port: number };
+  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const [server] = (await once(door, 'connection')) as [Socket];
+  for (const socket of [client, server]) socket.on('error', () => {});
+  return {
+    client,
+    server,
+    async [Symbol.asyncDispose]() {
+      client.destroy();
+      server.destroy();
+      door.close();
+      await once(door, 'close');
+    },
+  };
+}
+
+/** Grants turns when told to. */
+class Turns {
+  readonly asked: (() => void)[] = [];
+  begin(): Promise<void> {
+    return new Promise((resolve) => this.asked.push(resolve));
+  }
+  async grant(): Promise<void> {
+    while (this.asked.length === 0) await nextRound();
+    this.asked.shift()!();
+    await nextRound();
+  }
+}
+
+test('what a socket brings is given on a kilobyte at a turn while that takes long, and more when it does not', async () => {
+  await using pair = await connected();
+  const turns = new Turns();
+  let ms = 0;
+  let cost = 10;
+  const turned = new TurnedSocket(pair.server, { rounds: turns, now: () => ms });
+  turned.handshakeEnded();
+  const got: number[] = [];
+  turned.on('data', (bytes: Buffer) => {
+    assert.equal(socketBeingFed(), turned);
+    got.push(bytes.length);
+    ms += cost;
+  });
+  pair.client.write(Buffer.alloc(40_000));
+  for (let i = 0; i < 3; i++) await turns.grant();
+  assert.deepEqual(got, [1024, 1024, 1024]);
+  assert.equal(turns.asked.length, 1);
+  assert.ok(pair.server.isPaused(), 'the kernel keeps the rest');
+  cost = 0;
+  for (let i = 0; i < 3; i++) await turns.grant();
+  assert.deepEqual(got.slice(3), [1024, 4096, 16_384]);
+  assert.equal(socketBeingFed(), undefined);
+});
+
+test('a handshake that is longer than ten kilobytes is cut before TLS has seen that', async () => {
+  await using pair = await connected();
+  const turned = new TurnedSocket(pair.server, { rounds: { begin: () => undefined }, now: () => 0 });
+  let got = 0;
+  turned.on('data', (bytes: Buffer) => {
+    got += bytes.length;
+  });
+  pair.client.resume();
+  pair.client.write(Buffer.alloc(89_000));
+  await new Promise((resolve) => pair.client.once('close', resolve));
+  assert.ok(got <= 10 * 1024, `${got} bytes`);
+});
+
+test('who does not take what it gets is given no more, and the end comes last', async () => {
+  await using pair = await connected();
+  const turned = new TurnedSocket(pair.server, { rounds: { begin: () => undefined }, now: () => 0 });
+  turned.handshakeEnded();
+  const all = Buffer.alloc(300_000, 'abc');
+  pair.client.end(all);
+  const parts: Buffer[] = [];
+  turned.on('data', (bytes: Buffer) => {
+    parts.push(bytes);
+    turned.pause();
+    setImmediate(() => turned.resume());
+  });
+  await once(turned, 'end');
+  assert.ok(Buffer.concat(parts).equals(all));
+  // The other direction is still open.
+  turned.write('last words');
+  turned.end();
+  const [words] = (await once(pair.client, 'data')) as [Buffer];
+  assert.equal(words.toString(), 'last words');
+});

@@ -1,0 +1,169 @@
+// The bytes of a TLS connection on their way to the TLS library: a little at a time, in turns with other connections.
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import type { Rounds } from '../base/rounds.ts';
+
+export interface TurnedSocketOptions {
+  readonly rounds: Pick<Rounds<object>, 'begin'>;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+/** A certificate of ours has 1 KB, one with a chain of large RSA keys 6. A hundred in one would be looked at in one step. */
+const handshakeBytes = 10 * 1024;
+/** What may cost the most a byte comes first: in 24 bytes a stream of HTTP/2 can ask for a hundred headers. */
+const slice = { least: 1024, most: 64 * 1024, slowMs: 2, quickMs: 0.5, step: 4 } as const;
+/** More of them are asked for when these have been taken. */
+const keptBytes = 16 * 1024;
+
+let fed: TurnedSocket | undefined;
+
+/** Whose bytes TLS is reading right now: who is told of a handshake that has ended learns the connection by it. */
+export const socketBeingFed = (): TurnedSocket | undefined => fed;
+
+/**
+ * Node reads a socket until it is empty, and whatever is in one read is decrypted, parsed and told of in one go: 64 KB can
+ * be three thousand records or hundreds of streams, and all sockets that are readable are read in one round of the event loop.
+ * So TLS reads from here. Slices are small while they cost much; their beginnings take turns by address, as requests do.
+ */
+export class TurnedSocket extends Duplex {
+  readonly raw: Socket;
+  readonly #options: TurnedSocketOptions;
+  readonly #address: string;
+  #waiting: Buffer[] = [];
+  #hasTurn = false;
+  #asksForTurn = false;
+  /** Whoever reads has taken what it got. */
+  #isWanted = false;
+  #hasEnded = false;
+  #slice: number = slice.least;
+  #handshakeLeft: number = handshakeBytes;
+
+  constructor(raw: Socket, options: TurnedSocketOptions) {
+    // What TLS asks to know what to do itself when the client has said its last.
+    super({ allowHalfOpen: false, readableHighWaterMark: keptBytes });
+    this.raw = raw;
+    this.#options = options;
+    this.#address = raw.remoteAddress ?? '';
+    raw.on('data', (bytes: Buffer) => {
+      this.#waiting.push(bytes);
+      this.#feed();
+    });
+    raw.on('end', () => {
+      this.#hasEnded = true;
+      this.#feed();
+    });
+    raw.on('error', (error) => this.destroy(error));
+    raw.on('close', () => this.destroy());
+    raw.pause();
+  }
+
+  /** Whose it is can be asked from now on, so its length says nothing any more. */
+  handshakeEnded(): void {
+    this.#handshakeLeft = Number.POSITIVE_INFINITY;
+  }
+
+  override _read(): void {
+    this.#isWanted = true;
+    this.#feed();
+  }
+
+  #feed(): void {
+    while (this.#isWanted && !this.destroyed && !this.#asksForTurn) {
+      if (this.#waiting.length === 0) {
+        if (this.#hasEnded) this.#end();
+        else this.raw.resume();
+        return;
+      }
+      if (!this.#mayGoOn()) break;
+      this.#feedSlice();
+    }
+    // What comes meanwhile is the kernel's to keep.
+    if (this.#waiting.length > 0) this.raw.pause();
+  }
+
+  #end(): void {
+    // It has answered then whether it goes on; the stream has not to end as well.
+    this.allowHalfOpen = true;
+    this.push(null);
+  }
+
+  #mayGoOn(): boolean {
+    if (this.#hasTurn) {
+      this.#hasTurn = false;
+      return true;
+    }
+    const turn = this.#options.rounds.begin(this, this.#address);
+    if (turn === undefined) return true;
+    this.#asksForTurn = true;
+    void turn.then(() => {
+      this.#asksForTurn = false;
+      this.#hasTurn = true;
+      this.#feed();
+    });
+    return false;
+  }
+
+  #feedSlice(): void {
+    const bytes = this.#next();
+    this.#handshakeLeft -= bytes.length;
+    if (this.#handshakeLeft < 0) {
+      this.destroy();
+      return;
+    }
+    const from = this.#options.now();
+    const before = fed;
+    fed = this;
+    try {
+      this.#isWanted = this.push(bytes);
+    } finally {
+      fed = before;
+    }
+    const ms = this.#options.now() - from;
+    if (ms > slice.slowMs) this.#slice = Math.max(slice.least, this.#slice / slice.step);
+    else if (ms < slice.quickMs && bytes.length === this.#slice)
+      this.#slice = Math.min(slice.most, this.#slice * slice.step);
+  }
+
+  #next(): Buffer {
+    const [first] = this.#waiting as [Buffer];
+    const length = Math.min(this.#slice, this.#handshakeLeft + 1);
+    if (first.length <= length) {
+      this.#waiting.shift();
+      return first;
+    }
+    this.#waiting[0] = first.subarray(length);
+    return first.subarray(0, length);
+  }
+
+  // What is written goes to the socket as it is: a second queue in front of its own would only cost.
+  override write(...args: unknown[]): boolean {
+    return (this.raw.write as (...args: unknown[]) => boolean).apply(this.raw, args);
+  }
+  override end(...args: unknown[]): this {
+    (this.raw.end as (...args: unknown[]) => unknown).apply(this.raw, args);
+    return this;
+  }
+  override cork(): void {
+    this.raw.cork();
+  }
+  override uncork(): void {
+    this.raw.uncork();
+  }
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#waiting = [];
+    this.raw.destroy();
+    callback(error);
+  }
+}
+
+/** What Node's TLS socket would know of the connection if it had the socket itself. */
+export function showPeer(tls: Socket, raw: Socket): void {
+  const { remoteAddress, remotePort, remoteFamily, localAddress, localPort } = raw;
+  const facts = { remoteAddress, remotePort, remoteFamily, localAddress, localPort };
+  for (const [name, value] of Object.entries(facts)) Object.defineProperty(tls, name, { value });
+  tls.setKeepAlive = ((...args: Parameters<Socket['setKeepAlive']>) => {
+    raw.setKeepAlive(...args);
+    return tls;
+  }) as Socket['setKeepAlive'];
+}

@@ -1,3 +1,4 @@
+// Connections that a server has open: whose goes when there are too many.
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';

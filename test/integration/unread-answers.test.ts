@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { writeBytes, writeGzip, writeParts, writePull } from './body-writer.ts';
-import type { PullBody } from './http-message.ts';
+import { writeBytes, writeGzip, writeParts, writePull } from '../../src/wire/body-writer.ts';
+import type { PullBody } from '../../src/wire/http-message.ts';
 
 function mockTimers({ mock }: TestContext): TestContext['mock']['timers'] {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });

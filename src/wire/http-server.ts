@@ -1,5 +1,4 @@
 // The server's front door: HTTP/2 and HTTP/1.1 (with upgrades) on one TLS port.
-import { constants as cryptoConstants } from 'node:crypto';
 import { createServer as createHttp1Server, type ServerResponse } from 'node:http';
 import {
   constants,
@@ -17,7 +16,9 @@ import {
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { Rounds } from '../base/rounds.ts';
+import { mostOpenFiles } from '../component-base/open-files.ts';
 import { systemClock } from '../component-base/system-clock.ts';
+import { noRenegotiation } from '../crypto/tls-flags.ts';
 import { Handshakes } from './handshakes.ts';
 import { discardBody, type HttpRequest, type HttpResponse, isPullBody } from './http-message.ts';
 import { Http1Reading } from './http1-reading.ts';
@@ -30,7 +31,7 @@ import {
   respondHttp1,
 } from './http1-request.ts';
 import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
-import { mostConnections, OpenConnections } from './open-connections.ts';
+import { connectionsOf, OpenConnections } from './open-connections.ts';
 import { peerIdentities } from './peer-certificate.ts';
 import { showPeer, socketBeingFed, TurnedSocket } from './turned-socket.ts';
 
@@ -355,7 +356,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       tlsServer?.emit('connection', new TurnedSocket(socket, { rounds, now: () => performance.now() }));
     },
   });
-  const connections = new OpenConnections(options.mostConnections ?? mostConnections());
+  const connections = new OpenConnections(options.mostConnections ?? connectionsOf(mostOpenFiles()));
   const accept = (socket: Socket): void => {
     connections.add(socket);
     // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.
@@ -422,8 +423,7 @@ function tlsContext(tls: ServerTls): {
     cert: tls.cert,
     minVersion: 'TLSv1.2',
     ciphers,
-    // As Go's server. A second handshake could be of any length.
-    secureOptions: cryptoConstants.SSL_OP_NO_RENEGOTIATION,
+    secureOptions: noRenegotiation,
     ...(ca === undefined ? {} : { ca: (Array.isArray(ca) ? [...ca] : [ca]) as (string | Buffer)[] }),
   };
 }

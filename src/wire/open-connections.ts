@@ -1,23 +1,11 @@
 // How many connections a server keeps open: each takes a descriptor, and without one it opens no file and starts no program.
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 
 /** For the files, pipes and programs of the process itself, and its own connections. */
 const reserved = 1000;
 
-/** As the kernel lets this process open files, less what it needs itself; where nobody says, as upstream: no bound. */
-export function mostConnections(
-  readLimits = (): string => readFileSync('/proc/self/limits', 'utf8'),
-): number {
-  let text: string;
-  try {
-    text = readLimits();
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
-  const soft = Number(/^Max open files\s+(\d+)/m.exec(text)?.[1] ?? Number.POSITIVE_INFINITY);
-  return Math.max(soft - reserved, soft / 2);
-}
+/** Of so many files that may be open. */
+export const connectionsOf = (openFiles: number): number => Math.max(openFiles - reserved, openFiles / 2);
 
 /** Beyond the bound whoever has the most of them gives its oldest: a crowd of one address pushes out itself. */
 export class OpenConnections {

@@ -2,14 +2,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
-import { type TestContext, test } from 'node:test';
+import { mock, test } from 'node:test';
 import { writeBytes, writeGzip, writeParts, writePull } from '../../src/wire/body-writer.ts';
 import type { PullBody } from '../../src/wire/http-message.ts';
 
-function mockTimers({ mock }: TestContext): TestContext['mock']['timers'] {
-  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-  return mock.timers;
-}
+mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
 
 /** Takes 256 KiB in so many milliseconds; undefined: never. */
 class Client extends Writable {
@@ -44,45 +41,41 @@ const ways: Readonly<Record<string, (out: Writable) => unknown>> = {
   'a list': (out) => writePull(out, pulled(60_000), () => {}),
 };
 for (const [name, write] of Object.entries(ways))
-  test(`who does not take the end of ${name} is cut after one to one and a half minutes`, async (t) => {
-    const timers = mockTimers(t);
+  test(`who does not take the end of ${name} is cut after one to one and a half minutes`, async () => {
     const client = new Client();
     write(client);
-    timers.tick(59_000);
+    mock.timers.tick(59_000);
     assert.equal(client.destroyed, false);
     const closed = once(client, 'close');
-    timers.tick(32_000);
+    mock.timers.tick(32_000);
     assert.equal(client.destroyed, true);
     await closed;
   });
 
-test('who does not take the end of a compressed answer is cut', async (t) => {
-  const timers = mockTimers(t);
+test('who does not take the end of a compressed answer is cut', async () => {
   const client = new Client();
   writeGzip(client, [bytes]);
   while (!client.writableEnded) await new Promise((resolve) => setImmediate(resolve));
   const closed = once(client, 'close');
-  timers.tick(91_000);
+  mock.timers.tick(91_000);
   assert.equal(client.destroyed, true);
   await closed;
 });
 
-test('what may last as long as its reader likes ends when it has read, however late', (t) => {
-  const timers = mockTimers(t);
+test('what may last as long as its reader likes ends when it has read, however late', () => {
   const client = new Client();
   writePull(client, pulled(), () => {});
   assert.equal(client.writableEnded, true);
-  timers.tick(3_600_000);
+  mock.timers.tick(3_600_000);
   assert.equal(client.destroyed, false);
   client.destroy();
 });
 
-test('a slow client gets all of a large answer, 256 KiB in fifty seconds', async (t) => {
-  const timers = mockTimers(t);
+test('a slow client gets all of a large answer, 256 KiB in fifty seconds', async () => {
   const client = new Client(50_000);
   writeBytes(client, Buffer.alloc(1_500_000));
   for (let i = 0; i < 40 && !client.writableFinished; i++) {
-    timers.tick(25_000);
+    mock.timers.tick(25_000);
     await new Promise((resolve) => setImmediate(resolve));
   }
   assert.equal(client.writableFinished, true);

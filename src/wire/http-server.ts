@@ -13,13 +13,11 @@ import {
   type Socket,
   type Server as TcpServer,
 } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { Rounds } from '../base/rounds.ts';
 import { mostOpenFiles } from '../component-base/open-files.ts';
 import { systemClock } from '../component-base/system-clock.ts';
-import { noRenegotiation } from '../crypto/tls-flags.ts';
-import { Handshakes } from './handshakes.ts';
 import { discardBody, type HttpRequest, type HttpResponse, isPullBody } from './http-message.ts';
 import { Http1Reading } from './http1-reading.ts';
 import {
@@ -33,14 +31,9 @@ import {
 import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
 import { connectionsOf, OpenConnections } from './open-connections.ts';
 import { peerIdentities } from './peer-certificate.ts';
-import { showPeer, socketBeingFed, TurnedSocket } from './turned-socket.ts';
+import { type ServerTls, TlsDoor } from './tls-door.ts';
 
-export interface ServerTls {
-  readonly key: string | Buffer;
-  readonly cert: string | Buffer;
-  /** CAs that vouch for client certificates. */
-  readonly clientCa?: string | Buffer | readonly (string | Buffer)[] | undefined;
-}
+export type { ServerTls } from './tls-door.ts';
 
 export interface HttpServerOptions {
   readonly handler: (request: HttpRequest) => Promise<HttpResponse>;
@@ -71,8 +64,6 @@ export interface HttpServer {
 const limits = {
   headersTimeoutMs: 32_000,
   requestTimeoutMs: 90_000,
-  handshakeTimeoutMs: 10_000,
-  handshakesPerAddress: 1024,
   maxHeaderBytes: 64 * 1024,
   maxHeaderPairs: 256,
   maxConcurrentStreams: 250,
@@ -85,19 +76,6 @@ const limits = {
   resetBurst: 1000,
   resetRate: 100,
 } as const;
-
-/** Forward secrecy and authenticated encryption only. */
-const ciphers = [
-  'TLS_AES_128_GCM_SHA256',
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-].join(':');
 
 /** How often within `idleMs` connections are looked at. */
 const sweepsUntilIdle = 4;
@@ -146,7 +124,6 @@ function inTurn(rounds: Rounds<object>, use: SessionUse, request: Http2Request, 
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const onError = options.onError ?? (() => {});
-  const handshakeTimeoutMs = options.handshakeTimeoutMs ?? limits.handshakeTimeoutMs;
   const peers = peerIdentities(options.clock ?? systemClock);
   const streams = new Set<() => void>();
   const sessions = new Map<ServerHttp2Session, SessionUse>();
@@ -319,55 +296,32 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     socket.once('close', () => void sockets.delete(socket));
     socket.on('error', () => {});
   };
-  const tlsServer =
+  const connections = new OpenConnections(options.mostConnections ?? connectionsOf(mostOpenFiles()));
+  const tlsDoor =
     options.tls &&
-    createTlsServer(
-      {
-        ...tlsContext(options.tls),
-        ALPNProtocols: ['h2', 'http/1.1'],
-        requestCert: true,
-        rejectUnauthorized: false,
-        handshakeTimeout: handshakeTimeoutMs,
-      },
-      (socket: TLSSocket) => {
-        const turned = socketBeingFed();
-        if (turned === undefined) {
-          socket.destroy();
-          return;
-        }
-        turned.handshakeEnded();
-        showPeer(socket, turned.raw);
-        handshakes.ended(turned.raw);
+    new TlsDoor({
+      tls: options.tls,
+      handshakeTimeoutMs: options.handshakeTimeoutMs,
+      rounds,
+      entered: (socket) => {
         track(socket);
         if (socket.alpnProtocol === 'h2') {
           pendingSocket = socket;
           http2.emit('connection', socket);
         } else serveHttp1(socket);
       },
-    );
-  // Node only tells of a handshake that failed or took too long: whoever listens ends the connection.
-  tlsServer?.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
-  const handshakes = new Handshakes({
-    perAddress: limits.handshakesPerAddress,
-    waitMs: handshakeTimeoutMs,
-    rounds,
-    handOver: (socket) => {
-      socket.setNoDelay(true);
-      tlsServer?.emit('connection', new TurnedSocket(socket, { rounds, now: () => performance.now() }));
-    },
-  });
-  const connections = new OpenConnections(options.mostConnections ?? connectionsOf(mostOpenFiles()));
+    });
   const accept = (socket: Socket): void => {
     connections.add(socket);
     // Also those whose handshake is under way: one that is never finished would keep the process that was told to end.
     track(socket);
-    if (tlsServer === undefined) serveHttp1(socket);
-    else handshakes.began(socket);
+    if (tlsDoor === undefined) serveHttp1(socket);
+    else tlsDoor.accept(socket);
   };
   const doors: TcpServer[] = [];
   const door = (): TcpServer => {
     // TLS says when the other direction ends, too.
-    const next = createTcpServer({ allowHalfOpen: tlsServer !== undefined }, accept);
+    const next = createTcpServer({ allowHalfOpen: tlsDoor !== undefined }, accept);
     next.on('error', (error) => onError(error, 'listener'));
     doors.push(next);
     return next;
@@ -384,7 +338,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
           resolve({ port: address.port, host: address.address });
         });
       }),
-    setTls: (tls) => tlsServer?.setSecureContext(tlsContext(tls)),
+    setTls: (tls) => tlsDoor?.setTls(tls),
     async close(graceMs = 10_000) {
       closing = true;
       for (const one of doors) one.close();
@@ -406,24 +360,5 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       http1.close();
       http2.close();
     },
-  };
-}
-
-function tlsContext(tls: ServerTls): {
-  key: string | Buffer;
-  cert: string | Buffer;
-  minVersion: 'TLSv1.2';
-  ciphers: string;
-  secureOptions: number;
-  ca?: (string | Buffer)[];
-} {
-  const ca = tls.clientCa;
-  return {
-    key: tls.key,
-    cert: tls.cert,
-    minVersion: 'TLSv1.2',
-    ciphers,
-    secureOptions: noRenegotiation,
-    ...(ca === undefined ? {} : { ca: (Array.isArray(ca) ? [...ca] : [ca]) as (string | Buffer)[] }),
   };
 }

@@ -25,7 +25,7 @@ const notYet: Readonly<Record<string, number>> = {
   'src/scheduler/scheduler.ts#startScheduler': 236,
   'src/storage/sqlite/sqlite-writer.ts#serve': 84,
   'src/storage/testing/storage-conformance.ts#storageConformance': 217,
-  'src/wire/http-server.ts#createHttpServer': 253,
+  'src/wire/http-server.ts#createHttpServer': 240,
   'src/wire/http2-client.ts#createHttp2Client': 180,
 };
 

@@ -1,0 +1,107 @@
+// The TLS of the front door: handshakes and bytes in turns, and what both sides may use.
+import type { Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import type { Rounds } from '../base/rounds.ts';
+import { noRenegotiation } from '../crypto/tls-flags.ts';
+import { Handshakes } from './handshakes.ts';
+import { showPeer, socketBeingFed, TurnedSocket } from './turned-socket.ts';
+
+export interface ServerTls {
+  readonly key: string | Buffer;
+  readonly cert: string | Buffer;
+  /** CAs that vouch for client certificates. */
+  readonly clientCa?: string | Buffer | readonly (string | Buffer)[] | undefined;
+}
+
+export interface TlsDoorOptions {
+  readonly tls: ServerTls;
+  readonly handshakeTimeoutMs: number | undefined;
+  readonly rounds: Rounds<object>;
+  /** It is known who they are, or that they did not say. */
+  readonly entered: (socket: TLSSocket) => void;
+}
+
+const limits = { handshakeTimeoutMs: 10_000, handshakesPerAddress: 1024 } as const;
+
+/** Forward secrecy and authenticated encryption only. */
+const ciphers = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+
+export class TlsDoor {
+  readonly #server: TlsServer;
+  readonly #handshakes: Handshakes;
+  readonly #entered: (socket: TLSSocket) => void;
+
+  constructor({ tls, handshakeTimeoutMs = limits.handshakeTimeoutMs, rounds, entered }: TlsDoorOptions) {
+    this.#entered = entered;
+    this.#server = createTlsServer({
+      ...tlsContext(tls),
+      ALPNProtocols: ['h2', 'http/1.1'],
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: handshakeTimeoutMs,
+    });
+    this.#server.on('secureConnection', (socket) => this.#enter(socket));
+    // Node only tells of a handshake that failed or took too long: whoever listens ends the connection.
+    this.#server.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy());
+    this.#handshakes = new Handshakes({
+      perAddress: limits.handshakesPerAddress,
+      waitMs: handshakeTimeoutMs,
+      rounds,
+      handOver: (socket) => {
+        socket.setNoDelay(true);
+        const turned = new TurnedSocket(socket, { rounds, now: () => performance.now() });
+        this.#server.emit('connection', turned);
+      },
+    });
+  }
+
+  accept(socket: Socket): void {
+    this.#handshakes.began(socket);
+  }
+
+  /** New certificates for new connections. */
+  setTls(tls: ServerTls): void {
+    this.#server.setSecureContext(tlsContext(tls));
+  }
+
+  #enter(socket: TLSSocket): void {
+    const turned = socketBeingFed();
+    if (turned === undefined) {
+      socket.destroy();
+      return;
+    }
+    turned.handshakeEnded();
+    showPeer(socket, turned.raw);
+    this.#handshakes.ended(turned.raw);
+    this.#entered(socket);
+  }
+}
+
+function tlsContext(tls: ServerTls): {
+  key: string | Buffer;
+  cert: string | Buffer;
+  minVersion: 'TLSv1.2';
+  ciphers: string;
+  secureOptions: number;
+  ca?: (string | Buffer)[];
+} {
+  const ca = tls.clientCa;
+  return {
+    key: tls.key,
+    cert: tls.cert,
+    minVersion: 'TLSv1.2',
+    ciphers,
+    secureOptions: noRenegotiation,
+    ...(ca === undefined ? {} : { ca: (Array.isArray(ca) ? [...ca] : [ca]) as (string | Buffer)[] }),
+  };
+}

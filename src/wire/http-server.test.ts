@@ -277,6 +277,41 @@ test('F14: HTTP/1.0 with Transfer-Encoding has no body, as in Go, and nothing af
   await server.close(0);
 });
 
+test('a body in another coding than chunks is answered as by Go, and nothing after it is a request', async () => {
+  const seen: string[] = [];
+  const { server, port } = await listening({
+    tls: undefined,
+    handler: async (request) => {
+      seen.push(`${request.url} ${(await request.readBody(1000)).length}`);
+      return { status: 200, headers: {}, body: Buffer.from('ok') };
+    },
+  });
+  const ask = async (coding: string): Promise<string> => {
+    const socket = await silent(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    const closed = once(socket, 'close');
+    const body = '5\r\nhello\r\n0\r\n\r\n';
+    socket.write(
+      `POST /coded HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ${coding}\r\n\r\n${body}GET /second HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    await closed;
+    return text;
+  };
+  for (const coding of ['gzip, chunked', 'identity, chunked']) {
+    const text = await ask(coding);
+    assert.match(text, /^HTTP\/1\.1 501 Not Implemented\r\n/, coding);
+    assert.match(text, /\r\nconnection: close\r\n/i, coding);
+    assert.ok(text.endsWith('\r\n\r\nUnsupported transfer encoding'), text);
+  }
+  assert.deepEqual(seen, []);
+  await ask('Chunked');
+  assert.deepEqual(seen, ['/coded 5', '/second 0']);
+  await server.close(0);
+});
+
 test('a long request that arrives while a long answer is on its way is read, and answered after it', async () => {
   const long = Buffer.alloc(4 << 20, 'a');
   const { server, port } = await listening({

@@ -24,6 +24,8 @@ import {
   Http1Request,
   hasBody,
   hasFaultyFraming,
+  hasUnknownCoding,
+  refusalOf,
   refuseUnreadable,
   refuseUpgrade,
   respondHttp1,
@@ -151,7 +153,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   ): Promise<void> => {
     let response = broken;
     try {
-      response = await options.handler(request);
+      response = await (refusalOf(request) ?? options.handler(request));
     } catch (error) {
       onError(error, 'handler');
     }
@@ -182,7 +184,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   http1.on('request', (message, out: ServerResponse) => {
     if (over.has(message.socket)) return;
-    if (hasFaultyFraming(message)) over.add(message.socket);
+    if (hasFaultyFraming(message) || hasUnknownCoding(message)) over.add(message.socket);
     const request = new Http1Request(message, out, peers);
     const reading = readings.get(message.socket);
     request.waited = reading?.waited ?? false;

@@ -15,6 +15,18 @@ import { readBody } from './read-body.ts';
 export const hasFaultyFraming = ({ httpVersionMajor, httpVersionMinor, headers }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
 
+/** A body in another coding than chunks would be read as if it were plain. As Go: nobody reads it, and the connection ends. */
+export const hasUnknownCoding = ({ headers }: IncomingMessage): boolean => {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && coding.toLowerCase() !== 'chunked';
+};
+
+const unknownCoding: HttpResponse = {
+  status: 501,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body: Buffer.from('Unsupported transfer encoding'),
+};
+
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
@@ -68,6 +80,11 @@ export class Http1Request implements HttpRequest {
     this.#signal = controller.signal;
     return this.#signal;
   }
+  /** What it is answered before anybody looks at it. */
+  get refusal(): HttpResponse | undefined {
+    const message = this.#message;
+    return hasUnknownCoding(message) && !hasFaultyFraming(message) ? unknownCoding : undefined;
+  }
   get rawHeaders(): readonly string[] {
     return this.#message.rawHeaders;
   }
@@ -83,6 +100,9 @@ export class Http1Request implements HttpRequest {
 }
 
 const none = Buffer.alloc(0);
+
+export const refusalOf = (request: HttpRequest): HttpResponse | undefined =>
+  request instanceof Http1Request ? request.refusal : undefined;
 
 /** As Go's server: time for the client to read the answer to a body that nobody will read. */
 const unreadBodyMs = 500;

@@ -35,7 +35,9 @@ async function connected(): Promise<Pair> {
 /** Grants turns when told to. */
 class Turns {
   readonly asked: (() => void)[] = [];
-  begin(): Promise<void> {
+  readonly groups: string[] = [];
+  begin(_: object, group = ''): Promise<void> {
+    this.groups.push(group);
     return new Promise((resolve) => this.asked.push(resolve));
   }
   async grant(): Promise<void> {
@@ -67,6 +69,28 @@ test('what a socket brings is given on a kilobyte at a turn while that takes lon
   for (let i = 0; i < 3; i++) await turns.grant();
   assert.deepEqual(got.slice(3), [1024, 4096, 16_384]);
   assert.equal(socketBeingFed(), undefined);
+});
+
+test('a connection takes turns with the proven ones of its address after eight slices that cost little', async () => {
+  await using pair = await connected();
+  const turns = new Turns();
+  let ms = 0;
+  let cost = 0;
+  const turned = new TurnedSocket(pair.server, { rounds: turns, now: () => ms });
+  turned.handshakeEnded();
+  turned.on('data', () => {
+    ms += cost;
+  });
+  const send = async (): Promise<string> => {
+    pair.client.write('a');
+    await turns.grant();
+    return turns.groups.pop()!;
+  };
+  for (let i = 0; i < 8; i++) assert.equal(await send(), '127.0.0.1 unproven');
+  assert.equal(await send(), '127.0.0.1');
+  cost = 3;
+  assert.equal(await send(), '127.0.0.1');
+  assert.equal(await send(), '127.0.0.1 unproven');
 });
 
 test('a handshake that is longer than ten kilobytes is cut before TLS has seen that', async () => {

@@ -13,6 +13,8 @@ export interface TurnedSocketOptions {
 const handshakeBytes = 10 * 1024;
 /** What may cost the most a byte comes first: in 24 bytes a stream of HTTP/2 can ask for a hundred headers. */
 const slice = { least: 1024, most: 64 * 1024, slowMs: 2, quickMs: 0.5, step: 4 } as const;
+/** So many slices in a row cost little before a connection takes turns with those of which that is known. */
+const provenBy = 8;
 /** More of them are asked for when these have been taken. */
 const keptBytes = 16 * 1024;
 
@@ -37,6 +39,7 @@ export class TurnedSocket extends Duplex {
   #isWanted = false;
   #hasEnded = false;
   #slice: number = slice.least;
+  #quickInRow = 0;
   #handshakeLeft: number = handshakeBytes;
 
   constructor(raw: Socket, options: TurnedSocketOptions) {
@@ -93,7 +96,7 @@ export class TurnedSocket extends Duplex {
       this.#hasTurn = false;
       return true;
     }
-    const turn = this.#options.rounds.begin(this, this.#address);
+    const turn = this.#options.rounds.begin(this, this.#group());
     if (turn === undefined) return true;
     this.#asksForTurn = true;
     void turn.then(() => {
@@ -102,6 +105,11 @@ export class TurnedSocket extends Duplex {
       this.#feed();
     });
     return false;
+  }
+
+  /** Of one address, those that cost much and those of which nothing is known have together as many turns as the others. */
+  #group(): string {
+    return this.#quickInRow >= provenBy ? this.#address : `${this.#address} unproven`;
   }
 
   #feedSlice(): void {
@@ -119,9 +127,15 @@ export class TurnedSocket extends Duplex {
     } finally {
       fed = before;
     }
-    const ms = this.#options.now() - from;
-    if (ms > slice.slowMs) this.#slice = Math.max(slice.least, this.#slice / slice.step);
-    else if (ms < slice.quickMs && bytes.length === this.#slice)
+    this.#learn(this.#options.now() - from, bytes.length);
+  }
+
+  #learn(ms: number, length: number): void {
+    if (ms > slice.slowMs) {
+      this.#quickInRow = 0;
+      this.#slice = Math.max(slice.least, this.#slice / slice.step);
+    } else this.#quickInRow++;
+    if (ms < slice.quickMs && length === this.#slice)
       this.#slice = Math.min(slice.most, this.#slice * slice.step);
   }
 

@@ -417,6 +417,54 @@ test('W2: beyond what may be open the oldest connection of the largest crowd goe
   await server.close(0);
 });
 
+/** A frame of HTTP/2. */
+function frame(type: number, flags: number, stream: number, body: readonly number[]): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(body.length, 0, 3);
+  head[3] = type;
+  head[4] = flags;
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, Buffer.from(body)]);
+}
+
+test('W7: an HTTP/2 connection without streams whose client takes nothing at all is let go', async () => {
+  const asked = Promise.withResolvers<void>();
+  const { server, port } = await listening({
+    idleMs: 40,
+    handler: async () => {
+      setImmediate(asked.resolve);
+      return { status: 200, headers: {}, body: Buffer.alloc(16 << 20) };
+    },
+  });
+  const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['h2'] });
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  const [headers, reset, settings, windowUpdate] = [1, 3, 4, 8] as const;
+  const widest = [0x7f, 255, 255, 255];
+  socket.write(
+    Buffer.concat([
+      Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+      frame(settings, 0, 0, [0, 4, ...widest]),
+      frame(windowUpdate, 0, 0, [0x7f, 0, 0, 0]),
+      // GET https://a/
+      frame(headers, 5, 1, [0x82, 0x87, 0x84, 0x41, 1, 'a'.charCodeAt(0)]),
+    ]),
+  );
+  await asked.promise;
+  const sockets = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  const both = sockets();
+  socket.write(frame(reset, 0, 1, [0, 0, 0, 8]));
+  while (sockets() >= both) await new Promise((resolve) => setImmediate(resolve));
+  let got = 0;
+  socket.on('data', (bytes: Buffer) => {
+    got += bytes.length;
+  });
+  await new Promise((resolve) => socket.once('close', resolve));
+  assert.ok(got < 16 << 20, 'all of it was kept');
+  await server.close(0);
+});
+
 async function knownTo(port: number): Promise<Socket> {
   const socket = connectTls({
     port,

@@ -124,6 +124,13 @@ function inTurn(rounds: Rounds<object>, use: SessionUse, request: Http2Request, 
   void turn.then(serve);
 }
 
+/** It ends when its last bytes are taken: who takes nothing is cut. */
+function closeIdle(session: ServerHttp2Session, use: SessionUse): void {
+  use.idleSweeps++;
+  if (use.idleSweeps > sweepsUntilIdle) session.close();
+  if (use.idleSweeps > 2 * sweepsUntilIdle) sessionSockets.get(session)?.destroy();
+}
+
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const onError = options.onError ?? (() => {});
   const peers = peerIdentities(options.clock ?? systemClock);
@@ -262,8 +269,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   // A timeout of the session would be moved at every frame; this costs nothing while there is traffic.
   const sweep = setInterval(
     () => {
-      for (const [session, use] of sessions)
-        if (use.open === 0 && ++use.idleSweeps > sweepsUntilIdle) session.close();
+      for (const [session, use] of sessions) if (use.open === 0) closeIdle(session, use);
     },
     (options.idleMs ?? limits.idleMs) / sweepsUntilIdle,
   );

@@ -106,6 +106,19 @@ test('a handshake that is longer than ten kilobytes is cut before TLS has seen t
   assert.ok(got <= 10 * 1024, `${got} bytes`);
 });
 
+test('what comes right behind a handshake is not counted to it', async () => {
+  await using pair = await connected();
+  const turned = new TurnedSocket(pair.server, { rounds: { begin: () => undefined }, now: () => 0 });
+  let got = 0;
+  turned.on('data', (bytes: Buffer) => {
+    got += bytes.length;
+    if (got >= 9000) turned.handshakeEnded();
+  });
+  pair.client.write(Buffer.alloc(50_000));
+  while (got < 50_000) await once(turned, 'data');
+  assert.equal(got, 50_000);
+});
+
 test('who does not take what it gets is given no more, and the end comes last', async () => {
   await using pair = await connected();
   const turned = new TurnedSocket(pair.server, { rounds: { begin: () => undefined }, now: () => 0 });

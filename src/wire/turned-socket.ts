@@ -78,8 +78,9 @@ export class TurnedSocket extends Duplex {
         else this.raw.resume();
         return;
       }
-      if (!this.#mayGoOn()) break;
-      this.#feedSlice();
+      if (this.#handshakeLeft === 0) this.destroy();
+      else if (this.#mayGoOn()) this.#feedSlice();
+      else break;
     }
     // What comes meanwhile is the kernel's to keep.
     if (this.#waiting.length > 0) this.raw.pause();
@@ -114,11 +115,8 @@ export class TurnedSocket extends Duplex {
 
   #feedSlice(): void {
     const bytes = this.#next();
+    // Before TLS has them: it may tell that the handshake has ended with them.
     this.#handshakeLeft -= bytes.length;
-    if (this.#handshakeLeft < 0) {
-      this.destroy();
-      return;
-    }
     const from = this.#options.now();
     const before = fed;
     fed = this;
@@ -141,7 +139,7 @@ export class TurnedSocket extends Duplex {
 
   #next(): Buffer {
     const [first] = this.#waiting as [Buffer];
-    const length = Math.min(this.#slice, this.#handshakeLeft + 1);
+    const length = Math.min(this.#slice, this.#handshakeLeft);
     if (first.length <= length) {
       this.#waiting.shift();
       return first;

@@ -119,3 +119,20 @@ test('a text of a megabyte takes many steps, each of which reads or writes a pie
   assert.equal(pieces.join(''), text);
   assert.ok(steps >= 6, `${steps} steps`);
 });
+
+test('hundreds of containers in one another cost no more than a few: each was looked through for the end of a long text', () => {
+  const cost = (levels: number, inside: string): number => {
+    const text = `${'{"a":'.repeat(levels)}[${inside}]${'}'.repeat(levels)}`;
+    const runs = Array.from({ length: 5 }, () => {
+      const from = process.threadCpuUsage();
+      assert.equal(JSON.stringify(atOnce(parseSteps(text, JSON.parse))).length > 0, true);
+      const { user, system } = process.threadCpuUsage(from);
+      return user + system;
+    });
+    return Math.min(...runs);
+  };
+  for (const inside of [`${' '.repeat(300_000)}1`, JSON.stringify('"'.repeat(150_000))]) {
+    const [few, many] = [cost(4, inside), cost(480, inside)];
+    assert.ok(many < 20 * few + 5000, `${many} µs, and ${few} µs with four`);
+  }
+});

@@ -30,6 +30,10 @@ class PieceReader {
   /** The members that were seen and not yet parsed. */
   #from = -1;
   #to = 0;
+  /** Where those containers open that did not end in what was looked through last: it is looked through once for all of them. */
+  #unclosed: readonly number[] = [];
+  /** The string that was longer than what was looked through. */
+  #longString = { from: -1, end: 0 };
   value: unknown;
 
   constructor(text: string, parse: Parse, piece: number) {
@@ -134,18 +138,31 @@ class PieceReader {
     return at;
   }
 
-  /** undefined: it is larger than a piece. What is in it is left to the parser. */
+  /** undefined: it is larger than a piece, or than what is left of the one that was looked through. What is in it is left to the parser. */
   #endOfContainer(): number | undefined {
+    if (this.#unclosed.includes(this.#at)) return undefined;
     const text = this.#text;
     const last = Math.min(text.length, this.#at + this.#piece);
-    let depth = 0;
+    const open: number[] = [];
     for (let at = this.#at; at < last; at++) {
       const c = text.charCodeAt(at);
-      if (c === quote) at = endOfString(text, at);
-      else if (c === brace || c === bracket) depth++;
-      else if ((c === brace + 2 || c === bracket + 2) && --depth === 0) return at + 1;
+      if (c === quote) at = this.#endOfString(at, last);
+      else if (c === brace || c === bracket) open.push(at);
+      else if (c === brace + 2 || c === bracket + 2) {
+        open.pop();
+        if (open.length === 0) return at + 1;
+      }
     }
+    this.#unclosed = open;
     return undefined;
+  }
+
+  /** Each container around a string looks for its end: of megabytes it is found once. */
+  #endOfString(from: number, last: number): number {
+    if (from === this.#longString.from) return this.#longString.end;
+    const end = endOfString(this.#text, from);
+    if (end >= last) this.#longString = { from, end };
+    return end;
   }
 
   #space(): number {
@@ -159,6 +176,7 @@ class PieceReader {
 }
 
 const quote = 0x22;
+const backslash = 0x5c;
 const comma = 0x2c;
 const colon = 0x3a;
 const bracket = 0x5b;
@@ -169,10 +187,14 @@ const endsScalar = (c: number): boolean =>
 
 /** Index of the closing quote of the string that opens at `open`; the length of a text that does not close it. */
 function endOfString(text: string, open: number): number {
-  for (let at = text.indexOf('"', open + 1); at > 0; at = text.indexOf('"', at + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(at - 1 - slashes) === 0x5c) slashes++;
-    if (slashes % 2 === 0) return at;
+  const first = text.indexOf('"', open + 1);
+  if (first < 0) return text.length;
+  if (text.charCodeAt(first - 1) !== backslash) return first;
+  let at = open + 1;
+  for (; at < text.length; at++) {
+    const c = text.charCodeAt(at);
+    if (c === quote) return at;
+    if (c === backslash) at++;
   }
   return text.length;
 }

@@ -101,6 +101,29 @@ test('external and load balancer addresses are served; source ranges keep others
   assert.deepEqual(outcome(balanced, [far], { to: '203.0.113.3', from: client }), { kind: 'untouched' });
 });
 
+test('source ranges in one another, or with bits of a host, are told as the kernel takes them', () => {
+  const balanced = service(
+    {
+      type: 'LoadBalancer',
+      loadBalancerSourceRanges: [
+        ' 10.1.0.0/16',
+        '10.0.0.5/8',
+        '10.0.0.0/8',
+        '192.0.2.7/32',
+        '198.51.100.9/24',
+        '10.255.255.255/32',
+      ],
+    },
+    [{ ip: '203.0.113.2' }],
+  );
+  const { frontends } = rulesNow(balanced, [slice([far])], node);
+  assert.deepEqual(frontends.find(({ ip }) => ip === '203.0.113.2')?.allowedSources, [
+    '10.0.0.0/8',
+    '192.0.2.7/32',
+    '198.51.100.0/24',
+  ]);
+});
+
 test("nobody leads the cluster's own packets away: pods, ClusterIPs, the API server, loopback, link-local", () => {
   const taken = [
     '172.30.0.1',

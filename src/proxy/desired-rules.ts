@@ -1,7 +1,7 @@
 // Services and EndpointSlices to the rules of this node: pure.
 import type { Service, ServicePort } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
-import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import { formatIpv4Cidr, type Ipv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
 import type { Steps } from '../base/turns.ts';
 import {
   candidatesFor,
@@ -63,9 +63,20 @@ function claimable(ips: readonly string[], node: NodeView): string[] {
 
 function allowedSources(service: Service): readonly string[] | undefined {
   const ranges = service.spec.loadBalancerSourceRanges ?? [];
-  const valid = ranges.map((range) => range.trim()).filter((range) => parseIpv4Cidr(range) !== undefined);
-  if (ranges.length === 0 || valid.some((range) => parseIpv4Cidr(range)!.bits === 0)) return undefined;
-  return valid;
+  const valid = ranges.flatMap((range) => parseIpv4Cidr(range.trim()) ?? []);
+  if (ranges.length === 0 || valid.some(({ bits }) => bits === 0)) return undefined;
+  return withoutContained(valid).map(formatIpv4Cidr);
+}
+
+/** The kernel refuses a set with one range in another, and with it all that is written at once. */
+function withoutContained(ranges: readonly Ipv4Cidr[]): Ipv4Cidr[] {
+  const sorted = [...ranges].sort((a, b) => a.base - b.base || a.bits - b.bits);
+  const kept: Ipv4Cidr[] = [];
+  for (const range of sorted) {
+    const last = kept.at(-1);
+    if (last === undefined || !ipv4CidrContains(last, range.base)) kept.push(range);
+  }
+  return kept;
 }
 
 type Base = Pick<Frontend, 'protocol' | 'affinitySeconds' | 'portName'>;

@@ -30,6 +30,11 @@ class BoundedSocket extends Duplex {
   override _final(done: () => void): void {
     this.#raw.end(done);
   }
+  /** What node:http asks of a socket when it has its answer: a peer that does not end its side must not keep ours. */
+  destroySoon(): void {
+    if (this.writableFinished) this.destroy();
+    else this.end(() => this.destroy());
+  }
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#raw.destroy();
     done(error);

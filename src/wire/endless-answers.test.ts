@@ -165,3 +165,18 @@ for (const [what, first, again, said] of floods) {
     }
   });
 }
+
+for (const scheme of ['HTTP', 'HTTPS'] as const)
+  test(`a probe by ${scheme} leaves when it has its answer, also a server that keeps its side open`, async (t) => {
+    const { port } = await serve(t, scheme, (socket) => {
+      socket.allowHalfOpen = true;
+      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+    });
+    const handles = (): number =>
+      process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const before = handles();
+    const { status } = await probe(scheme, port);
+    assert.equal(status, 200);
+    // Both ends are here: that of the server stays.
+    while (handles() > before + 1) await new Promise((resolve) => setImmediate(resolve));
+  });

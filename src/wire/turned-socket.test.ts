@@ -119,6 +119,19 @@ test('what comes right behind a handshake is not counted to it', async () => {
   assert.equal(got, 50_000);
 });
 
+test('a client that has left is let go although nobody reads what it had sent', async (t) => {
+  await using pair = await connected();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const turned = new TurnedSocket(pair.server, { rounds: { begin: () => undefined }, now: () => 0 });
+  turned.once('data', () => turned.pause());
+  pair.client.end('a');
+  while (!pair.server.readableEnded) await nextRound();
+  t.mock.timers.tick(14_000);
+  assert.equal(pair.server.destroyed, false);
+  t.mock.timers.tick(2000);
+  assert.equal(pair.server.destroyed, true);
+});
+
 test('who does not take what it gets is given no more, and the end comes last', async () => {
   await using pair = await connected();
   const turned = new TurnedSocket(pair.server, { rounds: { begin: () => undefined }, now: () => 0 });

@@ -18,6 +18,9 @@ const provenBy = 8;
 /** More of them are asked for when these have been taken. */
 const keptBytes = 16 * 1024;
 
+/** TLS ends its own side first: a client that ends that of TCP has left, or has its last answer by then. */
+const afterEndMs = 15_000;
+
 let fed: TurnedSocket | undefined;
 
 /** Whose bytes TLS is reading right now: who is told of a handshake that has ended learns the connection by it. */
@@ -55,6 +58,7 @@ export class TurnedSocket extends Duplex {
     raw.on('end', () => {
       this.#hasEnded = true;
       this.#feed();
+      this.#endSoon();
     });
     raw.on('error', (error) => this.destroy(error));
     raw.on('close', () => this.destroy());
@@ -84,6 +88,15 @@ export class TurnedSocket extends Duplex {
     }
     // What comes meanwhile is the kernel's to keep.
     if (this.#waiting.length > 0) this.raw.pause();
+  }
+
+  /** Whoever reads may have stopped, and is told of no end then: who will send no more waits for no more than this. */
+  #endSoon(): void {
+    const timer = setTimeout(() => {
+      if (!this.raw.writableEnded) this.destroy();
+    }, afterEndMs);
+    timer.unref();
+    this.raw.once('close', () => clearTimeout(timer));
   }
 
   #end(): void {

@@ -33,7 +33,6 @@ export function qualifiedNameErrors(text: string): string[] {
   // Most names have no prefix and nothing wrong.
   if (text.length <= 63 && qualifiedName.test(text)) return [];
   const errors: string[] = [];
-  if (text.length <= 63 && qualifiedName.test(text)) return errors;
   const parts = text.split('/');
   let name = parts[0]!;
   if (parts.length > 2)

@@ -284,23 +284,10 @@ function readMeta(db: DatabaseSync): Meta {
   return { store, revision, floor, objects, digest };
 }
 
-/**
- * Of a file that is only read. An index of SQLite's log is mapped from the disk, and on a full one the process would be ended by
- * SIGBUS, or refused: one that may not be written beside the file is kept in memory.
- */
-export function toBeRead(path: string): URL {
-  closeSync(openSync(`${path}-shm`, 'a', 0o600));
-  const url = pathToFileURL(path);
-  url.search = '?mode=ro&readonly_shm=1';
-  return url;
-}
-
 /** Changes nothing in the file. `empty`: without tables; `older`: of a format that is read only to be replaced. */
 export function openToRead(path: string): Database | 'empty' | 'older' {
-  const db = new DatabaseSync(toBeRead(path), { timeout: 0, readOnly: true });
+  const db = new DatabaseSync(path, { timeout: 0, readOnly: true });
   try {
-    // the index is made anew with each transaction
-    db.exec('BEGIN');
     const format = formatOf(db);
     if (format === 'current') return new Database(db, path);
     db.close();
@@ -315,7 +302,7 @@ export function openToRead(path: string): Database | 'empty' | 'older' {
 export function firstFormatInMemory(path: string): Database {
   const db = new DatabaseSync(':memory:');
   try {
-    db.prepare('ATTACH ? AS file').run(toBeRead(path).href);
+    db.prepare('ATTACH ? AS file').run(`${pathToFileURL(path).href}?mode=ro`);
     db.exec(firstTables);
     for (const table of ['log', 'keys', 'meta'])
       db.exec(`INSERT INTO main.${table} SELECT * FROM file.${table}`);

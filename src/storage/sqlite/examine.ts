@@ -10,7 +10,7 @@ import { corrupt, lost, openFailure } from './store-failures.ts';
 
 export const storeFiles = {
   database: 'state.db',
-  /** SQLite's own log, and where its index would be: readers keep it in memory, beside an empty file. */
+  /** SQLite's own log, and the index of it that only readers make. */
   log: 'state.db-wal',
   index: 'state.db-shm',
   journal: 'journal',
@@ -91,8 +91,8 @@ function examineFiles(directory: string, marked: number, journal: ReturnType<typ
   });
 }
 
-/** Reading makes SQLite's log, empty, and an empty file for an index of it: what was not there is taken away again. */
-export function withoutTrace<T>(directory: string, read: () => T): T {
+/** Reading makes SQLite's log, empty, and an index of it: what was not there is taken away again. */
+function withoutTrace<T>(directory: string, read: () => T): T {
   const made = [storeFiles.log, storeFiles.index]
     .map((name) => join(directory, name))
     .filter((path) => !existsSync(path));

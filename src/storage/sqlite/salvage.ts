@@ -4,8 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { BackupEntry } from '../backup/backup-format.ts';
 import type { Batch } from './batch.ts';
 import { type LogRow, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
-import { toBeRead } from './database.ts';
-import { storeFiles, withoutTrace } from './examine.ts';
+import { storeFiles } from './examine.ts';
 import { readJournal } from './journal.ts';
 import { openFailure } from './store-failures.ts';
 
@@ -44,7 +43,7 @@ export function salvage(directory: string): Salvaged {
   };
   let database = nothing;
   try {
-    database = withoutTrace(directory, () => readDatabase(join(directory, storeFiles.database), see));
+    database = readDatabase(join(directory, storeFiles.database), see);
   } catch (error) {
     const failure = openFailure(directory, error);
     if (failure.code !== 'Corrupt') throw failure;
@@ -88,11 +87,10 @@ function seeJournal(records: readonly { readonly batch: Batch }[], see: See): vo
 }
 
 function readDatabase(path: string, see: See): FromDatabase {
-  const db = new DatabaseSync(toBeRead(path), { timeout: 0, readOnly: true });
+  const db = new DatabaseSync(path, { timeout: 0, readOnly: true });
   const named = new Map<string, number>();
   let logIsWhole = true;
   try {
-    db.exec('BEGIN'); // one look at the log, not one a statement
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     // From both ends: a page that can't be read stops one of them.
     for (const order of ['ASC', 'DESC']) {

@@ -1,5 +1,4 @@
 // Reads a JSON value as a type of the schema, in place: types are checked, nulls and unknown fields dropped, static defaults set.
-
 import { canonicalMicroTime, canonicalQuantity, canonicalTime } from './canonical-scalars.ts';
 import type { Json, JsonObject } from './declaration.ts';
 import type { PlanNode, PlanSource, ScalarType, StructPlan } from './plan.ts';

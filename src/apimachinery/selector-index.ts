@@ -52,6 +52,7 @@ function selectorIndex(requirements: readonly Requirement[]): SelectorIndex {
   }
   return { rules, required };
 }
+
 /** What was asked of the key before and `requirement`. */
 function added(before: KeyRule | undefined, requirement: Requirement): KeyRule {
   const rule = before === undefined || before === absent ? { ...(before ?? blank) } : before;

@@ -1,5 +1,4 @@
 // Values of a query as upstream's conversion reads them; every place that asks for one reads it alike.
-
 import { badRequest } from '../apimachinery/errors.ts';
 import { int64, isInt64 } from '../apimachinery/serializer/json-numbers.ts';
 

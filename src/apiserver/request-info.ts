@@ -1,5 +1,4 @@
 // Reads from the path and method what is asked for: upstream's RequestInfo.
-
 import { exactFieldValue, parseFieldSelector } from '../apimachinery/field-selector.ts';
 import { withoutLeading, withoutTrailing } from '../base/without-trailing.ts';
 import { queryBoolean } from './query.ts';

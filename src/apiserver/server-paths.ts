@@ -1,5 +1,4 @@
 // Paths that are no resources: discovery, health, version, metrics, OpenAPI and what composition adds.
-
 import { aggregatedDiscovery, aggregatedMediaType } from '../apimachinery/discovery/aggregated.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../apimachinery/discovery/discovery.ts';
 import { servedGroups } from '../apimachinery/discovery/groups.ts';

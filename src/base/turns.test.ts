@@ -72,3 +72,33 @@ test('so many have a place, the others wait in order, and a place is given back 
   (await d)();
   assert.equal((await take('e')) !== undefined && order.join(), 'a,b,c,d,e');
 });
+
+test('no more than so many have a place; the others come in order, but those who left', async () => {
+  const places = new Places(2);
+  const { signal } = new AbortController();
+  const leaving = new AbortController();
+  const first = await places.take(signal);
+  const second = await places.take(signal);
+  const order: string[] = [];
+  const waiting = (name: string, by: AbortSignal): Promise<() => void> =>
+    places.take(by).then((leave) => {
+      order.push(name);
+      return leave;
+    });
+  const third = waiting('third', signal);
+  const left = assert.rejects(waiting('left', leaving.signal), { name: 'AbortError' });
+  const fourth = waiting('fourth', signal);
+  leaving.abort();
+  await left;
+  assert.deepEqual(order, []);
+  first();
+  const leaveThird = await third;
+  assert.deepEqual(order, ['third']);
+  second();
+  const leaveFourth = await fourth;
+  assert.equal(places.isIdle, false);
+  leaveThird();
+  leaveFourth();
+  assert.equal(places.isIdle, true);
+  await assert.rejects(places.take(leaving.signal), { name: 'AbortError' });
+});

@@ -98,17 +98,25 @@ export async function inSlices<T>(steps: Steps<T>, slice: Slice): Promise<T> {
 
 /** So many may be under way together; who comes later waits, in order. */
 export class Places {
+  readonly #count: number;
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
   constructor(count: number) {
+    this.#count = count;
     this.#free = count;
   }
 
-  /** Answers how the place is given back, to be called once. */
-  async take(): Promise<() => void> {
+  /** Nobody has one. */
+  get isIdle(): boolean {
+    return this.#free === this.#count;
+  }
+
+  /** Answers how the place is given back, to be called once. Rejects with the signal's reason: it is not waited for any longer. */
+  async take(signal?: AbortSignal): Promise<() => void> {
+    signal?.throwIfAborted();
     if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await this.#turn(signal);
     let given = false;
     return () => {
       if (given) return;
@@ -117,5 +125,20 @@ export class Places {
       if (next === undefined) this.#free++;
       else next();
     };
+  }
+
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      this.#waiting.push(begin);
+    });
   }
 }

@@ -1,5 +1,4 @@
 // The client over any transport.
-
 import { isStatusError, statusErrorFrom } from '../apimachinery/errors.ts';
 import { apiVersionOf, type ResourceRef } from '../apimachinery/resource-ref.ts';
 import type {
@@ -14,10 +13,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from './client.ts';
-
-import { readObjectList } from './object-list.ts';
-import { isLarge, parseLarge } from './parse-large.ts';
-
+import { parseLarge } from './parse-large.ts';
 import { resourcePath, withQuery } from './resource-path.ts';
 import { responseError } from './response-error.ts';
 import { readAll, type Transport, type TransportResponse } from './transport.ts';
@@ -136,21 +132,20 @@ async function* watchWith<T>(
 
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
   const open = sender(transport, options);
-  async function textOf(send: Send): Promise<string> {
-    const response = await open(send);
-    return (await readAll(response.body, maxBodyBytes)).toString('utf8');
+  async function call<R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> {
+    const response = await open({ method, path, body, contentType });
+    const bytes = await readAll(response.body, maxBodyBytes);
+    return (await parseLarge(bytes.toString('utf8'))) as R;
   }
-  const call = async <R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> =>
-    (await parseLarge(await textOf({ method, path, body, contentType }))) as R;
 
   return {
     get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: { readonly subresource?: string }) =>
       call<T>('GET', resourcePath(resource, { ...key, subresource: o?.subresource })),
-    list: async <T>(resource: ResourceRef<T>, o?: ListOptions) => {
-      const path = withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o));
-      const text = await textOf({ method: 'GET', path });
-      return isLarge(text) ? ((await parseLarge(text)) as ObjectList<T>) : readObjectList<T>(text);
-    },
+    list: <T>(resource: ResourceRef<T>, o?: ListOptions) =>
+      call<ObjectList<T>>(
+        'GET',
+        withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o)),
+      ),
     create: <T>(resource: ResourceRef<T>, object: Creatable<T>, o?: WriteOptions) => {
       const { name, namespace } = metadataOf(object);
       const path = resourcePath(resource, {

@@ -1,5 +1,4 @@
 // Whether a node fits a node selector: nodeSelector, required node affinity, PersistentVolume affinity.
-
 import type {
   Node,
   NodeSelector,

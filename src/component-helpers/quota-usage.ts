@@ -1,5 +1,4 @@
 // What an object costs against a quota, and which quotas it falls under: pure.
-
 import { podQosClass } from '../api/core/v1/pod-qos.ts';
 import { podLimitAmounts, podRequestAmounts } from '../api/core/v1/pod-resources.ts';
 import type {

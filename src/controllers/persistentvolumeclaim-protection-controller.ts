@@ -8,7 +8,6 @@ import {
   index,
   watching,
 } from '../controller-runtime/define-controller.ts';
-
 import { finalizersDue, writeFinalizers } from './storage/protect.ts';
 
 const finalizer = 'kubernetes.io/pvc-protection';

@@ -1,5 +1,4 @@
 // The objects of an empty cluster, as data: what there is before anybody asks for anything.
-
 import recorded from '../api/schema/bootstrap-objects.json' with { type: 'json' };
 import type { JsonObject } from '../apimachinery/declaration.ts';
 import { arr, meta, obj, objs, str } from '../apimachinery/json-access.ts';

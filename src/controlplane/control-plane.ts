@@ -1,5 +1,4 @@
 // One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
-
 import { flowschemas, prioritylevelconfigurations } from '../api/generated/resources.ts';
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedResource } from '../api/removed-versions.ts';

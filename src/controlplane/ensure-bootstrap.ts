@@ -1,5 +1,4 @@
 // Makes the bootstrap objects that are missing and repairs those that the server keeps up to date by itself.
-
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import type { JsonObject, Scheme } from '../apimachinery/declaration.ts';
 import { jsonEqual, meta, objs, str, strs } from '../apimachinery/json-access.ts';

@@ -1,5 +1,4 @@
 // The sample images, built on the spot from programs that others published: Debian's busybox and npm's node.exe.
-
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { contentKey } from '../component-base/content-hash.ts';

@@ -1,5 +1,4 @@
 // What every part of one kubelet shares.
-
 import { pods } from '../api/generated/resources.ts';
 import type { Pod, Service } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';

@@ -1,5 +1,4 @@
 // What the runtime says of one pod: its sandboxes and containers, newest first.
-
 import type { RuntimeService } from '../rpc-api/cri.ts';
 import type * as v1 from '../rpc-api/generated/cri-v1.ts';
 import { isGrpcError } from '../wire/grpc-client.ts';

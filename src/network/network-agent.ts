@@ -1,7 +1,9 @@
 // Keeps a machine's pod network equal to its plan: on each change of nodes, after link loss, and now and then.
+
 import type { Node } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import { parseIpv4Cidr } from '../base/ipv4.ts';
+import { untilAborted } from '../base/until-aborted.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { KeptTables } from '../os/kept-tables.ts';
@@ -144,16 +146,7 @@ class Agent implements NetworkAgent {
   }
 
   ready(signal?: AbortSignal): Promise<void> {
-    if (signal === undefined) return this.#ready.promise;
-    return new Promise((resolve, reject) => {
-      const aborted = (): void => reject(signal.reason as Error);
-      if (signal.aborted) aborted();
-      signal.addEventListener('abort', aborted, { once: true });
-      void this.#ready.promise.then(() => {
-        signal.removeEventListener('abort', aborted);
-        resolve();
-      }, reject);
-    });
+    return signal === undefined ? this.#ready.promise : untilAborted(this.#ready.promise, signal);
   }
 
   problems(): readonly string[] {

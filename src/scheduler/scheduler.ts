@@ -1,5 +1,4 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
-
 import { nodes, pods } from '../api/generated/resources.ts';
 import type { Node, Pod } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';

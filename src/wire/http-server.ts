@@ -34,6 +34,7 @@ import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
 import { connectionsOf, OpenConnections } from './open-connections.ts';
 import { peerIdentities } from './peer-certificate.ts';
 import { type ServerTls, TlsDoor } from './tls-door.ts';
+import { socketBeingFed } from './turned-socket.ts';
 
 export type { ServerTls } from './tls-door.ts';
 
@@ -115,13 +116,11 @@ function countStream(stream: ServerHttp2Stream, use: SessionUse, finished: () =>
 }
 
 function inTurn(rounds: Rounds<object>, use: SessionUse, request: Http2Request, serve: () => void): void {
-  const turn = rounds.begin(use, use.address);
-  if (turn === undefined) {
-    serve();
-    return;
-  }
-  request.waited = true;
-  void turn.then(serve);
+  const hadTurn = socketBeingFed()?.takeTurn() === true;
+  const turn = hadTurn ? undefined : rounds.begin(use, use.address);
+  request.waited = hadTurn || turn !== undefined;
+  if (turn === undefined) serve();
+  else void turn.then(serve);
 }
 
 /** It ends when its last bytes are taken: who takes nothing is cut. */

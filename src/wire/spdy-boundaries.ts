@@ -1,4 +1,6 @@
 // Where the frames of SPDY end in bytes that pass through, and what may be put between them.
+import { FrameBoundaries } from './frame-boundaries.ts';
+
 const headBytes = 8;
 
 /**
@@ -7,32 +9,14 @@ const headBytes = 8;
  */
 export const unaskedAnswer: Buffer = Buffer.from([0x80, 3, 0, 6, 0, 0, 0, 4, 0xff, 0xff, 0xff, 0xff]);
 
-export class SpdyBoundaries {
-  readonly #head = Buffer.alloc(headBytes);
-  #headLength = 0;
-  /** Of the payload of the frame under way. */
-  #left = 0;
-
-  /** All frames that began are whole. */
-  get between(): boolean {
-    return this.#headLength === 0 && this.#left === 0;
+export class SpdyBoundaries extends FrameBoundaries {
+  constructor() {
+    super(headBytes);
   }
-
-  read(chunk: Buffer): void {
-    let at = 0;
-    while (at < chunk.length) {
-      if (this.#left > 0) {
-        const part = Math.min(this.#left, chunk.length - at);
-        this.#left -= part;
-        at += part;
-        continue;
-      }
-      const taken = chunk.copy(this.#head, this.#headLength, at, at + headBytes - this.#headLength);
-      this.#headLength += taken;
-      at += taken;
-      if (this.#headLength < headBytes) return;
-      this.#headLength = 0;
-      this.#left = this.#head.readUInt32BE(4) & 0xffffff;
-    }
+  protected override headLength(): number {
+    return headBytes;
+  }
+  protected override payloadLength(): number {
+    return this.head.readUInt32BE(4) & 0xffffff;
   }
 }

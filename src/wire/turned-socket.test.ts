@@ -93,6 +93,22 @@ test('a connection takes turns with the proven ones of its address after eight s
   assert.equal(await send(), '127.0.0.1 unproven');
 });
 
+test('the first request in what had to wait for its turn is known to have waited', async () => {
+  await using pair = await connected();
+  const turns = new Turns();
+  const rounds = { begin: () => turns.begin({}) as Promise<void> | undefined };
+  const turned = new TurnedSocket(pair.server, { rounds, now: () => 0 });
+  turned.handshakeEnded();
+  const had: (boolean | undefined)[] = [];
+  turned.on('data', () => had.push(socketBeingFed()?.takeTurn(), socketBeingFed()?.takeTurn()));
+  pair.client.write('a');
+  await turns.grant();
+  rounds.begin = () => undefined;
+  pair.client.write('b');
+  while (had.length < 4) await nextRound();
+  assert.deepEqual(had, [true, false, false, false]);
+});
+
 test('a handshake that is longer than ten kilobytes is cut before TLS has seen that', async () => {
   await using pair = await connected();
   const turned = new TurnedSocket(pair.server, { rounds: { begin: () => undefined }, now: () => 0 });

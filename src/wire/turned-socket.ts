@@ -38,6 +38,7 @@ export class TurnedSocket extends Duplex {
   #waiting: Buffer[] = [];
   #hasTurn = false;
   #asksForTurn = false;
+  #isInTurn = false;
   /** Whoever reads has taken what it got. */
   #isWanted = false;
   #hasEnded = false;
@@ -105,7 +106,15 @@ export class TurnedSocket extends Duplex {
     this.push(null);
   }
 
+  /** Whether what is being fed had to wait for its turn. Asked for the first request in it, which need not wait again. */
+  takeTurn(): boolean {
+    const is = this.#isInTurn;
+    this.#isInTurn = false;
+    return is;
+  }
+
   #mayGoOn(): boolean {
+    this.#isInTurn = this.#hasTurn;
     if (this.#hasTurn) {
       this.#hasTurn = false;
       return true;

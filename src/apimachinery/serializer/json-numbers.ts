@@ -47,11 +47,9 @@ export const parseLongNumbers = (text: string): Json => JSON.parse(text, revive 
 /** Sixteen digits where a number can begin; in a string it is a false alarm that costs time only. */
 const longNumber = /(?:^|[:[,])\s*-?\d{16}/;
 
-export const mayHoldLongNumber = (text: string): boolean => longNumber.test(text);
-
 /** JSON.parse for what the server wrote itself. */
 export const readJson = (text: string): Json =>
-  mayHoldLongNumber(text) ? parseLongNumbers(text) : (JSON.parse(text) as Json);
+  longNumber.test(text) ? parseLongNumbers(text) : (JSON.parse(text) as Json);
 
 /** The same in steps, for large texts. */
 export const readJsonSteps = (text: string): Steps<Json> => parseSteps(text, readJson) as Steps<Json>;

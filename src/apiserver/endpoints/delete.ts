@@ -6,10 +6,8 @@ import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { obj } from '../../apimachinery/json-access.ts';
 import { attributesOf } from '../authorization/attributes.ts';
 import type { ApiResponse } from '../http.ts';
-
 import { queryBoolean, queryInt64 } from '../query.ts';
 import { maxBodyBytes, parseBody } from '../registry/decode-body.ts';
-
 import type { DeleteOptions } from '../registry/delete-object.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
 import { respondObject, respondStored } from './object-response.ts';

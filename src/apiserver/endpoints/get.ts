@@ -1,5 +1,4 @@
 // GET of one object: the stored bytes, neither parsed nor written anew.
-
 import type { ApiResponse } from '../http.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import { parseRevision } from './list-options.ts';

@@ -1,5 +1,4 @@
 // One watcher: pulls events from its place in the ring when its client can take more, and holds nothing itself.
-
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';

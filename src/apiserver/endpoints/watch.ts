@@ -1,5 +1,4 @@
 // GET of a collection with watch=true: where the stream begins, what comes first, and when it ends.
-
 import { notAcceptable } from '../../apimachinery/errors.ts';
 import { includeObjectFrom } from '../../apimachinery/table.ts';
 import { CompactedError } from '../../storage/storage.ts';

@@ -1,5 +1,4 @@
 // The rules of metadata that hold for every kind: names, labels, annotations, owners, finalizers, what may not change.
-
 import type { Json, JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { forbidden, invalid, required, tooLong, tooMany } from '../../apimachinery/field-error.ts';

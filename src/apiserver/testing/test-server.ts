@@ -1,5 +1,4 @@
 // A real API server over memory storage in one call, for integration tests: in process, or on a port.
-
 import { createScheme } from '../../api/scheme.ts';
 import type { Scheme } from '../../apimachinery/declaration.ts';
 import { silentLogger } from '../../component-base/logger.ts';

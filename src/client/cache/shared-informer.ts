@@ -1,5 +1,7 @@
 // One reflector and one store for any number of handlers.
+
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { Informer, InformerHandler, Lister } from './informer.ts';
 import { metaOf, ObjectStore, objectKey } from './object-store.ts';
@@ -58,15 +60,7 @@ export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
   }
   synced(signal?: AbortSignal): Promise<void> {
     if (this.#isSynced || signal === undefined) return this.#synced;
-    return new Promise((resolve, reject) => {
-      const stop = (): void => reject(signal.reason);
-      if (signal.aborted) return stop();
-      signal.addEventListener('abort', stop, { once: true });
-      void this.#synced.then(() => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      });
-    });
+    return untilAborted(this.#synced, signal);
   }
 
   addHandler(handler: InformerHandler<T>): () => void {

@@ -1,5 +1,4 @@
 // The command lines of a cluster's own processes: what `up` starts is what a user could start by hand.
-
 import { formatGoDuration } from '../../base/go-duration.ts';
 import { localEvictionHard } from '../../kubelet/eviction/thresholds.ts';
 import { clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';

@@ -1,5 +1,4 @@
 // porthole server: a control plane alone, in the foreground.
-
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';

@@ -1,5 +1,4 @@
 // GET /porthole/backup: the whole store as of one revision, for whoever may do everything.
-
 import { methodNotAllowed } from '../../apimachinery/errors.ts';
 import { forbiddenBy } from '../../apiserver/authorization/attributes.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';

@@ -13,7 +13,6 @@ import { systemRandom } from '../../component-base/system-random.ts';
 import { type Backup, decodeBackup, encodeBackup } from '../../storage/backup/backup-format.ts';
 import { damageOf, readStore } from '../../storage/sqlite/read-store.ts';
 import { buildStore } from '../../storage/sqlite/rebuild.ts';
-
 import { type Salvaged, salvage } from '../../storage/sqlite/salvage.ts';
 import { StorageError } from '../../storage/storage-error.ts';
 import { backupPath } from './backup-endpoint.ts';

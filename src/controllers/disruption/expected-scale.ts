@@ -1,5 +1,4 @@
 // How many pods there should be: what the owners of a budget's pods ask for.
-
 import {
   deployments,
   replicasets,

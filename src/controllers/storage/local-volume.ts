@@ -1,5 +1,4 @@
 // A volume that is a directory of one node. Pure.
-
 import { persistentvolumeclaims } from '../../api/generated/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types/core-v1.ts';
 import type { StorageClass } from '../../api/generated/types/storage-v1.ts';

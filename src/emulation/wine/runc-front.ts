@@ -1,5 +1,4 @@
 // The program that containerd's shim calls instead of runc: a small POSIX script that hands most calls on at once. Pure text.
-
 import { maxExitCodeBytes } from './exit-code.ts';
 import { mountPlanFile } from './wine-bundle.ts';
 

@@ -1,5 +1,4 @@
 // What to write where when a registry is refused for want of a certificate: containerd says what is wrong, not what helps.
-
 import { parseImageReference } from '../../component-helpers/image-reference.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';

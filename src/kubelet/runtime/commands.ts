@@ -1,9 +1,9 @@
 // Commands of probes and hooks: how many are under way, for each may be answered with 32 MiB of what the runtime and the agent have in memory.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
+import { Places } from '../../base/turns.ts';
 import type { RuntimeService } from '../../rpc-api/cri.ts';
 import { podUid } from '../pod-format.ts';
-import { Lanes } from './lanes.ts';
 
 export interface Command {
   readonly pod: Pod;
@@ -37,8 +37,8 @@ export function createCommands({
   readonly runtime: Pick<RuntimeService, 'execSync'>;
   readonly clock: Pick<Clock, 'monotonic'>;
 }): Commands {
-  const lanesOf = new Map<string, Lanes>();
-  const ofLoud = new Lanes(mostOfLoud);
+  const placesOf = new Map<string, Places>();
+  const ofLoud = new Places(mostOfLoud);
   const loudUntil = new Map<string, number>();
 
   function heard(pod: Pod, { stdout, stderr }: CommandAnswer): void {
@@ -68,14 +68,17 @@ export function createCommands({
     (kind: keyof typeof most) =>
     async (command: Command, signal: AbortSignal): Promise<CommandAnswer> => {
       const key = `${kind} ${podUid(command.pod)}`;
-      const lanes = lanesOf.get(key) ?? new Lanes(most[kind]);
-      lanesOf.set(key, lanes);
-      const leave = await lanes.take(signal);
+      const places = placesOf.get(key) ?? new Places(most[kind]);
+      placesOf.set(key, places);
       try {
-        return await inTurn(command, signal);
+        const leave = await places.take(signal);
+        try {
+          return await inTurn(command, signal);
+        } finally {
+          leave();
+        }
       } finally {
-        leave();
-        if (lanes.isIdle) lanesOf.delete(key);
+        if (places.isIdle) placesOf.delete(key);
       }
     };
   return { probe: ofKind('probe'), hook: ofKind('hook') };

@@ -1,5 +1,4 @@
 // `$(NAME)` in commands, arguments and variables, as Kubernetes expands them. Pure.
-
 import { maxStringBytes } from './exec-budget.ts';
 
 /**

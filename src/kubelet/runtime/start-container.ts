@@ -1,6 +1,6 @@
 // Starts one container of a pod: image, environment, mounts, create, start, postStart; with upstream's events and reasons.
-
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import type { Image, Mount, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
 import { latestOf, type ObservedPod } from '../observed-pod.ts';
@@ -12,7 +12,6 @@ import { hostsFile } from './hosts-file.ts';
 import { StartError } from './image-puller.ts';
 import { runHook } from './lifecycle-hooks.ts';
 import { withRecursiveReadOnly } from './runtime-features.ts';
-import { untilAborted } from './until-aborted.ts';
 
 export interface StartInput {
   readonly pod: Pod;

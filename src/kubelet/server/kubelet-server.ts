@@ -1,5 +1,4 @@
 // The kubelet's HTTPS server: what the API server asks a node for.
-
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
 import { createHttpServer } from '../../wire/http-server.ts';
 import { delegatedAuth } from './delegated-auth.ts';

@@ -1,5 +1,4 @@
 // The pods that this node's network knows: one small file for each, written before the pod gets its address.
-
 import { parseIpv4 } from '../../base/ipv4.ts';
 import type { Files } from '../../os/files.ts';
 import { containerIDPattern, type PortMapping } from './cni-request.ts';

@@ -1,5 +1,4 @@
 // Files by node:fs.
-
 import type { BigIntStats, Stats } from 'node:fs';
 import { constants, watch as watchPath } from 'node:fs';
 import * as fs from 'node:fs/promises';

@@ -1,5 +1,4 @@
 // LimitRanger: defaults, minima, maxima and ratios that a namespace sets for containers, pods and claims.
-
 import { podLimits, podRequests } from '../../api/core/v1/pod-resources.ts';
 import { limitranges, persistentvolumeclaims, pods } from '../../api/generated/resources.ts';
 import type { Container, LimitRangeItem, Pod } from '../../api/generated/types/core-v1.ts';

@@ -1,5 +1,4 @@
 // RuntimeClass: what a class says of overhead, node selector and tolerations is merged into its pods.
-
 import { pods, runtimeclasses } from '../../api/generated/resources.ts';
 import type { PodSpec, Toleration } from '../../api/generated/types/core-v1.ts';
 import type { RuntimeClass } from '../../api/generated/types/node-v1.ts';

@@ -1,5 +1,4 @@
 // Eviction: a delete that asks the pod's disruption budgets first.
-
 import { poddisruptionbudgets } from '../../api/generated/resources.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { PodDisruptionBudget } from '../../api/generated/types/policy-v1.ts';

@@ -1,5 +1,4 @@
 // Amounts of resources as plain numbers: fast to add and compare, exact up to 2^53.
-
 import { podRequests } from '../../api/core/v1/pod-resources.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { milliValue, parseQuantity, quantityValue } from '../../apimachinery/quantity.ts';

@@ -1,5 +1,4 @@
 // All caches over one store: one list and one watch of the whole registry feed them.
-
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { stampedRevision } from '../stamp.ts';

@@ -1,5 +1,4 @@
 // One resource's objects in memory, in key order, with the events that let a list look back.
-
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { SortedMap } from '../../base/sorted-map.ts';

@@ -1,5 +1,4 @@
 // The kinds of apps/v1: rows, defaults, generation.
-
 import { ageOf } from '../../../apimachinery/human-duration.ts';
 import { meta, num, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';

@@ -1,5 +1,4 @@
 // Who decides about a certificate request decides by `approval` only; who signs it writes the certificate, once.
-
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import { objs, semanticEqual, status, str } from '../../../apimachinery/json-access.ts';

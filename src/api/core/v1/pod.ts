@@ -1,5 +1,4 @@
 // The kind Pod: what field selectors may name and how a pod is deleted.
-
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { obj, objs, spec, status, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';

@@ -1,5 +1,4 @@
 // A user's rules as nested maps, so that one request costs a few look-ups however many rules there are.
-
 import { type RequestedAccess, ruleAllows } from './policy-rules.ts';
 import type { AppliedRule } from './rule-resolver.ts';
 

@@ -1,5 +1,4 @@
 // RBAC's policy rules: what one rule allows, whether rules cover others, and how upstream prints them.
-
 import type { PolicyRule } from '../../../api/generated/types/rbac-v1.ts';
 import { withoutTrailing } from '../../../base/without-trailing.ts';
 

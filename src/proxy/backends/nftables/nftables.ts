@@ -1,5 +1,4 @@
 // Applies rules of services to the node's packet filter: what changed, in one transaction, without reading back.
-
 import type { Steps } from '../../../base/turns.ts';
 import type { Logger } from '../../../component-base/logger.ts';
 import type { PacketFilter } from '../../../os/packet-filter.ts';

@@ -6,7 +6,7 @@ import { threadTurns } from '../component-base/thread-turns.ts';
 /** What is smaller is parsed within two milliseconds. */
 const largeLength = 64 * 1024;
 
-export const isLarge = (text: string): boolean => text.length > largeLength;
+const isLarge = (text: string): boolean => text.length > largeLength;
 
 /** Throws SyntaxError. */
 export const parseLarge = (text: string): unknown =>

@@ -1,5 +1,6 @@
 // Reads values out of untyped JSON: each function answers an empty value where the shape is another.
 import type { Json, JsonObject } from './declaration.ts';
+import { put } from './patch/own-property.ts';
 
 const emptyObject: JsonObject = Object.freeze({});
 const emptyList: Json[] = [];
@@ -40,6 +41,16 @@ export function ensure(object: JsonObject, key: string): JsonObject {
 /** Sets `key` when it is absent or null. */
 export function setDefault(object: JsonObject, key: string, value: Json): void {
   if (object[key] === undefined || object[key] === null) object[key] = value;
+}
+
+/** A copy that shares nothing. Objects of one kind have few shapes: many times as fast as structuredClone. */
+export function copyJson<T extends Json | undefined>(value: T): T;
+export function copyJson(value: Json | undefined): Json | undefined {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => copyJson(item));
+  const copy: JsonObject = {};
+  for (const key in value) put(copy, key, copyJson(value[key]));
+  return copy;
 }
 
 /** Deep equality of JSON; absent, null and undefined members are the same. */

@@ -106,8 +106,11 @@ test('S6: what a node writes of its own Node is a closed list', async () => {
     ['a field of old', { spec: { externalID: 'x' } }, 403, denied('externalID')],
   ]);
   const config = { configMap: { name: 'a', namespace: 'b', kubeletConfigKey: 'c' } };
-  assert.equal((await asThief('PATCH', own, { spec: { configSource: config } })).status, 200);
-  const { body } = await asAdmin('GET', own);
+  const refused = 'node "thief" is not allowed to update configSource to a new non-nil configSource';
+  await expectRows(asThief, 'PATCH', own, [
+    ['a configuration', { spec: { configSource: config } }, 403, refused],
+  ]);
+  const { body } = await asAdmin('PATCH', own, { spec: { configSource: config } });
   assert.equal((body['spec'] as Record<string, unknown>)['configSource'], undefined, 'dropped, as upstream');
 });
 

@@ -7,7 +7,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 export const own = (object: JsonObject, key: string): Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined;
 
-export function put(object: JsonObject, key: string, value: Json): void {
+export function put(object: JsonObject, key: string, value: Json | undefined): void {
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   else object[key] = value;

@@ -1,7 +1,7 @@
 // Serves what kinds plugged in: decodes and admits the body, calls the handler, encodes its answer.
 import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/declaration.ts';
 import { StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
-import { meta, objs, str } from '../../apimachinery/json-access.ts';
+import { copyJson, meta, objs, str } from '../../apimachinery/json-access.ts';
 import { boundsOf } from '../../apimachinery/object-bounds.ts';
 import type { ApiResponse } from '../http.ts';
 import {
@@ -200,7 +200,7 @@ export async function serveView(
 async function sentView(request: EndpointRequest, target: DecodeTarget): Promise<() => JsonObject> {
   const { context, deps } = request;
   const object = await readObject(context, target, deps);
-  return () => structuredClone(object);
+  return () => copyJson(object);
 }
 
 async function patchedView(
@@ -224,7 +224,7 @@ async function patchedView(
     );
   }
   return async (parent) => {
-    const live = structuredClone(view.get(parent));
+    const live = copyJson(view.get(parent));
     const result = await patchedObject(request, live, { type, patch, of: target.type });
     return decodeParsed(result, deps.scheme, target, {
       validation: fieldValidationOf(context),

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { alreadyExists, badRequest } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
-import { str } from '../../apimachinery/json-access.ts';
+import { copyJson, str } from '../../apimachinery/json-access.ts';
 import { randomSuffix } from '../../base/random.ts';
 import type { Steps } from '../../base/turns.ts';
 import { ensureMeta, nameErrors, validateObjectMeta } from './object-meta.ts';
@@ -35,7 +35,7 @@ export async function createObject(
   const generateName = str(metadata['generateName']);
   const generated = str(metadata['name']) === '' && generateName !== '';
   for (let attempt = 1; ; attempt++) {
-    const candidate = generated && attempt < nameAttempts ? structuredClone(object) : object;
+    const candidate = generated && attempt < nameAttempts ? copyJson(object) : object;
     if (generated)
       ensureMeta(candidate)['name'] =
         generateName.slice(0, maxGeneratedPrefix) + randomSuffix(store.deps.random);

@@ -53,6 +53,8 @@ export interface UpdateOptions extends WriteOptions {
   readonly createAlways?: boolean;
   /** The change is worked out anew from each state, so a revision that nobody asked for is no conflict. */
   readonly patch?: boolean;
+  /** The change does not look at what is there, so it is given nothing. */
+  readonly replaces?: boolean;
 }
 
 /** An object as it was stored (or would have been, in a dry run), in the served version. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, conflict, optimisticLock, StatusError } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
-import { num, str, strs } from '../../apimachinery/json-access.ts';
+import { copyJson, num, str, strs } from '../../apimachinery/json-access.ts';
 import type { Steps } from '../../base/turns.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
@@ -20,6 +20,7 @@ import type { Stored, StoredResource, UpdateOptions } from './stored-resource.ts
 import {
   admissionRequest,
   dryRunResult,
+  isHeavy,
   refuseInvalid,
   servedObject,
   stepped,
@@ -108,6 +109,15 @@ function checkIdentity(store: StoredResource, request: UpdateRequest, metadata: 
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
+/** For the change to do with as it likes. A large one is read again, in turns: a copy would be one long step. */
+const ownCopy = (
+  store: StoredResource,
+  request: UpdateRequest,
+  old: JsonObject,
+  value: Buffer,
+): JsonObject | Promise<JsonObject> =>
+  isHeavy(request) ? servedObject(store, request, value) : copyJson(old);
+
 async function updateOnce(
   store: StoredResource,
   given: UpdateRequest,
@@ -116,7 +126,9 @@ async function updateOnce(
   const request = weighed(given, current.value);
   const old = await servedObject(store, request, current.value);
   const oldMeta = metadataOf(old);
-  const object = await request.change(await servedObject(store, request, current.value));
+  const object = await request.change(
+    request.replaces ? undefined : await ownCopy(store, request, old, current.value),
+  );
   const metadata = ensureMeta(object);
   checkIdentity(store, request, metadata);
   const pinned = checkRevision(store, request, metadata, oldMeta);
@@ -154,7 +166,10 @@ interface Admitted {
   readonly admission: AdmissionRequest | undefined;
 }
 
-/** What strategy, admission and the ownership of fields make of the object. */
+/**
+ * What admission, strategy and the ownership of fields make of the object. As upstream, plugins see what was asked for:
+ * what the request may not write is put back after them.
+ */
 async function admit(
   store: StoredResource,
   request: UpdateRequest,
@@ -164,16 +179,14 @@ async function admit(
 ): Promise<Admitted> {
   const { declaration, fields } = store.deps;
   const { namespace, name } = request;
-  let object = prepare(store, given, old, context);
+  carryOverMeta(ensureMeta(given), metadataOf(old));
   const admission = admissionRequest(
     store,
-    { operation: 'UPDATE', namespace, name, object, oldObject: old },
+    { operation: 'UPDATE', namespace, name, object: given, oldObject: old },
     request,
   );
-  if (admission) {
-    await store.deps.admission.admit(admission);
-    object = prepare(store, admission.object ?? object, old, context);
-  }
+  if (admission) await store.deps.admission.admit(admission);
+  let object = prepare(store, admission?.object ?? given, old, context);
   if (request.fieldManager !== '' && fields)
     object = await stepped(
       store,
@@ -273,7 +286,6 @@ function prepare(
   context: { readonly now: string; readonly namespace: string; readonly subresource: string },
 ): JsonObject {
   const { declaration } = store;
-  carryOverMeta(ensureMeta(object), metadataOf(old));
   let prepared = object;
   if (context.subresource === 'status') {
     prepared = { ...old, metadata: object['metadata'] };

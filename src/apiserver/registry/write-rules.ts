@@ -22,7 +22,7 @@ export const strategyContext = (
   user: options.context?.user,
 });
 
-const isHeavy = ({ context, heavy }: WriteOptions): boolean => context?.heavy ?? heavy === true;
+export const isHeavy = ({ context, heavy }: WriteOptions): boolean => context?.heavy ?? heavy === true;
 
 /** A request for a large object is a heavy one, however little it says itself. */
 export function weighed<T extends WriteOptions>(options: T, value: Buffer): T {

@@ -77,6 +77,12 @@ function checkUpdate(request: AdmissionRequest, node: string, now: Node, old: No
   if (bad.length > 0) refuse(request, `is not allowed to modify labels: ${bad.join(', ')}`);
   const before: Readonly<Record<string, unknown>> = { ...old?.spec };
   const after: Readonly<Record<string, unknown>> = { ...now.spec };
+  // Old kubelets leave it out when they write their status.
+  if (after['configSource'] !== undefined && !same(before['configSource'], after['configSource']))
+    refuse(
+      request,
+      `node ${quote(node)} is not allowed to update configSource to a new non-nil configSource`,
+    );
   // Also taints that keep pods away: the first ones are set when it registers.
   for (const field of new Set([...Object.keys(before), ...Object.keys(after)]))
     if (!ownSpec.includes(field) && !same(before[field], after[field]))

@@ -32,6 +32,7 @@ class PieceReader {
   #to = 0;
   /** Where those containers open that did not end in what was looked through last: it is looked through once for all of them. */
   #unclosed: readonly number[] = [];
+  #unclosedAt = 0;
   /** The string that was longer than what was looked through. */
   #longString = { from: -1, end: 0 };
   value: unknown;
@@ -140,7 +141,9 @@ class PieceReader {
 
   /** undefined: it is larger than a piece, or than what is left of the one that was looked through. What is in it is left to the parser. */
   #endOfContainer(): number | undefined {
-    if (this.#unclosed.includes(this.#at)) return undefined;
+    // They ascend, and so do the places that are asked for.
+    while (this.#unclosed[this.#unclosedAt]! < this.#at) this.#unclosedAt++;
+    if (this.#unclosed[this.#unclosedAt] === this.#at) return undefined;
     const text = this.#text;
     const last = Math.min(text.length, this.#at + this.#piece);
     const open: number[] = [];
@@ -154,6 +157,7 @@ class PieceReader {
       }
     }
     this.#unclosed = open;
+    this.#unclosedAt = 0;
     return undefined;
   }
 

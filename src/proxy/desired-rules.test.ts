@@ -124,6 +124,19 @@ test('source ranges in one another, or with bits of a host, are told as the kern
   ]);
 });
 
+test('source ranges: none, or one that holds every address, keep nobody out; of the other family alone, everybody', () => {
+  const sources = (ranges: string[] | undefined): readonly string[] | undefined =>
+    rulesNow(
+      service({ type: 'LoadBalancer', loadBalancerSourceRanges: ranges }, [{ ip: '203.0.113.2' }]),
+      [slice([far])],
+      node,
+    ).frontends.find(({ ip }) => ip === '203.0.113.2')?.allowedSources;
+  for (const open of [undefined, [], [' 0.0.0.0/0'], ['192.0.2.0/24', '0.0.0.0/0']])
+    assert.equal(sources(open), undefined, String(open));
+  assert.deepEqual(sources(['2001:db8::/32', '192.0.2.0/24']), ['192.0.2.0/24']);
+  assert.deepEqual(sources(['::/0']), []);
+});
+
 test("nobody leads the cluster's own packets away: pods, ClusterIPs, the API server, loopback, link-local", () => {
   const taken = [
     '172.30.0.1',

@@ -61,6 +61,7 @@ function claimable(ips: readonly string[], node: NodeView): string[] {
   });
 }
 
+/** Ranges of the other family alone let nobody in: kube-proxy lets everybody in then, which nobody who wrote a range can want. */
 function allowedSources(service: Service): readonly string[] | undefined {
   const ranges = service.spec.loadBalancerSourceRanges ?? [];
   const valid = ranges.flatMap((range) => parseIpv4Cidr(range.trim()) ?? []);

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './http-server.ts';
+import { TurnedSocket } from './turned-socket.ts';
 
 async function listening(
   options: Partial<HttpServerOptions> = {},
@@ -112,6 +113,25 @@ test('S15: two hundred requests of one connection let that of another pass', asy
   assert.ok(waited.filter((one) => one === true).length > 150);
   tenant.destroy();
   other.destroy();
+  await server.close(0);
+});
+
+test('the first request in bytes that had to wait for their turn does not wait for one again', async (t) => {
+  const took = t.mock.method(TurnedSocket.prototype, 'takeTurn');
+  const { server, port } = await listening({
+    handler: async () => {
+      const until = performance.now() + 1;
+      while (performance.now() < until);
+      return { status: 200, headers: {}, body: Buffer.from('x') };
+    },
+  });
+  const sessions = Array.from({ length: 10 }, () => http2(port));
+  const ask = async (session: ClientHttp2Session): Promise<void> => {
+    await once(session.request({ ':path': '/' }).resume(), 'end');
+  };
+  const had = (): number => took.mock.calls.filter(({ result }) => result === true).length;
+  while (had() === 0) await Promise.all(sessions.map(ask));
+  for (const session of sessions) session.destroy();
   await server.close(0);
 });
 

@@ -34,7 +34,7 @@ import { Http2Request, respondHttp2, sessionSockets } from './http2-request.ts';
 import { connectionsOf, OpenConnections } from './open-connections.ts';
 import { peerIdentities } from './peer-certificate.ts';
 import { type ServerTls, TlsDoor } from './tls-door.ts';
-import { socketBeingFed } from './turned-socket.ts';
+import type { TurnedSocket } from './turned-socket.ts';
 
 export type { ServerTls } from './tls-door.ts';
 
@@ -89,6 +89,7 @@ interface SessionUse {
   /** Looks since the last stream began at which none was under way. */
   idleSweeps: number;
   readonly address: string;
+  readonly bytes: TurnedSocket | undefined;
 }
 
 /** Made outside of all functions: a listener holds what the function that it was made in knows. */
@@ -116,7 +117,7 @@ function countStream(stream: ServerHttp2Stream, use: SessionUse, finished: () =>
 }
 
 function inTurn(rounds: Rounds<object>, use: SessionUse, request: Http2Request, serve: () => void): void {
-  const hadTurn = socketBeingFed()?.takeTurn() === true;
+  const hadTurn = use.bytes?.takeTurn() === true;
   const turn = hadTurn ? undefined : rounds.begin(use, use.address);
   request.waited = hadTurn || turn !== undefined;
   if (turn === undefined) serve();
@@ -185,8 +186,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   /** Their last request has been read. */
   const over = new WeakSet<Socket>();
   const readings = new WeakMap<Socket, Http1Reading>();
-  const serveHttp1 = (socket: Socket): void => {
-    readings.set(socket, new Http1Reading(socket, rounds, () => http1.emit('connection', socket)));
+  const serveHttp1 = (socket: Socket, bytes?: TurnedSocket): void => {
+    const connect = (): void => void http1.emit('connection', socket);
+    readings.set(socket, new Http1Reading(socket, rounds, connect, { bytes }));
   };
   http1.on('request', (message, out: ServerResponse) => {
     if (over.has(message.socket)) return;
@@ -245,15 +247,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     streamResetBurst: limits.resetBurst,
     streamResetRate: limits.resetRate,
   } as Parameters<typeof createHttp2Server>[0] & object);
-  let pendingSocket: TLSSocket | undefined;
+  let pending: { readonly socket: TLSSocket; readonly bytes: TurnedSocket } | undefined;
   http2.on('session', (session) => {
-    if (pendingSocket) sessionSockets.set(session, pendingSocket);
-    const address = pendingSocket?.remoteAddress ?? '';
-    pendingSocket = undefined;
+    if (pending) sessionSockets.set(session, pending.socket);
+    const use: SessionUse = {
+      open: 0,
+      idleSweeps: 0,
+      address: pending?.socket.remoteAddress ?? '',
+      bytes: pending?.bytes,
+    };
+    pending = undefined;
     session.once('close', () => void sessions.delete(session));
     session.on('error', () => {});
     session.on('frameError', () => {});
-    const use: SessionUse = { open: 0, idleSweeps: 0, address };
     sessions.set(session, use);
     session.on('stream', (stream, headers, _flags, rawHeaders: string[]) =>
       serveStream(stream as ServerHttp2Stream, headers, rawHeaders, use),
@@ -310,12 +316,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       tls: options.tls,
       handshakeTimeoutMs: options.handshakeTimeoutMs,
       rounds,
-      entered: (socket) => {
+      entered: (socket, bytes) => {
         track(socket);
         if (socket.alpnProtocol === 'h2') {
-          pendingSocket = socket;
+          pending = { socket, bytes };
           http2.emit('connection', socket);
-        } else serveHttp1(socket);
+        } else serveHttp1(socket, bytes);
       },
     });
   const accept = (socket: Socket): void => {

@@ -321,7 +321,7 @@ test('who leaves is noticed when it had sent more than is kept', { timeout: 20_0
   const rounds = { begin: () => undefined };
   const door = createTcpServer((socket) => {
     const serve = (): void => void http1.emit('connection', socket);
-    readings.set(socket, new Http1Reading(socket, rounds, serve, clients));
+    readings.set(socket, new Http1Reading(socket, rounds, serve, { clients }));
   });
   door.listen(0, '127.0.0.1');
   await once(door, 'listening');

@@ -81,6 +81,12 @@ function taken(socket: Socket, events: readonly string[], add: () => void): List
   });
 }
 
+export interface ReadingOptions {
+  readonly clients?: SessionClients;
+  /** Through which the bytes of TLS came, perhaps after a turn that they waited for. */
+  readonly bytes?: { takeTurn(): boolean } | undefined;
+}
+
 /**
  * Node's parser tells of each request that is in the bytes it gets, and they would all begin at once: two thousand in one
  * read. So it gets them up to the end of the next request's head, when the request before it is answered, as Go's server
@@ -94,6 +100,7 @@ export class Http1Reading {
   readonly #endNow: Listener;
   readonly #clients: SessionClients;
   readonly #address: string;
+  readonly #bytes: ReadingOptions['bytes'];
   #turn: 'none' | 'waiting' | 'granted' = 'none';
   #waited = false;
   #underWay: IncomingMessage | undefined;
@@ -116,11 +123,12 @@ export class Http1Reading {
     socket: Socket,
     rounds: Pick<Rounds<object>, 'begin'>,
     connect: () => void,
-    clients: SessionClients = sessionClients,
+    { clients = sessionClients, bytes }: ReadingOptions = {},
   ) {
     this.#socket = socket;
     this.#rounds = rounds;
     this.#clients = clients;
+    this.#bytes = bytes;
     this.#address = socket.remoteAddress ?? '';
     // A client may send its last request and the end together: it is answered all the same.
     socket.allowHalfOpen = true;
@@ -222,8 +230,9 @@ export class Http1Reading {
       this.#turn = 'none';
       return true;
     }
-    const turn = this.#rounds.begin(this, this.#address);
-    this.#waited = turn !== undefined;
+    const hadTurn = this.#bytes?.takeTurn() === true;
+    const turn = hadTurn ? undefined : this.#rounds.begin(this, this.#address);
+    this.#waited = hadTurn || turn !== undefined;
     if (turn === undefined) return true;
     this.#turn = 'waiting';
     void turn.then(() => {

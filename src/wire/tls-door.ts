@@ -18,7 +18,7 @@ export interface TlsDoorOptions {
   readonly handshakeTimeoutMs: number | undefined;
   readonly rounds: Rounds<object>;
   /** It is known who they are, or that they did not say. */
-  readonly entered: (socket: TLSSocket) => void;
+  readonly entered: (socket: TLSSocket, bytes: TurnedSocket) => void;
 }
 
 const limits = { handshakeTimeoutMs: 10_000, handshakesPerAddress: 1024 } as const;
@@ -39,7 +39,7 @@ const ciphers = [
 export class TlsDoor {
   readonly #server: TlsServer;
   readonly #handshakes: Handshakes;
-  readonly #entered: (socket: TLSSocket) => void;
+  readonly #entered: TlsDoorOptions['entered'];
 
   constructor({ tls, handshakeTimeoutMs = limits.handshakeTimeoutMs, rounds, entered }: TlsDoorOptions) {
     this.#entered = entered;
@@ -83,7 +83,7 @@ export class TlsDoor {
     turned.handshakeEnded();
     showPeer(socket, turned.raw);
     this.#handshakes.ended(turned.raw);
-    this.#entered(socket);
+    this.#entered(socket, turned);
   }
 }
 

@@ -7,6 +7,8 @@ export interface TurnedSocketOptions {
   readonly rounds: Pick<Rounds<object>, 'begin'>;
   /** Milliseconds. */
   readonly now: () => number;
+  /** How long a client that sends no more may take nothing. Default 15 s. */
+  readonly afterEndMs?: number;
 }
 
 /** A certificate of ours has 1 KB, one with a chain of large RSA keys 6. A hundred in one would be looked at in one step. */
@@ -18,7 +20,7 @@ const provenBy = 8;
 /** More of them are asked for when these have been taken. */
 const keptBytes = 16 * 1024;
 
-/** TLS ends its own side first: a client that ends that of TCP has left, or has its last answer by then. */
+/** TLS ends its own side first: a client that ends that of TCP, and takes nothing for so long, has left. */
 const afterEndMs = 15_000;
 
 let fed: TurnedSocket | undefined;
@@ -38,7 +40,8 @@ export class TurnedSocket extends Duplex {
   #waiting: Buffer[] = [];
   #hasTurn = false;
   #asksForTurn = false;
-  #isInTurn = false;
+  /** A turn that was waited for, which the first request in what it brought may have. */
+  #turnToGive = false;
   /** Whoever reads has taken what it got. */
   #isWanted = false;
   #hasEnded = false;
@@ -91,13 +94,12 @@ export class TurnedSocket extends Duplex {
     if (this.#waiting.length > 0) this.raw.pause();
   }
 
-  /** Whoever reads may have stopped, and is told of no end then: who will send no more waits for no more than this. */
+  /** Whoever reads may have stopped, and is told of no end then: who will send no more, and takes nothing, is let go. */
   #endSoon(): void {
-    const timer = setTimeout(() => {
+    // Node's own clock of a socket: as long as something of what was written leaves, it begins anew.
+    this.raw.setTimeout(this.#options.afterEndMs ?? afterEndMs, () => {
       if (!this.raw.writableEnded) this.destroy();
-    }, afterEndMs);
-    timer.unref();
-    this.raw.once('close', () => clearTimeout(timer));
+    });
   }
 
   #end(): void {
@@ -106,17 +108,20 @@ export class TurnedSocket extends Duplex {
     this.push(null);
   }
 
-  /** Whether what is being fed had to wait for its turn. Asked for the first request in it, which need not wait again. */
+  /**
+   * Whether there is a turn that its bytes had to wait for: one request need not wait again. It stays until it is taken,
+   * for Node tells of a stream of HTTP/2 after all of a slice is read.
+   */
   takeTurn(): boolean {
-    const is = this.#isInTurn;
-    this.#isInTurn = false;
+    const is = this.#turnToGive;
+    this.#turnToGive = false;
     return is;
   }
 
   #mayGoOn(): boolean {
-    this.#isInTurn = this.#hasTurn;
     if (this.#hasTurn) {
       this.#hasTurn = false;
+      this.#turnToGive = true;
       return true;
     }
     const turn = this.#options.rounds.begin(this, this.#group());

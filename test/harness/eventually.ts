@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface EventuallyOptions {
-  /** Default 30,000. */
+  /** Default 90,000: a machine that others keep busy is slow, not broken. */
   readonly timeoutMs?: number;
   readonly everyMs?: number;
 }
@@ -12,7 +12,7 @@ export async function eventually<T>(
   attempt: () => Promise<T> | T,
   options: EventuallyOptions = {},
 ): Promise<T> {
-  const until = performance.now() + (options.timeoutMs ?? 30_000);
+  const until = performance.now() + (options.timeoutMs ?? 90_000);
   for (;;) {
     try {
       return await attempt();

@@ -92,7 +92,7 @@ function examineFiles(directory: string, marked: number, journal: ReturnType<typ
 }
 
 /** Reading makes SQLite's log, empty, and an index of it: what was not there is taken away again. */
-function withoutTrace<T>(directory: string, read: () => T): T {
+export function withoutTrace<T>(directory: string, read: () => T): T {
   const made = [storeFiles.log, storeFiles.index]
     .map((name) => join(directory, name))
     .filter((path) => !existsSync(path));

@@ -1,6 +1,6 @@
 // What is read of a damaged store: the last state of each key, or it is named. What was deleted stays so.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -60,6 +60,20 @@ test('a whole store is read whole', () => {
   assert.equal(assertTold(store, found), 0);
   assert.equal(found.entries.length, store.objects.size);
   assert.ok(store.deleted.length > 3);
+});
+
+test('what was killed is read without a trace', () => {
+  const directory = join(root, `store-${count++}`);
+  const live = new DurableStore(directory, systemRandom);
+  live.start();
+  live.write(randomBatch(seeded(7), live.revision(), new Map()));
+  const killed = `${directory}-killed`;
+  cpSync(directory, killed, { recursive: true });
+  live.close();
+  rmSync(join(killed, 'state.db-shm'), { force: true });
+  const before = readdirSync(killed);
+  assert.ok(salvage(killed).entries.length > 0);
+  assert.deepEqual(readdirSync(killed), before);
 });
 
 test('a deletion whose row is damaged stays a deletion: the keys know', () => {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { BackupEntry } from '../backup/backup-format.ts';
 import type { Batch } from './batch.ts';
 import { type LogRow, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
-import { storeFiles } from './examine.ts';
+import { storeFiles, withoutTrace } from './examine.ts';
 import { readJournal } from './journal.ts';
 import { openFailure } from './store-failures.ts';
 
@@ -43,7 +43,7 @@ export function salvage(directory: string): Salvaged {
   };
   let database = nothing;
   try {
-    database = readDatabase(join(directory, storeFiles.database), see);
+    database = withoutTrace(directory, () => readDatabase(join(directory, storeFiles.database), see));
   } catch (error) {
     const failure = openFailure(directory, error);
     if (failure.code !== 'Corrupt') throw failure;

@@ -92,6 +92,18 @@ interface SessionUse {
   readonly bytes: TurnedSocket | undefined;
 }
 
+interface Entered {
+  readonly socket: TLSSocket;
+  readonly bytes: TurnedSocket;
+}
+
+const unused = (entered: Entered | undefined): SessionUse => ({
+  open: 0,
+  idleSweeps: 0,
+  address: entered?.socket.remoteAddress ?? '',
+  bytes: entered?.bytes,
+});
+
 /** Made outside of all functions: a listener holds what the function that it was made in knows. */
 const ignore = (): void => {};
 
@@ -247,15 +259,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     streamResetBurst: limits.resetBurst,
     streamResetRate: limits.resetRate,
   } as Parameters<typeof createHttp2Server>[0] & object);
-  let pending: { readonly socket: TLSSocket; readonly bytes: TurnedSocket } | undefined;
+  let pending: Entered | undefined;
   http2.on('session', (session) => {
     if (pending) sessionSockets.set(session, pending.socket);
-    const use: SessionUse = {
-      open: 0,
-      idleSweeps: 0,
-      address: pending?.socket.remoteAddress ?? '',
-      bytes: pending?.bytes,
-    };
+    const use = unused(pending);
     pending = undefined;
     session.once('close', () => void sessions.delete(session));
     session.on('error', () => {});

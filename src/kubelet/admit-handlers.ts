@@ -1,4 +1,4 @@
-// Whether the node takes a pod that the scheduler sent: system, room, known sysctls. Pure (upstream: lifecycle/predicate).
+// Whether the node takes a pod that the scheduler sent: its system's refusals, and room. Pure (upstream: lifecycle/predicate).
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { NodeOs, Rejection } from './node-os/node-os.ts';
 import { podDemand } from './resources/qos.ts';
@@ -14,22 +14,6 @@ const outOf = (what: string, requested: number, used: number, capacity: number):
   message: `Node didn't have enough resource: ${what}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
 });
 
-/** Since 1.0: sysctls that touch only the pod itself. */
-const safeSysctls: readonly string[] = [
-  'kernel.shm_rmid_forced',
-  'net.ipv4.ip_local_port_range',
-  'net.ipv4.tcp_syncookies',
-  'net.ipv4.ping_group_range',
-  'net.ipv4.ip_unprivileged_port_start',
-  'net.ipv4.ip_local_reserved_ports',
-  'net.ipv4.tcp_keepalive_time',
-  'net.ipv4.tcp_fin_timeout',
-  'net.ipv4.tcp_keepalive_intvl',
-  'net.ipv4.tcp_keepalive_probes',
-  'net.ipv4.tcp_rmem',
-  'net.ipv4.tcp_wmem',
-];
-
 export function admitPod(
   nodeOs: NodeOs,
   room: NodeRoom,
@@ -38,13 +22,6 @@ export function admitPod(
 ): Rejection | undefined {
   const refused = nodeOs.admit(pod);
   if (refused) return refused;
-  if (nodeOs.name === 'linux') {
-    for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
-      if (!safeSysctls.includes(name.replaceAll('/', '.'))) {
-        return { reason: 'SysctlForbidden', message: `forbidden sysctl: "${name}" not allowlisted` };
-      }
-    }
-  }
   if (active.length + 1 > room.pods) return outOf('pods', 1, active.length, room.pods);
   const wanted = podDemand(pod);
   const demands = active.map(podDemand);

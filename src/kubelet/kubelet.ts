@@ -222,7 +222,7 @@ type ObjectCache = ReturnType<typeof createObjectCache>;
 type SayEvent = Parameters<typeof createImagePuller>[0]['event'];
 
 const realVolumes = (
-  { host, client, log, clock, random, nodeOs, nodeIPs, paths }: KubeletOptions,
+  { host, client, log, clock, random, nodeOs, nodeIPs }: KubeletOptions,
   objects: ObjectCache,
   storage: PodStorage,
   allocatable: ReturnType<typeof allocatableNumbers>,
@@ -236,7 +236,6 @@ const realVolumes = (
     objects,
     nodeOs,
     podDir: storage.podDir,
-    hostDrive: `${paths.root}/windows-host/c`,
     nodeIPs,
     allocatable,
   });

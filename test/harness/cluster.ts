@@ -96,8 +96,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
     kubectl: await kubectlFor(kubeconfig),
     oldKubectl: await kubectlFor(kubeconfig, '1.20'),
     porthole,
-    hostDrive: (node) =>
-      join(nodeLayout(clusterPaths(scratch.path, name).node(node)).kubelet, 'windows-host/c'),
+    hostDrive: (node) => nodeLayout(clusterPaths(scratch.path, name).node(node)).hostDrive,
     crashAndRepair: async (role) => {
       const state = readClusterState(clusterPaths(scratch.path, name));
       const record = state?.processes.find((process) => process.role === role);

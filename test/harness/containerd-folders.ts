@@ -10,5 +10,4 @@ export const containerdIn = (directory: string, sandboxImage: string): EnsureCon
   cniBinDir: '/usr/lib/cni',
   cniConfDir: join(directory, 'net.d'),
   sandboxImage,
-  windowsRuntimeBinary: undefined,
 });

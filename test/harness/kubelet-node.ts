@@ -122,7 +122,7 @@ async function startRuntime(directory: string, node: KubeletNodeOptions) {
     ...containerdIn(directory, pauseImage),
     // A test that pulls writes `<registry>/hosts.toml` there.
     registryConfigDir: join(directory, 'certs.d'),
-    windowsRuntimeBinary: handler?.binary,
+    runtimeHandlers: handler?.runtimeHandlers,
   };
   mkdirSync(options.cniConfDir, { recursive: true });
   writeFileSync(join(options.cniConfDir, '10-test.conflist'), JSON.stringify(network(directory)));
@@ -157,10 +157,10 @@ export interface KubeletNodeOptions {
   readonly images?: readonly SampleImage[];
 }
 
-function nodeOsOf(build: number | undefined): NodeOs {
+function nodeOsOf(build: number | undefined, hostDrive: string): NodeOs {
   if (build === undefined) return createLinuxNodeOs({ osImage: 'Linux', kernelVersion: '6' });
   const { productName, kernelVersion } = windowsVersionOf(build)!;
-  return createWindowsNodeOs({ build, osImage: productName, kernelVersion, emulated: true });
+  return createWindowsNodeOs({ build, osImage: productName, kernelVersion, emulated: true, hostDrive });
 }
 
 const apiServerUser = 'kube-apiserver-kubelet-client';
@@ -198,7 +198,7 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
       informers,
       cri: runtime.cri,
       host: runtime.host,
-      nodeOs: nodeOsOf(options.windowsBuild),
+      nodeOs: nodeOsOf(options.windowsBuild, join(directory, 'drive-c')),
       fullExitCode: runtime.fullExitCode,
       nodeName: 'node-1',
       nodeIPs: ['10.1.0.11'],

@@ -141,7 +141,7 @@ async function start(
     cniBinDir: '/usr/lib/cni',
     cniConfDir: join(directory, 'cni'),
     sandboxImage: pauseImage,
-    windowsRuntimeBinary: handler.binary,
+    runtimeHandlers: handler.runtimeHandlers,
   };
   mkdirSync(paths.cniConfDir, { recursive: true });
   writeFileSync(join(paths.cniConfDir, '10-test.conflist'), cniConfig('test'));

@@ -114,6 +114,7 @@ test('a Windows node refuses a pod for Linux with the reason PodOSNotSupported',
     osImage: 'Windows Server 2022 Datacenter',
     kernelVersion: '10.0.20348.4405',
     emulated: true,
+    hostDrive: '/drive-c',
     labels: simulatedLabels,
   });
   const client = await simulatedNode(t, nodeOs);

@@ -90,6 +90,30 @@ test('which system this is, only src/cmd and src/os ask', () => {
   assert.deepEqual(hits(/\bprocess\.platform\b/, asks), []);
 });
 
+test('which system a node is, only src/kubelet/node-os knows: the rest of the kubelet asks what it can do', () => {
+  const isAsked =
+    /['"`](linux|windows)['"`]|\b(linux|windows)[A-Z]\w*\b|\b\w+(Linux|Windows)\b|\boperatingSystem *[!=]==/;
+  for (const planted of [
+    "os === 'windows'",
+    'if (isWindows)',
+    'windowsHostPath(path)',
+    'x.operatingSystem === y',
+  ])
+    assert.match(planted, isAsked);
+  const asks = (file: string): boolean => /^src\/kubelet\/(?!node-os\/).*\.ts$/.test(file) && !isTest(file);
+  assert.deepEqual(hits(isAsked, asks), [], 'make it a member of NodeOs, answered by both of its files');
+});
+
+test('where Wine lies, one file knows', () => {
+  const home = 'src/emulation/wine/wine-paths.ts';
+  const path =
+    /usr\/lib\/wine|usr\/share\/wine|\/wine64|wineserver64|x86_64-windows|['"`]\/wp\b|['"`]\/\.porthole/;
+  assert.deepEqual(
+    hits(path, (file) => /^(src\/|native\/.*\.sh$)/.test(file) && !isTest(file) && file !== home),
+    [],
+  );
+});
+
 test('time and randomness come in as arguments', () => {
   // Homes of the real ones; sockets, whose timers Node owns; processes that stand alone.
   const homes = /^src\/(component-base|wire|cmd|emulation|os)\//;

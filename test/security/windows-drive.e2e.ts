@@ -23,7 +23,13 @@ const native = (path: string): string => fileURLToPath(new URL(path, import.meta
 const scratch = scratchDirectory('drive');
 const hostDrive = join(scratch.path, 'c');
 const pin = join(scratch.path, 'pin');
-const nodeOs = createWindowsNodeOs({ build: 20348, osImage: 'Windows', kernelVersion: '10', emulated: true });
+const nodeOs = createWindowsNodeOs({
+  build: 20348,
+  osImage: 'Windows',
+  kernelVersion: '10',
+  emulated: true,
+  hostDrive,
+});
 const build = (name: string, source: string): Promise<string> =>
   buildNative(linuxProcesses, portholeCache(), { name, target: 'linux', source });
 let beneath: ReturnType<typeof createLinuxBeneath>;
@@ -46,7 +52,7 @@ after(async () => {
 });
 
 const locate = (path: string, type = ''): Promise<VolumeLocation> =>
-  hostLocation({ files: linuxFiles, beneath, hostDrive, nodeOs }, path, { type, mode: 0o755 });
+  hostLocation({ files: linuxFiles, beneath, nodeOs }, path, { type, mode: 0o755 });
 
 describe('S9: a host path of an emulated Windows node', () => {
   const attacks: readonly (readonly [path: string, type: string, answer: RegExp])[] = [

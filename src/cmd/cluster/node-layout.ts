@@ -20,6 +20,8 @@ export interface NodeLayout {
   readonly cniBin: string;
   readonly cniConf: string;
   readonly kubelet: string;
+  /** Drive C: of an emulated Windows node, as its pods see it by hostPath. */
+  readonly hostDrive: string;
   readonly handler: string;
   /** Parent of all cgroups of the node's pods; two clusters of one name in different homes differ. */
   readonly cgroupRoot: string;
@@ -45,6 +47,7 @@ export function nodeLayout(root: string): NodeLayout {
     cniBin: join(root, 'cni/bin'),
     cniConf: join(root, 'cni/conf'),
     kubelet: join(root, 'kubelet'),
+    hostDrive: join(root, 'kubelet/windows-host/c'),
     handler: join(root, 'windows'),
     cgroupRoot: `/porthole-${basename(root)}-${contentKey([root])}`,
   };

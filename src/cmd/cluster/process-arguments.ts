@@ -1,6 +1,7 @@
 // The command lines of a cluster's own processes: what `up` starts is what a user could start by hand.
 import { formatGoDuration } from '../../base/go-duration.ts';
 import { localEvictionHard } from '../../kubelet/eviction/thresholds.ts';
+import { memoryFloors } from '../../kubelet/node-os/memory-floors.ts';
 import { clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import type { ClusterPaths, NodeRecord, RuntimeKind } from './cluster-state.ts';
 
@@ -121,7 +122,7 @@ export function agentArguments({
     '--registry-config',
     registryConfig,
     '--eviction-hard',
-    evictionHard ?? localEvictionHard(node.os),
+    evictionHard ?? localEvictionHard(memoryFloors[node.os]),
     // Simulated nodes share the loopback address, so each takes a port that is free.
     '--port',
     runtime === 'simulated' ? '0' : '10250',

@@ -155,7 +155,7 @@ async function realRuntime(
   const containerd = await startNodeContainerd({
     layout,
     host,
-    windowsRuntimeBinary: handler?.binary,
+    runtimeHandlers: handler?.runtimeHandlers,
     registryConfig: options.registryConfig,
     cacheDir: options.cacheDir,
     log,
@@ -175,6 +175,7 @@ async function realRuntime(
         {
           os: options.os,
           windowsBuild: options.windowsBuild,
+          hostDrive: layout.hostDrive,
           wineVersion: handler?.wineVersion,
           isolation: handler?.isolation,
           windowsTaint: options.windowsTaint,
@@ -240,6 +241,7 @@ async function openAgent(
     options.runtime === 'simulated'
       ? { kubelet: await simulatedRuntime({ ...options, name: options.nodeName, client }), clients: [] }
       : await realRuntime(options, layout, host, { log, metrics }, opened);
+  const { memoryFloor } = runtime.kubelet.nodeOs;
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
   opened.defer(() => informers.stop());
   const kubelet = await startKubelet({
@@ -262,7 +264,7 @@ async function openAgent(
       parseReservation(options.kubeReserved),
       parseReservation(options.systemReserved),
     ),
-    thresholds: parseThresholds(options.evictionHard ?? defaultEvictionHard(options.os)),
+    thresholds: parseThresholds(options.evictionHard ?? defaultEvictionHard(memoryFloor)),
     podPidsLimit: options.podMaxPids,
     version: version.gitVersion,
     metrics,

@@ -17,8 +17,8 @@ import { nativeDir } from '../cluster/prepare-machine.ts';
 export interface NodeContainerdOptions {
   readonly layout: NodeLayout;
   readonly host: Host;
-  /** BinaryName of the handlers for Windows containers. */
-  readonly windowsRuntimeBinary: string | undefined;
+  /** BinaryName of the handlers there are beside runc, by name. */
+  readonly runtimeHandlers: Readonly<Record<string, string>> | undefined;
   /** Of `<registry>/hosts.toml`, read with each pull. */
   readonly registryConfig: string;
   readonly cacheDir: string;
@@ -32,7 +32,7 @@ export interface NodeContainerd {
   keep(cables: SandboxCables): Promise<() => Promise<void>>;
 }
 
-const placesOf = ({ layout, windowsRuntimeBinary, registryConfig }: NodeContainerdOptions) => ({
+const placesOf = ({ layout, runtimeHandlers, registryConfig }: NodeContainerdOptions) => ({
   dir: layout.containerdDir,
   root: layout.containerdRoot,
   state: layout.containerdState,
@@ -40,7 +40,7 @@ const placesOf = ({ layout, windowsRuntimeBinary, registryConfig }: NodeContaine
   cniBinDir: layout.cniBin,
   cniConfDir: layout.cniConf,
   sandboxImage: pauseImage,
-  windowsRuntimeBinary,
+  runtimeHandlers,
   registryConfigDir: registryConfig,
 });
 

@@ -12,6 +12,8 @@ export interface NodeOsOptions {
   readonly wineVersion?: string | undefined;
   /** `os=windows:NoSchedule` on a Windows node. */
   readonly windowsTaint?: boolean | undefined;
+  /** The folder that is a Windows node's drive C:. */
+  readonly hostDrive: string;
   /** How emulated pods are kept apart. */
   readonly isolation?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
@@ -34,6 +36,7 @@ export async function nodeOsOf(options: NodeOsOptions, host: Pick<Host, 'stats'>
     osImage: windows.productName,
     kernelVersion: windows.kernelVersion,
     emulated: true,
+    hostDrive: options.hostDrive,
     emulatedOn:
       wineVersion === undefined
         ? 'a simulation'

@@ -9,6 +9,7 @@ import { version } from '../../component-base/version.ts';
 import { type Kubelet, type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
 import { createSimulatedCri, simulatedLabels } from '../../kubelet/simulated/simulated-cri.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
+import { nodeLayout } from '../cluster/node-layout.ts';
 import { nodeOsOf } from './node-os.ts';
 
 /** The node's pod CIDR, once the control plane has assigned it. */
@@ -23,6 +24,7 @@ async function assignedPodCidr(client: Client, nodeName: string): Promise<string
 export interface SimulatedRuntimeOptions {
   readonly client: Client;
   readonly name: string;
+  readonly dataDir: string;
   readonly os: 'linux' | 'windows';
   readonly windowsBuild?: number | undefined;
   readonly windowsTaint?: boolean | undefined;
@@ -44,6 +46,7 @@ export async function simulatedRuntime(
       {
         os: options.os,
         windowsBuild: options.windowsBuild ?? 20348,
+        hostDrive: nodeLayout(options.dataDir).hostDrive,
         windowsTaint: options.windowsTaint,
         labels: simulatedLabels,
       },
@@ -55,7 +58,6 @@ export async function simulatedRuntime(
 
 export interface SimulatedNodeOptions extends SimulatedRuntimeOptions {
   readonly informers: InformerFactory;
-  readonly dataDir: string;
   readonly dns: { readonly server: string; readonly domain: string };
   readonly log: Logger;
 }

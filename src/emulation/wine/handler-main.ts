@@ -23,7 +23,8 @@ import type { OciProcess, OciSpec } from './oci-spec.ts';
 import { sandboxIdAnnotation } from './oci-spec.ts';
 import { firstIdOfPod } from './pod-users.ts';
 import { type ContainerState, type HandlerConfig, planBundle } from './wine-bundle.ts';
-import { driveC, wineProcess } from './wine-process.ts';
+import { driveC } from './wine-paths.ts';
+import { wineProcess } from './wine-process.ts';
 
 const isFolder = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -25,10 +25,10 @@ import type { WineRuntime } from './runtime-tree.ts';
 import { makeLean, preferOwn, setVersion } from './template-registry.ts';
 import type { WindowsPrograms } from './windows-programs.ts';
 import { bootPrefix, checkRunc } from './wine-boot.ts';
+import { wineData, wineDlls, wineDlls32 } from './wine-paths.ts';
 
 /** Counts up when the way a template is made changes. */
 const recipe = '4';
-const wineFiles = 'usr/lib/x86_64-linux-gnu/wine';
 const windowsUsers: readonly string[] = ['ContainerAdministrator', 'ContainerUser'];
 
 export interface PrefixTemplate {
@@ -156,7 +156,7 @@ async function editRegistry(
 /** wineboot copies 700 MB of DLLs; those that equal the runtime's become links: one page cache for all containers. */
 async function linkUnchangedFiles(runtimeRoot: string, prefix: string): Promise<void> {
   const originals = new Map<string, string[]>();
-  for (const directory of [`${wineFiles}/x86_64-windows`, `${wineFiles}/i386-windows`, 'usr/share/wine']) {
+  for (const directory of [wineDlls, wineDlls32, wineData]) {
     for (const file of await filesBelow(join(runtimeRoot, directory))) {
       const name = file.toLowerCase().slice(file.lastIndexOf('/') + 1);
       const path = `/${relative(runtimeRoot, file)}`;

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { runOrThrow } from '../../os/processes.ts';
-import { runcFront } from './runc-front.ts';
+import { installRuncFront } from './runc-front.ts';
 
 // A folder whose name would break an unquoted script.
 const folder = join(mkdtempSync(join(tmpdir(), 'porthole-front-')), "it's $(touch x) here");
@@ -36,19 +36,13 @@ for (const name of ['runc', 'node', 'mounts']) {
   writeFileSync(path(name), noting(name));
   chmodSync(path(name), 0o755);
 }
-const front = path('front');
-writeFileSync(
-  front,
-  runcFront({
-    runc: path('runc'),
-    node: path('node'),
-    handlerMain: path('main.cjs'),
-    configFile: path('handler.json'),
-    stateDir: path('state'),
-    mountsProgram: path('mounts'),
-  }),
-);
-chmodSync(front, 0o755);
+const front = await installRuncFront(path('state'), 'native', {
+  runc: path('runc'),
+  node: path('node'),
+  handlerMain: path('main.cjs'),
+  configFile: path('handler.json'),
+  mountsProgram: path('mounts'),
+});
 
 beforeEach(() => {
   rmSync(path('notes'), { force: true });
@@ -84,6 +78,11 @@ const bundle = (type: string): void =>
     `{"process":{"env":["A=\\"io.kubernetes.cri.container-type\\":\\"container\\""]},"annotations":{"io.kubernetes.cri.container-type":"${type}"}}`,
   );
 const own = (): void => writeFileSync(path('state/containers/c1'), '{}');
+
+test('a path of more than one line is refused when it is installed', async () => {
+  const odd = { runc: 'a\nb', node: '', handlerMain: '', configFile: '', mountsProgram: '' };
+  await assert.rejects(installRuncFront(path('state'), 'native', odd), /is more than a line/);
+});
 
 test('a Windows container is rewritten, then created', async () => {
   bundle('container');
@@ -141,7 +140,7 @@ test('TERM becomes a control event; when that cannot be given it stays TERM', as
   assert.equal(noted().length, 1);
   assert.match(
     noted()[0]!,
-    /^mounts\|state\/entries\/c1\|runc\|--root\|\/run\/x\|exec\|--cwd\|\/\|--env\|PORTHOLE_CWD=\/\|c1\|\/\.porthole\/confine\|.*\\ctrl\.exe\|6$/,
+    /^mounts\|state\/entries\/c1\|runc\|--root\|\/run\/x\|exec\|--cwd\|\/\|--env\|PORTHOLE_CWD=\/\|c1\|\/\.porthole\/confine\|\/usr\/lib\/wine\/wine64\|\\\\\?\\unix\\\.porthole\\ctrl\.exe\|6$/,
   );
   rmSync(path('notes'));
   await Promise.all([readFile(done), call(term, { FAIL_mounts: '/', DONE_runc: done })]);

@@ -13,21 +13,31 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { contentKey } from '../../component-base/content-hash.ts';
 import { withFileLock } from '../../os/file-lock.ts';
 import type { Processes } from '../../os/processes.ts';
 import { fetchDebianPackages, unpackDebianPackages } from './debian-packages.ts';
 import { neededLibraries } from './elf-needed.ts';
 import type { OnProgress } from './progress.ts';
+import {
+  exitCodeMount,
+  libraries,
+  ownPrograms,
+  wine,
+  wineData,
+  wineDlls,
+  wineLibraries,
+  winePrefix,
+  winePrograms,
+  wineServer,
+  wineUnixParts,
+} from './wine-paths.ts';
 
 /** Counts up when the way the tree is made changes: trees of different recipes live side by side. */
 const recipe = '2';
-const libraries = 'usr/lib/x86_64-linux-gnu';
 const packages = ['wine64', 'catatonit', 'libc-bin'];
 
-/** Where Wine's own DLLs lie, below the root. */
-export const wineDllDir: string = `${libraries}/wine/x86_64-windows`;
 export const wineWinsock = 'ws2_wine';
 
 /** Loaded by name at run time, so no file lists them as needed. */
@@ -118,14 +128,14 @@ async function build(options: InstallOptions, home: string): Promise<WineRuntime
 async function makeSmallTree(processes: Processes, from: string, to: string): Promise<void> {
   await mkdir(join(to, 'usr/lib64'), { recursive: true });
   await mkdir(join(to, 'usr/bin'), { recursive: true });
-  for (const directory of ['usr/lib/wine', `${libraries}/wine`, 'usr/share/wine']) {
+  for (const directory of [winePrograms, wineLibraries, wineData]) {
     await cp(join(from, directory), join(to, directory), { recursive: true, verbatimSymlinks: true });
   }
   // Wine takes the code page of file names and variables from the locale: C.UTF-8.
   await cp(join(from, 'usr/lib/locale/C.utf8'), join(to, 'usr/lib/locale/C.utf8'), { recursive: true });
   await addZlib(from, to);
   await addSecondWinsock(to);
-  await stripDebugData(processes, join(to, libraries, 'wine/x86_64-windows'));
+  await stripDebugData(processes, join(to, wineDlls));
   await copyLibraries(from, to);
   const loader = await realpath(join(from, libraries, 'ld-linux-x86-64.so.2'));
   await cp(loader, join(to, 'usr/lib64/ld-linux-x86-64.so.2'));
@@ -139,7 +149,7 @@ const builtinMark = 'Wine builtin DLL';
 
 /** What libwine's installation script does: mingw's zlib becomes one of Wine's own DLLs, else user32 does not load. */
 async function addZlib(from: string, to: string): Promise<void> {
-  const target = join(to, libraries, 'wine/x86_64-windows/zlib1.dll');
+  const target = join(to, wineDlls, 'zlib1.dll');
   if (await stat(target).catch(() => undefined)) return;
   const dll = Buffer.from(await readFile(join(from, 'usr/x86_64-w64-mingw32/lib/zlib1.dll')));
   dll.fill(0, 64, 96);
@@ -149,9 +159,8 @@ async function addZlib(from: string, to: string): Promise<void> {
 
 /** Wine's socket library under a second name, for ours of the first name to forward to (see native/windows/ws2_32.c). */
 async function addSecondWinsock(to: string): Promise<void> {
-  const wine = join(to, libraries, 'wine');
-  await cp(join(wine, 'x86_64-windows/ws2_32.dll'), join(wine, `x86_64-windows/${wineWinsock}.dll`));
-  await cp(join(wine, 'x86_64-unix/ws2_32.so'), join(wine, `x86_64-unix/${wineWinsock}.so`));
+  await cp(join(to, wineDlls, 'ws2_32.dll'), join(to, wineDlls, `${wineWinsock}.dll`));
+  await cp(join(to, wineUnixParts, 'ws2_32.so'), join(to, wineUnixParts, `${wineWinsock}.so`));
 }
 
 /** 744 MB become 262 MB. The mark that tells Wine its own DLLs must survive. */
@@ -199,7 +208,7 @@ async function readHead(path: string, length: number): Promise<Buffer> {
 /** The shared libraries that the kept parts of Wine need, and theirs. */
 async function copyLibraries(from: string, to: string): Promise<void> {
   const wanted = [...loadedByName];
-  const unixParts = join(to, libraries, 'wine/x86_64-unix');
+  const unixParts = join(to, wineUnixParts);
   for (const name of await readdir(unixParts)) {
     const path = join(unixParts, name);
     const needs = neededLibraries(await readFile(path));
@@ -209,8 +218,8 @@ async function copyLibraries(from: string, to: string): Promise<void> {
       wanted.push(...needs);
     }
   }
-  for (const program of ['wine64', 'wineserver64']) {
-    wanted.push(...neededLibraries(await readFile(join(to, 'usr/lib/wine', program))));
+  for (const program of [wine, wineServer]) {
+    wanted.push(...neededLibraries(await readFile(join(to, program))));
   }
   const copied = new Set<string>();
   for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
@@ -225,16 +234,17 @@ async function copyLibraries(from: string, to: string): Promise<void> {
 
 /** The tree is also the read-only root of every container: mount points and the few files that glibc reads. */
 async function addMountPoints(root: string): Promise<void> {
-  for (const name of ['dev', 'etc/fonts', 'proc', 'sys', 'run/porthole', 'root', 'tmp', 'wp', '.porthole']) {
+  const ours = [dirname(exitCodeMount), winePrefix, ownPrograms];
+  for (const name of ['dev', 'etc/fonts', 'proc', 'sys', 'root', 'tmp', ...ours]) {
     await mkdir(join(root, name), { recursive: true });
   }
   await chmod(join(root, 'tmp'), 0o1777);
-  await symlink('/wp', join(root, 'root/.wine'));
+  await symlink(winePrefix, join(root, 'root/.wine'));
   const files: Readonly<Record<string, string>> = {
     'etc/hosts': '',
     'etc/hostname': '',
     'etc/resolv.conf': '',
-    'run/porthole/exit-code': '',
+    [exitCodeMount]: '',
     'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
     'etc/passwd': 'root:x:0:0:root:/root:/bin/false\n',
     'etc/group': 'root:x:0:\n',

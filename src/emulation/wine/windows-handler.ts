@@ -1,10 +1,11 @@
 // Sets up a node's runtime handler for Windows containers: everything it needs is installed, its front is a file.
-import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { windowsRuntimeHandlers } from '../../component-helpers/emulated-windows.ts';
 import { type Processes, runOrThrow } from '../../os/processes.ts';
 import type { PodUser } from './confinement.ts';
 import { installPrefixTemplate } from './prefix-template.ts';
-import { runcFront } from './runc-front.ts';
+import { installRuncFront } from './runc-front.ts';
 import { type InstallOptions, installWineRuntime } from './runtime-tree.ts';
 import { claimUserRange } from './user-ranges.ts';
 import { buildWindowsPrograms } from './windows-programs.ts';
@@ -30,8 +31,8 @@ export interface WindowsHandlerOptions extends InstallOptions {
 }
 
 export interface WindowsHandler {
-  /** BinaryName for containerd's runc options. */
-  readonly binary: string;
+  /** BinaryName of containerd's handlers, by name. */
+  readonly runtimeHandlers: Readonly<Record<string, string>>;
   /** Full exit codes are in `exit-codes` below it. */
   readonly stateDir: string;
   readonly wineVersion: string;
@@ -100,18 +101,18 @@ export async function installWindowsHandler(options: WindowsHandlerOptions): Pro
   const config: HandlerConfig = { ...prepared, stateDir, runc, users };
   const configFile = join(stateDir, 'handler.json');
   await writeFile(configFile, JSON.stringify(config));
-  const binary = join(stateDir, 'runc-windows');
-  const front = runcFront({
+  const front = await installRuncFront(stateDir, options.nativeDir, {
     runc,
     node: options.node,
     handlerMain: options.handlerMain,
     configFile,
-    stateDir,
     mountsProgram,
   });
-  // Written beside and renamed: a shim may be starting it at this moment.
-  await writeFile(`${binary}.new`, front);
-  await chmod(`${binary}.new`, 0o755);
-  await rename(`${binary}.new`, binary);
-  return { binary, stateDir, wineVersion, build, isolation: isolationOf(users) };
+  return {
+    runtimeHandlers: { [windowsRuntimeHandlers.process]: front, [windowsRuntimeHandlers.hyperv]: front },
+    stateDir,
+    wineVersion,
+    build,
+    isolation: isolationOf(users),
+  };
 }

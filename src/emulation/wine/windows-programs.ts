@@ -5,7 +5,8 @@ import { contentKey } from '../../component-base/content-hash.ts';
 import { buildNative } from '../../os/native-build.ts';
 import type { Processes } from '../../os/processes.ts';
 import { exportsOf, forwardingDefinition } from './pe-exports.ts';
-import { type WineRuntime, wineDllDir, wineWinsock } from './runtime-tree.ts';
+import { type WineRuntime, wineWinsock } from './runtime-tree.ts';
+import { wineDlls } from './wine-paths.ts';
 
 /** For the runtime, mounted at /.porthole: the container's first program and the bringer of control events. */
 const runtimePrograms = ['pinit', 'ctrl'];
@@ -92,7 +93,7 @@ async function buildWinsock(
   nativeDir: string,
   runtime: WineRuntime,
 ): Promise<string> {
-  const exports = exportsOf(await readFile(join(runtime.root, wineDllDir, 'ws2_32.dll')));
+  const exports = exportsOf(await readFile(join(runtime.root, wineDlls, 'ws2_32.dll')));
   const definition = forwardingDefinition('ws2_32.dll', wineWinsock, exports, { WSAIoctl: 'own_WSAIoctl' });
   const file = join(cacheDir, 'wine', `ws2_32-${contentKey([definition])}.def`);
   await writeFile(`${file}.${process.pid}`, definition);

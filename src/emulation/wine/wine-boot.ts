@@ -3,9 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError, type Processes, runOrThrow } from '../../os/processes.ts';
-
-const wineServer = '/usr/lib/wine/wineserver64';
-const wine = '/usr/lib/wine/wine64';
+import { wine, wineEnvironment, winePrefix, wineServer } from './wine-paths.ts';
 
 /** `prefix` is an empty folder; it is filled. Takes 8 to 20 seconds. */
 export async function bootPrefix(options: {
@@ -86,15 +84,9 @@ function bootSpec(root: string, prefix: string): object {
       user: { uid: 0, gid: 0 },
       args: [wineServer, '--foreground', '--persistent=5'],
       env: [
-        'PATH=/usr/bin',
-        'HOME=/root',
+        ...wineEnvironment,
         'USER=ContainerAdministrator',
-        'LANG=C.UTF-8',
-        'WINEPREFIX=/wp',
         'WINEARCH=win64',
-        'WINEDEBUG=-all',
-        `WINESERVER=${wineServer}`,
-        `WINELOADER=${wine}`,
         // No dialogs for .NET and HTML engines, no desktop menus.
         'WINEDLLOVERRIDES=mscoree,mshtml=;winemenubuilder.exe=d',
       ],
@@ -115,7 +107,7 @@ function bootSpec(root: string, prefix: string): object {
       },
       { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['ro'] },
       tmpfs('/tmp', '1777'),
-      { destination: '/wp', type: 'bind', source: prefix, options: ['rbind', 'rw'] },
+      { destination: winePrefix, type: 'bind', source: prefix, options: ['rbind', 'rw'] },
     ],
     linux: {
       namespaces: [{ type: 'pid' }, { type: 'ipc' }, { type: 'uts' }, { type: 'mount' }, { type: 'network' }],

@@ -12,7 +12,8 @@ import {
 import type { OciMount, OciSpec } from './oci-spec.ts';
 import type { UserRange } from './pod-users.ts';
 import { type PlannedMount, stageMounts } from './staged-mounts.ts';
-import { accountOf, driveC, wineProcess } from './wine-process.ts';
+import { driveC, exitCodeMount, ownPrograms, winePrefix } from './wine-paths.ts';
+import { accountOf, wineProcess } from './wine-process.ts';
 
 /** What the handler is told once, when the node is set up. */
 export interface HandlerConfig {
@@ -102,8 +103,8 @@ export function planBundle(input: BundleInput): BundlePlan {
     ...machineFacts,
     ...(spec.mounts ?? []).filter(isSharedMount).map(shared),
     { kind: 'made', mount: tmpfs('/tmp') },
-    bind(exitCode, '/run/porthole/exit-code', false),
-    bind(config.programsDir, '/.porthole', true),
+    bind(exitCode, exitCodeMount, false),
+    bind(config.programsDir, ownPrograms, true),
   ]);
   const folders = owner.ownsFiles ? [] : ownFolders(storage.upper, cwd);
   return {
@@ -226,7 +227,7 @@ function planStorage(input: BundleInput): StoragePlan {
 
   const files = below(layers, 'Files');
   const mounts = [
-    overlay('/wp', 'Prefix', [config.prefix]),
+    overlay(winePrefix, 'Prefix', [config.prefix]),
     overlay(driveC, 'Files', [config.hideWindows, ...files, template]),
   ];
   const own = layers.filter((layer) => !isWindowsBaseLayer(reader, layer));

@@ -1,25 +1,7 @@
 // How a Windows program's process is started under Wine: arguments, environment, user, working directory. Pure.
 import { noCapabilities, type PodUser, processUser } from './confinement.ts';
 import type { OciProcess } from './oci-spec.ts';
-
-export const driveC = '/wp/drive_c';
-const wine = '/usr/lib/wine/wine64';
-const rawTerminal = '/.porthole/rawtty';
-/** Before everything else: Linux programs are started from Wine's folders only. */
-const confine = '/.porthole/confine';
-const pinit = '\\\\?\\unix\\.porthole\\pinit.exe';
-const exitCodePath = '\\\\?\\unix\\run\\porthole\\exit-code';
-
-/** Set for Wine itself; the first process takes them away again before the program starts. */
-const wineEnvironment: readonly string[] = [
-  'PATH=/usr/bin',
-  'HOME=/root',
-  'LANG=C.UTF-8',
-  'WINEPREFIX=/wp',
-  'WINEDEBUG=-all',
-  'WINESERVER=/usr/lib/wine/wineserver64',
-  `WINELOADER=${wine}`,
-];
+import { confine, exitCodePath, pinit, rawTerminal, wine, wineEnvironment } from './wine-paths.ts';
 
 /** The pod's variables go under a prefix: Wine keeps PATH, HOME, TEMP and more for itself. */
 function wineEnv(env: readonly string[], user: string): readonly string[] {

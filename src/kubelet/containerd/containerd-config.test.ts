@@ -10,7 +10,7 @@ const options = {
   cniBinDir: '/b',
   cniConfDir: '/c',
   sandboxImage: 'pause',
-  windowsRuntimeBinary: '/w',
+  runtimeHandlers: { 'runhcs-wcow-process': '/w' },
 };
 
 for (const version of ['1.6.20', 'v2.0.1']) {

@@ -13,8 +13,8 @@ export interface ContainerdOptions {
   readonly sandboxImage: string;
   /** Default `runc`, looked up in PATH. */
   readonly runcBinary?: string;
-  /** BinaryName of the handlers `runhcs-wcow-process` and `runhcs-wcow-hypervisor`; absent: no such handlers. */
-  readonly windowsRuntimeBinary?: string | undefined;
+  /** BinaryName of the handlers there are beside runc, by name. */
+  readonly runtimeHandlers?: Readonly<Record<string, string>> | undefined;
   /** Folder of `<registry>/hosts.toml` files. */
   readonly registryConfigDir?: string;
   /** True where the process may lower oom scores (CAP_SYS_RESOURCE). Default false. */
@@ -42,26 +42,9 @@ const disabled = [
   'io.containerd.nri.v1.nri',
 ];
 
-interface RuntimeEntry {
-  readonly name: string;
-  readonly binary: string;
-}
-
-function runtimesOf(options: ContainerdOptions): RuntimeEntry[] {
-  const windows = options.windowsRuntimeBinary;
-  return [
-    { name: 'runc', binary: options.runcBinary ?? 'runc' },
-    ...(windows === undefined
-      ? []
-      : [
-          { name: 'runhcs-wcow-process', binary: windows },
-          { name: 'runhcs-wcow-hypervisor', binary: windows },
-        ]),
-  ];
-}
-
 function runtimeTables(plugin: string, options: ContainerdOptions): string[] {
-  return runtimesOf(options).flatMap(({ name, binary }) => [
+  const handlers = { runc: options.runcBinary ?? 'runc', ...options.runtimeHandlers };
+  return Object.entries(handlers).flatMap(([name, binary]) => [
     `[plugins.${q(plugin)}.containerd.runtimes.${q(name)}]`,
     '  runtime_type = "io.containerd.runc.v2"',
     // The kubelet's own word to the handler. A pod's annotations are its user's: the handler must never see them.

@@ -5,6 +5,7 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { formatQuantity } from '../../apimachinery/quantity.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../component-base/logger.ts';
+import { memoryFloors } from '../node-os/memory-floors.ts';
 import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { pressureMessage, rankedForEviction } from './choose-pod.ts';
 import { type Eviction, startEvictionManager } from './eviction-manager.ts';
@@ -42,17 +43,17 @@ test('thresholds are percentages of the capacity, or amounts; 0% is none', () =>
   ]);
   assert.deepEqual(met('nodefs.available<0%', measures(0)), []);
   assert.deepEqual(met('', measures(0)), []);
-  assert.deepEqual(met(localEvictionHard('linux'), measures(2 * gi)), []);
+  assert.deepEqual(met(localEvictionHard(memoryFloors.linux), measures(2 * gi)), []);
   assert.deepEqual(met('nodefs.inodesFree<5%', measures(50 * gi, { nodefs: disk(gi, 49) })), [
     'nodefs.inodesFree 50 49',
   ]);
   const scarce = measures(gi, { usage: { memoryAvailableBytes: 99 * mi } });
   assert.deepEqual(
-    met(defaultEvictionHard('linux'), scarce).map((line) => line.split(' ')[0]),
+    met(defaultEvictionHard(memoryFloors.linux), scarce).map((line) => line.split(' ')[0]),
     ['memory.available', 'imagefs.available', 'nodefs.available'],
   );
   assert.equal(
-    withheldBytes(parseThresholds(defaultEvictionHard('windows')), 'memory.available', gi),
+    withheldBytes(parseThresholds(defaultEvictionHard(memoryFloors.windows)), 'memory.available', gi),
     500 * mi,
   );
 });

@@ -33,15 +33,13 @@ export const resourceOf = (signal: Signal): StarvedResource =>
 export const conditionOf = (signal: Signal): PressureCondition =>
   signal === 'memory.available' ? 'MemoryPressure' : 'DiskPressure';
 
-const memoryFloor = { linux: '100Mi', windows: '500Mi' } as const;
-
 /** Upstream's defaults without `imagefs.inodesFree<5%` of its Linux nodes, and with inodes on Windows: emulated nodes have them. */
-export const defaultEvictionHard = (os: 'linux' | 'windows'): string =>
-  `imagefs.available<15%,memory.available<${memoryFloor[os]},nodefs.available<10%,nodefs.inodesFree<5%`;
+export const defaultEvictionHard = (memoryFloor: string): string =>
+  `imagefs.available<15%,memory.available<${memoryFloor},nodefs.available<10%,nodefs.inodesFree<5%`;
 
 /** For a cluster on somebody's own machine, whose large disk may be nine tenths full and yet have room (ADR 29). */
-export const localEvictionHard = (os: 'linux' | 'windows'): string =>
-  `imagefs.available<1Gi,memory.available<${memoryFloor[os]},nodefs.available<1Gi,nodefs.inodesFree<1%`;
+export const localEvictionHard = (memoryFloor: string): string =>
+  `imagefs.available<1Gi,memory.available<${memoryFloor},nodefs.available<1Gi,nodefs.inodesFree<1%`;
 
 const isSignal = (text: string): text is Signal => (signals as readonly string[]).includes(text);
 

@@ -3,6 +3,7 @@ import type { Pod, Taint } from '../../api/generated/types/core-v1.ts';
 import type { LinuxContainerResources } from '../../rpc-api/generated/cri-v1.ts';
 import { podText } from '../pod-format.ts';
 import * as qos from '../resources/qos.ts';
+import { memoryFloors } from './memory-floors.ts';
 import type { ContainerSettingsInput, NodeInfoStrings, NodeOs, Rejection } from './node-os.ts';
 import * as security from './security-context.ts';
 
@@ -65,6 +66,37 @@ function appArmorRefusal(pod: Pod): Rejection | undefined {
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
 }
 
+/** Since 1.0: sysctls that touch only the pod itself. */
+const safeSysctls: readonly string[] = [
+  'kernel.shm_rmid_forced',
+  'net.ipv4.ip_local_port_range',
+  'net.ipv4.tcp_syncookies',
+  'net.ipv4.ping_group_range',
+  'net.ipv4.ip_unprivileged_port_start',
+  'net.ipv4.ip_local_reserved_ports',
+  'net.ipv4.tcp_keepalive_time',
+  'net.ipv4.tcp_fin_timeout',
+  'net.ipv4.tcp_keepalive_intvl',
+  'net.ipv4.tcp_keepalive_probes',
+  'net.ipv4.tcp_rmem',
+  'net.ipv4.tcp_wmem',
+];
+
+function unsafeSysctl(pod: Pod): Rejection | undefined {
+  const unsafe = (pod.spec.securityContext?.sysctls ?? []).find(
+    ({ name }) => !safeSysctls.includes(name.replaceAll('/', '.')),
+  );
+  return (
+    unsafe && { reason: 'SysctlForbidden', message: `forbidden sysctl: "${unsafe.name}" not allowlisted` }
+  );
+}
+
+/** Its owner's links are followed, as upstream does. */
+const hostPlace: NodeOs['hostPlace'] = (path) => {
+  if (!path.startsWith('/')) throw new Error(`hostPath ${JSON.stringify(path)} is not an absolute path`);
+  return { base: path, path: '', linkFree: false };
+};
+
 const sandboxSettings: NodeOs['sandboxSettings'] = (pod, cgroupParent) => ({
   linux: {
     cgroupParent,
@@ -99,7 +131,6 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
     kernelVersion: options.kernelVersion,
   };
   return {
-    name: 'linux',
     nodeInfo,
     labels: {
       'kubernetes.io/os': 'linux',
@@ -110,7 +141,8 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
     },
     annotations: {},
     taints: options.taints ?? [],
-    admit: (pod) => notLinux(pod) ?? (options.appArmor === true ? undefined : appArmorRefusal(pod)),
+    admit: (pod) =>
+      notLinux(pod) ?? (options.appArmor === true ? undefined : appArmorRefusal(pod)) ?? unsafeSysctl(pod),
     runtimeHandler: (pod, classHandler) => {
       if (pod.spec.hostUsers === false) throw new Error(noUserNamespaces(classHandler));
       return classHandler;
@@ -128,6 +160,8 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
       if (path.includes('\0')) throw new Error('a mount path must not contain a NUL');
       return path.startsWith('/') ? path : `/${path}`;
     },
+    hostPlace,
+    badFileName: () => undefined,
     imageMismatch: (_pod, image) =>
       image.os === '' || image.os === 'linux'
         ? undefined
@@ -137,7 +171,11 @@ export function createLinuxNodeOs(options: LinuxNodeOptions): NodeOs {
     sandboxNotice: () => undefined,
     hostsFile: '/etc/hosts',
     hasFileModes: true,
+    hasMountPropagation: true,
     hasMemoryVolumes: true,
     hasPodCgroups: true,
+    hasPidPressure: true,
+    hugePageSizes: ['1Gi', '2Mi'],
+    memoryFloor: memoryFloors.linux,
   };
 }

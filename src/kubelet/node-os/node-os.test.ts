@@ -12,6 +12,7 @@ const windows = createWindowsNodeOs({
   osImage: 'Windows Server 2022 Datacenter',
   kernelVersion: '10.0.20348.4405',
   emulated: true,
+  hostDrive: '/drive-c',
 });
 const imageUser = { uid: undefined, name: '' };
 const node = { imageUser, seccompRoot: '/node/seccomp', nodeMemoryBytes: 8 << 30, nodeCpuCount: 4 };
@@ -172,6 +173,26 @@ test('mount paths become Windows paths; bare drives, streams and ways upwards ar
   for (const bad of ['', 'C:', 'D:\\', 'C:/', 'a\0', 'C:\\a:stream', 'C:\\..\\x', '/a/../..']) {
     assert.throws(() => windowsContainerPath(bad), Error, JSON.stringify(bad));
   }
+});
+
+test('a sysctl that is not for the pod alone is refused by Linux; Windows has none', () => {
+  const sysctls = [
+    { name: 'net/ipv4/ping_group_range', value: '0 1' },
+    { name: 'kernel.msgmax', value: '1' },
+  ];
+  const pod = aPod({ securityContext: { sysctls } });
+  assert.deepEqual(linux.admit(pod), {
+    reason: 'SysctlForbidden',
+    message: 'forbidden sysctl: "kernel.msgmax" not allowlisted',
+  });
+  assert.equal(linux.admit(aPod({ securityContext: { sysctls: sysctls.slice(0, 1) } })), undefined);
+  assert.equal(windows.admit(pod), undefined);
+});
+
+test("a path of the node is the machine's on Linux, and below the drive that pods share on Windows", () => {
+  assert.deepEqual(linux.hostPlace('/var/x'), { base: '/var/x', path: '', linkFree: false });
+  assert.deepEqual(windows.hostPlace('C:\\Var\\x'), { base: '/drive-c', path: 'var/x', linkFree: true });
+  assert.throws(() => linux.hostPlace('var/x'), { message: 'hostPath "var/x" is not an absolute path' });
 });
 
 test('there is no OOMKilled on Windows', () => {

@@ -1,5 +1,6 @@
 // What differs between a Linux and a Windows node, as a port: admission, handlers, paths, security and resources.
 import type { Pod, Taint } from '../../api/generated/types/core-v1.ts';
+import type { Place } from '../../os/beneath.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import type { AnyContainer } from '../pod-format.ts';
 
@@ -40,8 +41,13 @@ export interface ContainerSettingsInput {
   readonly targetId?: string | undefined;
 }
 
+/** Where a path that a manifest calls the node's lies on this machine. */
+export interface HostPlace extends Place {
+  /** Pods share it and may plant links in it: none is followed, so that nothing outside `base` is reached. */
+  readonly linkFree: boolean;
+}
+
 export interface NodeOs {
-  readonly name: 'linux' | 'windows';
   readonly nodeInfo: NodeInfoStrings;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -58,6 +64,10 @@ export interface NodeOs {
   breaksNonRoot(pod: Pod, container: AnyContainer, user: ImageUser): string | undefined;
   /** A mount path as the runtime wants it; throws Error when it can't be one. */
   containerPath(path: string): string;
+  /** Where a path of the node is; throws Error when it names none. */
+  hostPlace(path: string): HostPlace;
+  /** Why no file of a volume can have this relative path, beyond what no node allows; undefined when it can. */
+  badFileName(path: string): string | undefined;
   /** Why an image can't run here; undefined when it can. */
   imageMismatch(pod: Pod, image: ImagePlatformFacts, handler: string): string | undefined;
   /** The reason that a terminated container shows. */
@@ -69,8 +79,16 @@ export interface NodeOs {
   readonly hostsFile: string;
   /** False: defaultMode, mode, fsGroup and ownership have no effect. */
   readonly hasFileModes: boolean;
+  /** False: what is mounted in a container or on the node stays where it was mounted. */
+  readonly hasMountPropagation: boolean;
   /** False: volumes in memory are folders on disk. */
   readonly hasMemoryVolumes: boolean;
   /** False: pods get no cgroup parent with limits of their own. */
   readonly hasPodCgroups: boolean;
+  /** False: the node is never short of process ids. */
+  readonly hasPidPressure: boolean;
+  /** Sizes of huge pages of which the node tells how many it has. */
+  readonly hugePageSizes: readonly string[];
+  /** Free memory that is kept by default: below it pods are evicted. */
+  readonly memoryFloor: string;
 }

@@ -17,8 +17,9 @@ import type {
 } from '../../rpc-api/generated/cri-v1.ts';
 import { type AnyContainer, podText } from '../pod-format.ts';
 import * as qos from '../resources/qos.ts';
+import { memoryFloors } from './memory-floors.ts';
 import type { ContainerSettingsInput, ImageUser, NodeOs, Rejection } from './node-os.ts';
-import { windowsContainerPath } from './windows-path.ts';
+import { badWindowsFileName, pathOnDriveC, windowsContainerPath } from './windows-path.ts';
 
 export interface WindowsNodeOptions {
   readonly build: number;
@@ -28,6 +29,8 @@ export interface WindowsNodeOptions {
   readonly kernelVersion: string;
   /** Programs run by Wine on Linux. */
   readonly emulated: boolean;
+  /** The folder of this machine that is the node's drive C:. */
+  readonly hostDrive: string;
   /** What the emulation runs on, shown in the annotation. */
   readonly emulatedOn?: string;
   /** How its pods are kept apart from the machine, shown in an annotation. */
@@ -204,7 +207,6 @@ const labelsOf = ({ build, emulated, labels }: WindowsNodeOptions): Record<strin
 export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
   const { build, emulated } = options;
   return {
-    name: 'windows',
     nodeInfo: {
       operatingSystem: 'windows',
       architecture: 'amd64',
@@ -234,6 +236,8 @@ export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
     },
     breaksNonRoot,
     containerPath: windowsContainerPath,
+    hostPlace: (path) => ({ base: options.hostDrive, path: pathOnDriveC(path), linkFree: true }),
+    badFileName: badWindowsFileName,
     imageMismatch: (pod, image, handler) => {
       if (image.os !== '' && image.os !== 'windows') {
         return `image operating system "${image.os}" cannot be used on this platform: operating system is not supported`;
@@ -252,7 +256,11 @@ export function createWindowsNodeOs(options: WindowsNodeOptions): NodeOs {
         : undefined,
     hostsFile: 'C:\\Windows\\System32\\drivers\\etc\\hosts',
     hasFileModes: false,
+    hasMountPropagation: false,
     hasMemoryVolumes: false,
     hasPodCgroups: false,
+    hasPidPressure: false,
+    hugePageSizes: [],
+    memoryFloor: memoryFloors.windows,
   };
 }

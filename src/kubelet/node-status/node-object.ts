@@ -47,7 +47,7 @@ function capacityOf(facts: NodeFacts): Record<string, string> {
     memory: bytes(facts.machine.memoryBytes),
     pods: String(facts.maxPods),
     'ephemeral-storage': bytes(facts.disk.capacityBytes),
-    ...(facts.nodeOs.name === 'linux' ? { 'hugepages-1Gi': '0', 'hugepages-2Mi': '0' } : {}),
+    ...Object.fromEntries(facts.nodeOs.hugePageSizes.map((size) => [`hugepages-${size}`, '0'])),
   };
 }
 
@@ -119,7 +119,7 @@ function pressure(
 function drafts(facts: NodeFacts, health: NodeHealth): Draft[] {
   const lowMemory = health.pressures.includes('MemoryPressure');
   const lowDisk = health.pressures.includes('DiskPressure');
-  const lowPids = facts.nodeOs.name === 'linux' && health.usage.pids > facts.machine.maxPids * 0.98;
+  const lowPids = facts.nodeOs.hasPidPressure && health.usage.pids > facts.machine.maxPids * 0.98;
   const ready: Draft =
     health.problems.length === 0
       ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }

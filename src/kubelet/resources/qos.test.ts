@@ -58,7 +58,13 @@ test('limits of containers make one of the pod when each has one', () => {
 });
 
 test('N14: a Windows node, which has no group for a pod, refuses one with resources of its own', () => {
-  const node = createWindowsNodeOs({ build: 26100, osImage: 'w', kernelVersion: '10.0', emulated: true });
+  const node = createWindowsNodeOs({
+    build: 26100,
+    osImage: 'w',
+    kernelVersion: '10.0',
+    emulated: true,
+    hostDrive: '/drive-c',
+  });
   const refused = node.admit(pod({ limits: { memory: '1Gi' } }, {}));
   assert.equal(refused?.reason, 'PodLevelResourcesNotSupported');
   assert.equal(node.admit(pod({}, {})), undefined);

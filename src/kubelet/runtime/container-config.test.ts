@@ -10,6 +10,7 @@ const nodeOs = createWindowsNodeOs({
   osImage: 'Windows Server 2022 Datacenter',
   kernelVersion: '10.0.20348.4405',
   emulated: true,
+  hostDrive: '/drive-c',
 });
 
 test("S2: a pod's annotations are not those of its containers: what the handler reads is the kubelet's", () => {

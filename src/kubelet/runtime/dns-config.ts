@@ -34,13 +34,12 @@ export function parseResolvConf(text: string): ResolvConf {
 
 const unique = (list: readonly string[]): string[] => [...new Set(list)];
 
-function base(pod: Pod, dns: ClusterDns, osName: 'linux' | 'windows'): ResolvConf {
+function base(pod: Pod, dns: ClusterDns, onHost: boolean): ResolvConf {
   const { domain } = dns;
   const policy = pod.spec.dnsPolicy ?? 'ClusterFirst';
-  // Windows has no ClusterFirstWithHostNet; it means ClusterFirst there.
-  const onHost = pod.spec.hostNetwork === true && policy === 'ClusterFirst' && osName === 'linux';
   if (policy === 'None') return { servers: [], searches: [], options: [] };
-  if (policy === 'Default' || onHost || dns.servers.length === 0) return dns.host;
+  if (policy === 'Default' || (policy === 'ClusterFirst' && onHost) || dns.servers.length === 0)
+    return dns.host;
   const own = domain === '' ? [] : [`${podNamespace(pod)}.svc.${domain}`, `svc.${domain}`, domain];
   return { servers: dns.servers, searches: unique([...own, ...dns.host.searches]), options: ['ndots:5'] };
 }
@@ -56,8 +55,9 @@ function mergeOptions(
   return [...merged.values()];
 }
 
-export function podDns(pod: Pod, dns: ClusterDns, osName: 'linux' | 'windows'): ResolvConf {
-  const start = base(pod, dns, osName);
+/** `onHost`: the pod lives in its node's network. */
+export function podDns(pod: Pod, dns: ClusterDns, onHost: boolean): ResolvConf {
+  const start = base(pod, dns, onHost);
   const extra = pod.spec.dnsConfig;
   return {
     servers: unique([...start.servers, ...(extra?.nameservers ?? [])]).slice(0, maxServers),

@@ -12,7 +12,13 @@ import { sandboxConfig } from './sandbox-config.ts';
 
 const systems = [
   createLinuxNodeOs({ osImage: 'Debian', kernelVersion: '6' }),
-  createWindowsNodeOs({ osImage: 'Windows', kernelVersion: '10.0', build: 20348, emulated: true }),
+  createWindowsNodeOs({
+    osImage: 'Windows',
+    kernelVersion: '10.0',
+    build: 20348,
+    emulated: true,
+    hostDrive: '/drive-c',
+  }),
 ];
 const long = 'x'.repeat(200_000);
 const container = aContainer('main', { terminationMessagePath: `/${long}` });
@@ -57,7 +63,10 @@ test('what users write on a pod is in no list of the runtime: a few pods made th
       nodeCpuCount: 2,
     });
     for (const config of [sandbox, made])
-      assert.ok(listed(config).length < 1000, `${nodeOs.name}: ${listed(config).slice(0, 2000)}`);
+      assert.ok(
+        listed(config).length < 1000,
+        `${nodeOs.nodeInfo.operatingSystem}: ${listed(config).slice(0, 2000)}`,
+      );
   }
 });
 

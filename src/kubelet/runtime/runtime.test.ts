@@ -126,18 +126,18 @@ test('what is missing is named as upstream names it', async () => {
 test('names are resolved by the pod policy', () => {
   const host = parseResolvConf('search corp.example.\nnameserver 1.1.1.1\noptions timeout:1\n');
   const dns = { servers: ['10.96.0.10'], domain: 'cluster.local', host };
-  assert.deepEqual(podDns(aPod(), dns, 'linux'), {
+  assert.deepEqual(podDns(aPod(), dns, false), {
     servers: ['10.96.0.10'],
     searches: ['ns.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'corp.example'],
     options: ['ndots:5'],
   });
-  assert.deepEqual(podDns(aPod({ dnsPolicy: 'Default' }), dns, 'linux'), host);
-  assert.deepEqual(podDns(aPod({ hostNetwork: true }), dns, 'linux').servers, ['1.1.1.1']);
+  assert.deepEqual(podDns(aPod({ dnsPolicy: 'Default' }), dns, false), host);
+  assert.deepEqual(podDns(aPod({ hostNetwork: true }), dns, true).servers, ['1.1.1.1']);
   const none = aPod({
     dnsPolicy: 'None',
     dnsConfig: { nameservers: ['8.8.8.8'], options: [{ name: 'ndots', value: '1' }] },
   });
-  assert.deepEqual(podDns(none, dns, 'linux'), { servers: ['8.8.8.8'], searches: [], options: ['ndots:1'] });
+  assert.deepEqual(podDns(none, dns, false), { servers: ['8.8.8.8'], searches: [], options: ['ndots:1'] });
 });
 
 test('hosts file and hostname follow subdomain and aliases, and an alias adds no lines of its own', () => {

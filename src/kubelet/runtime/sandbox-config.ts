@@ -40,7 +40,7 @@ const simulationOf = ({ metadata: { annotations = {} } }: Pod): Record<string, s
 export function sandboxConfig(input: SandboxInput): PodSandboxConfig {
   const { pod, nodeOs } = input;
   const onHost = nodeOs.hostNetwork(pod);
-  const dns = podDns(pod, input.dns, nodeOs.name);
+  const dns = podDns(pod, input.dns, onHost);
   const settings = nodeOs.sandboxSettings(pod, input.cgroupParent);
   return {
     metadata: {

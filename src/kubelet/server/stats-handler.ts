@@ -19,7 +19,6 @@ interface ContainerUse {
 
 function useOf(stats: ContainerStats): ContainerUse {
   const label = (name: string): string => stats.attributes?.labels?.[name] ?? '';
-  const windows = stats as ContainerStats;
   return {
     pod: label(labelPodName),
     namespace: label(labelPodNamespace),
@@ -29,7 +28,7 @@ function useOf(stats: ContainerStats): ContainerUse {
     cpuNs: stats.cpu?.usageCoreNanoSeconds?.value ?? 0,
     nanoCores: stats.cpu?.usageNanoCores?.value,
     workingSetBytes: stats.memory?.workingSetBytes?.value ?? 0,
-    rootfsBytes: windows.writableLayer?.usedBytes?.value ?? 0,
+    rootfsBytes: stats.writableLayer?.usedBytes?.value ?? 0,
   };
 }
 

@@ -11,11 +11,8 @@ export interface FileToWrite {
 
 export type Payload = ReadonlyMap<string, FileToWrite>;
 
-/** Names that Windows keeps for devices, whatever their ending. */
-const windowsDevice = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
-
-/** Why `path` can't be a file of a volume; undefined when it can. Upstream: validatePath, and what Windows would refuse. */
-export function badPayloadPath(path: string, windows = false): string | undefined {
+/** Why `path` can't be a file of a volume; undefined when it can. Upstream: validatePath. */
+export function badPayloadPath(path: string): string | undefined {
   if (path === '') return 'invalid path: must not be empty';
   if (path.includes('\0')) return `invalid path: must not contain NUL: ${JSON.stringify(path)}`;
   if (path.length > 4096) return `invalid path: must be less than or equal to 4096 characters`;
@@ -26,10 +23,6 @@ export function badPayloadPath(path: string, windows = false): string | undefine
   if (parts.some((p) => p === '' || p === '.')) return `invalid path: must not have empty parts: ${path}`;
   if (parts.some((p) => Buffer.byteLength(p) > 255))
     return 'invalid path: filename must be less than or equal to 255 characters';
-  if (!windows) return undefined;
-  if (/[\\:*?"<>|]/.test(path) || parts.some((p) => windowsDevice.test(p) || /[. ]$/.test(p))) {
-    return `invalid path: Windows has no such file name: ${path}`;
-  }
   return undefined;
 }
 

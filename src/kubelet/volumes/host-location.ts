@@ -1,8 +1,8 @@
-// A file or folder of the node as a volume: made and checked as its type says; of an emulated Windows node below its drive C:.
+// A file or folder of the node as a volume: made and checked as its type says, where the node's system says it is.
 import { BeneathError, type WalkOptions } from '../../os/beneath.ts';
 import type { FileKind, Files } from '../../os/files.ts';
+import type { HostPlace } from '../node-os/node-os.ts';
 import type { VolumeContext, VolumeLocation } from './volume-plugin.ts';
-import { windowsHostPath } from './windows-host-path.ts';
 
 const expected: Readonly<Record<string, readonly [FileKind, string]>> = {
   Directory: ['directory', 'directory'],
@@ -33,13 +33,12 @@ function wantedOf(path: string, type: string): Wanted | undefined {
 const mismatch = (path: string, wanted: Wanted): Error =>
   new Error(`hostPath type check failed: ${path} is not a ${wanted.text}`);
 
-/** A path of this machine: its owner's links are followed, as upstream does. */
-async function linuxLocation(
+/** At the end of a path that only the node's owner can change. */
+async function ownLocation(
   files: Files,
-  path: string,
+  { base: path }: HostPlace,
   { type, mode }: HostLocationOptions,
 ): Promise<VolumeLocation> {
-  if (!path.startsWith('/')) throw new Error(`hostPath ${JSON.stringify(path)} is not an absolute path`);
   const wanted = wantedOf(path, type);
   let info = await files.stat(path);
   if (!info && (!wanted || wanted.make === 'directory')) {
@@ -54,9 +53,10 @@ async function linuxLocation(
   return { base: path, path: '', kind: wanted?.kind };
 }
 
-/** Pods share drive C: of their node and may plant links in it: none is followed, so that nothing outside is reached. */
-async function driveLocation(
-  { files, beneath, hostDrive }: Pick<VolumeContext, 'files' | 'beneath' | 'hostDrive'>,
+/** At the end of a path that pods can change. */
+async function sharedLocation(
+  { files, beneath }: Pick<VolumeContext, 'files' | 'beneath'>,
+  where: HostPlace,
   path: string,
   { type, mode }: HostLocationOptions,
 ): Promise<VolumeLocation> {
@@ -67,8 +67,8 @@ async function driveLocation(
       : wanted.make === 'file'
         ? { kind: 'file', mode: 0o644 }
         : undefined;
-  const place = { base: hostDrive, path: windowsHostPath(path), kind: wanted?.kind };
-  await files.makeDirectory(hostDrive, 0o755);
+  const place = { ...where, kind: wanted?.kind };
+  await files.makeDirectory(where.base, 0o755);
   try {
     await beneath.open(place, { kind: wanted?.kind, make });
   } catch (error) {
@@ -76,7 +76,7 @@ async function driveLocation(
     if (wanted && (error.step === 'kind' || error.isMissing)) throw mismatch(path, wanted);
     throw new Error(`hostPath ${JSON.stringify(path)} can't be mounted: ${error.message}`, { cause: error });
   }
-  return { ...place, linkFree: true };
+  return place;
 }
 
 interface HostLocationOptions {
@@ -86,12 +86,13 @@ interface HostLocationOptions {
 }
 
 /** Throws Error with upstream's text. */
-export function hostLocation(
-  context: Pick<VolumeContext, 'files' | 'beneath' | 'hostDrive' | 'nodeOs'>,
+export async function hostLocation(
+  context: Pick<VolumeContext, 'files' | 'beneath' | 'nodeOs'>,
   path: string,
   options: HostLocationOptions,
 ): Promise<VolumeLocation> {
-  return context.nodeOs.name === 'windows'
-    ? driveLocation(context, path, options)
-    : linuxLocation(context.files, path, options);
+  const place = context.nodeOs.hostPlace(path);
+  return place.linkFree
+    ? sharedLocation(context, place, path, options)
+    : ownLocation(context.files, place, options);
 }

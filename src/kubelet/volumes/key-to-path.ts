@@ -1,23 +1,24 @@
 // Which files a ConfigMap, a Secret or a projection of them makes. Pure.
 import type { KeyToPath } from '../../api/generated/types/core-v1.ts';
-import { badPayloadPath, type FileToWrite } from './atomic-writer.ts';
+import type { FileToWrite } from './atomic-writer.ts';
+import { checkFilePath, fileMode, type VolumeContext } from './volume-plugin.ts';
 
 export interface KeysInput {
   readonly data: ReadonlyMap<string, Uint8Array>;
   readonly items: readonly KeyToPath[] | undefined;
   readonly defaultMode: number;
   readonly optional: boolean;
-  readonly windows: boolean;
-  readonly mode: (mode: number) => number;
 }
 
 /** Throws Error when a key is missing or names no file. */
-export function filesOfKeys(input: KeysInput): Map<string, FileToWrite> {
+export function filesOfKeys(
+  context: Pick<VolumeContext, 'nodeOs' | 'pod'>,
+  input: KeysInput,
+): Map<string, FileToWrite> {
   const files = new Map<string, FileToWrite>();
   const add = (path: string, data: Uint8Array, mode: number): void => {
-    const bad = badPayloadPath(path, input.windows);
-    if (bad) throw new Error(bad);
-    files.set(path, { data, mode: input.mode(mode) });
+    checkFilePath(context, path);
+    files.set(path, { data, mode: fileMode(context, mode) });
   };
   const items = input.items ?? [];
   if (items.length === 0) {

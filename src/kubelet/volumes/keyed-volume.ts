@@ -2,13 +2,7 @@
 import type { KeyToPath } from '../../api/generated/types/core-v1.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import { filesOfKeys } from './key-to-path.ts';
-import {
-  fsGroupOf,
-  ownFolder,
-  type VolumeContext,
-  type VolumeLocation,
-  withGroupRead,
-} from './volume-plugin.ts';
+import { fsGroupOf, ownFolder, type VolumeContext, type VolumeLocation } from './volume-plugin.ts';
 
 export interface KeyedSource {
   /** For the error: `configmap "name" not found`. */
@@ -28,16 +22,13 @@ export async function writeKeys(
 ): Promise<VolumeLocation> {
   const { what, data, items, defaultMode, optional } = source;
   if (!data && !optional) throw new Error(`${what} not found`);
-  const group = fsGroupOf(context);
-  const payload = filesOfKeys({
+  const payload = filesOfKeys(context, {
     data: data ?? new Map(),
     items: data ? items : undefined,
     defaultMode: defaultMode ?? 0o644,
     optional,
-    windows: context.nodeOs.name === 'windows',
-    mode: (mode) => (context.nodeOs.hasFileModes ? withGroupRead(mode, group) : 0o644),
   });
   await prepare?.();
-  await writeAtomically(context, context.dir, payload, group);
+  await writeAtomically(context, context.dir, payload, fsGroupOf(context));
   return ownFolder(context.dir);
 }

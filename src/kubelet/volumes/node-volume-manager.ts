@@ -33,8 +33,6 @@ export interface NodeVolumeManagerDeps {
   readonly objects: ObjectSource;
   readonly nodeOs: NodeOs;
   readonly podDir: (uid: string) => string;
-  /** Folder that is drive C: of an emulated Windows host. */
-  readonly hostDrive: string;
   readonly nodeIPs: readonly string[];
   readonly allocatable: FieldContext['allocatable'];
 }
@@ -79,7 +77,6 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
         clock: deps.clock,
         random: deps.random,
         nodeOs: deps.nodeOs,
-        hostDrive: deps.hostDrive,
         fields: { podIPs, nodeIPs: deps.nodeIPs, allocatable: deps.allocatable },
         token: (audience, seconds) => tokens.get(pod, audience, seconds),
       });
@@ -113,7 +110,7 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
   /** Whether pods could change what the path of a volume leads to. */
   function isChangeable({ mountPropagation = 'None' }: VolumeMount, { location }: Ready): boolean {
     // Mounts that spread must be the node's own; their type was checked when the volume was set up.
-    const spreads = mountPropagation !== 'None' && deps.nodeOs.name !== 'windows';
+    const spreads = mountPropagation !== 'None' && deps.nodeOs.hasMountPropagation;
     return location.path !== '' || (location.kind !== undefined && !spreads);
   }
 
@@ -144,10 +141,9 @@ export function createNodeVolumeManager(deps: NodeVolumeManagerDeps): VolumeMana
         mount.readOnly === true ||
         !found.plugin.writable ||
         found.volume.persistentVolumeClaim?.readOnly === true,
-      propagation:
-        deps.nodeOs.name === 'windows'
-          ? 'PROPAGATION_PRIVATE'
-          : propagation[(mount.mountPropagation ?? 'None') as keyof typeof propagation],
+      propagation: deps.nodeOs.hasMountPropagation
+        ? propagation[(mount.mountPropagation ?? 'None') as keyof typeof propagation]
+        : propagation.None,
     };
   }
 

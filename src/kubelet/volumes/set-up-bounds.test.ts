@@ -38,7 +38,6 @@ function manager(t: TestContext, mount: () => Promise<void>, nodeOs = linux) {
     },
     client: { get: async () => claim(root) },
     nodeOs,
-    hostDrive: root,
     podDir: () => root,
   } as never);
 }
@@ -110,7 +109,13 @@ test('what leads into a volume, and paths of the node, are mounts too, of all co
   assert.equal(await refused(mounts(600, {})), false, 'the runtime mounts these');
 });
 
-const windows = createWindowsNodeOs({ build: 20348, osImage: 'w', kernelVersion: '10', emulated: true });
+const windows = createWindowsNodeOs({
+  build: 20348,
+  osImage: 'w',
+  kernelVersion: '10',
+  emulated: true,
+  hostDrive: '/drive-c',
+});
 const ofNode: readonly [system: typeof linux, source: object][] = [
   [linux, { persistentVolumeClaim: { claimName: 'c' } }],
   [linux, { ephemeral: { volumeClaimTemplate: { spec: {} } } }],
@@ -120,7 +125,7 @@ const ofNode: readonly [system: typeof linux, source: object][] = [
 ];
 
 for (const [system, source] of ofNode) {
-  const what = `${Object.keys(source)[0]} (${system.name})`;
+  const what = `${Object.keys(source)[0]} (${system.nodeInfo.operatingSystem})`;
   const podWith = (container: Mounting) =>
     aPod({ volumes: [{ name: 'v0', ...source }], containers: [container] });
 

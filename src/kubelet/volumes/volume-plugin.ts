@@ -9,6 +9,7 @@ import type { Mounts } from '../../os/mounts.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
 import type { FieldContext } from '../runtime/field-ref.ts';
+import { badPayloadPath } from './atomic-writer.ts';
 
 /** Where a volume's content is. */
 export interface VolumeLocation extends Place {
@@ -34,8 +35,6 @@ export interface VolumeContext {
   readonly random: Random;
   readonly nodeOs: NodeOs;
   readonly fields: FieldContext;
-  /** Folder that is drive C: of an emulated Windows host. */
-  readonly hostDrive: string;
   readonly token: (audience: string, expirationSeconds: number) => Promise<string>;
 }
 
@@ -52,11 +51,19 @@ export interface VolumePlugin {
 }
 
 /** Who owns the files of a volume that the kubelet writes. */
-export function fsGroupOf({ nodeOs, pod }: VolumeContext): number | undefined {
+export function fsGroupOf({ nodeOs, pod }: Pick<VolumeContext, 'nodeOs' | 'pod'>): number | undefined {
   const group = pod.spec.securityContext?.fsGroup;
   return nodeOs.hasFileModes && group !== undefined ? Number(group) : undefined;
 }
 
-/** With fsGroup the group can read what the owner can. */
-export const withGroupRead = (mode: number, fsGroup: number | undefined): number =>
-  fsGroup === undefined ? mode : mode | ((mode & 0o400) >> 3);
+/** The mode of such a file: with fsGroup the group can read what the owner can. */
+export function fileMode(context: Pick<VolumeContext, 'nodeOs' | 'pod'>, mode: number): number {
+  if (!context.nodeOs.hasFileModes) return 0o644;
+  return fsGroupOf(context) === undefined ? mode : mode | ((mode & 0o400) >> 3);
+}
+
+/** Throws Error when a volume of this node can't hold a file of this path. */
+export function checkFilePath({ nodeOs }: Pick<VolumeContext, 'nodeOs'>, path: string): void {
+  const bad = badPayloadPath(path) ?? nodeOs.badFileName(path);
+  if (bad !== undefined) throw new Error(bad);
+}

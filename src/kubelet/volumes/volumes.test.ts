@@ -18,11 +18,12 @@ import { type Beneath, BeneathError } from '../../os/beneath.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { createLinuxNodeOs } from '../node-os/linux.ts';
 import { createWindowsNodeOs } from '../node-os/windows.ts';
+import { badWindowsFileName, pathOnDriveC } from '../node-os/windows-path.ts';
+import { aPod } from '../testing/observed-builder.ts';
 import { badPayloadPath, writeAtomically } from './atomic-writer.ts';
 import { hostLocation } from './host-location.ts';
 import { filesOfKeys } from './key-to-path.ts';
 import { checkSubPath, mountSubPath } from './sub-path.ts';
-import { windowsHostPath } from './windows-host-path.ts';
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'volumes-'));
@@ -52,7 +53,7 @@ test('keys that would leave the volume, hide its machinery or confuse Windows ar
   for (const good of ['a', 'a/b', '.hidden', 'a..b', 'C:x', 'a\\b'])
     assert.equal(badPayloadPath(good), undefined, good);
   for (const bad of ['C:\\x', 'a\\b', '..\\x', 'file:stream', 'con', 'NUL.txt', 'a.', 'b ', 'a?']) {
-    assert.ok(badPayloadPath(bad, true), bad);
+    assert.ok(badWindowsFileName(bad), bad);
   }
 });
 
@@ -78,16 +79,17 @@ test('items choose keys, paths and modes; a missing key is an error unless it is
     ['k', Buffer.from('v')],
     ['__proto__', Buffer.from('p')],
   ]);
-  const base = { data, defaultMode: 0o644, optional: false, windows: false, mode: (m: number) => m };
-  assert.deepEqual([...filesOfKeys({ ...base, items: undefined }).keys()], ['k', '__proto__']);
-  const chosen = filesOfKeys({ ...base, items: [{ key: 'k', path: 'x/y', mode: 0o400 }] });
+  const base = { data, defaultMode: 0o644, optional: false };
+  const node = { nodeOs: createLinuxNodeOs({ osImage: 'Debian', kernelVersion: '6' }), pod: aPod() };
+  assert.deepEqual([...filesOfKeys(node, { ...base, items: undefined }).keys()], ['k', '__proto__']);
+  const chosen = filesOfKeys(node, { ...base, items: [{ key: 'k', path: 'x/y', mode: 0o400 }] });
   assert.equal(chosen.get('x/y')?.mode, 0o400);
   assert.throws(
-    () => filesOfKeys({ ...base, items: [{ key: 'no', path: 'x' }] }),
+    () => filesOfKeys(node, { ...base, items: [{ key: 'no', path: 'x' }] }),
     /references non-existent config key: no/,
   );
-  assert.equal(filesOfKeys({ ...base, optional: true, items: [{ key: 'no', path: 'x' }] }).size, 0);
-  assert.throws(() => filesOfKeys({ ...base, items: [{ key: 'k', path: '../../etc/cron.d/x' }] }));
+  assert.equal(filesOfKeys(node, { ...base, optional: true, items: [{ key: 'no', path: 'x' }] }).size, 0);
+  assert.throws(() => filesOfKeys(node, { ...base, items: [{ key: 'k', path: '../../etc/cron.d/x' }] }));
 });
 
 /** Remembers what it was asked to mount; the walk itself is tried in test/security/paths-beneath.e2e.ts. */
@@ -142,13 +144,19 @@ test('S1: a subPath never leads out of its volume, by dots or by links, and its 
 });
 
 test('a host path of an emulated Windows node is a way below its own drive folder', () => {
-  assert.equal(windowsHostPath('C:\\Data\\x'), 'data/x');
-  assert.equal(windowsHostPath('/etc/../../../etc/shadow'), 'etc/shadow');
-  assert.throws(() => windowsHostPath('D:\\x'));
+  assert.equal(pathOnDriveC('C:\\Data\\x'), 'data/x');
+  assert.equal(pathOnDriveC('/etc/../../../etc/shadow'), 'etc/shadow');
+  assert.throws(() => pathOnDriveC('D:\\x'));
 });
 
 test('what is missing on the drive of an emulated Windows node is told by its number, whatever its words', async (t) => {
-  const nodeOs = createWindowsNodeOs({ build: 20348, osImage: 'W', kernelVersion: '10', emulated: true });
+  const nodeOs = createWindowsNodeOs({
+    build: 20348,
+    osImage: 'W',
+    kernelVersion: '10',
+    emulated: true,
+    hostDrive: folder(t),
+  });
   const locate = (errno: number) =>
     hostLocation(
       {
@@ -157,7 +165,6 @@ test('what is missing on the drive of an emulated Windows node is told by its nu
           ...recordingBeneath().beneath,
           open: () => Promise.reject(new BeneathError('open', errno, 'open: in other words')),
         },
-        hostDrive: folder(t),
         nodeOs,
       },
       'C:\\data',
@@ -174,7 +181,7 @@ test('a folder of the node is made for its volume with the mode that its users n
   const nodeOs = createLinuxNodeOs({ osImage: 'Debian', kernelVersion: '6' });
   const { beneath } = recordingBeneath();
   const locate = (path: string, type: string, mode = 0o777) =>
-    hostLocation({ files: linuxFiles, beneath, hostDrive: '/none', nodeOs }, path, { type, mode });
+    hostLocation({ files: linuxFiles, beneath, nodeOs }, path, { type, mode });
   const made = join(dir, 'claim');
   assert.deepEqual(await locate(made, 'DirectoryOrCreate'), { base: made, path: '', kind: 'directory' });
   assert.equal((await linuxFiles.stat(made))?.mode, 0o777);

@@ -1,22 +1,22 @@
 // projected: ConfigMaps, Secrets, fields, service-account tokens and trust bundles in one folder.
 import type { VolumeProjection } from '../../../api/generated/types/core-v1.ts';
 import { podNamespace } from '../../pod-format.ts';
-import { badPayloadPath, type FileToWrite, writeAtomically } from '../atomic-writer.ts';
+import { type FileToWrite, writeAtomically } from '../atomic-writer.ts';
 import { downwardFiles } from '../downward-files.ts';
-import { filesOfKeys } from '../key-to-path.ts';
+import { filesOfKeys, type KeysInput } from '../key-to-path.ts';
 import { configMapData, secretData } from '../object-data.ts';
 import {
+  checkFilePath,
   fsGroupOf,
   ownFolder,
   type VolumeContext,
   type VolumePlugin,
-  withGroupRead,
 } from '../volume-plugin.ts';
 
 interface KeySource {
   readonly name?: string | undefined;
   readonly optional?: boolean | undefined;
-  readonly items?: Parameters<typeof filesOfKeys>[0]['items'];
+  readonly items?: KeysInput['items'];
 }
 
 function keyed(
@@ -27,13 +27,11 @@ function keyed(
 ): Map<string, FileToWrite> {
   if (!data && source.optional !== true) throw new Error(`${input.kind} "${source.name ?? ''}" not found`);
   if (!data) return new Map();
-  return filesOfKeys({
+  return filesOfKeys(context, {
     data,
     items: source.items,
     defaultMode: input.defaultMode,
     optional: source.optional === true,
-    windows: context.nodeOs.name === 'windows',
-    mode: (mode) => (context.nodeOs.hasFileModes ? withGroupRead(mode, fsGroupOf(context)) : 0o644),
   });
 }
 
@@ -73,8 +71,7 @@ async function filesOf(
   if (source.downwardAPI) return downwardFiles(context, source.downwardAPI.items ?? [], defaultMode);
   if (source.serviceAccountToken) {
     const { path, audience, expirationSeconds } = source.serviceAccountToken;
-    const bad = badPayloadPath(path, context.nodeOs.name === 'windows');
-    if (bad) throw new Error(bad);
+    checkFilePath(context, path);
     const token = await context.token(audience ?? '', Number(expirationSeconds ?? 3600));
     return new Map([[path, tokenFile(context, token, defaultMode)]]);
   }

@@ -1,13 +1,14 @@
 // Gives each node its own block of pod addresses.
 import { events, nodes } from '../api/generated/resources.ts';
 import type { Node } from '../api/generated/types/core-v1.ts';
+import { type Cidr, formatCidr, parseCidr } from '../base/ip.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import {
   type Controller,
   type ControllerContext,
   defineController,
 } from '../controller-runtime/define-controller.ts';
-import { blockNumber, type CidrRange, cidrText, freeAt, freeBlock, parseCidr } from './node/cidr-blocks.ts';
+import { blockNumber, freeAt, freeBlock, parseRange } from './node/cidr-blocks.ts';
 
 export interface NodeIpamOptions {
   /** One, or one of each family. */
@@ -27,30 +28,22 @@ const cidrsOf = (node: Node): readonly string[] => {
       : [podCIDR];
 };
 
-function parsed(texts: readonly string[]): CidrRange[] {
-  return texts.flatMap((text) => {
-    try {
-      return [parseCidr(text)];
-    } catch {
-      // What a user wrote there by hand takes no block of ours.
-      return [];
-    }
-  });
-}
+/** What a user wrote there by hand and is no prefix takes no block of ours. */
+const parsed = (texts: readonly string[]): Cidr[] => texts.flatMap((text) => parseCidr(text) ?? []);
 
 /** Names of deleted Nodes whose blocks are remembered. */
 const maxRemembered = 5000;
 
 /** A Node that was deleted and is registered again gets its block again while it is free: its pods still have the addresses. */
 class FormerBlocks {
-  readonly #had = new Map<string, readonly CidrRange[]>();
-  remember(name: string, blocks: readonly CidrRange[]): void {
+  readonly #had = new Map<string, readonly Cidr[]>();
+  remember(name: string, blocks: readonly Cidr[]): void {
     this.#had.delete(name);
     this.#had.set(name, blocks);
     const [oldest] = this.#had.keys();
     if (this.#had.size > maxRemembered) this.#had.delete(oldest!);
   }
-  free(name: string, cluster: CidrRange, prefix: number, used: readonly CidrRange[]): CidrRange | undefined {
+  free(name: string, cluster: Cidr, prefix: number, used: readonly Cidr[]): Cidr | undefined {
     const numbers = this.#had.get(name)?.map((block) => blockNumber(cluster, prefix, block));
     const own = numbers?.find((number) => number !== undefined);
     return own === undefined ? undefined : freeAt(cluster, prefix, used, own)?.block;
@@ -58,16 +51,16 @@ class FormerBlocks {
 }
 
 export function nodeIpamController(options: NodeIpamOptions): Controller {
-  const clusters = options.clusterCIDRs.map(parseCidr);
-  const prefixOf = (cluster: CidrRange): number =>
-    cluster.bits === 32 ? (options.nodeCIDRMaskSizeIPv4 ?? 24) : (options.nodeCIDRMaskSizeIPv6 ?? 64);
+  const clusters = options.clusterCIDRs.map(parseRange);
+  const prefixOf = (cluster: Cidr): number =>
+    cluster.family === 4 ? (options.nodeCIDRMaskSizeIPv4 ?? 24) : (options.nodeCIDRMaskSizeIPv6 ?? 64);
   // A block that was just freed is the last to be given again: packets to its old pods may still be under way.
   const next = clusters.map(() => 0);
   const former = new FormerBlocks();
   /** Given, and not yet seen in the informer. */
   const given = new Map<string, readonly string[]>();
 
-  function usedBlocks(context: ControllerContext): CidrRange[] {
+  function usedBlocks(context: ControllerContext): Cidr[] {
     const all: string[] = [];
     for (const node of context.read(nodes).list()) {
       const own = cidrsOf(node);
@@ -99,7 +92,7 @@ export function nodeIpamController(options: NodeIpamOptions): Controller {
         const prefix = prefixOf(cluster);
         const again = former.free(name, cluster, prefix, used);
         if (again !== undefined) {
-          blocks.push(cidrText(again));
+          blocks.push(formatCidr(again));
           continue;
         }
         const free = freeBlock(cluster, prefix, used, next[i] ?? 0);
@@ -107,11 +100,11 @@ export function nodeIpamController(options: NodeIpamOptions): Controller {
           const message = `Node ${name} status is now: CIDRNotAvailable`;
           context.events.event(referenceTo(nodes, node), 'Normal', 'CIDRNotAvailable', message);
           throw new Error(
-            `CIDR allocation failed; there are no remaining CIDRs left to allocate in range ${cidrText(cluster)}`,
+            `CIDR allocation failed; there are no remaining CIDRs left to allocate in range ${formatCidr(cluster)}`,
           );
         }
         next[i] = free.number + 1;
-        blocks.push(cidrText(free.block));
+        blocks.push(formatCidr(free.block));
       }
       given.set(name, blocks);
       try {

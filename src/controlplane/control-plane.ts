@@ -16,7 +16,7 @@ import { jsonResponse } from '../apiserver/response.ts';
 import { type ApiServer, createApiServer } from '../apiserver/server.ts';
 import type { FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
-import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import { formatIp, hostPort, ipAt, parseCidr } from '../base/ip.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { createClient } from '../client/create-client.ts';
@@ -276,7 +276,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     health: options.health ?? [],
     paths: new Map([...serviceAccountIssuerPaths(issuer, tokenKeys), ...(options.paths?.(authorizer) ?? [])]),
     version,
-    serverAddress: () => `${options.advertiseAddress}:${options.securePort}`,
+    serverAddress: () => hostPort(options.advertiseAddress, options.securePort),
     allowAnonymous: false,
     removedResource,
     flowControl: flowControlOf(options, live),
@@ -302,9 +302,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
 
 /** The address of the Service `kubernetes`. */
 export function firstAddressOf(cidr: string): string {
-  const parsed = parseIpv4Cidr(cidr);
-  if (parsed === undefined) throw new Error(`service CIDR ${JSON.stringify(cidr)} is not an IPv4 prefix`);
-  return formatIpv4(parsed.base + 1);
+  const parsed = parseCidr(cidr);
+  if (parsed?.family !== 4) throw new Error(`service CIDR ${JSON.stringify(cidr)} is not an IPv4 prefix`);
+  return formatIp(ipAt(parsed, 1)!);
 }
 
 /** What others need to check service account tokens by themselves. */

@@ -1,5 +1,5 @@
 // Subject alternative names: DNS names, addresses, mail addresses and URIs; other kinds are refused where they are read.
-import { parseIpv4 } from '../base/ipv4.ts';
+import { formatIp, parseIp, unmapped } from '../base/ip.ts';
 import { childrenOf, DerError, derTag, ia5Of, readDer } from './der.ts';
 
 export interface AlternativeNames {
@@ -14,33 +14,20 @@ export const noNames: AlternativeNames = { dnsNames: [], ips: [], emails: [], ur
 
 const tag = { email: 0x81, dns: 0x82, uri: 0x86, ip: 0x87 } as const;
 
-/** One text for one address: an address has several forms, and names are compared as text. */
+/** One text for one address: an address has several forms, and names are compared as text. Go, too, writes an IPv4 address as one. */
 export function canonicalIp(text: string): string {
-  if (parseIpv4(text) !== undefined) return text;
-  const url = /^[0-9a-fA-F:.]+$/.test(text) ? URL.parse(`http://[${text}]`) : null;
-  if (url === null) throw new Error(`x509: ${JSON.stringify(text)} is no IP address`);
-  return url.hostname.slice(1, -1);
-}
-
-const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
-
-/** For comparing what people wrote: the address in its shortest form, an IPv4 address in IPv6's clothes as itself, and what is none as it is. */
-export function comparableIp(text: string): string {
-  if (URL.parse(`http://[${text}]`) === null) return text;
-  const ip = canonicalIp(text);
-  const halves = mapped
-    .exec(ip)
-    ?.slice(1)
-    .map((half) => Number.parseInt(half, 16));
-  return halves === undefined ? ip : halves.flatMap((half) => [half >> 8, half & 255]).join('.');
+  const ip = parseIp(text);
+  if (ip === undefined || ip.zone !== undefined)
+    throw new Error(`x509: ${JSON.stringify(text)} is no IP address`);
+  return formatIp(unmapped(ip));
 }
 
 function addressOf(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.');
   if (bytes.length !== 16)
     throw new DerError(`x509: cannot parse IP address of length ${bytes.length} in the SAN extension`);
-  const hex = Buffer.from(bytes).toString('hex');
-  return canonicalIp(hex.match(/.{4}/g)!.join(':'));
+  const value = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  return formatIp(unmapped({ family: 6, value }));
 }
 
 /** What the value of a SAN extension says. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Service } from '../api/generated/types/core-v1.ts';
-import { parseIpv4 } from '../base/ipv4.ts';
+import { parseIp } from '../base/ip.ts';
 import { countReads } from '../base/testing/counted-reads.ts';
 import { atOnce } from '../base/turns.ts';
 import type { LinkInfo, RouteInfo } from '../os/links.ts';
@@ -41,7 +41,7 @@ async function written(announced: Announced, heard?: Heard, rule?: string): Prom
 
 test('F5: a node is heard as an address only where the machine routes it to the bridge: never as its own, others, the world', () => {
   const heard = heardOn('phb-us', look, ['10.244.0.0/16', '10.96.0.0/12']);
-  const asked = (...addresses: string[]) => addresses.filter((address) => heard(parseIpv4(address)!));
+  const asked = (...addresses: string[]) => addresses.filter((address) => heard(parseIp(address)!));
   const yes = ['172.30.0.200', '203.0.113.7', '198.51.100.7'];
   assert.deepEqual(asked(...yes), yes);
   assert.deepEqual(asked('8.8.8.8', '192.168.0.1', '192.168.0.10', '172.30.1.2', '198.51.100.8'), []);
@@ -86,8 +86,8 @@ test('routes that change are a difference, too', async () => {
   const announced = new Announced();
   announced.change(undefined, service('a', { externalIPs: ['1.0.0.1', '2.0.0.1'] }));
   await written(announced, () => true, 'both');
-  const first = parseIpv4('1.0.0.1');
-  assert.deepEqual(await written(announced, (address) => address === first, 'one'), [
+  const first = parseIp('1.0.0.1')!;
+  assert.deepEqual(await written(announced, (address) => address.value === first.value, 'one'), [
     'delete element s { 2.0.0.1 }',
   ]);
 });

@@ -1,12 +1,13 @@
 // As which addresses of Services nodes are heard on the cluster's network, kept in step: what changes is looked at, namespace by
 // namespace, and what differs is written. Whoever may write a Service writes any address there, and as many as fit.
 import type { Service } from '../api/generated/types/core-v1.ts';
-import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import { cidrContains, type Ip, parseCidr, parseIp, parseIpWithBits } from '../base/ip.ts';
 import type { Steps } from '../base/turns.ts';
 import type { LinkInfo, RouteInfo } from '../os/links.ts';
+import { routePrefix } from './subnet.ts';
 
 /** Whether a node may speak as this address, whatever Services say. */
-export type Heard = (address: number) => boolean;
+export type Heard = (address: Ip) => boolean;
 
 /**
  * Nobody looks for an address on the cluster's network but where the machine's routes lead there: its own subnet, and what
@@ -18,23 +19,22 @@ export function heardOn(
   { found, routes }: { readonly found: readonly LinkInfo[]; readonly routes: readonly RouteInfo[] },
   never: readonly string[],
 ): Heard {
-  const cidrOf = (to: string) => parseIpv4Cidr(to.includes('/') ? to : `${to}/32`);
   const known = routes
     .flatMap(({ to, dev, unreachable }) => {
-      const cidr = cidrOf(to);
+      const cidr = routePrefix(to);
       return cidr === undefined || cidr.bits === 0 ? [] : [{ cidr, ours: dev === bridge && !unreachable }];
     })
     .sort((a, b) => b.cidr.bits - a.cidr.bits);
   const ours = known.filter((route) => route.ours);
-  const own = never.flatMap((prefix) => parseIpv4Cidr(prefix) ?? []);
+  const own = never.flatMap((prefix) => parseCidr(prefix) ?? []);
   const machine = new Set(
-    found.flatMap((link) => link.addresses).map((address) => parseIpv4(address.split('/')[0]!)),
+    found.flatMap((link) => link.addresses).map((address) => parseIpWithBits(address)?.ip.value),
   );
   return (address) =>
-    ours.some(({ cidr }) => ipv4CidrContains(cidr, address)) &&
-    known.find(({ cidr }) => ipv4CidrContains(cidr, address))!.ours &&
-    !machine.has(address) &&
-    !own.some((prefix) => ipv4CidrContains(prefix, address));
+    ours.some(({ cidr }) => cidrContains(cidr, address)) &&
+    known.find(({ cidr }) => cidrContains(cidr, address))!.ours &&
+    !machine.has(address.value) &&
+    !own.some((prefix) => cidrContains(prefix, address));
 }
 
 /** Looked at of the Services of a namespace, in the order they came: a Service may have tens of thousands. */
@@ -114,8 +114,8 @@ export class Announced {
     for (const service of this.#services.get(namespace)?.values() ?? []) {
       const addresses = announcedBy(service, room);
       for (const address of addresses) {
-        const value = parseIpv4(address);
-        if (value !== undefined && heard(value)) now.add(address);
+        const ip = parseIp(address);
+        if (ip?.family === 4 && heard(ip)) now.add(address);
       }
       room -= addresses.length;
       if (room === 0) break;

@@ -1,5 +1,5 @@
 // What the fabric of a one-machine cluster should be, and the changes from what is there: pure.
-import { formatIpv4, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import { cidrContains, formatIp, ipAt, parseCidr, parseIp, sizeOfCidr } from '../base/ip.ts';
 import type { LinkChange, LinkInfo } from '../os/links.ts';
 import { hardwareAddressOf } from './hardware-address.ts';
 import { shortHash } from './interface-name.ts';
@@ -47,28 +47,30 @@ export interface PlanFabric {
 
 /** Nodes keep the address they have; new ones take the lowest free one. */
 export function planFabric(input: PlanFabric): FabricPlan {
-  const cidr = parseIpv4Cidr(input.subnet)!;
+  const cidr = parseCidr(input.subnet)!;
+  const gateway = formatIp(ipAt(cidr, 1)!);
   const kept = new Map<string, string>();
   for (const name of input.nodeNames) {
     const address = input.addresses.get(name);
-    const value = address === undefined ? undefined : parseIpv4(address);
-    if (value === undefined || !ipv4CidrContains(cidr, value) || value === cidr.base + 1) continue;
-    if (![...kept.values()].includes(address!)) kept.set(name, address!);
+    const ip = parseIp(address ?? '');
+    if (address === undefined || ip === undefined || !cidrContains(cidr, ip) || address === gateway) continue;
+    if (![...kept.values()].includes(address)) kept.set(name, address);
   }
   const taken = new Set(kept.values());
-  let next = cidr.base + 2;
   const free = (): string => {
-    while (taken.has(formatIpv4(next))) next++;
-    const address = formatIpv4(next);
-    if (next >= cidr.base + 2 ** (32 - cidr.bits) - 1) throw new Error(`${input.subnet} is full`);
-    taken.add(address);
-    return address;
+    for (let next = 2; next < sizeOfCidr(cidr) - 1n; next++) {
+      const address = formatIp(ipAt(cidr, next)!);
+      if (taken.has(address)) continue;
+      taken.add(address);
+      return address;
+    }
+    throw new Error(`${input.subnet} is full`);
   };
   return {
     clusterName: input.clusterName,
     bridge: bridgeName(input.clusterName),
     subnet: input.subnet,
-    gateway: formatIpv4(cidr.base + 1),
+    gateway,
     nodes: input.nodeNames.map((name) => ({
       name,
       netns: nodeNetns(input.clusterName, name),

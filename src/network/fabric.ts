@@ -1,5 +1,5 @@
 // Makes and removes the network of a one-machine cluster: a bridge, and a namespace with a cable for each node.
-import { formatIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import { formatCidr, parseCidr } from '../base/ip.ts';
 import type { Files } from '../os/files.ts';
 import type { LinkInfo } from '../os/links.ts';
 import type { NetworkHost } from '../os/network-host.ts';
@@ -57,8 +57,8 @@ export interface Fabric {
 const subnetLength = 24;
 
 function subnetOf(bridge: LinkInfo | undefined): string | undefined {
-  const cidr = parseIpv4Cidr(bridge?.addresses[0] ?? '');
-  return cidr?.bits === subnetLength ? `${formatIpv4(cidr.base)}/${subnetLength}` : undefined;
+  const cidr = parseCidr(bridge?.addresses[0] ?? '');
+  return cidr?.bits === subnetLength ? formatCidr(cidr) : undefined;
 }
 
 async function chooseSubnet(

@@ -1,5 +1,5 @@
 // Short, stable interface names: the kernel allows 15 bytes.
-import { formatIpv4, parseIpv4 } from '../base/ipv4.ts';
+import { formatIp, parseIp } from '../base/ip.ts';
 
 /** 32-bit FNV-1a as 8 hex digits: stable over restarts, no secrets involved. */
 export function shortHash(text: string): string {
@@ -12,13 +12,13 @@ const podPrefix = 'ph';
 
 /** The node's end of a pod's cable: an address is handed out once on a node, so is its name. */
 export function podInterfaceName(podIP: string): string {
-  const value = parseIpv4(podIP);
-  if (value === undefined) throw new Error(`${podIP} is not an IPv4 address`);
-  return `${podPrefix}${value.toString(16).padStart(8, '0')}`;
+  const ip = parseIp(podIP);
+  if (ip?.family !== 4) throw new Error(`${podIP} is not an IPv4 address`);
+  return `${podPrefix}${ip.value.toString(16).padStart(8, '0')}`;
 }
 
 /** Undefined when the interface is not a pod's. */
 export function podIPOfInterface(name: string): string | undefined {
   const match = /^ph([0-9a-f]{8})$/.exec(name);
-  return match ? formatIpv4(Number.parseInt(match[1]!, 16)) : undefined;
+  return match ? formatIp({ family: 4, value: BigInt(`0x${match[1]}`) }) : undefined;
 }

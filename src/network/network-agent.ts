@@ -2,7 +2,6 @@
 
 import type { Node } from '../api/generated/types/core-v1.ts';
 import type { Clock } from '../base/clock.ts';
-import { parseIpv4Cidr } from '../base/ipv4.ts';
 import { untilAborted } from '../base/until-aborted.ts';
 import type { Informer } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
@@ -14,6 +13,7 @@ import { podIPOfInterface } from './interface-name.ts';
 import type { NetworkPlan } from './network-plan.ts';
 import { addressChanges, masqueradeTable, renderMasquerade, routeChanges } from './plan-diff.ts';
 import { believedNodes } from './pod-cidr-claims.ts';
+import { hasSubnet } from './subnet.ts';
 import type { NetworkNode, Topology } from './topology.ts';
 import { podRouteChanges, podsWithoutRoute, type Uplink, uplinkChanges, uplinkOf } from './uplink.ts';
 
@@ -85,7 +85,7 @@ function connectedPrefixes(links: readonly LinkInfo[], only: string | undefined)
     .filter((link) => only === undefined || link.name === only)
     .filter((link) => link.name !== 'lo' && link.name !== 'cbr0' && podIPOfInterface(link.name) === undefined)
     .flatMap((link) => link.addresses)
-    .filter((address) => (parseIpv4Cidr(address)?.bits ?? 32) < 32);
+    .filter(hasSubnet);
 }
 
 /** What there is now. */

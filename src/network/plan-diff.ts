@@ -1,12 +1,13 @@
 // From what a machine has to what its plan says, as changes: pure.
-import { formatIpv4Cidr, parseIpv4Cidr } from '../base/ipv4.ts';
+import { formatCidr } from '../base/ip.ts';
 import type { LinkChange, LinkInfo, RouteInfo } from '../os/links.ts';
 import { type Masquerade, type NetworkPlan, portholeRouteProtocol } from './network-plan.ts';
+import { routePrefix } from './subnet.ts';
 
 /** `ip` prints host routes without their length. */
 const canonical = (prefix: string): string => {
-  const cidr = parseIpv4Cidr(prefix.includes('/') ? prefix : `${prefix}/32`);
-  return cidr === undefined ? prefix : formatIpv4Cidr(cidr);
+  const cidr = routePrefix(prefix);
+  return cidr === undefined ? prefix : formatCidr(cidr);
 };
 
 const onInterface = (dev: string | undefined): { dev?: string } => (dev === undefined ? {} : { dev });

@@ -50,7 +50,7 @@ test('S6: a pod prefix is believed inside the cluster, once, and of the node tha
       [node('victim', '10.244.0.0/24'), node('zthief', '10.244.0.0/17')],
       ['node zthief has podCIDR 10.244.0.0/17, which overlaps 10.244.0.0/24 of node victim'],
     ],
-    ['nonsense', [node('thief', 'foo')], ['node thief has podCIDR foo, which is not an IPv4 prefix']],
+    ['nonsense', [node('thief', 'foo')], ['node thief has podCIDR foo, which is not a prefix']],
   ];
   for (const [what, nodes, problems] of table) {
     const believed = believedNodes(nodes, '10.244.0.0/16');

@@ -1,9 +1,10 @@
 // How a machine is connected to the others of its cluster: its interface, the route to their subnet, and a node's way out. The kernel
 // makes the route when the address is given, and nobody again after `ip route flush table main`: no other works without it. Pure.
-import { formatIpv4Cidr, parseIpv4Cidr } from '../base/ipv4.ts';
+import { formatCidr, parseCidr } from '../base/ip.ts';
 import type { LinkChange, LinkInfo, RouteInfo } from '../os/links.ts';
 import { podIPOfInterface } from './interface-name.ts';
 import { portholeRouteProtocol } from './network-plan.ts';
+import { hasSubnet } from './subnet.ts';
 
 /** As the kernel writes it: rtnetlink(7)'s RTPROT_KERNEL. */
 const kernelProtocol = 2;
@@ -27,7 +28,7 @@ export const connectedRoute = ({
   readonly address: string;
 }): LinkChange => ({
   do: 'replaceRoute',
-  to: formatIpv4Cidr(parseIpv4Cidr(address)!),
+  to: formatCidr(parseCidr(address)!),
   dev,
   scope: 'link',
   source: hostOf(address),
@@ -79,9 +80,7 @@ export function uplinkChanges(
   if (link === undefined || !(link.up || isOurs(uplink))) return [];
   const mended = linkChanges(links, uplink, link, before);
   const given = mended.flatMap((change) => (change.do === 'replaceAddress' ? [change.address] : []));
-  const subnets = [...link.addresses, ...given].filter(
-    (address) => (parseIpv4Cidr(address)?.bits ?? 32) < 32,
-  );
+  const subnets = [...link.addresses, ...given].filter((address) => hasSubnet(address));
   const changes = [
     ...mended,
     ...subnets

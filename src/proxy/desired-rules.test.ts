@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Service, ServiceSpec } from '../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
-import { parseIpv4Cidr } from '../base/ipv4.ts';
+import { parseCidr } from '../base/ip.ts';
 import { countReads } from '../base/testing/counted-reads.ts';
 import { atOnce } from '../base/turns.ts';
 import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
@@ -14,7 +14,7 @@ const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules
 const staleNow = (...of: Parameters<typeof staleFlows>) => atOnce(staleFlows(...of));
 const pastNow = (...of: Parameters<typeof flowsPast>) => atOnce(flowsPast(...of));
 
-const reserved = ['10.244.0.0/16', '10.96.0.0/16', '172.30.0.1/32'].map((cidr) => parseIpv4Cidr(cidr)!);
+const reserved = ['10.244.0.0/16', '10.96.0.0/16', '172.30.0.1/32'].map((cidr) => parseCidr(cidr)!);
 const node = { name: 'n1', zone: 'a', reserved };
 const here = { clusterCIDR: '10.244.0.0/16', addresses: ['172.30.0.2', '127.0.0.1'] };
 const pod = '10.244.1.9';

@@ -1,16 +1,17 @@
 // Services and EndpointSlices to the rules of this node: pure.
 import type { Service, ServicePort } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
-import { formatIpv4Cidr, type Ipv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import { type Cidr, cidrContains, formatCidr, isWithin, parseCidr } from '../base/ip.ts';
 import type { Steps } from '../base/turns.ts';
 import {
   candidatesFor,
   type EndpointsByPort,
   endpointsByPort,
-  isSpecial,
   type NodeView,
   type SelectedEndpoints,
   selectEndpoints,
+  servable,
+  servedIp,
 } from './endpoint-selection.ts';
 import { Pace } from './pace.ts';
 import { elementsOf, type Frontend, type Protocol, type ServiceRules } from './rule-set.ts';
@@ -55,27 +56,28 @@ const kubeletPort = 10_250;
  */
 function claimable(ips: readonly string[], node: NodeView): string[] {
   return [...new Set(ips)].filter((ip) => {
-    const value = parseIpv4(ip);
-    if (value === undefined || isSpecial(value)) return false;
-    return !node.reserved.some((cidr) => ipv4CidrContains(cidr, value));
+    const value = servable(ip);
+    return value !== undefined && !node.reserved.some((cidr) => cidrContains(cidr, value));
   });
 }
 
 /** Ranges of the other family alone let nobody in: kube-proxy lets everybody in then, which nobody who wrote a range can want. */
 function allowedSources(service: Service): readonly string[] | undefined {
   const ranges = service.spec.loadBalancerSourceRanges ?? [];
-  const valid = ranges.flatMap((range) => parseIpv4Cidr(range.trim()) ?? []);
+  const valid = ranges.flatMap((range) => parseCidr(range.trim()) ?? []).filter(({ family }) => family === 4);
   if (ranges.length === 0 || valid.some(({ bits }) => bits === 0)) return undefined;
-  return withoutContained(valid).map(formatIpv4Cidr);
+  return withoutContained(valid).map(formatCidr);
 }
 
 /** The kernel refuses a set with one range in another, and with it all that is written at once. */
-function withoutContained(ranges: readonly Ipv4Cidr[]): Ipv4Cidr[] {
-  const sorted = [...ranges].sort((a, b) => a.base - b.base || a.bits - b.bits);
-  const kept: Ipv4Cidr[] = [];
+function withoutContained(ranges: readonly Cidr[]): Cidr[] {
+  const sorted = [...ranges].sort((a, b) =>
+    a.first === b.first ? a.bits - b.bits : a.first < b.first ? -1 : 1,
+  );
+  const kept: Cidr[] = [];
   for (const range of sorted) {
     const last = kept.at(-1);
-    if (last === undefined || !ipv4CidrContains(last, range.base)) kept.push(range);
+    if (last === undefined || !isWithin(range, last)) kept.push(range);
   }
   return kept;
 }
@@ -203,7 +205,7 @@ class Ports implements Iterable<FoundPort> {
 function* frontendsOf(service: Service, ports: Ports, node: NodeView): Generator<Frontend, void, void> {
   const { spec } = service;
   const clusterIPs = (spec.clusterIPs?.length ?? 0) > 0 ? spec.clusterIPs! : [spec.clusterIP!];
-  for (const ip of clusterIPs.filter((one) => parseIpv4(one) !== undefined))
+  for (const ip of clusterIPs.filter((one) => servedIp(one) !== undefined))
     for (const { port, base, found } of ports) yield clusterFrontend(service, ip, port.port, base, found);
   if (spec.type === 'NodePort' || spec.type === 'LoadBalancer')
     for (const { port, base, found } of ports)

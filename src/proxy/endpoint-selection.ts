@@ -1,7 +1,7 @@
 // Which endpoints of a service port this node sends traffic to, as kube-proxy's CategorizeEndpoints decides: pure.
 import type { ServicePort } from '../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v1.ts';
-import { type Ipv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../base/ipv4.ts';
+import { type Cidr, cidrContains, type Ip, parseCidr, parseIp } from '../base/ip.ts';
 import type { Backend } from './rule-set.ts';
 
 export interface NodeView {
@@ -9,7 +9,7 @@ export interface NodeView {
   /** Its label topology.kubernetes.io/zone. */
   readonly zone: string | undefined;
   /** Where no Service may lead packets away by an external address: pods, ClusterIPs, the API server. */
-  readonly reserved: readonly Ipv4Cidr[];
+  readonly reserved: readonly Cidr[];
 }
 
 export interface SelectedEndpoints {
@@ -42,12 +42,22 @@ interface Served {
   readonly endpoints: readonly Seen[];
 }
 
-const special = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].map(
-  (cidr) => parseIpv4Cidr(cidr)!,
-);
+/** Of the family that the pod network has: IPv6 has no pods yet, so no Services. */
+export function servedIp(text: string): Ip | undefined {
+  const ip = parseIp(text);
+  return ip?.family === 4 ? ip : undefined;
+}
+
+const special = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3'].map((cidr) => parseCidr(cidr)!);
 
 /** Loopback, link-local, multicast and the like: what every node has for itself. No Service takes it or leads to it. */
-export const isSpecial = (ip: number): boolean => special.some((cidr) => ipv4CidrContains(cidr, ip));
+const isSpecial = (ip: Ip): boolean => special.some((cidr) => cidrContains(cidr, ip));
+
+/** An address to which a Service may lead, or by which it may be reached from outside; undefined for others. */
+export function servable(text: string): Ip | undefined {
+  const ip = servedIp(text);
+  return ip === undefined || isSpecial(ip) ? undefined : ip;
+}
 
 function hintOf(
   names: readonly { readonly name: string }[] | undefined,
@@ -59,8 +69,7 @@ function hintOf(
 
 function seen(endpoint: Endpoint, node: NodeView): Seen[] {
   const ip = endpoint.addresses[0];
-  const value = parseIpv4(ip ?? '');
-  if (ip === undefined || value === undefined || isSpecial(value)) return [];
+  if (ip === undefined || servable(ip) === undefined) return [];
   const ready = endpoint.conditions?.ready ?? true;
   const one = {
     ip,

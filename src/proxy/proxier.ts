@@ -7,7 +7,7 @@ import {
 import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import type { Clock } from '../base/clock.ts';
-import { type Ipv4Cidr, parseIpv4Cidr } from '../base/ipv4.ts';
+import { type Cidr, parseCidr } from '../base/ip.ts';
 import { inSlices, Slice, type Steps, Turns } from '../base/turns.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
@@ -64,8 +64,8 @@ const serviceOf = (slice: EndpointSlice): string | undefined => {
 };
 const keyOf = (service: Service): string => `${service.metadata.namespace}/${service.metadata.name}`;
 
-const prefixes = (clusterCIDR: string, reserved: readonly string[]): Ipv4Cidr[] =>
-  [clusterCIDR, ...reserved].flatMap((cidr) => parseIpv4Cidr(cidr) ?? []);
+const prefixes = (clusterCIDR: string, reserved: readonly string[]): Cidr[] =>
+  [clusterCIDR, ...reserved].flatMap((cidr) => parseCidr(cidr) ?? []);
 
 class Proxier implements Proxy {
   readonly #options: ProxyOptions;

@@ -1,8 +1,10 @@
 // One HTTP GET for a probe or a hook: no keep-alive, no certificate check, a bound on the body, upstream's error texts.
+
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { isIP, connect as tcpConnect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as tlsConnect } from 'node:tls';
+import { hostPort } from '../base/ip.ts';
 import { refuseManyInformational } from './answer-head.ts';
 import { boundedSocket } from './bounded-socket.ts';
 
@@ -30,14 +32,12 @@ const lenient = { insecureHTTPParser: true, maxHeaderSize: 1 << 20 } as const;
 /** Of everything: the head, the body in chunks of whatever form, TLS. */
 const maxAnswerBytes = 2 << 20;
 
-const urlText = (r: HttpProbeRequest): string => {
-  const host = r.host.includes(':') ? `[${r.host}]` : r.host;
-  return `${r.scheme.toLowerCase()}://${host}:${r.port}${r.path.startsWith('/') ? r.path : `/${r.path}`}`;
-};
+const urlText = (r: HttpProbeRequest): string =>
+  `${r.scheme.toLowerCase()}://${hostPort(r.host, r.port)}${r.path.startsWith('/') ? r.path : `/${r.path}`}`;
 
 function errorText(r: HttpProbeRequest, error: unknown): string {
   const code = (error as { code?: string }).code;
-  const dial = `Get "${urlText(r)}": dial tcp ${r.host.includes(':') ? `[${r.host}]` : r.host}:${r.port}`;
+  const dial = `Get "${urlText(r)}": dial tcp ${hostPort(r.host, r.port)}`;
   if (code === 'ECONNREFUSED') return `${dial}: connect: connection refused`;
   if (code === 'EHOSTUNREACH') return `${dial}: connect: no route to host`;
   if (code === 'ENETUNREACH') return `${dial}: connect: network is unreachable`;

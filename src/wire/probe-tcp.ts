@@ -1,5 +1,7 @@
 // Opens a TCP connection for a probe.
+
 import { connect } from 'node:net';
+import { hostPort } from '../base/ip.ts';
 
 export interface TcpProbe {
   readonly host: string;
@@ -12,7 +14,7 @@ export function probeTcp(
   { host, port, timeoutMs }: TcpProbe,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const shown = `dial tcp ${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const shown = `dial tcp ${hostPort(host, port)}`;
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: timeoutMs });
     const end = (text: string | undefined): void => {

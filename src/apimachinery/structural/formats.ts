@@ -1,20 +1,21 @@
 // Formats of strings in JSON schemas; a name that is not known says nothing, as upstream.
+import { type IpFamily, parseCidr, parseIp } from '../../base/ip.ts';
 
 const dateTime = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
-const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}$/;
-const ipv6 = /^(?=.*:)[0-9a-fA-F:]{2,}(?:(?::)?(?:\d{1,3}\.){3}\d{1,3})?$/;
+/** Upstream reads these formats as Go once did: zeros before a number mean nothing. */
+const withoutLeadingZeros = (text: string): string => text.replace(/(^|[.:/])0+(?=\d)/g, '$1');
+const isOfFamily = (text: string, family: IpFamily): boolean => {
+  const ip = parseIp(withoutLeadingZeros(text));
+  return ip?.family === family && ip.zone === undefined;
+};
 const checks: Readonly<Record<string, (text: string) => boolean>> = Object.assign(Object.create(null), {
   'date-time': (t: string) => dateTime.test(t) && !Number.isNaN(Date.parse(t)),
   date: (t: string) => /^\d{4}-\d\d-\d\d$/.test(t) && !Number.isNaN(Date.parse(t)),
   byte: (t: string) => /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(t),
   uuid: (t: string) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(t),
-  ipv4: (t: string) => ipv4.test(t),
-  ipv6: (t: string) => ipv6.test(t),
-  cidr: (t: string) => {
-    const at = t.lastIndexOf('/');
-    const bits = t.slice(at + 1);
-    return at > 0 && /^\d{1,3}$/.test(bits) && (ipv4.test(t.slice(0, at)) || ipv6.test(t.slice(0, at)));
-  },
+  ipv4: (t: string) => isOfFamily(t, 4),
+  ipv6: (t: string) => isOfFamily(t, 6),
+  cidr: (t: string) => parseCidr(withoutLeadingZeros(t)) !== undefined,
   email: (t: string) => /^[^\s@]+@[^\s@]+$/.test(t),
   hostname: (t: string) => t.length <= 255 && /^[a-zA-Z0-9]([a-zA-Z0-9-.]*[a-zA-Z0-9])?$/.test(t),
   uri: (t: string) => /^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|\/)\S*$/.test(t),

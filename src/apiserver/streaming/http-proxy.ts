@@ -1,4 +1,5 @@
 // Proxies plain requests (and upgrades) to a node, pod or service, as `…/proxy/<path>`.
+import { hostPort } from '../../base/ip.ts';
 import { type BackendTarget, endToEnd, requestBackend } from '../../wire/backend.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
 import { maxBodyBytes } from '../registry/decode-body.ts';
@@ -26,7 +27,7 @@ export async function proxyRequest(
   const headers: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(endToEnd(request.headers as Record<string, string | string[]>)))
     if (!withheld.test(name)) headers[name] = value;
-  headers['host'] = `${target.host}:${target.port}`;
+  headers['host'] = hostPort(target.host, target.port);
   headers['x-forwarded-for'] = request.remoteAddress;
   if (request.upgrade) {
     for (const [name, value] of Object.entries(request.headers))

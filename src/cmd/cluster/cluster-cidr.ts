@@ -1,5 +1,5 @@
 // Pod addresses for a new cluster: the usual ones, unless this machine reaches something else there already.
-import { ipv4CidrsOverlap, parseIpv4Cidr } from '../../base/ipv4.ts';
+import { cidrsOverlap, parseCidr } from '../../base/ip.ts';
 import { freeSubnet } from '../../network/subnet.ts';
 import { clusterCidr } from '../compose/cluster-addresses.ts';
 
@@ -15,6 +15,6 @@ export function chooseClusterCidr(used: readonly string[]): string {
 }
 
 export function overlaps(one: string, other: string): boolean {
-  const [a, b] = [parseIpv4Cidr(one), parseIpv4Cidr(other)];
-  return a !== undefined && b !== undefined && ipv4CidrsOverlap(a, b);
+  const [a, b] = [parseCidr(one), parseCidr(other)];
+  return a !== undefined && b !== undefined && cidrsOverlap(a, b);
 }

@@ -1,5 +1,5 @@
 // A backup of another cluster: its nodes have addresses that this one does not route. Pure.
-import { ipv4CidrContains, parseIpv4Cidr } from '../../base/ipv4.ts';
+import { isWithin, parseCidr } from '../../base/ip.ts';
 
 interface BackupObjects {
   readonly entries: readonly { readonly key: string; readonly value: Uint8Array }[];
@@ -21,14 +21,14 @@ export function refuseForeignBackup(
   backup: BackupObjects,
   cluster: { readonly name: string; readonly clusterCidr: string },
 ): void {
-  const whole = parseIpv4Cidr(cluster.clusterCidr);
+  const whole = parseCidr(cluster.clusterCidr);
   if (whole === undefined) return;
   const foreign = backup.entries
     .filter(({ key }) => key.startsWith(nodesPrefix))
     .flatMap(({ value }) => podCidrOf(value) ?? [])
     .find((cidr) => {
-      const part = parseIpv4Cidr(cidr);
-      return part !== undefined && !ipv4CidrContains(whole, part.base);
+      const part = parseCidr(cidr);
+      return part !== undefined && !isWithin(part, whole);
     });
   if (foreign === undefined) return;
   throw Object.assign(

@@ -7,7 +7,12 @@ import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
-import { checkBindAddress, everyMachineAddress, listenAddresses } from '../compose/listen-addresses.ts';
+import {
+  checkAdvertiseAddress,
+  checkBindAddress,
+  everyMachineAddress,
+  listenAddresses,
+} from '../compose/listen-addresses.ts';
 import { podRouterComponent } from '../compose/pod-router-component.ts';
 import {
   controllersComponent,
@@ -263,6 +268,7 @@ async function serve(flags: Flags): Promise<void> {
     );
   }
   if (flags.bindAddress !== undefined) checkBindAddress(flags.bindAddress, everyMachineAddress());
+  if (flags.advertiseAddress !== undefined) checkAdvertiseAddress(flags.advertiseAddress);
   const { advertise } = listenAddresses({ ...noAddresses, ...flags });
   const log = createLogger({ level: flags.logLevel, name: 'server' });
   const metrics = createMetrics({ processMetrics: true });

@@ -1,8 +1,8 @@
 // A control plane as one process: SQLite storage, API server on one TLS port, and what runs beside it as clients.
 import { createScheme } from '../../api/scheme.ts';
-import { canonicalIp } from '../../apimachinery/validation/names.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
 import type { Clock } from '../../base/clock.ts';
+import { comparableIp } from '../../base/ip.ts';
 import type { Random } from '../../base/random.ts';
 import type { InformerFactory } from '../../client/cache/informer.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
@@ -285,7 +285,7 @@ function planeOptions(
     readYaml: (text) => yaml.read(text),
     streaming: streamingStorage({
       random,
-      isMachine: (ip) => everyMachineAddress().some((own) => canonicalIp(own) === ip),
+      isMachine: (ip) => everyMachineAddress().some((own) => comparableIp(own) === ip),
       connection: kubeletConnection(() => ({
         ca: identity.credentials.kubeletServingCaPem,
         cert: identity.credentials.kubeletClient.certificatePem,

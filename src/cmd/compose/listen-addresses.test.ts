@@ -15,12 +15,22 @@ test('S20: a server listens on loopback and where it is advertised; everywhere o
       ['127.0.0.1', undefined, ['127.0.0.1'], []],
       ['0.0.0.0', '172.30.0.1', ['0.0.0.0'], ['127.0.0.1', '172.30.0.1', '192.0.2.2']],
       ['::', undefined, ['::'], ['127.0.0.1', '192.0.2.2', '172.30.0.1']],
+      ['2001:db8::7', undefined, ['127.0.0.1', '2001:db8::7'], []],
     ];
   for (const [bindAddress, advertiseAddress, listen, more] of rows) {
     const found = listenAddresses({ bindAddress, advertiseAddress, machine });
     assert.deepEqual(found.listen, listen);
     assert.deepEqual(found.addresses, more.length > 0 ? more : listen, 'the certificate names them');
   }
+});
+
+test('U10: who listens at an address of IPv6 is reached by nodes at one of IPv4', () => {
+  for (const [bindAddress, advertise] of [
+    ['::1', '127.0.0.1'],
+    ['2001:db8::7', '127.0.0.1'],
+    ['192.0.2.2', '192.0.2.2'],
+  ] as const)
+    assert.equal(listenAddresses({ bindAddress, advertiseAddress: undefined, machine }).advertise, advertise);
 });
 
 test('N11: a --bind-address that no server could have is refused in one sentence', () => {

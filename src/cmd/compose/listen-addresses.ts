@@ -1,7 +1,6 @@
 // Where the API server listens, and which of its addresses stand in its certificate.
-import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { parseIpv4 } from '../../base/ipv4.ts';
+import { cidrContains, parseCidr, parseIp } from '../../base/ip.ts';
 
 /** `--bind-address` for every address of the machine. */
 const everywhere: readonly string[] = ['0.0.0.0', '::'];
@@ -26,7 +25,9 @@ export interface ListenAddresses {
 export function listenAddresses(options: ListenOptions): ListenAddresses {
   const { bindAddress, machine } = options;
   const isEverywhere = bindAddress !== undefined && everywhere.includes(bindAddress);
-  const advertise = options.advertiseAddress ?? (isEverywhere ? loopback : (bindAddress ?? loopback));
+  // pods and nodes have IPv4 alone: an address of IPv6 is for people, and does not lead them to this server
+  const reachable = parseIp(bindAddress ?? '')?.family === 4 && !isEverywhere ? bindAddress : undefined;
+  const advertise = options.advertiseAddress ?? reachable ?? loopback;
   const named = [loopback, advertise, ...(bindAddress === undefined ? [] : [bindAddress])];
   return {
     advertise,
@@ -42,7 +43,7 @@ export const machineAddresses = (): string[] =>
     .filter((one) => !one.internal && one.family === 'IPv4')
     .map((one) => one.address);
 
-const isLoopback = (address: string): boolean => (parseIpv4(address) ?? 0) >>> 24 === 127;
+const loopbackRange = parseCidr('127.0.0.0/8')!;
 
 /** Loopback and IPv6 ones as well. */
 export const everyMachineAddress = (): string[] =>
@@ -51,8 +52,20 @@ export const everyMachineAddress = (): string[] =>
 /** Throws Error that says which are possible. Before anything is made: a server with a wrong one would never start. */
 export function checkBindAddress(address: string, machine: readonly string[]): void {
   const choice = `this machine has ${machine.filter((one) => !/^fe80:/i.test(one)).join(', ')}, and 0.0.0.0 is all of them`;
-  if (isIP(address) === 0)
+  const ip = parseIp(address);
+  if (ip === undefined)
     throw new Error(`--bind-address ${JSON.stringify(address)} is no IP address; ${choice}`);
-  if (everywhere.includes(address) || isLoopback(address) || machine.includes(address)) return;
+  if (everywhere.includes(address) || cidrContains(loopbackRange, ip) || machine.includes(address)) return;
   throw new Error(`--bind-address ${address} is no address of this machine; ${choice}`);
+}
+
+/** As upstream, which takes no other family than that of Services. */
+export function checkAdvertiseAddress(address: string): void {
+  const family = parseIp(address)?.family;
+  if (family === undefined)
+    throw new Error(`--advertise-address ${JSON.stringify(address)} is no IP address`);
+  if (family === 6)
+    throw new Error(
+      `--advertise-address ${address} is of IPv6: nodes and pods of this cluster have IPv4 alone`,
+    );
 }

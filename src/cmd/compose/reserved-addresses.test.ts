@@ -13,11 +13,11 @@ const options = {
 };
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('resolvers are reserved, and the API server by IPv4, also inside IPv6', async () => {
+test('resolvers and the API server are reserved in both families, an IPv4 address inside IPv6 as itself', async () => {
   for (const [url, expected] of [
-    ['https://203.0.113.1:6443', ['192.0.2.53/32', '203.0.113.1/32']],
-    ['https://[::ffff:203.0.113.1]:6443', ['192.0.2.53/32', '203.0.113.1/32']],
-    ['https://[2001:db8::1]:6443', ['192.0.2.53/32']],
+    ['https://203.0.113.1:6443', ['192.0.2.53/32', '2001:db8::53/128', '203.0.113.1/32']],
+    ['https://[::ffff:203.0.113.1]:6443', ['192.0.2.53/32', '2001:db8::53/128', '203.0.113.1/32']],
+    ['https://[2001:db8::1]:6443', ['192.0.2.53/32', '2001:db8::1/128', '2001:db8::53/128']],
   ] as const)
     assert.deepEqual(
       (await reservedAddresses({ ...options, apiServer: new URL(url).hostname })).cidrs,
@@ -45,14 +45,14 @@ test('what the name of the API server means is reserved, and followed; who does 
       return answer ?? (await new Promise<never>(() => {}));
     },
   });
-  assert.deepEqual(reserved.cidrs, ['192.0.2.53/32', '203.0.113.1/32', '203.0.113.2/32']);
+  assert.deepEqual(reserved.cidrs, ['192.0.2.53/32', '2001:db8::53/128', '203.0.113.1/32', '203.0.113.2/32']);
   const told: (readonly string[])[] = [];
   const stop = reserved.follow((cidrs) => told.push(cidrs));
   for (let i = 0; i < 5; i++) {
     clock.advance(60_000);
     await turn();
   }
-  assert.deepEqual([told, answers], [[['192.0.2.53/32', '203.0.113.3/32']], []]);
+  assert.deepEqual([told, answers], [[['192.0.2.53/32', '2001:db8::53/128', '203.0.113.3/32']], []]);
   stop();
   assert.equal(clock.pending, 0);
 });
@@ -67,5 +67,5 @@ test('a node starts while nobody resolves the name', async () => {
   });
   await turn();
   clock.advance(5_000);
-  assert.deepEqual((await starting).cidrs, ['192.0.2.53/32']);
+  assert.deepEqual((await starting).cidrs, ['192.0.2.53/32', '2001:db8::53/128']);
 });

@@ -1,7 +1,8 @@
 // The names and addresses that the API server's certificate has. Pure.
+import { parseIp } from '../../base/ip.ts';
 import { firstAddressOf } from '../../controlplane/control-plane.ts';
 
-const isIp = (text: string): boolean => /^[0-9.]+$/.test(text) || text.includes(':');
+const isIp = (text: string): boolean => parseIp(text) !== undefined;
 
 /** `sans`: addresses where it is reached, and what else was asked for. */
 export function servingNames({

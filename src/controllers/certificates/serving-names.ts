@@ -1,7 +1,6 @@
 // Which names a kubelet's serving certificate may have: nothing counts that only the asker says. Pure.
 import type { Node } from '../../api/generated/types/core-v1.ts';
-import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
-import { comparableIp } from '../../crypto/alternative-names.ts';
+import { cidrContains, comparableIp, parseCidr, parseIp } from '../../base/ip.ts';
 import type { RequestFacts } from './signer-rules.ts';
 
 export interface ClusterAddresses {
@@ -23,8 +22,8 @@ const prefixesOf = ({ spec }: Node): readonly string[] => [
 ];
 
 function within(cidr: string, ip: string): boolean {
-  const [range, address] = [parseIpv4Cidr(cidr), parseIpv4(ip)];
-  return range !== undefined && address !== undefined && ipv4CidrContains(range, address);
+  const [range, address] = [parseCidr(cidr), parseIp(ip)];
+  return range !== undefined && address !== undefined && cidrContains(range, address);
 }
 
 /** Why a certificate of these names is not the node's by right; undefined when it is. */

@@ -1,11 +1,12 @@
 // Blocks of addresses for nodes.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { blockNumber, cidrText, freeAt, freeBlock, parseCidr } from './cidr-blocks.ts';
+import { formatCidr } from '../../base/ip.ts';
+import { blockNumber, freeAt, freeBlock, parseRange } from './cidr-blocks.ts';
 
 const free = (cluster: string, prefix: number, used: readonly string[], from = 0): string | undefined => {
-  const found = freeBlock(parseCidr(cluster), prefix, used.map(parseCidr), from);
-  return found === undefined ? undefined : cidrText(found.block);
+  const found = freeBlock(parseRange(cluster), prefix, used.map(parseRange), from);
+  return found === undefined ? undefined : formatCidr(found.block);
 };
 
 describe('freeBlock', () => {
@@ -32,7 +33,7 @@ describe('freeBlock', () => {
   });
 });
 
-describe('parseCidr', () => {
+describe('parseRange', () => {
   it('refuses what is no range', () => {
     for (const text of [
       '',
@@ -46,7 +47,7 @@ describe('parseCidr', () => {
       '10.0.0.0/-1',
       '10.0.0.0/8 ',
     ])
-      assert.throws(() => parseCidr(text), { message: `invalid CIDR address: ${text}` });
+      assert.throws(() => parseRange(text), { message: `invalid CIDR address: ${text}` });
   });
   it('writes what it read', () => {
     for (const text of [
@@ -57,16 +58,16 @@ describe('parseCidr', () => {
       '2001:db8:0:1::/64',
       '2001:db8:1:2:3:4:5:6/128',
     ])
-      assert.equal(cidrText(parseCidr(text)), text);
+      assert.equal(formatCidr(parseRange(text)), text);
   });
 });
 
 it('a block that a node had is found again while it is free', () => {
-  const cluster = parseCidr('10.1.0.0/16');
-  const had = parseCidr('10.1.7.0/24');
+  const cluster = parseRange('10.1.0.0/16');
+  const had = parseRange('10.1.7.0/24');
   assert.equal(blockNumber(cluster, 24, had), 7);
-  assert.equal(cidrText(freeAt(cluster, 24, [parseCidr('10.1.6.0/24')], 7)!.block), '10.1.7.0/24');
-  assert.equal(freeAt(cluster, 24, [parseCidr('10.1.0.0/20')], 7), undefined);
+  assert.equal(formatCidr(freeAt(cluster, 24, [parseRange('10.1.6.0/24')], 7)!.block), '10.1.7.0/24');
+  assert.equal(freeAt(cluster, 24, [parseRange('10.1.0.0/20')], 7), undefined);
   for (const other of ['10.2.7.0/24', '10.1.7.0/25', 'fd00::/24'])
-    assert.equal(blockNumber(cluster, 24, parseCidr(other)), undefined, other);
+    assert.equal(blockNumber(cluster, 24, parseRange(other)), undefined, other);
 });

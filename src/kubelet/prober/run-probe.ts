@@ -1,6 +1,8 @@
 // Runs one probe once: a command, an HTTP request, a TCP connection or a gRPC health check.
+
 import type { ExecAction, Pod, Probe } from '../../api/generated/types/core-v1.ts';
 import { longestTimerMs } from '../../base/clock.ts';
+import { hostPort } from '../../base/ip.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
 import { probeGrpcHealth } from '../../wire/probe-grpc.ts';
 import { probeHttp } from '../../wire/probe-http.ts';
@@ -93,7 +95,7 @@ export async function runProbe(
       return { ok: failure === undefined, output: failure ?? '' };
     }
     if (probe.grpc) {
-      const address = `${target.podIP}:${probe.grpc.port}`;
+      const address = hostPort(target.podIP, probe.grpc.port);
       const failure = await probeGrpcHealth(
         { address, service: probe.grpc.service ?? '', timeoutMs },
         signal,

@@ -1,5 +1,6 @@
 // The variables that tell a container of the services of its namespace. Pure (upstream: envvars.FromServices).
 import type { Service } from '../../api/generated/types/core-v1.ts';
+import { hostPort } from '../../base/ip.ts';
 import type { Lister } from '../../client/cache/informer.ts';
 
 export type ServiceLister = Pick<Lister<Service>, 'get' | 'list'>;
@@ -7,8 +8,6 @@ export type ServiceLister = Pick<Lister<Service>, 'get' | 'list'>;
 type EnvPair = readonly [name: string, value: string];
 
 const variableName = (text: string): string => text.toUpperCase().replaceAll('-', '_');
-const hostPort = (ip: string, port: number): string =>
-  ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
 
 function* linkVariables(service: Service, prefix: string): Iterable<EnvPair> {
   const ip = service.spec?.clusterIP ?? '';

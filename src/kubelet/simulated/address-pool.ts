@@ -1,5 +1,5 @@
 // Hands out addresses of a pod CIDR to simulated pods.
-import { formatIpv4, parseIpv4Cidr, sizeOfIpv4Cidr } from '../../base/ipv4.ts';
+import { formatIp, ipAt, parseCidr, sizeOfCidr } from '../../base/ip.ts';
 
 export interface AddressPool {
   /** Throws when all are taken. */
@@ -13,15 +13,14 @@ export function createAddressPool(): AddressPool {
   let next = 2;
   return {
     take: (cidr) => {
-      const parsed = parseIpv4Cidr(cidr);
-      if (!parsed) throw new Error(`${JSON.stringify(cidr)} is not an IPv4 CIDR`);
-      const size = sizeOfIpv4Cidr(parsed);
+      const parsed = parseCidr(cidr);
+      if (!parsed) throw new Error(`${JSON.stringify(cidr)} is not a CIDR`);
       const first = 2;
-      const usable = size - first - 1;
+      const usable = Number(sizeOfCidr(parsed)) - first - 1;
       for (let tried = 0; tried < usable; tried++) {
         const offset = first + ((next - first) % usable);
         next++;
-        const address = formatIpv4(parsed.base + offset);
+        const address = formatIp(ipAt(parsed, offset)!);
         if (taken.has(address)) continue;
         taken.add(address);
         return address;

@@ -1,5 +1,5 @@
 // The pods that this node's network knows: one small file for each, written before the pod gets its address.
-import { parseIpv4 } from '../../base/ipv4.ts';
+import { parseIp } from '../../base/ip.ts';
 import type { Files } from '../../os/files.ts';
 import { containerIDPattern, type PortMapping } from './cni-request.ts';
 
@@ -37,7 +37,7 @@ function parse(text: string): Attachment | undefined {
     typeof network === 'string' &&
     typeof netns === 'string' &&
     typeof podIP === 'string' &&
-    parseIpv4(podIP) !== undefined &&
+    parseIp(podIP)?.family === 4 &&
     typeof hostInterface === 'string' &&
     Array.isArray(portMappings);
   return whole ? { containerID, ifname, network, netns, podIP, hostInterface, portMappings } : undefined;

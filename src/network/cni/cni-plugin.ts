@@ -1,5 +1,5 @@
 // The CNI plugin itself: ADD, DEL, CHECK, GC, STATUS and VERSION on the ports of the machine.
-import { formatIpv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
+import { type Cidr, cidrContains, cidrOf, formatCidr, parseCidr, parseIp } from '../../base/ip.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { LinkInfo, Links } from '../../os/links.ts';
 import { type PacketFilter, PacketFilterError } from '../../os/packet-filter.ts';
@@ -8,7 +8,7 @@ import { type Attachment, type AttachmentStore, attachmentKey } from './attachme
 import { CniError } from './cni-error.ts';
 import { type CniRequest, supportedVersions } from './cni-request.ts';
 import { cniResultJson } from './cni-result.ts';
-import { createHostLocalIpam } from './ipam-host-local.ts';
+import { createHostLocalIpam, type HostLocalIpam } from './ipam-host-local.ts';
 import { keepCables } from './keep-cables.ts';
 import {
   nodeSideChanges,
@@ -61,16 +61,9 @@ export interface CniPlugin {
 }
 
 /** A pod of a former prefix of the node's keeps what it has. */
-function cableIn(
-  podCIDR: ReturnType<typeof parseIpv4Cidr>,
-  attachment: Attachment,
-  options: CniPluginOptions,
-): PodCable {
-  const own = parseIpv4(attachment.podIP)!;
-  const cidr =
-    podCIDR !== undefined && ipv4CidrContains(podCIDR, own)
-      ? podCIDR
-      : parseIpv4Cidr(`${attachment.podIP}/24`)!;
+function cableIn(podCIDR: Cidr | undefined, attachment: Attachment, options: CniPluginOptions): PodCable {
+  const own = parseIp(attachment.podIP)!;
+  const cidr = podCIDR !== undefined && cidrContains(podCIDR, own) ? podCIDR : cidrOf(own, 24);
   return {
     podIP: attachment.podIP,
     ifname: attachment.ifname,
@@ -106,208 +99,235 @@ function turnsByKey(): TurnsByKey {
   };
 }
 
-export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions): CniPlugin {
-  const known = new Map<string, Attachment>();
-  const ipam = createHostLocalIpam({ reserved: reservedAddresses(options.shape) });
+class NodeCniPlugin implements CniPlugin {
+  readonly #ports: CniPluginPorts;
+  readonly #options: CniPluginOptions;
+  readonly #known = new Map<string, Attachment>();
+  readonly #ipam: HostLocalIpam;
   /** Their rules are gone, or about to go, and they not yet. */
-  const leaving = new Set<Attachment>();
-  let podCIDR: ReturnType<typeof parseIpv4Cidr>;
-  const { inTurn, isBusy } = turnsByKey();
+  readonly #leaving = new Set<Attachment>();
+  readonly #turns = turnsByKey();
+  #podCIDR: Cidr | undefined;
 
-  const cableOf = (attachment: Attachment): PodCable => cableIn(podCIDR, attachment, options);
+  constructor(ports: CniPluginPorts, options: CniPluginOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#ipam = createHostLocalIpam({ reserved: reservedAddresses(options.shape) });
+  }
 
-  const guarded = (attachment: Attachment): Parameters<typeof renderGuardPod>[0] => ({
-    ...attachment,
-    mac: podMac(attachment.podIP, options.shape),
-  });
+  async start(): Promise<void> {
+    const { links, log, store } = this.#ports;
+    const { attachments, broken } = await store.load();
+    if (broken.length > 0) log.warn({ broken }, 'unreadable records of pod networks were removed');
+    for (const attachment of attachments) {
+      if (this.#ipam.claim(attachment.podIP)) this.#known.set(attachmentKey(attachment), attachment);
+      else await store.remove(attachment);
+    }
+    const owned = new Set(this.attachments().map((attachment) => attachment.hostInterface));
+    const orphans = (await links.links()).filter(
+      (link) => podIPOfInterface(link.name) !== undefined && !owned.has(link.name),
+    );
+    await links.apply(
+      orphans.map((link) => ({ do: 'deleteLink', name: link.name })),
+      asFarAsThere,
+    );
+    await this.writeTables();
+  }
 
-  /** Of rules that may be gone already, with their table. */
-  async function removeRules(rules: string, what: string): Promise<void> {
-    if (rules === '') return;
-    await ports.packetFilter.apply(rules).catch((error: unknown) => {
-      if (!(error instanceof PacketFilterError)) throw error; // it said nothing: they may be there
-      ports.log.warn({ error }, `${what} were gone already`);
+  setPodCIDR(text: string): void {
+    const cidr = parseCidr(text);
+    if (cidr?.family !== 4) throw new Error(`podCIDR ${JSON.stringify(text)} is not an IPv4 prefix`);
+    this.#podCIDR = cidr;
+    this.#ipam.use(cidr);
+  }
+
+  attachments(): readonly Attachment[] {
+    return [...this.#known.values()];
+  }
+
+  async handle(request: CniRequest): Promise<string> {
+    switch (request.command) {
+      case 'VERSION':
+        return JSON.stringify({ cniVersion: '1.1.0', supportedVersions });
+      case 'STATUS':
+        if (this.#podCIDR === undefined)
+          throw new CniError('pluginNotAvailable', 'the node has no podCIDR assigned yet');
+        return '';
+      case 'GC':
+        return this.#collectGarbage(request);
+      default:
+        return this.#turns.inTurn(attachmentKey(request), () => this.#inTurn(request));
+    }
+  }
+
+  async detach(containerIDs: ReadonlySet<string>): Promise<void> {
+    await this.#releaseAll(({ containerID }) => containerIDs.has(containerID));
+  }
+
+  async keepCables(found: readonly LinkInfo[]): Promise<void> {
+    if (this.#podCIDR === undefined) return;
+    await keepCables(found, {
+      ports: this.#ports,
+      known: this.#known,
+      leaving: this.#leaving,
+      ...this.#turns,
+      cableOf: (attachment) => this.#cableOf(attachment),
     });
   }
 
-  async function release(attachment: Attachment): Promise<void> {
-    leaving.add(attachment);
-    await removeRules(renderDeletePortMappings(attachment), 'host ports');
-    await removeRules(renderUnguardPod(guarded(attachment)), "rules against a pod's false addresses");
-    await ports.links.apply([{ do: 'deleteLink', name: attachment.hostInterface }], asFarAsThere);
-    await ports.store.remove(attachment);
-    known.delete(attachmentKey(attachment));
-    leaving.delete(attachment);
-    ipam.release(attachment.podIP);
+  async writeTables(): Promise<void> {
+    const staying = this.attachments().filter((attachment) => !this.#leaving.has(attachment));
+    const { packetFilter } = this.#ports;
+    await Promise.all([
+      packetFilter.apply(renderHostPortTable(staying)),
+      packetFilter.apply(renderPodGuard(staying.map((attachment) => this.#guarded(attachment)))),
+    ]);
   }
 
-  function reserve(request: CniRequest): Attachment {
-    const podIP = ipam.allocate();
-    if (podIP === undefined)
-      throw new CniError(
-        'tryAgainLater',
-        `no IP addresses available in range set: ${formatIpv4Cidr(podCIDR!)}`,
-      );
-    return {
-      containerID: request.containerID,
-      ifname: request.ifname,
-      network: request.network,
-      netns: request.netns,
-      podIP,
-      hostInterface: podInterfaceName(podIP),
-      portMappings: request.portMappings,
-    };
-  }
-
-  async function plug(attachment: Attachment, inside: Links): Promise<void> {
-    const cable = cableOf(attachment);
-    await ports.store.put(attachment);
-    const rules = renderGuardPod(guarded(attachment)) + renderAddPortMappings(attachment);
-    await ports.packetFilter.apply(rules);
-    await ports.links.apply(nodeSideChanges(cable));
-    await inside.apply(podSideChanges(cable));
-  }
-
-  async function namespaceOf(request: CniRequest): Promise<Links> {
-    const inside = await ports.linksInside(request.netns);
-    if (inside !== undefined) return inside;
-    throw new CniError('unknownContainer', `failed to open netns ${JSON.stringify(request.netns)}`);
-  }
-
-  async function add(request: CniRequest): Promise<string> {
-    const inside = await namespaceOf(request);
-    if (request.plugin === 'loopback') {
-      await inside.apply([{ do: 'setLink', name: 'lo', up: true }]);
-      const lo = { name: 'lo', mac: '00:00:00:00:00:00', sandbox: request.netns };
-      return cniResultJson(
-        { interfaces: [lo], ips: [{ index: 0, address: '127.0.0.1/8' }], routes: [] },
-        request.version,
-      );
+  #inTurn(request: CniRequest): Promise<string> {
+    switch (request.command) {
+      case 'ADD':
+        return request.plugin === 'loopback' ? this.#addLoopback(request) : this.#add(request);
+      case 'CHECK':
+        return this.#check(request);
+      default:
+        return this.#delete(request);
     }
-    if (podCIDR === undefined) throw new CniError('tryAgainLater', 'the node has no podCIDR assigned yet');
+  }
+
+  async #addLoopback(request: CniRequest): Promise<string> {
+    const inside = await this.#namespaceOf(request);
+    await inside.apply([{ do: 'setLink', name: 'lo', up: true }]);
+    const lo = { name: 'lo', mac: '00:00:00:00:00:00', sandbox: request.netns };
+    return cniResultJson(
+      { interfaces: [lo], ips: [{ index: 0, address: '127.0.0.1/8' }], routes: [] },
+      request.version,
+    );
+  }
+
+  async #add(request: CniRequest): Promise<string> {
+    const inside = await this.#namespaceOf(request);
+    if (this.#podCIDR === undefined)
+      throw new CniError('tryAgainLater', 'the node has no podCIDR assigned yet');
     // an ADD that was never answered (the agent died) is repeated: start from nothing
-    const former = known.get(attachmentKey(request));
-    if (former !== undefined) await release(former);
-    const attachment = reserve(request);
-    known.set(attachmentKey(attachment), attachment);
+    const former = this.#known.get(attachmentKey(request));
+    if (former !== undefined) await this.#release(former);
+    const attachment = this.#reserve(request, this.#podCIDR);
+    this.#known.set(attachmentKey(attachment), attachment);
     try {
-      await plug(attachment, inside);
+      await this.#plug(attachment, inside);
     } catch (cause) {
-      await release(attachment).catch((error: unknown) =>
-        ports.log.error(
+      await this.#release(attachment).catch((error: unknown) =>
+        this.#ports.log.error(
           { error, podIP: attachment.podIP },
           'a pod network that failed could not be taken back',
         ),
       );
-      throw new CniError('ioFailure', `failed to set up pod network: ${(cause as Error).message}`, '', {
-        cause,
-      });
+      const text = `failed to set up pod network: ${(cause as Error).message}`;
+      throw new CniError('ioFailure', text, '', { cause });
     }
-    return cniResultJson(resultOf(cableOf(attachment)), request.version);
+    return cniResultJson(resultOf(this.#cableOf(attachment)), request.version);
   }
 
-  async function del(request: CniRequest): Promise<string> {
-    const attachment = known.get(attachmentKey(request));
-    if (request.plugin !== 'loopback' && attachment !== undefined) await release(attachment);
+  async #delete(request: CniRequest): Promise<string> {
+    const attachment = this.#known.get(attachmentKey(request));
+    if (request.plugin !== 'loopback' && attachment !== undefined) await this.#release(attachment);
     return '';
   }
 
-  async function check(request: CniRequest): Promise<string> {
-    const inside = await namespaceOf(request);
-    const found = await inside.links();
+  async #check(request: CniRequest): Promise<string> {
+    const found = await (await this.#namespaceOf(request)).links();
     if (request.plugin === 'loopback') {
       if (found.find((link) => link.name === 'lo')?.up === true) return '';
       throw new CniError('ioFailure', 'loopback interface is down');
     }
-    const attachment = known.get(attachmentKey(request));
+    const attachment = this.#known.get(attachmentKey(request));
     if (attachment === undefined)
       throw new CniError(
         'unknownContainer',
         `container ${request.containerID} has no ${request.ifname} here`,
       );
-    const [ip] = resultOf(cableOf(attachment)).ips;
+    const [ip] = resultOf(this.#cableOf(attachment)).ips;
     if (!found.some((link) => link.name === request.ifname && link.addresses.includes(ip!.address)))
       throw new CniError('ioFailure', `Expected IP ${ip!.address} not found on interface ${request.ifname}`);
-    if (
-      !(await ports.links.routes()).some(
-        (r) => r.to === attachment.podIP && r.dev === attachment.hostInterface,
-      )
-    )
-      throw new CniError('ioFailure', `the node has no route to ${attachment.podIP}`);
+    const { hostInterface, podIP } = attachment;
+    const routes = await this.#ports.links.routes();
+    if (!routes.some(({ to, dev }) => to === podIP && dev === hostInterface))
+      throw new CniError('ioFailure', `the node has no route to ${podIP}`);
     return '';
   }
 
-  async function collectGarbage(request: CniRequest): Promise<string> {
+  async #collectGarbage(request: CniRequest): Promise<string> {
     const valid = new Set(request.validAttachments.map(attachmentKey));
-    for (const attachment of [...known.values()])
-      if (attachment.network === request.network && !valid.has(attachmentKey(attachment)))
-        await inTurn(attachmentKey(attachment), () => release(attachment));
+    await this.#releaseAll((one) => one.network === request.network && !valid.has(attachmentKey(one)));
     return '';
   }
 
-  async function handle(request: CniRequest): Promise<string> {
-    switch (request.command) {
-      case 'VERSION':
-        return JSON.stringify({ cniVersion: '1.1.0', supportedVersions });
-      case 'STATUS':
-        if (podCIDR === undefined)
-          throw new CniError('pluginNotAvailable', 'the node has no podCIDR assigned yet');
-        return '';
-      case 'GC':
-        return collectGarbage(request);
-      default: {
-        const work = { ADD: add, DEL: del, CHECK: check }[request.command];
-        return inTurn(attachmentKey(request), () => work(request));
-      }
+  async #namespaceOf(request: CniRequest): Promise<Links> {
+    const inside = await this.#ports.linksInside(request.netns);
+    if (inside !== undefined) return inside;
+    throw new CniError('unknownContainer', `failed to open netns ${JSON.stringify(request.netns)}`);
+  }
+
+  #reserve(request: CniRequest, podCIDR: Cidr): Attachment {
+    const podIP = this.#ipam.allocate();
+    if (podIP === undefined) {
+      const text = `no IP addresses available in range set: ${formatCidr(podCIDR)}`;
+      throw new CniError('tryAgainLater', text);
     }
+    const { containerID, ifname, netns, network, portMappings } = request;
+    const hostInterface = podInterfaceName(podIP);
+    return { containerID, ifname, network, netns, podIP, hostInterface, portMappings };
   }
 
-  async function writeTables(): Promise<void> {
-    const staying = [...known.values()].filter((attachment) => !leaving.has(attachment));
-    await Promise.all([
-      ports.packetFilter.apply(renderHostPortTable(staying)),
-      ports.packetFilter.apply(renderPodGuard(staying.map(guarded))),
-    ]);
+  async #plug(attachment: Attachment, inside: Links): Promise<void> {
+    const cable = this.#cableOf(attachment);
+    await this.#ports.store.put(attachment);
+    const rules = renderGuardPod(this.#guarded(attachment)) + renderAddPortMappings(attachment);
+    await this.#ports.packetFilter.apply(rules);
+    await this.#ports.links.apply(nodeSideChanges(cable));
+    await inside.apply(podSideChanges(cable));
   }
 
-  async function start(): Promise<void> {
-    const { attachments, broken } = await ports.store.load();
-    if (broken.length > 0) ports.log.warn({ broken }, 'unreadable records of pod networks were removed');
-    for (const attachment of attachments) {
-      if (ipam.claim(attachment.podIP)) known.set(attachmentKey(attachment), attachment);
-      else await ports.store.remove(attachment);
-    }
-    const owned = new Set([...known.values()].map((attachment) => attachment.hostInterface));
-    const orphans = (await ports.links.links()).filter(
-      (link) => podIPOfInterface(link.name) !== undefined && !owned.has(link.name),
+  async #release(attachment: Attachment): Promise<void> {
+    this.#leaving.add(attachment);
+    await this.#removeRules(renderDeletePortMappings(attachment), 'host ports');
+    await this.#removeRules(
+      renderUnguardPod(this.#guarded(attachment)),
+      "rules against a pod's false addresses",
     );
-    await ports.links.apply(
-      orphans.map((link) => ({ do: 'deleteLink', name: link.name })),
-      asFarAsThere,
-    );
-    await writeTables();
+    const gone = { do: 'deleteLink', name: attachment.hostInterface } as const;
+    await this.#ports.links.apply([gone], asFarAsThere);
+    await this.#ports.store.remove(attachment);
+    this.#known.delete(attachmentKey(attachment));
+    this.#leaving.delete(attachment);
+    this.#ipam.release(attachment.podIP);
   }
 
-  async function detach(containerIDs: ReadonlySet<string>): Promise<void> {
-    for (const attachment of [...known.values()])
-      if (containerIDs.has(attachment.containerID))
-        await inTurn(attachmentKey(attachment), () => release(attachment));
+  async #releaseAll(which: (attachment: Attachment) => boolean): Promise<void> {
+    for (const attachment of this.attachments())
+      if (which(attachment))
+        await this.#turns.inTurn(attachmentKey(attachment), () => this.#release(attachment));
   }
 
-  return {
-    start,
-    handle,
-    detach,
-    setPodCIDR: (text) => {
-      const cidr = parseIpv4Cidr(text);
-      if (cidr === undefined) throw new Error(`podCIDR ${JSON.stringify(text)} is not an IPv4 prefix`);
-      podCIDR = cidr;
-      ipam.use(cidr);
-    },
-    attachments: () => [...known.values()],
-    keepCables: async (found) => {
-      if (podCIDR) await keepCables(found, { ports, known, leaving, isBusy, inTurn, cableOf });
-    },
-    writeTables,
-  };
+  /** Of rules that may be gone already, with their table. */
+  async #removeRules(rules: string, what: string): Promise<void> {
+    if (rules === '') return;
+    await this.#ports.packetFilter.apply(rules).catch((error: unknown) => {
+      if (!(error instanceof PacketFilterError)) throw error; // it said nothing: they may be there
+      this.#ports.log.warn({ error }, `${what} were gone already`);
+    });
+  }
+
+  #cableOf(attachment: Attachment): PodCable {
+    return cableIn(this.#podCIDR, attachment, this.#options);
+  }
+
+  #guarded(attachment: Attachment): Parameters<typeof renderGuardPod>[0] {
+    return { ...attachment, mac: podMac(attachment.podIP, this.#options.shape) };
+  }
+}
+
+export function createCniPlugin(ports: CniPluginPorts, options: CniPluginOptions): CniPlugin {
+  return new NodeCniPlugin(ports, options);
 }

@@ -1,5 +1,5 @@
 // Hands out the addresses of this node's pod CIDR: in turn, so that one just freed is not taken again at once.
-import { formatIpv4, type Ipv4Cidr, ipv4CidrContains, parseIpv4, sizeOfIpv4Cidr } from '../../base/ipv4.ts';
+import { type Cidr, cidrContains, formatIp, type Ip, ipAt, parseIp, sizeOfCidr } from '../../base/ip.ts';
 
 export interface HostLocalIpam {
   /** Undefined when every address is taken. */
@@ -8,46 +8,48 @@ export interface HostLocalIpam {
   claim(address: string): boolean;
   release(address: string): void;
   /** Addresses of another CIDR stay taken until they are released. */
-  use(cidr: Ipv4Cidr): void;
+  use(cidr: Cidr): void;
 }
 
 /** `reserved` counts the first addresses that pods never get: network, gateway and so on. */
 export function createHostLocalIpam(options: { readonly reserved: number }): HostLocalIpam {
-  const taken = new Set<number>();
-  let cidr: Ipv4Cidr | undefined;
+  /** By their text. */
+  const taken = new Map<string, Ip>();
+  let cidr: Cidr | undefined;
   let next = 0;
 
   function allocate(): string | undefined {
     if (cidr === undefined) return undefined;
-    const last = sizeOfIpv4Cidr(cidr) - 1; // broadcast
+    const last = Number(sizeOfCidr(cidr)) - 1; // broadcast
     for (let tried = options.reserved; tried < last; tried++) {
       if (next < options.reserved || next >= last) next = options.reserved;
-      const address = cidr.base + next++;
+      const ip = ipAt(cidr, next++)!;
+      const address = formatIp(ip);
       if (taken.has(address)) continue;
-      taken.add(address);
-      return formatIpv4(address);
+      taken.set(address, ip);
+      return address;
     }
     return undefined;
+  }
+  function goOnAfter(ip: Ip): void {
+    if (cidr !== undefined && cidrContains(cidr, ip))
+      next = Math.max(next, Number(ip.value - cidr.first) + 1);
   }
   return {
     allocate,
     claim: (address) => {
-      const value = parseIpv4(address);
-      if (value === undefined || taken.has(value)) return false;
-      taken.add(value);
-      if (cidr !== undefined && ipv4CidrContains(cidr, value)) next = Math.max(next, value - cidr.base + 1);
+      const ip = parseIp(address);
+      if (ip === undefined || taken.has(formatIp(ip))) return false;
+      taken.set(formatIp(ip), ip);
+      goOnAfter(ip);
       return true;
     },
-    release: (address) => {
-      const value = parseIpv4(address);
-      if (value !== undefined) taken.delete(value);
-    },
+    release: (address) => void taken.delete(address),
     use: (chosen) => {
       cidr = chosen;
       // go on after the highest address in use: a restart does not reuse the last ones either
       next = options.reserved;
-      for (const value of taken)
-        if (ipv4CidrContains(cidr, value)) next = Math.max(next, value - cidr.base + 1);
+      for (const ip of taken.values()) goOnAfter(ip);
     },
   };
 }

@@ -1,5 +1,5 @@
 // The cable between node and pod as changes of links: pure. Pods are routed: no bridge, no ARP between pods.
-import { formatIpv4, type Ipv4Cidr, parseIpv4 } from '../../base/ipv4.ts';
+import { type Cidr, formatCidr, formatIp, ipAt } from '../../base/ip.ts';
 import type { LinkChange } from '../../os/links.ts';
 import { hardwareAddressOf } from '../hardware-address.ts';
 import { podInterfaceName } from '../interface-name.ts';
@@ -13,7 +13,7 @@ export interface PodCable {
   readonly mtu: number;
   /** A Windows node's pod sees what HNS gives it in an L2Bridge network: the subnet's mask, .2 as its gateway. */
   readonly shape: 'routed' | 'l2bridge';
-  readonly podCIDR: Ipv4Cidr;
+  readonly podCIDR: Cidr;
 }
 
 /** Every pod's gateway has this hardware address, whatever its node end is. */
@@ -27,7 +27,7 @@ export function podMac(podIP: string, shape: PodCable['shape']): string {
 }
 
 /** win-bridge and flannel: the second address of the subnet belongs to the host's endpoint, the pods' next hop. */
-export const l2bridgeGateway = (cidr: Ipv4Cidr): string => formatIpv4(cidr.base + 2);
+export const l2bridgeGateway = (cidr: Cidr): string => formatIp(ipAt(cidr, 2)!);
 
 const gatewayOf = (cable: PodCable): string =>
   cable.shape === 'l2bridge' ? l2bridgeGateway(cable.podCIDR) : linkLocalGateway;
@@ -59,7 +59,7 @@ export function podSideChanges(cable: PodCable): LinkChange[] {
       ? [
           {
             do: 'replaceRoute',
-            to: `${formatIpv4(cable.podCIDR.base)}/${cable.podCIDR.bits}`,
+            to: formatCidr(cable.podCIDR),
             via: gateway,
             dev,
           },
@@ -89,5 +89,3 @@ export function resultOf(cable: PodCable): CniResult {
 
 /** How many of a CIDR's first addresses are not for pods. */
 export const reservedAddresses = (shape: PodCable['shape']): number => (shape === 'l2bridge' ? 3 : 2);
-
-export const isIpv4 = (text: string): boolean => parseIpv4(text) !== undefined;

@@ -1,6 +1,7 @@
 // Host ports of pods as nftables maps of one table: pure text.
+
+import { parseIp } from '../../base/ip.ts';
 import type { Attachment } from './attachments.ts';
-import { isIpv4 } from './pod-cable.ts';
 
 export const hostPortTable = 'ip porthole-hostports';
 
@@ -18,7 +19,7 @@ function elementsOf(attachment: Attachment): Elements {
   for (const { protocol, hostPort, containerPort, hostIP } of attachment.portMappings) {
     const value = `${attachment.podIP} . ${containerPort}`;
     if (hostIP === undefined || hostIP === '0.0.0.0') any.push(`${keyOf(protocol, hostPort)} : ${value}`);
-    else if (isIpv4(hostIP)) bound.push(`${hostIP} . ${keyOf(protocol, hostPort)} : ${value}`);
+    else if (parseIp(hostIP)?.family === 4) bound.push(`${hostIP} . ${keyOf(protocol, hostPort)} : ${value}`);
   }
   const hairpin = any.length + bound.length > 0 ? [`${attachment.podIP} . ${attachment.podIP}`] : [];
   return { any, bound, hairpin };

@@ -6,7 +6,7 @@ import type { Service } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { countReads } from '../../base/testing/counted-reads.ts';
 import { readQuestion, writeReply } from './dns-message.ts';
-import { createZone, type Resolution } from './dns-records.ts';
+import { type Resolution, Zone } from './dns-records.ts';
 import { upstreamsOf } from './resolv-conf.ts';
 
 const headless: Service = {
@@ -23,7 +23,7 @@ const slice: EndpointSlice = {
     { addresses: ['10.244.3.2'], conditions: { ready: false } },
   ],
 };
-const zone = createZone(
+const zone = new Zone(
   {
     service: (namespace, name) => (namespace === 'd' && name === 'db' ? headless : undefined),
     slices: () => [slice],
@@ -67,6 +67,50 @@ test('names of no endpoint, no namespace and no shape are missing; what is not t
   assert.equal(kind('9.9.9.9.in-addr.arpa', 'PTR'), 'outside');
   assert.equal(kind('2.1.244.10.in-addr.arpa', 'PTR'), 'answers');
   assert.equal(kind('dns-version.cluster.local', 'TXT'), 'answers');
+});
+
+test('addresses of IPv6 have records and names, and a slice of names has none', () => {
+  const both: EndpointSlice = {
+    ...slice,
+    endpoints: [{ addresses: ['fd00:0::7'], hostname: 'six' }, { addresses: ['db.example.org'] }],
+  };
+  const service: Service = {
+    metadata: { name: 'web', namespace: 'd' },
+    spec: { clusterIP: '10.96.0.7', clusterIPs: ['10.96.0.7', 'fd00:96::7'], ports: [{ port: 80 }] },
+  };
+  const asked: string[] = [];
+  const dual = new Zone(
+    {
+      service: (_, name) => ({ db: headless, web: service })[name],
+      slices: () => [both],
+      namespaceExists: () => true,
+      servicesByIP: (ip) => (ip === 'fd00:96::7' ? [service] : []),
+      slicesByAddress: (ip) => {
+        asked.push(ip);
+        return ip === 'fd00::7' ? [both] : [];
+      },
+    },
+    { clusterDomain: 'cluster.local', ttl: 5 },
+  );
+  const data = (name: string, type: string): readonly unknown[] | string => {
+    const found = dual.resolve(name, type);
+    return found.kind === 'answers' ? found.answers.map((one) => 'data' in one && one.data) : found.kind;
+  };
+  assert.deepEqual(data('web.d.svc.cluster.local', 'A'), ['10.96.0.7']);
+  assert.deepEqual(data('web.d.svc.cluster.local', 'AAAA'), ['fd00:96::7']);
+  assert.deepEqual(data('db.d.svc.cluster.local', 'ANY'), ['fd00:0::7']);
+  assert.equal(data('db.d.svc.cluster.local', 'A'), 'noData');
+  assert.deepEqual(data('fd00--7.d.pod.cluster.local', 'AAAA'), ['fd00::7']);
+  assert.equal(data('fd00--7.d.pod.cluster.local', 'A'), 'noData');
+  const nibbles = (ip: string): string => `${[...ip.replaceAll(':', '')].reverse().join('.')}.ip6.arpa`;
+  const service6 = nibbles('fd00:0096:0000:0000:0000:0000:0000:0007');
+  assert.deepEqual(data(service6, 'PTR'), ['web.d.svc.cluster.local']);
+  const host6 = nibbles('fd00:0000:0000:0000:0000:0000:0000:0007');
+  assert.deepEqual(data(host6, 'PTR'), ['six.db.d.svc.cluster.local']);
+  assert.equal(data(host6, 'AAAA'), 'noData');
+  assert.deepEqual(asked, ['fd00::7', 'fd00::7']);
+  for (const part of ['0.d.f.ip6.arpa', host6.replace(/^7/, '77'), host6.replace(/^7/, 'g')])
+    assert.equal(data(part, 'PTR'), 'outside', part);
 });
 
 test('questions are read strictly', () => {
@@ -139,7 +183,7 @@ test('S10: of thousands of records no more are written than the transport could 
 
 /** Of one Service. */
 const headlessZone = (slices: readonly EndpointSlice[]) =>
-  createZone(
+  new Zone(
     {
       service: () => headless,
       slices: () => slices,

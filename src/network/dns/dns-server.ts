@@ -28,7 +28,7 @@ import {
   writeRefusal,
   writeReply,
 } from './dns-message.ts';
-import { type ClusterView, createZone, type Resolution } from './dns-records.ts';
+import { type ClusterView, type Resolution, Zone } from './dns-records.ts';
 import { clusterView, indexed } from './dns-view.ts';
 import { createForwarder, type Forwarder } from './forwarder.ts';
 
@@ -93,7 +93,7 @@ interface Asked {
 
 class DnsServer {
   readonly #options: Omit<DnsOptions, 'address' | 'port'>;
-  readonly #zone: ReturnType<typeof createZone>;
+  readonly #zone: Zone;
   readonly #forwarder: Forwarder;
   readonly #isKnown: () => boolean;
 
@@ -102,7 +102,7 @@ class DnsServer {
     const { random, log, upstreams } = options;
     this.#options = options;
     this.#isKnown = isKnown;
-    this.#zone = createZone(view, {
+    this.#zone = new Zone(view, {
       clusterDomain: options.clusterDomain ?? 'cluster.local',
       ttl: options.ttl ?? 5,
     });

@@ -1,6 +1,7 @@
 // The cluster as DNS looks at it: objects by the names and addresses that are asked for.
 import type { Namespace, Service } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
+import { comparableIp } from '../../base/ip.ts';
 import type { Informer, Lister } from '../../client/cache/informer.ts';
 import type { ClusterView } from './dns-records.ts';
 
@@ -18,13 +19,13 @@ export interface ViewSources {
 /** Adds indexes: of informers before they start. */
 export function clusterView({ services, slices, namespaces }: ViewSources): ClusterView {
   services.addIndex('dns/clusterIP', (service) => [
-    ...new Set([service.spec.clusterIP ?? '', ...(service.spec.clusterIPs ?? [])]),
+    ...new Set([service.spec.clusterIP ?? '', ...(service.spec.clusterIPs ?? [])].map(comparableIp)),
   ]);
   slices.addIndex('dns/service', (slice) => [
     `${slice.metadata.namespace}/${slice.metadata.labels?.['kubernetes.io/service-name'] ?? ''}`,
   ]);
   slices.addIndex('dns/address', (slice) => [
-    ...new Set((slice.endpoints ?? []).flatMap((endpoint) => endpoint.addresses)),
+    ...new Set((slice.endpoints ?? []).flatMap((endpoint) => endpoint.addresses.map(comparableIp))),
   ]);
   return {
     service: (namespace, name) => services.get(name, namespace),

@@ -1,5 +1,5 @@
 // Reads nameservers from the text of a resolv.conf: pure.
-import { parseIpv4 } from '../../base/ipv4.ts';
+import { parseIp } from '../../base/ip.ts';
 import type { DnsServerAddress } from '../../wire/dns-sockets.ts';
 
 /** At most three, as resolvers use; `own` addresses are left out, so that no question comes back. */
@@ -8,7 +8,7 @@ export function upstreamsOf(resolvConf: string, own: readonly string[]): DnsServ
     .split('\n')
     .map((line) => /^\s*nameserver\s+(\S+)/.exec(line)?.[1])
     .filter((address) => address !== undefined)
-    .filter((address) => parseIpv4(address) !== undefined || /^[0-9a-fA-F:]+$/.test(address))
+    .filter((address) => parseIp(address) !== undefined)
     .filter((address) => !own.includes(address))
     .slice(0, 3)
     .map((address) => ({ address, port: 53 }));

@@ -1,16 +1,16 @@
 // host-gateway: each node routes the others' pod CIDRs to their addresses; nodes share a subnet.
-import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
+import { cidrContains, parseCidr, parseIp } from '../../base/ip.ts';
 import { l2bridgeGateway } from '../cni/pod-cable.ts';
 import type { NetworkPlan, PlannedRoute } from '../network-plan.ts';
 import type { NetworkNode, NetworkView, Topology } from '../topology.ts';
 
 function isConnected(address: string, connected: readonly string[]): boolean {
-  const value = parseIpv4(address);
+  const value = parseIp(address);
   return (
     value !== undefined &&
     connected.some((text) => {
-      const cidr = parseIpv4Cidr(text);
-      return cidr !== undefined && ipv4CidrContains(cidr, value);
+      const cidr = parseCidr(text);
+      return cidr !== undefined && cidrContains(cidr, value);
     })
   );
 }
@@ -25,7 +25,7 @@ function routeTo(node: NetworkNode, view: NetworkView): PlannedRoute | string | 
 
 /** The address of the host's own endpoint in the L2Bridge network of a Windows node. */
 function ownAddresses(self: NetworkNode | undefined): NetworkPlan['ownAddresses'] {
-  const cidr = self?.os === 'windows' ? parseIpv4Cidr(self.podCIDR ?? '') : undefined;
+  const cidr = self?.os === 'windows' ? parseCidr(self.podCIDR ?? '') : undefined;
   return cidr === undefined ? [] : [{ bridge: 'cbr0', address: `${l2bridgeGateway(cidr)}/32` }];
 }
 

@@ -1,5 +1,5 @@
 // Links in memory, with what of the kernel's behaviour callers rely on.
-import { formatIpv4Cidr, ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
+import { cidrContains, formatCidr, parseCidr, parseIp } from '../../base/ip.ts';
 import {
   type LinkChange,
   type LinkInfo,
@@ -25,16 +25,16 @@ export interface FakeLinks extends Links {
 
 const isConnected = (routes: ReadonlyMap<string, RouteInfo>, address: string): boolean =>
   [...routes.values()].some(({ to, via, dev }) => {
-    const prefix = to.includes('/') ? to : `${to}/32`;
-    const subnet = via === undefined && dev !== undefined ? parseIpv4Cidr(prefix) : undefined;
-    return subnet !== undefined && ipv4CidrContains(subnet, parseIpv4(address) ?? -1);
+    if (via !== undefined || dev === undefined) return false;
+    const [subnet, ip] = [parseCidr(to), parseIp(address)];
+    return to === address || (subnet !== undefined && ip !== undefined && cidrContains(subnet, ip));
   });
 
 /** What the kernel adds by itself to an address. */
 function prefixRoutes(change: Extract<LinkChange, { do: 'replaceAddress' }>): RouteInfo[] {
-  const subnet = parseIpv4Cidr(change.address);
-  if (subnet === undefined || subnet.bits === 32 || change.noPrefixRoute === true) return [];
-  return [{ to: formatIpv4Cidr(subnet), dev: change.name, unreachable: false, protocol: '2' }];
+  const subnet = parseCidr(change.address);
+  if (subnet === undefined || subnet.first === subnet.last || change.noPrefixRoute === true) return [];
+  return [{ to: formatCidr(subnet), dev: change.name, unreachable: false, protocol: '2' }];
 }
 
 const routeOf = (change: RouteChange): RouteInfo => ({
@@ -55,111 +55,140 @@ const info = ([name, found]: [string, FakeLink], index: number): LinkInfo => ({
   addresses: [...found.addresses],
 });
 
-/** `peerOf` finds the other namespace of a veth; without it peers with a namespace are only recorded. */
-export function createFakeLinks(
-  peerOf: (netns: string) => FakeLinks | undefined = () => undefined,
-): FakeLinks {
-  const links = new Map<string, FakeLink>([
+type PeerOf = (netns: string) => FakeLinks | undefined;
+type Change<Do extends LinkChange['do']> = Extract<LinkChange, { do: Do }>;
+
+class LinksInMemory implements FakeLinks {
+  readonly #peerOf: PeerOf;
+  readonly #links = new Map<string, FakeLink>([
     ['lo', { mac: '00:00:00:00:00:00', mtu: 65_536, up: false, master: undefined, addresses: [] }],
   ]);
-  const routes = new Map<string, RouteInfo>();
-  const watchers = new Set<() => void>();
+  readonly #routes = new Map<string, RouteInfo>();
+  readonly #watchers = new Set<() => void>();
 
-  function link(name: string): FakeLink {
-    const found = links.get(name);
-    if (found === undefined) throw new LinksError(`Cannot find device "${name}"`);
-    return found;
-  }
-  function add(name: string, mac = '02:00:00:00:00:01', mtu = 1500): void {
-    if (links.has(name)) throw new LinksError('RTNETLINK answers: File exists');
-    links.set(name, { mac, mtu, up: false, master: undefined, addresses: [] });
-  }
-  function dropRoutesOf(dev: string): void {
-    for (const [to, route] of routes) if (route.dev === dev) routes.delete(to);
+  constructor(peerOf: PeerOf) {
+    this.#peerOf = peerOf;
   }
 
-  function applyOne(change: LinkChange): void {
+  async apply(changes: readonly LinkChange[], options?: Parameters<Links['apply']>[1]): Promise<void> {
+    const failed: string[] = [];
+    for (const change of changes) {
+      try {
+        this.#applyOne(change);
+      } catch (error) {
+        if (options?.keepGoing === undefined) throw error;
+        failed.push((error as Error).message);
+      }
+    }
+    if (failed.length > 0 && options?.keepGoing === 'report') throw new LinksError(failed.join('; '));
+  }
+
+  async links(): Promise<readonly LinkInfo[]> {
+    return [...this.#links].map(info);
+  }
+
+  async routes(options?: Parameters<Links['routes']>[0]): Promise<readonly RouteInfo[]> {
+    return [...this.#routes.values()].filter(
+      (route) => options?.protocol === undefined || route.protocol === String(options.protocol),
+    );
+  }
+
+  watch(changed: () => void, signal: AbortSignal): void {
+    this.#watchers.add(changed);
+    signal.addEventListener('abort', () => this.#watchers.delete(changed), { once: true });
+  }
+
+  disturb(changes: readonly LinkChange[]): void {
+    for (const change of changes) this.#applyOne(change);
+    for (const changed of this.#watchers) changed();
+  }
+
+  #applyOne(change: LinkChange): void {
     renderLinkChange(change); // refuses what the real one refuses
     switch (change.do) {
       case 'addBridge':
-        add(change.name, change.mac);
+        this.#add(change.name, change.mac);
         return;
-      case 'addVeth': {
-        add(change.name, change.mac, change.mtu);
-        const { netns, ...peer } = change.peer;
-        if (netns === undefined) add(peer.name, peer.mac, peer.mtu);
-        else peerOf(netns)?.disturb([{ do: 'addBridge', name: peer.name }]);
+      case 'addVeth':
+        this.#addVeth(change);
         return;
-      }
       case 'deleteLink':
-        link(change.name);
-        links.delete(change.name);
-        dropRoutesOf(change.name);
+        this.#link(change.name);
+        this.#links.delete(change.name);
+        this.#dropRoutesOf(change.name);
         return;
-      case 'setLink': {
-        const found = link(change.name);
-        found.up = change.up ?? found.up;
-        found.master = change.master ?? found.master;
-        found.mac = change.mac ?? found.mac;
-        found.mtu = change.mtu ?? found.mtu;
-        // as the kernel: routes do not come back with the link
-        if (change.up === false) dropRoutesOf(change.name);
+      case 'setLink':
+        this.#setLink(change);
         return;
-      }
-      case 'replaceAddress': {
-        const { addresses } = link(change.name);
-        if (addresses.includes(change.address)) return;
-        addresses.push(change.address);
-        for (const route of prefixRoutes(change)) routes.set(route.to, route);
+      case 'replaceAddress':
+        this.#replaceAddress(change);
         return;
-      }
-      case 'deleteAddress': {
-        const found = link(change.name);
-        found.addresses = found.addresses.filter((address) => address !== change.address);
-        // as the kernel: with the last one all routes go
-        if (found.addresses.length === 0) dropRoutesOf(change.name);
+      case 'deleteAddress':
+        this.#deleteAddress(change);
         return;
-      }
       case 'replaceRoute':
-        if (change.via !== undefined && !change.onlink && !isConnected(routes, change.via))
+        if (change.via !== undefined && !change.onlink && !isConnected(this.#routes, change.via))
           throw new LinksError('Error: Nexthop has invalid gateway.');
-        routes.set(change.to, routeOf(change));
+        this.#routes.set(change.to, routeOf(change));
         return;
       case 'deleteRoute':
-        if (change.dev !== undefined && routes.get(change.to)?.dev !== change.dev)
+        if (change.dev !== undefined && this.#routes.get(change.to)?.dev !== change.dev)
           throw new LinksError('RTNETLINK answers: No such process');
-        if (!routes.delete(change.to)) throw new LinksError('RTNETLINK answers: No such process');
+        if (!this.#routes.delete(change.to)) throw new LinksError('RTNETLINK answers: No such process');
         return;
       case 'replaceNeighbour':
-        link(change.dev);
+        this.#link(change.dev);
     }
   }
 
-  return {
-    apply: async (changes, options) => {
-      const failed: string[] = [];
-      for (const change of changes) {
-        try {
-          applyOne(change);
-        } catch (error) {
-          if (options?.keepGoing === undefined) throw error;
-          failed.push((error as Error).message);
-        }
-      }
-      if (failed.length > 0 && options?.keepGoing === 'report') throw new LinksError(failed.join('; '));
-    },
-    links: async () => [...links].map(info),
-    routes: async (options) =>
-      [...routes.values()].filter(
-        (route) => options?.protocol === undefined || route.protocol === String(options.protocol),
-      ),
-    watch: (changed, signal) => {
-      watchers.add(changed);
-      signal.addEventListener('abort', () => watchers.delete(changed), { once: true });
-    },
-    disturb: (changes) => {
-      for (const change of changes) applyOne(change);
-      for (const changed of watchers) changed();
-    },
-  };
+  #link(name: string): FakeLink {
+    const found = this.#links.get(name);
+    if (found === undefined) throw new LinksError(`Cannot find device "${name}"`);
+    return found;
+  }
+
+  #add(name: string, mac = '02:00:00:00:00:01', mtu = 1500): void {
+    if (this.#links.has(name)) throw new LinksError('RTNETLINK answers: File exists');
+    this.#links.set(name, { mac, mtu, up: false, master: undefined, addresses: [] });
+  }
+
+  #addVeth(change: Change<'addVeth'>): void {
+    this.#add(change.name, change.mac, change.mtu);
+    const { netns, ...peer } = change.peer;
+    if (netns === undefined) this.#add(peer.name, peer.mac, peer.mtu);
+    else this.#peerOf(netns)?.disturb([{ do: 'addBridge', name: peer.name }]);
+  }
+
+  #setLink(change: Change<'setLink'>): void {
+    const found = this.#link(change.name);
+    found.up = change.up ?? found.up;
+    found.master = change.master ?? found.master;
+    found.mac = change.mac ?? found.mac;
+    found.mtu = change.mtu ?? found.mtu;
+    // as the kernel: routes do not come back with the link
+    if (change.up === false) this.#dropRoutesOf(change.name);
+  }
+
+  #replaceAddress(change: Change<'replaceAddress'>): void {
+    const { addresses } = this.#link(change.name);
+    if (addresses.includes(change.address)) return;
+    addresses.push(change.address);
+    for (const route of prefixRoutes(change)) this.#routes.set(route.to, route);
+  }
+
+  #deleteAddress(change: Change<'deleteAddress'>): void {
+    const found = this.#link(change.name);
+    found.addresses = found.addresses.filter((address) => address !== change.address);
+    // as the kernel: with the last one all routes go
+    if (found.addresses.length === 0) this.#dropRoutesOf(change.name);
+  }
+
+  #dropRoutesOf(dev: string): void {
+    for (const [to, route] of this.#routes) if (route.dev === dev) this.#routes.delete(to);
+  }
+}
+
+/** `peerOf` finds the other namespace of a veth; without it peers with a namespace are only recorded. */
+export function createFakeLinks(peerOf: PeerOf = () => undefined): FakeLinks {
+  return new LinksInMemory(peerOf);
 }

@@ -1,5 +1,5 @@
 // Sends a packet through rules of services in memory: what a node would do with it, without a kernel.
-import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
+import { cidrContains, parseCidr, parseIp } from '../../base/ip.ts';
 import { type Frontend, frontendKey, type Protocol, type ServiceRules } from '../rule-set.ts';
 
 export interface WalkedPacket {
@@ -18,7 +18,7 @@ export type Outcome =
   | { readonly kind: 'redirected'; readonly to: readonly string[]; readonly masqueraded: boolean }
   | { readonly kind: 'rejected' | 'dropped' | 'untouched' };
 
-const within = (cidr: string, ip: string): boolean => ipv4CidrContains(parseIpv4Cidr(cidr)!, parseIpv4(ip)!);
+const within = (cidr: string, ip: string): boolean => cidrContains(parseCidr(cidr)!, parseIp(ip)!);
 
 function find(rules: readonly ServiceRules[], packet: WalkedPacket, node: WalkerNode): Frontend | undefined {
   const { to: ip, protocol, port } = packet;

@@ -2,10 +2,9 @@
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, notFound, serviceUnavailable } from '../../apimachinery/errors.ts';
 import { arr, meta, num, obj, objs, spec, status, str, strs } from '../../apimachinery/json-access.ts';
-import { canonicalIp } from '../../apimachinery/validation/names.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { pathAfterProxy, proxyRequest } from '../../apiserver/streaming/http-proxy.ts';
-import { ipv4CidrContains, parseIpv4, parseIpv4Cidr } from '../../base/ipv4.ts';
+import { cidrContains, formatIp, parseCidr, parseIp } from '../../base/ip.ts';
 import type { BackendTarget } from '../../wire/backend.ts';
 import { type KubeletConnection, kubeletOf } from './pod-location.ts';
 
@@ -25,14 +24,14 @@ function splitProxyName(text: string): Target {
   throw badRequest(`invalid proxy request ${JSON.stringify(text)}`);
 }
 
-/** Loopback, link-local, multicast, broadcast and `this network`: where the machine's own services listen. */
-const localIpv4 = ['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'].map(
-  (cidr) => parseIpv4Cidr(cidr)!,
-);
-const localIpv6 = /^(::1?$|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:)/;
-
-/** `::ffff:7f00:1` and `::7f00:1` are 127.0.0.1. */
-const hidesIpv4 = /^[0:]*:(ffff:)?[^:]+(:[^:]+)?$/i;
+/**
+ * Loopback, link-local, multicast, broadcast and `this network`: where the machine's own services listen. And IPv4 in the clothes
+ * of IPv6: `::ffff:7f00:1` and `::7f00:1` are 127.0.0.1.
+ */
+const local = [
+  ...['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'],
+  ...['::/96', '::ffff:0:0/96', 'fe80::/10', 'ff00::/8'],
+].map((cidr) => parseCidr(cidr)!);
 
 /**
  * True for an address, in its canonical form, of the machine that the API server runs on. Pods have others, and what listens there is not the
@@ -45,19 +44,11 @@ export type MachineAddress = (ip: string) => boolean;
  * is no plain address - a name, `127.1`, an IPv4 address in the clothes of IPv6 - is refused.
  */
 export function assertProxyable(ip: string, isMachine: MachineAddress): void {
-  const value = parseIpv4(ip);
+  const value = parseIp(ip);
   const fine =
-    value === undefined
-      ? isIpv6(ip) && !localIpv6.test(ip.toLowerCase()) && !hidesIpv4.test(ip)
-      : !localIpv4.some((cidr) => ipv4CidrContains(cidr, value));
-  if (!fine || isMachine(canonicalIp(ip))) throw badRequest('address not allowed');
+    value !== undefined && value.zone === undefined && !local.some((cidr) => cidrContains(cidr, value));
+  if (!fine || isMachine(formatIp(value))) throw badRequest('address not allowed');
 }
-
-/** Eight groups, or fewer around one `::`; no zone. */
-const isIpv6 = (ip: string): boolean =>
-  /^[0-9a-f:]{2,39}$/i.test(ip) &&
-  ip.split(':').every((group) => group.length <= 4) &&
-  (ip.includes('::') ? ip.indexOf('::') === ip.lastIndexOf('::') : ip.split(':').length === 8);
 
 const backend = (scheme: 'http' | 'https', host: string, port: number): BackendTarget => ({
   host,

@@ -1,7 +1,9 @@
 // The kind Endpoints: `10.0.0.1:80,10.0.0.2:80 + 3 more...`.
+
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { num, objs, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { hostPort } from '../../../base/ip.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 import { validateEndpoints } from './validate-small.ts';
 
@@ -16,7 +18,7 @@ function addresses(endpoints: JsonObject): string {
     const ports = objs(subset['ports']);
     const ips = objs(subset['addresses']).map((a) => str(a['ip']));
     const pairs =
-      ports.length === 0 ? ips : ports.flatMap((p) => ips.map((ip) => joinHostPort(ip, num(p['port']))));
+      ports.length === 0 ? ips : ports.flatMap((p) => ips.map((ip) => hostPort(ip, num(p['port']))));
     for (const pair of pairs) {
       if (list.length < shown) list.push(pair);
       count++;
@@ -25,8 +27,6 @@ function addresses(endpoints: JsonObject): string {
   const more = count > shown ? ` + ${count - shown} more...` : '';
   return list.length === 0 ? '<none>' : list.join(',') + more;
 }
-const joinHostPort = (ip: string, port: number): string =>
-  ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
 
 function applyDefaults(endpoints: JsonObject): void {
   for (const subset of objs(endpoints['subsets']))

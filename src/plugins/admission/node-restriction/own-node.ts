@@ -4,7 +4,7 @@ import type { Node } from '../../../api/generated/types/core-v1.ts';
 import type { Json } from '../../../apimachinery/declaration.ts';
 import { jsonEqual } from '../../../apimachinery/json-access.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
-import { comparableIp } from '../../../crypto/alternative-names.ts';
+import { comparableIp } from '../../../base/ip.ts';
 import { previous, requested } from '../request/typed-request.ts';
 import { quote, refuse } from './refuse.ts';
 

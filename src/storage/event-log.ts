@@ -1,6 +1,6 @@
 // The recent past of a store: events in order, handed to watchers from any revision that is still kept.
 import type { Clock } from '../base/clock.ts';
-import type { Key, Revision, StorageEvent } from './storage.ts';
+import type { Entry, Key, OnEvents, Revision, StorageEvent, StorageWatch, WatchEnd } from './storage.ts';
 import { CompactedError } from './storage.ts';
 
 export interface HistoryLimits {
@@ -27,7 +27,8 @@ const releasedBytes = 16 << 20;
 
 interface Watcher {
   readonly prefix: Key;
-  readonly onEvents: (events: readonly StorageEvent[]) => void;
+  readonly onEvents: OnEvents;
+  readonly end: (why: WatchEnd) => void;
   seen: Revision;
 }
 
@@ -39,6 +40,8 @@ export class EventLog {
   /** Index of the oldest kept event: the arrays are shifted only now and then. */
   #start = 0;
   #floor: Revision;
+  /** Of the last event, or of the state when there was none since. */
+  #newest: Revision;
   #bytes = 0;
   #forgotten = 0;
   /** Of these, what the list holds no more. */
@@ -46,6 +49,7 @@ export class EventLog {
   readonly #watchers = new Set<Watcher>();
   readonly #queue: (() => void)[] = [];
   #delivering = false;
+  #closed = false;
   readonly #onWatcherError: (error: unknown) => void;
 
   /** `onWatcherError`: a watcher threw while it was told of a write. It is told nothing more; the others are. */
@@ -56,6 +60,7 @@ export class EventLog {
     onWatcherError: (error: unknown) => void,
     history: readonly StorageEvent[] = [],
   ) {
+    this.#newest = floor;
     this.#clock = clock;
     this.#onWatcherError = onWatcherError;
     this.#limits = limits;
@@ -67,6 +72,7 @@ export class EventLog {
   #add(event: StorageEvent, now: number): void {
     this.#events.push(event);
     this.#times.push(now);
+    this.#newest = event.revision;
     this.#bytes += event.value.length;
   }
 
@@ -87,29 +93,63 @@ export class EventLog {
     this.#trim(now);
     this.#inTurn(() => {
       // One that ends while others are told is not told any more.
-      for (const watcher of [...this.#watchers]) if (this.#watchers.has(watcher)) this.#tell(watcher, events);
+      const upTo = events.at(-1)!.revision;
+      for (const watcher of [...this.#watchers])
+        if (this.#watchers.has(watcher) && watcher.seen < upTo) this.#tell(watcher, events, upTo);
     });
   }
 
   /** A write is stored whatever its watchers do. */
-  #tell(watcher: Watcher, events: readonly StorageEvent[]): void {
+  #tell(watcher: Watcher, events: readonly StorageEvent[], upTo: Revision): void {
     try {
-      deliver(watcher, events);
+      deliver(watcher, events, upTo);
     } catch (error) {
-      this.#watchers.delete(watcher);
+      this.#end(watcher, {
+        reason: 'failed',
+        error: error instanceof Error ? error : new Error(String(error)),
+      });
       this.#onWatcherError(error);
     }
   }
 
-  watch(prefix: Key, from: Revision, onEvents: Watcher['onEvents']): () => void {
-    if (from < this.#floor) throw new CompactedError(from, this.#floor);
-    const watcher: Watcher = { prefix, onEvents, seen: from };
-    const past = this.#events.slice(firstAfter(this.#events, this.#start, from));
-    this.#watchers.add(watcher);
-    // At once, even inside another delivery: what comes later is told from what was told by `seen`.
-    if (this.#delivering) deliver(watcher, past);
-    else this.#inTurn(() => deliver(watcher, past));
-    return () => this.#watchers.delete(watcher);
+  #end(watcher: Watcher, why: WatchEnd): void {
+    this.#watchers.delete(watcher);
+    watcher.end(why);
+  }
+
+  watch(prefix: Key, from: Revision, onEvents: OnEvents): StorageWatch {
+    const { promise: ended, resolve: end } = Promise.withResolvers<WatchEnd>();
+    const watcher: Watcher = { prefix, onEvents, end, seen: from };
+    const watch = { ended, close: () => this.#end(watcher, { reason: 'closed' }) };
+    if (this.#closed) end({ reason: 'closed' });
+    else if (from < this.#floor) end({ reason: 'compacted', compactedTo: this.#floor });
+    else {
+      const past = this.#events.slice(firstAfter(this.#events, this.#start, from));
+      const upTo = Math.max(from, this.#newest);
+      this.#watchers.add(watcher);
+      // At once, even inside another delivery: what comes later is told from what was told by `seen`.
+      if (this.#delivering) this.#tell(watcher, past, upTo);
+      else this.#inTurn(() => this.#tell(watcher, past, upTo));
+    }
+    return watch;
+  }
+
+  /** Nobody is told anything more. */
+  close(): void {
+    this.#closed = true;
+    for (const watcher of this.#watchers) this.#end(watcher, { reason: 'closed' });
+  }
+
+  /** Of each key that was written after `revision`, what it was then. Throws CompactedError. */
+  statesAt(revision: Revision): Map<Key, Entry | undefined> {
+    if (revision < this.#floor) throw new CompactedError(revision, this.#floor);
+    if (revision > this.#newest)
+      throw new RangeError(`revision ${revision} is not there yet, the newest is ${this.#newest}`);
+    const states = new Map<Key, Entry | undefined>();
+    const first = firstAfter(this.#events, this.#start, revision);
+    for (let i = this.#events.length - 1; i >= first; i--)
+      states.set(this.#events[i]!.key, this.#events[i]!.previous);
+    return states;
   }
 
   /** One delivery after the other: a watcher that writes while it is called does not get ahead of itself. */
@@ -167,11 +207,11 @@ export class EventLog {
 }
 
 /** `seen` keeps each event to once: a watch that starts inside a delivery has read the log already. */
-function deliver(watcher: Watcher, events: readonly StorageEvent[]): void {
-  const mine = events.filter((e) => e.revision > watcher.seen && e.key.startsWith(watcher.prefix));
-  const last = events.at(-1);
-  if (last !== undefined && last.revision > watcher.seen) watcher.seen = last.revision;
-  if (mine.length > 0) watcher.onEvents(mine);
+function deliver(watcher: Watcher, events: readonly StorageEvent[], upTo: Revision): void {
+  const { seen, prefix } = watcher;
+  const mine = events.filter((event) => event.revision > seen && event.key.startsWith(prefix));
+  watcher.seen = upTo;
+  watcher.onEvents(mine, upTo);
 }
 
 /** Index of the first event with revision > `revision`, by halving. */

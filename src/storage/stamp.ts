@@ -28,14 +28,3 @@ export function isStampOf(value: Buffer, draft: Draft, revision: Revision): bool
     value.compare(bytes, revisionAt, bytes.length, tail, value.length) === 0
   );
 }
-
-const marker = Buffer.from('"resourceVersion":"');
-
-/** The revision that is written in an encoded object; 0 when there is none. */
-export function stampedRevision(value: Buffer): Revision {
-  const at = value.indexOf(marker);
-  if (at < 0) return 0;
-  const start = at + marker.length;
-  const revision = Number(value.toString('latin1', start, value.indexOf(0x22, start)));
-  return Number.isSafeInteger(revision) ? revision : 0;
-}

@@ -11,6 +11,8 @@ export type StorageErrorCode =
   | 'WriteFailed'
   /** As WriteFailed: there is no space. */
   | 'NoSpace'
+  /** Whether this write is stored is not known: the answer to it was lost. */
+  | 'Unknown'
   /** Nothing can be promised any more until the store is opened anew. */
   | 'Broken'
   | 'Closed';

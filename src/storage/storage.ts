@@ -33,7 +33,8 @@ export type StorageEvent =
       readonly value: Buffer;
       readonly revision: Revision;
       readonly created: boolean;
-      readonly previous: Buffer | undefined;
+      /** The state before; undefined also where the store remembers it no more. */
+      readonly previous: Entry | undefined;
     }
   /** `value` is the last state with the delete's revision stamped into it. */
   | {
@@ -42,7 +43,7 @@ export type StorageEvent =
       readonly value: Buffer;
       readonly revision: Revision;
       /** The state that was deleted, as it was stored. */
-      readonly previous: Buffer | undefined;
+      readonly previous: Entry | undefined;
     };
 
 export type Written = { readonly ok: true; readonly entry: Entry };
@@ -54,13 +55,45 @@ export type RevisionConflict = {
   readonly current: Entry | undefined;
 };
 
+export interface ListOptions {
+  /** The state of this revision, which the store has had. Default: the newest. */
+  readonly revision?: Revision;
+  /** Begins behind this key. */
+  readonly after?: Key;
+  /** At most so many entries. Default: all. */
+  readonly limit?: number;
+}
+
 export interface ListResult {
   readonly entries: readonly Entry[];
   /** The store's revision that this list shows. */
   readonly revision: Revision;
+  /** There are entries behind the last one. */
+  readonly more: boolean;
 }
 
-/** Thrown by `watch` when `from` is older than the history that is kept. */
+/** Why nothing more is told. */
+export type WatchEnd =
+  /** By whoever asked for it, or with the store. */
+  | { readonly reason: 'closed' }
+  /** What it would go on with is forgotten: only a list tells what there is. */
+  | { readonly reason: 'compacted'; readonly compactedTo: Revision }
+  /** It fell too far behind, and the store keeps no more for it. */
+  | { readonly reason: 'lagging' }
+  /** The way to the store, or the watcher itself, which threw. */
+  | { readonly reason: 'failed'; readonly error: Error };
+
+/** A watch of the store, which may end at any time. */
+export interface StorageWatch {
+  readonly ended: Promise<WatchEnd>;
+  /** Nothing is told from now on. */
+  close(): void;
+}
+
+/** `revision`: everything up to it has been told. Without events: nothing of it was under the prefix. */
+export type OnEvents = (events: readonly StorageEvent[], revision: Revision) => void;
+
+/** The history that would be needed is kept no more. */
 export class CompactedError extends Error {
   readonly compactedTo: Revision;
   constructor(from: Revision, compactedTo: Revision) {
@@ -89,24 +122,32 @@ export interface StorageSpace {
 
 /**
  * Durable before visible: a promise of create, update or delete resolves, and watchers and readers see the
- * write, only after it is synced. Writes of one key are applied in the order of the calls.
+ * write, only after it is synced. Writes of one key are applied in the order of the calls. A write that fails is not
+ * stored, unless the error's code is `Unknown`.
  */
 export interface Storage {
   get(key: Key): Promise<Entry | undefined>;
-  /** All entries whose key starts with `prefix`, by key. */
-  list(prefix: Key): Promise<ListResult>;
+  /** Entries whose key starts with `prefix`, by key. Throws CompactedError. */
+  list(prefix: Key, options?: ListOptions): Promise<ListResult>;
   create(key: Key, draft: Draft): Promise<Written | KeyExists>;
   update(key: Key, draft: Draft, expected: Revision): Promise<Written | RevisionConflict>;
-  /** `last` is the object's last state (its draft), stamped with the delete's revision for watchers. */
+  /**
+   * `last` is the object's last state (its draft), stamped with the delete's revision for watchers. A driver whose
+   * store can't carry it tells them the state before.
+   */
   delete(key: Key, last: Draft, expected: Revision): Promise<Written | RevisionConflict>;
   /**
-   * Events of keys under `prefix` with revision > `from`, in order, each once, in batches of one commit; calls
-   * `onEvents` synchronously. Returns a function that ends it. Throws CompactedError.
+   * Events of keys under `prefix` with revision > `from`, in order, each once, never a part of one commit; before a
+   * write's promise resolves or after it. Tells at least once, how far it is, when all that was there has been told.
    */
-  watch(prefix: Key, from: Revision, onEvents: (events: readonly StorageEvent[]) => void): () => void;
+  watch(prefix: Key, from: Revision, onEvents: OnEvents): StorageWatch;
   /** Forgets history up to and including `upTo`. */
   compact(upTo: Revision): Promise<void>;
-  currentRevision(): Revision;
+  /**
+   * The newest revision, whoever wrote it: all writes that were acknowledged before the call are in it. At once where
+   * nobody else can write.
+   */
+  revision(): Revision | Promise<Revision>;
   /** What the objects take, and may take. Absent: nobody counts. */
   readonly space?: StorageSpace;
   /** Throws StorageError while writes fail. Absent: they can't. */

@@ -342,7 +342,7 @@ async function calmLife(machine: Machine): Promise<{
     let last = -1;
     stages[stage] = await eventually(
       async () => {
-        const revision = server.storage.currentRevision();
+        const revision = await server.storage.revision();
         same = revision === last ? same + 1 : 0;
         last = revision;
         assert.ok(same >= 10, 'something still changes');

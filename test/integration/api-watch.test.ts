@@ -116,7 +116,7 @@ test('objects that begin or cease to match come as ADDED and DELETED', async () 
 
 test('a revision that is forgotten is answered with an ERROR event', async () => {
   for (let i = 0; i < 3; i++) await create('old', `a${i}`);
-  await server.storage.compact(server.storage.currentRevision());
+  await server.storage.compact(await server.storage.revision());
   const fresh = await startTestServer({ storage: server.storage });
   const response = await fresh.handle('GET', `${path('old')}?watch=true&resourceVersion=2`);
   const frame = await new Watch(response.body as PullBody).next();

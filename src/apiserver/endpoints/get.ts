@@ -1,16 +1,16 @@
 // GET of one object: the stored bytes, neither parsed nor written anew.
 import type { ApiResponse } from '../http.ts';
 import type { EndpointRequest } from './endpoint.ts';
-import { parseRevision } from './list-options.ts';
+import { atLeast } from './list-options.ts';
 import { respondStored } from './object-response.ts';
 
 export function getObject(request: EndpointRequest): Promise<ApiResponse> | ApiResponse {
   const { context, store } = request;
   const asked = context.request.url.includes('resourceVersion=')
-    ? parseRevision(context.query.get('resourceVersion') ?? '')
-    : 0;
-  if (asked > store.cache.currentRevision()) return store.cache.waitFor(asked).then(() => respond(request));
-  return respond(request);
+    ? (context.query.get('resourceVersion') ?? '')
+    : '';
+  const waiting = atLeast(store.cache, asked);
+  return waiting === undefined ? respond(request) : waiting.then(() => respond(request));
 }
 
 function respond({ context, declaration, store, deps }: EndpointRequest): Promise<ApiResponse> | ApiResponse {

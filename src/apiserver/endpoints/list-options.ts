@@ -14,7 +14,7 @@ import {
   parseLabelSelector,
   type Selector,
 } from '../../apimachinery/label-selector.ts';
-import type { Predicate } from '../../storage/watch/resource-cache.ts';
+import type { Predicate, ResourceCache } from '../../storage/watch/resource-cache.ts';
 import { queryBoolean, queryInteger } from '../query.ts';
 
 export interface ListOptions {
@@ -183,4 +183,14 @@ export function parseRevision(text: string): number {
       invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`),
     ]);
   return Number(text);
+}
+
+/**
+ * When `cache` shows what is asked for: undefined says that it does. Without a revision that is all that was written
+ * until now, by whichever server; '0' is whatever is there.
+ */
+export function atLeast(cache: ResourceCache, resourceVersion: string): Promise<void> | undefined {
+  if (resourceVersion === '') return cache.fresh();
+  const revision = parseRevision(resourceVersion);
+  return revision > cache.currentRevision() ? cache.waitFor(revision) : undefined;
 }

@@ -6,7 +6,7 @@ import type { CacheList, CacheListOptions } from '../../storage/watch/resource-c
 import type { ApiResponse } from '../http.ts';
 import { decodeContinue, encodeContinue } from './continue-token.ts';
 import type { EndpointRequest } from './endpoint.ts';
-import { type ListOptions, parseRevision, readListOptions } from './list-options.ts';
+import { atLeast, type ListOptions, parseRevision, readListOptions } from './list-options.ts';
 import { respondList } from './object-response.ts';
 
 export async function listObjects(request: EndpointRequest): Promise<ApiResponse> {
@@ -44,7 +44,7 @@ export async function readList(request: EndpointRequest, options: ListOptions): 
   if (options.continueToken !== '' && !['', '0'].includes(options.resourceVersion))
     throw badRequest('specifying resource version is not allowed when using continue');
   const revision = parseRevision(options.resourceVersion);
-  if (revision > store.cache.currentRevision()) await store.cache.waitFor(revision);
+  if (options.continueToken === '') await atLeast(store.cache, options.resourceVersion);
   const exact =
     options.resourceVersionMatch === 'Exact' ||
     (revision > 0 && options.limit > 0 && options.resourceVersionMatch === '');
@@ -63,6 +63,7 @@ export async function readList(request: EndpointRequest, options: ListOptions): 
     }
   }
   const token = decodeContinue(options.continueToken);
+  await atLeast(store.cache, token.revision < 0 ? '' : String(token.revision));
   const after = {
     key: absoluteKey(request, token.start),
     revision: token.revision < 0 ? store.cache.currentRevision() : token.revision,

@@ -6,7 +6,7 @@ import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cac
 import type { ApiBody, ApiResponse } from '../http.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import { scopeOf } from './list.ts';
-import { type ListOptions, parseRevision, readListOptions } from './list-options.ts';
+import { atLeast, type ListOptions, parseRevision, readListOptions } from './list-options.ts';
 import { contentTypes, negotiate } from './negotiation.ts';
 import { errorFrame, SingleFrame, WatchBody } from './watch-body.ts';
 import { type FrameFormat, frameKeysOf } from './watch-frames.ts';
@@ -33,13 +33,11 @@ export async function watchObjects(request: EndpointRequest): Promise<ApiRespons
     now: deps.now,
   };
   const asked = parseRevision(options.resourceVersion);
-  if (asked > store.cache.currentRevision()) {
-    try {
-      await store.cache.waitFor(asked);
-    } catch (error) {
-      // Upstream, too, gives a watch from the future the benefit of the doubt and waits.
-      if (options.sendInitialEvents === true) throw error;
-    }
+  try {
+    await atLeast(store.cache, options.resourceVersion);
+  } catch (error) {
+    // Upstream, too, gives a watch from the future the benefit of the doubt and waits.
+    if (asked === 0 || options.sendInitialEvents === true) throw error;
   }
   const contentType =
     negotiated.mediaType === 'protobuf'

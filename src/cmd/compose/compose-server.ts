@@ -140,9 +140,11 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
   };
   const names = servingNames({ ...cluster, sans: [...addresses, ...(options.extraSans ?? [])] });
   const identity = { names, credentials: await readCredentials(pki, names) };
-  const caches = await createCacheSource(storage, clock, (key) =>
-    options.log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
-  );
+  const caches = await createCacheSource(storage, clock, {
+    onUnreadable: (key) =>
+      options.log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
+    onTrouble: (why) => options.log.warn({ why }, 'the watch of the store has ended and is begun anew'),
+  });
   opened.defer(() => caches.close());
   const { server, serve } = openDoor(options, identity, opened);
   // The port is known, and taken, before the objects that name it are written.

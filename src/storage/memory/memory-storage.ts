@@ -9,10 +9,13 @@ import type {
   Entry,
   Key,
   KeyExists,
+  ListOptions,
   ListResult,
+  OnEvents,
   Revision,
   RevisionConflict,
   Storage,
+  StorageWatch,
   Written,
 } from '../storage.ts';
 
@@ -44,8 +47,9 @@ export class MemoryStorage implements Storage {
     return this.#entries.get(key);
   }
 
-  async list(prefix: Key): Promise<ListResult> {
-    return { entries: entriesUnder(this.#entries, prefix), revision: this.#revision };
+  async list(prefix: Key, options?: ListOptions): Promise<ListResult> {
+    const state = { entries: this.#entries, log: this.#log, now: this.#revision };
+    return entriesUnder(state, prefix, options);
   }
 
   async create(key: Key, draft: Draft): Promise<Written | KeyExists> {
@@ -69,7 +73,7 @@ export class MemoryStorage implements Storage {
     const revision = ++this.#revision;
     const entry: Entry = { key, value: stamp(last, revision), revision };
     this.#entries.delete(key);
-    this.#log.publish([{ type: 'delete', key, value: entry.value, revision, previous: current.value }]);
+    this.#log.publish([{ type: 'delete', key, value: entry.value, revision, previous: current }]);
     return { ok: true, entry };
   }
 
@@ -78,13 +82,11 @@ export class MemoryStorage implements Storage {
     const entry: Entry = { key, value: stamp(draft, revision), revision };
     this.#entries.set(key, entry);
     const created = previous === undefined;
-    this.#log.publish([
-      { type: 'put', key, value: entry.value, revision, created, previous: previous?.value },
-    ]);
+    this.#log.publish([{ type: 'put', key, value: entry.value, revision, created, previous }]);
     return { ok: true, entry };
   }
 
-  watch(prefix: Key, from: Revision, onEvents: Parameters<Storage['watch']>[2]): () => void {
+  watch(prefix: Key, from: Revision, onEvents: OnEvents): StorageWatch {
     return this.#log.watch(prefix, from, onEvents);
   }
 
@@ -92,12 +94,13 @@ export class MemoryStorage implements Storage {
     this.#log.compact(Math.min(upTo, this.#revision));
   }
 
-  currentRevision(): Revision {
+  revision(): Revision {
     return this.#revision;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#log.close();
   }
 
   #assertOpen(): void {

@@ -68,7 +68,7 @@ test('a store of format 1 is read with its history, written as format 2, and ope
       ],
     );
     const events: StorageEvent[] = [];
-    storage.watch('/registry/', 1, (told) => void events.push(...told))();
+    storage.watch('/registry/', 1, (told) => void events.push(...told)).close();
     assert.deepEqual(
       events.slice(0, log.length).map((event) => [event.key, event.type, event.revision]),
       log.map(([name, put, at]) => [key(name), put === 1 ? 'put' : 'delete', at]),

@@ -48,13 +48,15 @@ test('X2: a writer thread that ends under a write fails that write, and is said'
 test('X4: a watcher that throws stops no write and no other watcher, and is said as what it is', async () => {
   const { storage, trouble } = await open();
   const seen: string[] = [];
-  storage.watch('/registry/', storage.currentRevision(), () => {
-    throw new Error('a watcher failed once');
+  const thrown = new Error('a watcher failed once');
+  const watch = storage.watch('/registry/', await storage.revision(), (events) => {
+    if (events.length > 0) throw thrown;
   });
-  storage.watch('/registry/', storage.currentRevision(), (events) => seen.push(...events.map((e) => e.key)));
+  storage.watch('/registry/', await storage.revision(), (events) => seen.push(...events.map((e) => e.key)));
   const keys = ['/registry/a', '/registry/b', '/registry/c'];
   for (const key of keys) written(await storage.create(key, draftOf('x')));
   assert.deepEqual(seen, keys);
+  assert.deepEqual(await watch.ended, { reason: 'failed', error: thrown });
   const error = await trouble;
   assert.equal(error.code, 'Broken');
   assert.match(error.message, /a watcher failed: a watcher failed once$/);

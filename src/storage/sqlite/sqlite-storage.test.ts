@@ -162,7 +162,8 @@ test('compaction deletes superseded values from the file and keeps the state', a
   await storage.close();
   storage = await open(directory);
   assert.deepEqual((await storage.list('/registry/')).entries, [entry]);
-  assert.throws(() => storage.watch('/registry/', entry.revision - 1, () => {}));
+  const end = await storage.watch('/registry/', entry.revision - 1, () => {}).ended;
+  assert.deepEqual(end, { reason: 'compacted', compactedTo: entry.revision });
   await storage.close();
 });
 
@@ -228,7 +229,7 @@ test('10,000 random writes, with reopenings and compactions between, leave the f
         : storage.update(key, draft, current.revision);
     });
     const watched: number[] = [];
-    const stop = storage.watch('/registry/', storage.currentRevision(), (batch) => {
+    const { close: stop } = storage.watch('/registry/', await storage.revision(), (batch) => {
       for (const event of batch) {
         watched.push(event.revision);
         if (event.type === 'delete') model.delete(event.key);
@@ -242,12 +243,12 @@ test('10,000 random writes, with reopenings and compactions between, leave the f
       assert.ok(watched.includes(revision));
     }
     stop();
-    newest = storage.currentRevision();
+    newest = await storage.revision();
     if (round % 10 === 9) await storage.compact(newest - random(50));
     if (round % 25 === 24) {
       await storage.close();
       storage = await open(directory);
-      assert.equal(storage.currentRevision(), newest);
+      assert.equal(await storage.revision(), newest);
     }
     const { entries } = await storage.list('/registry/');
     assert.deepEqual(
@@ -284,7 +285,7 @@ test('R14: what was deleted is given back to the disk, while the store is open',
   assert.ok(full > 12_000_000);
   for (const entry of entries.map(written))
     written(await storage.delete(entry.key, draftOf('x'), entry.revision));
-  await storage.compact(storage.currentRevision());
+  await storage.compact(await storage.revision());
   const until = performance.now() + 60_000;
   while (size('state.db') + size('state.db-wal') > full / 4) {
     assert.ok(performance.now() < until, `${size('state.db')} + ${size('state.db-wal')} bytes of ${full}`);
@@ -313,7 +314,7 @@ test('F8: a full store refuses what grows, takes what shrinks, ends or is the sy
   assert.throws(() => storage.space!.check(), refused);
   assert.deepEqual(full, [true]);
   // A refusal takes no revision and leaves nothing behind.
-  assert.equal(storage.currentRevision(), entry.revision);
+  assert.equal(await storage.revision(), entry.revision);
   assert.equal((await storage.list('/registry/')).entries.length, 1);
 
   const { used } = storage.space!;

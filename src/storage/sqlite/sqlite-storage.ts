@@ -10,11 +10,14 @@ import type {
   Entry,
   Key,
   KeyExists,
+  ListOptions,
   ListResult,
+  OnEvents,
   Revision,
   RevisionConflict,
   Storage,
   StorageEvent,
+  StorageWatch,
   Written,
 } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
@@ -119,18 +122,19 @@ class SqliteStorage implements Storage {
     writer.onEnd((error) => this.#troubled(error));
   }
 
-  /** Values that are the present state are shared with it, not held twice. */
+  /** Entries that are the present state are shared with it, not held twice. */
   #historyOf(loaded: Loaded): StorageEvent[] {
-    const values = new Map<Revision, Buffer>();
-    for (const entry of this.#entries.values()) values.set(entry.revision, entry.value);
+    const known = new Map<Revision, Entry>();
+    for (const entry of this.#entries.values()) known.set(entry.revision, entry);
     return loaded.history.map((row): StorageEvent => {
       const { key, revision } = row;
-      const value = values.get(revision) ?? asBuffer(row.value ?? new Uint8Array());
-      values.set(revision, value);
-      const previous = values.get(row.previous) ?? (row.previousValue && asBuffer(row.previousValue));
+      const entry = known.get(revision) ?? { key, value: asBuffer(row.value ?? new Uint8Array()), revision };
+      known.set(revision, entry);
+      const before = row.previousValue && { key, value: asBuffer(row.previousValue), revision: row.previous };
+      const previous = known.get(row.previous) ?? before;
       return row.put
-        ? { type: 'put', key, value, revision, created: row.previous === 0, previous }
-        : { type: 'delete', key, value, revision, previous };
+        ? { ...entry, type: 'put', created: row.previous === 0, previous }
+        : { ...entry, type: 'delete', previous };
     });
   }
 
@@ -138,8 +142,9 @@ class SqliteStorage implements Storage {
     return this.#entries.get(key);
   }
 
-  async list(prefix: Key): Promise<ListResult> {
-    return { entries: entriesUnder(this.#entries, prefix), revision: this.#durable };
+  async list(prefix: Key, options?: ListOptions): Promise<ListResult> {
+    const state = { entries: this.#entries, log: this.#log, now: this.#durable };
+    return entriesUnder(state, prefix, options);
   }
 
   create(key: Key, draft: Draft): Promise<Written | KeyExists> {
@@ -163,7 +168,7 @@ class SqliteStorage implements Storage {
     const revision = ++this.#head;
     const entry: Entry = { key, value: stamp(last, revision), revision };
     this.space.take(key, -sizeOf(current), undefined);
-    const event = { type: 'delete', key, value: entry.value, revision, previous: current.value } as const;
+    const event = { type: 'delete', key, value: entry.value, revision, previous: current } as const;
     return this.#write({ event, entry, previous: expected, growth: -sizeOf(current), urgent: true });
   }
 
@@ -185,7 +190,7 @@ class SqliteStorage implements Storage {
       value: entry.value,
       revision,
       created,
-      previous: previous?.value,
+      previous,
     } as const;
     const urgent = this.space.isUrgent(key, growth, draft.urgency);
     return this.#write({ event, entry, previous: previous?.revision ?? 0, growth, urgent });
@@ -366,7 +371,7 @@ class SqliteStorage implements Storage {
     fail(error);
   }
 
-  watch(prefix: Key, from: Revision, onEvents: Parameters<Storage['watch']>[2]): () => void {
+  watch(prefix: Key, from: Revision, onEvents: OnEvents): StorageWatch {
     return this.#log.watch(prefix, from, onEvents);
   }
 
@@ -392,7 +397,7 @@ class SqliteStorage implements Storage {
     this.#writer.request({ type: 'compact', upTo: floor }).catch(() => {});
   }
 
-  currentRevision(): Revision {
+  revision(): Revision {
     return this.#durable;
   }
 
@@ -401,6 +406,7 @@ class SqliteStorage implements Storage {
     this.#closed = true;
     if (this.#gathering.length > 0 && this.#syncing === undefined) this.#syncing = this.#sync();
     await this.#syncing;
+    this.#log.close();
     try {
       await this.#writer.request({ type: 'close' });
     } finally {

@@ -4,7 +4,14 @@ import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { StorageError } from '../storage-error.ts';
 import { DurableStore } from './durable-store.ts';
-import type { FromWriter, HistoryRow, LoadedRow, ToWriter, WriterOptions } from './writer-protocol.ts';
+import type {
+  BatchMessage,
+  FromWriter,
+  HistoryRow,
+  LoadedRow,
+  ToWriter,
+  WriterOptions,
+} from './writer-protocol.ts';
 import { openingId } from './writer-protocol.ts';
 
 const chunkRows = 1_000;
@@ -13,89 +20,117 @@ const maxReloaded = 10_000;
 /** Without a write for this long, the last one is noted as acknowledged. */
 const restMs = 200;
 
-function serve(port: NonNullable<typeof parentPort>, options: WriterOptions): void {
+type Port = NonNullable<typeof parentPort>;
+
+function fail(port: Port, id: number, error: unknown): void {
+  const { code, message } =
+    error instanceof StorageError
+      ? error
+      : {
+          code: 'WriteFailed',
+          message: `the store failed: ${error instanceof Error ? error.message : String(error)}`,
+        };
+  port.postMessage({ type: 'failed', id, code, message } satisfies FromWriter);
+}
+
+/** Tells all that the store holds. */
+function load(port: Port, directory: string): DurableStore {
+  const store = new DurableStore(directory, systemRandom);
   const send = (message: FromWriter, transfer: ArrayBuffer[] = []): void =>
     port.postMessage(message, transfer);
-  const fail = (id: number, error: unknown): void =>
-    send({
-      type: 'failed',
-      id,
-      code: error instanceof StorageError ? error.code : 'WriteFailed',
-      message:
-        error instanceof StorageError
-          ? error.message
-          : `the store failed: ${error instanceof Error ? error.message : String(error)}`,
-    });
+  const revision = store.revision();
+  const floor = Math.max(store.floor(), revision - maxReloaded);
+  sendRows(store.rows(), (rows: LoadedRow[], transfer) => send({ type: 'rows', rows }, transfer));
+  sendRows(store.history(floor), (rows: HistoryRow[], transfer) => send({ type: 'history', rows }, transfer));
+  store.start();
+  send({ type: 'ready', revision, floor });
+  return store;
+}
+
+function serve(port: Port, { directory }: WriterOptions): void {
   let store: DurableStore;
-  let compactTo = 0;
   try {
-    store = new DurableStore(options.directory, systemRandom);
-    const revision = store.revision();
-    const floor = Math.max(store.floor(), revision - maxReloaded);
-    sendRows(store.rows(), (rows: LoadedRow[], transfer) => send({ type: 'rows', rows }, transfer));
-    sendRows(store.history(floor), (rows: HistoryRow[], transfer) =>
-      send({ type: 'history', rows }, transfer),
-    );
-    store.start();
-    send({ type: 'ready', revision, floor });
+    store = load(port, directory);
   } catch (error) {
-    fail(openingId, error);
+    fail(port, openingId, error);
     port.close();
     return;
   }
   // Every object was read and is whole. The rest of the file is looked at before anything is written to it.
   const damage = store.structuralDamage();
-  if (damage !== undefined) fail(openingId, damage);
-  /** Between batches, a little at a time. */
-  const compactLater = (): void => {
+  if (damage !== undefined) fail(port, openingId, damage);
+  const writer = new Writer(store);
+  port.on('message', (message: ToWriter) => {
+    try {
+      writer.do(message);
+      port.postMessage({ type: 'done', id: message.id } satisfies FromWriter);
+      if (message.type === 'close') port.close();
+    } catch (error) {
+      fail(port, message.id, error);
+    }
+  });
+}
+
+/** Does what it is told, and what can wait a little at a time between. */
+class Writer {
+  readonly #store: DurableStore;
+  #compactTo = 0;
+  #stopResting: (() => void) | undefined;
+  #writing = false;
+  #closed = false;
+
+  constructor(store: DurableStore) {
+    this.#store = store;
+  }
+
+  do(message: ToWriter): void {
+    if (message.type === 'batch') this.#write(message);
+    else if (message.type === 'compact') {
+      // The first piece at once, so that a floor that was promised holds after a restart.
+      this.#compactTo = Math.max(this.#compactTo, message.upTo);
+      if (this.#store.compactSome(this.#compactTo)) this.#compactLater();
+    } else if (message.type === 'probe') this.#store.probe();
+    else this.#close();
+  }
+
+  #write(batch: BatchMessage): void {
+    this.#store.write(batch, batch.urgent);
+    release(batch.values);
+    this.#writing = true;
+    if (this.#stopResting === undefined) this.#restSoon();
+  }
+
+  #close(): void {
+    this.#closed = true;
+    this.#compactTo = 0;
+    this.#stopResting?.();
+    this.#store.close();
+  }
+
+  #compactLater(): void {
     setImmediate(() => {
       try {
-        if (compactTo > 0 && store.compactSome(compactTo)) compactLater();
-        else if (!closed && stopResting === undefined) restSoon();
+        if (this.#compactTo > 0 && this.#store.compactSome(this.#compactTo)) this.#compactLater();
+        else if (!this.#closed && this.#stopResting === undefined) this.#restSoon();
       } catch {
         // History that could not be forgotten now is forgotten at the next compaction.
       }
     });
-  };
-  let stopResting: (() => void) | undefined;
-  let writing = false;
-  let closed = false;
-  const restSoon = (): void => {
-    writing = false;
-    stopResting = systemClock.timer(restMs, () => {
-      stopResting = undefined;
-      if (writing) restSoon();
-      else rest();
+  }
+
+  #restSoon(): void {
+    this.#writing = false;
+    this.#stopResting = systemClock.timer(restMs, () => {
+      this.#stopResting = undefined;
+      if (this.#writing) this.#restSoon();
+      else this.#rest();
     });
-  };
-  /** A little at a time, until something is written. */
-  const rest = (): void => {
-    if (!writing && !closed && store.rest()) setImmediate(rest);
-  };
-  port.on('message', (message: ToWriter) => {
-    try {
-      if (message.type === 'batch') {
-        store.write(message, message.urgent);
-        release(message.values);
-        writing = true;
-        if (stopResting === undefined) restSoon();
-      } else if (message.type === 'compact') {
-        // The first piece at once, so that a floor that was promised holds after a restart.
-        compactTo = Math.max(compactTo, message.upTo);
-        if (store.compactSome(compactTo)) compactLater();
-      } else if (message.type === 'probe') store.probe();
-      else {
-        closed = true;
-        compactTo = 0;
-        stopResting?.();
-        store.close();
-      }
-      send({ type: 'done', id: message.id });
-      if (message.type === 'close') port.close();
-    } catch (error) {
-      fail(message.id, error);
-    }
-  });
+  }
+
+  /** Until something is written. */
+  #rest(): void {
+    if (!this.#writing && !this.#closed && this.#store.rest()) setImmediate(() => this.#rest());
+  }
 }
 
 /** At once: this thread allocates so little that its collector would let megabytes of written batches lie. */

@@ -1,8 +1,10 @@
-// The contract of Storage as tests: every driver runs them.
+// The contract of Storage as tests: every driver runs them, those that lag and fail, too.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Draft, Entry, Revision, Storage, StorageEvent, Written } from '../storage.ts';
+import { listWhole } from '../list-whole.ts';
+import type { Draft, Entry, Key, Revision, Storage, StorageEvent, Written } from '../storage.ts';
 import { CompactedError } from '../storage.ts';
+import { ToldEvents } from './told-events.ts';
 
 export interface StorageUnderTest {
   readonly name: string;
@@ -28,8 +30,10 @@ export function written(result: Written | { readonly ok: false; readonly reason:
   return result.entry;
 }
 
+type WithStorage = (title: string, run: (storage: Storage) => Promise<void>) => void;
+
 export function storageConformance(driver: StorageUnderTest): void {
-  const withStorage = (title: string, run: (storage: Storage) => Promise<void>): void => {
+  const withStorage: WithStorage = (title, run) => {
     test(`${driver.name} ${title}`, async () => {
       const storage = await driver.open();
       try {
@@ -39,18 +43,28 @@ export function storageConformance(driver: StorageUnderTest): void {
       }
     });
   };
+  conformingValues(withStorage);
+  conformingWrites(withStorage);
+  conformingLists(withStorage);
+  conformingWatches(withStorage);
+  conformingEnds(withStorage);
+  if (driver.reopen !== undefined) conformingReopening(driver.name, driver.open, driver.reopen);
+}
 
+const keysOf = (items: readonly { readonly key: Key }[]): Key[] => items.map(({ key }) => key);
+const revisionsOf = (events: readonly StorageEvent[]): Revision[] => events.map(({ revision }) => revision);
+
+function conformingValues(withStorage: WithStorage): void {
   withStorage('stamps the revision into what it keeps, returns and publishes', async (storage) => {
-    const events: StorageEvent[] = [];
-    storage.watch('/registry/', storage.currentRevision(), (batch) => events.push(...batch));
+    const told = new ToldEvents(storage, '/registry/', await storage.revision());
     const entry = written(await storage.create('/registry/core/pods/a/x', draftOf('é')));
     assert.equal(entry.value.toString(), shown('é', entry.revision));
     assert.deepEqual((await storage.get(entry.key))?.value, entry.value);
+    const events = await told.until(entry.revision);
     assert.deepEqual(
       events.map((e) => e.value.toString()),
       [shown('é', entry.revision)],
     );
-    assert.equal(storage.currentRevision(), entry.revision);
   });
 
   withStorage('keeps any bytes as they are when there is no place for a revision', async (storage) => {
@@ -60,11 +74,20 @@ export function storageConformance(driver: StorageUnderTest): void {
     assert.deepEqual((await storage.list('/registry/x/')).entries[0]?.value, bytes);
   });
 
+  withStorage('treats hostile keys as plain text', async (storage) => {
+    const keys = ["/registry/'; DROP TABLE objects; --", '/registry/__proto__', '/registry/%', '/registry/_'];
+    for (const key of keys) written(await storage.create(key, draftOf(key)));
+    for (const key of keys) assert.ok((await storage.get(key))?.value.includes('data'));
+    assert.deepEqual(keysOf((await storage.list('/registry/%')).entries), ['/registry/%']);
+  });
+}
+
+function conformingWrites(withStorage: WithStorage): void {
   withStorage('raises the revision with every write and not with refused ones', async (storage) => {
     const first = written(await storage.create('/registry/a', draftOf('1')));
     const refused = await storage.create('/registry/a', draftOf('2'));
     assert.deepEqual(refused, { ok: false, reason: 'exists', current: first });
-    assert.equal(storage.currentRevision(), first.revision);
+    assert.equal(await storage.revision(), first.revision);
     const second = written(await storage.update('/registry/a', draftOf('3'), first.revision));
     assert.ok(second.revision > first.revision);
     const stale = await storage.update('/registry/a', draftOf('4'), first.revision);
@@ -76,23 +99,7 @@ export function storageConformance(driver: StorageUnderTest): void {
     assert.equal(await storage.get('/registry/a'), undefined);
     const absent = await storage.update('/registry/a', draftOf('6'), second.revision);
     assert.deepEqual(absent, { ok: false, reason: 'conflict', current: undefined });
-  });
-
-  withStorage('lists by key and keeps prefixes apart', async (storage) => {
-    for (const key of [
-      '/registry/core/pods/b/1',
-      '/registry/core/pods/a/2',
-      '/registry/core/pods/a/1',
-      '/registry/core/podtemplates/a/1',
-    ])
-      await storage.create(key, draftOf(key));
-    const { entries, revision } = await storage.list('/registry/core/pods/');
-    assert.deepEqual(
-      entries.map((e) => e.key),
-      ['/registry/core/pods/a/1', '/registry/core/pods/a/2', '/registry/core/pods/b/1'],
-    );
-    assert.equal(revision, storage.currentRevision());
-    assert.deepEqual((await storage.list('/registry/core/pods/a/')).entries.length, 2);
+    assert.equal(await storage.revision(), gone.revision);
   });
 
   withStorage('of many writers of one revision exactly one wins', async (storage) => {
@@ -110,115 +117,169 @@ export function storageConformance(driver: StorageUnderTest): void {
     assert.equal(creates.filter((r) => r.ok).length, 1);
   });
 
-  withStorage('shows watchers every write once, in order, before its promise resolves', async (storage) => {
-    const seen: Revision[] = [];
-    const other: StorageEvent[] = [];
-    storage.watch('/registry/a/', storage.currentRevision(), (batch) =>
-      seen.push(...batch.map((e) => e.revision)),
-    );
-    storage.watch('/registry/b/', storage.currentRevision(), (batch) => other.push(...batch));
-    const acked = await Promise.all(
-      Array.from({ length: 100 }, async (_, i) => {
-        const entry = written(await storage.create(`/registry/a/${i}`, draftOf('x')));
-        assert.ok(seen.includes(entry.revision), 'visible when acknowledged');
-        return entry.revision;
+  withStorage('has every acknowledged write in the revision that is asked for then', async (storage) => {
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, i) => {
+        const { revision } = written(await storage.create(`/registry/${i}`, draftOf('x')));
+        assert.ok((await storage.revision()) >= revision);
+        assert.ok((await storage.list('/registry/')).revision >= revision);
       }),
     );
+  });
+}
+
+function conformingLists(withStorage: WithStorage): void {
+  withStorage('lists by key and keeps prefixes apart', async (storage) => {
+    for (const key of [
+      '/registry/core/pods/b/1',
+      '/registry/core/pods/a/2',
+      '/registry/core/pods/a/1',
+      '/registry/core/podtemplates/a/1',
+    ])
+      await storage.create(key, draftOf(key));
+    const { entries, revision, more } = await storage.list('/registry/core/pods/');
+    assert.deepEqual(keysOf(entries), [
+      '/registry/core/pods/a/1',
+      '/registry/core/pods/a/2',
+      '/registry/core/pods/b/1',
+    ]);
+    assert.equal(more, false);
+    assert.equal(revision, await storage.revision());
+    assert.deepEqual((await storage.list('/registry/core/pods/a/')).entries.length, 2);
+  });
+
+  withStorage(
+    'shows in all pages the revision of the first, whatever is written between',
+    async (storage) => {
+      const made: Entry[] = [];
+      for (const name of ['b', 'd', 'f', 'h', 'j'])
+        made.push(written(await storage.create(`/registry/x/${name}`, draftOf(name))));
+      await storage.create('/registry/y/a', draftOf('a'));
+      const first = await storage.list('/registry/x/', { limit: 2 });
+      assert.deepEqual([keysOf(first.entries), first.more], [['/registry/x/b', '/registry/x/d'], true]);
+      const { revision } = first;
+      await storage.delete('/registry/x/f', draftOf('f'), made[2]!.revision);
+      const moved = written(await storage.update('/registry/x/h', draftOf('other'), made[3]!.revision));
+      await storage.update('/registry/x/h', draftOf('another'), moved.revision);
+      for (const name of ['e', 'k']) await storage.create(`/registry/x/${name}`, draftOf(name));
+      const second = await storage.list('/registry/x/', { limit: 2, revision, after: '/registry/x/d' });
+      assert.deepEqual(second, { entries: made.slice(2, 4), revision, more: true });
+      const third = await storage.list('/registry/x/', { limit: 2, revision, after: '/registry/x/h' });
+      assert.deepEqual(third, { entries: made.slice(4), revision, more: false });
+      const now = await listWhole(storage, '/registry/x/', 2);
+      assert.deepEqual(
+        keysOf(now.entries).map((key) => key.at(-1)),
+        ['b', 'd', 'e', 'h', 'j', 'k'],
+      );
+      await storage.compact(revision + 1);
+      const late = storage.list('/registry/x/', { limit: 2, revision, after: '/registry/x/d' });
+      await assert.rejects(late, (error) => error instanceof CompactedError);
+      await assert.rejects(storage.list('/registry/x/', { revision: now.revision + 1 }));
+    },
+  );
+}
+
+function conformingWatches(withStorage: WithStorage): void {
+  withStorage('shows watchers every write once and in order', async (storage) => {
+    const told = new ToldEvents(storage, '/registry/a/', await storage.revision());
+    const other = new ToldEvents(storage, '/registry/b/', await storage.revision());
+    const acked = await Promise.all(
+      Array.from(
+        { length: 100 },
+        async (_, i) => written(await storage.create(`/registry/a/${i}`, draftOf('x'))).revision,
+      ),
+    );
+    const last = Math.max(...acked);
     assert.deepEqual(
-      seen,
+      revisionsOf(await told.until(last)),
       [...acked].sort((a, b) => a - b),
     );
-    assert.equal(new Set(seen).size, 100);
-    assert.deepEqual(other, []);
+    // How far it is, is told even to whom nothing else is.
+    assert.deepEqual(await other.until(last), []);
   });
 
   withStorage('resumes a watch from any kept revision and says what changed', async (storage) => {
     const one = written(await storage.create('/registry/a', draftOf('1')));
     const two = written(await storage.update('/registry/a', draftOf('2'), one.revision));
     const three = written(await storage.delete('/registry/a', draftOf('2'), two.revision));
-    const events: StorageEvent[] = [];
-    storage.watch('/registry/', one.revision, (batch) => events.push(...batch));
-    assert.deepEqual(events, [
-      {
-        type: 'put',
-        key: '/registry/a',
-        value: two.value,
-        revision: two.revision,
-        created: false,
-        previous: one.value,
-      },
-      {
-        type: 'delete',
-        key: '/registry/a',
-        value: three.value,
-        revision: three.revision,
-        previous: two.value,
-      },
+    const told = new ToldEvents(storage, '/registry/', one.revision);
+    assert.deepEqual(await told.until(three.revision), [
+      { ...two, type: 'put', created: false, previous: one },
+      { ...three, type: 'delete', previous: two },
     ]);
   });
 
-  withStorage('refuses to watch from a compacted revision and goes on from the floor', async (storage) => {
+  withStorage('lets a watcher write, and shows that write afterwards', async (storage) => {
+    let second: Promise<Written | { ok: false; reason: string }> | undefined;
+    storage.watch('/registry/', await storage.revision(), (events) => {
+      if (events.length > 0) second ??= storage.create('/registry/b', draftOf('1'));
+    });
+    const told = new ToldEvents(storage, '/registry/', await storage.revision());
+    const first = written(await storage.create('/registry/a', draftOf('1')));
+    await told.until(first.revision);
+    assert.ok(second, 'the first watcher is told before the second');
+    assert.deepEqual(keysOf(await told.until(written(await second).revision)), [
+      '/registry/a',
+      '/registry/b',
+    ]);
+  });
+}
+
+function conformingEnds(withStorage: WithStorage): void {
+  withStorage('ends a watch from a compacted revision and goes on from the floor', async (storage) => {
     const revisions: Revision[] = [];
     for (let i = 0; i < 5; i++)
       revisions.push(written(await storage.create(`/registry/${i}`, draftOf('x'))).revision);
     await storage.compact(revisions[2]!);
-    assert.throws(
-      () => storage.watch('/registry/', revisions[1]!, () => {}),
-      (error) => error instanceof CompactedError && error.compactedTo === revisions[2],
-    );
-    const seen: Revision[] = [];
-    storage.watch('/registry/', revisions[2]!, (batch) => seen.push(...batch.map((e) => e.revision)));
-    assert.deepEqual(seen, revisions.slice(3));
+    const late = new ToldEvents(storage, '/registry/', revisions[1]!);
+    assert.deepEqual(await late.ended, { reason: 'compacted', compactedTo: revisions[2] });
+    assert.deepEqual(late.events, []);
+    const told = new ToldEvents(storage, '/registry/', revisions[2]!);
+    assert.deepEqual(revisionsOf(await told.until(revisions[4]!)), revisions.slice(3));
     assert.equal((await storage.list('/registry/')).entries.length, 5, 'compaction forgets history only');
   });
 
-  withStorage('stops calling a watcher that has ended', async (storage) => {
-    let calls = 0;
-    const stop = storage.watch('/registry/', storage.currentRevision(), () => calls++);
+  withStorage('tells nothing to a watcher that has ended, or that another one ends', async (storage) => {
+    const told = new ToldEvents(storage, '/registry/', await storage.revision());
+    const closed = new Set<string>();
+    const late: string[] = [];
+    const watch = (name: string, then: () => void): (() => void) => {
+      const { close, ended } = storage.watch('/registry/', told.upTo, (events) => {
+        if (closed.has(name)) late.push(name);
+        if (events.length > 0) then();
+      });
+      return () => {
+        closed.add(name);
+        close();
+        ends.push(ended);
+      };
+    };
+    const ends: Promise<unknown>[] = [];
+    const stopFirst = watch('first', () => stopSecond());
+    const stopSecond = watch('second', () => stopFirst());
     await storage.create('/registry/a', draftOf('1'));
-    stop();
-    await storage.create('/registry/b', draftOf('1'));
-    assert.equal(calls, 1);
+    const last = written(await storage.create('/registry/b', draftOf('1')));
+    await told.until(last.revision);
+    assert.ok(closed.size > 0, 'one was told, and ended the other');
+    assert.deepEqual(late, []);
+    for (const end of await Promise.all(ends)) assert.deepEqual(end, { reason: 'closed' });
   });
 
-  withStorage('does not call a watcher that another one ended in the same delivery', async (storage) => {
-    let calls = 0;
-    let stopSecond = (): void => {};
-    storage.watch('/registry/', storage.currentRevision(), () => stopSecond());
-    stopSecond = storage.watch('/registry/', storage.currentRevision(), () => calls++);
-    await storage.create('/registry/a', draftOf('1'));
-    assert.equal(calls, 0);
+  withStorage('ends all watches when it is closed, and none begins any more', async (storage) => {
+    const told = new ToldEvents(storage, '/registry/', await storage.revision());
+    await storage.close();
+    assert.deepEqual(await told.ended, { reason: 'closed' });
+    assert.deepEqual(await new ToldEvents(storage, '/registry/', told.upTo).ended, { reason: 'closed' });
   });
+}
 
-  withStorage('lets a watcher write, and shows that write afterwards', async (storage) => {
-    const seen: string[] = [];
-    let second: Promise<unknown> | undefined;
-    storage.watch('/registry/', storage.currentRevision(), (batch) => {
-      for (const event of batch) {
-        seen.push(event.key);
-        second ??= storage.create('/registry/b', draftOf('1'));
-      }
-    });
-    await storage.create('/registry/a', draftOf('1'));
-    await second;
-    assert.deepEqual(seen, ['/registry/a', '/registry/b']);
-  });
-
-  withStorage('treats hostile keys as plain text', async (storage) => {
-    const keys = ["/registry/'; DROP TABLE objects; --", '/registry/__proto__', '/registry/%', '/registry/_'];
-    for (const key of keys) written(await storage.create(key, draftOf(key)));
-    for (const key of keys) assert.ok((await storage.get(key))?.value.includes('data'));
-    assert.deepEqual(
-      (await storage.list('/registry/%')).entries.map((e) => e.key),
-      ['/registry/%'],
-    );
-  });
-
-  const reopen = driver.reopen;
-  if (reopen === undefined) return;
-
-  test(`${driver.name} keeps entries, revisions, history and floor when it is opened again`, async () => {
-    let storage = await driver.open();
+function conformingReopening(
+  name: string,
+  open: StorageUnderTest['open'],
+  reopen: NonNullable<StorageUnderTest['reopen']>,
+): void {
+  test(`${name} keeps entries, revisions, history and floor when it is opened again`, async () => {
+    let storage = await open();
     const one = written(await storage.create('/registry/a', draftOf('1')));
     const two = written(await storage.update('/registry/a', draftOf('2'), one.revision));
     const three = written(await storage.create('/registry/b', draftOf('3')));
@@ -227,18 +288,20 @@ export function storageConformance(driver: StorageUnderTest): void {
     storage = await reopen(storage);
     try {
       assert.deepEqual((await storage.list('/registry/')).entries, [two]);
-      assert.equal(storage.currentRevision(), four.revision);
-      const seen: StorageEvent[] = [];
-      storage.watch('/registry/', one.revision, (batch) => seen.push(...batch));
+      assert.equal(await storage.revision(), four.revision);
+      const told = new ToldEvents(storage, '/registry/', one.revision);
       assert.deepEqual(
-        seen.map((e) => [e.type, e.revision]),
+        (await told.until(four.revision)).map((e) => [e.type, e.revision]),
         [
           ['put', two.revision],
           ['put', three.revision],
           ['delete', four.revision],
         ],
       );
-      assert.throws(() => storage.watch('/registry/', one.revision - 1, () => {}), CompactedError);
+      const then = await storage.list('/registry/', { revision: three.revision });
+      assert.deepEqual(then.entries, [two, three]);
+      const late = new ToldEvents(storage, '/registry/', one.revision - 1);
+      assert.equal((await late.ended).reason, 'compacted');
       assert.ok(written(await storage.create('/registry/c', draftOf('5'))).revision > four.revision);
     } finally {
       await storage.close();

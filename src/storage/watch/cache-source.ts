@@ -1,13 +1,13 @@
 // All caches over one store: one list and one watch of the whole registry feed them.
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
-import { stampedRevision } from '../stamp.ts';
-import type { Entry, Key, Revision, Storage, StorageEvent } from '../storage.ts';
-import { CompactedError } from '../storage.ts';
+import type { Entry, Key, Revision, Storage, StorageEvent, WatchEnd } from '../storage.ts';
 import { HistoryBudget } from './history-budget.ts';
 import type { CacheContext } from './memory-resource-cache.ts';
 import { MemoryResourceCache } from './memory-resource-cache.ts';
 import type { CacheSource, IndexRecord, ResourceCache } from './resource-cache.ts';
+import { type FeedTarget, type FirstState, StoreFeed } from './store-feed.ts';
+import { storeStatus } from './store-status.ts';
 
 export interface ClosableCacheSource extends CacheSource {
   /** Ends the watch; the storage stays open. */
@@ -24,19 +24,22 @@ interface Waiter {
   readonly cancel: () => void;
 }
 
-/** `onUnreadable`: an object is no JSON. It is left out, so that it harms nobody but itself; its name stays taken. */
+export interface CacheSourceOptions {
+  /** An object is no JSON. It is left out, so that it harms nobody but itself; its name stays taken. */
+  readonly onUnreadable?: (key: Key) => void;
+  /** The store's watch has ended, or the store can't be listed; it is tried again. */
+  readonly onTrouble?: (why: WatchEnd) => void;
+}
+
 export async function createCacheSource(
   storage: Storage,
   clock: Clock,
-  onUnreadable: (key: Key) => void = () => {},
+  { onUnreadable = () => {}, onTrouble = () => {} }: CacheSourceOptions = {},
 ): Promise<ClosableCacheSource> {
-  const { entries, revision } = await storage.list(root);
-  const unreadable = new Map(
-    entries.filter((entry) => !isJson(entry.value)).map(({ key, revision }) => [key, revision]),
-  );
-  for (const key of unreadable.keys()) onUnreadable(key);
-  const source = new StorageCacheSource(storage, clock, revision, unreadable);
-  source.start(entries);
+  const feed = new StoreFeed(storage, clock, root, onTrouble);
+  const state = await feed.first();
+  const source = new StorageCacheSource(storage, clock, feed, onUnreadable);
+  source.start(state);
   return source;
 }
 
@@ -50,69 +53,50 @@ function isJson(value: Buffer): boolean {
   }
 }
 
-class StorageCacheSource implements ClosableCacheSource, CacheContext {
+class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarget {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly history: HistoryBudget = new HistoryBudget();
-  readonly unreadable: Map<Key, Revision>;
+  readonly unreadable = new Map<Key, Revision>();
+  readonly #feed: StoreFeed;
+  readonly #onUnreadable: (key: Key) => void;
   readonly #caches = new Map<Key, MemoryResourceCache>();
   readonly #waiters = new Set<Waiter>();
-  readonly #loaded: Revision;
   /** Where the history begins that the caches were given. */
-  #floor: Revision;
-  #seen: Revision;
-  #stop: () => void = () => {};
+  #floor: Revision = 0;
+  #seen: Revision = 0;
 
-  constructor(storage: Storage, clock: Clock, loaded: Revision, unreadable: Map<Key, Revision>) {
-    this.unreadable = unreadable;
+  constructor(storage: Storage, clock: Clock, feed: StoreFeed, onUnreadable: (key: Key) => void) {
     this.storage = storage;
     this.clock = clock;
-    this.#loaded = loaded;
-    this.#floor = loaded;
-    this.#seen = loaded;
+    this.#feed = feed;
+    this.#onUnreadable = onUnreadable;
   }
 
-  start(entries: readonly Entry[]): void {
-    const { unreadable } = this;
-    const history: StorageEvent[] = [];
-    const live: StorageEvent[] = [];
-    let started = false;
-    const onEvents = (events: readonly StorageEvent[]): void => {
-      if (started) this.#apply(events);
-      else for (const event of events) (event.revision <= this.#loaded ? history : live).push(event);
-    };
-    // From as far back as the store remembers, so that watches survive a restart of the server.
-    try {
-      this.#floor = 0;
-      this.#stop = this.storage.watch(root, 0, onEvents);
-    } catch (error) {
-      if (!(error instanceof CompactedError)) throw error;
-      this.#floor = Math.min(error.compactedTo, this.#loaded);
-      this.#stop = this.storage.watch(root, error.compactedTo, onEvents);
-    }
-    started = true;
-    for (const entry of entries) if (!unreadable.has(entry.key)) this.#cacheOf(entry.key).load(entry);
-    this.#remember(unreadable.size === 0 ? history : history.filter(({ key }) => !unreadable.has(key)));
-    this.#apply(live);
+  start({ entries, revision, history, floor }: FirstState): void {
+    this.#floor = floor;
+    for (const entry of entries)
+      if (isJson(entry.value)) this.#cacheOf(entry.key).load(entry);
+      else this.#leaveOut(entry);
+    this.#remember(history.filter(({ key }) => !this.unreadable.has(key)));
+    this.#seen = revision;
+    this.#feed.follow(revision, this);
+  }
+
+  #leaveOut({ key, revision }: Entry): void {
+    this.unreadable.set(key, revision);
+    this.#onUnreadable(key);
   }
 
   #remember(history: readonly StorageEvent[]): void {
-    const last = new Map<Key, Entry>();
-    for (const event of history) {
-      const known = last.get(event.key);
-      const before = event.previous;
-      const previous =
-        known ?? (before && { key: event.key, value: before, revision: stampedRevision(before) });
+    for (const event of history)
       this.#cacheOf(event.key).remember(
         event,
-        event.type === 'put' && event.created ? undefined : (previous ?? event),
+        event.type === 'put' && event.created ? undefined : (event.previous ?? event),
       );
-      if (event.type === 'put') last.set(event.key, event);
-      else last.delete(event.key);
-    }
   }
 
-  #apply(events: readonly StorageEvent[]): void {
+  apply(events: readonly StorageEvent[], revision: Revision): void {
     const touched = new Set<MemoryResourceCache>();
     for (const event of events) {
       this.#seen = event.revision;
@@ -122,13 +106,35 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
       cache.apply(event);
       touched.add(cache);
     }
+    this.#seenUpTo(revision);
+    for (const cache of touched) cache.wake();
+  }
+
+  replace(entries: readonly Entry[], revision: Revision): void {
+    this.unreadable.clear();
+    const byCache = Map.groupBy(entries, ({ key }) => this.#cacheOf(key));
+    for (const [cache, all] of byCache) {
+      const isReadable = (entry: Entry): boolean => cache.has(entry) || isJson(entry.value);
+      for (const entry of all) if (!isReadable(entry)) this.#leaveOut(entry);
+      byCache.set(
+        cache,
+        all.filter(({ key }) => !this.unreadable.has(key)),
+      );
+    }
+    this.#floor = revision;
+    for (const cache of this.#caches.values()) cache.replace(byCache.get(cache) ?? [], revision);
+    this.#seenUpTo(revision);
+    for (const cache of this.#caches.values()) cache.wake();
+  }
+
+  #seenUpTo(revision: Revision): void {
+    this.#seen = revision;
     for (const waiter of this.#waiters)
-      if (waiter.revision <= this.#seen) {
+      if (waiter.revision <= revision) {
         this.#waiters.delete(waiter);
         waiter.cancel();
         waiter.resolve();
       }
-    for (const cache of touched) cache.wake();
   }
 
   cache(
@@ -173,8 +179,19 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext {
     });
   }
 
+  fresh(): Promise<void> | undefined {
+    const newest = this.storage.revision();
+    if (typeof newest === 'number') return newest <= this.#seen ? undefined : this.waitFor(newest);
+    return newest.then(
+      (revision) => this.waitFor(revision),
+      (error: unknown) => {
+        throw storeStatus(error);
+      },
+    );
+  }
+
   close(): void {
-    this.#stop();
+    this.#feed.close();
     for (const waiter of this.#waiters) waiter.cancel();
     this.#waiters.clear();
   }

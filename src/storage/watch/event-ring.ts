@@ -88,6 +88,13 @@ export class EventRing implements HistoryHolder {
     this.#drop();
   }
 
+  /** Something is missing up to `revision`: a watcher that had read all of it has fallen behind, too. */
+  forgetAll(revision: Revision): void {
+    while (this.events > 0) this.#drop();
+    this.#first = ++this.#next;
+    this.#floor = revision;
+  }
+
   #account(bytes: number): void {
     this.#bytes += bytes;
     this.#budget.changed(bytes);

@@ -1,5 +1,4 @@
 // One resource's objects in memory, in key order, with the events that let a list look back.
-import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { SortedMap } from '../../base/sorted-map.ts';
 import { isStampOf } from '../stamp.ts';
@@ -14,7 +13,6 @@ import type {
   StorageEvent,
   Written,
 } from '../storage.ts';
-import { StorageError } from '../storage-error.ts';
 import type { IndexOf } from './cached-object.ts';
 import { LazyCachedObject } from './cached-object.ts';
 import { EventRing, RingEvent } from './event-ring.ts';
@@ -29,6 +27,7 @@ import type {
   UnreadableObject,
   WatchCursor,
 } from './resource-cache.ts';
+import { storeStatus } from './store-status.ts';
 import { WakeRounds } from './wake-rounds.ts';
 import { RingCursor } from './watch-cursor.ts';
 
@@ -42,7 +41,10 @@ export interface CacheContext {
   /** Revision up to which the events of the store have been applied. */
   seen(): Revision;
   waitFor(revision: Revision): Promise<void>;
+  fresh(): Promise<void> | undefined;
 }
+
+type Outcome = Written | KeyExists | RevisionConflict;
 
 interface PendingWrite {
   readonly draft: Draft;
@@ -98,6 +100,22 @@ export class MemoryResourceCache implements ResourceCache {
     this.#ring.push(new RingEvent(changeOf(event), object, previous));
   }
 
+  /** The very same state of an object is in it. */
+  has({ key, revision }: Entry): boolean {
+    return this.#byKey.get(key)?.revision === revision;
+  }
+
+  /** What happened between is not known: who looks back, or watches, must list anew. */
+  replace(entries: readonly Entry[], revision: Revision): void {
+    const keys = new Set<Key>();
+    for (const entry of entries) {
+      keys.add(entry.key);
+      if (!this.has(entry)) this.load(entry);
+    }
+    for (const key of [...this.#byKey.keys()]) if (!keys.has(key)) this.#remove(key);
+    this.#ring.forgetAll(revision);
+  }
+
   wake(): void {
     this.#rounds.wake();
   }
@@ -140,6 +158,10 @@ export class MemoryResourceCache implements ResourceCache {
 
   waitFor(revision: Revision): Promise<void> {
     return this.#context.waitFor(revision);
+  }
+
+  fresh(): Promise<void> | undefined {
+    return this.#context.fresh();
   }
 
   list(options: CacheListOptions): CacheList {
@@ -262,19 +284,27 @@ export class MemoryResourceCache implements ResourceCache {
       // History would hold what nobody can read.
       if (deleted.ok) await storage.compact(deleted.entry.revision);
     } catch (error) {
-      throw error instanceof StorageError ? storeStatus(error) : error;
+      throw storeStatus(error);
     }
   }
 
-  async #writing<T>(key: Key, draft: Draft, object: unknown, write: () => Promise<T>): Promise<T> {
+  async #writing<T extends Outcome>(
+    key: Key,
+    draft: Draft,
+    object: unknown,
+    write: () => Promise<T>,
+  ): Promise<T> {
     const pending: PendingWrite = { draft, index: this.#indexer()(object) };
     const list = this.#pending.get(key);
     if (list === undefined) this.#pending.set(key, [pending]);
     else list.push(pending);
     try {
-      return await write();
+      const outcome = await write();
+      const shown = this.#shown(key, outcome);
+      if (shown !== undefined) await shown;
+      return outcome;
     } catch (error) {
-      throw error instanceof StorageError ? storeStatus(error) : error;
+      throw storeStatus(error);
     } finally {
       const left = this.#pending.get(key)?.filter((p) => p !== pending) ?? [];
       if (left.length === 0) this.#pending.delete(key);
@@ -282,17 +312,23 @@ export class MemoryResourceCache implements ResourceCache {
     }
   }
 
+  /**
+   * Whoever wrote reads what was written, and whoever was refused what stands against it, or else tries the same again.
+   * Nothing to wait for where the store tells its watchers first. What is stored is stored, however late it is seen.
+   */
+  #shown(key: Key, outcome: Outcome): Promise<void> | undefined {
+    const entry = outcome.ok ? outcome.entry : outcome.current;
+    const isHere = entry === undefined ? !this.#byKey.has(key) : entry.revision <= this.#context.seen();
+    if (isHere) return undefined;
+    const shown = entry === undefined ? this.fresh() : this.waitFor(entry.revision);
+    return shown?.catch(() => {});
+  }
+
   /** An event whose bytes are those of a draft of ours has that draft's index: no need to parse it. */
   #takeIndex(event: StorageEvent): IndexRecord | undefined {
     return this.#pending.get(event.key)?.find((p) => isStampOf(event.value, p.draft, event.revision))?.index;
   }
 }
-
-/** A write that the store can't do is told in etcd's words where it has some. */
-const storeStatus = (error: StorageError): StatusError =>
-  error.code === 'NoSpace'
-    ? new StatusError(500, '', 'etcdserver: mvcc: database space exceeded')
-    : new StatusError(500, 'InternalError', error.message);
 
 const changeOf = (event: StorageEvent): CacheEvent['type'] =>
   event.type === 'delete' ? 'DELETED' : event.created ? 'ADDED' : 'MODIFIED';

@@ -76,6 +76,8 @@ export interface ResourceCache {
   currentRevision(): Revision;
   /** Resolves when the cache has seen `revision`; rejects with StatusError 504 after 3 s, as upstream. */
   waitFor(revision: Revision): Promise<void>;
+  /** When it shows all that was written before the call, by whichever server; undefined: it does. Rejects as waitFor. */
+  fresh(): Promise<void> | undefined;
   /** Events after `from`; throws CompactedError. Namespace '' for all. */
   watch(from: Revision, namespace: string): WatchCursor;
 

@@ -1,0 +1,12 @@
+// What the store can't do, as the API tells it.
+import { StatusError } from '../../apimachinery/errors.ts';
+import { StorageError } from '../storage-error.ts';
+
+/** In etcd's words, or upstream's, where they have some; what is no failure of the store stays as it is. */
+export function storeStatus(error: unknown): unknown {
+  if (!(error instanceof StorageError)) return error;
+  if (error.code === 'NoSpace') return new StatusError(500, '', 'etcdserver: mvcc: database space exceeded');
+  if (error.code !== 'Unknown') return new StatusError(500, 'InternalError', error.message);
+  const text = 'Timeout: request did not complete within requested timeout - context deadline exceeded';
+  return new StatusError(504, 'Timeout', text, {});
+}

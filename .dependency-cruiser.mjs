@@ -36,7 +36,8 @@ const siblings = flat.map(([folder, files]) =>
   ),
 );
 
-const drivers = '^src/(storage/(sqlite|etcd|memory)|os/(linux|windows)|emulation)/';
+const drivers =
+  '^src/(storage/(sqlite|etcd|memory)|os/(linux|windows)|kubelet/(containerd|simulated)|emulation)/';
 
 export default {
   forbidden: [
@@ -87,15 +88,21 @@ export default {
     ),
     error(
       'drivers-from-compose-only',
-      'Storage drivers, operating systems and emulation are named in one place.',
+      'Storage drivers, operating systems, runtimes of nodes and emulation are named in one place.',
       { path: '^src/', pathNot: [TEST, TESTING, '^src/cmd/', '^src/exports/', drivers] },
       { path: drivers },
     ),
     error(
       'drivers-apart',
       'One driver does not import another.',
-      { path: '^src/(storage|os)/(sqlite|etcd|memory|linux|windows)/', pathNot: TEST },
-      { path: '^src/(storage|os)/(sqlite|etcd|memory|linux|windows)/', pathNot: '^src/$1/$2/' },
+      {
+        path: '^src/(storage|os|kubelet)/(sqlite|etcd|memory|linux|windows|containerd|simulated)/',
+        pathNot: TEST,
+      },
+      {
+        path: '^src/(storage|os|kubelet)/(sqlite|etcd|memory|linux|windows|containerd|simulated)/',
+        pathNot: '^src/$1/$2/',
+      },
     ),
     error(
       'generic-server-knows-no-workload',

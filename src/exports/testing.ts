@@ -10,7 +10,7 @@ import { httpTransport } from '../client/transport-http.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain } from '../cmd/compose/cluster-addresses.ts';
 import { startServer } from '../cmd/compose/compose-server.ts';
 import { controllersComponent, schedulerComponent } from '../cmd/compose/server-components.ts';
-import { simulatedNode } from '../cmd/compose/simulated-node.ts';
+import { startSimulatedNode } from '../cmd/compose/simulated-node.ts';
 import { silentLogger } from '../component-base/logger.ts';
 import { systemClock } from '../component-base/system-clock.ts';
 import { systemRandom } from '../component-base/system-random.ts';
@@ -66,7 +66,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
         random: systemRandom,
         log,
       });
-      return simulatedNode({
+      return startSimulatedNode({
         ...node,
         client: kubelet,
         informers,

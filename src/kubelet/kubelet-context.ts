@@ -41,7 +41,7 @@ export interface KubeletContext {
   readonly status: StatusManager;
   readonly prober: Prober;
   readonly commands: Commands;
-  /** Absent on Windows and in simulation. */
+  /** Absent: pods have none. */
   readonly cgroups: Cgroups | undefined;
   readonly cgroupRoot: string;
   /** Folder of the node's seccomp profiles, as upstream's /var/lib/kubelet/seccomp. */

@@ -9,16 +9,13 @@ import type { Client } from '../client/client.ts';
 import { createEventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
-import type { Beneath } from '../os/beneath.ts';
 import type { Host } from '../os/host.ts';
-import type { Cri } from '../rpc-api/cri.ts';
 import { admitPod } from './admit-handlers.ts';
 import { type Eviction, type EvictionManager, startEvictionManager } from './eviction/eviction-manager.ts';
-import { createPodMeter } from './eviction/measure-pods.ts';
 import type { Threshold } from './eviction/thresholds.ts';
-import { createImagePlatform } from './image-platform.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
 import type { NodeOs } from './node-os/node-os.ts';
+import type { NodeRuntime } from './node-runtime.ts';
 import { startNodeLease } from './node-status/node-lease.ts';
 import { allocatableNumbers, type NodeFacts } from './node-status/node-object.ts';
 import { startNodeStatusUpdater } from './node-status/node-status-updater.ts';
@@ -26,9 +23,7 @@ import { runtimeHealth } from './node-status/runtime-health.ts';
 import { createObjectCache } from './object-cache.ts';
 import { isMirrorPod, podText, podUid } from './pod-format.ts';
 import { startPleg } from './pod-lifecycle-event-generator.ts';
-import { createPodStorage, type KubeletPaths, type PodStorage } from './pod-storage.ts';
 import { PodWorkers } from './pod-workers.ts';
-import { createNodeProber } from './prober/node-prober.ts';
 import {
   allPodsLimits,
   defaultPodPidsLimit,
@@ -42,19 +37,16 @@ import { createImageAccess } from './runtime/image-access.ts';
 import { imageCredentials } from './runtime/image-credentials.ts';
 import { createImagePuller } from './runtime/image-puller.ts';
 import { startLogRotation } from './runtime/log-rotation.ts';
-import { createMemoryPullRecords, createPullRecords } from './runtime/pull-records.ts';
 import { beyondRuntime, featuresOf } from './runtime/runtime-features.ts';
 import { type KubeletServerTls, startKubeletServer } from './server/kubelet-server.ts';
-import { simulatedProber } from './simulated/simulated-prober.ts';
 import { createStatusManager } from './status-manager.ts';
-import { createNodeVolumeManager } from './volumes/node-volume-manager.ts';
-import { noVolumes } from './volumes/volume-manager.ts';
 
 export interface KubeletOptions {
   readonly client: Client;
   readonly informers: InformerFactory;
-  readonly cri: Cri;
-  readonly host: Host;
+  /** What runs the pods. */
+  readonly runtime: NodeRuntime;
+  readonly host: Pick<Host, 'files' | 'stats'>;
   readonly nodeOs: NodeOs;
   readonly clock: Clock;
   readonly random: Random;
@@ -62,14 +54,9 @@ export interface KubeletOptions {
   readonly nodeName: string;
   /** The first one is the node's InternalIP. */
   readonly nodeIPs: readonly string[];
-  readonly paths: KubeletPaths;
   readonly dns: ClusterDns;
   /** Shown as the node's kubeletVersion. */
   readonly version: string;
-  /** containerd's root folder, to read image configurations; absent: images are not checked before they run. */
-  readonly contentRoot?: string | undefined;
-  /** Prefix of the pods' cgroups, '' for `/kubepods`. */
-  readonly cgroupRoot?: string;
   /** Default 110. */
   readonly maxPods?: number;
   /** Kept from pods. Default nothing. */
@@ -82,14 +69,6 @@ export interface KubeletOptions {
   readonly server?: { readonly address: string; readonly port: number; readonly tls: KubeletServerTls };
   /** Shown at the server's /metrics. */
   readonly metrics?: Pick<MetricsRegistry, 'text'>;
-  /** True: nothing of the machine is touched; containers are state machines. */
-  readonly simulated?: boolean;
-  /** Why this node can make no pod, beside what the runtime says of itself: it is NotReady meanwhile. */
-  readonly nodeProblems?: () => readonly string[];
-  /** All 32 bits of an exit code, where the runtime's answer has eight. */
-  readonly fullExitCode?: (containerId: string) => Promise<number | undefined>;
-  /** Folders and files of a container that its programs write and the runtime does not count. Default none. */
-  readonly keptOf?: (containerId: string) => readonly string[];
 }
 
 export interface Kubelet {
@@ -100,22 +79,6 @@ export interface Kubelet {
   /** Ends the agent's work; containers go on running. */
   stop(): Promise<void>;
 }
-
-/** Files of pods that live in memory only. */
-const simulatedStorage = (real: PodStorage): PodStorage => ({
-  ...real,
-  prepare: async () => undefined,
-  writeHosts: async () => '',
-  nodeHosts: async () => '',
-  createTerminationLog: async () => '',
-  readTerminationLog: async () => undefined,
-  prepareContainerLog: async () => undefined,
-  readLogTail: async () => undefined,
-  remove: async () => undefined,
-  removeLogs: async () => undefined,
-  removeLogsOf: async () => undefined,
-  pods: async () => [],
-});
 
 function runtimeClassHandler(client: Client): (name: string) => Promise<string> {
   return async (name) => {
@@ -130,16 +93,16 @@ function runtimeClassHandler(client: Client): (name: string) => Promise<string> 
 }
 
 async function nodeFacts(options: KubeletOptions, port: number): Promise<NodeFacts> {
-  const { host, cri } = options;
+  const { host, runtime } = options;
+  const { cri } = runtime;
   const version = await cri.runtime.version();
-  if (!options.simulated) await host.files.makeDirectory(options.paths.root, 0o750);
   const machine = await host.stats.machine();
   return {
     nodeName: options.nodeName,
     nodeIPs: options.nodeIPs,
     nodeOs: options.nodeOs,
     machine: { ...machine, hostname: options.nodeName },
-    disk: await host.stats.disk(options.simulated ? '/' : options.paths.root),
+    disk: (await runtime.disks()).node,
     maxPods: options.maxPods ?? 110,
     kubeletVersion: options.version,
     containerRuntimeVersion: `${version.runtimeName}://${version.runtimeVersion}`,
@@ -164,38 +127,27 @@ async function evictPod(ctx: KubeletContext, workers: PodWorkers, eviction: Evic
   await Promise.race([gone, ctx.clock.sleep(evictedWithinMs)]);
 }
 
-/** Simulated pods take nothing of their machine, so there is nothing to be had from them. */
+/** Undefined: pods take nothing of their machine, so there is nothing to be had from them. */
 function startEviction(
   options: KubeletOptions,
   ctx: KubeletContext,
   workers: PodWorkers,
   conditionsChanged: () => void,
 ): EvictionManager | undefined {
-  const { host, clock, log, paths } = options;
-  if (options.simulated) return undefined;
-  const about = nodeReference(options);
+  const { host, clock, log, runtime } = options;
+  const { hasMemoryVolumes } = ctx.nodeOs;
   const active = (): Pod[] => workers.list().flatMap((worker) => (worker.isEnding ? [] : [worker.pod]));
-  const { runtime } = ctx.cri;
-  const meter = createPodMeter({
-    clock,
-    log,
-    runtime,
-    beneath: beneathOf(host),
-    storage: ctx.storage,
-    keptOf: options.keptOf ?? (() => []),
-    hasMemoryVolumes: ctx.nodeOs.hasMemoryVolumes,
-    active,
-  });
+  const meter = runtime.meter({ clock, log, hasMemoryVolumes, active });
+  if (meter === undefined) return undefined;
+  const about = nodeReference(options);
   const manager = startEvictionManager({
     clock,
     log,
     thresholds: options.thresholds ?? [],
-    node: async () => ({
-      memoryBytes: ctx.machine.memoryBytes,
-      usage: await host.stats.usage(),
-      nodefs: await host.stats.disk(paths.root),
-      imagefs: await host.stats.disk(options.contentRoot ?? paths.root),
-    }),
+    node: async () => {
+      const [usage, disks] = [await host.stats.usage(), await runtime.disks()];
+      return { memoryBytes: ctx.machine.memoryBytes, usage, nodefs: disks.node, imagefs: disks.images };
+    },
     active,
     measure: meter.measure,
     evict: (eviction) => evictPod(ctx, workers, eviction),
@@ -212,36 +164,11 @@ function startEviction(
 const nodeReference = ({ nodeName }: KubeletOptions) =>
   ({ kind: 'Node', apiVersion: 'v1', name: nodeName, uid: nodeName }) as const;
 
-function beneathOf(host: Host): Beneath {
-  if (!host.beneath)
-    throw new Error('a node of real containers needs the program that walks beneath folders');
-  return host.beneath;
-}
-
 type ObjectCache = ReturnType<typeof createObjectCache>;
 type SayEvent = Parameters<typeof createImagePuller>[0]['event'];
 
-const realVolumes = (
-  { host, client, log, clock, random, nodeOs, nodeIPs }: KubeletOptions,
-  objects: ObjectCache,
-  storage: PodStorage,
-  allocatable: ReturnType<typeof allocatableNumbers>,
-): ReturnType<typeof createNodeVolumeManager> =>
-  createNodeVolumeManager({
-    host: { ...host, beneath: beneathOf(host) },
-    client,
-    log,
-    clock,
-    random,
-    objects,
-    nodeOs,
-    podDir: storage.podDir,
-    nodeIPs,
-    allocatable,
-  });
-
 const imagePuller = (
-  { cri, clock, log, simulated, host, paths }: KubeletOptions,
+  { runtime: { cri, pullRecords: records }, clock, log }: KubeletOptions,
   objects: ObjectCache,
   event: SayEvent,
 ): ReturnType<typeof createImagePuller> =>
@@ -250,12 +177,7 @@ const imagePuller = (
     clock,
     event,
     credentials: (pod, image) => imageCredentials(objects, pod, image),
-    access: createImageAccess({
-      records: simulated ? createMemoryPullRecords() : createPullRecords(host.files, paths.root),
-      images: cri.images,
-      clock,
-      log,
-    }),
+    access: createImageAccess({ records, images: cri.images, clock, log }),
   });
 
 function createContext(
@@ -263,14 +185,13 @@ function createContext(
   facts: NodeFacts,
   workers: () => PodWorkers,
 ): { readonly ctx: KubeletContext; readonly objects: ObjectCache } {
-  const { client, clock, random, log, cri, host, nodeOs } = options;
+  const { client, clock, random, log, runtime, nodeOs, nodeIPs } = options;
+  const { cri } = runtime;
   const source = { component: 'kubelet', host: options.nodeName };
   const recorder = createEventRecorder({ client, clock, log }, source);
   const event: SayEvent = (pod, e) => podEvent({ recorder }, pod, e);
   const changed = (uids: readonly string[]): void => workers().objectsChanged(uids);
   const objects = createObjectCache({ client, clock, random, log, changed });
-  const real = createPodStorage(host, options.paths);
-  const storage = options.simulated ? simulatedStorage(real) : real;
   const allocatable = allocatableNumbers(facts);
   const commands = createCommands({ runtime: cri.runtime, clock });
   const ctx: KubeletContext = {
@@ -278,42 +199,31 @@ function createContext(
     cri,
     nodeOs,
     nodeName: options.nodeName,
-    nodeIPs: options.nodeIPs,
+    nodeIPs,
     clock,
     random,
     log,
     recorder,
     services: options.informers.informer(services).lister,
     objects,
-    storage,
-    volumes: options.simulated ? noVolumes : realVolumes(options, objects, storage, allocatable),
+    storage: runtime.storage,
+    volumes: runtime.volumes({ client, clock, random, log, objects, nodeOs, nodeIPs, allocatable }),
     images: imagePuller(options, objects, event),
     status: createStatusManager({ client, clock, log }),
     commands,
-    prober: options.simulated
-      ? simulatedProber
-      : createNodeProber({
-          commands,
-          clock,
-          random,
-          changed: (uid) => workers().wake(uid),
-          event,
-        }),
-    cgroups: options.simulated ? undefined : host.cgroups,
-    cgroupRoot: options.cgroupRoot ?? '',
-    seccompRoot: `${options.paths.root}/seccomp`,
+    prober: runtime.prober({ commands, clock, random, changed: (uid) => workers().wake(uid), event }),
+    cgroups: runtime.cgroups,
+    cgroupRoot: runtime.cgroupRoot,
+    seccompRoot: runtime.seccompRoot,
     podPidsLimit: options.podPidsLimit ?? defaultPodPidsLimit,
     dns: options.dns,
     runtimeFeatures: facts.runtimeFeatures,
     machine: facts.machine,
     allocatable,
     runtimeName: facts.containerRuntimeVersion.split('://')[0]!,
-    fullExitCode: options.fullExitCode ?? (async () => undefined),
+    fullExitCode: runtime.fullExitCode,
     runtimeClassHandler: runtimeClassHandler(client),
-    imagePlatform:
-      options.contentRoot === undefined
-        ? async () => undefined
-        : createImagePlatform(host.files, options.contentRoot),
+    imagePlatform: runtime.imagePlatform,
   };
   return { ctx, objects };
 }
@@ -323,14 +233,8 @@ function announce(ctx: KubeletContext, options: KubeletOptions): void {
   const about = nodeReference(options);
   ctx.recorder.event(about, 'Normal', 'Starting', 'Starting kubelet.');
   if (options.nodeOs.notice) ctx.recorder.event(about, 'Normal', 'Emulated', options.nodeOs.notice);
-  if (options.simulated) {
-    ctx.recorder.event(
-      about,
-      'Normal',
-      'Simulated',
-      'The containers of this node are simulated: nothing runs.',
-    );
-  }
+  const { notice } = options.runtime;
+  if (notice) ctx.recorder.event(about, 'Normal', notice.reason, notice.message);
 }
 
 /** As upstream's deleteOrphanedMirrorPods: a picture of nothing is taken down, and what it shows is never run. */
@@ -345,7 +249,7 @@ async function deleteMirrorPod(client: Client, { metadata }: Pod): Promise<void>
 
 /** The pods of this node as the API server has them, and as the runtime does. */
 function watchPods(
-  { client, informers, nodeName, cri, clock, log }: KubeletOptions,
+  { client, informers, nodeName, runtime: { cri }, clock, log }: KubeletOptions,
   objects: ObjectCache,
   all: PodWorkers,
 ) {
@@ -417,13 +321,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const facts = { ...provisional, kubeletPort: server?.port ?? provisional.kubeletPort };
   const { removeHandler, pleg } = watchPods(options, objects, all);
   const pressures = () => eviction?.conditions() ?? [];
-  const more = options.nodeProblems ?? (() => []);
+  const more = options.runtime.problems;
   const health = runtimeHealth({ ctx, pleg, stats: options.host.stats, pressures, more });
   const status = startNodeStatusUpdater({ client, clock, log, recorder: ctx.recorder, facts, health });
   const stopLease = startNodeLease({ client, clock, log, nodeName });
   const stopRotation = startLogRotation({
     files: options.host.files,
-    runtime: options.cri.runtime,
+    runtime: options.runtime.cri.runtime,
     clock,
     log,
     running: () => all.list().flatMap((w) => w.observed.containers.filter((c) => c.state === 'running')),

@@ -15,6 +15,7 @@ import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
+import { createContainerdRuntime } from '../../src/kubelet/containerd/containerd-runtime.ts';
 import { startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import { createSimulatedCri } from '../../src/kubelet/simulated/simulated-cri.ts';
@@ -127,24 +128,27 @@ async function startMachine(t: TestContext): Promise<Machine> {
 
 async function startAgent(machine: Machine, mortal: MortalAgent): Promise<() => Promise<void>> {
   const { cri, directory } = machine;
-  const { cgroups: _, ...host } = machine.host;
+  const host = {
+    stats: machine.host.stats,
+    files: mortal.port('files', machine.host.files),
+    mounts: mortal.port('mounts', machine.host.mounts),
+    beneath: mortal.port('beneath', machine.host.beneath!),
+  };
   const client = mortal.port('client', machine.client);
   const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
   const informers = createInformerFactory(common);
   const kubelet = await startKubelet({
     ...common,
     informers,
-    cri: { images: cri.images, runtime: mortal.port('runtime', cri.runtime) },
-    host: {
-      ...host,
-      files: mortal.port('files', host.files),
-      mounts: mortal.port('mounts', host.mounts),
-      beneath: mortal.port('beneath', host.beneath!),
-    },
+    runtime: await createContainerdRuntime({
+      cri: { images: cri.images, runtime: mortal.port('runtime', cri.runtime) },
+      host,
+      paths: { root: join(directory, 'kubelet'), logs: join(directory, 'pod-logs') },
+    }),
+    host,
     nodeOs: createLinuxNodeOs({ osImage: 'Linux', kernelVersion: '6' }),
     nodeName: 'node-1',
     nodeIPs: ['10.1.0.11'],
-    paths: { root: join(directory, 'kubelet'), logs: join(directory, 'pod-logs') },
     dns: { servers: [], domain: 'cluster.local', host: { servers: [], searches: [], options: [] } },
     version: 'v1.36.0',
   });

@@ -28,11 +28,14 @@ import {
   type SampleImage,
 } from '../../src/images/sample-images.ts';
 import { ensureContainerd, removeContainerd } from '../../src/kubelet/containerd/containerd-process.ts';
+import { createContainerdRuntime } from '../../src/kubelet/containerd/containerd-runtime.ts';
 import { superviseContainerd } from '../../src/kubelet/containerd/containerd-supervisor.ts';
 import { type Kubelet, type KubeletOptions, startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import type { NodeOs } from '../../src/kubelet/node-os/node-os.ts';
 import { createWindowsNodeOs } from '../../src/kubelet/node-os/windows.ts';
+import type { NodeRuntime } from '../../src/kubelet/node-runtime.ts';
+import type { Host } from '../../src/os/host.ts';
 import { beneathProgram } from '../../src/os/linux/beneath-linux.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
@@ -102,7 +105,19 @@ const network = (directory: string): object => ({
   ],
 });
 
-async function startRuntime(directory: string, node: KubeletNodeOptions) {
+export interface RunningContainerd {
+  readonly host: Host;
+  readonly contentRoot: string;
+  readonly fullExitCode: NodeRuntime['fullExitCode'];
+  readonly cri: Cri;
+  close(): Promise<void>;
+}
+
+/** containerd with its images and a network of its own, below `directory`. */
+export async function startRuntime(
+  directory: string,
+  node: KubeletNodeOptions = {},
+): Promise<RunningContainerd> {
   const handler =
     node.windowsBuild === undefined
       ? undefined
@@ -196,13 +211,18 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
     const running = await startKubelet({
       ...common,
       informers,
-      cri: runtime.cri,
+      runtime: await createContainerdRuntime({
+        cri: runtime.cri,
+        host: runtime.host,
+        paths: { root, logs: join(directory, 'pod-logs') },
+        fullExitCode: runtime.fullExitCode,
+        contentRoot: runtime.contentRoot,
+        cgroupRoot: cgroupRootOf(directory),
+      }),
       host: runtime.host,
       nodeOs: nodeOsOf(options.windowsBuild, join(directory, 'drive-c')),
-      fullExitCode: runtime.fullExitCode,
       nodeName: 'node-1',
       nodeIPs: ['10.1.0.11'],
-      paths: { root, logs: join(directory, 'pod-logs') },
       dns: {
         servers: ['10.96.0.10'],
         domain: 'cluster.local',
@@ -210,8 +230,6 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
       },
       version: 'v1.36.0',
       ...options.limits,
-      contentRoot: runtime.contentRoot,
-      cgroupRoot: cgroupRootOf(directory),
       server: {
         address: '127.0.0.1',
         port: 0,

@@ -16,11 +16,13 @@ import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import type { NodeOs } from '../../src/kubelet/node-os/node-os.ts';
 import { createWindowsNodeOs } from '../../src/kubelet/node-os/windows.ts';
 import { createSimulatedCri, simulatedLabels } from '../../src/kubelet/simulated/simulated-cri.ts';
+import { createSimulatedRuntime } from '../../src/kubelet/simulated/simulated-runtime.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import type { Cri } from '../../src/rpc-api/cri.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createNodeNamespaces } from '../harness/node-namespaces.ts';
 
+const host = createLinuxHost();
 const machine = { clock: systemClock, random: systemRandom, log: silentLogger };
 const simulatedCri = (): Cri =>
   createSimulatedCri({ ...machine, podCidr: async () => '10.244.7.0/29', version: '1' });
@@ -40,15 +42,13 @@ async function simulatedKubelet(client: Client, cri: Cri, nodeOs: NodeOs): Promi
   const kubelet = await startKubelet({
     ...common,
     informers,
-    cri,
-    host: createLinuxHost(),
+    runtime: createSimulatedRuntime(cri, host.stats),
+    host,
     nodeOs,
     nodeName: 'node-1',
     nodeIPs: ['10.1.0.11'],
-    paths: { root: '/nonexistent/kubelet', logs: '/nonexistent/logs' },
     dns: { servers: [], domain: 'cluster.local', host: { servers: [], searches: [], options: [] } },
     version: 'v1.36.0',
-    simulated: true,
   });
   return async () => {
     await kubelet.stop();

@@ -23,6 +23,8 @@ const planted: readonly (readonly [string, string, string | null])[] = [
   ['src/controllers/b5.ts', 'src/kubelet/x.ts', 'floor-controllers'],
   ['src/controllers/b-controller.ts', 'src/controllers/a-controller.ts', 'one-file-each-controllers'],
   ['src/kubelet/b6.ts', 'src/os/linux/x.ts', 'drivers-from-compose-only'],
+  ['src/kubelet/d1.ts', 'src/kubelet/simulated/x.ts', 'drivers-from-compose-only'],
+  ['src/kubelet/simulated/d2.ts', 'src/kubelet/containerd/x.ts', 'drivers-apart'],
   ['src/kubelet/b7.ts', 'node:child_process', 'builtin-child_process'],
   ['src/scheduler/b8.ts', 'src/storage/x.ts', 'floor-scheduler'],
   ['src/proxy/b9.ts', 'src/proxy/testing/x.ts', 'no-testing-in-production'],

@@ -17,6 +17,7 @@ import { createCertificateAuthority, issueCertificate, type KeyPair } from '../.
 import { startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import { createSimulatedCri } from '../../src/kubelet/simulated/simulated-cri.ts';
+import { createSimulatedRuntime } from '../../src/kubelet/simulated/simulated-runtime.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { type Caller, certificateOf, dates } from '../harness/client-certificates.ts';
 
@@ -43,18 +44,20 @@ async function startNode(t: TestContext): Promise<Kubelet> {
   });
   const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
   const informers = createInformerFactory(common);
+  const host = createLinuxHost();
   const kubelet = await startKubelet({
     ...common,
     informers,
-    cri: createSimulatedCri({ ...common, podCidr: async () => '10.244.7.0/29', version: '1' }),
-    host: createLinuxHost(),
+    runtime: createSimulatedRuntime(
+      createSimulatedCri({ ...common, podCidr: async () => '10.244.7.0/29', version: '1' }),
+      host.stats,
+    ),
+    host,
     nodeOs: createLinuxNodeOs({ osImage: 'Simulated', kernelVersion: '0' }),
     nodeName: 'node-1',
     nodeIPs: ['10.1.0.11'],
-    paths: { root: '/nonexistent/kubelet', logs: '/nonexistent/logs' },
     dns: { servers: [], domain: 'cluster.local', host: { servers: [], searches: [], options: [] } },
     version: 'v1.36.0',
-    simulated: true,
     server: {
       address: '127.0.0.1',
       port: 0,

@@ -1,4 +1,5 @@
 // A node whose pods are state machines: a real kubelet over a simulated runtime.
+import { rmSync, writeFileSync } from 'node:fs';
 import { nodes } from '../../api/generated/resources.ts';
 import type { InformerFactory } from '../../client/cache/informer.ts';
 import type { Client } from '../../client/client.ts';
@@ -6,11 +7,13 @@ import type { Logger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
-import { type Kubelet, type KubeletOptions, startKubelet } from '../../kubelet/kubelet.ts';
+import { type Kubelet, startKubelet } from '../../kubelet/kubelet.ts';
 import { createSimulatedCri, simulatedLabels } from '../../kubelet/simulated/simulated-cri.ts';
+import { createSimulatedRuntime } from '../../kubelet/simulated/simulated-runtime.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
-import { nodeLayout } from '../cluster/node-layout.ts';
+import { kubeletPortFile, nodeLayout } from '../cluster/node-layout.ts';
 import { nodeOsOf } from './node-os.ts';
+import type { NodeRuntimeDriver, OpenedRuntime } from './node-runtime-driver.ts';
 
 /** The node's pod CIDR, once the control plane has assigned it. */
 async function assignedPodCidr(client: Client, nodeName: string): Promise<string> {
@@ -21,7 +24,7 @@ async function assignedPodCidr(client: Client, nodeName: string): Promise<string
   }
 }
 
-export interface SimulatedRuntimeOptions {
+interface SimulatedRuntimeOptions {
   readonly client: Client;
   readonly name: string;
   readonly dataDir: string;
@@ -30,31 +33,41 @@ export interface SimulatedRuntimeOptions {
   readonly windowsTaint?: boolean | undefined;
 }
 
-/** What a kubelet needs to know of a runtime that runs nothing. */
-export async function simulatedRuntime(
-  options: SimulatedRuntimeOptions,
-): Promise<Pick<KubeletOptions, 'cri' | 'nodeOs' | 'simulated'>> {
+const host = createLinuxHost();
+
+async function simulation(options: SimulatedRuntimeOptions): Promise<OpenedRuntime['kubelet']> {
   const { client, name } = options;
-  return {
-    cri: createSimulatedCri({
-      clock: systemClock,
-      random: systemRandom,
-      podCidr: () => assignedPodCidr(client, name),
-      version: version.gitVersion,
-    }),
-    nodeOs: await nodeOsOf(
-      {
-        os: options.os,
-        windowsBuild: options.windowsBuild ?? 20348,
-        hostDrive: nodeLayout(options.dataDir).hostDrive,
-        windowsTaint: options.windowsTaint,
-        labels: simulatedLabels,
-      },
-      createLinuxHost(),
-    ),
-    simulated: true,
-  };
+  const cri = createSimulatedCri({
+    clock: systemClock,
+    random: systemRandom,
+    podCidr: () => assignedPodCidr(client, name),
+    version: version.gitVersion,
+  });
+  const nodeOs = await nodeOsOf(
+    {
+      os: options.os,
+      windowsBuild: options.windowsBuild ?? 20348,
+      hostDrive: nodeLayout(options.dataDir).hostDrive,
+      windowsTaint: options.windowsTaint,
+      labels: simulatedLabels,
+    },
+    host,
+  );
+  return { host, nodeOs, runtime: createSimulatedRuntime(cri, host.stats) };
 }
+
+/** Of the agent: its supervisor asks the kubelet's own server whether it lives. */
+export const simulatedNode: NodeRuntimeDriver = {
+  open: async ({ options, client }) => ({
+    kubelet: await simulation({ ...options, name: options.nodeName, client }),
+    clients: [],
+  }),
+  forgetLiveness: (layout) => rmSync(kubeletPortFile(layout.root), { force: true }),
+  answerLiveness: async (layout, port) => {
+    writeFileSync(kubeletPortFile(layout.root), `${port}\n`);
+    return () => undefined;
+  },
+};
 
 export interface SimulatedNodeOptions extends SimulatedRuntimeOptions {
   readonly informers: InformerFactory;
@@ -63,19 +76,17 @@ export interface SimulatedNodeOptions extends SimulatedRuntimeOptions {
 }
 
 /** A node without a server of its own: no logs, no exec. */
-export async function simulatedNode(options: SimulatedNodeOptions): Promise<{ stop(): Promise<void> }> {
-  const { client, informers, log, name, dataDir } = options;
+export async function startSimulatedNode(options: SimulatedNodeOptions): Promise<{ stop(): Promise<void> }> {
+  const { client, informers, log, name } = options;
   const kubelet: Kubelet = await startKubelet({
-    ...(await simulatedRuntime(options)),
+    ...(await simulation(options)),
     client,
     informers,
-    host: createLinuxHost(),
     clock: systemClock,
     random: systemRandom,
     log,
     nodeName: name,
     nodeIPs: ['127.0.0.1'],
-    paths: { root: dataDir, logs: dataDir },
     dns: {
       servers: [options.dns.server],
       domain: options.dns.domain,

@@ -42,10 +42,3 @@ export interface VolumeManager {
   /** When the volumes need a refresh by themselves (tokens), milliseconds from now. */
   refreshInMs(pod: Pod): number | undefined;
 }
-
-/** For simulated nodes: nothing is mounted. */
-export const noVolumes: VolumeManager = {
-  setUp: async () => ({ mountsOf: async () => [], release: async () => undefined }),
-  tearDown: async () => undefined,
-  refreshInMs: () => undefined,
-};

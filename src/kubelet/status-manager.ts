@@ -48,81 +48,99 @@ const shows = (shown: PodStatus | undefined, ours: PodStatus): boolean =>
     shown?.conditions?.some((condition) => condition.type === type && condition.status === status),
   );
 
-export function createStatusManager(deps: {
+export interface StatusManagerDeps {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
-}): StatusManager {
-  const entries = new Map<string, Entry>();
-  const stopped = new AbortController();
+}
 
-  async function send(entry: Entry): Promise<void> {
-    while (entry.sent !== entry.text && !entry.gone && !stopped.signal.aborted) {
-      const { pod, status, text } = entry;
-      const key = { name: pod.metadata.name ?? '', namespace: pod.metadata.namespace };
+class ApiStatusManager implements StatusManager {
+  readonly #deps: StatusManagerDeps;
+  readonly #entries = new Map<string, Entry>();
+  readonly #stopped = new AbortController();
+
+  constructor(deps: StatusManagerDeps) {
+    this.#deps = deps;
+  }
+
+  set(pod: Pod, status: PodStatus): void {
+    const uid = podUid(pod);
+    const text = JSON.stringify(status);
+    const entry = this.#entries.get(uid) ?? {
+      pod,
+      status,
+      text,
+      sent: JSON.stringify(pod.status ?? {}),
+      work: undefined,
+      gone: false,
+    };
+    this.#entries.set(uid, entry);
+    Object.assign(entry, { pod, status, text });
+    if (text !== entry.sent && !entry.gone) this.#start(entry);
+  }
+
+  seen(pod: Pod): void {
+    const entry = this.#entries.get(podUid(pod));
+    const atRest = entry?.work === undefined && entry?.sent === entry?.text;
+    if (entry === undefined || entry.gone || !atRest || shows(pod.status, entry.status)) return;
+    entry.sent = '';
+    this.#start(entry);
+  }
+
+  get(uid: string): PodStatus | undefined {
+    return this.#entries.get(uid)?.status;
+  }
+  async written(uid: string): Promise<void> {
+    await this.#entries.get(uid)?.work;
+  }
+  forget(uid: string): void {
+    this.#entries.delete(uid);
+  }
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  #start(entry: Entry): void {
+    entry.work ??= this.#send(entry).finally(() => {
+      entry.work = undefined;
+    });
+  }
+
+  async #send(entry: Entry): Promise<void> {
+    const { signal } = this.#stopped;
+    while (entry.sent !== entry.text && !entry.gone && !signal.aborted) {
+      const { text } = entry;
       try {
-        await deps.client.patch(
-          pods,
-          key,
-          { type: 'strategic', body: statusPatch(pod, status) },
-          { subresource: 'status' },
-        );
+        await this.#write(entry);
         entry.sent = text;
       } catch (error) {
-        // Gone, or a namesake took its place (the uid in the patch does not match).
-        if (isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict')) {
-          entry.gone = true;
-          return;
-        }
-        if (isStatusError(error, 'Invalid')) {
-          deps.log.error({ error, pod: podText(pod) }, 'the API refused a pod status');
-          entry.sent = text;
-          continue;
-        }
-        deps.log.warn({ error, pod: podText(pod) }, 'a pod status could not be written, trying again');
-        try {
-          await deps.clock.sleep(retryMs, stopped.signal);
-        } catch {
-          return; // stopped
-        }
+        if (this.#isFinal(entry, error)) entry.sent = text;
+        else await this.#deps.clock.sleep(retryMs, signal).catch(() => undefined);
       }
     }
   }
 
-  const start = (entry: Entry): void => {
-    entry.work ??= send(entry).finally(() => {
-      entry.work = undefined;
-    });
-  };
+  async #write({ pod, status }: Entry): Promise<void> {
+    const key = { name: pod.metadata.name ?? '', namespace: pod.metadata.namespace };
+    const patch = { type: 'strategic', body: statusPatch(pod, status) } as const;
+    await this.#deps.client.patch(pods, key, patch, { subresource: 'status' });
+  }
 
-  return {
-    set: (pod, status) => {
-      const uid = podUid(pod);
-      const text = JSON.stringify(status);
-      const entry = entries.get(uid) ?? {
-        pod,
-        status,
-        text,
-        sent: JSON.stringify(pod.status ?? {}),
-        work: undefined,
-        gone: false,
-      };
-      entries.set(uid, entry);
-      Object.assign(entry, { pod, status, text });
-      if (text !== entry.sent && !entry.gone) start(entry);
-    },
-    seen: (pod) => {
-      const entry = entries.get(podUid(pod));
-      const atRest = entry?.work === undefined && entry?.sent === entry?.text;
-      if (entry === undefined || entry.gone || !atRest || shows(pod.status, entry.status)) return;
-      entry.sent = '';
-      start(entry);
-    },
-    get: (uid) => entries.get(uid)?.status,
-    written: async (uid) => {
-      await entries.get(uid)?.work;
-    },
-    forget: (uid) => void entries.delete(uid),
-    stop: () => stopped.abort(),
-  };
+  /** Whether to try the same again would be of no use. */
+  #isFinal(entry: Entry, error: unknown): boolean {
+    const pod = podText(entry.pod);
+    // Gone, or a namesake took its place (the uid in the patch does not match).
+    if (isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict')) {
+      entry.gone = true;
+      return true;
+    }
+    if (isStatusError(error, 'Invalid')) {
+      this.#deps.log.error({ error, pod }, 'the API refused a pod status');
+      return true;
+    }
+    this.#deps.log.warn({ error, pod }, 'a pod status could not be written, trying again');
+    return false;
+  }
 }
+
+export const createStatusManager = (deps: StatusManagerDeps): StatusManager => new ApiStatusManager(deps);

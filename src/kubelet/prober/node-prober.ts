@@ -22,20 +22,7 @@ export interface NodeProberDeps {
   ) => void;
 }
 
-interface ProbeWorker {
-  readonly uid: string;
-  readonly kind: ProbeKind;
-  readonly containerId: string;
-  readonly stop: AbortController;
-  /** Milliseconds that its container had run when the worker began, and when that was: monotonic, the clock may be set. */
-  readonly hadRunMs: number;
-  readonly begunAt: number;
-}
-
-interface Count {
-  ok: number;
-  failed: number;
-}
+const kinds = ['startup', 'readiness', 'liveness'] as const satisfies readonly ProbeKind[];
 
 const title = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
 
@@ -48,134 +35,192 @@ const probesOf = (container: AnyContainer): Readonly<Record<ProbeKind, Probe | u
   startup: container.startupProbe,
 });
 
-export function createNodeProber(deps: NodeProberDeps): Prober {
-  const results = new Map<string, boolean>();
-  const workers = new Map<string, ProbeWorker>();
-  const key = (kind: ProbeKind, containerId: string): string => `${kind} ${containerId}`;
-  const result = (kind: ProbeKind) => (containerId: string) => results.get(key(kind, containerId));
+const keyOf = (kind: ProbeKind, containerId: string): string => `${kind} ${containerId}`;
 
-  /** False: this worker has nothing left to do. */
-  async function once(
-    worker: ProbeWorker,
-    input: { pod: Pod; container: AnyContainer; observed: ObservedContainer; podIP: string; probe: Probe },
-    count: Count,
-  ): Promise<boolean> {
-    const { pod, container, probe } = input;
-    const { kind, containerId } = worker;
-    const ranMs = worker.hadRunMs + deps.clock.monotonic() - worker.begunAt;
-    if (ranMs < (probe.initialDelaySeconds ?? 0) * 1000) return true;
-    // Until it has started, only the startup probe is run.
-    if (kind !== 'startup' && container.startupProbe && results.get(key('startup', containerId)) !== true)
-      return true;
-    const { signal } = worker.stop;
-    const target = { pod, container, containerId, podIP: input.podIP };
-    const outcome = await runProbe(deps.commands, target, probe, signal);
-    if (signal.aborted) return false;
-    if (!outcome.ok) {
-      const message = unhealthy(kind, outcome);
-      deps.event(pod, { type: 'Warning', reason: 'Unhealthy', message, container: container.name });
-    }
-    if (outcome.unknown) return true;
-    count.ok = outcome.ok ? count.ok + 1 : 0;
-    count.failed = outcome.ok ? 0 : count.failed + 1;
-    if (outcome.ok ? count.ok < (probe.successThreshold ?? 1) : count.failed < (probe.failureThreshold ?? 3))
-      return true;
-    const before = results.get(key(kind, containerId));
-    if (before !== outcome.ok) {
-      results.set(key(kind, containerId), outcome.ok);
-      deps.changed(worker.uid);
-    }
-    // A container that is to be killed is not probed any more; a started one has started.
-    if (kind === 'startup') return false;
-    return kind === 'readiness' || outcome.ok;
+interface ProbeInput {
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly observed: ObservedContainer;
+  readonly podIP: string;
+  readonly kind: ProbeKind;
+  readonly probe: Probe;
+}
+
+/** Which probes said what, by kind and container. */
+class ProbeResults {
+  readonly #results = new Map<string, boolean>();
+
+  of(kind: ProbeKind, containerId: string): boolean | undefined {
+    return this.#results.get(keyOf(kind, containerId));
+  }
+  /** Whether that is new. */
+  set(kind: ProbeKind, containerId: string, ok: boolean): boolean {
+    const isNew = this.of(kind, containerId) !== ok;
+    this.#results.set(keyOf(kind, containerId), ok);
+    return isNew;
+  }
+  delete(kind: ProbeKind, containerId: string): void {
+    this.#results.delete(keyOf(kind, containerId));
+  }
+}
+
+/** One probe of one running container. */
+class ProbeWorker {
+  readonly uid: string;
+  readonly kind: ProbeKind;
+  readonly containerId: string;
+  readonly #deps: NodeProberDeps;
+  readonly #results: ProbeResults;
+  readonly #input: ProbeInput;
+  readonly #stop = new AbortController();
+  /** Milliseconds that its container had run when the worker began, and when that was: monotonic, the clock may be set. */
+  readonly #hadRunMs: number;
+  readonly #begunAt: number;
+  /** Of the same answer, one after the other. */
+  #ok = 0;
+  #failed = 0;
+
+  constructor(deps: NodeProberDeps, results: ProbeResults, input: ProbeInput) {
+    this.#deps = deps;
+    this.#results = results;
+    this.#input = input;
+    this.uid = podUid(input.pod);
+    this.kind = input.kind;
+    this.containerId = input.observed.id;
+    this.#hadRunMs = Math.max(0, deps.clock.now() - input.observed.startedAtMs);
+    this.#begunAt = deps.clock.monotonic();
   }
 
-  async function run(worker: ProbeWorker, input: Parameters<typeof once>[1]): Promise<void> {
-    const count: Count = { ok: 0, failed: 0 };
-    const periodMs = Math.max((input.probe.periodSeconds ?? 10) * 1000, 1000);
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  async run(): Promise<void> {
+    const { probe } = this.#input;
+    const { clock } = this.#deps;
+    const { signal } = this.#stop;
+    const periodMs = Math.max((probe.periodSeconds ?? 10) * 1000, 1000);
     try {
-      const delay = (input.probe.initialDelaySeconds ?? 0) * 1000;
-      if (delay > 0) await deps.clock.sleep(delay, worker.stop.signal);
-      // After an agent's restart not all probes run at once.
-      else if (worker.hadRunMs > periodMs) {
-        await deps.clock.sleep(deps.random.uint(periodMs), worker.stop.signal);
-      }
-      while (!worker.stop.signal.aborted && (await once(worker, input, count))) {
-        await deps.clock.sleep(
-          count.ok === 0 && worker.kind === 'startup' ? Math.min(periodMs, 1000) : periodMs,
-          worker.stop.signal,
-        );
+      await this.#firstRest(periodMs);
+      while (!signal.aborted && (await this.#once())) {
+        const isStarting = this.#ok === 0 && this.kind === 'startup';
+        await clock.sleep(isStarting ? Math.min(periodMs, 1000) : periodMs, signal);
       }
     } catch (error) {
-      if (!worker.stop.signal.aborted) throw error;
+      if (!signal.aborted) throw error;
     }
   }
 
-  function end(id: string): void {
-    workers.get(id)?.stop.abort();
-    workers.delete(id);
+  async #firstRest(periodMs: number): Promise<void> {
+    const { clock, random } = this.#deps;
+    const delay = (this.#input.probe.initialDelaySeconds ?? 0) * 1000;
+    if (delay > 0) await clock.sleep(delay, this.#stop.signal);
+    // After an agent's restart not all probes run at once.
+    else if (this.#hadRunMs > periodMs) await clock.sleep(random.uint(periodMs), this.#stop.signal);
   }
 
-  function startFor(
-    pod: Pod,
-    container: AnyContainer,
-    observed: ObservedContainer,
-    podIP: string,
-  ): Set<string> {
-    const ids = new Set<string>();
-    const probes = probesOf(container);
-    for (const kind of ['startup', 'readiness', 'liveness'] as const) {
-      const probe = probes[kind];
-      if (!probe) continue;
-      const id = key(kind, observed.id);
-      ids.add(id);
-      if (workers.has(id)) continue;
-      const worker: ProbeWorker = {
-        uid: podUid(pod),
-        kind,
-        containerId: observed.id,
-        stop: new AbortController(),
-        hadRunMs: Math.max(0, deps.clock.now() - observed.startedAtMs),
-        begunAt: deps.clock.monotonic(),
-      };
-      workers.set(id, worker);
-      void run(worker, { pod, container, observed, podIP, probe });
+  #isDue(): boolean {
+    const { clock } = this.#deps;
+    const { container, probe } = this.#input;
+    const ranMs = this.#hadRunMs + clock.monotonic() - this.#begunAt;
+    if (ranMs < (probe.initialDelaySeconds ?? 0) * 1000) return false;
+    // Until it has started, only the startup probe is run.
+    const waits = this.kind !== 'startup' && container.startupProbe !== undefined;
+    return !waits || this.#results.of('startup', this.containerId) === true;
+  }
+
+  /** False: this worker has nothing left to do. */
+  async #once(): Promise<boolean> {
+    if (!this.#isDue()) return true;
+    const { pod, container, podIP, probe } = this.#input;
+    const { signal } = this.#stop;
+    const target = { pod, container, containerId: this.containerId, podIP };
+    const outcome = await runProbe(this.#deps.commands, target, probe, signal);
+    if (signal.aborted) return false;
+    if (!outcome.ok) {
+      const message = unhealthy(this.kind, outcome);
+      this.#deps.event(pod, { type: 'Warning', reason: 'Unhealthy', message, container: container.name });
     }
-    return ids;
+    if (outcome.unknown || !this.#counts(outcome.ok)) return true;
+    if (this.#results.set(this.kind, this.containerId, outcome.ok)) this.#deps.changed(this.uid);
+    // A container that is to be killed is not probed any more; a started one has started.
+    if (this.kind === 'startup') return false;
+    return this.kind === 'readiness' || outcome.ok;
   }
 
-  return {
-    update: (pod: Pod, observed: ObservedPod, podIP: string) => {
-      const uid = podUid(pod);
-      const wanted = new Set<string>();
-      const long = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)];
-      for (const container of long) {
-        const latest = observed.containers.find((c) => c.name === container.name);
-        if (latest?.state !== 'running') continue;
-        for (const id of startFor(pod, container, latest, podIP)) wanted.add(id);
-      }
-      for (const [id, worker] of workers) if (worker.uid === uid && !wanted.has(id)) end(id);
-      const there = new Set(observed.containers.filter((c) => c.state === 'running').map((c) => c.id));
-      for (const c of observed.containers) {
-        if (there.has(c.id)) continue;
-        for (const kind of ['liveness', 'readiness', 'startup'] as const) results.delete(key(kind, c.id));
-      }
-    },
-    stopLiveness: (uid) => {
-      for (const [id, worker] of workers) if (worker.uid === uid && worker.kind !== 'readiness') end(id);
-    },
-    remove: (uid) => {
-      for (const [id, worker] of workers) {
-        if (worker.uid !== uid) continue;
-        results.delete(id);
-        end(id);
-      }
-    },
-    liveness: result('liveness'),
-    readiness: result('readiness'),
-    startup: result('startup'),
-    stop: () => {
-      for (const id of [...workers.keys()]) end(id);
-    },
-  };
+  /** Whether it was so often enough. */
+  #counts(ok: boolean): boolean {
+    const { successThreshold = 1, failureThreshold = 3 } = this.#input.probe;
+    this.#ok = ok ? this.#ok + 1 : 0;
+    this.#failed = ok ? 0 : this.#failed + 1;
+    return ok ? this.#ok >= successThreshold : this.#failed >= failureThreshold;
+  }
 }
+
+class NodeProber implements Prober {
+  readonly #deps: NodeProberDeps;
+  readonly #results = new ProbeResults();
+  readonly #workers = new Map<string, ProbeWorker>();
+
+  constructor(deps: NodeProberDeps) {
+    this.#deps = deps;
+  }
+
+  update(pod: Pod, observed: ObservedPod, podIP: string): void {
+    const uid = podUid(pod);
+    const wanted = new Set<string>();
+    const long = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)];
+    for (const container of long) {
+      const latest = observed.containers.find((c) => c.name === container.name);
+      if (latest?.state !== 'running') continue;
+      for (const kind of kinds) {
+        const probe = probesOf(container)[kind];
+        if (probe) wanted.add(this.#begin({ pod, container, observed: latest, podIP, kind, probe }));
+      }
+    }
+    this.#end((worker, id) => worker.uid === uid && !wanted.has(id));
+    for (const { id, state } of observed.containers)
+      if (state !== 'running') for (const kind of kinds) this.#results.delete(kind, id);
+  }
+
+  stopLiveness(uid: string): void {
+    this.#end((worker) => worker.uid === uid && worker.kind !== 'readiness');
+  }
+  remove(uid: string): void {
+    for (const { uid: of, kind, containerId } of this.#workers.values())
+      if (of === uid) this.#results.delete(kind, containerId);
+    this.#end((worker) => worker.uid === uid);
+  }
+  liveness(containerId: string): boolean | undefined {
+    return this.#results.of('liveness', containerId);
+  }
+  readiness(containerId: string): boolean | undefined {
+    return this.#results.of('readiness', containerId);
+  }
+  startup(containerId: string): boolean | undefined {
+    return this.#results.of('startup', containerId);
+  }
+  stop(): void {
+    this.#end(() => true);
+  }
+
+  /** Its id, also of one that runs already. */
+  #begin(input: ProbeInput): string {
+    const id = keyOf(input.kind, input.observed.id);
+    if (this.#workers.has(id)) return id;
+    const worker = new ProbeWorker(this.#deps, this.#results, input);
+    this.#workers.set(id, worker);
+    void worker.run();
+    return id;
+  }
+
+  #end(which: (worker: ProbeWorker, id: string) => boolean): void {
+    for (const [id, worker] of this.#workers) {
+      if (!which(worker, id)) continue;
+      worker.stop();
+      this.#workers.delete(id);
+    }
+  }
+}
+
+export const createNodeProber = (deps: NodeProberDeps): Prober => new NodeProber(deps);

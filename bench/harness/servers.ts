@@ -5,10 +5,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-// @ts-expect-error: plain JavaScript of the launcher
-import { ensureBundle } from '../../bin/bundle.mjs';
-// @ts-expect-error: plain JavaScript of the launcher
-import { nodeEnvironment, nodeFlags } from '../../bin/pinned-node.mjs';
 import type { Client } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { type Kubeconfig, loadKubeconfig } from '../../src/client/kubeconfig.ts';
@@ -22,11 +18,13 @@ export function scratch(): string {
   return mkdtempSync(fileURLToPath(new URL('../../.cache-bench-', import.meta.url)));
 }
 
-/** Node as a process that ends with this one, however this one ends. */
-const withUs = (args: readonly string[]): [string, string[]] => [
+/** A process that ends with this one, however this one ends. */
+const withUs = (program: string, args: readonly string[]): [string, string[]] => [
   'setpriv',
-  ['--pdeathsig', 'KILL', process.execPath, ...args],
+  ['--pdeathsig', 'KILL', program, ...args],
 ];
+
+const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
 
 export interface BenchServer {
   /** With the administrator's client certificate. */
@@ -70,7 +68,6 @@ export interface BenchServerOptions {
 }
 
 export async function startBenchServer(options: BenchServerOptions = {}): Promise<BenchServer> {
-  const bundle: string = await ensureBundle();
   const directory = options.directory ?? scratch();
   const port = await freePort();
   const args = [
@@ -84,12 +81,12 @@ export async function startBenchServer(options: BenchServerOptions = {}): Promis
   ];
   if (options.alone) args.push('--disable', 'dns,scheduler,controllers');
   const profile = process.env.BENCH_PROFILE
-    ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`]
-    : [];
+    ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env.BENCH_PROFILE}` }
+    : {};
   const started = performance.now();
-  const child = spawn(...withUs([...nodeFlags, ...profile, bundle, ...args, '--log-level', 'silent']), {
+  const child = spawn(...withUs(launcher, [...args, '--log-level', 'silent']), {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...nodeEnvironment, ...process.env },
+    env: { ...process.env, ...profile },
   });
   const kubeconfig = join(directory, 'admin.kubeconfig');
   const read = (): Promise<Kubeconfig> => loadKubeconfig(kubeconfig, async (path) => readFileSync(path));
@@ -133,7 +130,7 @@ export async function startFloorServer(beside: BenchServer, answer: Buffer): Pro
   writeFileSync(answerFile, answer);
   const pki = join(beside.directory, 'pki');
   const child = spawn(
-    ...withUs([
+    ...withUs(process.execPath, [
       fileURLToPath(new URL('floor-server.ts', import.meta.url)),
       join(pki, 'apiserver.crt'),
       join(pki, 'apiserver.key'),

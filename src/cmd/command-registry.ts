@@ -1,33 +1,19 @@
-// All commands, in the order of --help. A new one is a file in commands/ and a line here.
+// All commands, in the order of --help. A new one is a file in commands/ and a line here. Each is read when it is asked for.
 import type { Command } from 'commander';
-import { agentCommand } from './commands/agent.ts';
-import { backupCommand } from './commands/backup.ts';
-import { downCommand } from './commands/down.ts';
-import { imageCommand } from './commands/image.ts';
-import { kubeconfigCommand } from './commands/kubeconfig.ts';
-import { logsCommand } from './commands/logs.ts';
-import { repairCommand } from './commands/repair.ts';
-import { restoreCommand } from './commands/restore.ts';
-import { serverCommand } from './commands/server.ts';
-import { startCommand } from './commands/start.ts';
-import { statusCommand } from './commands/status.ts';
-import { stopCommand } from './commands/stop.ts';
-import { upCommand } from './commands/up.ts';
-import { versionCommand } from './commands/version.ts';
 
-export const commands: readonly (() => Command)[] = [
-  startCommand,
-  stopCommand,
-  upCommand,
-  downCommand,
-  statusCommand,
-  logsCommand,
-  kubeconfigCommand,
-  imageCommand,
-  backupCommand,
-  restoreCommand,
-  repairCommand,
-  serverCommand,
-  agentCommand,
-  versionCommand,
-];
+export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ['start', async () => (await import('./commands/start.ts')).startCommand()],
+  ['stop', async () => (await import('./commands/stop.ts')).stopCommand()],
+  ['up', async () => (await import('./commands/up.ts')).upCommand()],
+  ['down', async () => (await import('./commands/down.ts')).downCommand()],
+  ['status', async () => (await import('./commands/status.ts')).statusCommand()],
+  ['logs', async () => (await import('./commands/logs.ts')).logsCommand()],
+  ['kubeconfig', async () => (await import('./commands/kubeconfig.ts')).kubeconfigCommand()],
+  ['image', async () => (await import('./commands/image.ts')).imageCommand()],
+  ['backup', async () => (await import('./commands/backup.ts')).backupCommand()],
+  ['restore', async () => (await import('./commands/restore.ts')).restoreCommand()],
+  ['repair', async () => (await import('./commands/repair.ts')).repairCommand()],
+  ['server', async () => (await import('./commands/server.ts')).serverCommand()],
+  ['agent', async () => (await import('./commands/agent.ts')).agentCommand()],
+  ['version', async () => (await import('./commands/version.ts')).versionCommand()],
+]);

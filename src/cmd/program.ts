@@ -3,7 +3,8 @@ import { Command } from 'commander';
 import { version } from '../component-base/version.ts';
 import { commands } from './command-registry.ts';
 
-export function createProgram(): Command {
+/** `named`: the first word. Only that command is read when it is one; else all are, to show which there are. */
+export async function createProgram(named: string | undefined): Promise<Command> {
   const program = new Command('porthole')
     .description(
       'Kubernetes for clusters of Linux and Windows nodes; Windows nodes even where there is no Windows.',
@@ -20,6 +21,8 @@ Examples:
   kubectl get nodes -o wide
   porthole down`,
     );
-  for (const create of commands) program.addCommand(create());
+  const read = named === undefined ? undefined : commands.get(named);
+  for (const command of await Promise.all(read ? [read()] : [...commands.values()].map((one) => one())))
+    program.addCommand(command);
   return program;
 }

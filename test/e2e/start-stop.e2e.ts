@@ -12,14 +12,13 @@ import { kubectlFor } from '../harness/kubectl.ts';
 import { machineTraces } from '../harness/machine-traces.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
 const traces = (home: string): Promise<Record<string, string[]>> =>
   machineTraces(
     ['linux-1', 'windows-1'].map((node) => nodeLayout(clusterPaths(home, 'default').node(node)).cgroupRoot),
   );
 
-const script = (name: 'start' | 'stop'): string => join(root, 'bin', `${name}.mjs`);
+/** What `npm start` and `npm stop` are. */
+const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
 
 describe('npm start', { timeout: 300_000 }, () => {
   const scratch = scratchDirectory('start');
@@ -28,7 +27,7 @@ describe('npm start', { timeout: 300_000 }, () => {
   let output = '';
   before(async () => {
     before_ = await traces(scratch.path);
-    const result = await linuxProcesses.run(process.execPath, [script('start')], { env, timeoutMs: 240_000 });
+    const result = await linuxProcesses.run(launcher, ['start'], { env, timeoutMs: 240_000 });
     output = result.stdout.toString();
     assert.equal(result.code, 0, `${output}${result.stderr}`);
   });
@@ -48,9 +47,7 @@ describe('npm start', { timeout: 300_000 }, () => {
     assert.ok(kubeconfig);
     const kubectl = await kubectlFor(kubeconfig);
     assert.match(await kubectl.ok(['get', 'pods', '-A', '-o', 'wide']), /windows-web-.*Running/);
-    const status = await linuxProcesses.run(process.execPath, [join(root, 'bin/porthole'), 'status'], {
-      env,
-    });
+    const status = await linuxProcesses.run(launcher, ['status'], { env });
     assert.match(
       status.stdout.toString(),
       /windows-1 +windows 20348 \(emulated\) +172\.30\.\d+\.\d+ +pid \d+/,
@@ -58,16 +55,16 @@ describe('npm start', { timeout: 300_000 }, () => {
   });
 
   test('again finds everything in place', async () => {
-    const again = await linuxProcesses.run(process.execPath, [script('start')], { env, timeoutMs: 120_000 });
+    const again = await linuxProcesses.run(launcher, ['start'], { env, timeoutMs: 120_000 });
     assert.equal(again.code, 0, again.stderr.toString());
   });
 
   test('is undone by npm stop: no process, link, namespace, rule, mount or cgroup is left', async () => {
-    const result = await linuxProcesses.run(process.execPath, [script('stop')], { env, timeoutMs: 60_000 });
+    const result = await linuxProcesses.run(launcher, ['stop'], { env, timeoutMs: 60_000 });
     assert.equal(result.code, 0, result.stderr.toString());
     assert.deepEqual(await traces(scratch.path), before_);
     assert.equal(existsSync(join(scratch.path, 'clusters')), false);
-    const twice = await linuxProcesses.run(process.execPath, [script('stop')], { env });
+    const twice = await linuxProcesses.run(launcher, ['stop'], { env });
     assert.match(twice.stderr.toString(), /there is no cluster/);
   });
 });
@@ -86,11 +83,10 @@ describe('npm start without root', { timeout: 120_000 }, () => {
     chmodSync('/run/porthole', 0o700);
     const env = { HOME: scratch.path, PORTHOLE_HOME: join(scratch.path, 'home'), PORTHOLE_CACHE: cache };
     const asNobody = (name: 'start' | 'stop'): ReturnType<typeof linuxProcesses.run> =>
-      linuxProcesses.run(
-        'setpriv',
-        ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, script(name)],
-        { env, timeoutMs: 90_000 },
-      );
+      linuxProcesses.run('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', launcher, name], {
+        env,
+        timeoutMs: 90_000,
+      });
     try {
       const started = await asNobody('start');
       const said = started.stdout.toString() + started.stderr.toString();

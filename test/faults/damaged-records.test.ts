@@ -26,7 +26,7 @@ const add = (name: string): void =>
 
 async function status(...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = { PORTHOLE_HOME: home.path };
-  const { code, stdout, stderr } = await linuxProcesses.run(process.execPath, [launcher, 'status', ...args], {
+  const { code, stdout, stderr } = await linuxProcesses.run(launcher, ['status', ...args], {
     env,
     timeoutMs: 120_000,
   });

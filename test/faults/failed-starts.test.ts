@@ -11,7 +11,7 @@ import { silentLogger } from '../../src/component-base/logger.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 /** The launcher: the bundle starts in a fraction of the sources' time. */
-const main = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
+const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
 /** Only for a start that hangs: it fails the test. */
 const patienceMs = 120_000;
 
@@ -23,7 +23,7 @@ interface Ended {
 
 function run(args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(launcher, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.on('data', (data) => {
       said += String(data);

@@ -14,13 +14,12 @@ import { machineTraces } from '../harness/machine-traces.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const limit = { timeout: 300_000 };
-const bundle = fileURLToPath(new URL('../../dist/porthole.mjs', import.meta.url));
 const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
 
 /** Runs `porthole` in a home; its result as text. */
 function porthole(home: string, ...args: string[]): Promise<RunResult> {
   const env = { PORTHOLE_HOME: home, PORTHOLE_CACHE: portholeCache() };
-  return linuxProcesses.run(process.execPath, [launcher, ...args], { env, timeoutMs: 180_000 });
+  return linuxProcesses.run(launcher, args, { env, timeoutMs: 180_000 });
 }
 
 const saying = ({ stdout, stderr }: RunResult): string => `${stdout}${stderr}`;
@@ -108,8 +107,7 @@ describe('R17: killed commands', limit, () => {
   /** Starts the command, kills it after the time, and says whether it still ran. */
   async function killAfter(ms: number, args: readonly string[]): Promise<boolean> {
     const env = { PORTHOLE_HOME: home.path, PORTHOLE_CACHE: portholeCache() };
-    // the launcher's own child does the work: it is the one to be killed
-    const child = linuxProcesses.spawn(process.execPath, [bundle, ...args], { env });
+    const child = linuxProcesses.spawn(launcher, args, { env });
     child.stdout?.resume();
     child.stderr?.resume();
     let ended = false;

@@ -15,9 +15,8 @@ const limit = { timeout: 540_000 };
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const home = scratchDirectory('next');
 const env = { PORTHOLE_HOME: home.path, PORTHOLE_CACHE: portholeCache() };
-const run = (...args: string[]): Promise<RunResult> =>
-  linuxProcesses.run(process.execPath, args, { env, timeoutMs: 300_000, cwd: root });
-const porthole = join(root, 'bin/porthole');
+const porthole = (...args: string[]): Promise<RunResult> =>
+  linuxProcesses.run(join(root, 'bin/porthole'), args, { env, timeoutMs: 300_000, cwd: root });
 
 /** The commands of the block below the heading, without their remarks. */
 function commandsOf(heading: string): string[] {
@@ -31,7 +30,7 @@ before(async () => {
   found = await machineTraces([]);
 }, limit);
 after(async () => {
-  for (const name of ['big', 'default']) await run(porthole, 'down', '--name', name);
+  for (const name of ['big', 'default']) await porthole('down', '--name', name);
   home.remove();
 }, limit);
 
@@ -39,9 +38,9 @@ test(
   "R1: README's What next: a second cluster comes and goes beside the first, and both answer by name",
   limit,
   async () => {
-    const started = await run(join(root, 'bin/start.mjs'));
+    const started = await porthole('start');
     assert.equal(started.code, 0, started.stderr.toString());
-    const kubeconfig = (await run(porthole, 'kubeconfig', '--path')).stdout.toString().trim();
+    const kubeconfig = (await porthole('kubeconfig', '--path')).stdout.toString().trim();
     const first = await kubectlFor(kubeconfig);
     let answers = 0;
     const bothAnswer = async (): Promise<void> => {
@@ -60,11 +59,11 @@ test(
       const words = command.split(/\s+/).slice(1);
       if (words.includes('my-windows-image.tar')) {
         // the reader's own image: here it is one that is not there
-        const result = await run(porthole, ...words);
+        const result = await porthole(...words);
         assert.notEqual(result.code, 0);
         assert.match(result.stderr.toString(), /my-windows-image\.tar/);
       } else {
-        const result = await run(porthole, ...words);
+        const result = await porthole(...words);
         assert.equal(result.code, 0, `${command}: ${result.stderr}`);
       }
       ran.push(words.slice(0, 2).join(' '));
@@ -72,7 +71,7 @@ test(
     await bothAnswer();
     assert.deepEqual(ran, ['up --name', 'image load', 'down --name']);
     console.log(`${answers} answers by name while a second cluster came and went`);
-    const stopped = await run(join(root, 'bin/stop.mjs'));
+    const stopped = await porthole('stop');
     assert.equal(stopped.code, 0, stopped.stderr.toString());
     assert.deepEqual(readdirSync(home.path), []);
     assert.equal(existsSync('/run/porthole'), false);

@@ -52,7 +52,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
   const name = options.name ?? 'e2e';
   const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
   const porthole: TestCluster['porthole'] = async (args, runOptions = {}) => {
-    const result = await linuxProcesses.run(process.execPath, [launcher, ...args], {
+    const result = await linuxProcesses.run(launcher, args, {
       env,
       timeoutMs: runOptions.timeoutMs ?? 120_000,
     });

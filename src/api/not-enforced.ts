@@ -1,7 +1,7 @@
 // What is accepted and stored although nothing acts on it yet. Each write of such an object says so in a `Warning`
 // header: a line goes from here when what it names is enforced.
 import type { Json, JsonObject } from '../apimachinery/declaration.ts';
-import { isObject, nameOf, obj, objs, spec, str } from '../apimachinery/json-access.ts';
+import { isObject, obj, objs, spec, str, strs } from '../apimachinery/json-access.ts';
 import { compareQuantities, tryParseQuantity } from '../apimachinery/quantity.ts';
 
 interface NotEnforced {
@@ -153,10 +153,8 @@ const notEnforced: readonly NotEnforced[] = [
   {
     group: 'networking.k8s.io',
     resources: ['servicecidrs'],
-    // The server's own.
-    when: (cidr) => nameOf(cidr) !== 'kubernetes',
-    warning:
-      "not enforced: Services get addresses of the server's --service-cluster-ip-range only; other ranges are not used yet",
+    when: (cidr) => strs(spec(cidr)['cidrs']).some((text) => text.includes(':')),
+    warning: 'not enforced: Services get addresses of IPv4 only; ranges of IPv6 are not used yet',
   },
 ];
 

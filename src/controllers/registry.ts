@@ -35,6 +35,7 @@ import {
   type ChangingText,
   rootCaCertificatePublisherController,
 } from './root-ca-certificate-publisher-controller.ts';
+import { serviceCidrController } from './service-cidr-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
 import { statefulSetController } from './statefulset-controller.ts';
 import { taintEvictionController } from './taint-eviction-controller.ts';
@@ -98,6 +99,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     resourceQuotaController,
     rootCaCertificatePublisherController(config.rootCa),
     serviceAccountController,
+    serviceCidrController,
     statefulSetController,
     taintEvictionController(),
     ttlAfterFinishedController,

@@ -3,6 +3,8 @@ import recorded from '../api/schema/bootstrap-objects.json' with { type: 'json' 
 import type { JsonObject } from '../apimachinery/declaration.ts';
 import { arr, meta, obj, objs, str } from '../apimachinery/json-access.ts';
 import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts';
+import { claimSpec } from '../registry/core/claims.ts';
+import { managedAddress } from '../registry/core/service-claims.ts';
 
 export interface BootstrapObject {
   readonly group: string;
@@ -137,6 +139,10 @@ function kubernetesService(facts: BootstrapFacts): BootstrapObject[] {
       },
     },
     {
+      ...partsOf('networking.k8s.io/v1/ipaddresses'),
+      object: { metadata: { name: ip, labels: { ...managedAddress } }, spec: claimSpec(kubernetes) },
+    },
+    {
       ...partsOf('v1/endpoints'),
       object: {
         metadata: { ...kubernetes, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
@@ -155,7 +161,10 @@ function kubernetesService(facts: BootstrapFacts): BootstrapObject[] {
   ];
 }
 
-const defaultServiceCidr = ({ serviceCidr, now }: BootstrapFacts): BootstrapObject => ({
+export const defaultServiceCidr = ({
+  serviceCidr,
+  now,
+}: Pick<BootstrapFacts, 'serviceCidr' | 'now'>): BootstrapObject => ({
   ...partsOf('networking.k8s.io/v1/servicecidrs'),
   object: {
     metadata: { name: 'kubernetes' },

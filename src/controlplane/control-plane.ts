@@ -4,6 +4,7 @@ import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedResource } from '../api/removed-versions.ts';
 import type { Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import type { AdmissionPlugin } from '../apiserver/admission/admission.ts';
 import { extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
 import { serveCustomResources } from '../apiserver/apiextensions/serve-custom-resources.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
@@ -20,6 +21,7 @@ import { formatIp, hostPort, ipAt, parseCidr } from '../base/ip.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
 import { createClient } from '../client/create-client.ts';
+import { createEventRecorder } from '../client/event-recorder.ts';
 import { inProcessTransport } from '../client/transport-in-process.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
@@ -43,11 +45,18 @@ import { createRuleResolver } from '../plugins/authorization/rbac/rule-resolver.
 import { createRbacAuthorizer } from '../plugins/authorization/rbac-authorizer.ts';
 import { unionAuthorizer } from '../plugins/authorization/union-authorizer.ts';
 import type { ComponentHealth } from '../registry/core/component-status.ts';
-import { createServiceAllocators } from '../registry/core/service-allocators.ts';
+import { repairClaims } from '../registry/core/repair-claims.ts';
+import { type ServiceClaims, serviceClaims } from '../registry/core/service-claims.ts';
 import { restStorage } from '../registry/rest-storage.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
-import { authenticationMap, nodeRules, ownObjects, recordedObjects } from './bootstrap-objects.ts';
-import { ensureBootstrap } from './ensure-bootstrap.ts';
+import {
+  authenticationMap,
+  defaultServiceCidr,
+  nodeRules,
+  ownObjects,
+  recordedObjects,
+} from './bootstrap-objects.ts';
+import { type BootstrapDeps, ensureBootstrap } from './ensure-bootstrap.ts';
 import { keepFlowSchemaConditions } from './flow-schema-conditions.ts';
 
 export interface ControlPlaneOptions {
@@ -96,6 +105,11 @@ export interface ControlPlane {
   /** A client in this process that acts as `user`: the same filters, authorization and admission, no socket. */
   clientFor(user: UserInfo): Client;
   readonly bootstrapped: { readonly created: number; readonly repaired: number };
+  /**
+   * Looks whether the cluster's own ServiceCIDR is there, and whether what is recorded of cluster IPs and node ports is
+   * true; to be asked now and then.
+   */
+  repair(): Promise<void>;
   /** Tells extension API servers whom to believe, if they were told otherwise. */
   publishAuthorities(): Promise<void>;
 }
@@ -199,19 +213,14 @@ const flowControlOf = (
   },
 });
 
-const allocatorsOf = (
-  { random, log, serviceCidr }: ControlPlaneOptions,
-  live: LiveObjects,
+const admissionOf = (
+  { clock, disabledAdmission, log, random }: ControlPlaneOptions,
+  who: { live: LiveObjects; authorizer: Authorizer; resolver: RuleResolver },
   api: () => ApiServer,
-): ReturnType<typeof createServiceAllocators> =>
-  createServiceAllocators({
-    live,
-    random,
-    log,
-    serviceCidr,
-    nodePorts: nodePortRange,
-    addresses: () => api().store('networking.k8s.io', 'v1', 'ipaddresses'),
-  });
+): AdmissionPlugin[] => [
+  ...admissionPlugins({ ...who, random, clock, recordQuota: quotaRecorder(api, log) }, disabledAdmission),
+  createEscalationCheck(who),
+];
 
 /** What is there before anybody asks. */
 function firstObjects(options: ControlPlaneOptions): Parameters<typeof ensureBootstrap>[1] {
@@ -231,6 +240,19 @@ function firstObjects(options: ControlPlaneOptions): Parameters<typeof ensureBoo
   ];
 }
 
+function serviceRepair(
+  options: ControlPlaneOptions,
+  stored: BootstrapDeps,
+  { live, claims, client }: { live: LiveObjects; claims: ServiceClaims; client: Client },
+): () => Promise<void> {
+  const { clock, log } = options;
+  const events = createEventRecorder({ client, clock, log }, { component: 'ipallocator-repair-controller' });
+  return async () => {
+    await ensureBootstrap(stored, [defaultServiceCidr({ ...options, now: rfc3339(clock.now()) })]);
+    await repairClaims({ live, clock, log, events, ...claims });
+  };
+}
+
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { caches, clock, random, log } = options;
   const scheme = extensibleScheme(options.scheme);
@@ -241,8 +263,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const { tokens, authenticator } = authentication(options, live, issuer, tokenKeys);
   const resolver = createRuleResolver(live);
   const authorizer = authorization(live, resolver);
-  const allocators = allocatorsOf(options, live, () => api);
-  const recordQuota = quotaRecorder(() => api, log);
+  const claims = serviceClaims({ scheme, caches, clock, random });
   const rest = new Map(
     restStorage(
       {
@@ -251,7 +272,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
         authorizer,
         rules: resolver,
         tokens,
-        services: allocators,
+        services: { live, random, log, portRange: nodePortRange, ...claims },
         ...tokensAndHealth(options, issuer),
       },
       options.streaming,
@@ -268,10 +289,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     readYaml: options.readYaml,
     authenticator,
     authorizer,
-    admission: [
-      ...admissionPlugins({ live, random, clock, authorizer, recordQuota }, options.disabledAdmission),
-      createEscalationCheck({ resolver, authorizer }),
-    ],
+    admission: admissionOf(options, { live, authorizer, resolver }, () => api),
     restStorage: rest,
     health: options.health ?? [],
     paths: new Map([...serviceAccountIssuerPaths(issuer, tokenKeys), ...(options.paths?.(authorizer) ?? [])]),
@@ -284,7 +302,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
 
   const stored = { scheme, caches, clock, random };
   const bootstrapped = await ensureBootstrap(stored, firstObjects(options));
-  await allocators.repair();
+  const clientFor = (user: UserInfo): Client => createClient(inProcessTransport(api.handle, user));
+  const repair = serviceRepair(options, stored, { live, claims, client: clientFor(loopbackUser) });
+  await repair();
   keepFlowSchemaConditions({ api, live, clock, log });
   await serveCustomResources({ api, scheme, rest, clock, log }).settled();
 
@@ -292,8 +312,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     api,
     handle: (request) => api.handle(request),
     live,
-    clientFor: (user) => createClient(inProcessTransport(api.handle, user)),
+    clientFor,
     bootstrapped,
+    repair,
     publishAuthorities: async () => {
       await ensureBootstrap(stored, [authenticationMap(extensionAuthentication(options.authorities))]);
     },

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import { certificatesigningrequests } from '../../src/api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../../src/api/generated/types/certificates-v1.ts';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import type { Informer, InformerFactory } from '../../src/client/cache/informer.ts';
 import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { deepFreeze } from '../../src/client/cache/shared-informer.ts';
@@ -58,10 +59,13 @@ export async function startCluster(
     readonly disabled?: readonly string[];
     readonly pace?: PaceOptions;
     readonly approveKubeletServing?: boolean;
+    /** The server's own; controllers have the real one. */
+    readonly serverClock?: Clock;
   } = {},
 ): Promise<ControllersCluster> {
   const server = await startTestControlPlane({
     approveKubeletServing: options.approveKubeletServing ?? false,
+    ...(options.serverClock === undefined ? {} : { clock: options.serverClock }),
   });
   const { controlPlane } = server;
   const ended = new AbortController();

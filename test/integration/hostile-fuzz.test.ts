@@ -389,7 +389,10 @@ test(`objects gone wrong at random are answered properly (FUZZ_SEED=${seed})`, a
     asked++;
     // Upstream answers a few broken patches with a bare 500 that has a text and no reason.
     const bare = method === 'PATCH' && answer.status === 500 && answer.body['reason'] === undefined;
-    assert.ok(answer.status >= 200 && (answer.status < 500 || bare), told);
+    // As upstream, once all ServiceCIDRs were deleted with their collection.
+    const isFull =
+      answer.message === 'Internal error occurred: failed to allocate a serviceIP: range is full';
+    assert.ok(answer.status >= 200 && (answer.status < 500 || bare || isFull), told);
     if (answer.status < 300) made++;
     else {
       assert.equal(answer.body['kind'], 'Status', told);

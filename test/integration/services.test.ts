@@ -1,6 +1,7 @@
 // Cluster IPs and node ports on the real server: given, refused, kept, returned, and repaired at the next start.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from '../../src/component-base/system-clock.ts';
 import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 
 const url = '/api/v1/namespaces/default/services';
@@ -64,7 +65,10 @@ test('addresses that are taken, or not of the cluster, are refused', async () =>
   assert.equal(taken.status, 422);
   for (const ip of ['192.168.0.1', '10.96.0.0', '10.96.255.255']) {
     const outside = await ask('POST', url, service('a', { clusterIP: ip }));
-    assert.match(outside.message, /is not in the valid range. The range of valid IPs is 10.96.0.0\/16/);
+    assert.equal(
+      outside.message,
+      `Service "a" is invalid: spec.clusterIPs: Invalid value: ["${ip}"]: failed to allocate IP ${ip}: the provided network does not match the current range`,
+    );
   }
   const nonsense = await ask('POST', url, service('a', { clusterIP: '../../etc' }));
   assert.equal(nonsense.status, 422);
@@ -156,4 +160,110 @@ test('the next start knows what was given', async () => {
   );
   assert.equal(port.status, 422);
   await next.close();
+});
+
+const records = '/apis/networking.k8s.io/v1/ipaddresses';
+const cidrs = '/apis/networking.k8s.io/v1/servicecidrs';
+
+test('a repair gives back what nobody holds after a minute, and records what a Service holds', async () => {
+  let passedMs = 0;
+  const clock = { ...systemClock, now: () => Date.now() + passedMs };
+  const { ask, controlPlane, close } = await startTestControlPlane({ clock });
+  const orphan = (name: string, labels: object): object => ({
+    metadata: { name, labels },
+    spec: { parentRef: { resource: 'services', namespace: 'default', name: 'never' } },
+  });
+  const ours = {
+    'ipaddress.kubernetes.io/ip-family': 'IPv4',
+    'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
+  };
+  assert.equal((await ask('POST', records, orphan('10.96.8.1', ours))).status, 201);
+  assert.equal((await ask('POST', records, orphan('10.96.8.2', {}))).status, 201);
+  await ask('POST', url, service('a', { clusterIP: '10.96.8.3' }));
+  await ask('DELETE', `${records}/10.96.8.3`);
+  await controlPlane.repair();
+  const names = async (): Promise<string[]> => {
+    const { items } = (await ask('GET', records)).body as { items: { metadata: { name: string } }[] };
+    return items.map(({ metadata }) => metadata.name).sort();
+  };
+  assert.deepEqual(await names(), ['10.96.0.1', '10.96.8.1', '10.96.8.2', '10.96.8.3']);
+  passedMs = 61_000;
+  await controlPlane.repair();
+  assert.deepEqual(await names(), ['10.96.0.1', '10.96.8.2', '10.96.8.3']);
+  const again = await ask('GET', `${records}/10.96.8.3`);
+  assert.deepEqual(again.body.spec, {
+    parentRef: { group: '', resource: 'services', namespace: 'default', name: 'a' },
+  });
+  const refused = await ask('POST', url, service('b', { clusterIP: '10.96.8.3' }));
+  assert.match(refused.message, /provided IP is already allocated/);
+  await close();
+});
+
+test('the ServiceCIDR of the cluster comes back', async () => {
+  const { ask, controlPlane, close } = await startTestControlPlane();
+  await ask('DELETE', `${cidrs}/kubernetes`);
+  assert.match((await ask('POST', url, service('a'))).message, /range is full$/);
+  await controlPlane.repair();
+  assert.equal((await ask('POST', url, service('a'))).status, 201);
+  await close();
+});
+
+test('Services of a store that has no records of their ports keep them', async () => {
+  const first = await startTestControlPlane();
+  const spec = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_900 }] };
+  await first.ask('POST', url, service('a', spec));
+  const { storage, pki } = first;
+  const key = '/registry/ranges/servicenodeports/30900';
+  const entry = await storage.get(key);
+  await storage.delete(key, { bytes: entry!.value, revisionAt: -1 }, entry!.revision);
+  const next = await startTestControlPlane({ storage, pki });
+  const taken = await next.ask('POST', url, service('b', spec));
+  assert.match(taken.message, /provided port is already allocated/);
+  await next.close();
+});
+
+test('a ServiceCIDR that is added gives addresses when the first is full, and none once it is deleted', async () => {
+  const { ask, close } = await startTestControlPlane({ serviceCidr: '10.96.0.0/30' });
+  assert.equal((await ask('POST', url, service('a'))).status, 201);
+  const full = await ask('POST', url, service('b'));
+  assert.match(full.message, /failed to allocate a serviceIP: range is full/);
+  assert.equal(
+    (await ask('POST', cidrs, { metadata: { name: 'more' }, spec: { cidrs: ['10.97.0.0/29'] } })).status,
+    201,
+  );
+  const made = await ask('POST', url, service('b'));
+  assert.match(specOf(made).clusterIP ?? '', /^10\.97\.0\.[1-6]$/, made.text);
+  await ask('PATCH', `${cidrs}/more`, {
+    metadata: { finalizers: ['networking.k8s.io/service-cidr-finalizer'] },
+  });
+  await ask('DELETE', `${cidrs}/more`);
+  assert.match((await ask('POST', url, service('c'))).message, /range is full/);
+  const named = await ask('POST', url, service('c', { clusterIP: '10.97.0.5' }));
+  assert.match(named.message, /the provided network does not match the current range/);
+  await close();
+});
+
+test("ServiceCIDRs and IPAddresses are refused in upstream's words", async () => {
+  const { ask, close } = await startTestControlPlane();
+  const refusal = async (spec: object): Promise<string> =>
+    (await ask('POST', cidrs, { metadata: { name: 'x' }, spec })).message;
+  assert.equal(
+    await refusal({}),
+    'ServiceCIDR.networking.k8s.io "x" is invalid: spec.cidrs: Required value: at least one CIDR required',
+  );
+  assert.match(
+    await refusal({ cidrs: ['10.1.0.0/24', '10.2.0.0/24'] }),
+    /may specify no more than one IP for each IP family, i\.e 192\.168\.0\.0\/24 and 2001:db8::\/64$/,
+  );
+  assert.match(
+    await refusal({ cidrs: ['10.1.0.0'] }),
+    /spec\.cidrs\[0\]: Invalid value: "10\.1\.0\.0": must be a valid CIDR value/,
+  );
+  const moved = await ask('PATCH', `${cidrs}/kubernetes`, { spec: { cidrs: ['10.1.0.0/24'] } });
+  assert.match(moved.message, /spec\.cidrs: Invalid value: .*: field is immutable$/);
+  const nobody = await ask('POST', records, { metadata: { name: '10.96.1.1' }, spec: {} });
+  assert.match(nobody.message, /spec\.parentRef: Required value/);
+  const other = await ask('PATCH', `${records}/10.96.0.1`, { spec: { parentRef: { name: 'other' } } });
+  assert.match(other.message, /spec\.parentRef: Invalid value: .*: field is immutable$/);
+  await close();
 });

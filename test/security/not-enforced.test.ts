@@ -169,7 +169,12 @@ const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | un
   ],
   [classes, { value: 1000 }, /does not preempt/],
   [classes, { metadata: { name: 'meek' }, value: 1000, preemptionPolicy: 'Never' }, undefined],
-  ['/apis/networking.k8s.io/v1/servicecidrs', { spec: { cidrs: ['10.100.0.0/16'] } }, /other ranges/],
+  ['/apis/networking.k8s.io/v1/servicecidrs', { spec: { cidrs: ['fd00::/112'] } }, /IPv4 only/],
+  [
+    '/apis/networking.k8s.io/v1/servicecidrs',
+    { metadata: { name: 'v4' }, spec: { cidrs: ['10.100.0.0/16'] } },
+    undefined,
+  ],
 ];
 
 function typeOf(url: string): JsonObject {

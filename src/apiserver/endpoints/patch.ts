@@ -54,7 +54,6 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
       fieldManager: apply ? '' : fieldManagerOf(context),
       authorizeCreate: apply ? createCheck(request) : undefined,
       createAlways: apply,
-      patch: true,
     },
   );
   return respondStored(context, outcome.created ? 201 : 200, outcome.value, declaration, deps);

@@ -192,7 +192,7 @@ export async function serveView(
       if (revision !== '') metadata['resourceVersion'] = revision;
       return { ...applied, metadata };
     },
-    { ...writeOptions(context), subresource: context.info.subresource, patch: verb !== 'update' },
+    { ...writeOptions(context), subresource: context.info.subresource },
   );
   return respond(view.get(decodeEntry(outcome.value)));
 }

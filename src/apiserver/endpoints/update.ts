@@ -20,7 +20,7 @@ export async function updateEndpoint(request: EndpointRequest): Promise<ApiRespo
       fresh = undefined;
       return given ?? read();
     },
-    { ...writeOptions(context), authorizeCreate: createCheck(request), patch: false, replaces: true },
+    { ...writeOptions(context), authorizeCreate: createCheck(request), replaces: true },
   );
   return respondStored(context, outcome.created ? 201 : 200, outcome.value, declaration, deps);
 }

@@ -119,7 +119,7 @@ async function createOnce(
     done = true;
     return { value: store.servedBytes(written.entry.value), revision: written.entry.revision };
   } finally {
-    if (!done) undo?.();
+    if (!done) await undo?.();
   }
 }
 

@@ -6,6 +6,7 @@ import { latestTimeMs, rfc3339 } from '../../base/clock.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import { ensureMeta, metadataOf } from './object-meta.ts';
 import type { StoredResource, WriteOptions } from './stored-resource.ts';
+import { untilWritten } from './until-written.ts';
 import { admissionRequest, dryRunResult, servedObject, toDraft, weighed } from './write-rules.ts';
 
 export interface DeleteOptions {
@@ -33,8 +34,6 @@ interface Plan {
   readonly object: JsonObject;
 }
 
-const attempts = 20;
-
 export async function deleteObject(
   store: StoredResource,
   namespace: string,
@@ -43,39 +42,38 @@ export async function deleteObject(
   given: WriteOptions,
 ): Promise<Deletion> {
   let admitted = false;
-  for (let attempt = 1; ; attempt++) {
-    const current = store.cached(namespace, name);
+  return untilWritten(store, { namespace, name }, async (current) => {
+    if (current === undefined) throw store.missing(namespace, name);
     const options = weighed(given, current.value);
     const object = await servedObject(store, options, current.value);
     checkPreconditions(store, object, request);
-    if (!admitted) {
-      admitted = true;
-      const admission = admissionRequest(
-        store,
-        {
-          operation: 'DELETE',
-          namespace,
-          name,
-          object: undefined,
-          oldObject: await servedObject(store, options, current.value),
-          ...(request.raw ? { requestOptions: request.raw } : {}),
-        },
-        options,
-      );
-      if (admission) {
-        await store.deps.admission.admit(admission);
-        await store.deps.admission.validate(admission);
-      }
-    }
-    const outcome = await deleteOnce(store, current, planDeletion(store, object, request), options);
-    if (outcome !== 'raced') return outcome;
-    if (attempt >= attempts)
-      throw conflict(
-        store.declaration,
-        name,
-        'the object has been modified; please apply your changes to the latest version and try again',
-      );
-  }
+    if (!admitted) await admitDeletion(store, current, request, options);
+    admitted = true;
+    return deleteOnce(store, current, planDeletion(store, object, request), options);
+  });
+}
+
+async function admitDeletion(
+  store: StoredResource,
+  { index: { namespace, name }, value }: CachedObject,
+  request: DeleteOptions,
+  options: WriteOptions,
+): Promise<void> {
+  const admission = admissionRequest(
+    store,
+    {
+      operation: 'DELETE',
+      namespace,
+      name,
+      object: undefined,
+      oldObject: await servedObject(store, options, value),
+      ...(request.raw ? { requestOptions: request.raw } : {}),
+    },
+    options,
+  );
+  if (admission === undefined) return;
+  await store.deps.admission.admit(admission);
+  await store.deps.admission.validate(admission);
 }
 
 function checkPreconditions(store: StoredResource, object: JsonObject, request: DeleteOptions): void {
@@ -186,6 +184,7 @@ async function deleteOnce(
 ): Promise<Deletion | 'raced'> {
   const { cache, hooks } = store.deps;
   const { namespace, name, uid } = current.index;
+  if (plan.action === 'nothing' && !(await store.isNewest(namespace, name, current))) return 'raced';
   if (plan.action === 'nothing')
     return { value: store.servedBytes(current.value), revision: current.revision, uid, gone: false };
   const remove = plan.action === 'remove';
@@ -198,7 +197,7 @@ async function deleteOnce(
     ? await cache.delete(namespace, name, draft, stored, current.revision)
     : await cache.update(namespace, name, { ...draft, urgency: 'deletion' }, stored, current.revision);
   if (!written.ok) return 'raced';
-  if (remove) hooks?.afterDelete?.(plan.object);
+  if (remove) await hooks?.afterDelete?.(plan.object);
   return {
     value: store.servedBytes(written.entry.value),
     revision: written.entry.revision,

@@ -27,7 +27,6 @@ export class ResourceStore extends StoredResource {
       change,
       ...own,
       authorizeCreate: undefined,
-      patch: true,
       ...options,
     });
   }

@@ -51,8 +51,6 @@ export interface UpdateOptions extends WriteOptions {
   readonly authorizeCreate: (() => Promise<void>) | undefined;
   /** Server-side apply creates whatever the strategy says. */
   readonly createAlways?: boolean;
-  /** The change is worked out anew from each state, so a revision that nobody asked for is no conflict. */
-  readonly patch?: boolean;
   /** The change does not look at what is there, so it is given nothing. */
   readonly replaces?: boolean;
 }
@@ -82,6 +80,12 @@ export class StoredResource {
     const found = this.deps.cache.get(namespace, name);
     if (!found) throw this.missing(namespace, name);
     return found;
+  }
+  /** False: it was written, or deleted, since; perhaps by another server. */
+  async isNewest(namespace: string, name: string, { revision }: CachedObject): Promise<boolean> {
+    const { cache } = this.deps;
+    await cache.fresh();
+    return cache.get(namespace, name)?.revision === revision;
   }
   /** Why the cache does not have it. */
   missing(namespace: string, name: string): StatusError {

@@ -17,6 +17,7 @@ import {
   validateObjectMetaUpdate,
 } from './object-meta.ts';
 import type { Stored, StoredResource, UpdateOptions } from './stored-resource.ts';
+import { untilWritten } from './until-written.ts';
 import {
   admissionRequest,
   dryRunResult,
@@ -41,28 +42,19 @@ export interface UpdateOutcome extends Stored {
   readonly created: boolean;
 }
 
-/** A write that asked for no certain revision is tried again this often. */
-const attempts = 20;
-
 export async function updateObject(store: StoredResource, request: UpdateRequest): Promise<UpdateOutcome> {
   const { namespace, name } = request;
+  const write = (): Promise<UpdateOutcome> =>
+    untilWritten(store, request, (current) =>
+      current === undefined ? createInstead(store, request) : updateOnce(store, request, current),
+    );
   const size = store.cache.get(namespace, name)?.value.length ?? 0;
-  if (size <= heavyBytes) return updateUntilWritten(store, request);
+  if (size <= heavyBytes) return write();
   const leave = await store.changes.enter(`${namespace}/${name}`);
   try {
-    return await updateUntilWritten(store, request);
+    return await write();
   } finally {
     leave();
-  }
-}
-
-async function updateUntilWritten(store: StoredResource, request: UpdateRequest): Promise<UpdateOutcome> {
-  for (let attempt = 1; ; attempt++) {
-    const current = store.cache.get(request.namespace, request.name);
-    if (current === undefined) return createInstead(store, request);
-    const outcome = await updateOnce(store, request, current);
-    if (outcome !== 'raced') return outcome;
-    if (attempt >= attempts) throw conflict(store.declaration, request.name, optimisticLock);
   }
 }
 
@@ -131,7 +123,7 @@ async function updateOnce(
   );
   const metadata = ensureMeta(object);
   checkIdentity(store, request, metadata);
-  const pinned = checkRevision(store, request, metadata, oldMeta);
+  checkRevision(store, request, metadata, oldMeta);
   const context = strategyContext(store, request.namespace, request);
   await turnOf(store, request);
   const admitted = await admit(store, request, object, old, context);
@@ -147,15 +139,12 @@ async function updateOnce(
       return { ...result, created: false };
     }
     const outcome = await write(store, request, current, admitted.object, oldMeta);
-    if (outcome === 'raced') {
-      if (pinned) throw conflict(store.declaration, request.name, optimisticLock);
-      return store.deps.cache.get(request.namespace, request.name) ? 'raced' : gone(store, request);
-    }
-    store.deps.hooks?.afterUpdate?.(admitted.object, old);
+    if (outcome === 'raced') return 'raced';
     done = true;
+    await store.deps.hooks?.afterUpdate?.(admitted.object, old);
     return outcome;
   } finally {
-    if (!done) undo?.();
+    if (!done) await undo?.();
   }
 }
 
@@ -229,17 +218,13 @@ async function validate(
   await store.deps.admission.validate(admission);
 }
 
-const gone = (store: StoredResource, request: UpdateRequest): never => {
-  throw store.missing(request.namespace, request.name);
-};
-
-/** True when the client named the revision that it wants to replace. */
+/** Throws 409 when the client names another revision, or another object of this name. */
 function checkRevision(
   store: StoredResource,
   request: UpdateRequest,
   metadata: JsonObject,
   oldMeta: JsonObject,
-): boolean {
+): void {
   const { declaration } = store;
   const uid = str(metadata['uid']);
   if (uid !== '' && uid !== oldMeta['uid'])
@@ -272,11 +257,9 @@ function checkRevision(
           ],
         },
       );
-    return false;
+    return;
   }
   if (sent !== oldMeta['resourceVersion']) throw conflict(declaration, request.name, optimisticLock);
-  // A patch or an update of the server began with the state that it read: only that is worked out again.
-  return request.patch !== true;
 }
 
 function prepare(
@@ -321,15 +304,18 @@ async function write(
   if (last) {
     const deleted = await cache.delete(request.namespace, request.name, draft, stored, current.revision);
     if (!deleted.ok) return 'raced';
-    hooks?.afterDelete?.(object);
+    await hooks?.afterDelete?.(object);
     return {
       value: store.servedBytes(deleted.entry.value),
       revision: deleted.entry.revision,
       created: false,
     };
   }
-  if (unchanged(draft.bytes, draft.revisionAt, current))
+  if (unchanged(draft.bytes, draft.revisionAt, current)) {
+    // Nothing is written that could show how old the cached object is.
+    if (!(await store.isNewest(request.namespace, request.name, current))) return 'raced';
     return { value: store.servedBytes(current.value), revision: current.revision, created: false };
+  }
   const written = await cache.update(
     request.namespace,
     request.name,

@@ -7,22 +7,18 @@ export interface HookContext {
   readonly dryRun: boolean;
 }
 
-/** Each returns what undoes it when the write fails afterwards. */
+/** What takes back what a hook did, when the write fails afterwards. */
+export type Undo = () => Promise<void>;
+
+/** None of them may fail once the object is written. */
 export interface WriteHooks {
   /** After admission and prepareForCreate, before validation and storage; may set fields (clusterIP). */
-  beforeCreate?(
-    object: JsonObject,
-    hook: HookContext,
-  ): Promise<(() => void) | undefined> | (() => void) | undefined;
-  beforeUpdate?(
-    object: JsonObject,
-    old: JsonObject,
-    hook: HookContext,
-  ): Promise<(() => void) | undefined> | (() => void) | undefined;
-  /** After a write that changed the object. */
-  afterUpdate?(object: JsonObject, old: JsonObject): void;
-  /** After the object is gone. */
-  afterDelete?(object: JsonObject): void;
+  beforeCreate?(object: JsonObject, hook: HookContext): Promise<Undo | undefined>;
+  beforeUpdate?(object: JsonObject, old: JsonObject, hook: HookContext): Promise<Undo | undefined>;
+  /** After a write that changed the object, before it is answered. */
+  afterUpdate?(object: JsonObject, old: JsonObject): Promise<void>;
+  /** After the object is gone, before that is answered: what it held is another's at once. */
+  afterDelete?(object: JsonObject): Promise<void>;
   /** Decides what a read shows; undefined leaves it as it is. */
   decorate?(object: JsonObject): JsonObject | undefined;
 }

@@ -361,6 +361,7 @@ function keepFresh(
     },
     looked: async () => {
       await plane.publishAuthorities();
+      await plane.repair();
       if (options.keepCredentials !== undefined) await keepCredentials(pki, clock, options.keepCredentials);
     },
   });

@@ -2,8 +2,8 @@
 import type { Random } from '../../base/random.ts';
 
 /** From a random place on, in a circle; undefined when all of `from` to `to` are taken. */
-export function freeNumber(
-  taken: ReadonlySet<number>,
+function freeWithin(
+  isTaken: (number: number) => boolean,
   random: Random,
   from: number,
   to: number,
@@ -13,11 +13,27 @@ export function freeNumber(
   const start = random.uint(count);
   for (let i = 0; i < count; i++) {
     const candidate = from + ((start + i) % count);
-    if (!taken.has(candidate)) return candidate;
+    if (!isTaken(candidate)) return candidate;
   }
   return undefined;
 }
 
-/** As upstream: the lower `1/share` of a range, 16 to `most` numbers, is left for those who name one. */
+export interface NumberRange {
+  readonly first: number;
+  readonly last: number;
+  /** As upstream: so many of the lowest are left for those who name one, as long as there are others. */
+  readonly reserved: number;
+}
+
+/** The lower `1/share` of a range, 16 to `most` numbers. */
 export const reservedBand = (size: number, share: number, most: number): number =>
   size < 16 ? 0 : Math.min(Math.max(16, Math.floor(size / share)), most);
+
+export function freeNumber(
+  { first, last, reserved }: NumberRange,
+  isTaken: (number: number) => boolean,
+  random: Random,
+): number | undefined {
+  const upper = first + reserved;
+  return freeWithin(isTaken, random, upper, last) ?? freeWithin(isTaken, random, first, upper - 1);
+}

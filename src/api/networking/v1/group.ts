@@ -16,6 +16,12 @@ import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-
 import { ipErrors } from '../../../apimachinery/validation/names.ts';
 import { ageCell, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
 import { validateIngress, validateNetworkPolicy } from './validate-networking.ts';
+import {
+  validateIpAddress,
+  validateIpAddressUpdate,
+  validateServiceCidr,
+  validateServiceCidrUpdate,
+} from './validate-service-addresses.ts';
 
 const shownHosts = 3;
 function hosts(ingress: JsonObject): string {
@@ -82,6 +88,7 @@ const networkPolicy: KindBehaviour = {
 
 const ipAddress: KindBehaviour = {
   nameRule: ipErrors,
+  strategy: { validate: validateIpAddress, validateUpdate: validateIpAddressUpdate },
   row: (o) => {
     const parent = obj(spec(o)['parentRef']);
     const group = str(parent['group']);
@@ -94,6 +101,7 @@ const ipAddress: KindBehaviour = {
 };
 
 const serviceCidr: KindBehaviour = {
+  strategy: { validate: validateServiceCidr, validateUpdate: validateServiceCidrUpdate },
   row: (o, now) => [nameCell(o), strs(spec(o)['cidrs']).join(','), ageCell(o, now)],
 };
 

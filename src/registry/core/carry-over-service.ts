@@ -1,0 +1,62 @@
+// What an update of a Service leaves out and keeps, and what makes no sense with its type any more. Pure, in place.
+import type { Service, ServicePort } from '../../api/generated/types/core-v1.ts';
+import { nodePortsOf, wantsHealthCheckPort, wantsNodePorts } from './service-ports.ts';
+
+/** As upstream's patchAllocatedValues: a PUT or apply may leave out what the server gave. */
+export function carryOver(service: Service, old: Service): void {
+  const { spec } = service;
+  const before = old.spec;
+  if (spec === undefined || before === undefined) return;
+  if (spec.type !== 'ExternalName' && before.type !== 'ExternalName') {
+    if ((spec.clusterIP ?? '') === '' && (spec.clusterIPs?.length ?? 0) === 0) {
+      if (before.clusterIP !== undefined) spec.clusterIP = before.clusterIP;
+      if (before.clusterIPs !== undefined) spec.clusterIPs = [...before.clusterIPs];
+    }
+    if (spec.ipFamilies === undefined && before.ipFamilies !== undefined)
+      spec.ipFamilies = [...before.ipFamilies];
+    if (spec.ipFamilyPolicy === undefined && before.ipFamilyPolicy !== undefined)
+      spec.ipFamilyPolicy = before.ipFamilyPolicy;
+  }
+  if (wantsNodePorts(service) && wantsNodePorts(old)) carryOverPorts(spec.ports ?? [], before.ports ?? []);
+  if (wantsHealthCheckPort(service) && wantsHealthCheckPort(old))
+    spec.healthCheckNodePort ??= before.healthCheckNodePort;
+}
+
+function carryOverPorts(ports: ServicePort[], before: readonly ServicePort[]): void {
+  const used = new Set(ports.map((port) => port.nodePort ?? 0));
+  for (const port of ports) {
+    if ((port.nodePort ?? 0) !== 0) continue;
+    const nodePort = before.find(
+      (candidate) =>
+        candidate.port === port.port &&
+        (candidate.protocol ?? 'TCP') === (port.protocol ?? 'TCP') &&
+        !used.has(candidate.nodePort ?? 0),
+    )?.nodePort;
+    if (nodePort !== undefined) port.nodePort = nodePort;
+  }
+}
+
+export function normalizeClusterIps({ spec }: Service): void {
+  if (spec === undefined || spec.type === 'ExternalName') return;
+  const [first] = spec.clusterIPs ?? [];
+  if ((spec.clusterIP ?? '') === '' && first !== undefined) spec.clusterIP = first;
+  if ((spec.clusterIP ?? '') !== '' && first === undefined) spec.clusterIPs = [spec.clusterIP ?? ''];
+}
+
+/** Fields that only make sense with another type are dropped when the type changes. */
+export function dropStale(service: Service, old: Service | undefined): void {
+  const { spec } = service;
+  if (spec === undefined) return;
+  if (spec.type === 'ExternalName') {
+    if (old !== undefined && spec.clusterIP === old.spec?.clusterIP) {
+      delete spec.clusterIP;
+      delete spec.clusterIPs;
+    }
+    delete spec.internalTrafficPolicy;
+  }
+  if (old !== undefined && !wantsNodePorts(service) && wantsNodePorts(old)) {
+    const before = nodePortsOf(old);
+    for (const port of spec.ports ?? []) if (before.includes(port.nodePort ?? 0)) delete port.nodePort;
+  }
+  if (!wantsHealthCheckPort(service)) delete spec.healthCheckNodePort;
+}

@@ -1,0 +1,157 @@
+// Two API servers over one store, each with a cache that hears of the other's writes late: nothing is given twice, and
+// an old cache refuses nothing.
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import {
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../src/controlplane/testing/test-control-plane.ts';
+import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
+import { LaggingStorage } from '../../src/storage/testing/lagging-storage.ts';
+
+interface TwoServers {
+  readonly planes: readonly [TestControlPlane, TestControlPlane];
+  /** The second one's way to the store. */
+  readonly way: LaggingStorage;
+}
+
+async function twoServers(options: { serviceCidr?: string } = {}): Promise<TwoServers> {
+  const store = new MemoryStorage(systemClock);
+  const first = await startTestControlPlane({ ...options, storage: new LaggingStorage(store) });
+  const way = new LaggingStorage(store);
+  const second = await startTestControlPlane({ ...options, storage: way, pki: first.pki });
+  after(async () => {
+    await second.close();
+    await first.close();
+  });
+  return { planes: [first, second], way };
+}
+
+const services = '/api/v1/namespaces/default/services';
+const service = (name: string, spec: object = {}): object => ({
+  metadata: { name },
+  spec: { ports: [{ port: 80 }], ...spec },
+});
+interface Spec {
+  clusterIP: string;
+  ports: { nodePort: number }[];
+}
+const specOf = (answer: { body: Record<string, unknown> }): Spec => answer.body.spec as Spec;
+
+test('Services that are created through both get addresses and ports of their own', async () => {
+  const { planes } = await twoServers();
+  const made = await Promise.all(
+    planes.flatMap(({ ask }, p) =>
+      Array.from({ length: 60 }, (_, i) =>
+        ask('POST', services, service(`s${p}-${i}`, { type: 'NodePort' })),
+      ),
+    ),
+  );
+  for (const answer of made) assert.equal(answer.status, 201, answer.text);
+  assert.equal(new Set(made.map((answer) => specOf(answer).clusterIP)).size, 120);
+  assert.equal(new Set(made.map((answer) => specOf(answer).ports[0]!.nodePort)).size, 120);
+});
+
+test('the last addresses of a range go to as many Services as there are addresses', async () => {
+  // 30 addresses, of which the Service kubernetes has one.
+  const { planes } = await twoServers({ serviceCidr: '10.96.0.0/27' });
+  const asked = await Promise.all(
+    planes.flatMap(({ ask }, p) =>
+      Array.from({ length: 25 }, (_, i) => ask('POST', services, service(`s${p}-${i}`))),
+    ),
+  );
+  const made = asked.filter(({ status }) => status === 201);
+  assert.equal(made.length, 29);
+  assert.equal(new Set(made.map((answer) => specOf(answer).clusterIP)).size, 29);
+  const full = asked.find(({ status }) => status !== 201);
+  assert.equal(full?.status, 500);
+  assert.equal(full.message, 'Internal error occurred: failed to allocate a serviceIP: range is full');
+});
+
+test('of two that name one address, or one port, one gets it; what it was refused for is free again', async () => {
+  const { planes } = await twoServers();
+  const clusterIP = '10.96.3.3';
+  const both = await Promise.all(
+    planes.map(({ ask }, p) => ask('POST', services, service(`ip${p}`, { clusterIP, type: 'NodePort' }))),
+  );
+  assert.deepEqual(both.map(({ status }) => status).sort(), [201, 422]);
+  assert.match(both.find(({ status }) => status === 422)!.message, /provided IP is already allocated$/);
+  const ports = [{ port: 80, nodePort: 30_700 }];
+  const sameText = await Promise.all(
+    planes.map(({ ask }, p) => ask('POST', services, service(`port${p}`, { type: 'NodePort', ports }))),
+  );
+  assert.deepEqual(sameText.map(({ status }) => status).sort(), [201, 422]);
+  const refused = sameText.find(({ status }) => status === 422)!;
+  assert.match(refused.message, /nodePort: Invalid value: 30700: provided port is already allocated$/);
+  // Addresses that were taken for a Service which then was refused are nobody's.
+  const records = await planes[0].ask('GET', '/apis/networking.k8s.io/v1/ipaddresses');
+  const { items } = records.body as { items: { spec: { parentRef: { name: string } } }[] };
+  assert.equal(items.length, 3, JSON.stringify(items));
+});
+
+test('what was deleted through one is given through the other at once', async () => {
+  const {
+    planes: [first, second],
+  } = await twoServers();
+  const spec = { clusterIP: '10.96.4.4', type: 'NodePort', ports: [{ port: 80, nodePort: 30_800 }] };
+  for (let round = 0; round < 3; round++)
+    for (const [maker, remover] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      const made = await maker.ask('POST', services, service('a', spec));
+      assert.equal(made.status, 201, made.text);
+      const gone = await remover.ask('DELETE', `${services}/a`);
+      assert.equal(gone.status, 200, gone.text);
+    }
+});
+
+test('an old cache refuses nothing: updates by revision, patches and preconditions go by the store', async () => {
+  const {
+    planes: [first, second],
+    way,
+  } = await twoServers();
+  const url = '/api/v1/namespaces/default/configmaps';
+  const made = await first.ask('POST', url, { metadata: { name: 'a' }, data: { from: 'first' } });
+  const known = made.body as { metadata: { resourceVersion: string; uid: string } };
+  const put = await second.ask('PUT', `${url}/a`, { ...known, data: { from: 'second' } });
+  assert.equal(put.status, 200, put.text);
+  // From now on the second hears of nothing, until it has to.
+  way.hold();
+  const again = await first.ask('PUT', `${url}/a`, { ...(put.body as object), data: { from: 'first' } });
+  assert.equal(again.status, 200, again.text);
+  const revision = way.revision.bind(way);
+  way.revision = () => {
+    way.release();
+    return revision();
+  };
+  const third = await second.ask('PUT', `${url}/a`, { ...(again.body as object), data: { from: 'second' } });
+  assert.equal(third.status, 200, third.text);
+  const newest = (third.body as typeof known).metadata.resourceVersion;
+  const old = await second.ask('PUT', `${url}/a`, known);
+  assert.equal(old.status, 409, old.text);
+  assert.equal(
+    old.message,
+    'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+  );
+  const removed = await second.ask('DELETE', `${url}/a`, { preconditions: { resourceVersion: newest } });
+  assert.equal(removed.status, 200, removed.text);
+});
+
+test('patches through both are all kept', async () => {
+  const { planes } = await twoServers();
+  const url = '/api/v1/namespaces/default/configmaps';
+  await planes[0].ask('POST', url, { metadata: { name: 'a' } });
+  const answers = await Promise.all(
+    planes.flatMap(({ ask }, p) =>
+      Array.from({ length: 6 }, (_, i) => ask('PATCH', `${url}/a`, { data: { [`k${p}-${i}`]: 'v' } })),
+    ),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    answers.map(() => 200),
+  );
+  const all = await planes[0].ask('GET', `${url}/a`);
+  assert.equal(Object.keys(all.body.data as object).length, 12);
+});

@@ -13,7 +13,7 @@ export interface LastNetOptions {
   readonly log: Logger;
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Label `origin`: uncaughtException or unhandledRejection. */
-  readonly errors: CounterMetric;
+  readonly errors: Pick<CounterMetric, 'inc'>;
 }
 
 /** An error that comes at each event must not fill the disk: beyond this many a minute it is only counted. */

@@ -10,10 +10,12 @@ import { createEventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import type { Host } from '../os/host.ts';
+import type { Cri } from '../rpc-api/cri.ts';
 import { admitPod } from './admit-handlers.ts';
 import { type Eviction, type EvictionManager, startEvictionManager } from './eviction/eviction-manager.ts';
 import type { Threshold } from './eviction/thresholds.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
+import { type KubeletMetrics, kubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { NodeOs } from './node-os/node-os.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 import { startNodeLease } from './node-status/node-lease.ts';
@@ -67,8 +69,8 @@ export interface KubeletOptions {
   readonly podPidsLimit?: number;
   /** Absent: no server (logs, exec …). */
   readonly server?: { readonly address: string; readonly port: number; readonly tls: KubeletServerTls };
-  /** Shown at the server's /metrics. */
-  readonly metrics?: Pick<MetricsRegistry, 'text'>;
+  /** Shown at the server's /metrics. Default one of its own. */
+  readonly metrics?: MetricsRegistry;
 }
 
 export interface Kubelet {
@@ -92,9 +94,8 @@ function runtimeClassHandler(client: Client): (name: string) => Promise<string> 
   };
 }
 
-async function nodeFacts(options: KubeletOptions, port: number): Promise<NodeFacts> {
+async function nodeFacts(options: KubeletOptions, cri: Cri, port: number): Promise<NodeFacts> {
   const { host, runtime } = options;
-  const { cri } = runtime;
   const version = await cri.runtime.version();
   const machine = await host.stats.machine();
   return {
@@ -137,7 +138,7 @@ function startEviction(
   const { host, clock, log, runtime } = options;
   const { hasMemoryVolumes } = ctx.nodeOs;
   const active = (): Pod[] => workers.list().flatMap((worker) => (worker.isEnding ? [] : [worker.pod]));
-  const meter = runtime.meter({ clock, log, hasMemoryVolumes, active });
+  const meter = runtime.meter({ clock, log, runtime: ctx.cri.runtime, hasMemoryVolumes, active });
   if (meter === undefined) return undefined;
   const about = nodeReference(options);
   const manager = startEvictionManager({
@@ -168,25 +169,27 @@ type ObjectCache = ReturnType<typeof createObjectCache>;
 type SayEvent = Parameters<typeof createImagePuller>[0]['event'];
 
 const imagePuller = (
-  { runtime: { cri, pullRecords: records }, clock, log }: KubeletOptions,
+  { runtime: { pullRecords: records }, clock, log }: KubeletOptions,
+  { images }: Cri,
   objects: ObjectCache,
   event: SayEvent,
 ): ReturnType<typeof createImagePuller> =>
   createImagePuller({
-    images: cri.images,
+    images,
     clock,
     event,
     credentials: (pod, image) => imageCredentials(objects, pod, image),
-    access: createImageAccess({ records, images: cri.images, clock, log }),
+    access: createImageAccess({ records, images, clock, log }),
   });
 
 function createContext(
   options: KubeletOptions,
   facts: NodeFacts,
+  metrics: KubeletMetrics,
   workers: () => PodWorkers,
 ): { readonly ctx: KubeletContext; readonly objects: ObjectCache } {
   const { client, clock, random, log, runtime, nodeOs, nodeIPs } = options;
-  const { cri } = runtime;
+  const { cri, starts } = metrics;
   const source = { component: 'kubelet', host: options.nodeName };
   const recorder = createEventRecorder({ client, clock, log }, source);
   const event: SayEvent = (pod, e) => podEvent({ recorder }, pod, e);
@@ -208,10 +211,23 @@ function createContext(
     objects,
     storage: runtime.storage,
     volumes: runtime.volumes({ client, clock, random, log, objects, nodeOs, nodeIPs, allocatable }),
-    images: imagePuller(options, objects, event),
-    status: createStatusManager({ client, clock, log }),
+    images: imagePuller(options, cri, objects, event),
+    status: createStatusManager({
+      client,
+      clock,
+      log,
+      metrics: metrics.node,
+      changed: (pod, status) => starts.became(pod, status),
+    }),
     commands,
-    prober: runtime.prober({ commands, clock, random, changed: (uid) => workers().wake(uid), event }),
+    prober: runtime.prober({
+      commands,
+      clock,
+      random,
+      metrics: metrics.probe,
+      changed: (uid) => workers().wake(uid),
+      event,
+    }),
     cgroups: runtime.cgroups,
     cgroupRoot: runtime.cgroupRoot,
     seccompRoot: runtime.seccompRoot,
@@ -249,7 +265,8 @@ async function deleteMirrorPod(client: Client, { metadata }: Pod): Promise<void>
 
 /** The pods of this node as the API server has them, and as the runtime does. */
 function watchPods(
-  { client, informers, nodeName, runtime: { cri }, clock, log }: KubeletOptions,
+  { client, informers, nodeName, clock, log }: KubeletOptions,
+  metrics: KubeletMetrics,
   objects: ObjectCache,
   all: PodWorkers,
 ) {
@@ -261,6 +278,7 @@ function watchPods(
       );
       return;
     }
+    metrics.starts.seen(pod);
     objects.uses(pod);
     all.upsert(pod);
   };
@@ -268,6 +286,7 @@ function watchPods(
     added: (pod) => accept(pod),
     updated: (_old, pod) => accept(pod),
     deleted: (pod) => {
+      metrics.starts.forget(podUid(pod));
       objects.forget(podUid(pod));
       all.remove(pod);
     },
@@ -275,7 +294,7 @@ function watchPods(
   informers.start();
   let swept = false;
   const pleg = startPleg(
-    { runtime: cri.runtime, clock, log },
+    { runtime: metrics.cri.runtime, clock, log, metrics: metrics.node },
     {
       changed: (uid) => all.wake(uid),
       relisted: (uids) => {
@@ -296,8 +315,10 @@ function watchPods(
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { client, clock, log, nodeName } = options;
   let workers: PodWorkers | undefined;
-  const provisional = await nodeFacts(options, options.server?.port ?? 10250);
-  const { ctx, objects } = createContext(options, provisional, () => workers!);
+  const { cri } = options.runtime;
+  const metrics = kubeletMetrics({ node: options.metrics, cri, clock, nodeName, workers: () => workers });
+  const provisional = await nodeFacts(options, metrics.cri, options.server?.port ?? 10250);
+  const { ctx, objects } = createContext(options, provisional, metrics, () => workers!);
   await ctx.cgroups?.ensure(
     allPodsCgroup(ctx.cgroupRoot),
     allPodsLimits(provisional.machine, provisional.reserved),
@@ -315,11 +336,11 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const server =
     options.server &&
     (await startKubeletServer(
-      { ctx, workers: all, host: options.host, metrics: options.metrics },
+      { ctx, workers: all, host: options.host, metrics: { '': metrics.node, probes: metrics.probes } },
       options.server,
     ));
   const facts = { ...provisional, kubeletPort: server?.port ?? provisional.kubeletPort };
-  const { removeHandler, pleg } = watchPods(options, objects, all);
+  const { removeHandler, pleg } = watchPods(options, metrics, objects, all);
   const pressures = () => eviction?.conditions() ?? [];
   const more = options.runtime.problems;
   const health = runtimeHealth({ ctx, pleg, stats: options.host.stats, pressures, more });
@@ -327,7 +348,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const stopLease = startNodeLease({ client, clock, log, nodeName });
   const stopRotation = startLogRotation({
     files: options.host.files,
-    runtime: options.runtime.cri.runtime,
+    runtime: ctx.cri.runtime,
     clock,
     log,
     running: () => all.list().flatMap((w) => w.observed.containers.filter((c) => c.state === 'running')),

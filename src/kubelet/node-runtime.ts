@@ -12,7 +12,7 @@ import type { NodeVolumeManagerDeps } from './volumes/node-volume-manager.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
 export type VolumeManagerDeps = Omit<NodeVolumeManagerDeps, 'host' | 'podDir'>;
-export type MeterDeps = Pick<MeasurePodsDeps, 'clock' | 'log' | 'hasMemoryVolumes' | 'active'>;
+export type MeterDeps = Pick<MeasurePodsDeps, 'clock' | 'log' | 'runtime' | 'hasMemoryVolumes' | 'active'>;
 
 export interface NodeDisks {
   /** Where the files of pods are. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../base/testing/fake-clock.ts';
 import { silentLogger } from '../component-base/logger.ts';
+import { createMetrics } from '../component-base/metrics.ts';
 import type { RuntimeService } from '../rpc-api/cri.ts';
 import { startPleg } from './pod-lifecycle-event-generator.ts';
 
@@ -16,7 +17,7 @@ test('a runtime that listed its containers a moment ago is healthy, whatever the
     containerEvents: () => (async function* () {})(),
   };
   const pleg = startPleg(
-    { runtime: runtime as unknown as RuntimeService, clock, log: silentLogger },
+    { runtime: runtime as unknown as RuntimeService, clock, log: silentLogger, metrics: createMetrics() },
     { changed: () => {}, relisted: () => {} },
   );
   for (const ms of [2 * 24 * 3_600_000, -4 * 24 * 3_600_000]) {

@@ -6,6 +6,7 @@ import { StatusError } from '../apimachinery/errors.ts';
 import { FakeClock } from '../base/testing/fake-clock.ts';
 import type { Client } from '../client/client.ts';
 import { silentLogger } from '../component-base/logger.ts';
+import { createMetrics } from '../component-base/metrics.ts';
 import { createStatusManager } from './status-manager.ts';
 
 const statusOf = (ready: 'True' | 'False', more: Partial<PodStatus> = {}): PodStatus =>
@@ -13,12 +14,21 @@ const statusOf = (ready: 'True' | 'False', more: Partial<PodStatus> = {}): PodSt
 const podWith = (status: PodStatus | undefined): Pod =>
   ({ metadata: { name: 'p', namespace: 'a', uid: 'u' }, spec: { containers: [] }, status }) as unknown as Pod;
 
+const managerOf = (client: Client, metrics = createMetrics()) =>
+  createStatusManager({
+    client,
+    clock: new FakeClock(),
+    log: silentLogger,
+    metrics,
+    changed: () => undefined,
+  });
+
 test('a status that another wrote over is written again; our own, coming back, and what others add are not', async () => {
   const written: PodStatus[] = [];
   const patch = async (_r: unknown, _k: unknown, { body }: { body: unknown }): Promise<void> =>
     void written.push((body as { status: PodStatus }).status);
   const client = { patch } as unknown as Client;
-  const manager = createStatusManager({ client, clock: new FakeClock(), log: silentLogger });
+  const manager = managerOf(client);
   manager.seen(podWith(statusOf('False')));
   manager.set(podWith(undefined), statusOf('True'));
   await manager.written('u');
@@ -39,11 +49,7 @@ test('what was told of containers is taken back when the pod is rejected', async
   const written: object[] = [];
   const patch = async (_r: unknown, _k: unknown, { body }: { body: unknown }): Promise<void> =>
     void written.push((body as { status: object }).status);
-  const manager = createStatusManager({
-    client: { patch } as unknown as Client,
-    clock: new FakeClock(),
-    log: silentLogger,
-  });
+  const manager = managerOf({ patch } as unknown as Client);
   const rejected = { phase: 'Failed', reason: 'OutOfcpu', message: 'm' } as const;
   manager.set(podWith({ phase: 'Pending', containerStatuses: [] }), rejected);
   await manager.written('u');
@@ -62,7 +68,7 @@ test("a pod that is gone, or whose name is another one's, gets no status any mor
       throw new StatusError(code, reason, 'no');
     };
     const client = { patch } as unknown as Client;
-    const manager = createStatusManager({ client, clock: new FakeClock(), log: silentLogger });
+    const manager = managerOf(client);
     for (const ready of ['True', 'True', 'False'] as const) {
       manager.set(podWith(undefined), statusOf(ready));
       await manager.written('u');
@@ -72,4 +78,12 @@ test("a pod that is gone, or whose name is another one's, gets no status any mor
     await manager.written('u');
     assert.equal(patches, reason === 'Invalid' ? 3 : 1, reason);
   }
+});
+
+test('it is counted how long statuses take to be written, once for what was written at once', async () => {
+  const metrics = createMetrics();
+  const manager = managerOf({ patch: async () => undefined } as unknown as Client, metrics);
+  for (const ready of ['True', 'False'] as const) manager.set(podWith(undefined), statusOf(ready));
+  await manager.written('u');
+  assert.match((await metrics.text()).text, /^kubelet_pod_status_sync_duration_seconds_count 1$/m);
 });

@@ -5,6 +5,7 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { HistogramMetric, MetricsRegistry } from '../component-base/metrics.ts';
 import { podText, podUid } from './pod-format.ts';
 
 export interface StatusManager {
@@ -52,15 +53,28 @@ export interface StatusManagerDeps {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: Pick<MetricsRegistry, 'histogram'>;
+  /** Each status that is set. */
+  readonly changed: (pod: Pod, status: PodStatus) => void;
 }
+
+/** Upstream's buckets of kubelet_pod_status_sync_duration_seconds. */
+const syncBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
 
 class ApiStatusManager implements StatusManager {
   readonly #deps: StatusManagerDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #stopped = new AbortController();
+  readonly #duration: HistogramMetric;
 
   constructor(deps: StatusManagerDeps) {
     this.#deps = deps;
+    this.#duration = deps.metrics.histogram(
+      'kubelet_pod_status_sync_duration_seconds',
+      'Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.',
+      [],
+      syncBuckets,
+    );
   }
 
   set(pod: Pod, status: PodStatus): void {
@@ -76,6 +90,7 @@ class ApiStatusManager implements StatusManager {
     };
     this.#entries.set(uid, entry);
     Object.assign(entry, { pod, status, text });
+    this.#deps.changed(pod, status);
     if (text !== entry.sent && !entry.gone) this.#start(entry);
   }
 
@@ -108,11 +123,13 @@ class ApiStatusManager implements StatusManager {
 
   async #send(entry: Entry): Promise<void> {
     const { signal } = this.#stopped;
+    const began = this.#deps.clock.monotonic();
     while (entry.sent !== entry.text && !entry.gone && !signal.aborted) {
       const { text } = entry;
       try {
         await this.#write(entry);
         entry.sent = text;
+        if (text === entry.text) this.#duration.observe({}, (this.#deps.clock.monotonic() - began) / 1000);
       } catch (error) {
         if (this.#isFinal(entry, error)) entry.sent = text;
         else await this.#deps.clock.sleep(retryMs, signal).catch(() => undefined);

@@ -108,6 +108,8 @@ test('the server serves nobody without a certificate, and nobody who has no righ
     '/pods',
     '/containerLogs/default/all/main',
     '/run/default/all/main?cmd=id',
+    '/metrics',
+    '/metrics/probes',
     '/metrics/resource',
   ]) {
     assert.equal((await node.request(path, '')).status, 401, path);
@@ -117,6 +119,14 @@ test('the server serves nobody without a certificate, and nobody who has no righ
   assert.equal((await node.request('/containerLogs/default/%2e%2e/main')).status, 404);
   assert.equal((await node.request('/containerLogs/default/all/main?tailLines=x')).status, 400);
   assert.equal((await node.request('/pods/%ff')).status, 400);
+});
+
+test('the server tells what the kubelet counts of itself', async () => {
+  const { text } = await node.request('/metrics');
+  assert.match(text, /^kubelet_running_pods [1-9]/m);
+  assert.match(text, /^kubelet_runtime_operations_total\{operation_type="start_container"\} [1-9]/m);
+  assert.match((await node.request('/metrics/probes')).text, /^# TYPE prober_probe_total counter$/m);
+  assert.equal((await node.request('/metrics/nothing')).status, 404);
 });
 
 test('statistics name the pod and its container', async () => {

@@ -37,7 +37,7 @@ export function showStoreSize(storage: Storage, metrics: MetricsRegistry): void 
   metrics.readGauge(
     'apiserver_storage_size_bytes',
     'Size of the storage database file physically allocated in bytes.',
-    { storage_cluster_id: 'etcd-0' },
-    () => storage.space?.used ?? 0,
+    ['storage_cluster_id'],
+    () => [[{ storage_cluster_id: 'etcd-0' }, storage.space?.used ?? 0]],
   );
 }

@@ -60,7 +60,6 @@ export async function createContainerdRuntime(options: ContainerdRuntimeOptions)
     meter: (deps) =>
       createPodMeter({
         ...deps,
-        runtime: cri.runtime,
         beneath,
         storage,
         keptOf: options.keptOf ?? (() => []),

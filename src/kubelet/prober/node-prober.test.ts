@@ -5,6 +5,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { createMetrics } from '../../component-base/metrics.ts';
+import { probeMetrics } from '../metrics/probe-metrics.ts';
 import { nothingObserved, type ObservedContainer } from '../observed-pod.ts';
 import { createCommands } from '../runtime/commands.ts';
 import { createNodeProber } from './node-prober.ts';
@@ -15,6 +17,7 @@ const day = 24 * 3600_000;
 function probed(t: TestContext, probe: Probe, ranMs = 0) {
   const clock = new FakeClock();
   const seen = { runs: 0, exitCode: 0 };
+  const metrics = createMetrics();
   const prober = createNodeProber({
     commands: createCommands({
       clock,
@@ -27,6 +30,7 @@ function probed(t: TestContext, probe: Probe, ranMs = 0) {
     }),
     clock,
     random: { uint: () => 0 } as never,
+    metrics: probeMetrics(metrics),
     changed: () => undefined,
     event: () => undefined,
   });
@@ -45,7 +49,7 @@ function probed(t: TestContext, probe: Probe, ranMs = 0) {
       await new Promise(setImmediate);
     }
   };
-  return { clock, prober, seen, pass };
+  return { clock, prober, seen, metrics, pass };
 }
 
 test('probes go on whatever day it is set to be (N11)', async (t) => {
@@ -93,4 +97,24 @@ test('X2: a probe that waits for its answer ends with its container', async (t) 
   const socket = (await asked.promise).resume();
   prober.remove('u');
   await once(socket, 'close');
+});
+
+test('what probes answered is counted by result, and forgotten with the pod', async (t) => {
+  const { prober, seen, metrics, pass } = probed(t, { failureThreshold: 1 });
+  await pass(3);
+  seen.exitCode = 1;
+  await pass(2);
+  const labels = 'container="c",pod="p",namespace="n"';
+  const { text } = await metrics.text();
+  const of = (result: string): string | undefined =>
+    new RegExp(
+      `^prober_probe_total\\{probe_type="Readiness",${labels},result="${result}",pod_uid="u"\\} (\\d+)$`,
+      'm',
+    ).exec(text)?.[1];
+  assert.deepEqual([of('successful'), of('failed'), of('unknown')], [String(seen.runs - 2), '2', undefined]);
+  assert.ok(
+    text.includes(`prober_probe_duration_seconds_count{probe_type="Readiness",${labels}} ${seen.runs}`),
+  );
+  prober.remove('u');
+  assert.doesNotMatch((await metrics.text()).text, /pod="p"/);
 });

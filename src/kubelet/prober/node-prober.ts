@@ -2,8 +2,9 @@
 import type { Pod, Probe } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import type { ProbeLabels, ProbeMetrics, ProbeResult } from '../metrics/probe-metrics.ts';
 import type { ObservedContainer, ObservedPod } from '../observed-pod.ts';
-import { type AnyContainer, isSidecar, podUid } from '../pod-format.ts';
+import { type AnyContainer, isSidecar, podNamespace, podUid } from '../pod-format.ts';
 import type { Commands } from '../runtime/commands.ts';
 import type { Prober } from './prober.ts';
 import { type ProbeOutcome, runProbe, shownOutput } from './run-probe.ts';
@@ -14,6 +15,7 @@ export interface NodeProberDeps {
   readonly commands: Commands;
   readonly clock: Clock;
   readonly random: Random;
+  readonly metrics: ProbeMetrics;
   /** A result changed: look at the pod again. */
   readonly changed: (uid: string) => void;
   readonly event: (
@@ -28,6 +30,9 @@ const title = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup'
 
 const unhealthy = (kind: ProbeKind, { unknown, output }: ProbeOutcome): string =>
   `${title[kind]} probe ${unknown ? 'errored and resulted in unknown state' : 'failed'}: ${shownOutput(output)}`;
+
+const resultOf = ({ ok, unknown }: ProbeOutcome): ProbeResult =>
+  unknown ? 'unknown' : ok ? 'successful' : 'failed';
 
 const probesOf = (container: AnyContainer): Readonly<Record<ProbeKind, Probe | undefined>> => ({
   liveness: container.livenessProbe,
@@ -93,6 +98,7 @@ class ProbeWorker {
 
   stop(): void {
     this.#stop.abort();
+    this.#deps.metrics.forget(this.#labels(), this.uid);
   }
 
   async run(): Promise<void> {
@@ -135,8 +141,11 @@ class ProbeWorker {
     const { pod, container, podIP, probe } = this.#input;
     const { signal } = this.#stop;
     const target = { pod, container, containerId: this.containerId, podIP };
+    const began = this.#deps.clock.monotonic();
     const outcome = await runProbe(this.#deps.commands, target, probe, signal);
     if (signal.aborted) return false;
+    const seconds = (this.#deps.clock.monotonic() - began) / 1000;
+    this.#deps.metrics.answered(this.#labels(), this.uid, resultOf(outcome), seconds);
     if (!outcome.ok) {
       const message = unhealthy(this.kind, outcome);
       this.#deps.event(pod, { type: 'Warning', reason: 'Unhealthy', message, container: container.name });
@@ -146,6 +155,13 @@ class ProbeWorker {
     // A container that is to be killed is not probed any more; a started one has started.
     if (this.kind === 'startup') return false;
     return this.kind === 'readiness' || outcome.ok;
+  }
+
+  #labels(): ProbeLabels {
+    const { pod, container } = this.#input;
+    const { name = '' } = pod.metadata;
+    const namespace = podNamespace(pod);
+    return { probe_type: title[this.kind], container: container.name, pod: name, namespace };
   }
 
   /** Whether it was so often enough. */

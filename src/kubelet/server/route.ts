@@ -9,7 +9,8 @@ export interface KubeletServerDeps {
   readonly ctx: KubeletContext;
   readonly workers: PodWorkers;
   readonly host: Pick<Host, 'files' | 'stats'>;
-  readonly metrics?: Pick<MetricsRegistry, 'text'> | undefined;
+  /** By path below /metrics; '' is /metrics itself. */
+  readonly metrics: Readonly<Record<'' | 'probes', Pick<MetricsRegistry, 'text'>>>;
 }
 
 export interface RouteInput {

@@ -23,11 +23,11 @@ async function healthz({ deps }: RouteInput): Promise<HttpResponse> {
   }
 }
 
-/** `/metrics` is about the agent itself, `/metrics/resource` about what its pods use. */
+/** `/metrics` is about the agent itself, `/metrics/probes` about probes, `/metrics/resource` about what its pods use. */
 async function metrics(input: RouteInput): Promise<HttpResponse> {
-  if (input.parts.length > 0) return metricsResource(input);
-  if (!input.deps.metrics) return textResponse(404, '404 page not found\n');
-  const { text, contentType } = await input.deps.metrics.text();
+  const [part = ''] = input.parts;
+  if (part !== '' && part !== 'probes') return metricsResource(input);
+  const { text, contentType } = await input.deps.metrics[part].text();
   return { status: 200, headers: { 'content-type': contentType }, body: Buffer.from(text) };
 }
 

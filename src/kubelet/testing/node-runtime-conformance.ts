@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { silentLogger } from '../../component-base/logger.ts';
+import { createMetrics } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
+import { probeMetrics } from '../metrics/probe-metrics.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import type { NodeRuntime, VolumeManagerDeps } from '../node-runtime.ts';
 import { observePod } from '../observed-pod.ts';
@@ -205,7 +207,9 @@ function aboutPods(under: Under): void {
     for (let time = 0; time < 2; time++) await volumes.tearDown(pod);
     await runtime.storage.remove(podUid(pod));
   });
+}
 
+function aboutWatchfulness(under: Under): void {
   test('who has no probes is not ill', async () => {
     const { runtime } = under();
     const commands = createCommands({ runtime: runtime.cri.runtime, clock: systemClock });
@@ -214,6 +218,7 @@ function aboutPods(under: Under): void {
       commands,
       clock: systemClock,
       random: systemRandom,
+      metrics: probeMetrics(createMetrics()),
       changed,
       event: changed,
     });
@@ -231,7 +236,13 @@ function aboutPods(under: Under): void {
     const pod = podOf(under(), 'measured');
     const { hasMemoryVolumes } = nodeOs;
     const active = (): Pod[] => [pod];
-    const meter = runtime.meter({ clock: systemClock, log: silentLogger, hasMemoryVolumes, active });
+    const meter = runtime.meter({
+      clock: systemClock,
+      log: silentLogger,
+      runtime: runtime.cri.runtime,
+      hasMemoryVolumes,
+      active,
+    });
     if (meter === undefined) return;
     const measured = await meter.measure([pod], 'memory');
     assert.deepEqual(
@@ -254,5 +265,6 @@ export function nodeRuntimeConformance(driver: RuntimeUnderTest): void {
     aboutContainers(under);
     aboutWhatIsGone(under);
     aboutPods(under);
+    aboutWatchfulness(under);
   });
 }

@@ -1,0 +1,44 @@
+// What probes answered, and how long that took: /metrics/probes. What was told of a container goes with it.
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
+
+/** `probe_type`, container, pod, namespace. */
+export interface ProbeLabels {
+  readonly probe_type: string;
+  readonly container: string;
+  readonly pod: string;
+  readonly namespace: string;
+}
+
+export interface ProbeMetrics {
+  answered(labels: ProbeLabels, podUid: string, result: ProbeResult, seconds: number): void;
+  forget(labels: ProbeLabels, podUid: string): void;
+}
+
+const probeResults = ['successful', 'failed', 'unknown'] as const;
+export type ProbeResult = (typeof probeResults)[number];
+
+const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export function probeMetrics(metrics: Pick<MetricsRegistry, 'counter' | 'histogram'>): ProbeMetrics {
+  const total = metrics.counter(
+    'prober_probe_total',
+    'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+    ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
+  );
+  const duration = metrics.histogram(
+    'prober_probe_duration_seconds',
+    'Duration in seconds for a probe response.',
+    ['probe_type', 'container', 'pod', 'namespace'],
+    buckets,
+  );
+  return {
+    answered: (labels, pod_uid, result, seconds) => {
+      total.inc({ ...labels, result, pod_uid });
+      duration.observe({ ...labels }, seconds);
+    },
+    forget: (labels, pod_uid) => {
+      for (const result of probeResults) total.remove({ ...labels, result, pod_uid });
+      duration.remove({ ...labels });
+    },
+  };
+}

@@ -97,15 +97,16 @@ export async function observePod(
   runtime: RuntimeService,
   uid: string,
   exited: ExitedCache,
+  signal?: AbortSignal,
 ): Promise<ObservedPod> {
   const labelSelector = { [names.labelPodUid]: uid };
   const [sandboxList, containerList] = await Promise.all([
-    runtime.listPodSandbox({ labelSelector }),
-    runtime.listContainers({ labelSelector }),
+    runtime.listPodSandbox({ labelSelector }, signal),
+    runtime.listContainers({ labelSelector }, signal),
   ]);
   const sandboxes = await Promise.all(
     sandboxList.map(async ({ id = '' }) => {
-      const answer = await unlessGone(runtime.podSandboxStatus(id));
+      const answer = await unlessGone(runtime.podSandboxStatus(id, signal));
       return answer && observedSandbox(id, answer);
     }),
   );
@@ -113,7 +114,7 @@ export async function observePod(
     containerList.map(async ({ id = '', podSandboxId = '' }) => {
       const known = exited.get(id);
       if (known) return known;
-      const status = await unlessGone(runtime.containerStatus(id));
+      const status = await unlessGone(runtime.containerStatus(id, signal));
       return status && observedContainer(status, podSandboxId);
     }),
   );

@@ -1,20 +1,23 @@
 // Brings one pod to what it should be: carries out the actions of sync-pod until nothing is left to do.
 import type { Pod } from '../api/generated/types/core-v1.ts';
+import { untilAborted } from '../base/until-aborted.ts';
 import type { PodSandboxConfig } from '../rpc-api/generated/cri-v1.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
 import { latestOf, type ObservedContainer, type ObservedPod } from './observed-pod.ts';
 import { containerHash, failureText, findContainer, podText, podUid } from './pod-format.ts';
 import { podCgroup, podCgroupLimits } from './resources/qos.ts';
-import { StartError } from './runtime/image-puller.ts';
 import { killContainer, killContainers, podGraceSeconds, stopSandboxes } from './runtime/kill-container.ts';
 import { podIPsOf } from './runtime/pod-ips.ts';
+import type { PreStopHooks } from './runtime/pre-stop-hooks.ts';
 import { goSeconds, RestartBackoff } from './runtime/restart-backoff.ts';
 import { sandboxConfig } from './runtime/sandbox-config.ts';
 import { startContainer } from './runtime/start-container.ts';
+import { StartError, type Waiting } from './runtime/start-error.ts';
 import { type ContainerKill, type PodActions, podActions } from './sync-pod.ts';
 import { type MountedVolumes, VolumeError } from './volumes/volume-manager.ts';
 
-export interface PodRunHooks {
+export interface PodRunOptions {
+  readonly hooks: PreStopHooks;
   readonly publish: () => void;
   readonly wakeIn: (ms: number) => void;
 }
@@ -27,9 +30,9 @@ const failureRetryMs = 5000;
 
 export class PodRun {
   /** Why containers do not run although they should. */
-  readonly waiting: Map<string, { reason: string; message: string }> = new Map();
+  readonly waiting: Map<string, Waiting> = new Map();
   readonly #ctx: KubeletContext;
-  readonly #hooks: PodRunHooks;
+  readonly #options: PodRunOptions;
   readonly #backoff = new RestartBackoff();
   readonly #notBefore = new Map<string, number>();
   /** By container: the end that was seen, and until when it is waited for, on the clock that nobody sets. */
@@ -41,9 +44,9 @@ export class PodRun {
   #config: PodSandboxConfig | undefined;
   #handler: string | undefined;
 
-  constructor(ctx: KubeletContext, hooks: PodRunHooks) {
+  constructor(ctx: KubeletContext, options: PodRunOptions) {
     this.#ctx = ctx;
-    this.#hooks = hooks;
+    this.#options = options;
   }
 
   volumesChanged(): void {
@@ -54,7 +57,7 @@ export class PodRun {
     }
   }
 
-  /** `signal`: the pod is to end, so it is left as it is. */
+  /** Throws the signal's reason: the pod is to end, so it is left as it is. */
   async step(
     pod: Pod,
     observe: () => Promise<ObservedPod>,
@@ -62,7 +65,7 @@ export class PodRun {
     signal: AbortSignal,
   ): Promise<StepResult> {
     let observed = first;
-    for (let round = 0; round < maxRounds && !signal.aborted; round++) {
+    for (let round = 0; round < maxRounds; round++) {
       this.#ctx.prober.update(pod, observed, podIPsOf(this.#ctx, pod, observed)[0] ?? '');
       const actions = podActions(pod, observed, this.#ctx.prober);
       if (actions.killPod && !actions.createSandbox) return 'finished';
@@ -70,9 +73,9 @@ export class PodRun {
       const progress = await this.#carryOut(pod, observed, actions, signal);
       if (!progress) return 'settled';
       observed = await observe();
-      this.#hooks.publish();
+      this.#options.publish();
     }
-    this.#hooks.wakeIn(failureRetryMs);
+    this.#options.wakeIn(failureRetryMs);
     return 'settled';
   }
 
@@ -81,7 +84,7 @@ export class PodRun {
     if (this.#refreshAtMs !== undefined) {
       const left = this.#refreshAtMs - this.#ctx.clock.monotonic();
       if (left <= 0) this.#volumesStale = true;
-      else this.#hooks.wakeIn(left);
+      else this.#options.wakeIn(left);
     }
     if (this.#volumes && !this.#volumesStale) return true;
     this.#volumesStale = false;
@@ -91,16 +94,16 @@ export class PodRun {
       this.#volumeFailures = 0;
     } catch (error) {
       this.#volumesStale = true;
-      if (signal.aborted) return false;
+      signal.throwIfAborted();
       const failure = error instanceof VolumeError ? error : new VolumeError('', error);
       podEvent(this.#ctx, pod, {
         type: 'Warning',
         reason: 'FailedMount',
         message: failure.message,
       });
-      this.#hooks.publish();
+      this.#options.publish();
       // 0.5 s, doubled up to 2 minutes 2 seconds, as upstream's operation back-off.
-      this.#hooks.wakeIn(Math.min(500 * 2 ** this.#volumeFailures, 122_000));
+      this.#options.wakeIn(Math.min(500 * 2 ** this.#volumeFailures, 122_000));
       this.#volumeFailures++;
       return this.#volumes !== undefined; // running pods live on with what they have
     }
@@ -109,26 +112,26 @@ export class PodRun {
     return true;
   }
 
-  /** True: something changed, so look again. */
+  /** True: something changed, so look again. Throws the signal's reason. */
   async #carryOut(
     pod: Pod,
     observed: ObservedPod,
     actions: PodActions,
     signal: AbortSignal,
   ): Promise<boolean> {
-    if (actions.createSandbox) return this.#recreate(pod, observed, actions.sandboxAttempt);
-    await Promise.all(actions.kill.map((kill) => this.#kill(pod, observed, kill)));
+    if (actions.createSandbox) return this.#recreate(pod, observed, actions.sandboxAttempt, signal);
+    await Promise.all(actions.kill.map((kill) => this.#kill(pod, observed, kill, signal)));
     let progress = actions.kill.length > 0;
     for (const { name } of actions.start) {
       // Killed a moment ago: its end must be seen before it starts again.
       if (actions.kill.some((k) => k.name === name)) continue;
-      if (signal.aborted) return false;
+      signal.throwIfAborted();
       progress = (await this.#start(pod, observed, name, actions.sandboxId, signal)) || progress;
     }
     return progress;
   }
 
-  async #kill(pod: Pod, observed: ObservedPod, kill: ContainerKill): Promise<void> {
+  async #kill(pod: Pod, observed: ObservedPod, kill: ContainerKill, signal: AbortSignal): Promise<void> {
     const container = observed.containers.find((c) => c.id === kill.id);
     if (!container) return;
     const spec = findContainer(pod, kill.name);
@@ -140,10 +143,11 @@ export class PodRun {
           : undefined;
     const podIP = podIPsOf(this.#ctx, pod, observed)[0] ?? '';
     const graceSeconds = own === undefined ? undefined : Number(own);
-    await killContainer(this.#ctx, { pod, container, message: kill.message, graceSeconds, podIP });
+    const wait = { hooks: this.#options.hooks, signal };
+    await killContainer(this.#ctx, { ...wait, pod, container, message: kill.message, graceSeconds, podIP });
   }
 
-  async #recreate(pod: Pod, observed: ObservedPod, attempt: number): Promise<boolean> {
+  async #recreate(pod: Pod, observed: ObservedPod, attempt: number, signal: AbortSignal): Promise<boolean> {
     const ctx = this.#ctx;
     if (this.#delayed('')) return false;
     if (observed.sandboxes.length > 0) {
@@ -152,18 +156,20 @@ export class PodRun {
         reason: 'SandboxChanged',
         message: 'Pod sandbox changed, it will be killed and re-created.',
       });
-      await killContainers(ctx, pod, observed, () => podGraceSeconds(pod));
-      await stopSandboxes(ctx, observed);
+      const wait = { graceSeconds: podGraceSeconds(pod), hooks: this.#options.hooks, signal };
+      await killContainers(ctx, pod, observed, wait);
+      await stopSandboxes(ctx, observed, signal);
     }
-    this.#hooks.publish();
+    this.#options.publish();
     try {
       await this.#createCgroup(pod);
-      const config = await this.#sandboxConfig(pod, attempt);
-      await ctx.cri.runtime.runPodSandbox(config, this.#handler ?? '');
+      const config = await this.#sandboxConfig(pod, attempt, signal);
+      await ctx.cri.runtime.runPodSandbox(config, this.#handler ?? '', signal);
       const notice = ctx.nodeOs.sandboxNotice(this.#handler ?? '');
       if (notice) podEvent(ctx, pod, { type: 'Normal', reason: 'Emulated', message: notice });
       return true;
     } catch (error) {
+      signal.throwIfAborted();
       podEvent(ctx, pod, {
         type: 'Warning',
         reason: 'FailedCreatePodSandBox',
@@ -187,10 +193,11 @@ export class PodRun {
     });
   }
 
-  async #sandboxConfig(pod: Pod, attempt: number): Promise<PodSandboxConfig> {
+  async #sandboxConfig(pod: Pod, attempt: number, signal: AbortSignal): Promise<PodSandboxConfig> {
     const ctx = this.#ctx;
     const className = pod.spec.runtimeClassName ?? '';
-    const classHandler = className === '' ? '' : await ctx.runtimeClassHandler(className);
+    const classHandler =
+      className === '' ? '' : await untilAborted(ctx.runtimeClassHandler(className), signal);
     this.#handler = ctx.nodeOs.runtimeHandler(pod, classHandler);
     this.#config = sandboxConfig({
       pod,
@@ -205,13 +212,13 @@ export class PodRun {
 
   #delay(key: string, ms: number): void {
     this.#notBefore.set(key, this.#ctx.clock.monotonic() + ms);
-    this.#hooks.wakeIn(ms);
+    this.#options.wakeIn(ms);
   }
 
   #delayed(key: string): boolean {
     const left = (this.#notBefore.get(key) ?? 0) - this.#ctx.clock.monotonic();
     if (left <= 0) return false;
-    this.#hooks.wakeIn(left);
+    this.#options.wakeIn(left);
     return true;
   }
 
@@ -263,7 +270,7 @@ export class PodRun {
     if (!container || this.#delayed(name)) return false;
     if (this.#inBackoff(pod, name, latestOf(observed, name))) return false;
     const attempt = observed.sandboxes[0]?.attempt ?? 0;
-    const config = this.#config ?? (await this.#sandboxConfig(pod, attempt));
+    const config = this.#config ?? (await this.#sandboxConfig(pod, attempt, signal));
     try {
       await startContainer(this.#ctx, {
         pod,
@@ -280,7 +287,6 @@ export class PodRun {
       this.#notBefore.delete(name);
       return true;
     } catch (error) {
-      if (signal.aborted) return false;
       if (!(error instanceof StartError)) throw error;
       this.waiting.set(name, { reason: error.reason, message: error.message });
       this.#ctx.log.info(
@@ -289,7 +295,7 @@ export class PodRun {
       );
       this.#delay(name, error.retryMs);
       // A container may have been created, or started and ended, before it failed.
-      return /^(RunContainer|PostStartHook)/.test(error.reason);
+      return error.stage === 'run' || error.stage === 'postStart';
     }
   }
 }

@@ -29,12 +29,8 @@ export class PodWorkers {
       worker.update(pod);
       return;
     }
-    const created = new PodWorker(this.#ctx, pod, {
-      done: (gone) => void this.#workers.delete(gone),
-      admit: this.#admit,
-    });
-    this.#workers.set(uid, created);
-    created.wake();
+    const done = (gone: string): void => void this.#workers.delete(gone);
+    this.#workers.set(uid, new PodWorker(this.#ctx, pod, { done, admit: this.#admit }));
   }
 
   /** The API has no such pod any more. */

@@ -1,33 +1,38 @@
-// The CRI v1 client: the calls that the kubelet makes, typed, each with a deadline.
+// The CRI v1 client: the calls that the kubelet makes, typed, each with a deadline; those that can last also with a signal.
 import type { GrpcClient } from '../wire/grpc-client.ts';
 import { criMethod } from './cri-codec.ts';
 import type * as v1 from './generated/cri-v1.ts';
 
+/** Aborted: the call is cancelled, also at the runtime, and rejects with the signal's reason at once. */
+type Signal = AbortSignal | undefined;
+
 export interface RuntimeService {
   version(): Promise<v1.VersionResponse>;
   status(verbose?: boolean): Promise<v1.StatusResponse>;
-  runPodSandbox(config: v1.PodSandboxConfig, runtimeHandler: string): Promise<string>;
-  stopPodSandbox(podSandboxId: string): Promise<void>;
+  runPodSandbox(config: v1.PodSandboxConfig, runtimeHandler: string, signal?: Signal): Promise<string>;
+  stopPodSandbox(podSandboxId: string, signal?: Signal): Promise<void>;
   removePodSandbox(podSandboxId: string): Promise<void>;
-  podSandboxStatus(podSandboxId: string): Promise<v1.PodSandboxStatusResponse>;
-  listPodSandbox(filter?: v1.PodSandboxFilter): Promise<readonly v1.PodSandbox[]>;
+  podSandboxStatus(podSandboxId: string, signal?: Signal): Promise<v1.PodSandboxStatusResponse>;
+  listPodSandbox(filter?: v1.PodSandboxFilter, signal?: Signal): Promise<readonly v1.PodSandbox[]>;
   createContainer(
     podSandboxId: string,
     config: v1.ContainerConfig,
     sandboxConfig: v1.PodSandboxConfig,
+    signal?: Signal,
   ): Promise<string>;
-  startContainer(containerId: string): Promise<void>;
+  startContainer(containerId: string, signal?: Signal): Promise<void>;
   /** `timeoutSeconds`: how long it may take to end by itself before it is killed. */
-  stopContainer(containerId: string, timeoutSeconds: number): Promise<void>;
+  stopContainer(containerId: string, timeoutSeconds: number, signal?: Signal): Promise<void>;
   removeContainer(containerId: string): Promise<void>;
-  listContainers(filter?: v1.ContainerFilter): Promise<readonly v1.Container[]>;
-  containerStatus(containerId: string): Promise<v1.ContainerStatus>;
+  listContainers(filter?: v1.ContainerFilter, signal?: Signal): Promise<readonly v1.Container[]>;
+  containerStatus(containerId: string, signal?: Signal): Promise<v1.ContainerStatus>;
   reopenContainerLog(containerId: string): Promise<void>;
   /** `timeoutSeconds` 0 means none. */
   execSync(
     containerId: string,
     command: readonly string[],
     timeoutSeconds: number,
+    signal?: Signal,
   ): Promise<{ readonly stdout: Uint8Array; readonly stderr: Uint8Array; readonly exitCode: number }>;
   /** Each answers the URL of the streaming server. */
   exec(request: v1.ExecRequest): Promise<string>;
@@ -50,6 +55,7 @@ export interface ImageService {
     image: v1.ImageSpec,
     auth: v1.AuthConfig | undefined,
     sandboxConfig: v1.PodSandboxConfig | undefined,
+    signal?: Signal,
   ): Promise<string>;
   removeImage(image: v1.ImageSpec): Promise<void>;
   imageFsInfo(): Promise<v1.ImageFsInfoResponse>;
@@ -65,13 +71,20 @@ const requestTimeoutMs = 120_000;
 
 /** What a time.Duration of a runtime in Go holds; more would be negative there, and kill at once. */
 const longestSeconds = 9_223_372_036;
-const pullTimeoutMs = 3_600_000;
+/** A pull, or a command without a time-out of its own. */
+const longestWorkMs = 3_600_000;
+const quick = { timeoutMs: 10_000 };
 
-type Call = <Q extends object, R>(method: string, request: Q, timeoutMs?: number) => Promise<R>;
+interface CallOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: Signal;
+}
+
+type Call = <Q extends object, R>(method: string, request: Q, options?: CallOptions) => Promise<R>;
 const callsOf =
   (client: GrpcClient, service: string): Call =>
-  (method, request, timeoutMs = requestTimeoutMs) =>
-    client.unary(criMethod(service, method), request, { timeoutMs });
+  (method, request, options = {}) =>
+    client.unary(criMethod(service, method), request, { timeoutMs: requestTimeoutMs, ...options });
 
 function sandboxCalls(
   call: Call,
@@ -86,22 +99,28 @@ function sandboxCalls(
   | 'listPodSandbox'
 > {
   return {
-    version: () => call<v1.VersionRequest, v1.VersionResponse>('Version', { version: '0.1.0' }, 10_000),
-    status: (verbose = false) => call<v1.StatusRequest, v1.StatusResponse>('Status', { verbose }, 10_000),
-    runPodSandbox: async (config, runtimeHandler) =>
+    version: () => call<v1.VersionRequest, v1.VersionResponse>('Version', { version: '0.1.0' }, quick),
+    status: (verbose = false) => call<v1.StatusRequest, v1.StatusResponse>('Status', { verbose }, quick),
+    runPodSandbox: async (config, runtimeHandler, signal) =>
       (
         await call<v1.RunPodSandboxRequest, v1.RunPodSandboxResponse>(
           'RunPodSandbox',
           { config, runtimeHandler },
-          2 * requestTimeoutMs,
+          { timeoutMs: 2 * requestTimeoutMs, signal },
         )
       ).podSandboxId ?? '',
-    stopPodSandbox: async (podSandboxId) => void (await call('StopPodSandbox', { podSandboxId })),
+    stopPodSandbox: async (podSandboxId, signal) =>
+      void (await call('StopPodSandbox', { podSandboxId }, { signal })),
     removePodSandbox: async (podSandboxId) => void (await call('RemovePodSandbox', { podSandboxId })),
-    podSandboxStatus: (podSandboxId) => call('PodSandboxStatus', { podSandboxId }),
-    listPodSandbox: async (filter = {}) =>
-      (await call<v1.ListPodSandboxRequest, v1.ListPodSandboxResponse>('ListPodSandbox', { filter })).items ??
-      [],
+    podSandboxStatus: (podSandboxId, signal) => call('PodSandboxStatus', { podSandboxId }, { signal }),
+    listPodSandbox: async (filter = {}, signal) =>
+      (
+        await call<v1.ListPodSandboxRequest, v1.ListPodSandboxResponse>(
+          'ListPodSandbox',
+          { filter },
+          { signal },
+        )
+      ).items ?? [],
   };
 }
 
@@ -118,27 +137,35 @@ function containerCalls(
   | 'reopenContainerLog'
 > {
   return {
-    createContainer: async (podSandboxId, config, sandboxConfig) =>
+    createContainer: async (podSandboxId, config, sandboxConfig, signal) =>
       (
-        await call<v1.CreateContainerRequest, v1.CreateContainerResponse>('CreateContainer', {
-          podSandboxId,
-          config,
-          sandboxConfig,
-        })
+        await call<v1.CreateContainerRequest, v1.CreateContainerResponse>(
+          'CreateContainer',
+          { podSandboxId, config, sandboxConfig },
+          { signal },
+        )
       ).containerId ?? '',
-    startContainer: async (containerId) => void (await call('StartContainer', { containerId })),
-    stopContainer: async (containerId, timeoutSeconds) => {
+    startContainer: async (containerId, signal) =>
+      void (await call('StartContainer', { containerId }, { signal })),
+    stopContainer: async (containerId, timeoutSeconds, signal) => {
       const timeout = Math.min(timeoutSeconds, longestSeconds);
-      await call('StopContainer', { containerId, timeout }, requestTimeoutMs + timeout * 1000);
+      const timeoutMs = requestTimeoutMs + timeout * 1000;
+      await call('StopContainer', { containerId, timeout }, { timeoutMs, signal });
     },
     removeContainer: async (containerId) => void (await call('RemoveContainer', { containerId })),
-    listContainers: async (filter = {}) =>
-      (await call<v1.ListContainersRequest, v1.ListContainersResponse>('ListContainers', { filter }))
-        .containers ?? [],
-    containerStatus: async (containerId) => {
+    listContainers: async (filter = {}, signal) =>
+      (
+        await call<v1.ListContainersRequest, v1.ListContainersResponse>(
+          'ListContainers',
+          { filter },
+          { signal },
+        )
+      ).containers ?? [],
+    containerStatus: async (containerId, signal) => {
       const { status } = await call<v1.ContainerStatusRequest, v1.ContainerStatusResponse>(
         'ContainerStatus',
         { containerId },
+        { signal },
       );
       if (!status) throw new Error(`the runtime gave no status of container ${containerId}`);
       return status;
@@ -149,11 +176,12 @@ function containerCalls(
 
 function streamCalls(call: Call): Pick<RuntimeService, 'execSync' | 'exec' | 'attach' | 'portForward'> {
   return {
-    execSync: async (containerId, cmd, timeoutSeconds) => {
+    execSync: async (containerId, cmd, timeoutSeconds, signal) => {
+      const timeoutMs = timeoutSeconds > 0 ? (timeoutSeconds + 10) * 1000 : longestWorkMs;
       const answer = await call<v1.ExecSyncRequest, v1.ExecSyncResponse>(
         'ExecSync',
         { containerId, cmd, timeout: timeoutSeconds },
-        timeoutSeconds > 0 ? (timeoutSeconds + 10) * 1000 : pullTimeoutMs,
+        { timeoutMs, signal },
       );
       return {
         stdout: answer.stdout ?? new Uint8Array(),
@@ -176,12 +204,12 @@ function imageCalls(call: Call): ImageService {
       (await call<v1.ListImagesRequest, v1.ListImagesResponse>('ListImages', {})).images ?? [],
     imageStatus: async (image) => (await statusOf(image, false)).image ?? undefined,
     imageStatusVerbose: (image) => statusOf(image, true),
-    pullImage: async (image, auth, sandboxConfig) =>
+    pullImage: async (image, auth, sandboxConfig, signal) =>
       (
         await call<v1.PullImageRequest, v1.PullImageResponse>(
           'PullImage',
           { image, auth, sandboxConfig },
-          pullTimeoutMs,
+          { timeoutMs: longestWorkMs, signal },
         )
       ).imageRef ?? '',
     removeImage: async (image) => void (await call('RemoveImage', { image })),

@@ -1,6 +1,6 @@
 // imagePullSecrets with real containerd and a registry over TLS that asks for a password.
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -26,14 +26,7 @@ before(async () => {
     nativeDir,
   });
   registry = await startTestRegistry(samples.find((s) => s.reference === busyboxImage)!.file, user);
-  const folder = join(node.directory, 'certs.d', registry.host);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'ca.crt'), registry.ca);
-  const at = `https://${registry.host}`;
-  writeFileSync(
-    join(folder, 'hosts.toml'),
-    `server = "${at}"\n[host."${at}"]\n  capabilities = ["pull", "resolve"]\n  ca = "${join(folder, 'ca.crt')}"\n`,
-  );
+  registry.configure(join(node.directory, 'certs.d'));
 }, limit);
 after(async () => {
   await registry?.close();

@@ -4,25 +4,21 @@ import { type TestContext, test } from 'node:test';
 import { events, nodes, pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { inProcessTransport } from '../../src/client/transport-in-process.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
-import { startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import type { NodeOs } from '../../src/kubelet/node-os/node-os.ts';
 import { createWindowsNodeOs } from '../../src/kubelet/node-os/windows.ts';
 import { createSimulatedCri, simulatedLabels } from '../../src/kubelet/simulated/simulated-cri.ts';
-import { createSimulatedRuntime } from '../../src/kubelet/simulated/simulated-runtime.ts';
-import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import type { Cri } from '../../src/rpc-api/cri.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createNodeNamespaces } from '../harness/node-namespaces.ts';
+import { startSimulatedKubelet } from '../harness/simulated-kubelet.ts';
 
-const host = createLinuxHost();
 const machine = { clock: systemClock, random: systemRandom, log: silentLogger };
 const simulatedCri = (): Cri =>
   createSimulatedCri({ ...machine, podCidr: async () => '10.244.7.0/29', version: '1' });
@@ -35,30 +31,9 @@ async function simulatedServer(t: TestContext): Promise<Client> {
   return client;
 }
 
-/** Answers with its end. */
-async function simulatedKubelet(client: Client, cri: Cri, nodeOs: NodeOs): Promise<() => Promise<void>> {
-  const common = { ...machine, client };
-  const informers = createInformerFactory(common);
-  const kubelet = await startKubelet({
-    ...common,
-    informers,
-    runtime: createSimulatedRuntime(cri, host.stats),
-    host,
-    nodeOs,
-    nodeName: 'node-1',
-    nodeIPs: ['10.1.0.11'],
-    dns: { servers: [], domain: 'cluster.local', host: { servers: [], searches: [], options: [] } },
-    version: 'v1.36.0',
-  });
-  return async () => {
-    await kubelet.stop();
-    await informers.stop();
-  };
-}
-
 async function simulatedNode(t: TestContext, nodeOs: NodeOs): Promise<Client> {
   const client = await simulatedServer(t);
-  t.after(await simulatedKubelet(client, simulatedCri(), nodeOs));
+  t.after(await startSimulatedKubelet({ client, cri: simulatedCri(), nodeOs }));
   return client;
 }
 
@@ -145,7 +120,7 @@ test('a Windows node refuses a pod for Linux with the reason PodOSNotSupported',
 test('R15: pods that died with the machine are told as dead before they are started again', async (t) => {
   const client = await simulatedServer(t);
   const cri = simulatedCri();
-  const end = await simulatedKubelet(client, cri, linux);
+  const end = await startSimulatedKubelet({ client, cri, nodeOs: linux });
   await client.create(pods, pod('web'));
   await eventually(async () => assert.equal((await get(client, 'web')).status?.phase, 'Running'));
   await end();
@@ -160,7 +135,7 @@ test('R15: pods that died with the machine are told as dead before they are star
       runPodSandbox: (config, handler) => held.promise.then(() => cri.runtime.runPodSandbox(config, handler)),
     },
   };
-  t.after(await simulatedKubelet(client, slow, linux));
+  t.after(await startSimulatedKubelet({ client, cri: slow, nodeOs: linux }));
   await eventually(async () => {
     const { status } = await get(client, 'web');
     assert.equal(status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
@@ -200,34 +175,3 @@ test('N15: rules of a container that start it again keep a pod of restartPolicy 
     assert.equal(status?.phase, 'Running');
   });
 });
-
-/** What a container may wait for, for as long as others please, and what of the runtime's shows that it does. */
-const waits: readonly [what: string, container: object, postStart: object | undefined, asked: string][] = [
-  ['a registry', { imagePullPolicy: 'Always' }, undefined, 'pullImage'],
-  ['the command of its postStart', {}, { exec: { command: ['hang'] } }, 'execSync'],
-  ['the sleep of its postStart', {}, { sleep: { seconds: 3600 } }, 'startContainer'],
-];
-
-for (const [what, container, postStart, asked] of waits) {
-  test(`X1: a pod that waits for ${what} goes when it is deleted`, async (t) => {
-    const client = await simulatedServer(t);
-    const cri = simulatedCri();
-    const seen = new Set<string>();
-    const hang = (call: string) => (): Promise<never> => {
-      seen.add(call);
-      return new Promise(() => undefined);
-    };
-    const startContainer = (id: string): Promise<void> =>
-      cri.runtime.startContainer(id).then(() => void seen.add('startContainer'));
-    const hanging: Cri = {
-      runtime: { ...cri.runtime, startContainer, execSync: hang('execSync') },
-      images: { ...cri.images, pullImage: hang('pullImage') },
-    };
-    t.after(await simulatedKubelet(client, hanging, linux));
-    const main = { name: 'main', image: 'example.com/x:1', ...container, lifecycle: { postStart } };
-    await client.create(pods, pod('stuck', { terminationGracePeriodSeconds: 4000, containers: [main] }));
-    await eventually(() => assert.ok(seen.has(asked)));
-    await client.delete(pods, { name: 'stuck', namespace: 'default' }, { gracePeriodSeconds: 1 });
-    await eventually(() => assert.rejects(get(client, 'stuck'), /not found/));
-  });
-}

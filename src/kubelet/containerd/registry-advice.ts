@@ -65,9 +65,9 @@ async function adviceOfOwn(images: ImageService, image: string): Promise<string 
 /** What containerd says of a pull comes with the next step, in events and in the container's status. */
 export const withRegistryAdvice = (images: ImageService, dir: string): ImageService => ({
   ...images,
-  pullImage: async (spec, auth, sandboxConfig) => {
+  pullImage: async (spec, auth, sandboxConfig, signal) => {
     try {
-      return await images.pullImage(spec, auth, sandboxConfig);
+      return await images.pullImage(spec, auth, sandboxConfig, signal);
     } catch (error) {
       if (!(error instanceof GrpcError)) throw error;
       const own = await adviceOfOwn(images, spec.image ?? '');

@@ -15,7 +15,7 @@ export interface Command {
 
 export type CommandAnswer = Awaited<ReturnType<RuntimeService['execSync']>>;
 
-/** `signal`: it is not begun any more. Each waits for others of its pod first, and its time-out counts from its own begin. */
+/** `signal`: it is not begun any more, or ended. Each waits for others of its pod first, and its time-out counts from its own begin. */
 export interface Commands {
   probe(command: Command, signal: AbortSignal): Promise<CommandAnswer>;
   hook(command: Command, signal: AbortSignal): Promise<CommandAnswer>;
@@ -48,17 +48,18 @@ export function createCommands({
     loudUntil.set(podUid(pod), now + loudMs);
   }
 
-  async function exec({ pod, containerId, command, timeoutSeconds }: Command): Promise<CommandAnswer> {
-    const answer = await runtime.execSync(containerId, command, timeoutSeconds);
+  async function exec(what: Command, signal: AbortSignal): Promise<CommandAnswer> {
+    const { pod, containerId, command, timeoutSeconds } = what;
+    const answer = await runtime.execSync(containerId, command, timeoutSeconds, signal);
     heard(pod, answer);
     return answer;
   }
 
   async function inTurn(command: Command, signal: AbortSignal): Promise<CommandAnswer> {
-    if ((loudUntil.get(podUid(command.pod)) ?? 0) <= clock.monotonic()) return exec(command);
+    if ((loudUntil.get(podUid(command.pod)) ?? 0) <= clock.monotonic()) return exec(command, signal);
     const leave = await ofLoud.take(signal);
     try {
-      return await exec(command);
+      return await exec(command, signal);
     } finally {
       leave();
     }

@@ -6,8 +6,9 @@ import { GrpcError } from '../../wire/grpc-client.ts';
 import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { createImageAccess } from './image-access.ts';
 import type { PullCredential } from './image-credentials.ts';
-import { createImagePuller, StartError } from './image-puller.ts';
+import { createImagePuller } from './image-puller.ts';
 import { createMemoryPullRecords } from './pull-records.ts';
+import { StartError } from './start-error.ts';
 
 const opens = (auth: unknown): boolean => (auth as { password?: string } | undefined)?.password === 'right';
 /** A pull secret of a tenant. */
@@ -21,7 +22,7 @@ interface Answers {
   readonly username?: string;
   readonly removed?: string[];
   readonly there?: boolean;
-  readonly pull?: (auth: unknown) => Promise<string>;
+  readonly pull?: (auth: unknown, signal: AbortSignal) => Promise<string>;
 }
 
 function puller(answers: Answers) {
@@ -36,9 +37,9 @@ function puller(answers: Answers) {
     imageStatus: async () =>
       answers.there || isThere ? { id: 'sha256:x', size: 7, username: answers.username } : undefined,
     removeImage: async ({ image }: { image: string }) => void answers.removed?.push(image),
-    pullImage: async (_: unknown, auth: unknown) => {
+    pullImage: async (_: unknown, auth: unknown, _config: unknown, signal: AbortSignal) => {
       pulls++;
-      const ref = await (answers.pull ?? (async () => 'sha256:x'))(auth);
+      const ref = await (answers.pull ?? (async () => 'sha256:x'))(auth, signal);
       isThere = true;
       return ref;
     },
@@ -61,8 +62,10 @@ function puller(answers: Answers) {
       log: silentLogger,
     }),
   });
-  const ensure = (image: string, imagePullPolicy?: string) =>
-    made.ensure(aPod(), aContainer('main', { image, ...(imagePullPolicy ? { imagePullPolicy } : {}) }), {});
+  const ensure = (image: string, imagePullPolicy?: string, signal = new AbortController().signal) => {
+    const container = aContainer('main', { image, ...(imagePullPolicy ? { imagePullPolicy } : {}) });
+    return made.ensure({ pod: aPod(), container, sandboxConfig: {}, signal });
+  };
   return {
     ensure,
     said,
@@ -274,4 +277,37 @@ test('an image whose user is megabytes long is removed again: lists of images wi
   const usual = puller({ username: 'ContainerAdministrator', removed });
   assert.equal((await usual.ensure('example.com/x:1')).username, 'ContainerAdministrator');
   assert.equal(removed.length, 1);
+});
+
+test('R8: a pull goes on while anyone waits for it; once nobody does it is cancelled, and is no failure', async () => {
+  const cancelled: number[] = [];
+  let begun = 0;
+  const p = puller({
+    pull: (_, signal) => {
+      const mine = ++begun;
+      return new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          cancelled.push(mine);
+          reject(signal.reason);
+        });
+        if (mine > 1) resolve('sha256:x');
+      });
+    },
+  });
+  const [first, second] = [new AbortController(), new AbortController()];
+  const image = 'example.com/x:1';
+  const waiting = [first, second].map(({ signal }) => p.ensure(image, 'Always', signal));
+  await new Promise(setImmediate);
+  first.abort();
+  await assert.rejects(waiting[0]!, { name: 'AbortError' });
+  assert.deepEqual([begun, cancelled], [1, []]);
+  second.abort();
+  await assert.rejects(waiting[1]!, { name: 'AbortError' });
+  assert.deepEqual([begun, cancelled], [1, [1]]);
+  assert.deepEqual(
+    p.said.filter((text) => text.startsWith('Warning')),
+    [],
+  );
+  assert.equal((await p.ensure(image, 'Always')).id, 'sha256:x');
+  assert.equal(begun, 2);
 });

@@ -2,6 +2,7 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import { formatGoDuration } from '../../base/go-duration.ts';
+import { untilAborted } from '../../base/until-aborted.ts';
 import { parseImageReference } from '../../component-helpers/image-reference.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import type { Image, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
@@ -9,18 +10,7 @@ import { type AnyContainer, failureText } from '../pod-format.ts';
 import type { ImageAccess } from './image-access.ts';
 import type { PullCredential } from './image-credentials.ts';
 import { RestartBackoff } from './restart-backoff.ts';
-
-/** A container that can't start; `reason` is shown in its status, `retryMs` when to try again. */
-export class StartError extends Error {
-  readonly reason: string;
-  readonly retryMs: number;
-  constructor(reason: string, message: string, retryMs: number) {
-    super(message);
-    this.name = 'StartError';
-    this.reason = reason;
-    this.retryMs = retryMs;
-  }
-}
+import { StartError } from './start-error.ts';
 
 export interface ImagePullerDeps {
   readonly images: ImageService;
@@ -34,9 +24,17 @@ export interface ImagePullerDeps {
   readonly access: ImageAccess;
 }
 
+/** Who wants an image, for as long as the signal does not say otherwise. */
+export interface ImageWish {
+  readonly pod: Pod;
+  readonly container: AnyContainer;
+  readonly sandboxConfig: PodSandboxConfig;
+  readonly signal: AbortSignal;
+}
+
 export interface ImagePuller {
-  /** The image's entry; throws StartError. */
-  ensure(pod: Pod, container: AnyContainer, sandboxConfig: PodSandboxConfig): Promise<Image>;
+  /** The image's entry; throws StartError, or the signal's reason. */
+  ensure(wish: ImageWish): Promise<Image>;
 }
 
 interface Pulled {
@@ -48,27 +46,31 @@ interface Pulled {
 const pullPolicyOf = (container: AnyContainer, tag: string): string =>
   container.imagePullPolicy ?? (tag === 'latest' ? 'Always' : 'IfNotPresent');
 
-type Pull = (
-  credentials: readonly PullCredential[],
-  image: string,
-  sandboxConfig: PodSandboxConfig,
-) => Promise<Pulled>;
+interface PullInput {
+  readonly credentials: readonly PullCredential[];
+  readonly image: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  readonly signal: AbortSignal;
+}
+
+type Pull = (input: PullInput) => Promise<Pulled>;
 type Say = (type: 'Normal' | 'Warning', reason: string, message: string) => void;
 
 const sayer =
-  (deps: ImagePullerDeps, pod: Pod, container: AnyContainer): Say =>
+  (deps: ImagePullerDeps, { pod, container }: ImageWish): Say =>
   (type, reason, message) =>
     deps.event(pod, { type, reason, message, container: container.name });
 
 /** With one of these credentials after the other. */
 const pullWithAny =
   (images: ImageService): Pull =>
-  async (credentials, image, sandboxConfig) => {
+  async ({ credentials, image, sandboxConfig, signal }) => {
     const tries = credentials.length === 0 ? [undefined] : credentials.map(({ auth }) => auth);
     let failure: unknown;
     for (const [index, auth] of tries.entries()) {
+      signal.throwIfAborted();
       try {
-        return { ref: await images.pullImage({ image }, auth, sandboxConfig), index };
+        return { ref: await images.pullImage({ image }, auth, sandboxConfig, signal), index };
       } catch (error) {
         failure = error;
       }
@@ -76,16 +78,45 @@ const pullWithAny =
     throw failure;
   };
 
-/** Two containers that want one image share one pull, unless they have not the same credentials. */
+interface SharedPull {
+  readonly work: Promise<Pulled>;
+  readonly cancel: AbortController;
+  waiting: number;
+}
+
+/** Two containers that want one image share one pull, unless they have not the same credentials. It ends when nobody wants it any more. */
 function shared(pull: Pull): Pull {
-  const underWay = new Map<string, Promise<Pulled>>();
-  return async (credentials, image, sandboxConfig) => {
+  const underWay = new Map<string, SharedPull>();
+
+  function begin(key: string, input: PullInput): SharedPull {
+    const cancel = new AbortController();
+    const begun: SharedPull = {
+      cancel,
+      waiting: 0,
+      work: pull({ ...input, signal: cancel.signal }).finally(() => forget(key, begun)),
+    };
+    underWay.set(key, begun);
+    return begun;
+  }
+  function forget(key: string, ended: SharedPull): void {
+    // Who comes after the last one has left begins a pull of its own, although this one may not have ended yet.
+    if (underWay.get(key) === ended) underWay.delete(key);
+  }
+
+  return async (input) => {
+    const { image, credentials, signal } = input;
     const key = JSON.stringify([image, credentials.map(({ auth }) => auth)]);
-    const known = underWay.get(key);
-    if (known) return known;
-    const work = pull(credentials, image, sandboxConfig).finally(() => underWay.delete(key));
-    underWay.set(key, work);
-    return work;
+    const joined = underWay.get(key) ?? begin(key, input);
+    joined.waiting++;
+    try {
+      return await untilAborted(joined.work, signal);
+    } finally {
+      joined.waiting--;
+      if (joined.waiting === 0) {
+        forget(key, joined);
+        joined.cancel.abort();
+      }
+    }
   };
 }
 
@@ -109,12 +140,13 @@ async function refuseLongUser(
 /** The image is on record as its pullers' before and after. */
 const recorded =
   ({ credentials: credentialsOf, images, access }: ImagePullerDeps, pull: Pull) =>
-  async (pod: Pod, image: string, sandboxConfig: PodSandboxConfig): Promise<Image> => {
-    const credentials = await credentialsOf(pod, image);
+  async ({ pod, container, sandboxConfig, signal }: ImageWish): Promise<Image> => {
+    const image = container.image ?? '';
+    const credentials = await untilAborted(credentialsOf(pod, image), signal);
     await access.intend(image);
     let there: Image | undefined;
     try {
-      const { ref, index } = await pull(credentials, image, sandboxConfig);
+      const { ref, index } = await pull({ credentials, image, sandboxConfig, signal });
       const found = await images.imageStatus({ image: ref });
       if (!found) throw new Error(`image ${ref} is not there after it was pulled`);
       await refuseLongUser(images, image, found);
@@ -130,7 +162,7 @@ const recorded =
 function withBackOff(
   deps: ImagePullerDeps,
   pull: ReturnType<typeof recorded>,
-): (pod: Pod, container: AnyContainer, sandboxConfig: PodSandboxConfig) => Promise<Image> {
+): (wish: ImageWish) => Promise<Image> {
   const backoff = new RestartBackoff();
   const failures = new Map<string, { atMs: number; message: string }>();
 
@@ -145,15 +177,16 @@ function withBackOff(
     throw new StartError('ImagePullBackOff', `${message}: ErrImagePull: ${last.message}`, remaining);
   }
 
-  return async (pod, container, sandboxConfig) => {
+  return async (wish) => {
+    const { pod, container, signal } = wish;
     const image = container.image ?? '';
     const key = `${pod.metadata.uid}_${image}`;
-    const say = sayer(deps, pod, container);
+    const say = sayer(deps, wish);
     const last = lastFailure(key, image, say);
     say('Normal', 'Pulling', `Pulling image "${image}"`);
     const began = deps.clock.monotonic();
     try {
-      const there = await pull(pod, image, sandboxConfig);
+      const there = await pull(wish);
       failures.delete(key);
       backoff.reset(key);
       const took = formatGoDuration(Math.round(deps.clock.monotonic() - began));
@@ -164,6 +197,7 @@ function withBackOff(
       );
       return there;
     } catch (error) {
+      signal.throwIfAborted(); // nobody waits for it: that is no failure
       const now = deps.clock.monotonic();
       const message = failureText(error);
       say('Warning', 'Failed', `Failed to pull image "${image}": ${message}`);
@@ -199,11 +233,12 @@ async function inspect(images: ImageService, image: string, say: Say): Promise<I
 export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
   const pullOrBackOff = withBackOff(deps, recorded(deps, shared(pullWithAny(deps.images))));
   return {
-    ensure: async (pod, container, sandboxConfig) => {
+    ensure: async (wish) => {
+      const { pod, container } = wish;
       const image = container.image ?? '';
-      const say = sayer(deps, pod, container);
+      const say = sayer(deps, wish);
       const policy = pullPolicyOf(container, tagOf(image, say));
-      if (policy === 'Always') return pullOrBackOff(pod, container, sandboxConfig);
+      if (policy === 'Always') return pullOrBackOff(wish);
       const there = await inspect(deps.images, image, say);
       const credentials = (): Promise<readonly PullCredential[]> => deps.credentials(pod, image);
       if (there && !(await deps.access.mustPull(image, there.id ?? '', credentials))) {
@@ -214,7 +249,7 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
         );
         return there;
       }
-      if (policy !== 'Never') return pullOrBackOff(pod, container, sandboxConfig);
+      if (policy !== 'Never') return pullOrBackOff(wish);
       // As upstream also of one that is there, but not for this pod.
       const message = `Container image "${image}" is not present with pull policy of Never`;
       say('Warning', 'ErrImageNeverPull', message);

@@ -9,12 +9,15 @@ import type { KubeletContext } from '../kubelet-context.ts';
 import type { ObservedContainer } from '../observed-pod.ts';
 import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { killContainer } from './kill-container.ts';
+import { PreStopHooks } from './pre-stop-hooks.ts';
 
 interface Stopping {
   readonly cgroups?: Pick<Cgroups, 'kill'>;
   readonly answered: Promise<void>;
   readonly spec?: Partial<PodSpec>;
 }
+
+const settled = (): Promise<unknown> => new Promise(setImmediate);
 
 /** A container whose end was asked for, by default with three seconds of grace. */
 async function stopping({ cgroups, answered, spec }: Stopping) {
@@ -34,9 +37,13 @@ async function stopping({ cgroups, answered, spec }: Stopping) {
   } as unknown as KubeletContext;
   const pod = aPod({ terminationGracePeriodSeconds: 3, ...spec });
   const container = { id: 'id', name: 'main' } as ObservedContainer;
-  const end = killContainer(ctx, { pod, container, podIP: '' });
-  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-  return { clock, end, pod, asked };
+  const hooks = new PreStopHooks(ctx);
+  const kill = (signal: AbortSignal, graceSeconds?: number): Promise<void> =>
+    killContainer(ctx, { pod, container, podIP: '', hooks, signal, graceSeconds });
+  const interrupted = new AbortController();
+  const end = kill(interrupted.signal);
+  await settled();
+  return { clock, end, pod, asked, kill, interrupted };
 }
 
 test('R4: a stop that has no answer ten seconds after the grace period kills all of the cgroup; one that has, nothing', async () => {
@@ -82,4 +89,24 @@ test('the longest grace period is granted; a preStop that sleeps as long ends wi
   sleeping.clock.advance(3000);
   await sleeping.end;
   assert.deepEqual(sleeping.asked, [1]);
+});
+
+test('R8: whoever comes with a shorter grace waits for the hook that is under way, and does not begin it anew', async () => {
+  const preStop = { sleep: { seconds: 60 } };
+  const containers = [aContainer('main', { lifecycle: { preStop } })];
+  const spec = { containers, terminationGracePeriodSeconds: 100 };
+  const { clock, end, asked, kill, interrupted } = await stopping({ answered: Promise.resolve(), spec });
+  clock.advance(58_000);
+  interrupted.abort();
+  await assert.rejects(end, { name: 'AbortError' });
+  assert.deepEqual(asked, []);
+  const sooner = kill(new AbortController().signal, 10);
+  await settled();
+  clock.advance(1999);
+  await settled();
+  assert.deepEqual(asked, []);
+  clock.advance(1);
+  await sooner;
+  assert.deepEqual(asked, [8]);
+  assert.equal(clock.pending, 0);
 });

@@ -4,13 +4,19 @@ import type { Cgroups } from '../../os/cgroups.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
 import { type KubeletContext, podEvent } from '../kubelet-context.ts';
 import { type ObservedContainer, type ObservedPod, runningContainers } from '../observed-pod.ts';
-import { failureText, findContainer, isSidecar, podText } from '../pod-format.ts';
+import { isSidecar, podText } from '../pod-format.ts';
 import { podCgroup } from '../resources/qos.ts';
 import { gracePeriodSeconds } from './container-config.ts';
-import { runHook } from './lifecycle-hooks.ts';
 import { podIPsOf } from './pod-ips.ts';
+import type { PreStopHooks } from './pre-stop-hooks.ts';
 
-export interface KillInput {
+/** How an end is waited for. Aborted, it is left as far as it came; the runtime has told the programs to end by then. */
+export interface KillWait {
+  readonly hooks: PreStopHooks;
+  readonly signal: AbortSignal;
+}
+
+export interface KillInput extends KillWait {
   readonly pod: Pod;
   readonly container: ObservedContainer;
   readonly message?: string;
@@ -28,43 +34,6 @@ const killingMs = 10_000;
 /** What the API server granted to a deletion, else the pod's own. */
 export const podGraceSeconds = (pod: Pod): number =>
   Number(pod.metadata.deletionGracePeriodSeconds ?? gracePeriodSeconds(pod));
-
-/** Seconds the hook took. */
-async function preStop(ctx: KubeletContext, input: KillInput, graceSeconds: number): Promise<number> {
-  const { pod, container } = input;
-  const spec = findContainer(pod, container.name);
-  const handler = spec?.lifecycle?.preStop;
-  if (!spec || !handler || graceSeconds <= 0) return 0;
-  const began = ctx.clock.monotonic();
-  const tooLate = new AbortController();
-  const deadline = ctx.clock.sleep(graceSeconds * 1000, tooLate.signal).then(
-    () => 'late' as const,
-    () => 'done' as const,
-  );
-  const hook = runHook(ctx, {
-    pod,
-    container: spec,
-    containerId: container.id,
-    podIP: input.podIP,
-    handler,
-    signal: tooLate.signal,
-  });
-  try {
-    await Promise.race([hook, deadline]);
-  } catch (error) {
-    ctx.log.warn({ error: failureText(error), container: container.name }, 'preStop failed');
-    podEvent(ctx, pod, {
-      type: 'Warning',
-      reason: 'FailedPreStopHook',
-      message: 'PreStopHook failed',
-      container: container.name,
-    });
-  } finally {
-    tooLate.abort();
-    hook.catch(() => undefined); // its failure after the deadline changes nothing
-  }
-  return (ctx.clock.monotonic() - began) / 1000;
-}
 
 function killAll({ log, cgroupRoot }: KubeletContext, cgroups: Cgroups, { pod, container }: KillInput): void {
   const which = { pod: podText(pod), container: container.name };
@@ -84,7 +53,7 @@ async function stop(ctx: KubeletContext, input: KillInput, graceSeconds: number)
   const cancel =
     cgroups && ctx.clock.timer(graceSeconds * 1000 + killingMs, () => killAll(ctx, cgroups, input));
   try {
-    await ctx.cri.runtime.stopContainer(input.container.id, graceSeconds);
+    await ctx.cri.runtime.stopContainer(input.container.id, graceSeconds, input.signal);
   } catch (error) {
     if (!isGrpcError(error, 'NotFound')) throw error;
   } finally {
@@ -93,7 +62,7 @@ async function stop(ctx: KubeletContext, input: KillInput, graceSeconds: number)
 }
 
 export async function killContainer(ctx: KubeletContext, input: KillInput): Promise<void> {
-  const { pod, container } = input;
+  const { pod, container, hooks, signal } = input;
   const grace = input.graceSeconds ?? podGraceSeconds(pod);
   podEvent(ctx, pod, {
     type: 'Normal',
@@ -101,8 +70,9 @@ export async function killContainer(ctx: KubeletContext, input: KillInput): Prom
     message: input.message ?? `Stopping container ${container.name}`,
     container: container.name,
   });
-  const used = await preStop(ctx, input, grace);
+  const used = await hooks.run(input, grace, signal);
   await stop(ctx, input, Math.max(Math.round(grace - used), minimumGraceSeconds));
+  hooks.forget(container.id);
 }
 
 /** All containers of a pod; the sidecars after the others, last one first. */
@@ -110,25 +80,29 @@ export async function killContainers(
   ctx: KubeletContext,
   pod: Pod,
   observed: ObservedPod,
-  graceSeconds: () => number,
+  { graceSeconds, ...wait }: KillWait & { readonly graceSeconds: number },
 ): Promise<void> {
   const podIP = podIPsOf(ctx, pod, observed)[0] ?? '';
   const began = ctx.clock.monotonic();
-  const left = (): number => graceSeconds() - (ctx.clock.monotonic() - began) / 1000;
+  const left = (): number => graceSeconds - (ctx.clock.monotonic() - began) / 1000;
   const sidecarNames = (pod.spec.initContainers ?? []).filter(isSidecar).map((c) => c.name);
   const running = runningContainers(observed);
   const kill = (container: ObservedContainer): Promise<void> =>
-    killContainer(ctx, { pod, container, graceSeconds: Math.max(left(), 0), podIP });
+    killContainer(ctx, { ...wait, pod, container, graceSeconds: Math.max(left(), 0), podIP });
   await Promise.all(running.filter((c) => !sidecarNames.includes(c.name)).map(kill));
   for (const name of sidecarNames.reverse()) {
     for (const container of running.filter((c) => c.name === name)) await kill(container);
   }
 }
 
-export async function stopSandboxes(ctx: KubeletContext, observed: ObservedPod): Promise<void> {
+export async function stopSandboxes(
+  ctx: KubeletContext,
+  observed: ObservedPod,
+  signal: AbortSignal,
+): Promise<void> {
   for (const sandbox of observed.sandboxes) {
     try {
-      await ctx.cri.runtime.stopPodSandbox(sandbox.id);
+      await ctx.cri.runtime.stopPodSandbox(sandbox.id, signal);
     } catch (error) {
       if (!isGrpcError(error, 'NotFound')) throw error;
     }

@@ -9,9 +9,9 @@ import type { MountedVolumes } from '../volumes/volume-manager.ts';
 import { containerConfig, gracePeriodSeconds, imageUserOf } from './container-config.ts';
 import { containerEnvironment, type Environment } from './env-vars.ts';
 import { hostsFile } from './hosts-file.ts';
-import { StartError } from './image-puller.ts';
 import { runHook } from './lifecycle-hooks.ts';
 import { withRecursiveReadOnly } from './runtime-features.ts';
+import { StartError, type StartFailure } from './start-error.ts';
 
 export interface StartInput {
   readonly pod: Pod;
@@ -74,7 +74,7 @@ async function checkImage(ctx: KubeletContext, input: StartInput, image: Image):
   if (refused) throw new StartError('CreateContainerConfigError', refused, retryMs);
 }
 
-async function withReason<T>(reason: string, work: () => Promise<T>): Promise<T> {
+async function withReason<T>(reason: StartFailure, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -88,12 +88,13 @@ async function withReason<T>(reason: string, work: () => Promise<T>): Promise<T>
 
 async function create(ctx: KubeletContext, input: StartInput, attempt: number): Promise<string> {
   const { pod, container } = input;
-  const image = await untilAborted(ctx.images.ensure(pod, container, input.sandboxConfig), input.signal);
+  const { signal, sandboxConfig } = input;
+  const image = await ctx.images.ensure({ pod, container, sandboxConfig, signal });
   await checkImage(ctx, input, image);
   const config = await withReason('CreateContainerConfigError', async () => {
-    const environment = await environmentOf(ctx, input);
+    const environment = await untilAborted(environmentOf(ctx, input), signal);
     const recursive = ctx.runtimeFeatures.recursiveReadOnlyHandlers.has(input.handler);
-    const own = await input.volumes.mountsOf(container, environment, input.signal);
+    const own = await input.volumes.mountsOf(container, environment, signal);
     const mounts = [
       ...withRecursiveReadOnly(container, own, recursive),
       ...(await systemMounts(ctx, input, attempt)),
@@ -115,7 +116,7 @@ async function create(ctx: KubeletContext, input: StartInput, attempt: number): 
   });
   await ctx.storage.prepareContainerLog(pod, container.name);
   return withReason('CreateContainerError', () =>
-    ctx.cri.runtime.createContainer(input.sandboxId, config, input.sandboxConfig),
+    ctx.cri.runtime.createContainer(input.sandboxId, config, sandboxConfig, signal),
   );
 }
 
@@ -125,8 +126,7 @@ async function postStart(ctx: KubeletContext, input: StartInput, containerId: st
   if (!handler) return;
   try {
     const podIP = input.podIPs[0] ?? '';
-    const hook = runHook(ctx, { pod, container, containerId, podIP, handler, signal });
-    await untilAborted(hook, signal);
+    await runHook(ctx, { pod, container, containerId, podIP, handler, signal });
   } catch (error) {
     if (signal.aborted) throw error; // the container ends with its pod
     const say = { type: 'Warning', reason: 'FailedPostStartHook', message: 'PostStartHook failed' } as const;
@@ -137,7 +137,7 @@ async function postStart(ctx: KubeletContext, input: StartInput, containerId: st
       message: 'FailedPostStartHook',
       container: container.name,
     });
-    await ctx.cri.runtime.stopContainer(containerId, gracePeriodSeconds(pod));
+    await ctx.cri.runtime.stopContainer(containerId, gracePeriodSeconds(pod), signal);
     throw new StartError('PostStartHookError', failureText(error), 1000);
   }
 }
@@ -152,12 +152,13 @@ export async function startContainer(ctx: KubeletContext, input: StartInput): Pr
   try {
     const id = await create(ctx, input, attempt);
     say('Normal', 'Created', 'Container created');
-    await withReason('RunContainerError', () => ctx.cri.runtime.startContainer(id));
+    await withReason('RunContainerError', () => ctx.cri.runtime.startContainer(id, signal));
     say('Normal', 'Started', 'Container started');
     await postStart(ctx, input, id);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (error instanceof StartError && /^(Create|Run)Container/.test(error.reason)) {
+    // Of an image and of a hook more was said where they failed.
+    if (error instanceof StartError && (error.stage === 'create' || error.stage === 'run')) {
       say('Warning', 'Failed', `Error: ${error.message}`);
     }
     throw error;

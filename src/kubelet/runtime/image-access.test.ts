@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../component-base/logger.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
@@ -30,14 +31,16 @@ function folder(t: TestContext): string {
 function agent(
   root: string,
   images: readonly Image[] = [{ id: 'sha256:x', repoTags: [image] }],
+  clock = new FakeClock(at),
 ): ImageAccess {
   return createImageAccess({
     records: createPullRecords(linuxFiles, root),
     images: {
       listImages: async () => images,
-      imageStatus: async (spec) => images.find(({ id }) => id === spec.image),
+      imageStatus: async ({ image = '' }) =>
+        images.find((i) => i.id === image || i.repoTags?.includes(image)),
     },
-    clock: { now: () => at } as never,
+    clock,
     log: silentLogger,
   });
 }
@@ -80,13 +83,17 @@ test('an agent that ended in the middle of a pull leaves an image that everybody
   assert.equal(await mustPull(next, own), true);
   assert.deepEqual(files(root, 'pulling'), [], 'it is known to be there');
   assert.equal(await mustPull(agent(root), own), true);
-  const failed = agent(folder(t));
+  const there: Image[] = [];
+  const failed = agent(folder(t), there);
   await failed.intend(image);
   await failed.intend(image);
+  there.push({ id: 'sha256:x', repoTags: [image] });
   await failed.failed(image);
   assert.equal(await mustPull(failed), true, 'another pull is under way');
   await failed.failed(image);
   assert.equal(await mustPull(failed), false);
+  await failed.intend(image);
+  assert.equal(await mustPull(failed), false, 'it was there before that pull');
   // By a name that the runtime does not tell: nobody knows whether that pull has ended.
   const root2 = folder(t);
   await agent(root2).intend(image);
@@ -222,4 +229,41 @@ test('a pulled name of which no record is left is not taken for one that was loa
   writeFileSync(join(damaged, 'image_manager/pulled', files(damaged, 'pulled')[0]!), '{');
   await third.pulled(image, 'sha256:x', own);
   assert.equal(await ask(third, other), true);
+});
+
+test('a pull that was left may end all the same: its image is no preloaded one, now or later', async (t) => {
+  const root = folder(t);
+  const there: Image[] = [];
+  const clock = new FakeClock(at);
+  const access = agent(root, there, clock);
+  await access.intend(image);
+  await access.abandoned(image);
+  there.push({ id: 'sha256:x', repoTags: [image] });
+  assert.equal(await mustPull(access), true);
+  const [other, third] = ['example.com/other:1', 'example.com/third:1'];
+  await access.intend(other);
+  await access.abandoned(other);
+  assert.equal(files(root, 'pulling').length, 2);
+  clock.advance(60_000);
+  await access.intend(third);
+  assert.deepEqual(files(root, 'pulling'), [`sha256-${sha256Hex(third)}`], 'what became of others is known');
+  assert.equal(await mustPull(access), true, 'nobody knows what opened it');
+  assert.equal(await mustPull(agent(root, there)), true);
+});
+
+test('who pulls what another has left keeps its record', async (t) => {
+  const root = folder(t);
+  const clock = new FakeClock(at);
+  const access = agent(root, [{ id: 'sha256:x', repoTags: [image] }], clock);
+  await access.intend(image);
+  await access.intend(image);
+  await access.abandoned(image);
+  await access.pulled(image, 'sha256:x', own);
+  assert.equal(await mustPull(access, own), false);
+  assert.equal(await mustPull(access), true);
+  clock.advance(60_000);
+  await access.intend('example.com/other:1');
+  await access.failed('example.com/other:1');
+  assert.deepEqual(files(root, 'pulling'), []);
+  assert.equal(await mustPull(access, own), false);
 });

@@ -21,12 +21,17 @@ export interface ImageAccess {
     imageRef: string,
     credentials: () => Promise<readonly PullCredential[]>,
   ): Promise<boolean>;
-  /** Before a pull; each is followed by `pulled` or `failed`. */
+  /** Before a pull; each is followed by `pulled`, `failed` or `abandoned`. */
   intend(image: string): Promise<void>;
   /** `used`: undefined when nobody was asked for a password. */
   pulled(image: string, imageRef: string, used: PullCredential | undefined): Promise<void>;
   failed(image: string): Promise<void>;
+  /** Nobody heard the end of the pull: the image may be there, or come in a moment, and is no preloaded one then. */
+  abandoned(image: string): Promise<void>;
 }
+
+/** When the runtime has surely ended what was cancelled. */
+const leftMs = 60_000;
 
 /** As upstream: how many secrets of one image are remembered when they are only seen, not used for a pull. */
 const seenSecretsLimit = 100;
@@ -133,20 +138,85 @@ async function settle(deps: ImageAccessDeps): Promise<void> {
  */
 async function knownOf(
   { records, images }: ImageAccessDeps,
+  intents: PullIntents,
   image: string,
   imageRef: string,
 ): Promise<PullCredentials | 'preloaded' | undefined> {
   const record = await records.pulled(imageRef);
-  if (!record) return (await records.hasIntent(image)) ? undefined : 'preloaded';
+  if (!record) {
+    const isDoubtful = !intents.wasThere(image, imageRef) && (await records.hasIntent(image));
+    return isDoubtful ? undefined : 'preloaded';
+  }
   const repository = repositoryOf(image);
   if (Object.hasOwn(record.credentialMapping, repository)) return record.credentialMapping[repository];
   const isPulled = (await records.intents()).some((intent) => repositoryOf(intent) === repository);
   return !isPulled && (await repositoriesOf(images, imageRef)).has(repository) ? 'preloaded' : undefined;
 }
 
+/** Of each image how many pulls are under way, and when one was left. Its intent stays until it is known what became of all. */
+class PullIntents {
+  readonly #deps: ImageAccessDeps;
+  readonly #underWay = new Map<string, number>();
+  readonly #leftAt = new Map<string, number>();
+  /** What each name was the name of when its intent was written. */
+  readonly #before = new Map<string, string | undefined>();
+
+  constructor(deps: ImageAccessDeps) {
+    this.#deps = deps;
+  }
+
+  /** No pull has brought this image under this name, whatever intent there is. */
+  wasThere(image: string, imageRef: string): boolean {
+    return this.#before.get(image) === imageRef;
+  }
+
+  async begin(image: string): Promise<void> {
+    const { images, records, log } = this.#deps;
+    await this.#settleLeft().catch((error: unknown) =>
+      log.warn({ error }, 'pulls that were left are not settled'),
+    );
+    if (!this.#before.has(image)) {
+      const there = await images.imageStatus({ image }).catch(() => undefined);
+      this.#before.set(image, there?.id);
+    }
+    await records.writeIntent(image);
+    this.#underWay.set(image, (this.#underWay.get(image) ?? 0) + 1);
+  }
+
+  async end(image: string): Promise<void> {
+    const count = (this.#underWay.get(image) ?? 1) - 1;
+    if (count > 0) this.#underWay.set(image, count);
+    else this.#underWay.delete(image);
+    if (count === 0 && !this.#leftAt.has(image)) await this.#remove(image);
+  }
+
+  async #remove(image: string): Promise<void> {
+    await this.#deps.records.removeIntent(image);
+    this.#before.delete(image);
+  }
+
+  async leave(image: string): Promise<void> {
+    this.#leftAt.set(image, this.#deps.clock.monotonic());
+    await this.end(image);
+  }
+
+  /** When the next pull begins: so there are no more of them than came in a minute, and no timer is needed. */
+  async #settleLeft(): Promise<void> {
+    const { images, clock } = this.#deps;
+    for (const [image, atMs] of this.#leftAt) {
+      if (clock.monotonic() - atMs < leftMs) continue;
+      const there = await images.imageStatus({ image });
+      const { id = '' } = there ?? {};
+      if (there && !this.wasThere(image, id)) await remember(this.#deps, image, id, undefined);
+      if (!this.#underWay.has(image)) await this.#remove(image);
+      this.#leftAt.delete(image);
+    }
+  }
+}
+
 export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
-  const { records, log } = deps;
-  const underWay = new Map<string, number>();
+  const { log } = deps;
+  const intents = new PullIntents(deps);
   let last: Promise<unknown> = Promise.resolve();
   /** Records are read and written one after the other: none is decided on while another one changes it. */
   function alone<T>(work: () => Promise<T>): Promise<T> {
@@ -159,23 +229,13 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
     log.warn({ error }, 'records of pulled images were not settled'),
   );
 
-  async function forgetIntent(image: string): Promise<void> {
-    const count = underWay.get(image) ?? 0;
-    if (count > 1) {
-      underWay.set(image, count - 1);
-      return;
-    }
-    await records.removeIntent(image);
-    underWay.delete(image);
-  }
-
   /** What a record can't say is only logged: the image then has to be pulled again by whoever wants it. */
   const noted = (work: () => Promise<void>, image: string): Promise<void> =>
     alone(work).catch((error: unknown) => log.warn({ error, image }, 'a pull was not recorded'));
 
   return {
     mustPull: async (image, imageRef, credentials) => {
-      const known = await alone(() => knownOf(deps, image, imageRef)).catch((error: unknown) => {
+      const known = await alone(() => knownOf(deps, intents, image, imageRef)).catch((error: unknown) => {
         log.warn({ error, image }, 'the record of a pulled image is of no use; its pods pull it again');
         return undefined;
       });
@@ -193,17 +253,14 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
         await noted(() => remember(deps, image, imageRef, { kubernetesSecrets: [secret] }), image);
       return false;
     },
-    intend: (image) =>
-      alone(async () => {
-        await records.writeIntent(image);
-        underWay.set(image, (underWay.get(image) ?? 0) + 1);
-      }),
+    intend: (image) => alone(() => intents.begin(image)),
     pulled: (image, imageRef, used) =>
       noted(async () => {
         const learnt = used ? { kubernetesSecrets: [secretOf(used)] } : { nodePodsAccessible: true };
         await remember(deps, image, imageRef, learnt);
-        await forgetIntent(image);
+        await intents.end(image);
       }, image),
-    failed: (image) => noted(() => forgetIntent(image), image),
+    failed: (image) => noted(() => intents.end(image), image),
+    abandoned: (image) => noted(() => intents.leave(image), image),
   };
 }

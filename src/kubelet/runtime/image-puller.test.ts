@@ -244,15 +244,18 @@ test('an image that the kubelet never pulled is open to all', async () => {
 test('an image that is just being pulled is not taken for one that was there before', async () => {
   const started = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
-  const p = puller({
-    there: true,
-    pull: async (auth) => {
+  const answers = {
+    there: false,
+    pull: async (auth: unknown) => {
       if (!opens(auth)) throw new GrpcError('/x', 'Unknown', '401 Unauthorized');
+      // The runtime tells of it before it answers.
+      answers.there = true;
       started.resolve();
       await end.promise;
       return 'sha256:x';
     },
-  });
+  };
+  const p = puller(answers);
   p.as(secret('one'));
   const first = p.ensure(image, 'Always');
   await started.promise;
@@ -260,6 +263,20 @@ test('an image that is just being pulled is not taken for one that was there bef
   assert.equal((await failure(p.ensure(image))).reason, 'ErrImagePull');
   end.resolve();
   await first;
+});
+
+test('an image that was there stays open to all while somebody asks a registry for it, and after they have left', async () => {
+  const left = new AbortController();
+  const pull = (_: unknown, signal: AbortSignal): Promise<string> =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  const p = puller({ there: true, pull });
+  const asking = p.ensure(image, 'Always', left.signal);
+  await new Promise(setImmediate);
+  await p.ensure(image);
+  left.abort();
+  await assert.rejects(asking, { name: 'AbortError' });
+  await p.ensure(image);
+  assert.equal(p.pulls(), 1);
 });
 
 test('an image whose user is megabytes long is removed again: lists of images with a few of them can not be sent', async () => {

@@ -6,6 +6,7 @@ import { untilAborted } from '../../base/until-aborted.ts';
 import { parseImageReference } from '../../component-helpers/image-reference.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import type { Image, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
+import { isGrpcError } from '../../wire/grpc-client.ts';
 import { type AnyContainer, failureText } from '../pod-format.ts';
 import type { ImageAccess } from './image-access.ts';
 import type { PullCredential } from './image-credentials.ts';
@@ -137,6 +138,10 @@ async function refuseLongUser(
   );
 }
 
+/** The runtime said nothing of how it ended. */
+const isUnheard = (error: unknown): boolean =>
+  ['Cancelled', 'DeadlineExceeded', 'Unavailable'].some((code) => isGrpcError(error, code));
+
 /** The image is on record as its pullers' before and after. */
 const recorded =
   ({ credentials: credentialsOf, images, access }: ImagePullerDeps, pull: Pull) =>
@@ -144,17 +149,16 @@ const recorded =
     const image = container.image ?? '';
     const credentials = await untilAborted(credentialsOf(pod, image), signal);
     await access.intend(image);
-    let there: Image | undefined;
     try {
       const { ref, index } = await pull({ credentials, image, sandboxConfig, signal });
-      const found = await images.imageStatus({ image: ref });
-      if (!found) throw new Error(`image ${ref} is not there after it was pulled`);
-      await refuseLongUser(images, image, found);
-      there = found;
+      const there = await images.imageStatus({ image: ref });
+      if (!there) throw new Error(`image ${ref} is not there after it was pulled`);
+      await refuseLongUser(images, image, there);
       await access.pulled(image, there.id ?? ref, credentials[index]);
       return there;
-    } finally {
-      if (!there) await access.failed(image);
+    } catch (error) {
+      await (signal.aborted || isUnheard(error) ? access.abandoned(image) : access.failed(image));
+      throw error;
     }
   };
 

@@ -1,5 +1,5 @@
 // Every group and version with what its kinds add.
-import type { GroupBehaviours } from '../apimachinery/kind-behaviour.ts';
+import type { BehaviourOf } from '../apimachinery/kind-behaviour.ts';
 import { admissionregistrationV1 } from './admissionregistration/v1/group.ts';
 import { apiextensionsV1 } from './apiextensions/v1/group.ts';
 import { apiregistrationV1 } from './apiregistration/v1/group.ts';
@@ -23,7 +23,8 @@ import { resourceV1 } from './resource/v1/group.ts';
 import { schedulingV1 } from './scheduling/v1/group.ts';
 import { storageV1 } from './storage/v1/group.ts';
 
-export const behaviours: Readonly<Record<string, GroupBehaviours>> = {
+/** By `group/version`, then by plural resource name; what their types are, each says itself. */
+export const behaviours: Readonly<Record<string, Readonly<Record<string, BehaviourOf<never>>>>> = {
   '/v1': coreV1,
   'admissionregistration.k8s.io/v1': admissionregistrationV1,
   'apiextensions.k8s.io/v1': apiextensionsV1,

@@ -2,6 +2,7 @@
 import type {
   ColumnDefinition,
   GroupVersionKind,
+  JsonObject,
   ResourceDeclaration,
   Scheme,
   Strategy,
@@ -9,7 +10,7 @@ import type {
 } from '../apimachinery/declaration.ts';
 import { ageOf } from '../apimachinery/human-duration.ts';
 import { meta } from '../apimachinery/json-access.ts';
-import type { KindBehaviour } from '../apimachinery/kind-behaviour.ts';
+import type { BehaviourOf } from '../apimachinery/kind-behaviour.ts';
 import type { PlanSource } from '../apimachinery/plan.ts';
 import { createPlans } from '../apimachinery/schema-plan.ts';
 import { strategyOf } from './meta/strategy.ts';
@@ -44,7 +45,11 @@ const nameAndAge: readonly ColumnDefinition[] = [
 const kindOf = (own: ResourceData, gvk: GroupVersionKind): GroupVersionKind =>
   gvk.group === '' && gvk.version === '' ? { group: own.group, version: own.version, kind: gvk.kind } : gvk;
 
-function declare(resource: ResourceData, behaviour: KindBehaviour, plans: PlanSource): ResourceDeclaration {
+function declare(
+  resource: ResourceData,
+  behaviour: BehaviourOf<JsonObject>,
+  plans: PlanSource,
+): ResourceDeclaration {
   const { group, version } = resource;
   const kind = resource.responseKind.kind;
   const type = typeOfKind({ group, version, kind });
@@ -105,16 +110,17 @@ function withWarnings(strategy: Strategy, more: ReturnType<typeof notEnforcedWar
   };
 }
 
+/**
+ * A kind's behaviour, which says of its type what the server asks of JSON. This is where the one stands for the other:
+ * whatever it is asked with was decoded as that type (`decodeObject`), or is refused.
+ */
+const behaviourOf = ({ group, version, resource }: ResourceData): BehaviourOf<JsonObject> =>
+  (behaviours[`${group}/${version}`]?.[resource] ?? {}) as BehaviourOf<JsonObject>;
+
 /** All built-in kinds. Made once a server; CRDs are put beside it by whoever serves them. */
 export function createScheme(): Scheme {
   const plans = createPlans(schemaSource);
-  const all = (data as unknown as readonly ResourceData[]).map((r) =>
-    declare(
-      r,
-      behaviours[r.group === '' ? `/${r.version}` : `${r.group}/${r.version}`]?.[r.resource] ?? {},
-      plans,
-    ),
-  );
+  const all = (data as unknown as readonly ResourceData[]).map((r) => declare(r, behaviourOf(r), plans));
   const byResource = new Map(all.map((d) => [`${d.group}/${d.version}/${d.resource}`, d]));
   const byKind = new Map(all.map((d) => [`${d.group}/${d.version}/${d.kind}`, d]));
   return {

@@ -37,17 +37,17 @@ export interface RequestingUser {
 }
 
 /** The rules of one kind (upstream: rest create/update/delete strategies). Everything is optional and pure. */
-export interface Strategy {
+export interface Strategy<T = JsonObject> {
   /** Fields beyond the schema's static defaults. Idempotent; runs on every decode, as upstream's defaulting. */
-  applyDefaults?(object: JsonObject): void;
-  prepareForCreate?(object: JsonObject, context: StrategyContext): void;
-  prepareForUpdate?(object: JsonObject, old: JsonObject, context: StrategyContext): void;
+  applyDefaults?(object: T): void;
+  prepareForCreate?(object: T, context: StrategyContext): void;
+  prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
   /** Subresources besides `status` whose writes metadata.generation does not count. */
   readonly uncountedSubresources?: readonly string[];
-  validate?(object: JsonObject): readonly FieldError[];
-  validateUpdate?(object: JsonObject, old: JsonObject, context: StrategyContext): readonly FieldError[];
+  validate?(object: T): readonly FieldError[];
+  validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldError[];
   /** Texts of `Warning:` headers. */
-  warnings?(object: JsonObject, old: JsonObject | undefined): readonly string[];
+  warnings?(object: T, old: T | undefined): readonly string[];
   /** True when a create may bring its status (a node that registers). Default: it is reset. */
   readonly keepsStatusOnCreate?: boolean;
   /** True when a PUT to a missing name creates it (Lease, Endpoints, Event …). */
@@ -55,14 +55,11 @@ export interface Strategy {
   /** False when an update must carry a resourceVersion. Default true. */
   readonly allowUnconditionalUpdate?: boolean;
   /** Pods: seconds of grace when DELETE names none; undefined means immediate deletion. */
-  gracePeriodSeconds?(
-    object: JsonObject,
-    requested: number | bigint | undefined,
-  ): number | bigint | undefined;
+  gracePeriodSeconds?(object: T, requested: number | bigint | undefined): number | bigint | undefined;
   /** True while the object must stay though its metadata has no finalizer: a namespace that is not finalized. */
-  holdsDeletion?(object: JsonObject): boolean;
+  holdsDeletion?(object: T): boolean;
   /** What an object that waits for its deletion shows: a namespace is Terminating. */
-  prepareForDelete?(object: JsonObject): void;
+  prepareForDelete?(object: T): void;
   /** Default of `propagationPolicy` when the request names none. Default 'background'. */
   readonly defaultGarbageCollection?: 'orphan' | 'background';
   /** True when DELETE answers with the object (pods, services, claims …) instead of a Status. */

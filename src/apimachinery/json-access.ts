@@ -1,6 +1,6 @@
 // Reads values out of untyped JSON: each function answers an empty value where the shape is another.
 import type { Json, JsonObject } from './declaration.ts';
-import { put } from './patch/own-property.ts';
+import { own, put } from './patch/own-property.ts';
 
 const emptyObject: JsonObject = Object.freeze({});
 const emptyList: Json[] = [];
@@ -38,11 +38,6 @@ export function ensure(object: JsonObject, key: string): JsonObject {
   return made;
 }
 
-/** Sets `key` when it is absent or null. */
-export function setDefault(object: JsonObject, key: string, value: Json): void {
-  if (object[key] === undefined || object[key] === null) object[key] = value;
-}
-
 /** A copy that shares nothing. Objects of one kind have few shapes: many times as fast as structuredClone. */
 export function copyJson<T extends Json | undefined>(value: T): T;
 export function copyJson(value: Json | undefined): Json | undefined {
@@ -70,20 +65,23 @@ export function jsonEqual(a: Json | undefined, b: Json | undefined): boolean {
 }
 
 /** As upstream's apiequality.Semantic: also empty lists and maps equal absent ones. */
-export function semanticEqual(a: Json | undefined, b: Json | undefined): boolean {
-  const empty = (v: Json | undefined): boolean =>
-    v === undefined || v === null || (typeof v === 'object' && Object.keys(v).length === 0);
-  if (empty(a) && empty(b)) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null)
-    return (a ?? null) === (b ?? null);
+export function semanticEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (isNothing(a) && isNothing(b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
     return a.every((v, i) => semanticEqual(v, b[i]));
   }
-  for (const key of new Set([...Object.keys(a), ...Object.keys(b)]))
-    if (
-      !semanticEqual(Object.hasOwn(a, key) ? a[key] : undefined, Object.hasOwn(b, key) ? b[key] : undefined)
-    )
-      return false;
+  const [left, right] = [a as JsonObject, b as JsonObject];
+  for (const key in left) if (!semanticEqual(left[key], own(right, key))) return false;
+  for (const key in right) if (!Object.hasOwn(left, key) && !isNothing(right[key])) return false;
+  return true;
+}
+
+function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  if (typeof value !== 'object') return false;
+  for (const _ in value) return false;
   return true;
 }

@@ -1,11 +1,12 @@
 // What a kind adds to its data: cells of its row, names for field selectors, rules. Everything is optional.
-import type { Json, JsonObject, ResourceDeclaration, Strategy } from './declaration.ts';
+import type { Json, ResourceDeclaration, Strategy } from './declaration.ts';
+import type { Decoded } from './decoded.ts';
 import type { NameRule } from './validation/names.ts';
 
-export interface KindBehaviour {
-  readonly row?: (object: JsonObject, now: number) => Json[];
-  readonly selectableFields?: (object: JsonObject) => Readonly<Record<string, string>>;
-  readonly strategy?: Strategy;
+export interface BehaviourOf<Thing> {
+  readonly row?: (object: Thing, now: number) => Json[];
+  readonly selectableFields?: (object: Thing) => Readonly<Record<string, string>>;
+  readonly strategy?: Strategy<Thing>;
   /** The rule of metadata.name. Default: a DNS subdomain. */
   readonly nameRule?: NameRule;
   /** True when validateUpdate says all there is to say; else the rules of creation come first. */
@@ -17,5 +18,10 @@ export interface KindBehaviour {
   readonly conversion?: NonNullable<ResourceDeclaration['conversion']>;
 }
 
-/** A group's kinds by plural resource name. */
-export type GroupBehaviours = Readonly<Record<string, KindBehaviour>>;
+/** `Type` is the generated one: every body is decoded as it before anything here is asked. */
+export type KindBehaviour<Type> = BehaviourOf<Decoded<Type>>;
+
+/** A group's kinds by plural resource name: `GroupBehaviours<{ pods: Pod }>`. */
+export type GroupBehaviours<Kinds> = {
+  readonly [Resource in keyof Kinds]: KindBehaviour<Kinds[Resource]>;
+};

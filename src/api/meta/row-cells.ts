@@ -1,40 +1,46 @@
 // Cells that many kinds share: name, age, containers and images of a template, selectors.
-import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
+import type { Decoded } from '../../apimachinery/decoded.ts';
 import { ageOf } from '../../apimachinery/human-duration.ts';
-import { isObject, meta, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import type { Labels } from '../../apimachinery/labels.ts';
+import type { SentSelector } from '../../apimachinery/validation/checks.ts';
+import type { PodTemplateSpec } from '../generated/types/core-v1.ts';
+import type { ObjectMeta } from '../generated/types/meta-v1.ts';
 
-export const nameCell = (object: JsonObject): string => str(meta(object)['name']);
-export const ageCell = (object: JsonObject, now: number): string =>
-  ageOf(meta(object)['creationTimestamp'], now);
+/** What every kind has. */
+type HasMeta = Decoded<{ metadata: ObjectMeta }>;
+
+export const nameCell = (object: HasMeta): string => object.metadata?.name ?? '';
+export const ageCell = (object: HasMeta, now: number): string =>
+  ageOf(object.metadata?.creationTimestamp, now);
 /** For columns of type date: the client works out the age. */
-export const createdCell = (object: JsonObject): string => str(meta(object)['creationTimestamp']);
+export const createdCell = (object: HasMeta): string => object.metadata?.creationTimestamp ?? '';
 export const orNone = (text: string): string => (text === '' ? '<none>' : text);
 export const orUnset = (text: string): string => (text === '' ? '<unset>' : text);
 
 /** Names and images of a template's containers, comma separated. */
-export function containerCells(template: Json | undefined): [string, string] {
-  const containers = objs(obj(obj(template)['spec'])['containers']);
-  return [containers.map((c) => str(c['name'])).join(','), containers.map((c) => str(c['image'])).join(',')];
+export function containerCells(template: Decoded<PodTemplateSpec> | undefined): [string, string] {
+  const containers = template?.spec?.containers ?? [];
+  return [containers.map((c) => c.name ?? '').join(','), containers.map((c) => c.image ?? '').join(',')];
 }
 
 /** `a=b,c=d`, keys sorted; `<none>` for no labels. */
-export function labelsCell(labels: Json | undefined): string {
-  const map = obj(labels);
+export function labelsCell(labels: Labels | undefined): string {
+  const map = labels ?? {};
   return orNone(
     Object.keys(map)
       .sort()
-      .map((key) => `${key}=${str(map[key])}`)
+      .map((key) => `${key}=${map[key] ?? ''}`)
       .join(','),
   );
 }
 
 /** A LabelSelector as upstream's FormatLabelSelector. */
-export function selectorCell(selector: Json | undefined): string {
-  if (!isObject(selector)) return '<none>';
-  const labels = obj(selector['matchLabels']);
+export function selectorCell(selector: SentSelector | undefined): string {
+  if (selector === undefined) return '<none>';
+  const labels = selector.matchLabels ?? {};
   const parts = [
-    ...Object.keys(labels).map((key) => [key, `${key}=${str(labels[key])}`] as const),
-    ...objs(selector['matchExpressions']).map((e) => [str(e['key']), expressionText(e)] as const),
+    ...Object.keys(labels).map((key) => [key, `${key}=${labels[key] ?? ''}`] as const),
+    ...(selector.matchExpressions ?? []).map((e) => [e.key ?? '', expressionText(e)] as const),
   ];
   return orNone(
     parts
@@ -44,10 +50,10 @@ export function selectorCell(selector: Json | undefined): string {
   );
 }
 
-function expressionText(expression: JsonObject): string {
-  const key = str(expression['key']);
-  const values = `(${[...strs(expression['values'])].sort().join(',')})`;
-  switch (expression['operator']) {
+function expressionText(expression: NonNullable<SentSelector['matchExpressions']>[number]): string {
+  const key = expression.key ?? '';
+  const values = `(${[...(expression.values ?? [])].sort().join(',')})`;
+  switch (expression.operator) {
     case 'In':
       return `${key} in ${values}`;
     case 'NotIn':

@@ -3,14 +3,14 @@ import type { JsonObject, Strategy } from '../../apimachinery/declaration.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
 import { nameOf } from '../../apimachinery/json-access.ts';
-import type { KindBehaviour } from '../../apimachinery/kind-behaviour.ts';
+import type { BehaviourOf } from '../../apimachinery/kind-behaviour.ts';
 import type { PlanSource } from '../../apimachinery/plan.ts';
 import { staticDefaults } from '../../apimachinery/schema-decode.ts';
 import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
 import { schemaErrors } from '../../apimachinery/validation/schema-rules.ts';
 
 export function strategyOf(
-  behaviour: KindBehaviour,
+  behaviour: BehaviourOf<JsonObject>,
   type: string,
   plans: PlanSource,
   hasStatus: boolean,

@@ -1,75 +1,84 @@
 // The kinds of admissionregistration.k8s.io/v1: webhooks and policies.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
-import {
-  arr,
-  ensure,
-  isObject,
-  obj,
-  objs,
-  setDefault,
-  spec,
-  str,
-} from '../../../apimachinery/json-access.ts';
+
+import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import type {
+  MatchResources,
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+  MutatingWebhookConfiguration,
+  ParamKind,
+  ParamRef,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhookConfiguration,
+} from '../../generated/types/admissionregistration-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
-function webhookDefaults(configuration: JsonObject, mutating: boolean): void {
-  for (const webhook of objs(configuration['webhooks'])) {
-    setDefault(webhook, 'failurePolicy', 'Fail');
-    setDefault(webhook, 'matchPolicy', 'Equivalent');
-    setDefault(webhook, 'namespaceSelector', {});
-    setDefault(webhook, 'objectSelector', {});
-    setDefault(webhook, 'timeoutSeconds', 10);
-    if (mutating) setDefault(webhook, 'reinvocationPolicy', 'Never');
-    const service = obj(webhook['clientConfig'])['service'];
-    if (isObject(service)) setDefault(service, 'port', 443);
-    for (const rule of objs(webhook['rules'])) setDefault(rule, 'scope', '*');
+function webhookDefaults(configuration: Decoded<MutatingWebhookConfiguration>, mutating: boolean): void {
+  for (const webhook of configuration.webhooks ?? []) {
+    webhook.failurePolicy ??= 'Fail';
+    webhook.matchPolicy ??= 'Equivalent';
+    webhook.namespaceSelector ??= {};
+    webhook.objectSelector ??= {};
+    webhook.timeoutSeconds ??= 10;
+    if (mutating) webhook.reinvocationPolicy ??= 'Never';
+    const service = webhook.clientConfig?.service;
+    if (service !== undefined) service.port ??= 443;
+    for (const rule of webhook.rules ?? []) rule.scope ??= '*';
   }
 }
 
-function matchDefaults(match: Json | undefined): void {
-  if (!isObject(match)) return;
-  setDefault(match, 'matchPolicy', 'Equivalent');
-  setDefault(match, 'namespaceSelector', {});
-  setDefault(match, 'objectSelector', {});
-  for (const rule of [...objs(match['resourceRules']), ...objs(match['excludeResourceRules'])])
-    setDefault(rule, 'scope', '*');
+function matchDefaults(match: Decoded<MatchResources> | undefined): void {
+  if (match === undefined) return;
+  match.matchPolicy ??= 'Equivalent';
+  match.namespaceSelector ??= {};
+  match.objectSelector ??= {};
+  for (const rule of [...(match.resourceRules ?? []), ...(match.excludeResourceRules ?? [])])
+    rule.scope ??= '*';
 }
 
-const kindText = (kind: Json | undefined): string =>
-  isObject(kind) ? `${str(kind['apiVersion'])}/${str(kind['kind'])}` : '<unset>';
+const kindText = (kind: Decoded<ParamKind> | undefined): string =>
+  kind !== undefined ? `${kind.apiVersion ?? ''}/${kind.kind ?? ''}` : '<unset>';
 
-function refText(reference: Json | undefined): string {
-  if (!isObject(reference)) return '<unset>';
-  const namespace = str(reference['namespace']);
-  if (str(reference['name']) !== '')
-    return namespace === '' ? str(reference['name']) : `${namespace}/${str(reference['name'])}`;
+function refText(reference: Decoded<ParamRef> | undefined): string {
+  if (reference === undefined) return '<unset>';
+  const namespace = reference.namespace ?? '';
+  if (reference.name) return namespace === '' ? reference.name : `${namespace}/${reference.name}`;
   return namespace === '' ? '*' : `${namespace}/*`;
 }
 
-const webhooks = (mutating: boolean): KindBehaviour => ({
+const webhooks = (mutating: boolean): KindBehaviour<MutatingWebhookConfiguration> => ({
   hasGeneration: true,
-  row: (o, now) => [nameCell(o), arr(o['webhooks']).length, ageCell(o, now)],
+  row: (o, now) => [nameCell(o), (o.webhooks ?? []).length, ageCell(o, now)],
   strategy: { applyDefaults: (o) => webhookDefaults(o, mutating) },
 });
-const policy = (list: string): KindBehaviour => ({
+type Policy = MutatingAdmissionPolicy & ValidatingAdmissionPolicy;
+const policy = (list: 'mutations' | 'validations'): KindBehaviour<Policy> => ({
   hasGeneration: true,
-  row: (o, now) => [nameCell(o), arr(spec(o)[list]).length, kindText(spec(o)['paramKind']), ageCell(o, now)],
+  row: (o, now) => [nameCell(o), o.spec?.[list]?.length ?? 0, kindText(o.spec?.paramKind), ageCell(o, now)],
   strategy: {
     applyDefaults(o) {
-      const s = ensure(o, 'spec');
-      setDefault(s, 'failurePolicy', 'Fail');
-      matchDefaults(s['matchConstraints']);
+      const s = ensured(o, 'spec');
+      s.failurePolicy ??= 'Fail';
+      matchDefaults(s.matchConstraints);
     },
   },
 });
-const policyBinding: KindBehaviour = {
+const policyBinding: KindBehaviour<ValidatingAdmissionPolicyBinding> = {
   hasGeneration: true,
-  row: (o, now) => [nameCell(o), str(spec(o)['policyName']), refText(spec(o)['paramRef']), ageCell(o, now)],
-  strategy: { applyDefaults: (o) => matchDefaults(spec(o)['matchResources']) },
+  row: (o, now) => [nameCell(o), o.spec?.policyName ?? '', refText(o.spec?.paramRef), ageCell(o, now)],
+  strategy: { applyDefaults: (o) => matchDefaults(o.spec?.matchResources) },
 };
 
-export const admissionregistrationV1: GroupBehaviours = {
+export const admissionregistrationV1: GroupBehaviours<{
+  mutatingadmissionpolicies: MutatingAdmissionPolicy;
+  mutatingadmissionpolicybindings: MutatingAdmissionPolicyBinding;
+  mutatingwebhookconfigurations: MutatingWebhookConfiguration;
+  validatingadmissionpolicies: ValidatingAdmissionPolicy;
+  validatingadmissionpolicybindings: ValidatingAdmissionPolicyBinding;
+  validatingwebhookconfigurations: ValidatingWebhookConfiguration;
+}> = {
   mutatingadmissionpolicies: policy('mutations'),
   mutatingadmissionpolicybindings: policyBinding,
   mutatingwebhookconfigurations: webhooks(true),

@@ -1,34 +1,33 @@
 // The kind APIService: which server answers for a group and version.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { isObject, objs, setDefault, spec, status, str } from '../../../apimachinery/json-access.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { pathSegment } from '../../../apimachinery/validation/names.ts';
+import type { APIService } from '../../generated/types/apiregistration-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
-function available(service: JsonObject): string {
-  const condition = objs(status(service)['conditions']).find((c) => c['type'] === 'Available');
+function available(service: Decoded<APIService>): string {
+  const condition = (service.status?.conditions ?? []).find((c) => c.type === 'Available');
   if (!condition) return 'Unknown';
-  return condition['status'] === 'True'
-    ? 'True'
-    : `${str(condition['status'])} (${str(condition['reason'])})`;
+  return condition.status === 'True' ? 'True' : `${condition.status ?? ''} (${condition.reason ?? ''})`;
 }
 
-export const apiregistrationV1: GroupBehaviours = {
+export const apiregistrationV1: GroupBehaviours<{ apiservices: APIService }> = {
   apiservices: {
     nameRule: pathSegment,
     row: (o, now) => {
-      const service = spec(o)['service'];
+      const service = o.spec?.service;
       return [
         nameCell(o),
-        isObject(service) ? `${str(service['namespace'])}/${str(service['name'])}` : 'Local',
+        service !== undefined ? `${service.namespace ?? ''}/${service.name ?? ''}` : 'Local',
         available(o),
         ageCell(o, now),
       ];
     },
     strategy: {
       applyDefaults(o) {
-        const service = spec(o)['service'];
-        if (isObject(service)) setDefault(service, 'port', 443);
+        const service = o.spec?.service;
+        if (service !== undefined) service.port ??= 443;
       },
     },
   },

@@ -1,8 +1,14 @@
 // The kinds of apps/v1: rows, defaults, generation.
 import { ageOf } from '../../../apimachinery/human-duration.ts';
-import { meta, num, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { templateWarnings } from '../../core/v1/pod-warnings.ts';
+import type {
+  ControllerRevision,
+  DaemonSet,
+  Deployment,
+  ReplicaSet,
+  StatefulSet,
+} from '../../generated/types/apps-v1.ts';
 import { ageCell, containerCells, labelsCell, nameCell, selectorCell } from '../../meta/row-cells.ts';
 import {
   selectorStays,
@@ -15,14 +21,13 @@ import {
   validateStatefulSetUpdate,
 } from './validate-workloads.ts';
 import {
-  count,
   daemonSetDefaults,
   deploymentDefaults,
   replicaSetDefaults,
   statefulSetDefaults,
 } from './workload-defaults.ts';
 
-const deployment: KindBehaviour = {
+const deployment: KindBehaviour<Deployment> = {
   hasGeneration: true,
   strategy: {
     applyDefaults: deploymentDefaults,
@@ -32,16 +37,16 @@ const deployment: KindBehaviour = {
   },
   row: (o, now) => [
     nameCell(o),
-    `${count(o, 'readyReplicas')}/${num(spec(o)['replicas'])}`,
-    String(count(o, 'updatedReplicas')),
-    String(count(o, 'availableReplicas')),
+    `${o.status?.readyReplicas ?? 0}/${o.spec?.replicas ?? 0}`,
+    String(o.status?.updatedReplicas ?? 0),
+    String(o.status?.availableReplicas ?? 0),
     ageCell(o, now),
-    ...containerCells(spec(o)['template']),
-    selectorCell(spec(o)['selector']),
+    ...containerCells(o.spec?.template),
+    selectorCell(o.spec?.selector),
   ],
 };
 
-const replicaSet: KindBehaviour = {
+const replicaSet: KindBehaviour<ReplicaSet> = {
   hasGeneration: true,
   strategy: {
     applyDefaults: replicaSetDefaults,
@@ -49,19 +54,19 @@ const replicaSet: KindBehaviour = {
     validate: validateReplicaSet,
     validateUpdate: selectorStays,
   },
-  selectableFields: (o) => ({ 'status.replicas': String(count(o, 'replicas')) }),
+  selectableFields: (o) => ({ 'status.replicas': String(o.status?.replicas ?? 0) }),
   row: (o, now) => [
     nameCell(o),
-    num(spec(o)['replicas']),
-    count(o, 'replicas'),
-    count(o, 'readyReplicas'),
+    o.spec?.replicas ?? 0,
+    o.status?.replicas ?? 0,
+    o.status?.readyReplicas ?? 0,
     ageCell(o, now),
-    ...containerCells(spec(o)['template']),
-    selectorCell(spec(o)['selector']),
+    ...containerCells(o.spec?.template),
+    selectorCell(o.spec?.selector),
   ],
 };
 
-const statefulSet: KindBehaviour = {
+const statefulSet: KindBehaviour<StatefulSet> = {
   hasGeneration: true,
   strategy: {
     applyDefaults: statefulSetDefaults,
@@ -71,13 +76,13 @@ const statefulSet: KindBehaviour = {
   },
   row: (o, now) => [
     nameCell(o),
-    `${count(o, 'readyReplicas')}/${num(spec(o)['replicas'])}`,
+    `${o.status?.readyReplicas ?? 0}/${o.spec?.replicas ?? 0}`,
     ageCell(o, now),
-    ...containerCells(spec(o)['template']),
+    ...containerCells(o.spec?.template),
   ],
 };
 
-const daemonSet: KindBehaviour = {
+const daemonSet: KindBehaviour<DaemonSet> = {
   hasGeneration: true,
   strategy: {
     applyDefaults: daemonSetDefaults,
@@ -87,35 +92,41 @@ const daemonSet: KindBehaviour = {
   },
   row: (o, now) => [
     nameCell(o),
-    count(o, 'desiredNumberScheduled'),
-    count(o, 'currentNumberScheduled'),
-    count(o, 'numberReady'),
-    count(o, 'updatedNumberScheduled'),
-    count(o, 'numberAvailable'),
-    labelsCell(obj(obj(spec(o)['template'])['spec'])['nodeSelector']),
+    o.status?.desiredNumberScheduled ?? 0,
+    o.status?.currentNumberScheduled ?? 0,
+    o.status?.numberReady ?? 0,
+    o.status?.updatedNumberScheduled ?? 0,
+    o.status?.numberAvailable ?? 0,
+    labelsCell(o.spec?.template?.spec?.nodeSelector),
     ageCell(o, now),
-    ...containerCells(spec(o)['template']),
-    selectorCell(spec(o)['selector']),
+    ...containerCells(o.spec?.template),
+    selectorCell(o.spec?.selector),
   ],
 };
 
-const controllerRevision: KindBehaviour = {
+const controllerRevision: KindBehaviour<ControllerRevision> = {
   strategy: { validate: validateControllerRevision, validateUpdate: validateControllerRevisionUpdate },
   row: (o, now) => {
-    const owner = objs(meta(o)['ownerReferences']).find((r) => r['controller'] === true);
-    const [group = ''] = str(owner?.['apiVersion']).split('/');
-    const kind = str(owner?.['kind']).toLowerCase();
-    const qualified = group === '' || !str(owner?.['apiVersion']).includes('/') ? kind : `${kind}.${group}`;
+    const owner = (o.metadata?.ownerReferences ?? []).find((r) => r.controller === true);
+    const [group = ''] = (owner?.apiVersion ?? '').split('/');
+    const kind = (owner?.kind ?? '').toLowerCase();
+    const qualified = group === '' || !(owner?.apiVersion ?? '').includes('/') ? kind : `${kind}.${group}`;
     return [
       nameCell(o),
-      owner ? `${qualified}/${str(owner['name'])}` : '<none>',
-      String(num(o['revision'])),
-      ageOf(meta(o)['creationTimestamp'], now),
+      owner ? `${qualified}/${owner.name ?? ''}` : '<none>',
+      String(o.revision ?? 0),
+      ageOf(o.metadata?.creationTimestamp, now),
     ];
   },
 };
 
-export const appsV1: GroupBehaviours = {
+export const appsV1: GroupBehaviours<{
+  controllerrevisions: ControllerRevision;
+  daemonsets: DaemonSet;
+  deployments: Deployment;
+  replicasets: ReplicaSet;
+  statefulsets: StatefulSet;
+}> = {
   controllerrevisions: controllerRevision,
   daemonsets: daemonSet,
   deployments: deployment,

@@ -1,27 +1,34 @@
 // Deployment, ReplicaSet, StatefulSet and DaemonSet.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
-import { isObject, nameOf, num, obj, semanticEqual, spec, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { nonNegative, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
+import { changedFields, nonNegative, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
 import {
   intOrPercent,
   isZero,
   replicasErrors,
   validateSelectorAndTemplate,
 } from '../../core/v1/validate-workload.ts';
+import type {
+  ControllerRevision,
+  DaemonSet,
+  Deployment,
+  ReplicaSet,
+  StatefulSet,
+} from '../../generated/types/apps-v1.ts';
+import type { LabelSelector } from '../../generated/types/meta-v1.ts';
 
-export function validateDeployment(deployment: JsonObject): Errors {
-  const s = spec(deployment);
+export function validateDeployment(deployment: Decoded<Deployment>): Errors {
+  const s = deployment.spec ?? {};
   const errors = [...validateSelectorAndTemplate(deployment, 'deployment'), ...replicasErrors(deployment)];
-  const strategy = obj(s['strategy']);
-  const rolling = strategy['rollingUpdate'];
+  const strategy = s.strategy ?? {};
+  const rolling = strategy.rollingUpdate;
   const at = 'spec.strategy';
-  errors.push(...oneOf(`${at}.type`, strategy['type'], ['Recreate', 'RollingUpdate']));
-  if (strategy['type'] === 'Recreate' && rolling !== undefined)
+  errors.push(...oneOf(`${at}.type`, strategy.type, ['Recreate', 'RollingUpdate']));
+  if (strategy.type === 'Recreate' && rolling !== undefined)
     errors.push(forbidden(`${at}.rollingUpdate`, "may not be specified when strategy `type` is 'Recreate'"));
-  if (strategy['type'] === 'RollingUpdate') {
-    const { maxUnavailable, maxSurge } = obj(rolling);
+  if (strategy.type === 'RollingUpdate') {
+    const { maxUnavailable, maxSurge } = rolling ?? {};
     errors.push(
       ...intOrPercent(`${at}.rollingUpdate.maxUnavailable`, maxUnavailable, true),
       ...intOrPercent(`${at}.rollingUpdate.maxSurge`, maxSurge),
@@ -35,50 +42,48 @@ export function validateDeployment(deployment: JsonObject): Errors {
         ),
       );
   }
-  const deadline = s['progressDeadlineSeconds'];
+  const deadline = s.progressDeadlineSeconds;
   if (deadline !== undefined) {
     errors.push(...nonNegative('spec.progressDeadlineSeconds', deadline));
-    if (num(deadline) <= num(s['minReadySeconds']))
+    if ((deadline ?? 0) <= (s.minReadySeconds ?? 0))
       errors.push(invalid('spec.progressDeadlineSeconds', deadline, 'must be greater than minReadySeconds'));
   }
   return errors;
 }
 
-export const validateReplicaSet = (replicaSet: JsonObject): Errors => [
+export const validateReplicaSet = (replicaSet: Decoded<ReplicaSet>): Errors => [
   ...replicasErrors(replicaSet),
   ...validateSelectorAndTemplate(replicaSet, 'deployment'),
 ];
 
 /** Selectors never change. */
-export const selectorStays = (object: JsonObject, old: JsonObject): Errors =>
-  unchanged('spec.selector', spec(object)['selector'], spec(old)['selector']);
+type WithSelector = Decoded<{ spec: { selector: LabelSelector } }>;
+export const selectorStays = (object: WithSelector, old: WithSelector): Errors =>
+  unchanged('spec.selector', object.spec?.selector, old.spec?.selector);
 
-export function validateStatefulSet(statefulSet: JsonObject): Errors {
-  const s = spec(statefulSet);
+export function validateStatefulSet(statefulSet: Decoded<StatefulSet>): Errors {
+  const s = statefulSet.spec ?? {};
   const errors: Errors = [
-    ...oneOf('spec.podManagementPolicy', s['podManagementPolicy'], ['OrderedReady', 'Parallel']),
+    ...oneOf('spec.podManagementPolicy', s.podManagementPolicy, ['OrderedReady', 'Parallel']),
   ];
-  const strategy = obj(s['updateStrategy']);
-  if (str(strategy['type']) === '') errors.push(required('spec.updateStrategy'));
-  else if (strategy['type'] === 'OnDelete' && isObject(strategy['rollingUpdate']))
+  const strategy = s.updateStrategy ?? {};
+  if (!strategy.type) errors.push(required('spec.updateStrategy'));
+  else if (strategy.type === 'OnDelete' && strategy.rollingUpdate !== undefined)
     errors.push(
       invalid(
         'spec.updateStrategy.rollingUpdate',
-        strategy['rollingUpdate'],
+        strategy.rollingUpdate,
         "only allowed for updateStrategy 'RollingUpdate'",
       ),
     );
-  else if (strategy['type'] === 'RollingUpdate')
+  else if (strategy.type === 'RollingUpdate')
     errors.push(
-      ...nonNegative(
-        'spec.updateStrategy.rollingUpdate.partition',
-        obj(strategy['rollingUpdate'])['partition'],
-      ),
+      ...nonNegative('spec.updateStrategy.rollingUpdate.partition', strategy.rollingUpdate?.partition),
     );
-  else if (strategy['type'] !== 'OnDelete')
+  else if (strategy.type !== 'OnDelete')
     errors.push(invalid('spec.updateStrategy', strategy, "must be 'RollingUpdate' or 'OnDelete'"));
   errors.push(...replicasErrors(statefulSet), ...validateSelectorAndTemplate(statefulSet, 'statefulset'));
-  errors.push(...nonNegative('spec.ordinals.start', obj(s['ordinals'])['start']));
+  errors.push(...nonNegative('spec.ordinals.start', s.ordinals?.start));
   return errors;
 }
 
@@ -92,11 +97,11 @@ const mutable = new Set([
   'minReadySeconds',
 ]);
 
-export function validateStatefulSetUpdate(statefulSet: JsonObject, old: JsonObject): Errors {
-  const [s, before] = [spec(statefulSet), spec(old)];
-  const changed = Object.keys({ ...s, ...before }).some(
-    (k) => !mutable.has(k) && !semanticEqual(s[k], before[k]),
-  );
+export function validateStatefulSetUpdate(
+  statefulSet: Decoded<StatefulSet>,
+  old: Decoded<StatefulSet>,
+): Errors {
+  const changed = changedFields(statefulSet.spec ?? {}, old.spec ?? {}).some((k) => !mutable.has(k));
   return changed
     ? [
         forbidden(
@@ -107,26 +112,26 @@ export function validateStatefulSetUpdate(statefulSet: JsonObject, old: JsonObje
     : [];
 }
 
-export function validateDaemonSet(daemonSet: JsonObject): Errors {
+export function validateDaemonSet(daemonSet: Decoded<DaemonSet>): Errors {
   const errors = [...validateSelectorAndTemplate(daemonSet, 'daemonset'), ...replicasErrors(daemonSet)];
-  const strategy = obj(spec(daemonSet)['updateStrategy']);
+  const strategy = daemonSet.spec?.updateStrategy ?? {};
   const at = 'spec.updateStrategy';
-  errors.push(...oneOf(`${at}.type`, strategy['type'], ['OnDelete', 'RollingUpdate']));
-  if (strategy['type'] === 'RollingUpdate') {
-    const rolling = strategy['rollingUpdate'];
-    if (!isObject(rolling)) return [...errors, required(`${at}.rollingUpdate`)];
+  errors.push(...oneOf(`${at}.type`, strategy.type, ['OnDelete', 'RollingUpdate']));
+  if (strategy.type === 'RollingUpdate') {
+    const rolling = strategy.rollingUpdate;
+    if (rolling === undefined) return [...errors, required(`${at}.rollingUpdate`)];
     errors.push(
-      ...intOrPercent(`${at}.rollingUpdate.maxUnavailable`, rolling['maxUnavailable'], true),
-      ...intOrPercent(`${at}.rollingUpdate.maxSurge`, rolling['maxSurge'], true),
+      ...intOrPercent(`${at}.rollingUpdate.maxUnavailable`, rolling.maxUnavailable, true),
+      ...intOrPercent(`${at}.rollingUpdate.maxSurge`, rolling.maxSurge, true),
     );
-    const [none, noSurge] = [isZero(rolling['maxUnavailable']), isZero(rolling['maxSurge'])];
+    const [none, noSurge] = [isZero(rolling.maxUnavailable), isZero(rolling.maxSurge)];
     if (none && noSurge)
       errors.push(required(`${at}.rollingUpdate.maxUnavailable`, 'cannot be 0 when maxSurge is 0'));
     if (!none && !noSurge)
       errors.push(
         invalid(
           `${at}.rollingUpdate.maxSurge`,
-          rolling['maxSurge'],
+          rolling.maxSurge,
           'may not be set when maxUnavailable is non-zero',
         ),
       );
@@ -134,10 +139,14 @@ export function validateDaemonSet(daemonSet: JsonObject): Errors {
   return errors;
 }
 
-export function validateControllerRevision(revision: JsonObject): Errors {
+export function validateControllerRevision(revision: Decoded<ControllerRevision>): Errors {
   const errors: Errors =
-    revision['data'] === undefined && nameOf(revision) !== '' ? [required('data', 'data is mandatory')] : [];
-  return [...errors, ...nonNegative('revision', revision['revision'])];
+    revision.data === undefined && (revision.metadata?.name ?? '') !== ''
+      ? [required('data', 'data is mandatory')]
+      : [];
+  return [...errors, ...nonNegative('revision', revision.revision)];
 }
-export const validateControllerRevisionUpdate = (revision: JsonObject, old: JsonObject): Errors =>
-  unchanged('data', revision['data'], old['data']);
+export const validateControllerRevisionUpdate = (
+  revision: Decoded<ControllerRevision>,
+  old: Decoded<ControllerRevision>,
+): Errors => unchanged('data', revision.data, old.data);

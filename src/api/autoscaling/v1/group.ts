@@ -1,6 +1,9 @@
 // autoscaling/v1: another face of the v2 autoscalers.
-import { ensure, setDefault } from '../../../apimachinery/json-access.ts';
+
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import type { HorizontalPodAutoscaler } from '../../generated/types/autoscaling-v1.ts';
 import {
   hpaFromV1,
   hpaToV1,
@@ -8,14 +11,14 @@ import {
   validateHorizontalPodAutoscaler,
 } from '../v2/horizontalpodautoscaler.ts';
 
-export const autoscalingV1: GroupBehaviours = {
+export const autoscalingV1: GroupBehaviours<{ horizontalpodautoscalers: HorizontalPodAutoscaler }> = {
   horizontalpodautoscalers: {
-    row: (o, now) => v2.row?.(hpaFromV1(o), now) ?? [],
+    row: (o, now) => v2.row?.(hpaFromV1(o as JsonObject), now) ?? [],
     storage: { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers' },
     conversion: { toStorage: hpaFromV1, fromStorage: hpaToV1 },
     strategy: {
       validate: validateHorizontalPodAutoscaler,
-      applyDefaults: (o) => setDefault(ensure(o, 'spec'), 'minReplicas', 1),
+      applyDefaults: (o) => (ensured(o, 'spec').minReplicas ??= 1),
     },
   },
 };

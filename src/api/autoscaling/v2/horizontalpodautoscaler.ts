@@ -1,114 +1,127 @@
 // HorizontalPodAutoscalers: kept as v2, served as v1 too.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
+
 import { invalid } from '../../../apimachinery/field-error.ts';
-import {
-  ensure,
-  isObject,
-  num,
-  obj,
-  objs,
-  setDefault,
-  spec,
-  status,
-  str,
-} from '../../../apimachinery/json-access.ts';
+import { isObject, obj, objs, spec, status } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import type {
+  HorizontalPodAutoscaler,
+  HPAScalingPolicy,
+  HPAScalingRules,
+  MetricSpec,
+  MetricStatus,
+  MetricTarget,
+  MetricValueStatus,
+} from '../../generated/types/autoscaling-v2.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
 const shownMetrics = 2;
 const unknown = '<unknown>';
 
-function metricText(metric: JsonObject, current: JsonObject | undefined): string {
-  const type = str(metric['type']);
-  const key = type.charAt(0).toLowerCase() + type.slice(1);
-  const target = obj(obj(metric[key])['target']);
-  const now = obj(obj(current?.[key])['current']);
-  const label =
-    type === 'Resource' || type === 'ContainerResource' ? `${str(obj(metric[key])['name'])}: ` : '';
-  const known = current !== undefined;
-  if (target['averageUtilization'] !== undefined)
-    return `${label}${known && now['averageUtilization'] !== undefined ? `${num(now['averageUtilization'])}%` : unknown}/${num(target['averageUtilization'])}%`;
-  if (target['averageValue'] !== undefined) {
-    const avg = type === 'Resource' || type === 'ContainerResource' || type === 'Pods' ? '' : ' (avg)';
-    return `${label}${known && now['averageValue'] !== undefined ? str(now['averageValue']) : unknown}/${str(target['averageValue'])}${avg}`;
-  }
-  return `${label}${known && now['value'] !== undefined ? str(now['value']) : unknown}/${str(target['value']) || '<auto>'}`;
+/** One source of a metric as it is wanted (`target`) or as it was measured (`current`). */
+interface MetricPart {
+  readonly name?: string | undefined;
+  readonly target?: Decoded<MetricTarget> | undefined;
+  readonly current?: Decoded<MetricValueStatus> | undefined;
+}
+/** The part that the type names: `resource` of type Resource. */
+function partOf(metric: Decoded<MetricSpec | MetricStatus> | undefined, type: string): MetricPart {
+  const parts: Readonly<Record<string, unknown>> = { ...metric };
+  return (parts[type.charAt(0).toLowerCase() + type.slice(1)] ?? {}) as MetricPart;
 }
 
-function targets(hpa: JsonObject): string {
-  const metrics = objs(spec(hpa)['metrics']);
+function metricText(metric: Decoded<MetricSpec>, current: Decoded<MetricStatus> | undefined): string {
+  const type = metric.type ?? '';
+  const { name = '', target = {} } = partOf(metric, type);
+  const now = partOf(current, type).current ?? {};
+  const ofPods = type === 'Resource' || type === 'ContainerResource';
+  const label = ofPods ? `${name}: ` : '';
+  if (target.averageUtilization !== undefined)
+    return `${label}${now.averageUtilization === undefined ? unknown : `${now.averageUtilization}%`}/${target.averageUtilization}%`;
+  if (target.averageValue !== undefined)
+    return `${label}${now.averageValue ?? unknown}/${target.averageValue}${ofPods || type === 'Pods' ? '' : ' (avg)'}`;
+  return `${label}${now.value ?? unknown}/${target.value || '<auto>'}`;
+}
+
+function targets(hpa: Decoded<HorizontalPodAutoscaler>): string {
+  const metrics = hpa.spec?.metrics ?? [];
   if (metrics.length === 0) return '<none>';
-  const current = objs(status(hpa)['currentMetrics']);
+  const current = hpa.status?.currentMetrics ?? [];
   const list = metrics.slice(0, shownMetrics).map((m, i) => metricText(m, current[i]));
   return metrics.length > shownMetrics
     ? `${list.join(', ')} + ${metrics.length - shownMetrics} more...`
     : list.join(', ');
 }
 
-const row = (o: JsonObject, now: number): Json[] => {
-  const target = obj(spec(o)['scaleTargetRef']);
+const row = (o: Decoded<HorizontalPodAutoscaler>, now: number): Json[] => {
+  const target = o.spec?.scaleTargetRef ?? {};
   return [
     nameCell(o),
-    `${str(target['kind'])}/${str(target['name'])}`,
+    `${target.kind ?? ''}/${target.name ?? ''}`,
     targets(o),
-    spec(o)['minReplicas'] === undefined ? '<unset>' : String(num(spec(o)['minReplicas'])),
-    String(num(spec(o)['maxReplicas'])),
-    String(num(status(o)['currentReplicas'])),
+    o.spec?.minReplicas === undefined ? '<unset>' : String(o.spec?.minReplicas ?? 0),
+    String(o.spec?.maxReplicas ?? 0),
+    String(o.status?.currentReplicas ?? 0),
     ageCell(o, now),
   ];
 };
 
-const policy = (type: string, value: number, periodSeconds: number): JsonObject => ({
+const policy = (type: string, value: number, periodSeconds: number): HPAScalingPolicy => ({
   type,
   value,
   periodSeconds,
 });
 
-function rules(behavior: JsonObject, name: string, defaults: JsonObject): void {
-  const given = obj(behavior[name]);
-  behavior[name] = {
-    ...defaults,
-    ...given,
-    ...(objs(given['policies']).length > 0 ? {} : { policies: defaults['policies'] ?? [] }),
-  };
-}
+const withDefaults = (
+  given: Decoded<HPAScalingRules> | undefined,
+  defaults: HPAScalingRules,
+): Decoded<HPAScalingRules> => ({
+  ...defaults,
+  ...given,
+  policies: given?.policies?.length ? given.policies : defaults.policies,
+});
 
-function applyDefaults(hpa: JsonObject): void {
-  const s = ensure(hpa, 'spec');
-  setDefault(s, 'minReplicas', 1);
-  if (objs(s['metrics']).length === 0)
-    s['metrics'] = [
+function applyDefaults(hpa: Decoded<HorizontalPodAutoscaler>): void {
+  hpa.spec ??= {};
+  const s = hpa.spec;
+  s.minReplicas ??= 1;
+  if (!s.metrics?.length)
+    s.metrics = [
       {
         type: 'Resource',
         resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } },
       },
     ];
-  const behavior = s['behavior'];
-  if (!isObject(behavior)) return;
-  rules(behavior, 'scaleUp', {
+  const { behavior } = s;
+  if (behavior === undefined) return;
+  behavior.scaleUp = withDefaults(behavior.scaleUp, {
     stabilizationWindowSeconds: 0,
     selectPolicy: 'Max',
     policies: [policy('Pods', 4, 15), policy('Percent', 100, 15)],
   });
-  rules(behavior, 'scaleDown', { selectPolicy: 'Max', policies: [policy('Percent', 100, 15)] });
+  behavior.scaleDown = withDefaults(behavior.scaleDown, {
+    selectPolicy: 'Max',
+    policies: [policy('Percent', 100, 15)],
+  });
 }
 
-export function validateHorizontalPodAutoscaler(hpa: JsonObject): Errors {
-  const s = spec(hpa);
+export function validateHorizontalPodAutoscaler(hpa: Decoded<HorizontalPodAutoscaler>): Errors {
+  const s = hpa.spec ?? {};
   const errors: Errors = [];
-  if (s['minReplicas'] !== undefined && num(s['minReplicas']) < 1)
-    errors.push(invalid('spec.minReplicas', s['minReplicas'], 'must be greater than or equal to 1'));
-  if (num(s['maxReplicas']) < 1)
-    errors.push(invalid('spec.maxReplicas', num(s['maxReplicas']), 'must be greater than 0'));
-  if (s['minReplicas'] !== undefined && num(s['maxReplicas']) < num(s['minReplicas']))
+  if (s.minReplicas !== undefined && (s.minReplicas ?? 0) < 1)
+    errors.push(invalid('spec.minReplicas', s.minReplicas, 'must be greater than or equal to 1'));
+  if ((s.maxReplicas ?? 0) < 1)
+    errors.push(invalid('spec.maxReplicas', s.maxReplicas ?? 0, 'must be greater than 0'));
+  if (s.minReplicas !== undefined && (s.maxReplicas ?? 0) < (s.minReplicas ?? 0))
     errors.push(
-      invalid('spec.maxReplicas', num(s['maxReplicas']), 'must be greater than or equal to `minReplicas`'),
+      invalid('spec.maxReplicas', s.maxReplicas ?? 0, 'must be greater than or equal to `minReplicas`'),
     );
   return errors;
 }
 
-export const horizontalPodAutoscaler: KindBehaviour = {
+export const horizontalPodAutoscaler: KindBehaviour<HorizontalPodAutoscaler> = {
   row,
   storage: { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers' },
   strategy: { applyDefaults, validate: validateHorizontalPodAutoscaler },

@@ -1,111 +1,95 @@
 // The kinds of batch/v1: Job and CronJob.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Json } from '../../../apimachinery/declaration.ts';
+import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import { ageOf, humanDuration } from '../../../apimachinery/human-duration.ts';
-import {
-  arr,
-  bool,
-  ensure,
-  meta,
-  num,
-  obj,
-  objs,
-  setDefault,
-  spec,
-  status,
-  str,
-} from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { podTemplateDefaults } from '../../core/v1/pod-defaults.ts';
+import type { CronJob, Job } from '../../generated/types/batch-v1.ts';
 import { ageCell, containerCells, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
 import { validateCronJob, validateJob, validateJobUpdate } from './validate-jobs.ts';
 
-function completions(job: JsonObject): string {
-  const succeeded = num(status(job)['succeeded']);
-  const wanted = spec(job)['completions'];
+function completions(job: Decoded<Job>): string {
+  const succeeded = job.status?.succeeded ?? 0;
+  const wanted = job.spec?.completions;
   if (typeof wanted === 'number') return `${succeeded}/${wanted}`;
-  const parallelism = num(spec(job)['parallelism']);
+  const parallelism = job.spec?.parallelism ?? 0;
   return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
 }
 
-function duration(job: JsonObject, now: number): string {
-  const start = str(status(job)['startTime']);
+function duration(job: Decoded<Job>, now: number): string {
+  const start = job.status?.startTime ?? '';
   if (start === '') return '';
-  const end = str(status(job)['completionTime']);
+  const end = job.status?.completionTime ?? '';
   return humanDuration((end === '' ? now : Date.parse(end)) - Date.parse(start));
 }
 
-function jobStatus(job: JsonObject): string {
+function jobStatus(job: Decoded<Job>): string {
   const has = (type: string): boolean =>
-    objs(status(job)['conditions']).some((c) => c['type'] === type && c['status'] === 'True');
+    (job.status?.conditions ?? []).some((c) => c.type === type && c.status === 'True');
   if (has('Complete')) return 'Complete';
   if (has('Failed')) return 'Failed';
-  if (str(meta(job)['deletionTimestamp']) !== '') return 'Terminating';
+  if (job.metadata?.deletionTimestamp) return 'Terminating';
   if (has('Suspended')) return 'Suspended';
   if (has('FailureTarget')) return 'FailureTarget';
   if (has('SuccessCriteriaMet')) return 'SuccessCriteriaMet';
   return 'Running';
 }
 
-const jobRow = (o: JsonObject, now: number): Json[] => [
+const jobRow = (o: Decoded<Job>, now: number): Json[] => [
   nameCell(o),
   jobStatus(o),
   completions(o),
   duration(o, now),
   ageCell(o, now),
-  ...containerCells(spec(o)['template']),
-  selectorCell(spec(o)['selector']),
+  ...containerCells(o.spec?.template),
+  selectorCell(o.spec?.selector),
 ];
 
 /** Defaults of a Job's spec; templates of CronJobs get only those of their pods. */
-function jobDefaults(job: JsonObject): void {
-  const s = ensure(job, 'spec');
-  if (s['completions'] === undefined && s['parallelism'] === undefined) {
-    s['completions'] = 1;
-    s['parallelism'] = 1;
+function jobDefaults(job: Decoded<Job>): void {
+  const s = ensured(job, 'spec');
+  if (s.completions === undefined && s.parallelism === undefined) {
+    s.completions = 1;
+    s.parallelism = 1;
   }
-  setDefault(s, 'parallelism', 1);
+  s.parallelism ??= 1;
   // With an index, each index has its own limit and the whole has none.
-  setDefault(s, 'backoffLimit', s['backoffLimitPerIndex'] === undefined ? 6 : 2147483647);
-  const labels = obj(obj(obj(s['template'])['metadata'])['labels']);
-  if (Object.keys(labels).length > 0 && Object.keys(obj(meta(job)['labels'])).length === 0)
-    ensure(job, 'metadata')['labels'] = { ...labels };
-  setDefault(s, 'completionMode', 'NonIndexed');
-  setDefault(s, 'suspend', false);
-  setDefault(
-    s,
-    'podReplacementPolicy',
-    s['podFailurePolicy'] === undefined ? 'TerminatingOrFailed' : 'Failed',
-  );
-  setDefault(s, 'manualSelector', false);
-  for (const rule of objs(obj(s['podFailurePolicy'])['rules']))
-    for (const pattern of objs(rule['onPodConditions']))
-      if (str(pattern['status']) === '') pattern['status'] = 'True';
-  podTemplateDefaults(s);
+  s.backoffLimit ??= s.backoffLimitPerIndex === undefined ? 6 : 2147483647;
+  const labels = s.template?.metadata?.labels ?? {};
+  if (Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0)
+    ensured(job, 'metadata').labels = { ...labels };
+  s.completionMode ??= 'NonIndexed';
+  s.suspend ??= false;
+  s.podReplacementPolicy ??= s.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
+  s.manualSelector ??= false;
+  for (const rule of s.podFailurePolicy?.rules ?? [])
+    for (const pattern of rule.onPodConditions ?? []) if (!pattern.status) pattern.status = 'True';
+  podTemplateDefaults(s.template);
 }
 
 /** As upstream's generateSelector: the job's own labels select its pods. */
-function generateSelector(job: JsonObject): void {
-  const s = spec(job);
-  if (s['manualSelector'] === true) return;
-  const uid = str(meta(job)['uid']);
+function generateSelector(job: Decoded<Job>): void {
+  const s = job.spec ?? {};
+  if (s.manualSelector === true) return;
+  const uid = job.metadata?.uid ?? '';
   if (uid === '') return;
-  const labels = ensure(ensure(ensure(s, 'template'), 'metadata'), 'labels');
+  const labels = ensured(ensured(ensured(s, 'template'), 'metadata'), 'labels');
   const set = (key: string, value: string): void => {
     labels[key] ??= value;
   };
   set('batch.kubernetes.io/controller-uid', uid);
-  set('batch.kubernetes.io/job-name', str(meta(job)['name']));
+  set('batch.kubernetes.io/job-name', job.metadata?.name ?? '');
   set('controller-uid', uid);
-  set('job-name', str(meta(job)['name']));
-  const selector = ensure(s, 'selector');
-  const match = ensure(selector, 'matchLabels');
+  set('job-name', job.metadata?.name ?? '');
+  const selector = ensured(s, 'selector');
+  const match = ensured(selector, 'matchLabels');
   match['batch.kubernetes.io/controller-uid'] ??= uid;
 }
 
-const job: KindBehaviour = {
+const job: KindBehaviour<Job> = {
   hasGeneration: true,
   row: jobRow,
-  selectableFields: (o) => ({ 'status.successful': String(num(status(o)['succeeded'])) }),
+  selectableFields: (o) => ({ 'status.successful': String(o.status?.succeeded ?? 0) }),
   strategy: {
     applyDefaults: jobDefaults,
     prepareForCreate: generateSelector,
@@ -115,35 +99,35 @@ const job: KindBehaviour = {
   },
 };
 
-const cronJob: KindBehaviour = {
+const cronJob: KindBehaviour<CronJob> = {
   hasGeneration: true,
   row: (o, now) => {
-    const s = spec(o);
-    const template = obj(obj(s['jobTemplate'])['spec'])['template'];
-    const last = str(status(o)['lastScheduleTime']);
+    const s = o.spec ?? {};
+    const template = s.jobTemplate?.spec?.template;
+    const last = o.status?.lastScheduleTime ?? '';
     return [
       nameCell(o),
-      str(s['schedule']),
-      orNone(str(s['timeZone'])),
-      bool(s['suspend']) ? 'True' : 'False',
-      arr(status(o)['active']).length,
+      s.schedule ?? '',
+      orNone(s.timeZone ?? ''),
+      s.suspend === true ? 'True' : 'False',
+      (o.status?.active ?? []).length,
       last === '' ? '<none>' : ageOf(last, now),
       ageCell(o, now),
       ...containerCells(template),
-      selectorCell(obj(obj(s['jobTemplate'])['spec'])['selector']),
+      selectorCell(s.jobTemplate?.spec?.selector),
     ];
   },
   strategy: {
     validate: validateCronJob,
     applyDefaults(o) {
-      const s = ensure(o, 'spec');
-      if (str(s['concurrencyPolicy']) === '') s['concurrencyPolicy'] = 'Allow';
-      setDefault(s, 'suspend', false);
-      setDefault(s, 'successfulJobsHistoryLimit', 3);
-      setDefault(s, 'failedJobsHistoryLimit', 1);
-      podTemplateDefaults(obj(obj(s['jobTemplate'])['spec']));
+      const s = ensured(o, 'spec');
+      if (!s.concurrencyPolicy) s.concurrencyPolicy = 'Allow';
+      s.suspend ??= false;
+      s.successfulJobsHistoryLimit ??= 3;
+      s.failedJobsHistoryLimit ??= 1;
+      podTemplateDefaults(s.jobTemplate?.spec?.template);
     },
   },
 };
 
-export const batchV1: GroupBehaviours = { cronjobs: cronJob, jobs: job };
+export const batchV1: GroupBehaviours<{ cronjobs: CronJob; jobs: Job }> = { cronjobs: cronJob, jobs: job };

@@ -1,7 +1,7 @@
 // Jobs and CronJobs.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
-import { isObject, nameOf, obj, semanticEqual, spec, str } from '../../../apimachinery/json-access.ts';
+import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import {
   immutable,
@@ -11,6 +11,7 @@ import {
   unchanged,
 } from '../../../apimachinery/validation/checks.ts';
 import { validateTemplate } from '../../core/v1/validate-workload.ts';
+import type { CronJob, Job, JobSpec } from '../../generated/types/batch-v1.ts';
 import { cronScheduleError } from './cron-schedule.ts';
 
 const counts = [
@@ -21,22 +22,22 @@ const counts = [
   'ttlSecondsAfterFinished',
   'backoffLimitPerIndex',
   'maxFailedIndexes',
-];
+] as const;
 
-function jobSpecErrors(s: JsonObject, at: string): Errors {
+function jobSpecErrors(s: Decoded<JobSpec>, at: string): Errors {
   const errors: Errors = counts.flatMap((name) => nonNegative(`${at}.${name}`, s[name]));
-  if (s['completionMode'] === 'Indexed' && s['completions'] === undefined)
+  if (s.completionMode === 'Indexed' && s.completions === undefined)
     errors.push(required(`${at}.completions`, 'when completion mode is Indexed'));
-  if (s['completionMode'] !== undefined)
-    errors.push(...oneOf(`${at}.completionMode`, s['completionMode'], ['Indexed', 'NonIndexed']));
-  const template = obj(s['template']);
+  if (s.completionMode !== undefined)
+    errors.push(...oneOf(`${at}.completionMode`, s.completionMode, ['Indexed', 'NonIndexed']));
+  const template = s.template ?? {};
   errors.push(...validateTemplate(template, `${at}.template`));
-  const policy = str(obj(template['spec'])['restartPolicy']);
+  const policy = template.spec?.restartPolicy ?? '';
   if (policy === '' || policy === 'Always')
     errors.push(required(`${at}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"'));
   else if (policy !== 'OnFailure' && policy !== 'Never')
     errors.push(notSupported(`${at}.template.spec.restartPolicy`, policy, ['OnFailure', 'Never']));
-  else if (isObject(s['podFailurePolicy']) && policy !== 'Never')
+  else if (s.podFailurePolicy !== undefined && policy !== 'Never')
     errors.push(
       invalid(
         `${at}.template.spec.restartPolicy`,
@@ -47,23 +48,23 @@ function jobSpecErrors(s: JsonObject, at: string): Errors {
   return errors;
 }
 
-export function validateJob(job: JsonObject): Errors {
-  const s = spec(job);
+export function validateJob(job: Decoded<Job>): Errors {
+  const s = job.spec ?? {};
   const errors = jobSpecErrors(s, 'spec');
-  if (s['selector'] === undefined && s['manualSelector'] === true) errors.push(required('spec.selector'));
-  const labels = obj(obj(s['template'])['metadata'])['labels'];
-  if (s['selector'] !== undefined && selects(s['selector'], labels) === false)
+  if (s.selector === undefined && s.manualSelector === true) errors.push(required('spec.selector'));
+  const labels = s.template?.metadata?.labels;
+  if (s.selector !== undefined && selects(s.selector, labels) === false)
     errors.push(
       invalid('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`'),
     );
   return errors;
 }
 
-export function validateJobUpdate(job: JsonObject, old: JsonObject): Errors {
-  const [s, before] = [spec(job), spec(old)];
+export function validateJobUpdate(job: Decoded<Job>, old: Decoded<Job>): Errors {
+  const [s, before] = [job.spec ?? {}, old.spec ?? {}];
   const errors: Errors = [];
-  if (!semanticEqual(s['completions'], before['completions']) && s['completionMode'] !== 'Indexed')
-    errors.push(invalid('spec.completions', s['completions'] ?? null, immutable));
+  if (!semanticEqual(s.completions, before.completions) && s.completionMode !== 'Indexed')
+    errors.push(invalid('spec.completions', s.completions ?? null, immutable));
   for (const field of [
     'selector',
     'completionMode',
@@ -71,21 +72,21 @@ export function validateJobUpdate(job: JsonObject, old: JsonObject): Errors {
     'backoffLimitPerIndex',
     'managedBy',
     'successPolicy',
-  ])
+  ] as const)
     errors.push(...unchanged(`spec.${field}`, s[field], before[field]));
   // The place of pods may change while a job that never ran is suspended.
-  const suspended = before['suspend'] === true && str(obj(old['status'])['startTime']) === '';
-  if (!suspended && !semanticEqual(s['template'], before['template']))
-    errors.push(invalid('spec.template', s['template'] ?? null, immutable));
+  const suspended = before.suspend === true && !old.status?.startTime;
+  if (!suspended && !semanticEqual(s.template, before.template))
+    errors.push(invalid('spec.template', s.template ?? null, immutable));
   return errors;
 }
 
 const maxCronJobName = 52;
 
-export function validateCronJob(cronJob: JsonObject): Errors {
-  const s = spec(cronJob);
+export function validateCronJob(cronJob: Decoded<CronJob>): Errors {
+  const s = cronJob.spec ?? {};
   const errors: Errors = [];
-  const schedule = str(s['schedule']);
+  const schedule = s.schedule ?? '';
   if (schedule === '') errors.push(required('spec.schedule'));
   else {
     const wrong = cronScheduleError(schedule);
@@ -99,14 +100,22 @@ export function validateCronJob(cronJob: JsonObject): Errors {
         ),
       );
   }
-  errors.push(...oneOf('spec.concurrencyPolicy', s['concurrencyPolicy'], ['Allow', 'Forbid', 'Replace']));
-  for (const field of ['startingDeadlineSeconds', 'successfulJobsHistoryLimit', 'failedJobsHistoryLimit'])
+  errors.push(...oneOf('spec.concurrencyPolicy', s.concurrencyPolicy, ['Allow', 'Forbid', 'Replace']));
+  for (const field of [
+    'startingDeadlineSeconds',
+    'successfulJobsHistoryLimit',
+    'failedJobsHistoryLimit',
+  ] as const)
     errors.push(...nonNegative(`spec.${field}`, s[field]));
-  if (typeof s['timeZone'] === 'string') errors.push(...timeZoneErrors(s['timeZone']));
-  errors.push(...jobSpecErrors(obj(obj(s['jobTemplate'])['spec']), 'spec.jobTemplate.spec'));
-  if (nameOf(cronJob).length > maxCronJobName)
+  if (typeof s.timeZone === 'string') errors.push(...timeZoneErrors(s.timeZone));
+  errors.push(...jobSpecErrors(s.jobTemplate?.spec ?? {}, 'spec.jobTemplate.spec'));
+  if ((cronJob.metadata?.name ?? '').length > maxCronJobName)
     errors.push(
-      invalid('metadata.name', nameOf(cronJob), `must be no more than ${maxCronJobName} characters`),
+      invalid(
+        'metadata.name',
+        cronJob.metadata?.name ?? '',
+        `must be no more than ${maxCronJobName} characters`,
+      ),
     );
   return errors;
 }

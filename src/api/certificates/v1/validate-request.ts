@@ -1,15 +1,26 @@
 // Who decides about a certificate request decides by `approval` only; who signs it writes the certificate, once.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
-import { objs, semanticEqual, status, str } from '../../../apimachinery/json-access.ts';
+import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import { base64ToBytes } from '../../../apimachinery/serializer/protobuf/base64.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+} from '../../generated/types/certificates-v1.ts';
 import { certificateFault } from './certificate-content.ts';
 
-const conditionsOf = (request: JsonObject, type: string): JsonObject[] =>
-  objs(status(request)['conditions']).filter((c) => c['type'] === type);
+const conditionsOf = (
+  request: Decoded<CertificateSigningRequest>,
+  type: string,
+): Decoded<CertificateSigningRequestCondition[]> =>
+  (request.status?.conditions ?? []).filter((c) => c.type === type);
 
-function decisionErrors(request: JsonObject, old: JsonObject, subresource: string): Errors {
+function decisionErrors(
+  request: Decoded<CertificateSigningRequest>,
+  old: Decoded<CertificateSigningRequest>,
+  subresource: string,
+): Errors {
   const at = 'status.conditions';
   const errors: Errors = [];
   for (const type of ['Approved', 'Denied', 'Failed']) {
@@ -23,13 +34,13 @@ function decisionErrors(request: JsonObject, old: JsonObject, subresource: strin
     else if (decision && !semanticEqual(now, before))
       errors.push(forbidden(at, `updates may not modify a condition of type ${JSON.stringify(type)}`));
   }
-  const undecided = (r: JsonObject): boolean =>
+  const undecided = (r: Decoded<CertificateSigningRequest>): boolean =>
     ['Approved', 'Denied'].some((type) => conditionsOf(r, type).length === 0);
   if (!undecided(request) && undecided(old)) {
-    const all = objs(status(request)['conditions']);
-    const second = all.findLastIndex((c) => c['type'] === 'Approved' || c['type'] === 'Denied');
+    const all = request.status?.conditions ?? [];
+    const second = all.findLastIndex((c) => c.type === 'Approved' || c.type === 'Denied');
     const why = 'Approved and Denied conditions are mutually exclusive';
-    errors.push(invalid(`${at}[${second}].type`, str(all[second]?.['type']), why));
+    errors.push(invalid(`${at}[${second}].type`, all[second]?.type ?? '', why));
   }
   return errors;
 }
@@ -44,8 +55,12 @@ function contentErrors(now: string, before: string): Errors {
   return fault === undefined ? [] : [invalid('status.certificate', '<certificate data>', fault)];
 }
 
-export function validateRequestUpdate(request: JsonObject, old: JsonObject, subresource: string): Errors {
-  const [now, before] = [str(status(request)['certificate']), str(status(old)['certificate'])];
+export function validateRequestUpdate(
+  request: Decoded<CertificateSigningRequest>,
+  old: Decoded<CertificateSigningRequest>,
+  subresource: string,
+): Errors {
+  const [now, before] = [request.status?.certificate ?? '', old.status?.certificate ?? ''];
   const errors = [...contentErrors(now, before), ...decisionErrors(request, old, subresource)];
   if (now === before) return errors;
   if (subresource !== 'status')

@@ -1,60 +1,61 @@
 // Events: one store for core/v1 and events.k8s.io/v1, the row and the fields that selectors name.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { ageOf } from '../../../apimachinery/human-duration.ts';
-import { meta, num, obj, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import type { Event } from '../../generated/types/core-v1.ts';
 
-function source(event: JsonObject): string {
-  const from = obj(event['source']);
-  const component = str(from['component']) || str(event['reportingComponent']);
-  const host = str(from['host']) || str(event['reportingInstance']);
+function source(event: Decoded<Event>): string {
+  const from = event.source ?? {};
+  const component = (from.component ?? '') || (event.reportingComponent ?? '');
+  const host = (from.host ?? '') || (event.reportingInstance ?? '');
   return [component, host].filter((t) => t !== '').join(', ');
 }
 
 /** `pod/x`; with the name only when the kind is missing. */
-function objectText(event: JsonObject): string {
-  const about = obj(event['involvedObject']);
-  return `${str(about['kind']).toLowerCase()}/${str(about['name'])}`;
+function objectText(event: Decoded<Event>): string {
+  const about = event.involvedObject ?? {};
+  return `${(about.kind ?? '').toLowerCase()}/${about.name ?? ''}`;
 }
 
-function row(event: JsonObject, now: number): Json[] {
-  const series = obj(event['series']);
-  const first = str(event['firstTimestamp']) || str(event['eventTime']);
-  let last = str(event['lastTimestamp']) || first;
-  if (str(series['lastObservedTime']) !== '') last = str(series['lastObservedTime']);
-  const count = num(series['count']) || num(event['count']) || 1;
+function row(event: Decoded<Event>, now: number): Json[] {
+  const series = event.series ?? {};
+  const first = (event.firstTimestamp ?? '') || (event.eventTime ?? '');
+  let last = (event.lastTimestamp ?? '') || first;
+  if (series.lastObservedTime) last = series.lastObservedTime ?? '';
+  const count = (series.count ?? 0) || (event.count ?? 0) || 1;
   return [
     ageOf(last, now),
-    str(event['type']),
-    str(event['reason']),
+    event.type ?? '',
+    event.reason ?? '',
     objectText(event),
-    str(obj(event['involvedObject'])['fieldPath']),
+    event.involvedObject?.fieldPath ?? '',
     source(event),
-    str(event['message']).trim(),
+    (event.message ?? '').trim(),
     ageOf(first, now),
     count,
-    str(meta(event)['name']),
+    event.metadata?.name ?? '',
   ];
 }
 
-function selectableFields(event: JsonObject): Record<string, string> {
-  const about = obj(event['involvedObject']);
+function selectableFields(event: Decoded<Event>): Record<string, string> {
+  const about = event.involvedObject ?? {};
   return {
-    'involvedObject.kind': str(about['kind']),
-    'involvedObject.namespace': str(about['namespace']),
-    'involvedObject.name': str(about['name']),
-    'involvedObject.uid': str(about['uid']),
-    'involvedObject.apiVersion': str(about['apiVersion']),
-    'involvedObject.resourceVersion': str(about['resourceVersion']),
-    'involvedObject.fieldPath': str(about['fieldPath']),
-    reason: str(event['reason']),
-    reportingComponent: str(event['reportingComponent']) || str(obj(event['source'])['component']),
-    source: str(obj(event['source'])['component']) || str(event['reportingComponent']),
-    type: str(event['type']),
+    'involvedObject.kind': about.kind ?? '',
+    'involvedObject.namespace': about.namespace ?? '',
+    'involvedObject.name': about.name ?? '',
+    'involvedObject.uid': about.uid ?? '',
+    'involvedObject.apiVersion': about.apiVersion ?? '',
+    'involvedObject.resourceVersion': about.resourceVersion ?? '',
+    'involvedObject.fieldPath': about.fieldPath ?? '',
+    reason: event.reason ?? '',
+    reportingComponent: (event.reportingComponent ?? '') || (event.source?.component ?? ''),
+    source: (event.source?.component ?? '') || (event.reportingComponent ?? ''),
+    type: event.type ?? '',
   };
 }
 
-export const event: KindBehaviour = {
+export const event: KindBehaviour<Event> = {
   row,
   selectableFields,
   strategy: { allowCreateOnUpdate: true, allowUnconditionalUpdate: true },

@@ -1,5 +1,24 @@
 // The kinds of the core group.
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import type {
+  Binding,
+  ComponentStatus,
+  ConfigMap,
+  Endpoints,
+  Event,
+  LimitRange,
+  Namespace,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodTemplate,
+  ReplicationController,
+  ResourceQuota,
+  Secret,
+  Service,
+  ServiceAccount,
+} from '../../generated/types/core-v1.ts';
 import { endpoints } from './endpoints.ts';
 import { event } from './event.ts';
 import { limitRange } from './limitrange.ts';
@@ -13,7 +32,25 @@ import { service } from './service.ts';
 import { binding, componentStatus, configMap, podTemplate, serviceAccount } from './small-kinds.ts';
 import { persistentVolume, persistentVolumeClaim } from './volume-claims.ts';
 
-export const coreV1: GroupBehaviours = {
+export const coreV1: GroupBehaviours<{
+  bindings: Binding;
+  componentstatuses: ComponentStatus;
+  configmaps: ConfigMap;
+  endpoints: Endpoints;
+  events: Event;
+  limitranges: LimitRange;
+  namespaces: Namespace;
+  nodes: Node;
+  persistentvolumeclaims: PersistentVolumeClaim;
+  persistentvolumes: PersistentVolume;
+  pods: Pod;
+  podtemplates: PodTemplate;
+  replicationcontrollers: ReplicationController;
+  resourcequotas: ResourceQuota;
+  secrets: Secret;
+  serviceaccounts: ServiceAccount;
+  services: Service;
+}> = {
   bindings: binding,
   componentstatuses: componentStatus,
   configmaps: configMap,

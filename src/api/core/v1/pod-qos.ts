@@ -1,14 +1,19 @@
 // The quality-of-service class of a pod, as upstream's ComputePodQOS.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { obj, objs, spec } from '../../../apimachinery/json-access.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { tryParseQuantity } from '../../../apimachinery/quantity.ts';
+import type { Pod, ResourceRequirements } from '../../generated/types/core-v1.ts';
 import { isPodLevelResource } from './pod-resources.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 const counted = ['cpu', 'memory'];
-const amount = (resources: JsonObject, list: string, name: string): bigint => {
-  const value = obj(resources[list])[name];
+const amount = (
+  resources: Decoded<ResourceRequirements>,
+  list: 'requests' | 'limits',
+  name: string,
+): bigint => {
+  const value = resources[list]?.[name];
   return tryParseQuantity(value)?.nano ?? 0n;
 };
 
@@ -16,13 +21,11 @@ const amount = (resources: JsonObject, list: string, name: string): bigint => {
  * Guaranteed: every container has limits for cpu and memory and equal requests. BestEffort: none has any.
  * A pod that has resources of its own is judged by them alone.
  */
-export function podQosClass(pod: JsonObject): QosClass {
-  const own = obj(spec(pod)['resources']);
-  const holders = Object.keys({ ...obj(own['requests']), ...obj(own['limits']) }).some(isPodLevelResource)
+export function podQosClass(pod: Decoded<Pod>): QosClass {
+  const own = pod.spec?.resources ?? {};
+  const holders = Object.keys({ ...(own.requests ?? {}), ...(own.limits ?? {}) }).some(isPodLevelResource)
     ? [own]
-    : [...objs(spec(pod)['containers']), ...objs(spec(pod)['initContainers'])].map((c) =>
-        obj(c['resources']),
-      );
+    : [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])].map((c) => c.resources ?? {});
   let any = false;
   let guaranteed = holders.length > 0;
   for (const resources of holders)

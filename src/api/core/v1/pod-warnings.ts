@@ -1,8 +1,15 @@
 // What a client is warned of although it is allowed, as upstream's pod warnings.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { isObject, meta, nameOf, num, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import { dnsLabel } from '../../../apimachinery/validation/names.ts';
+import type {
+  Container,
+  NodeSelectorTerm,
+  Pod,
+  PodSpec,
+  PodTemplateSpec,
+} from '../../generated/types/core-v1.ts';
+import type { ObjectMeta } from '../../generated/types/meta-v1.ts';
 
 /** Kinds of volumes that no kubelet of today knows any more: such a pod is taken, and can never run. */
 const endedVolumes: Readonly<Record<string, string>> = {
@@ -38,39 +45,39 @@ const endedAnnotations: Readonly<Record<string, string>> = {
 const wordOf = (words: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.hasOwn(words, name) ? words[name] : undefined;
 
-function termWarnings(term: JsonObject, path: string): string[] {
-  return objs(term['matchExpressions']).flatMap((expression, i) => {
-    const key = str(expression['key']);
+function termWarnings(term: Decoded<NodeSelectorTerm>, path: string): string[] {
+  return (term.matchExpressions ?? []).flatMap((expression, i) => {
+    const key = expression.key ?? '';
     const word = wordOf(endedLabels, key);
     return word === undefined ? [] : [`${path}.matchExpressions[${i}].key: ${key} is ${word}`];
   });
 }
 
 /** Old names of node labels, wherever a pod chooses its nodes by them. */
-function nodeLabelWarnings(podSpec: JsonObject, path: string): string[] {
-  const selected = Object.keys(obj(podSpec['nodeSelector'])).flatMap((key) => {
+function nodeLabelWarnings(podSpec: Decoded<PodSpec>, path: string): string[] {
+  const selected = Object.keys(podSpec.nodeSelector ?? {}).flatMap((key) => {
     const word = wordOf(endedLabels, key);
     return word === undefined ? [] : [`${path}.nodeSelector[${key}]: ${word}`];
   });
-  const affinity = obj(obj(podSpec['affinity'])['nodeAffinity']);
+  const affinity = podSpec.affinity?.nodeAffinity ?? {};
   const at = `${path}.affinity.nodeAffinity`;
   const required = 'requiredDuringSchedulingIgnoredDuringExecution';
   const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
   return [
     ...selected,
-    ...objs(obj(affinity[required])['nodeSelectorTerms']).flatMap((term, i) =>
+    ...(affinity[required]?.nodeSelectorTerms ?? []).flatMap((term, i) =>
       termWarnings(term, `${at}.${required}.nodeSelectorTerms[${i}]`),
     ),
-    ...objs(affinity[preferred]).flatMap((item, i) =>
-      termWarnings(obj(item['preference']), `${at}.${preferred}[${i}].preference`),
+    ...(affinity[preferred] ?? []).flatMap((item, i) =>
+      termWarnings(item.preference ?? {}, `${at}.${preferred}[${i}].preference`),
     ),
-    ...objs(podSpec['topologySpreadConstraints']).flatMap((constraint, i) => {
-      const key = str(constraint['topologyKey']);
+    ...(podSpec.topologySpreadConstraints ?? []).flatMap((constraint, i) => {
+      const key = constraint.topologyKey ?? '';
       const word = wordOf(endedLabels, key);
       const here = `${path}.topologySpreadConstraints[${i}]`;
       return [
         ...(word === undefined ? [] : [`${here}.topologyKey: ${key} is ${word}`]),
-        ...(isObject(constraint['labelSelector'])
+        ...(constraint.labelSelector !== undefined
           ? []
           : [`${here}.labelSelector: a null labelSelector results in matching no pod`]),
       ];
@@ -78,9 +85,9 @@ function nodeLabelWarnings(podSpec: JsonObject, path: string): string[] {
   ];
 }
 
-const annotationWarnings = (metadata: JsonObject, path: string): string[] =>
+const annotationWarnings = (metadata: Decoded<ObjectMeta>, path: string): string[] =>
   Object.entries(endedAnnotations).flatMap(([key, word]) =>
-    Object.hasOwn(obj(metadata['annotations']), key) ? [`${path}.annotations[${key}]: ${word}`] : [],
+    Object.hasOwn(metadata.annotations ?? {}, key) ? [`${path}.annotations[${key}]: ${word}`] : [],
   );
 
 interface Port {
@@ -102,15 +109,15 @@ const mostPortWarnings = 20;
 /** Nor the work: a port is compared with the first of its number only. */
 const mostCompared = 100;
 
-function portWarnings(podSpec: JsonObject, path: string): string[] {
+function portWarnings(podSpec: Decoded<PodSpec>, path: string): string[] {
   const out: string[] = [];
   const known = new Map<string, Port[]>();
-  for (const list of ['initContainers', 'containers'])
-    objs(podSpec[list]).forEach((container, c) => {
-      objs(container['ports']).forEach((port, i) => {
+  for (const list of ['initContainers', 'containers'] as const)
+    (podSpec[list] ?? []).forEach((container, c) => {
+      (container.ports ?? []).forEach((port, i) => {
         const at = `${path}.${list}[${c}].ports[${i}]`;
-        const own = { at, hostIP: str(port['hostIP']), hostPort: num(port['hostPort']) };
-        const key = `${num(port['containerPort'])}/${str(port['protocol'])}`;
+        const own = { at, hostIP: port.hostIP ?? '', hostPort: port.hostPort ?? 0 };
+        const key = `${port.containerPort ?? 0}/${port.protocol ?? ''}`;
         const others = known.get(key) ?? [];
         for (const other of others) {
           if (out.length === mostPortWarnings) return;
@@ -124,37 +131,38 @@ function portWarnings(podSpec: JsonObject, path: string): string[] {
   return out;
 }
 
-function podSpecWarnings(podSpec: JsonObject, path: string): string[] {
+function podSpecWarnings(podSpec: Decoded<PodSpec>, path: string): string[] {
   const out: string[] = nodeLabelWarnings(podSpec, path);
-  objs(podSpec['volumes']).forEach((volume, i) => {
+  (podSpec.volumes ?? []).forEach((volume, i) => {
     for (const [kind, word] of Object.entries(endedVolumes))
-      if (isObject(volume[kind])) out.push(`${path}.volumes[${i}].${shownVolumes[kind] ?? kind}: ${word}`);
+      if (Object.hasOwn(volume, kind))
+        out.push(`${path}.volumes[${i}].${shownVolumes[kind] ?? kind}: ${word}`);
   });
-  for (const list of ['initContainers', 'containers'])
-    objs(podSpec[list]).forEach((container, i) => {
+  for (const list of ['initContainers', 'containers'] as const)
+    (podSpec[list] ?? []).forEach((container, i) => {
       out.push(...containerWarnings(container, `${path}.${list}[${i}]`));
     });
   out.push(...portWarnings(podSpec, path));
-  if (num(podSpec['terminationGracePeriodSeconds']) < 0)
+  if ((podSpec.terminationGracePeriodSeconds ?? 0) < 0)
     out.push(
       `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
     );
   return out;
 }
 
-function containerWarnings(container: JsonObject, at: string): string[] {
+function containerWarnings(container: Decoded<Container>, at: string): string[] {
   const out: string[] = [];
   const names = new Set<string>();
-  objs(container['env']).forEach((variable, i) => {
-    const name = str(variable['name']);
+  (container.env ?? []).forEach((variable, i) => {
+    const name = variable.name ?? '';
     if (names.has(name))
       out.push(
         `${at}.env[${i}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
       );
     names.add(name);
   });
-  for (const list of ['limits', 'requests']) {
-    const memory = obj(obj(container['resources'])[list])['memory'];
+  for (const list of ['limits', 'requests'] as const) {
+    const memory = container.resources?.[list]?.memory;
     const quantity = tryParseQuantity(memory);
     if (quantity && quantity.nano % 1_000_000_000n !== 0n)
       out.push(
@@ -165,25 +173,25 @@ function containerWarnings(container: JsonObject, at: string): string[] {
 }
 
 /** Of a new pod; an update does not repeat them. */
-export function podWarnings(pod: JsonObject, old: JsonObject | undefined): string[] {
+export function podWarnings(pod: Decoded<Pod>, old: Decoded<Pod> | undefined): string[] {
   if (old) return [];
-  const unfit = dnsLabel(nameOf(pod));
+  const unfit = dnsLabel(pod.metadata?.name ?? '');
   return [
     ...(unfit.length > 0
       ? [
           `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${unfit.join(' ')}]`,
         ]
       : []),
-    ...annotationWarnings(meta(pod), 'metadata'),
-    ...podSpecWarnings(spec(pod), 'spec'),
+    ...annotationWarnings(pod.metadata ?? {}, 'metadata'),
+    ...podSpecWarnings(pod.spec ?? {}, 'spec'),
   ];
 }
 
 /** Of a workload whose template is in `spec.template`. */
-export function templateWarnings(object: JsonObject): string[] {
-  const template = obj(spec(object)['template']);
+export function templateWarnings(object: Decoded<{ spec: { template: PodTemplateSpec } }>): string[] {
+  const template = object.spec?.template ?? {};
   return [
-    ...annotationWarnings(meta(template), 'spec.template.metadata'),
-    ...podSpecWarnings(spec(template), 'spec.template.spec'),
+    ...annotationWarnings(template.metadata ?? {}, 'spec.template.metadata'),
+    ...podSpecWarnings(template.spec ?? {}, 'spec.template.spec'),
   ];
 }

@@ -1,8 +1,8 @@
 // The kind Pod: what field selectors may name and how a pod is deleted.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { obj, objs, spec, status, str } from '../../../apimachinery/json-access.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
-import { isInt64 } from '../../../apimachinery/serializer/json-numbers.ts';
+import type { Pod, PodStatus } from '../../generated/types/core-v1.ts';
 import { podDefaults } from './pod-defaults.ts';
 import { podQosClass } from './pod-qos.ts';
 import { podRow } from './pod-row.ts';
@@ -10,36 +10,37 @@ import { preparePodUpdate } from './pod-subresources.ts';
 import { podWarnings } from './pod-warnings.ts';
 import { validatePodCreate, validatePodUpdate } from './validate-pod.ts';
 
-function selectableFields(pod: JsonObject): Record<string, string> {
-  const podSpec = spec(pod);
-  const podStatus = status(pod);
+function selectableFields(pod: Decoded<Pod>): Record<string, string> {
+  const podSpec = pod.spec ?? {};
+  const podStatus = pod.status ?? {};
   return {
-    'spec.nodeName': str(podSpec['nodeName']),
-    'spec.restartPolicy': str(podSpec['restartPolicy']),
-    'spec.schedulerName': str(podSpec['schedulerName']),
-    'spec.serviceAccountName': str(podSpec['serviceAccountName']),
-    'spec.hostNetwork': String(podSpec['hostNetwork'] === true),
-    'status.phase': str(podStatus['phase']),
-    'status.podIP': str(podStatus['podIP']) || str(objs(podStatus['podIPs'])[0]?.['ip']),
-    'status.nominatedNodeName': str(podStatus['nominatedNodeName']),
+    'spec.nodeName': podSpec.nodeName ?? '',
+    'spec.restartPolicy': podSpec.restartPolicy ?? '',
+    'spec.schedulerName': podSpec.schedulerName ?? '',
+    'spec.serviceAccountName': podSpec.serviceAccountName ?? '',
+    'spec.hostNetwork': String(podSpec.hostNetwork === true),
+    'status.phase': podStatus.phase ?? '',
+    'status.podIP': (podStatus.podIP ?? '') || ((podStatus.podIPs ?? [])[0]?.ip ?? ''),
+    'status.nominatedNodeName': podStatus.nominatedNodeName ?? '',
   };
 }
 
 /** As upstream's CheckGracefulDelete: nothing runs where there is no node or all is over. */
-function gracePeriodSeconds(pod: JsonObject, requested: number | bigint | undefined): number | bigint {
-  const own = spec(pod)['terminationGracePeriodSeconds'];
-  let seconds = requested ?? (isInt64(own) ? own : 0);
-  if (str(spec(pod)['nodeName']) === '') seconds = 0;
-  const phase = str(status(pod)['phase']);
+function gracePeriodSeconds(pod: Decoded<Pod>, requested: number | bigint | undefined): number | bigint {
+  const own = pod.spec?.terminationGracePeriodSeconds;
+  let seconds = requested ?? own ?? 0;
+  if (!pod.spec?.nodeName) seconds = 0;
+  const phase = pod.status?.phase;
   if (phase === 'Failed' || phase === 'Succeeded') seconds = 0;
   return seconds < 0 ? 1 : seconds;
 }
 
 /** The class of service, worked out once on create. */
-function prepareForCreate(pod: JsonObject): void {
-  pod['status'] = { phase: 'Pending', qosClass: podQosClass(pod) };
-  if (objs(spec(pod)['schedulingGates']).length > 0)
-    obj(pod['status'])['conditions'] = [
+function prepareForCreate(pod: Decoded<Pod>): void {
+  const status: Decoded<PodStatus> = { phase: 'Pending', qosClass: podQosClass(pod) };
+  pod.status = status;
+  if (pod.spec?.schedulingGates?.length)
+    status.conditions = [
       {
         type: 'PodScheduled',
         status: 'False',
@@ -49,7 +50,7 @@ function prepareForCreate(pod: JsonObject): void {
     ];
 }
 
-export const pod: KindBehaviour = {
+export const pod: KindBehaviour<Pod> = {
   row: podRow,
   selectableFields,
   hasGeneration: true,

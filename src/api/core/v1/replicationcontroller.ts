@@ -1,33 +1,34 @@
 // The kind ReplicationController: selector and labels follow the template when they are missing.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { ensure, meta, num, obj, setDefault, spec, status, str } from '../../../apimachinery/json-access.ts';
+
+import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import type { ReplicationController } from '../../generated/types/core-v1.ts';
 import { ageCell, containerCells, labelsCell, nameCell } from '../../meta/row-cells.ts';
-import { specTemplateDefaults } from './pod-defaults.ts';
+import { podTemplateDefaults } from './pod-defaults.ts';
 import { validateReplicationController } from './validate-small.ts';
 
-function applyDefaults(rc: JsonObject): void {
-  const s = ensure(rc, 'spec');
-  const labels = obj(obj(obj(s['template'])['metadata'])['labels']);
+function applyDefaults(rc: Decoded<ReplicationController>): void {
+  const s = ensured(rc, 'spec');
+  const labels = s.template?.metadata?.labels ?? {};
   if (Object.keys(labels).length > 0) {
-    if (Object.keys(obj(s['selector'])).length === 0) s['selector'] = { ...labels };
-    if (Object.keys(obj(meta(rc)['labels'])).length === 0) ensure(rc, 'metadata')['labels'] = { ...labels };
+    if (Object.keys(s.selector ?? {}).length === 0) s.selector = { ...labels };
+    if (Object.keys(rc.metadata?.labels ?? {}).length === 0) ensured(rc, 'metadata').labels = { ...labels };
   }
-  setDefault(s, 'replicas', 1);
-  specTemplateDefaults(rc);
+  s.replicas ??= 1;
+  podTemplateDefaults(rc.spec?.template);
 }
 
-export const replicationController: KindBehaviour = {
+export const replicationController: KindBehaviour<ReplicationController> = {
   hasGeneration: true,
   row: (o, now) => [
     nameCell(o),
-    num(spec(o)['replicas']),
-    num(status(o)['replicas']),
-    num(status(o)['readyReplicas']),
+    o.spec?.replicas ?? 0,
+    o.status?.replicas ?? 0,
+    o.status?.readyReplicas ?? 0,
     ageCell(o, now),
-    ...containerCells(spec(o)['template']),
-    labelsCell(spec(o)['selector']),
+    ...containerCells(o.spec?.template),
+    labelsCell(o.spec?.selector),
   ],
-  selectableFields: (o) => ({ 'status.replicas': str(String(num(status(o)['replicas']))) }),
+  selectableFields: (o) => ({ 'status.replicas': String(o.status?.replicas ?? 0) ?? '' }),
   strategy: { applyDefaults, validate: validateReplicationController, defaultGarbageCollection: 'orphan' },
 };

@@ -1,7 +1,8 @@
 // The kind Secret: plain text is folded into the data, the type is Opaque unless said.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { isObject, obj, str } from '../../../apimachinery/json-access.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import type { Secret } from '../../generated/types/core-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 import { validateSecret, validateSecretUpdate } from './validate-config.ts';
 
@@ -13,21 +14,21 @@ function base64OfText(text: string): string {
   return btoa(binary);
 }
 
-function applyDefaults(secret: JsonObject): void {
-  if (str(secret['type']) === '') secret['type'] = 'Opaque';
-  const plain = secret['stringData'];
-  if (!isObject(plain)) return;
+function applyDefaults(secret: Decoded<Secret>): void {
+  if (!secret.type) secret.type = 'Opaque';
+  const plain = secret.stringData;
+  if (plain === undefined) return;
   // Entries, not assignments: a key may be any text.
   const entries = [
-    ...Object.entries(obj(secret['data'])),
-    ...Object.entries(plain).map(([k, v]) => [k, base64OfText(str(v))] as const),
+    ...Object.entries(secret.data ?? {}),
+    ...Object.entries(plain).map(([k, v]) => [k, base64OfText(v ?? '')] as const),
   ];
-  secret['data'] = Object.fromEntries(entries);
-  delete secret['stringData'];
+  secret.data = Object.fromEntries(entries);
+  delete secret.stringData;
 }
 
-export const secret: KindBehaviour = {
-  row: (o, now) => [nameCell(o), str(o['type']), String(Object.keys(obj(o['data'])).length), ageCell(o, now)],
-  selectableFields: (o) => ({ type: str(o['type']) }),
+export const secret: KindBehaviour<Secret> = {
+  row: (o, now) => [nameCell(o), o.type ?? '', String(Object.keys(o.data ?? {}).length), ageCell(o, now)],
+  selectableFields: (o) => ({ type: o.type ?? '' }),
   strategy: { applyDefaults, validate: validateSecret, validateUpdate: validateSecretUpdate },
 };

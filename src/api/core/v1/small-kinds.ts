@@ -1,48 +1,50 @@
 // Kinds of the core group that need only a row.
-import { obj, objs, str } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import type {
+  Binding,
+  ComponentStatus,
+  ConfigMap,
+  PodTemplate,
+  ServiceAccount,
+} from '../../generated/types/core-v1.ts';
 import { ageCell, containerCells, labelsCell, nameCell } from '../../meta/row-cells.ts';
 import { podTemplateDefaults } from './pod-defaults.ts';
 import { validateConfigMap, validateConfigMapUpdate } from './validate-config.ts';
 import { validateTemplate } from './validate-workload.ts';
 
-export const binding: KindBehaviour = { virtual: true };
+export const binding: KindBehaviour<Binding> = { virtual: true };
 
-export const componentStatus: KindBehaviour = {
+export const componentStatus: KindBehaviour<ComponentStatus> = {
   row: (o) => {
-    const healthy = objs(o['conditions']).find((c) => c['type'] === 'Healthy');
+    const healthy = (o.conditions ?? []).find((c) => c.type === 'Healthy');
     const words: Readonly<Record<string, string>> = { True: 'Healthy', False: 'Unhealthy' };
     return [
       nameCell(o),
-      words[str(healthy?.['status'])] ?? 'Unknown',
-      str(healthy?.['message']),
-      str(healthy?.['error']),
+      words[healthy?.status ?? ''] ?? 'Unknown',
+      healthy?.message ?? '',
+      healthy?.error ?? '',
     ];
   },
 };
 
-export const configMap: KindBehaviour = {
+export const configMap: KindBehaviour<ConfigMap> = {
   strategy: { validate: validateConfigMap, validateUpdate: validateConfigMapUpdate },
   row: (o, now) => [
     nameCell(o),
-    String(Object.keys(obj(o['data'])).length + Object.keys(obj(o['binaryData'])).length),
+    String(Object.keys(o.data ?? {}).length + Object.keys(o.binaryData ?? {}).length),
     ageCell(o, now),
   ],
 };
 
-export const podTemplate: KindBehaviour = {
+export const podTemplate: KindBehaviour<PodTemplate> = {
   hasGeneration: true,
-  row: (o) => [
-    nameCell(o),
-    ...containerCells(o['template']),
-    labelsCell(obj(obj(o['template'])['metadata'])['labels']),
-  ],
+  row: (o) => [nameCell(o), ...containerCells(o.template), labelsCell(o.template?.metadata?.labels)],
   strategy: {
-    applyDefaults: podTemplateDefaults,
-    validate: (o) => validateTemplate(obj(o['template']), 'template'),
+    applyDefaults: (o) => podTemplateDefaults(o.template),
+    validate: (o) => validateTemplate(o.template ?? {}, 'template'),
   },
 };
 
-export const serviceAccount: KindBehaviour = {
+export const serviceAccount: KindBehaviour<ServiceAccount> = {
   row: (o, now) => [nameCell(o), ageCell(o, now)],
 };

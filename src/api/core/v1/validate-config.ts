@@ -1,10 +1,12 @@
 // ConfigMaps and Secrets: keys, size, type, and being immutable.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, required, tooLong } from '../../../apimachinery/field-error.ts';
-import { meta, obj, semanticEqual, str } from '../../../apimachinery/json-access.ts';
+import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { immutable } from '../../../apimachinery/validation/checks.ts';
 import { configMapKey } from '../../../apimachinery/validation/names.ts';
+import type { ConfigMap, Secret } from '../../generated/types/core-v1.ts';
 
 const maxBytes = 1024 * 1024;
 const encoder = new TextEncoder();
@@ -15,35 +17,39 @@ const lengthWithout = (base64: string): number =>
   /[\r\n=]/.test(base64) ? base64.replaceAll(/[\r\n=]/g, '').length : base64.length;
 const decodedSize = (base64: string): number => Math.floor((lengthWithout(base64) * 3) / 4);
 
-const keys = (field: string, data: JsonObject): Errors =>
+const keys = (field: string, data: object): Errors =>
   Object.keys(data).flatMap((key) => configMapKey(key).map((why) => invalid(`${field}[${key}]`, key, why)));
 
-export function validateConfigMap(configMap: JsonObject): Errors {
-  const data = obj(configMap['data']);
-  const binary = obj(configMap['binaryData']);
+export function validateConfigMap(configMap: Decoded<ConfigMap>): Errors {
+  const data = configMap.data ?? {};
+  const binary = configMap.binaryData ?? {};
   const errors: Errors = [];
   let size = 0;
   for (const [key, value] of Object.entries(data)) {
     for (const why of configMapKey(key)) errors.push(invalid(`data[${key}]`, key, why));
     if (Object.hasOwn(binary, key))
       errors.push(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'));
-    size += utf8(str(value));
+    size += utf8(value ?? '');
   }
   errors.push(...keys('binaryData', binary));
-  for (const value of Object.values(binary)) size += decodedSize(str(value));
+  for (const value of Object.values(binary)) size += decodedSize(value ?? '');
   if (size > maxBytes) errors.push({ ...tooLong('', maxBytes), field: '' });
   return errors;
 }
 
-function stays(object: JsonObject, old: JsonObject, fields: readonly string[]): Errors {
-  if (old['immutable'] !== true) return [];
+function stays<Kept extends Decoded<ConfigMap | Secret>>(
+  object: Kept,
+  old: Kept,
+  fields: readonly (keyof Kept & string)[],
+): Errors {
+  if (old.immutable !== true) return [];
   const text = 'field is immutable when `immutable` is set';
   return [
-    ...(object['immutable'] === true ? [] : [forbidden('immutable', text)]),
+    ...(object.immutable === true ? [] : [forbidden('immutable', text)]),
     ...fields.filter((f) => !semanticEqual(object[f], old[f])).map((f) => forbidden(f, text)),
   ];
 }
-export const validateConfigMapUpdate = (configMap: JsonObject, old: JsonObject): Errors =>
+export const validateConfigMapUpdate = (configMap: Decoded<ConfigMap>, old: Decoded<ConfigMap>): Errors =>
   stays(configMap, old, ['data', 'binaryData']);
 
 /** Keys that a type of secret must have. */
@@ -54,16 +60,16 @@ const keysOfType: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/tls': ['tls.crt', 'tls.key'],
 };
 
-export function validateSecret(secret: JsonObject): Errors {
-  const data = obj(secret['data']);
-  const type = str(secret['type']);
+export function validateSecret(secret: Decoded<Secret>): Errors {
+  const data = secret.data ?? {};
+  const type = secret.type ?? '';
   const errors = keys('data', data);
   let size = 0;
-  for (const value of Object.values(data)) size += decodedSize(str(value));
+  for (const value of Object.values(data)) size += decodedSize(value ?? '');
   if (size > maxBytes) errors.push(tooLong('data', maxBytes));
   if (type === 'kubernetes.io/service-account-token') {
     const annotation = 'kubernetes.io/service-account.name';
-    if (str(obj(meta(secret)['annotations'])[annotation]) === '')
+    if (!secret.metadata?.annotations?.[annotation])
       errors.push(required(`metadata.annotations[${annotation}]`));
   }
   if (
@@ -74,7 +80,7 @@ export function validateSecret(secret: JsonObject): Errors {
     errors.push(required('data[username]'), required('data[password]'));
   for (const key of Object.hasOwn(keysOfType, type) ? keysOfType[type]! : []) {
     if (!Object.hasOwn(data, key)) errors.push(required(`data[${key}]`));
-    else if (key.startsWith('.docker') && !isJsonText(str(data[key])))
+    else if (key.startsWith('.docker') && !isJsonText(data[key] ?? ''))
       errors.push(invalid(`data[${key}]`, '<secret contents redacted>', 'invalid character in JSON'));
   }
   return errors;
@@ -89,9 +95,9 @@ function isJsonText(base64: string): boolean {
   }
 }
 
-export function validateSecretUpdate(secret: JsonObject, old: JsonObject): Errors {
+export function validateSecretUpdate(secret: Decoded<Secret>, old: Decoded<Secret>): Errors {
   return [
-    ...(secret['type'] === old['type'] ? [] : [invalid('type', secret['type'] ?? '', immutable)]),
+    ...(secret.type === old.type ? [] : [invalid('type', secret.type ?? '', immutable)]),
     ...stays(secret, old, ['data']),
   ];
 }

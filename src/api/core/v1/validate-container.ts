@@ -1,5 +1,5 @@
 // Containers of a pod: ordinary, init and ephemeral ones.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import {
   duplicate,
   forbidden,
@@ -8,9 +8,8 @@ import {
   required,
   tooLong,
 } from '../../../apimachinery/field-error.ts';
-import { arr, isObject, num, obj, objs, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { each, named, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
 import {
   configMapKey,
   dnsLabel,
@@ -20,6 +19,20 @@ import {
   portName,
   portRange,
 } from '../../../apimachinery/validation/names.ts';
+import type {
+  AppArmorProfile,
+  ConfigMapKeySelector,
+  Container,
+  ContainerPort,
+  EnvFromSource,
+  EnvVar,
+  EnvVarSource,
+  EphemeralContainer,
+  PodSecurityContext,
+  PodSpec,
+  SeccompProfile,
+  SecurityContext,
+} from '../../generated/types/core-v1.ts';
 import { validateLifecycle, validateProbe } from './validate-probe.ts';
 import { validateResources } from './validate-resources.ts';
 import type { VolumeNames } from './validate-volumes.ts';
@@ -38,53 +51,53 @@ const pullPolicies = ['Always', 'IfNotPresent', 'Never'];
 const messagePolicies = ['FallbackToLogsOnError', 'File'];
 
 /** What all three sorts share. */
-function commonErrors(container: JsonObject, at: string, facts: PodFacts): Errors {
+function commonErrors(container: Decoded<Container>, at: string, facts: PodFacts): Errors {
   const errors: Errors = [];
-  const name = str(container['name']);
+  const name = container.name ?? '';
   if (name === '') errors.push(required(`${at}.name`));
   else errors.push(...each(`${at}.name`, name, dnsLabel));
-  const image = str(container['image']);
+  const image = container.image ?? '';
   if (image === '') errors.push(required(`${at}.image`));
   else if (image !== image.trim())
     errors.push(invalid(`${at}.image`, image, 'must not have leading or trailing whitespace'));
-  const messages = str(container['terminationMessagePolicy']);
+  const messages = container.terminationMessagePolicy ?? '';
   if (messages === '') errors.push(required(`${at}.terminationMessagePolicy`));
   else errors.push(...oneOf(`${at}.terminationMessagePolicy`, messages, messagePolicies));
-  errors.push(...portErrors(objs(container['ports']), `${at}.ports`, facts.hostNetwork));
+  errors.push(...portErrors(container.ports ?? [], `${at}.ports`, facts.hostNetwork));
   errors.push(
-    ...envErrors(objs(container['env']), `${at}.env`),
-    ...envFromErrors(objs(container['envFrom']), `${at}.envFrom`),
+    ...envErrors(container.env ?? [], `${at}.env`),
+    ...envFromErrors(container.envFrom ?? [], `${at}.envFrom`),
   );
   errors.push(...validateMounts(container, at, facts.volumes));
-  const policy = str(container['imagePullPolicy']);
+  const policy = container.imagePullPolicy ?? '';
   if (policy === '') errors.push(required(`${at}.imagePullPolicy`));
   else errors.push(...oneOf(`${at}.imagePullPolicy`, policy, pullPolicies));
-  errors.push(...validateResources(`${at}.resources`, obj(container['resources']), facts.claims));
-  errors.push(...securityErrors(container['securityContext'], `${at}.securityContext`, facts.hostUsers));
+  errors.push(...validateResources(`${at}.resources`, container.resources ?? {}, facts.claims));
+  errors.push(...securityErrors(container.securityContext, `${at}.securityContext`, facts.hostUsers));
   return errors;
 }
 
-function portErrors(ports: readonly JsonObject[], path: string, hostNetwork: boolean): Errors {
+function portErrors(ports: readonly Decoded<ContainerPort>[], path: string, hostNetwork: boolean): Errors {
   const errors: Errors = [];
   const names = new Set<string>();
   ports.forEach((port, i) => {
     const at = `${path}[${i}]`;
-    const name = str(port['name']);
+    const name = port.name ?? '';
     if (name !== '') {
       const wrong = each(`${at}.name`, name, portName);
       errors.push(...wrong);
       if (wrong.length === 0 && names.has(name)) errors.push(duplicate(`${at}.name`, name));
       names.add(name);
     }
-    const number = num(port['containerPort']);
+    const number = port.containerPort ?? 0;
     if (number === 0) errors.push(required(`${at}.containerPort`));
     else if (!isPort(number)) errors.push(invalid(`${at}.containerPort`, number, portRange));
-    const host = num(port['hostPort']);
+    const host = port.hostPort ?? 0;
     if (host !== 0 && !isPort(host)) errors.push(invalid(`${at}.hostPort`, host, portRange));
     if (hostNetwork && host !== number)
       errors.push(invalid(`${at}.hostPort`, host, 'must match `containerPort` when `hostNetwork` is true'));
-    if (str(port['protocol']) === '') errors.push(required(`${at}.protocol`));
-    else errors.push(...oneOf(`${at}.protocol`, port['protocol'], protocols));
+    if (!port.protocol) errors.push(required(`${at}.protocol`));
+    else errors.push(...oneOf(`${at}.protocol`, port.protocol, protocols));
   });
   return errors;
 }
@@ -100,126 +113,111 @@ const fieldPaths = [
   'status.podIP',
   'status.podIPs',
 ];
+const shownResourceNames = [
+  'limits.cpu',
+  'limits.ephemeral-storage',
+  'limits.memory',
+  'requests.cpu',
+  'requests.ephemeral-storage',
+  'requests.memory',
+];
 const resourceNames = /^(?:limits|requests)\.(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
-function envErrors(env: readonly JsonObject[], path: string): Errors {
+function envErrors(env: readonly Decoded<EnvVar>[], path: string): Errors {
   return env.flatMap((variable, i) => {
     const at = `${path}[${i}]`;
-    const name = str(variable['name']);
+    const name = variable.name ?? '';
     const errors: Errors = name === '' ? [required(`${at}.name`)] : each(`${at}.name`, name, envVarName);
-    const from = variable['valueFrom'];
-    if (!isObject(from)) return errors;
-    const sources = Object.keys(from).filter((k) => isObject(from[k]));
-    if (str(variable['value']) !== '' && sources.length > 0)
-      errors.push(invalid(`${at}.valueFrom`, '', 'may not be specified when `value` is not empty'));
-    else if (sources.length === 0)
-      errors.push(
-        invalid(
-          `${at}.valueFrom`,
-          '',
-          'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
-        ),
-      );
-    else if (sources.length > 1)
-      errors.push(invalid(`${at}.valueFrom`, '', 'may not have more than one field specified at a time'));
+    const from = variable.valueFrom;
+    if (from === undefined) return errors;
+    const sources = Object.keys(from) as (keyof EnvVarSource & string)[];
+    const wrong = sourceFault(variable.value ?? '', sources.length);
+    if (wrong !== undefined) errors.push(invalid(`${at}.valueFrom`, '', wrong));
     for (const source of sources)
-      errors.push(...envSourceErrors(`${at}.valueFrom.${source}`, source, obj(from[source])));
+      errors.push(...(envSourceRules[source]?.(`${at}.valueFrom.${source}`, from[source] as never) ?? []));
     return errors;
   });
 }
 
-function envSourceErrors(at: string, kind: string, source: JsonObject): Errors {
-  if (kind === 'fieldRef') {
-    const path = str(source['fieldPath']);
-    if (path === '') return [required(`${at}.fieldPath`)];
-    const subscript = /^metadata\.(?:annotations|labels)\['.*'\]$/.test(path);
-    if (
-      path === 'metadata.annotations' ||
-      path === 'metadata.labels' ||
-      (!subscript && !fieldPaths.includes(path))
-    )
-      return [
-        {
-          type: 'FieldValueNotSupported',
-          field: `${at}.fieldPath`,
-          message: `Unsupported value: ${JSON.stringify(path)}: supported values: ${fieldPaths.map((p) => JSON.stringify(p)).join(', ')}`,
-        },
-      ];
-    return [];
-  }
-  if (kind === 'resourceFieldRef') {
-    const resource = str(source['resource']);
-    if (resource === '') return [required(`${at}.resource`)];
-    return resourceNames.test(resource)
-      ? []
-      : oneOf(`${at}.resource`, resource, [
-          'limits.cpu',
-          'limits.ephemeral-storage',
-          'limits.memory',
-          'requests.cpu',
-          'requests.ephemeral-storage',
-          'requests.memory',
-        ]);
-  }
-  if (kind === 'configMapKeyRef' || kind === 'secretKeyRef') {
-    const errors: Errors =
-      str(source['name']) === ''
-        ? [required(`${at}.name`)]
-        : each(`${at}.name`, source['name'], dnsSubdomain);
-    if (str(source['key']) === '') errors.push(required(`${at}.key`));
-    else errors.push(...each(`${at}.key`, source['key'], configMapKey));
-    return errors;
-  }
-  return [];
+function sourceFault(value: string, sources: number): string | undefined {
+  if (value !== '' && sources > 0) return 'may not be specified when `value` is not empty';
+  if (sources === 0)
+    return 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`';
+  return sources > 1 ? 'may not have more than one field specified at a time' : undefined;
 }
 
-function envFromErrors(sources: readonly JsonObject[], path: string): Errors {
+/** What each source must say; the others have no rules of their own. */
+const envSourceRules: {
+  readonly [Kind in keyof EnvVarSource]?: (
+    at: string,
+    source: Decoded<NonNullable<EnvVarSource[Kind]>>,
+  ) => Errors;
+} = {
+  fieldRef(at, { fieldPath: path = '' }) {
+    if (path === '') return [required(`${at}.fieldPath`)];
+    if (fieldPaths.includes(path) || /^metadata\.(?:annotations|labels)\['.*'\]$/.test(path)) return [];
+    const supported = fieldPaths.map((p) => JSON.stringify(p)).join(', ');
+    return [
+      {
+        type: 'FieldValueNotSupported',
+        field: `${at}.fieldPath`,
+        message: `Unsupported value: ${JSON.stringify(path)}: supported values: ${supported}`,
+      },
+    ];
+  },
+  resourceFieldRef(at, { resource = '' }) {
+    if (resource === '') return [required(`${at}.resource`)];
+    return resourceNames.test(resource) ? [] : oneOf(`${at}.resource`, resource, shownResourceNames);
+  },
+  configMapKeyRef: keyRefErrors,
+  secretKeyRef: keyRefErrors,
+};
+
+function keyRefErrors(at: string, { name, key }: Decoded<ConfigMapKeySelector>): Errors {
+  return [...named(`${at}.name`, name, dnsSubdomain), ...named(`${at}.key`, key, configMapKey)];
+}
+
+function envFromErrors(sources: readonly Decoded<EnvFromSource>[], path: string): Errors {
   return sources.flatMap((source, i) => {
     const at = `${path}[${i}]`;
-    const errors: Errors =
-      str(source['prefix']) === '' ? [] : each(`${at}.prefix`, source['prefix'], envVarName);
-    const kinds = ['configMapRef', 'secretRef'].filter((k) => isObject(source[k]));
+    const errors: Errors = optional(`${at}.prefix`, source.prefix, envVarName);
+    const kinds = (['configMapRef', 'secretRef'] as const).filter((k) => source[k] !== undefined);
     if (kinds.length === 0)
       errors.push(invalid(at, '', 'must specify one of: `configMapRef` or `secretRef`'));
     if (kinds.length > 1)
       errors.push(invalid(at, '', 'may not have more than one field specified at a time'));
-    for (const kind of kinds) {
-      const name = obj(source[kind])['name'];
-      errors.push(
-        ...(str(name) === ''
-          ? [required(`${at}.${kind}.name`)]
-          : each(`${at}.${kind}.name`, name, dnsSubdomain)),
-      );
-    }
+    for (const kind of kinds) errors.push(...named(`${at}.${kind}.name`, source[kind]?.name, dnsSubdomain));
     return errors;
   });
 }
 
 const idRange = 'must be between 0 and 2147483647, inclusive';
-export function idErrors(field: string, value: Json | undefined): Errors {
-  return value !== undefined && (num(value) < 0 || num(value) > 2147483647)
-    ? [invalid(field, value, idRange)]
-    : [];
+export function idErrors(field: string, value: number | bigint | undefined): Errors {
+  return value !== undefined && (value < 0 || value > 2147483647) ? [invalid(field, value, idRange)] : [];
 }
 
-function securityErrors(context: Json | undefined, at: string, hostUsers: boolean): Errors {
-  if (!isObject(context)) return [];
+function securityErrors(
+  context: Decoded<SecurityContext> | undefined,
+  at: string,
+  hostUsers: boolean,
+): Errors {
+  if (context === undefined) return [];
   const errors = [
-    ...idErrors(`${at}.runAsUser`, context['runAsUser']),
-    ...idErrors(`${at}.runAsGroup`, context['runAsGroup']),
+    ...idErrors(`${at}.runAsUser`, context.runAsUser),
+    ...idErrors(`${at}.runAsGroup`, context.runAsGroup),
   ];
-  if (context['procMount'] !== undefined)
-    errors.push(...oneOf(`${at}.procMount`, context['procMount'], ['Default', 'Unmasked']));
+  if (context.procMount !== undefined)
+    errors.push(...oneOf(`${at}.procMount`, context.procMount, ['Default', 'Unmasked']));
   // Nothing of /proc is hidden from it, so it must not be root of the node's own user namespace.
-  if (context['procMount'] === 'Unmasked' && hostUsers)
+  if (context.procMount === 'Unmasked' && hostUsers)
     errors.push(invalid(`${at}.procMount`, 'Unmasked', '`hostUsers` must be false to use `Unmasked`'));
   errors.push(...securityProfileErrors(at, context));
-  if (context['allowPrivilegeEscalation'] === false) {
-    if (context['privileged'] === true)
+  if (context.allowPrivilegeEscalation === false) {
+    if (context.privileged === true)
       errors.push(
         invalid(at, context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true'),
       );
-    if (arr(obj(context['capabilities'])['add']).includes('CAP_SYS_ADMIN'))
+    if ((context.capabilities?.add ?? []).includes('CAP_SYS_ADMIN'))
       errors.push(
         invalid(
           at,
@@ -228,7 +226,7 @@ function securityErrors(context: Json | undefined, at: string, hostUsers: boolea
         ),
       );
   }
-  errors.push(...validateWindowsOptions(`${at}.windowsOptions`, context['windowsOptions']));
+  errors.push(...validateWindowsOptions(`${at}.windowsOptions`, context.windowsOptions));
   return errors;
 }
 
@@ -264,10 +262,14 @@ const appArmorRules: ProfileRules = {
   ],
 };
 
-function profileErrors(field: string, profile: Json | undefined, rules: ProfileRules): Errors {
-  if (!isObject(profile)) return [];
-  const type = str(profile['type']);
-  const local = profile['localhostProfile'];
+function profileErrors(
+  field: string,
+  profile: Decoded<SeccompProfile | AppArmorProfile> | undefined,
+  rules: ProfileRules,
+): Errors {
+  if (profile === undefined) return [];
+  const type = profile.type ?? '';
+  const local = profile.localhostProfile;
   const at = `${field}.localhostProfile`;
   if (type === '') return [required(`${field}.type`, rules.typeMissing)];
   if (type === 'Localhost' && (local === undefined || local === ''))
@@ -276,34 +278,37 @@ function profileErrors(field: string, profile: Json | undefined, rules: ProfileR
     return [invalid(at, local, `can only be set when ${rules.what} type is Localhost`)];
   return [
     ...oneOf(`${field}.type`, type, ['Localhost', 'RuntimeDefault', 'Unconfined']),
-    ...(local === undefined ? [] : rules.local(at, str(local))),
+    ...(local === undefined ? [] : rules.local(at, local)),
   ];
 }
 
 /** Both profiles of a container's or a pod's security context. */
-export const securityProfileErrors = (at: string, context: JsonObject): Errors => [
-  ...profileErrors(`${at}.seccompProfile`, context['seccompProfile'], seccompRules),
-  ...profileErrors(`${at}.appArmorProfile`, context['appArmorProfile'], appArmorRules),
+export const securityProfileErrors = (
+  at: string,
+  context: Decoded<SecurityContext | PodSecurityContext>,
+): Errors => [
+  ...profileErrors(`${at}.seccompProfile`, context.seccompProfile, seccompRules),
+  ...profileErrors(`${at}.appArmorProfile`, context.appArmorProfile, appArmorRules),
 ];
 
-function probesOf(container: JsonObject, at: string): Errors {
+function probesOf(container: Decoded<Container>, at: string): Errors {
   return [
-    ...validateLifecycle(`${at}.lifecycle`, container['lifecycle']),
-    ...validateProbe(`${at}.livenessProbe`, container['livenessProbe'], 'liveness'),
-    ...validateProbe(`${at}.readinessProbe`, container['readinessProbe'], 'readiness'),
-    ...validateProbe(`${at}.startupProbe`, container['startupProbe'], 'startup'),
+    ...validateLifecycle(`${at}.lifecycle`, container.lifecycle),
+    ...validateProbe(`${at}.livenessProbe`, container.livenessProbe, 'liveness'),
+    ...validateProbe(`${at}.readinessProbe`, container.readinessProbe, 'readiness'),
+    ...validateProbe(`${at}.startupProbe`, container.startupProbe, 'startup'),
   ];
 }
 
-export function validateContainers(podSpec: JsonObject, path: string, facts: PodFacts): Errors {
-  const containers = objs(podSpec['containers']);
+export function validateContainers(podSpec: Decoded<PodSpec>, path: string, facts: PodFacts): Errors {
+  const containers = podSpec.containers ?? [];
   if (containers.length === 0) return [required(`${path}.containers`)];
   const errors: Errors = [];
   const names = new Set<string>();
   containers.forEach((container, i) => {
     const at = `${path}.containers[${i}]`;
     errors.push(...commonErrors(container, at, facts));
-    const name = str(container['name']);
+    const name = container.name ?? '';
     if (name !== '' && names.has(name)) errors.push(duplicate(`${at}.name`, name));
     names.add(name);
     errors.push(...probesOf(container, at));
@@ -312,12 +317,12 @@ export function validateContainers(podSpec: JsonObject, path: string, facts: Pod
   return errors;
 }
 
-function hostPortConflicts(containers: readonly JsonObject[], path: string): Errors {
+function hostPortConflicts(containers: readonly Decoded<Container>[], path: string): Errors {
   const seen = new Set<string>();
   return containers.flatMap((container, c) =>
-    objs(container['ports']).flatMap((port, p) => {
-      if (num(port['hostPort']) === 0) return [];
-      const key = `${str(port['protocol'])}/${str(port['hostIP'])}/${num(port['hostPort'])}`;
+    (container.ports ?? []).flatMap((port, p) => {
+      if ((port.hostPort ?? 0) === 0) return [];
+      const key = `${port.protocol ?? ''}/${port.hostIP ?? ''}/${port.hostPort ?? 0}`;
       if (seen.has(key)) return [duplicate(`${path}[${c}].ports[${p}].hostPort`, key)];
       seen.add(key);
       return [];
@@ -325,33 +330,33 @@ function hostPortConflicts(containers: readonly JsonObject[], path: string): Err
   );
 }
 
-export function validateInitContainers(podSpec: JsonObject, path: string, facts: PodFacts): Errors {
+export function validateInitContainers(podSpec: Decoded<PodSpec>, path: string, facts: PodFacts): Errors {
   const errors: Errors = [];
-  const names = new Set(objs(podSpec['containers']).map((c) => str(c['name'])));
-  objs(podSpec['initContainers']).forEach((container, i) => {
+  const names = new Set((podSpec.containers ?? []).map((c) => c.name ?? ''));
+  (podSpec.initContainers ?? []).forEach((container, i) => {
     const at = `${path}.initContainers[${i}]`;
     errors.push(...commonErrors(container, at, facts));
-    const name = str(container['name']);
+    const name = container.name ?? '';
     if (name !== '' && names.has(name)) errors.push(duplicate(`${at}.name`, name));
     names.add(name);
-    const policy = container['restartPolicy'];
+    const policy = container.restartPolicy;
     if (policy !== undefined)
       errors.push(...oneOf(`${at}.restartPolicy`, policy, ['Always', 'Never', 'OnFailure']));
     if (policy === 'Always') {
       errors.push(...probesOf(container, at));
       return;
     }
-    for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'])
+    for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const)
       if (container[field] !== undefined)
         errors.push(
           forbidden(`${at}.${field}`, 'may not be set for init containers without restartPolicy=Always'),
         );
   });
-  errors.push(...hostPortConflicts(objs(podSpec['initContainers']), `${path}.initContainers`));
+  errors.push(...hostPortConflicts(podSpec.initContainers ?? [], `${path}.initContainers`));
   return errors;
 }
 
-const notForEphemeral = [
+const notForEphemeral: readonly (keyof EphemeralContainer & string)[] = [
   'ports',
   'livenessProbe',
   'readinessProbe',
@@ -361,26 +366,30 @@ const notForEphemeral = [
   'resizePolicy',
 ];
 
-export function validateEphemeralContainers(podSpec: JsonObject, path: string, facts: PodFacts): Errors {
+export function validateEphemeralContainers(
+  podSpec: Decoded<PodSpec>,
+  path: string,
+  facts: PodFacts,
+): Errors {
   const errors: Errors = [];
-  const targets = new Set(objs(podSpec['containers']).map((c) => str(c['name'])));
-  const names = new Set([...targets, ...objs(podSpec['initContainers']).map((c) => str(c['name']))]);
-  objs(podSpec['ephemeralContainers']).forEach((container, i) => {
+  const targets = new Set((podSpec.containers ?? []).map((c) => c.name ?? ''));
+  const names = new Set([...targets, ...(podSpec.initContainers ?? []).map((c) => c.name ?? '')]);
+  (podSpec.ephemeralContainers ?? []).forEach((container, i) => {
     const at = `${path}.ephemeralContainers[${i}]`;
     errors.push(...commonErrors(container, at, facts));
-    const name = str(container['name']);
+    const name = container.name ?? '';
     if (name !== '' && names.has(name)) errors.push(duplicate(`${at}.name`, name));
     names.add(name);
-    const target = str(container['targetContainerName']);
+    const target = container.targetContainerName ?? '';
     if (target !== '' && !targets.has(target)) errors.push(notFound(`${at}.targetContainerName`, target));
     for (const field of notForEphemeral) {
       const value = container[field];
       if (value !== undefined && (typeof value !== 'object' || Object.keys(value ?? {}).length > 0))
         errors.push(forbidden(`${at}.${field}`, 'cannot be set for an Ephemeral Container'));
     }
-    objs(container['volumeMounts']).forEach((mount, m) => {
-      for (const sub of ['subPath', 'subPathExpr'])
-        if (str(mount[sub]) !== '')
+    (container.volumeMounts ?? []).forEach((mount, m) => {
+      for (const sub of ['subPath', 'subPathExpr'] as const)
+        if (mount[sub])
           errors.push(
             forbidden(`${at}.volumeMounts[${m}].${sub}`, 'cannot be set for an Ephemeral Container'),
           );

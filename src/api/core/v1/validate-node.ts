@@ -1,16 +1,17 @@
 // What a Node's spec may say, and what stays once it is set: its pod prefixes and its provider's name for it.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid } from '../../../apimachinery/field-error.ts';
-import { objs, spec, status, str, strs } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { cidrErrors } from '../../../apimachinery/validation/names.ts';
+import type { Node } from '../../generated/types/core-v1.ts';
 import { validateTaints } from './validate-scheduling.ts';
 
 const isIpv6 = (cidr: string): boolean => cidr.includes(':');
 
-export function validateNode(node: JsonObject): Errors {
-  const errors = validateTaints(spec(node)['taints'], 'spec.taints');
-  const cidrs = strs(spec(node)['podCIDRs']);
+export function validateNode(node: Decoded<Node>): Errors {
+  const errors = validateTaints(node.spec?.taints, 'spec.taints');
+  const cidrs = node.spec?.podCIDRs ?? [];
   cidrs.forEach((cidr, i) => {
     if (cidrErrors(cidr).length > 0) errors.push(invalid(`spec.podCIDRs[${i}]`, cidrs, 'must be valid CIDR'));
   });
@@ -21,24 +22,24 @@ export function validateNode(node: JsonObject): Errors {
 }
 
 /** Beside the rules of every Node. */
-export function validateNodeUpdate(node: JsonObject, old: JsonObject): Errors {
+export function validateNodeUpdate(node: Decoded<Node>, old: Decoded<Node>): Errors {
   const errors: Errors = [];
   const seen = new Set<string>();
-  objs(status(node)['addresses']).forEach((address, i) => {
-    const key = `${str(address['type'])}\n${str(address['address'])}`;
+  (node.status?.addresses ?? []).forEach((address, i) => {
+    const key = `${address.type ?? ''}\n${address.address ?? ''}`;
     if (seen.has(key)) errors.push(duplicate(`status.addresses[${i}]`, address));
     seen.add(key);
   });
-  const now = strs(spec(node)['podCIDRs']);
-  const before = strs(spec(old)['podCIDRs']);
+  const now = node.spec?.podCIDRs ?? [];
+  const before = old.spec?.podCIDRs ?? [];
   if (before.length > 0 && (now.length !== before.length || before.some((cidr, i) => cidr !== now[i])))
     errors.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
-  const provider = str(spec(old)['providerID']);
-  if (provider !== '' && provider !== str(spec(node)['providerID']))
+  const provider = old.spec?.providerID ?? '';
+  if (provider !== '' && provider !== (node.spec?.providerID ?? ''))
     errors.push(
       forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'),
     );
-  if (str(spec(node)['externalID']) !== str(spec(old)['externalID']))
+  if ((node.spec?.externalID ?? '') !== (old.spec?.externalID ?? ''))
     errors.push(forbidden('spec.externalID', 'may not be updated'));
   return errors;
 }

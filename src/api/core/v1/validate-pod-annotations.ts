@@ -1,8 +1,8 @@
 // Annotations of a pod that the kubelet or an admission plugin obeys: what they may say, and that they stay as they were.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
-import { meta, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import type { Pod, PodSpec } from '../../generated/types/core-v1.ts';
 import { localDescendingPath } from './validate-container.ts';
 
 const mirror = 'kubernetes.io/config.mirror';
@@ -13,13 +13,15 @@ const seccompOfContainer = 'container.seccomp.security.alpha.kubernetes.io/';
 const seccompNames = ['runtime/default', 'docker/default', 'unconfined'];
 const appArmorNames = ['', 'runtime/default', 'unconfined'];
 
-const annotationsOf = (object: JsonObject): JsonObject => obj(meta(object)['annotations']);
+type Annotations = Readonly<Record<string, string | undefined>>;
+
+const annotationsOf = (pod: Decoded<Pod>): Annotations => pod.metadata?.annotations ?? {};
 
 /** Upstream goes through a map, in no order; here the order is that of the names. */
-const sorted = (annotations: JsonObject): [string, string][] =>
+const sorted = (annotations: Annotations): [string, string][] =>
   Object.keys(annotations)
     .sort()
-    .map((key) => [key, str(annotations[key])]);
+    .map((key) => [key, annotations[key] ?? '']);
 
 function seccomp(field: string, profile: string): Errors {
   if (seccompNames.includes(profile)) return [];
@@ -27,9 +29,9 @@ function seccomp(field: string, profile: string): Errors {
   return [invalid(field, profile, 'must be a valid seccomp profile')];
 }
 
-function appArmorOf(podSpec: JsonObject, field: string, container: string, profile: string): Errors {
-  const known = ['containers', 'initContainers', 'ephemeralContainers'].some((list) =>
-    objs(podSpec[list]).some((c) => c['name'] === container),
+function appArmorOf(podSpec: Decoded<PodSpec>, field: string, container: string, profile: string): Errors {
+  const known = (['containers', 'initContainers', 'ephemeralContainers'] as const).some((list) =>
+    (podSpec[list] ?? []).some((c) => c.name === container),
   );
   const formed = appArmorNames.includes(profile) || profile.startsWith('localhost/');
   return [
@@ -39,9 +41,9 @@ function appArmorOf(podSpec: JsonObject, field: string, container: string, profi
 }
 
 /** What annotations of a pod, or of a pod template, may say: upstream's ValidatePodSpecificAnnotations. */
-export function podAnnotations(annotations: JsonObject, podSpec: JsonObject, at: string): Errors {
+export function podAnnotations(annotations: Annotations, podSpec: Decoded<PodSpec>, at: string): Errors {
   const errors: Errors = [];
-  if (annotations[mirror] !== undefined && str(podSpec['nodeName']) === '')
+  if (annotations[mirror] !== undefined && !podSpec.nodeName)
     errors.push(
       invalid(
         `${at}[${mirror}]`,
@@ -65,16 +67,16 @@ function isCost(value: string): boolean {
   return cost >= -(2 ** 31) && cost < 2 ** 31;
 }
 
-const badCost = (pod: JsonObject): boolean => {
+const badCost = (pod: Decoded<Pod>): boolean => {
   const cost = annotationsOf(pod)[deletionCost];
-  return cost !== undefined && !isCost(str(cost));
+  return cost !== undefined && !isCost(cost ?? '');
 };
 
 const path = 'metadata.annotations';
 
 /** The annotations of a pod; what was wrong with the old one's deletion cost may stay wrong. */
-export function validatePodAnnotations(pod: JsonObject, old?: JsonObject): Errors {
-  const errors = podAnnotations(annotationsOf(pod), spec(pod), path);
+export function validatePodAnnotations(pod: Decoded<Pod>, old?: Decoded<Pod>): Errors {
+  const errors = podAnnotations(annotationsOf(pod), pod.spec ?? {}, path);
   if (badCost(pod) && !(old !== undefined && badCost(old)))
     errors.push(
       invalid(`${path}[${deletionCost}]`, annotationsOf(pod)[deletionCost], 'must be a 32bit integer'),
@@ -83,7 +85,7 @@ export function validatePodAnnotations(pod: JsonObject, old?: JsonObject): Error
 }
 
 /** A profile is read each time a container starts, and a mirror is trusted to be one: neither comes later, goes or changes. */
-export function validatePodAnnotationUpdate(pod: JsonObject, old: JsonObject): Errors {
+export function validatePodAnnotationUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
   const [now, before] = [annotationsOf(pod), annotationsOf(old)];
   const errors: Errors = [];
   const tell = (key: string, what: string): void => {

@@ -1,11 +1,11 @@
 // A PodSpec, in a pod or in the template of a workload.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
-import { arr, isObject, num, obj, objs, str, strs } from '../../../apimachinery/json-access.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel, dnsSubdomain, ipErrors } from '../../../apimachinery/validation/names.ts';
+import type { HostAlias, PodSpec } from '../../generated/types/core-v1.ts';
 import type { PodFacts } from './validate-container.ts';
 import {
   idErrors,
@@ -34,54 +34,58 @@ const restartPolicies: readonly string[] = ['Always', 'Never', 'OnFailure'];
 const dnsPolicies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 
 /** `more`: volumes that come to the pods by another way than its spec, as the claims of a stateful set. */
-export function validatePodSpec(podSpec: JsonObject, path: string, more: readonly string[] = []): Errors {
+export function validatePodSpec(
+  podSpec: Decoded<PodSpec>,
+  path: string,
+  more: readonly string[] = [],
+): Errors {
   const errors: Errors = [];
   const facts: PodFacts = {
     volumes: volumeNames(podSpec, more),
     claims: claimNames(podSpec),
-    hostNetwork: podSpec['hostNetwork'] === true,
-    hostUsers: podSpec['hostUsers'] !== false,
+    hostNetwork: podSpec.hostNetwork === true,
+    hostUsers: podSpec.hostUsers !== false,
   };
   errors.push(...validateVolumes(podSpec, path));
   errors.push(...validateContainers(podSpec, path, facts));
   errors.push(...validateInitContainers(podSpec, path, facts));
   errors.push(...validateEphemeralContainers(podSpec, path, facts));
-  if (podSpec['resources'] !== undefined) errors.push(...validatePodResources(`${path}.resources`, podSpec));
-  if (str(podSpec['restartPolicy']) === '') errors.push(required(`${path}.restartPolicy`));
-  else errors.push(...oneOf(`${path}.restartPolicy`, podSpec['restartPolicy'], restartPolicies));
+  if (podSpec.resources !== undefined) errors.push(...validatePodResources(`${path}.resources`, podSpec));
+  if (!podSpec.restartPolicy) errors.push(required(`${path}.restartPolicy`));
+  else errors.push(...oneOf(`${path}.restartPolicy`, podSpec.restartPolicy, restartPolicies));
   errors.push(...dnsErrors(podSpec, path));
-  errors.push(...validateNodeLabels(podSpec['nodeSelector'], `${path}.nodeSelector`));
+  errors.push(...validateNodeLabels(podSpec.nodeSelector, `${path}.nodeSelector`));
   errors.push(...securityErrors(podSpec, `${path}.securityContext`));
-  objs(podSpec['imagePullSecrets']).forEach((secret, i) => {
-    if (str(secret['name']) === '') errors.push(required(`${path}.imagePullSecrets[${i}].name`));
+  (podSpec.imagePullSecrets ?? []).forEach((secret, i) => {
+    if (!secret.name) errors.push(required(`${path}.imagePullSecrets[${i}].name`));
   });
-  errors.push(...validateAffinity(podSpec['affinity'], `${path}.affinity`));
-  objs(podSpec['readinessGates']).forEach((gate, i) => {
+  errors.push(...validateAffinity(podSpec.affinity, `${path}.affinity`));
+  (podSpec.readinessGates ?? []).forEach((gate, i) => {
     errors.push(
-      ...each(`${path}.readinessGates[${i}].conditionType`, gate['conditionType'] ?? '', qualifiedNameErrors),
+      ...each(`${path}.readinessGates[${i}].conditionType`, gate.conditionType ?? '', qualifiedNameErrors),
     );
   });
-  errors.push(...validateGates(podSpec['schedulingGates'], `${path}.schedulingGates`));
-  if (arr(podSpec['schedulingGates']).length > 0 && str(podSpec['nodeName']) !== '')
+  errors.push(...validateGates(podSpec.schedulingGates, `${path}.schedulingGates`));
+  if ((podSpec.schedulingGates ?? []).length > 0 && podSpec.nodeName)
     errors.push(forbidden(`${path}.nodeName`, 'cannot be set until all schedulingGates have been cleared'));
-  errors.push(...optional(`${path}.serviceAccountName`, podSpec['serviceAccountName'], dnsSubdomain));
-  errors.push(...optional(`${path}.nodeName`, podSpec['nodeName'], dnsSubdomain));
-  const deadline = podSpec['activeDeadlineSeconds'];
-  if (deadline !== undefined && (num(deadline) < 1 || num(deadline) > 2147483647))
+  errors.push(...optional(`${path}.serviceAccountName`, podSpec.serviceAccountName, dnsSubdomain));
+  errors.push(...optional(`${path}.nodeName`, podSpec.nodeName, dnsSubdomain));
+  const deadline = podSpec.activeDeadlineSeconds;
+  if (deadline !== undefined && ((deadline ?? 0) < 1 || (deadline ?? 0) > 2147483647))
     errors.push(
       invalid(`${path}.activeDeadlineSeconds`, deadline, 'must be between 1 and 2147483647, inclusive'),
     );
-  errors.push(...optional(`${path}.hostname`, podSpec['hostname'], dnsLabel));
-  errors.push(...optional(`${path}.subdomain`, podSpec['subdomain'], dnsLabel));
-  errors.push(...validateTolerations(podSpec['tolerations'], `${path}.tolerations`));
-  errors.push(...hostAliasErrors(podSpec['hostAliases'], `${path}.hostAliases`));
-  errors.push(...optional(`${path}.priorityClassName`, podSpec['priorityClassName'], dnsSubdomain));
-  errors.push(...optional(`${path}.runtimeClassName`, podSpec['runtimeClassName'], dnsSubdomain));
-  if (podSpec['preemptionPolicy'] !== undefined)
+  errors.push(...optional(`${path}.hostname`, podSpec.hostname, dnsLabel));
+  errors.push(...optional(`${path}.subdomain`, podSpec.subdomain, dnsLabel));
+  errors.push(...validateTolerations(podSpec.tolerations, `${path}.tolerations`));
+  errors.push(...hostAliasErrors(podSpec.hostAliases, `${path}.hostAliases`));
+  errors.push(...optional(`${path}.priorityClassName`, podSpec.priorityClassName, dnsSubdomain));
+  errors.push(...optional(`${path}.runtimeClassName`, podSpec.runtimeClassName, dnsSubdomain));
+  if (podSpec.preemptionPolicy !== undefined)
     errors.push(
-      ...oneOf(`${path}.preemptionPolicy`, podSpec['preemptionPolicy'], ['Never', 'PreemptLowerPriority']),
+      ...oneOf(`${path}.preemptionPolicy`, podSpec.preemptionPolicy, ['Never', 'PreemptLowerPriority']),
     );
-  errors.push(...validateSpread(podSpec['topologySpreadConstraints'], `${path}.topologySpreadConstraints`));
+  errors.push(...validateSpread(podSpec.topologySpreadConstraints, `${path}.topologySpreadConstraints`));
   errors.push(
     ...validateOs(podSpec, path),
     ...validateStopSignals(podSpec, path),
@@ -94,16 +98,16 @@ const maxNameservers = 3;
 const maxSearches = 32;
 const maxSearchCharacters = 2048;
 
-function dnsErrors(podSpec: JsonObject, path: string): Errors {
-  const policy = str(podSpec['dnsPolicy']);
+function dnsErrors(podSpec: Decoded<PodSpec>, path: string): Errors {
+  const policy = podSpec.dnsPolicy ?? '';
   const errors: Errors =
     policy === '' ? [required(`${path}.dnsPolicy`)] : oneOf(`${path}.dnsPolicy`, policy, dnsPolicies);
-  const config = podSpec['dnsConfig'];
+  const config = podSpec.dnsConfig;
   const at = `${path}.dnsConfig`;
-  if (policy === 'None' && !isObject(config))
+  if (policy === 'None' && config === undefined)
     return [...errors, required(at, 'must provide `dnsConfig` when `dnsPolicy` is None')];
-  if (!isObject(config)) return errors;
-  const servers = strs(config['nameservers']);
+  if (config === undefined) return errors;
+  const servers = config.nameservers ?? [];
   if (policy === 'None' && servers.length === 0)
     errors.push(
       required(`${at}.nameservers`, 'must provide at least one DNS nameserver when `dnsPolicy` is None'),
@@ -115,7 +119,7 @@ function dnsErrors(podSpec: JsonObject, path: string): Errors {
   servers.forEach((server, i) => {
     errors.push(...each(`${at}.nameservers[${i}]`, server, ipErrors));
   });
-  const searches = strs(config['searches']);
+  const searches = config.searches ?? [];
   if (searches.length > maxSearches)
     errors.push(invalid(`${at}.searches`, searches, `must not have more than ${maxSearches} search paths`));
   if (searches.join(' ').length > maxSearchCharacters)
@@ -130,31 +134,31 @@ function dnsErrors(podSpec: JsonObject, path: string): Errors {
     const name = search.endsWith('.') ? search.slice(0, -1) : search;
     if (search !== '.') errors.push(...each(`${at}.searches[${i}]`, name.replaceAll('_', 'x'), dnsSubdomain));
   });
-  objs(config['options']).forEach((option, i) => {
-    if (str(option['name']) === '') errors.push(required(`${at}.options[${i}]`, 'must not be empty'));
+  (config.options ?? []).forEach((option, i) => {
+    if (!option.name) errors.push(required(`${at}.options[${i}]`, 'must not be empty'));
   });
   return errors;
 }
 
-function hostAliasErrors(aliases: Json | undefined, path: string): Errors {
-  return objs(aliases).flatMap((alias, i) => [
-    ...each(`${path}[${i}].ip`, alias['ip'] ?? '', ipErrors),
-    ...strs(alias['hostnames']).flatMap((name) => each(`${path}[${i}].hostnames`, name, dnsSubdomain)),
+function hostAliasErrors(aliases: readonly Decoded<HostAlias>[] | undefined, path: string): Errors {
+  return (aliases ?? []).flatMap((alias, i) => [
+    ...each(`${path}[${i}].ip`, alias.ip ?? '', ipErrors),
+    ...(alias.hostnames ?? []).flatMap((name) => each(`${path}[${i}].hostnames`, name, dnsSubdomain)),
   ]);
 }
 
 const sysctlName = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
 const sysctlFormat = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$';
 
-function securityErrors(podSpec: JsonObject, at: string): Errors {
-  const context = obj(podSpec['securityContext']);
+function securityErrors(podSpec: Decoded<PodSpec>, at: string): Errors {
+  const context = podSpec.securityContext ?? {};
   const errors: Errors = [];
-  for (const id of ['fsGroup', 'runAsUser', 'runAsGroup'])
+  for (const id of ['fsGroup', 'runAsUser', 'runAsGroup'] as const)
     errors.push(...idErrors(`${at}.${id}`, context[id]));
-  arr(context['supplementalGroups']).forEach((group, i) => {
+  (context.supplementalGroups ?? []).forEach((group, i) => {
     errors.push(...idErrors(`${at}.supplementalGroups[${i}]`, group));
   });
-  if (podSpec['shareProcessNamespace'] === true && podSpec['hostPID'] === true)
+  if (podSpec.shareProcessNamespace === true && podSpec.hostPID === true)
     errors.push(
       invalid(
         `${at}.shareProcessNamespace`,
@@ -163,8 +167,8 @@ function securityErrors(podSpec: JsonObject, at: string): Errors {
       ),
     );
   const names = new Set<string>();
-  objs(context['sysctls']).forEach((sysctl, i) => {
-    const name = str(sysctl['name']);
+  (context.sysctls ?? []).forEach((sysctl, i) => {
+    const name = sysctl.name ?? '';
     const here = `${at}.sysctls[${i}].name`;
     if (name === '') errors.push(required(here));
     else if (name.length > 253 || !sysctlName.test(name))
@@ -177,11 +181,11 @@ function securityErrors(podSpec: JsonObject, at: string): Errors {
       });
     names.add(name);
   });
-  if (context['fsGroupChangePolicy'] !== undefined)
+  if (context.fsGroupChangePolicy !== undefined)
     errors.push(
-      ...oneOf(`${at}.fsGroupChangePolicy`, context['fsGroupChangePolicy'], ['Always', 'OnRootMismatch']),
+      ...oneOf(`${at}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']),
     );
   errors.push(...securityProfileErrors(at, context));
-  errors.push(...validateWindowsOptions(`${at}.windowsOptions`, context['windowsOptions']));
+  errors.push(...validateWindowsOptions(`${at}.windowsOptions`, context.windowsOptions));
   return errors;
 }

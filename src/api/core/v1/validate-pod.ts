@@ -1,23 +1,26 @@
 // A pod that is created, and what may change of one that is there.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
-import { num, obj, objs, semanticEqual, spec, str } from '../../../apimachinery/json-access.ts';
+import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { changedFields } from '../../../apimachinery/validation/checks.ts';
+import type { Container, Pod, PodSpec, ResourceRequirements } from '../../generated/types/core-v1.ts';
+import type { Quantity } from '../../generated/types/meta-v1.ts';
 import { podQosClass } from './pod-qos.ts';
 import { validatePodAnnotations, validatePodAnnotationUpdate } from './validate-pod-annotations.ts';
 import { validatePodSpec } from './validate-pod-spec.ts';
 
-const validatePod = (pod: JsonObject): Errors => validatePodSpec(spec(pod), 'spec');
+const validatePod = (pod: Decoded<Pod>): Errors => validatePodSpec(pod.spec ?? {}, 'spec');
 
 /** A new pod has no ephemeral containers: they come by their own subresource. */
-export function validatePodCreate(pod: JsonObject): Errors {
+export function validatePodCreate(pod: Decoded<Pod>): Errors {
   const errors = [...validatePodAnnotations(pod), ...validatePod(pod)];
-  if (objs(spec(pod)['ephemeralContainers']).length > 0)
+  if ((pod.spec?.ephemeralContainers ?? []).length > 0)
     errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'));
   return errors;
 }
 
-export function validatePodUpdate(pod: JsonObject, old: JsonObject, subresource: string): Errors {
+export function validatePodUpdate(pod: Decoded<Pod>, old: Decoded<Pod>, subresource: string): Errors {
   // The binding endpoint writes spec.nodeName, which nobody else may; upstream writes it past all rules.
   if (subresource === 'binding') return [];
   const errors = validatePodAnnotationUpdate(pod, old);
@@ -36,17 +39,19 @@ export function validatePodUpdate(pod: JsonObject, old: JsonObject, subresource:
 const mayNotChange =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
-function withImagesOf(list: Json | undefined, from: Json | undefined): Json[] {
-  const images = objs(from);
-  return objs(list).map((c, i) => ({ ...c, image: images[i]?.['image'] ?? '' }));
+type ResourceList = Record<string, Quantity>;
+type Containers = Decoded<Container[]>;
+
+function withImagesOf(list: Containers = [], from: Containers = []): Containers {
+  return list.map((container, i) => ({ ...container, image: from[i]?.image ?? '' }));
 }
 
-function specUpdate(pod: JsonObject, old: JsonObject): Errors {
+function specUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
   const errors: Errors = [];
-  const next = spec(pod);
-  const before = spec(old);
-  for (const list of ['containers', 'initContainers'])
-    if (objs(next[list]).length !== objs(before[list]).length)
+  const next: Decoded<PodSpec> = pod.spec ?? {};
+  const before: Decoded<PodSpec> = old.spec ?? {};
+  for (const list of ['containers', 'initContainers'] as const)
+    if ((next[list]?.length ?? 0) !== (before[list]?.length ?? 0))
       return [
         forbidden(
           `spec.${list}`,
@@ -60,49 +65,44 @@ function specUpdate(pod: JsonObject, old: JsonObject): Errors {
     ...tolerationErrors(next, before),
     ...gateErrors(next, before),
   );
-  const gated = objs(before['schedulingGates']).length > 0;
-  const munged: JsonObject = {
+  const gated = (before.schedulingGates?.length ?? 0) > 0;
+  const munged: Decoded<PodSpec> = {
     ...next,
-    containers: withImagesOf(next['containers'], before['containers']),
-    activeDeadlineSeconds: before['activeDeadlineSeconds'],
-    tolerations: before['tolerations'],
-    schedulingGates: before['schedulingGates'],
+    containers: withImagesOf(next.containers, before.containers),
+    activeDeadlineSeconds: before.activeDeadlineSeconds,
+    tolerations: before.tolerations,
+    schedulingGates: before.schedulingGates,
   };
-  if (objs(next['initContainers']).length > 0)
-    munged['initContainers'] = withImagesOf(next['initContainers'], before['initContainers']);
-  if (num(before['terminationGracePeriodSeconds']) < 0 && next['terminationGracePeriodSeconds'] === 1)
-    munged['terminationGracePeriodSeconds'] = before['terminationGracePeriodSeconds'];
+  if (next.initContainers?.length)
+    munged.initContainers = withImagesOf(next.initContainers, before.initContainers);
+  if ((before.terminationGracePeriodSeconds ?? 0) < 0 && next.terminationGracePeriodSeconds === 1)
+    munged.terminationGracePeriodSeconds = before.terminationGracePeriodSeconds;
   if (gated) {
     // A gated pod may still be narrowed: additions to the node selector and its affinity.
-    const added = Object.entries(obj(before['nodeSelector'])).every(
-      ([k, v]) => obj(next['nodeSelector'])[k] === v,
-    );
-    if (added) munged['nodeSelector'] = before['nodeSelector'];
-    else
-      errors.push(invalid('spec.nodeSelector', next['nodeSelector'] ?? null, 'only additions are allowed'));
-    munged['affinity'] = before['affinity'];
+    const added = Object.entries(before.nodeSelector ?? {}).every(([k, v]) => next.nodeSelector?.[k] === v);
+    if (added) munged.nodeSelector = before.nodeSelector;
+    else errors.push(invalid('spec.nodeSelector', next.nodeSelector ?? null, 'only additions are allowed'));
+    munged.affinity = before.affinity;
   }
-  const changed = [...new Set([...Object.keys(munged), ...Object.keys(before)])].filter(
-    (k) => !semanticEqual(munged[k], before[k]),
-  );
+  const changed = changedFields(munged, before);
   if (changed.length > 0)
     errors.push(forbidden('spec', `${mayNotChange}\n${changed.map((k) => `changed: spec.${k}`).join('\n')}`));
   return errors;
 }
 
-function deadlineErrors(next: JsonObject, before: JsonObject): Errors {
+function deadlineErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Errors {
   const field = 'spec.activeDeadlineSeconds';
-  const [a, b] = [next['activeDeadlineSeconds'], before['activeDeadlineSeconds']];
-  if (a !== undefined && b !== undefined && num(a) > num(b))
+  const [a, b] = [next.activeDeadlineSeconds, before.activeDeadlineSeconds];
+  if (a !== undefined && b !== undefined && a > b)
     return [invalid(field, a, 'must be less than or equal to previous value')];
   return a === undefined && b !== undefined
     ? [invalid(field, a, 'must not update from a positive integer to nil value')]
     : [];
 }
 
-function tolerationErrors(next: JsonObject, before: JsonObject): Errors {
-  const kept = objs(next['tolerations']).map(({ tolerationSeconds: _, ...t }) => t);
-  const lost = objs(before['tolerations']).some(
+function tolerationErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Errors {
+  const kept = (next.tolerations ?? []).map(({ tolerationSeconds: _, ...t }) => t);
+  const lost = (before.tolerations ?? []).some(
     ({ tolerationSeconds: _, ...t }) => !kept.some((k) => semanticEqual(k, t)),
   );
   return lost
@@ -110,20 +110,20 @@ function tolerationErrors(next: JsonObject, before: JsonObject): Errors {
     : [];
 }
 
-function gateErrors(next: JsonObject, before: JsonObject): Errors {
-  const known = new Set(objs(before['schedulingGates']).map((g) => str(g['name'])));
-  return objs(next['schedulingGates'])
-    .map((g) => str(g['name']))
+function gateErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Errors {
+  const known = new Set((before.schedulingGates ?? []).map((g) => g.name ?? ''));
+  return (next.schedulingGates ?? [])
+    .map((g) => g.name ?? '')
     .filter((name) => !known.has(name))
     .map((name) =>
       forbidden('spec.schedulingGates', `only deletion is allowed, but found new scheduling gate '${name}'`),
     );
 }
 
-function ephemeralUpdate(pod: JsonObject, old: JsonObject): Errors {
-  const now = new Map(objs(spec(pod)['ephemeralContainers']).map((c) => [str(c['name']), c]));
-  return objs(spec(old)['ephemeralContainers']).flatMap((before) => {
-    const name = str(before['name']);
+function ephemeralUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
+  const now = new Map((pod.spec?.ephemeralContainers ?? []).map((c) => [c.name ?? '', c]));
+  return (old.spec?.ephemeralContainers ?? []).flatMap((before) => {
+    const name = before.name ?? '';
     const found = now.get(name);
     if (!found)
       return [
@@ -143,43 +143,38 @@ function ephemeralUpdate(pod: JsonObject, old: JsonObject): Errors {
   });
 }
 
-function resizeUpdate(pod: JsonObject, old: JsonObject): Errors {
-  if (str(obj(spec(old)['os'])['name']) === 'windows')
-    return [forbidden('', 'windows pods cannot be resized')];
-  const withoutAmounts = (podSpec: JsonObject): JsonObject => {
-    const strip = (list: Json | undefined): Json[] =>
-      objs(list).map((c) => ({ ...c, resizePolicy: null, resources: onlyFixed(obj(c['resources'])) }));
-    const out: JsonObject = { ...podSpec, containers: strip(podSpec['containers']) };
-    if (objs(podSpec['initContainers']).length > 0) out['initContainers'] = strip(podSpec['initContainers']);
-    return out;
-  };
+function resizeUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
+  if (old.spec?.os?.name === 'windows') return [forbidden('', 'windows pods cannot be resized')];
+  const strip = (list: Containers = []): Containers =>
+    list.map((c) => ({ ...c, resizePolicy: undefined, resources: onlyFixed(c.resources) }));
+  const withoutAmounts = (podSpec: Decoded<PodSpec>): Decoded<PodSpec> => ({
+    ...podSpec,
+    containers: strip(podSpec.containers),
+    initContainers: strip(podSpec.initContainers),
+  });
   const errors = validatePod(pod);
-  if (!semanticEqual(withoutAmounts(spec(pod)), withoutAmounts(spec(old))))
+  if (!semanticEqual(withoutAmounts(pod.spec ?? {}), withoutAmounts(old.spec ?? {})))
     errors.push(forbidden('spec', 'only cpu and memory resources are mutable'));
   const qos = podQosClass(pod);
   if (qos !== podQosClass(old))
     errors.push(invalid('spec', qos, 'Pod QOS Class may not change as a result of resizing'));
   return errors;
 }
-function onlyFixed(resources: JsonObject): JsonObject {
-  const fixed = (list: Json | undefined): JsonObject =>
-    Object.fromEntries(Object.entries(obj(list)).filter(([name]) => name !== 'cpu' && name !== 'memory'));
-  return { ...resources, requests: fixed(resources['requests']), limits: fixed(resources['limits']) };
+function onlyFixed(resources: Decoded<ResourceRequirements> = {}): Decoded<ResourceRequirements> {
+  const fixed = ({ cpu: _, memory: __, ...others }: Decoded<ResourceList> = {}): Decoded<ResourceList> =>
+    others;
+  return { ...resources, requests: fixed(resources.requests), limits: fixed(resources.limits) };
 }
 
-function statusUpdate(pod: JsonObject, old: JsonObject): Errors {
-  const [next, before] = [obj(pod['status']), obj(old['status'])];
+function statusUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
+  const [next, before] = [pod.status ?? {}, old.status ?? {}];
   const errors: Errors = [];
-  const windows = str(obj(spec(pod)['os'])['name']) === 'windows';
-  objs(next['containerStatuses']).forEach((s, i) => {
-    if (windows && obj(s['user'])['linux'] !== undefined)
+  const windows = pod.spec?.os?.name === 'windows';
+  (next.containerStatuses ?? []).forEach((s, i) => {
+    if (windows && s.user?.linux !== undefined)
       errors.push(forbidden(`status.containerStatuses[${i}].user.linux`, 'cannot be set for a windows pod'));
   });
-  if (
-    str(before['qosClass']) !== '' &&
-    str(next['qosClass']) !== '' &&
-    next['qosClass'] !== before['qosClass']
-  )
-    errors.push(invalid('status.qosClass', next['qosClass'], 'field is immutable'));
+  if (before.qosClass && next.qosClass && next.qosClass !== before.qosClass)
+    errors.push(invalid('status.qosClass', next.qosClass, 'field is immutable'));
   return errors;
 }

@@ -1,14 +1,17 @@
 // Requests and limits of containers: known names, sane amounts, requests within limits.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
-import { arr, obj, objs, str } from '../../../apimachinery/json-access.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import type { Quantity } from '../../../apimachinery/quantity.ts';
 import { compareQuantities, formatQuantity, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { notNegative } from '../../../apimachinery/validation/checks.ts';
-import type { Pod } from '../../generated/types/core-v1.ts';
+import type { Pod, PodSpec, ResourceRequirements } from '../../generated/types/core-v1.ts';
+import type { Quantity as Amount } from '../../generated/types/meta-v1.ts';
 import { isHugePages, isPodLevelResource, podLimitAmounts, podRequestAmounts } from './pod-resources.ts';
+
+/** As it is written: `500m`. */
+type Amounts = Readonly<Record<string, Amount | undefined>>;
 
 const standard = new Set(['cpu', 'memory', 'ephemeral-storage']);
 const isExtended = (name: string): boolean =>
@@ -16,12 +19,12 @@ const isExtended = (name: string): boolean =>
 /** Whole units only: everything but what the node itself divides. */
 const isInteger = (name: string): boolean => !standard.has(name);
 
-export function validateQuantity(field: string, value: Json | undefined, name: string): Errors {
+export function validateQuantity(field: string, value: Amount | undefined, name: string): Errors {
   const quantity = tryParseQuantity(value);
   if (!quantity) return [];
-  if (quantity.nano < 0n) return [invalid(field, str(value) || String(value), notNegative)];
+  if (quantity.nano < 0n) return [invalid(field, String(value), notNegative)];
   if (isInteger(name) && quantity.nano % 1_000_000_000n !== 0n)
-    return [invalid(field, str(value) || String(value), 'must be an integer')];
+    return [invalid(field, String(value), 'must be an integer')];
   return [];
 }
 
@@ -43,14 +46,14 @@ function podNameErrors(field: string, name: string): Errors {
 }
 
 /** `spec.resources`: what a pod has as a whole covers what its containers ask for, and no container has more. */
-export function validatePodResources(field: string, podSpec: JsonObject): Errors {
-  const resources = obj(podSpec['resources']);
+export function validatePodResources(field: string, podSpec: Decoded<PodSpec>): Errors {
+  const resources = podSpec.resources ?? {};
   const errors = validateResources(field, resources, undefined, podNameErrors);
   const pod = { metadata: {}, spec: podSpec } as unknown as Pod;
   const together = { excludePodLevel: true, excludeOverhead: true };
   const covers = (list: 'requests' | 'limits', amounts: ReadonlyMap<string, Quantity>): void => {
     for (const [name, amount] of [...amounts].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const given = isPodLevelResource(name) ? tryParseQuantity(obj(resources[list])[name]) : undefined;
+      const given = isPodLevelResource(name) ? tryParseQuantity(resources[list]?.[name]) : undefined;
       if (given && compareQuantities(amount, given) > 0)
         errors.push(
           invalid(
@@ -63,11 +66,11 @@ export function validatePodResources(field: string, podSpec: JsonObject): Errors
   };
   covers('requests', podRequestAmounts(pod, together));
   covers('limits', new Map([...podLimitAmounts(pod, together)].filter(([name]) => isHugePages(name))));
-  objs(podSpec['containers']).forEach((container, i) => {
-    const limits = obj(obj(container['resources'])['limits']);
+  (podSpec.containers ?? []).forEach((container, i) => {
+    const limits = container.resources?.limits ?? {};
     for (const name of Object.keys(limits).sort()) {
       const own = tryParseQuantity(limits[name]);
-      const given = tryParseQuantity(obj(resources['limits'])[name]);
+      const given = tryParseQuantity(resources.limits?.[name]);
       if (own && given && compareQuantities(own, given) > 0)
         errors.push(
           invalid(
@@ -83,13 +86,13 @@ export function validatePodResources(field: string, podSpec: JsonObject): Errors
 
 export function validateResources(
   field: string,
-  resources: JsonObject,
+  resources: Decoded<ResourceRequirements>,
   claims?: ReadonlySet<string>,
   names: NameErrors = nameErrors,
 ): Errors {
   const errors: Errors = [];
-  const limits = obj(resources['limits']);
-  const requests = obj(resources['requests']);
+  const limits = resources.limits ?? {};
+  const requests = resources.requests ?? {};
   for (const name of Object.keys(limits).sort()) {
     errors.push(
       ...names(`${field}.limits`, name),
@@ -119,10 +122,10 @@ export function validateResources(
       break;
     }
   const claimed = new Set<string>();
-  objs(resources['claims']).forEach((claim, i) => {
-    const name = str(claim['name']);
+  (resources.claims ?? []).forEach((claim, i) => {
+    const name = claim.name ?? '';
     if (name === '') errors.push(required(`${field}.claims[${i}]`));
-    else if (claimed.has(`${name}/${str(claim['request'])}`))
+    else if (claimed.has(`${name}/${claim.request ?? ''}`))
       errors.push(duplicate(`${field}.claims[${i}]`, name));
     else if (claims && !claims.has(name))
       errors.push({
@@ -130,12 +133,12 @@ export function validateResources(
         field: `${field}.claims[${i}].name`,
         message: `Not found: ${JSON.stringify(name)}`,
       });
-    claimed.add(`${name}/${str(claim['request'])}`);
+    claimed.add(`${name}/${claim.request ?? ''}`);
   });
   return errors;
 }
 
-function withinLimit(field: string, name: string, value: Json | undefined, limits: JsonObject): Errors {
+function withinLimit(field: string, name: string, value: Amount | undefined, limits: Amounts): Errors {
   const request = tryParseQuantity(value);
   const limit: Quantity | undefined = Object.hasOwn(limits, name)
     ? tryParseQuantity(limits[name])
@@ -166,5 +169,5 @@ function withinLimit(field: string, name: string, value: Json | undefined, limit
 }
 
 /** Names of the claims that a pod's containers may use. */
-export const claimNames = (podSpec: JsonObject): ReadonlySet<string> =>
-  new Set(arr(podSpec['resourceClaims']).map((c) => str(obj(c)['name'])));
+export const claimNames = (podSpec: Decoded<PodSpec>): ReadonlySet<string> =>
+  new Set((podSpec.resourceClaims ?? []).map((c) => c.name ?? ''));

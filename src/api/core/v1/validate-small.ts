@@ -1,20 +1,26 @@
 // Endpoints, quotas, limit ranges and replication controllers.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { invalid, required } from '../../../apimachinery/field-error.ts';
-import { obj, objs, spec, str, strs } from '../../../apimachinery/json-access.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel, ipErrors, isPort, portRange } from '../../../apimachinery/validation/names.ts';
+import type {
+  Endpoints,
+  LimitRange,
+  ReplicationController,
+  ResourceQuota,
+} from '../../generated/types/core-v1.ts';
 import { replicasErrors, validateTemplate } from './validate-workload.ts';
 
-export function validateEndpoints(endpoints: JsonObject): Errors {
-  return objs(endpoints['subsets']).flatMap((subset, i) => {
+export function validateEndpoints(endpoints: Decoded<Endpoints>): Errors {
+  return (endpoints.subsets ?? []).flatMap((subset, i) => {
     const at = `subsets[${i}]`;
     const errors: Errors = [];
-    const ready = objs(subset['addresses']);
-    const notReady = objs(subset['notReadyAddresses']);
+    const ready = subset.addresses ?? [];
+    const notReady = subset.notReadyAddresses ?? [];
     if (ready.length + notReady.length === 0)
       errors.push(required(at, 'must specify `addresses` or `notReadyAddresses`'));
     for (const [list, name] of [
@@ -22,15 +28,15 @@ export function validateEndpoints(endpoints: JsonObject): Errors {
       [notReady, 'notReadyAddresses'],
     ] as const)
       list.forEach((address, a) => {
-        errors.push(...each(`${at}.${name}[${a}].ip`, address['ip'] ?? '', ipErrors));
+        errors.push(...each(`${at}.${name}[${a}].ip`, address.ip ?? '', ipErrors));
       });
-    const ports = objs(subset['ports']);
+    const ports = subset.ports ?? [];
     ports.forEach((port, p) => {
-      const name = str(port['name']);
+      const name = port.name ?? '';
       if (ports.length > 1 && name === '') errors.push(required(`${at}.ports[${p}].name`));
       else if (name !== '') errors.push(...each(`${at}.ports[${p}].name`, name, dnsLabel));
-      if (!isPort(port['port'])) errors.push(invalid(`${at}.ports[${p}].port`, port['port'] ?? 0, portRange));
-      errors.push(...oneOf(`${at}.ports[${p}].protocol`, port['protocol'], ['SCTP', 'TCP', 'UDP']));
+      if (!isPort(port.port)) errors.push(invalid(`${at}.ports[${p}].port`, port.port ?? 0, portRange));
+      errors.push(...oneOf(`${at}.ports[${p}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']));
     });
     return errors;
   });
@@ -52,10 +58,10 @@ const contradictions: readonly (readonly [string, string])[] = [
   ['Terminating', 'NotTerminating'],
 ];
 
-function validateScopes(quota: JsonObject): Errors {
-  const asked = strs(spec(quota)['scopes']);
+function validateScopes(quota: Decoded<ResourceQuota>): Errors {
+  const asked = quota.spec?.scopes ?? [];
   const errors: Errors = [];
-  const names = Object.keys(obj(spec(quota)['hard']));
+  const names = Object.keys(quota.spec?.hard ?? {});
   for (const scope of asked) {
     if (!scopes.includes(scope)) {
       errors.push(invalid('spec.scopes', asked, 'unsupported scope'));
@@ -73,8 +79,8 @@ function validateScopes(quota: JsonObject): Errors {
   return errors;
 }
 
-export function validateResourceQuota(quota: JsonObject): Errors {
-  const hard = Object.entries(obj(spec(quota)['hard'])).flatMap(([name, value]) => {
+export function validateResourceQuota(quota: Decoded<ResourceQuota>): Errors {
+  const hard = Object.entries(quota.spec?.hard ?? {}).flatMap(([name, value]) => {
     const errors = qualifiedNameErrors(name).map((why) => invalid(`spec.hard[${name}]`, name, why));
     if ((tryParseQuantity(value)?.nano ?? 0n) < 0n)
       errors.push(invalid(`spec.hard[${name}]`, String(value), 'must be greater than or equal to 0'));
@@ -83,24 +89,21 @@ export function validateResourceQuota(quota: JsonObject): Errors {
   return [...hard, ...validateScopes(quota)];
 }
 
-export function validateLimitRange(range: JsonObject): Errors {
-  return objs(spec(range)['limits']).flatMap((item, i) => {
+type List = 'default' | 'defaultRequest' | 'max' | 'min';
+
+export function validateLimitRange(range: Decoded<LimitRange>): Errors {
+  return (range.spec?.limits ?? []).flatMap((item, i) => {
     const at = `spec.limits[${i}]`;
     const errors: Errors = [];
-    const compare = (
-      low: string,
-      high: string,
-      text: (lo: string, hi: string) => string,
-      shown: string,
-    ): void => {
-      for (const [name, value] of Object.entries(obj(item[low]))) {
-        const [a, b] = [tryParseQuantity(value), tryParseQuantity(obj(item[high])[name])];
+    const compare = (low: List, high: List, text: (lo: string, hi: string) => string, shown: List): void => {
+      for (const [name, value] of Object.entries(item[low] ?? {})) {
+        const [a, b] = [tryParseQuantity(value), tryParseQuantity(item[high]?.[name])];
         if (a && b && compareQuantities(a, b) > 0)
           errors.push(
             invalid(
               `${at}.${shown}[${name}]`,
-              String(obj(item[shown])[name]),
-              text(String(value), String(obj(item[high])[name])),
+              String(item[shown]?.[name]),
+              text(String(value), String(item[high]?.[name])),
             ),
           );
       }
@@ -117,14 +120,14 @@ export function validateLimitRange(range: JsonObject): Errors {
   });
 }
 
-export function validateReplicationController(rc: JsonObject): Errors {
-  const selector = obj(spec(rc)['selector']);
+export function validateReplicationController(rc: Decoded<ReplicationController>): Errors {
+  const selector = rc.spec?.selector ?? {};
   const errors = replicasErrors(rc);
   if (Object.keys(selector).length === 0) errors.push(required('spec.selector'));
-  const labels = obj(obj(obj(spec(rc)['template'])['metadata'])['labels']);
+  const labels = rc.spec?.template?.metadata?.labels ?? {};
   if (Object.entries(selector).some(([k, v]) => labels[k] !== v))
     errors.push(
       invalid('spec.template.metadata.labels', labels, '`selector` does not match template `labels`'),
     );
-  return [...errors, ...validateTemplate(obj(spec(rc)['template']), 'spec.template')];
+  return [...errors, ...validateTemplate(rc.spec?.template ?? {}, 'spec.template')];
 }

@@ -1,49 +1,64 @@
 // What spec.os decides: fields of one system are refused for the other, and the options that only Windows has.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
-import { arr, isObject, obj, objs, str } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each } from '../../../apimachinery/validation/checks.ts';
 import { dnsSubdomain } from '../../../apimachinery/validation/names.ts';
+import type {
+  Container,
+  PodSecurityContext,
+  PodSpec,
+  SecurityContext,
+  WindowsSecurityContextOptions,
+} from '../../generated/types/core-v1.ts';
 
-const lists = ['initContainers', 'containers', 'ephemeralContainers'];
+const lists = ['initContainers', 'containers', 'ephemeralContainers'] as const;
+
+/** A pod's spec or a container. */
+type WithContext = Decoded<{ securityContext?: { windowsOptions?: WindowsSecurityContextOptions } }>;
 
 /** Containers of all three lists with their paths. */
-function containersOf(podSpec: JsonObject, path: string): [string, JsonObject][] {
+function containersOf(podSpec: Decoded<PodSpec>, path: string): [string, Decoded<Container>][] {
   return lists.flatMap((list) =>
-    objs(podSpec[list]).map((c, i) => [`${path}.${list}[${i}]`, c] as [string, JsonObject]),
+    (podSpec[list] ?? []).map((c, i) => [`${path}.${list}[${i}]`, c] as [string, Decoded<Container>]),
   );
 }
 
-export function validateOs(podSpec: JsonObject, path: string): Errors {
-  const os = podSpec['os'];
-  if (!isObject(os)) return [];
-  const name = str(os['name']);
+export function validateOs(podSpec: Decoded<PodSpec>, path: string): Errors {
+  const os = podSpec.os;
+  if (os === undefined) return [];
+  const name = os.name ?? '';
   if (name === '') return [required(`${path}.os.name`)];
   if (name === 'linux') return linuxErrors(podSpec, path);
   if (name === 'windows') return windowsErrors(podSpec, path);
   return [notSupported(`${path}.os`, name, ['linux', 'windows'])];
 }
 
-function linuxErrors(podSpec: JsonObject, path: string): Errors {
-  const holders: [string, JsonObject][] = [[path, podSpec], ...containersOf(podSpec, path)];
+function linuxErrors(podSpec: Decoded<PodSpec>, path: string): Errors {
+  const holders: [string, WithContext][] = [[path, podSpec], ...containersOf(podSpec, path)];
   return holders.flatMap(([at, holder]) =>
-    obj(holder['securityContext'])['windowsOptions'] === undefined
+    holder.securityContext?.windowsOptions === undefined
       ? []
       : [forbidden(`${at}.securityContext.windowsOptions`, 'windows options cannot be set for a linux pod')],
   );
 }
 
 const windowsPod = 'cannot be set for a windows pod';
-const podContext = ['appArmorProfile', 'seLinuxOptions', 'seccompProfile', 'fsGroup', 'fsGroupChangePolicy'];
-const podContextAfterSysctls = [
+const podContext: readonly (keyof PodSecurityContext & string)[] = [
+  'appArmorProfile',
+  'seLinuxOptions',
+  'seccompProfile',
+  'fsGroup',
+  'fsGroupChangePolicy',
+];
+const podContextAfterSysctls: readonly (keyof PodSecurityContext & string)[] = [
   'runAsUser',
   'runAsGroup',
   'supplementalGroups',
   'supplementalGroupsPolicy',
   'seLinuxChangePolicy',
 ];
-const containerContext = [
+const containerContext: readonly (keyof SecurityContext & string)[] = [
   'appArmorProfile',
   'seLinuxOptions',
   'seccompProfile',
@@ -56,24 +71,24 @@ const containerContext = [
   'runAsGroup',
 ];
 
-function windowsErrors(podSpec: JsonObject, path: string): Errors {
+function windowsErrors(podSpec: Decoded<PodSpec>, path: string): Errors {
   const errors: Errors = [];
   const refuse = (field: string): void => {
     errors.push(forbidden(field, windowsPod));
   };
-  if (podSpec['hostUsers'] !== undefined) refuse(`${path}.hostUsers`);
-  if (podSpec['hostPID'] === true) refuse(`${path}.hostPID`);
-  if (podSpec['hostIPC'] === true) refuse(`${path}.hostIPC`);
-  if (podSpec['resources'] !== undefined)
+  if (podSpec.hostUsers !== undefined) refuse(`${path}.hostUsers`);
+  if (podSpec.hostPID === true) refuse(`${path}.hostPID`);
+  if (podSpec.hostIPC === true) refuse(`${path}.hostIPC`);
+  if (podSpec.resources !== undefined)
     errors.push(forbidden(`${path}.resources`, 'may not be set for a windows pod'));
-  const context = obj(podSpec['securityContext']);
+  const context = podSpec.securityContext ?? {};
   const at = `${path}.securityContext`;
   for (const name of podContext) if (context[name] !== undefined) refuse(`${at}.${name}`);
-  if (arr(context['sysctls']).length > 0) refuse(`${at}.sysctls`);
-  if (podSpec['shareProcessNamespace'] !== undefined) refuse(`${path}.shareProcessNamespace`);
+  if ((context.sysctls ?? []).length > 0) refuse(`${at}.sysctls`);
+  if (podSpec.shareProcessNamespace !== undefined) refuse(`${path}.shareProcessNamespace`);
   for (const name of podContextAfterSysctls) if (context[name] !== undefined) refuse(`${at}.${name}`);
   for (const [field, container] of containersOf(podSpec, path)) {
-    const own = obj(container['securityContext']);
+    const own = container.securityContext ?? {};
     for (const name of containerContext)
       if (own[name] !== undefined) refuse(`${field}.securityContext.${name}`);
   }
@@ -81,10 +96,10 @@ function windowsErrors(podSpec: JsonObject, path: string): Errors {
 }
 
 const stopSignalsOfWindows = ['SIGTERM', 'SIGKILL'];
-export function validateStopSignals(podSpec: JsonObject, path: string): Errors {
-  const os = str(obj(podSpec['os'])['name']);
+export function validateStopSignals(podSpec: Decoded<PodSpec>, path: string): Errors {
+  const os = podSpec.os?.name ?? '';
   return containersOf(podSpec, path).flatMap(([field, container]) => {
-    const signal = str(obj(container['lifecycle'])['stopSignal']);
+    const signal = container.lifecycle?.stopSignal ?? '';
     if (signal === '') return [];
     const at = `${field}.lifecycle.stopSignal`;
     if (os === '') return [forbidden(at, 'may not be set for containers with empty `spec.os.name`')];
@@ -100,12 +115,15 @@ const dnsDomain = /^[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[
 const userCharacters = /["/\\:;|=,+*?<>@[\]]/;
 
 /** `securityContext.windowsOptions` of a pod or a container. */
-export function validateWindowsOptions(field: string, options: Json | undefined): Errors {
-  if (!isObject(options)) return [];
+export function validateWindowsOptions(
+  field: string,
+  options: Decoded<WindowsSecurityContextOptions> | undefined,
+): Errors {
+  if (options === undefined) return [];
   const errors: Errors = [];
-  if (options['gmsaCredentialSpecName'] !== undefined)
-    errors.push(...each(`${field}.gmsaCredentialSpecName`, options['gmsaCredentialSpecName'], dnsSubdomain));
-  const spec = options['gmsaCredentialSpec'];
+  if (options.gmsaCredentialSpecName !== undefined)
+    errors.push(...each(`${field}.gmsaCredentialSpecName`, options.gmsaCredentialSpecName, dnsSubdomain));
+  const spec = options.gmsaCredentialSpec;
   if (typeof spec === 'string') {
     if (spec === '')
       errors.push(
@@ -114,8 +132,8 @@ export function validateWindowsOptions(field: string, options: Json | undefined)
     else if (new TextEncoder().encode(spec).length > maxCredentialSpecBytes)
       errors.push(invalid(`${field}.gmsaCredentialSpec`, spec, 'size must be under 64 KiB'));
   }
-  if (typeof options['runAsUserName'] === 'string')
-    errors.push(...userNameErrors(`${field}.runAsUserName`, options['runAsUserName']));
+  if (typeof options.runAsUserName === 'string')
+    errors.push(...userNameErrors(`${field}.runAsUserName`, options.runAsUserName));
   return errors;
 }
 
@@ -145,10 +163,10 @@ function userNameErrors(field: string, name: string): Errors {
 }
 
 /** HostProcess: all containers or none, the pod's word and theirs alike, and the host's network. */
-export function validateHostProcess(podSpec: JsonObject, path: string): Errors {
+export function validateHostProcess(podSpec: Decoded<PodSpec>, path: string): Errors {
   const errors: Errors = [];
-  const of = (holder: JsonObject): boolean | undefined => {
-    const value = obj(obj(holder['securityContext'])['windowsOptions'])['hostProcess'];
+  const of = (holder: WithContext): boolean | undefined => {
+    const value = holder.securityContext?.windowsOptions?.hostProcess;
     return typeof value === 'boolean' ? value : undefined;
   };
   const whole = of(podSpec);
@@ -176,7 +194,7 @@ export function validateHostProcess(podSpec: JsonObject, path: string): Errors {
         'If pod contains any hostProcess containers then all containers must be HostProcess containers',
       ),
     );
-  if (podSpec['hostNetwork'] !== true)
+  if (podSpec.hostNetwork !== true)
     errors.push(
       invalid(
         `${path}.hostNetwork`,

@@ -1,17 +1,8 @@
 // PersistentVolumes and their claims: rows and defaults.
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
-import {
-  ensure,
-  isObject,
-  meta,
-  obj,
-  setDefault,
-  spec,
-  status,
-  str,
-  strs,
-} from '../../../apimachinery/json-access.ts';
+import type { Json } from '../../../apimachinery/declaration.ts';
+import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../generated/types/core-v1.ts';
 import { ageCell, nameCell, orUnset } from '../../meta/row-cells.ts';
 import {
   validateClaim,
@@ -28,76 +19,76 @@ const shortModes: Readonly<Record<string, string>> = {
   ReadWriteOncePod: 'RWOP',
 };
 /** In upstream's order, each once. */
-const accessModes = (modes: Json | undefined): string =>
+const accessModes = (modes: readonly string[] | undefined): string =>
   Object.keys(shortModes)
-    .filter((mode) => strs(modes).includes(mode))
+    .filter((mode) => (modes ?? []).includes(mode))
     .map((mode) => shortModes[mode])
     .join(',');
-const className = (object: JsonObject): string =>
-  str(obj(meta(object)['annotations'])[classAnnotation]) || str(spec(object)['storageClassName']);
+const className = (object: Decoded<PersistentVolume | PersistentVolumeClaim>): string =>
+  (object.metadata?.annotations?.[classAnnotation] ?? '') || (object.spec?.storageClassName ?? '');
 
-function claimRow(claim: JsonObject, now: number): Json[] {
-  const s = spec(claim);
-  const bound = str(s['volumeName']) !== '';
+function claimRow(claim: Decoded<PersistentVolumeClaim>, now: number): Json[] {
+  const s = claim.spec ?? {};
+  const bound = !!s.volumeName;
   return [
     nameCell(claim),
-    meta(claim)['deletionTimestamp'] === undefined ? str(status(claim)['phase']) : 'Terminating',
-    str(s['volumeName']),
-    bound ? str(obj(status(claim)['capacity'])['storage']) : '',
-    bound ? accessModes(status(claim)['accessModes']) : '',
+    claim.metadata?.deletionTimestamp === undefined ? (claim.status?.phase ?? '') : 'Terminating',
+    s.volumeName ?? '',
+    bound ? (claim.status?.capacity?.storage ?? '') : '',
+    bound ? accessModes(claim.status?.accessModes) : '',
     className(claim),
-    orUnset(str(s['volumeAttributesClassName'])),
+    orUnset(s.volumeAttributesClassName ?? ''),
     ageCell(claim, now),
-    orUnset(str(s['volumeMode'])),
+    orUnset(s.volumeMode ?? ''),
   ];
 }
 
-function volumeRow(volume: JsonObject, now: number): Json[] {
-  const s = spec(volume);
-  const claim = s['claimRef'];
+function volumeRow(volume: Decoded<PersistentVolume>, now: number): Json[] {
+  const s = volume.spec ?? {};
+  const claim = s.claimRef;
   return [
     nameCell(volume),
-    str(obj(s['capacity'])['storage']),
-    accessModes(s['accessModes']),
-    str(s['persistentVolumeReclaimPolicy']),
-    meta(volume)['deletionTimestamp'] === undefined ? str(status(volume)['phase']) : 'Terminating',
-    isObject(claim) ? `${str(claim['namespace'])}/${str(claim['name'])}` : '',
+    s.capacity?.storage ?? '',
+    accessModes(s.accessModes),
+    s.persistentVolumeReclaimPolicy ?? '',
+    volume.metadata?.deletionTimestamp === undefined ? (volume.status?.phase ?? '') : 'Terminating',
+    claim !== undefined ? `${claim.namespace ?? ''}/${claim.name ?? ''}` : '',
     className(volume),
-    orUnset(str(s['volumeAttributesClassName'])),
-    str(status(volume)['reason']),
+    orUnset(s.volumeAttributesClassName ?? ''),
+    volume.status?.reason ?? '',
     ageCell(volume, now),
-    orUnset(str(s['volumeMode'])),
+    orUnset(s.volumeMode ?? ''),
   ];
 }
 
-export const persistentVolumeClaim: KindBehaviour = {
+export const persistentVolumeClaim: KindBehaviour<PersistentVolumeClaim> = {
   ownUpdateRules: true,
   row: claimRow,
   strategy: {
     applyDefaults(claim) {
-      setDefault(ensure(claim, 'status'), 'phase', 'Pending');
-      setDefault(ensure(claim, 'spec'), 'volumeMode', 'Filesystem');
+      ensured(claim, 'status').phase ??= 'Pending';
+      ensured(claim, 'spec').volumeMode ??= 'Filesystem';
     },
     prepareForCreate(claim) {
-      claim['status'] = { phase: 'Pending' };
+      claim.status = { phase: 'Pending' };
     },
     validate: validateClaim,
     validateUpdate: validateClaimUpdate,
   },
 };
 
-export const persistentVolume: KindBehaviour = {
+export const persistentVolume: KindBehaviour<PersistentVolume> = {
   row: volumeRow,
   strategy: {
     applyDefaults(volume) {
-      setDefault(ensure(volume, 'status'), 'phase', 'Pending');
-      const s = ensure(volume, 'spec');
-      setDefault(s, 'persistentVolumeReclaimPolicy', 'Retain');
-      setDefault(s, 'volumeMode', 'Filesystem');
-      if (isObject(s['hostPath'])) setDefault(s['hostPath'], 'type', '');
+      ensured(volume, 'status').phase ??= 'Pending';
+      const s = ensured(volume, 'spec');
+      s.persistentVolumeReclaimPolicy ??= 'Retain';
+      s.volumeMode ??= 'Filesystem';
+      if (s.hostPath !== undefined) s.hostPath.type ??= '';
     },
     prepareForCreate(volume) {
-      volume['status'] = { phase: 'Pending' };
+      volume.status = { phase: 'Pending' };
     },
     validate: validateVolume,
     validateUpdate: validateVolumeUpdate,

@@ -1,7 +1,8 @@
 // The kind EndpointSlice.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { num, objs, setDefault, str, strs } from '../../../apimachinery/json-access.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import type { EndpointPort, EndpointSlice } from '../../generated/types/discovery-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 import { addressTypeStays, validateEndpointSlice } from './validate-endpointslice.ts';
 
@@ -13,20 +14,20 @@ const fewOf = (list: readonly string[], empty: string): string =>
       ? `${list.slice(0, shown).join(',')} + ${list.length - shown} more...`
       : list.join(',');
 
-const portText = (port: JsonObject): string => {
-  const number = port['port'] === undefined ? '*' : String(num(port['port']));
+const portText = (port: Decoded<EndpointPort>): string => {
+  const number = port.port === undefined ? '*' : String(port.port ?? 0);
   return number;
 };
 
-export const discoveryV1: GroupBehaviours = {
+export const discoveryV1: GroupBehaviours<{ endpointslices: EndpointSlice }> = {
   endpointslices: {
     hasGeneration: true,
     row: (o, now) => [
       nameCell(o),
-      str(o['addressType']),
-      fewOf(objs(o['ports']).map(portText), '<unset>'),
+      o.addressType ?? '',
+      fewOf((o.ports ?? []).map(portText), '<unset>'),
       fewOf(
-        objs(o['endpoints']).flatMap((e) => strs(e['addresses'])),
+        (o.endpoints ?? []).flatMap((e) => e.addresses ?? []),
         '<unset>',
       ),
       ageCell(o, now),
@@ -35,9 +36,9 @@ export const discoveryV1: GroupBehaviours = {
       validate: validateEndpointSlice,
       validateUpdate: addressTypeStays,
       applyDefaults(o) {
-        for (const port of objs(o['ports'])) {
-          setDefault(port, 'name', '');
-          setDefault(port, 'protocol', 'TCP');
+        for (const port of o.ports ?? []) {
+          port.name ??= '';
+          port.protocol ??= 'TCP';
         }
       },
     },

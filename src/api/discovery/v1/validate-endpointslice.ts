@@ -1,10 +1,11 @@
 // Validation of EndpointSlices.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, invalid, required, tooMany } from '../../../apimachinery/field-error.ts';
-import { objs, str, strs } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel, dnsSubdomain, isIPv4, isIPv6 } from '../../../apimachinery/validation/names.ts';
+import type { EndpointSlice } from '../../generated/types/discovery-v1.ts';
 
 const maxEndpoints = 1000;
 const maxPorts = 20000;
@@ -16,16 +17,16 @@ function addressErrors(field: string, address: string, type: string): Errors {
   return type === 'FQDN' ? each(field, address, dnsSubdomain) : [];
 }
 
-export function validateEndpointSlice(slice: JsonObject): Errors {
-  const type = str(slice['addressType']);
+export function validateEndpointSlice(slice: Decoded<EndpointSlice>): Errors {
+  const type = slice.addressType ?? '';
   const errors: Errors =
     type === '' ? [required('addressType')] : oneOf('addressType', type, ['FQDN', 'IPv4', 'IPv6']);
-  const endpoints = objs(slice['endpoints']);
-  const ports = objs(slice['ports']);
+  const endpoints = slice.endpoints ?? [];
+  const ports = slice.ports ?? [];
   if (endpoints.length > maxEndpoints)
     return [...errors, tooMany('endpoints', endpoints.length, maxEndpoints)];
   endpoints.forEach((endpoint, i) => {
-    const addresses = strs(endpoint['addresses']);
+    const addresses = endpoint.addresses ?? [];
     const at = `endpoints[${i}]`;
     if (addresses.length === 0) errors.push(required(`${at}.addresses`, 'must contain at least 1 address'));
     if (addresses.length > maxAddresses)
@@ -33,20 +34,19 @@ export function validateEndpointSlice(slice: JsonObject): Errors {
     addresses.forEach((address, a) => {
       errors.push(...addressErrors(`${at}.addresses[${a}]`, address, type));
     });
-    if (endpoint['hostname'] !== undefined)
-      errors.push(...each(`${at}.hostname`, endpoint['hostname'], dnsLabel));
+    if (endpoint.hostname !== undefined) errors.push(...each(`${at}.hostname`, endpoint.hostname, dnsLabel));
   });
   if (ports.length > maxPorts) return [...errors, tooMany('ports', ports.length, maxPorts)];
   const names = new Set<string>();
   ports.forEach((port, i) => {
-    const name = str(port['name']);
+    const name = port.name ?? '';
     if (name !== '') errors.push(...each(`ports[${i}].name`, name, dnsLabel));
     if (names.has(name)) errors.push(duplicate(`ports[${i}].name`, name));
     names.add(name);
-    errors.push(...oneOf(`ports[${i}].protocol`, port['protocol'], ['SCTP', 'TCP', 'UDP']));
+    errors.push(...oneOf(`ports[${i}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']));
   });
   return errors;
 }
 
-export const addressTypeStays = (slice: JsonObject, old: JsonObject): Errors =>
-  unchanged('addressType', slice['addressType'], old['addressType']);
+export const addressTypeStays = (slice: Decoded<EndpointSlice>, old: Decoded<EndpointSlice>): Errors =>
+  unchanged('addressType', slice.addressType, old.addressType);

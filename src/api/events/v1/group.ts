@@ -1,31 +1,37 @@
 // events.k8s.io/v1: another face of the core group's events.
+
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import { obj, str } from '../../../apimachinery/json-access.ts';
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { event, eventFromCore, eventToCore } from '../../core/v1/event.ts';
+import type { Event as CoreEvent } from '../../generated/types/core-v1.ts';
+import type { Event } from '../../generated/types/events-v1.ts';
+
+const asCore = (modern: Decoded<Event>): Decoded<CoreEvent> =>
+  eventToCore(modern as JsonObject) as Decoded<CoreEvent>;
 
 /** The names that events.k8s.io adds to those of core; selectors may use both. */
-function selectableFields(modern: JsonObject): Record<string, string> {
-  const core = eventToCore(modern);
-  const regarding = obj(core['involvedObject']);
+function selectableFields(modern: Decoded<Event>): Record<string, string> {
+  const core = asCore(modern);
+  const { regarding = {} } = modern;
   return {
-    ...(event.selectableFields?.(core) ?? {}),
-    'regarding.kind': str(regarding['kind']),
-    'regarding.namespace': str(regarding['namespace']),
-    'regarding.name': str(regarding['name']),
-    'regarding.uid': str(regarding['uid']),
-    'regarding.apiVersion': str(regarding['apiVersion']),
-    'regarding.resourceVersion': str(regarding['resourceVersion']),
-    'regarding.fieldPath': str(regarding['fieldPath']),
-    reportingController: str(core['reportingComponent']),
+    ...event.selectableFields?.(core),
+    'regarding.kind': regarding.kind ?? '',
+    'regarding.namespace': regarding.namespace ?? '',
+    'regarding.name': regarding.name ?? '',
+    'regarding.uid': regarding.uid ?? '',
+    'regarding.apiVersion': regarding.apiVersion ?? '',
+    'regarding.resourceVersion': regarding.resourceVersion ?? '',
+    'regarding.fieldPath': regarding.fieldPath ?? '',
+    reportingController: modern.reportingController ?? '',
   };
 }
 
-export const eventsV1: GroupBehaviours = {
+export const eventsV1: GroupBehaviours<{ events: Event }> = {
   events: {
-    ...event,
-    row: (o, now) => event.row?.(eventToCore(o), now) ?? [],
+    row: (o, now) => event.row?.(asCore(o), now) ?? [],
     selectableFields,
+    strategy: { allowCreateOnUpdate: true, allowUnconditionalUpdate: true },
     storage: { group: '', version: 'v1', resource: 'events' },
     conversion: { toStorage: eventToCore, fromStorage: eventFromCore },
   },

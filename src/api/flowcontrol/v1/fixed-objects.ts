@@ -1,7 +1,7 @@
 // The objects that priority and fairness cannot be without: nobody changes what they say.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { invalid } from '../../../apimachinery/field-error.ts';
-import { nameOf, semanticEqual, spec } from '../../../apimachinery/json-access.ts';
+import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 
 interface Fixed {
@@ -55,12 +55,18 @@ export const fixedPriorityLevels: ReadonlyMap<string, Fixed> = new Map<string, F
   ],
 ]);
 
-export function staysAsItIs(fixed: ReadonlyMap<string, Fixed>, object: JsonObject): Errors {
-  const name = nameOf(object);
+export function staysAsItIs(
+  fixed: ReadonlyMap<string, Fixed>,
+  object: {
+    readonly metadata?: { readonly name?: string | undefined } | undefined;
+    readonly spec?: object | undefined;
+  },
+): Errors {
+  const name = object.metadata?.name ?? '';
   const found = fixed.get(name);
   if (found === undefined) return [];
   const { except = '' } = found;
-  if (semanticEqual({ ...spec(object), [except]: null }, { ...found.spec, [except]: null })) return [];
+  if (semanticEqual({ ...(object.spec ?? {}), [except]: null }, { ...found.spec, [except]: null })) return [];
   const but = except === '' ? '' : ` except the 'spec.${except}' field`;
-  return [invalid('spec', spec(object), `spec of '${name}'${but} must equal the fixed value`)];
+  return [invalid('spec', object.spec ?? {}, `spec of '${name}'${but} must equal the fixed value`)];
 }

@@ -1,9 +1,16 @@
 // FlowSchemas: which requests they take, and to which priority level.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
-import { arr, isObject, nameOf, num, obj, objs, spec, str, strs } from '../../../apimachinery/json-access.ts';
 import { type Errors, each, oneOf } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
+import type {
+  FlowSchema,
+  NonResourcePolicyRule,
+  PolicyRulesWithSubjects,
+  ResourcePolicyRule,
+  Subject,
+} from '../../generated/types/flowcontrol-v1.ts';
 import { fixedFlowSchemas, staysAsItIs } from './fixed-objects.ts';
 
 const maxPrecedence = 10_000;
@@ -18,21 +25,21 @@ const supportedVerbs: readonly string[] = [
   'update',
   'watch',
 ];
-const subjectKinds: readonly { readonly kind: string; readonly field: string }[] = [
+const subjectKinds = [
   { kind: 'ServiceAccount', field: 'serviceAccount' },
   { kind: 'User', field: 'user' },
   { kind: 'Group', field: 'group' },
-];
+] as const;
 
 const hasWildcard = (list: readonly string[]): boolean => list.includes('*');
 
-function subjectErrors(subject: JsonObject, at: string): Errors {
-  const chosen = subjectKinds.find(({ kind }) => kind === subject['kind']);
+function subjectErrors(subject: Decoded<Subject>, at: string): Errors {
+  const chosen = subjectKinds.find(({ kind }) => kind === subject.kind);
   if (chosen === undefined)
     return [
       notSupported(
         `${at}.kind`,
-        subject['kind'] ?? '',
+        subject.kind ?? '',
         subjectKinds.map(({ kind }) => kind),
       ),
     ];
@@ -40,21 +47,21 @@ function subjectErrors(subject: JsonObject, at: string): Errors {
   const errors: Errors = [];
   const value = subject[field];
   const path = `${at}.${field}`;
-  if (!isObject(value)) errors.push(required(path, `${field} is required when subject kind is '${kind}'`));
+  if (value === undefined) errors.push(required(path, `${field} is required when subject kind is '${kind}'`));
   else {
-    const name = str(value['name']);
+    const { name = '', namespace = '' }: { name?: string | undefined; namespace?: string | undefined } =
+      value;
     if (name === '') errors.push(required(`${path}.name`));
     else if (kind === 'ServiceAccount' && name !== '*')
       errors.push(...each(`${path}.name`, name, dnsSubdomain));
     if (kind === 'ServiceAccount') {
-      const namespace = str(value['namespace']);
       if (namespace === '')
         errors.push(required(`${path}.namespace`, 'must specify namespace for service account'));
       else errors.push(...each(`${path}.namespace`, namespace, dnsLabel));
     }
   }
   for (const other of subjectKinds)
-    if (other !== chosen && isObject(subject[other.field]))
+    if (other !== chosen && subject[other.field] !== undefined)
       errors.push(
         forbidden(
           `${at}.${other.field}`,
@@ -64,8 +71,7 @@ function subjectErrors(subject: JsonObject, at: string): Errors {
   return errors;
 }
 
-function verbErrors(rule: JsonObject, at: string): Errors {
-  const verbs = strs(rule['verbs']);
+function verbErrors(verbs: readonly string[] = [], at: string): Errors {
   if (verbs.length === 0) return [required(at, 'verbs must contain at least one value')];
   if (hasWildcard(verbs))
     return verbs.length > 1 ? [invalid(at, verbs, "if '*' is present, must not specify other verbs")] : [];
@@ -95,19 +101,19 @@ function pathErrors(path: string, at: string): Errors {
     : [];
 }
 
-function nonResourceErrors(rule: JsonObject, at: string): Errors {
-  const urls = strs(rule['nonResourceURLs']);
+function nonResourceErrors(rule: Decoded<NonResourcePolicyRule>, at: string): Errors {
+  const urls = rule.nonResourceURLs ?? [];
   const field = `${at}.nonResourceURLs`;
   return [
-    ...verbErrors(rule, `${at}.verbs`),
+    ...verbErrors(rule.verbs, `${at}.verbs`),
     ...listErrors(urls, field, 'nonResourceURLs must contain at least one value', 'non-resource URLs'),
     ...(hasWildcard(urls) ? [] : urls.flatMap((url, i) => pathErrors(url, `${field}[${i}]`))),
   ];
 }
 
-function namespaceErrors(rule: JsonObject, at: string): Errors {
-  const namespaces = strs(rule['namespaces']);
-  if (namespaces.length === 0 && rule['clusterScope'] === true) return [];
+function namespaceErrors(rule: Decoded<ResourcePolicyRule>, at: string): Errors {
+  const namespaces = rule.namespaces ?? [];
+  if (namespaces.length === 0 && rule.clusterScope === true) return [];
   const errors = listErrors(
     namespaces,
     at,
@@ -124,20 +130,20 @@ function namespaceErrors(rule: JsonObject, at: string): Errors {
   ];
 }
 
-function resourceErrors(rule: JsonObject, at: string): Errors {
+function resourceErrors(rule: Decoded<ResourcePolicyRule>, at: string): Errors {
   const supply = (what: string): string => `resource rules must supply at least one ${what}`;
   return [
-    ...verbErrors(rule, `${at}.verbs`),
-    ...listErrors(strs(rule['apiGroups']), `${at}.apiGroups`, supply('api group'), 'api groups'),
-    ...listErrors(strs(rule['resources']), `${at}.resources`, supply('resource'), 'resources'),
+    ...verbErrors(rule.verbs, `${at}.verbs`),
+    ...listErrors(rule.apiGroups ?? [], `${at}.apiGroups`, supply('api group'), 'api groups'),
+    ...listErrors(rule.resources ?? [], `${at}.resources`, supply('resource'), 'resources'),
     ...namespaceErrors(rule, `${at}.namespaces`),
   ];
 }
 
-function ruleErrors(rule: JsonObject, at: string): Errors {
-  const subjects = arr(rule['subjects']).map(obj);
-  const resources = objs(rule['resourceRules']);
-  const others = objs(rule['nonResourceRules']);
+function ruleErrors(rule: Decoded<PolicyRulesWithSubjects>, at: string): Errors {
+  const subjects = rule.subjects ?? [];
+  const resources = rule.resourceRules ?? [];
+  const others = rule.nonResourceRules ?? [];
   return [
     ...(subjects.length === 0
       ? [required(`${at}.subjects`, 'subjects must contain at least one value')]
@@ -161,20 +167,18 @@ function precedenceErrors(precedence: number, name: string): Errors {
     : [];
 }
 
-export function validateFlowSchema(schema: JsonObject): Errors {
-  const own = spec(schema);
-  const level = str(obj(own['priorityLevelConfiguration'])['name']);
+export function validateFlowSchema(schema: Decoded<FlowSchema>): Errors {
+  const own = schema.spec ?? {};
+  const level = own.priorityLevelConfiguration?.name ?? '';
   const at = 'spec.priorityLevelConfiguration.name';
-  const method = own['distinguisherMethod'];
+  const method = own.distinguisherMethod;
   return [
-    ...precedenceErrors(num(own['matchingPrecedence']), nameOf(schema)),
-    ...(isObject(method)
-      ? oneOf('spec.distinguisherMethod.type', method['type'], ['ByNamespace', 'ByUser'])
+    ...precedenceErrors(own.matchingPrecedence ?? 0, schema.metadata?.name ?? ''),
+    ...(method !== undefined
+      ? oneOf('spec.distinguisherMethod.type', method.type, ['ByNamespace', 'ByUser'])
       : []),
     ...(level === '' ? [required(at, 'must reference a priority level')] : each(at, level, dnsSubdomain)),
-    ...arr(own['rules'])
-      .map(obj)
-      .flatMap((rule, i) => ruleErrors(rule, `spec.rules[${i}]`)),
+    ...(own.rules ?? []).flatMap((rule, i) => ruleErrors(rule, `spec.rules[${i}]`)),
     ...staysAsItIs(fixedFlowSchemas, schema),
   ];
 }

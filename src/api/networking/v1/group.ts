@@ -1,19 +1,15 @@
 // The kinds of networking.k8s.io/v1.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import {
-  arr,
-  ensure,
-  isObject,
-  obj,
-  objs,
-  setDefault,
-  spec,
-  status,
-  str,
-  strs,
-} from '../../../apimachinery/json-access.ts';
+
+import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ipErrors } from '../../../apimachinery/validation/names.ts';
+import type {
+  Ingress,
+  IngressClass,
+  IPAddress,
+  NetworkPolicy,
+  ServiceCIDR,
+} from '../../generated/types/networking-v1.ts';
 import { ageCell, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
 import { validateIngress, validateNetworkPolicy } from './validate-networking.ts';
 import {
@@ -24,88 +20,90 @@ import {
 } from './validate-service-addresses.ts';
 
 const shownHosts = 3;
-function hosts(ingress: JsonObject): string {
-  const list = objs(spec(ingress)['rules'])
-    .map((r) => str(r['host']))
-    .filter((h) => h !== '');
+function hosts(ingress: Decoded<Ingress>): string {
+  const list = (ingress.spec?.rules ?? []).map((r) => r.host ?? '').filter((h) => h !== '');
   if (list.length === 0) return '*';
   const shown = list.slice(0, shownHosts).join(',');
   return list.length > shownHosts ? `${shown} + ${list.length - shownHosts} more...` : shown;
 }
 
-const ingress: KindBehaviour = {
+const ingress: KindBehaviour<Ingress> = {
   strategy: { validate: validateIngress },
   hasGeneration: true,
   row: (o, now) => [
     nameCell(o),
-    orNone(str(spec(o)['ingressClassName'])),
+    orNone(o.spec?.ingressClassName ?? ''),
     hosts(o),
-    objs(obj(status(o)['loadBalancer'])['ingress'])
-      .map((i) => str(i['ip']) || str(i['hostname']))
-      .join(','),
-    arr(spec(o)['tls']).length > 0 ? '80, 443' : '80',
+    (o.status?.loadBalancer?.ingress ?? []).map((i) => (i.ip ?? '') || (i.hostname ?? '')).join(','),
+    (o.spec?.tls ?? []).length > 0 ? '80, 443' : '80',
     ageCell(o, now),
   ],
 };
 
-const ingressClass: KindBehaviour = {
+const ingressClass: KindBehaviour<IngressClass> = {
   hasGeneration: true,
   row: (o, now) => {
-    const parameters = spec(o)['parameters'];
-    const group = isObject(parameters) ? str(parameters['apiGroup']) : '';
+    const parameters = o.spec?.parameters;
+    const group = parameters !== undefined ? (parameters.apiGroup ?? '') : '';
     return [
       nameCell(o),
-      str(spec(o)['controller']),
-      isObject(parameters)
-        ? `${str(parameters['kind'])}${group === '' ? '' : `.${group}`}/${str(parameters['name'])}`
+      o.spec?.controller ?? '',
+      parameters !== undefined
+        ? `${parameters.kind ?? ''}${group === '' ? '' : `.${group}`}/${parameters.name ?? ''}`
         : '<none>',
       ageCell(o, now),
     ];
   },
   strategy: {
     applyDefaults(o) {
-      const parameters = spec(o)['parameters'];
-      if (isObject(parameters)) setDefault(parameters, 'scope', 'Cluster');
+      const parameters = o.spec?.parameters;
+      if (parameters !== undefined) parameters.scope ??= 'Cluster';
     },
   },
 };
 
-const networkPolicy: KindBehaviour = {
+const networkPolicy: KindBehaviour<NetworkPolicy> = {
   hasGeneration: true,
-  row: (o, now) => [nameCell(o), selectorCell(spec(o)['podSelector']), ageCell(o, now)],
+  row: (o, now) => [nameCell(o), selectorCell(o.spec?.podSelector), ageCell(o, now)],
   strategy: {
     validate: validateNetworkPolicy,
     applyDefaults(o) {
-      const s = ensure(o, 'spec');
-      for (const rule of [...objs(s['ingress']), ...objs(s['egress'])])
-        for (const port of objs(rule['ports'])) setDefault(port, 'protocol', 'TCP');
+      const s = ensured(o, 'spec');
+      for (const rule of [...(s.ingress ?? []), ...(s.egress ?? [])])
+        for (const port of rule.ports ?? []) port.protocol ??= 'TCP';
       // Egress is a policy's matter only when it says something of it.
-      if (arr(s['policyTypes']).length === 0)
-        s['policyTypes'] = arr(s['egress']).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
+      if ((s.policyTypes ?? []).length === 0)
+        s.policyTypes = (s.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
     },
   },
 };
 
-const ipAddress: KindBehaviour = {
+const ipAddress: KindBehaviour<IPAddress> = {
   nameRule: ipErrors,
   strategy: { validate: validateIpAddress, validateUpdate: validateIpAddressUpdate },
   row: (o) => {
-    const parent = obj(spec(o)['parentRef']);
-    const group = str(parent['group']);
-    const resource = `${str(parent['resource'])}${group === '' ? '' : `.${group}`}`;
+    const parent = o.spec?.parentRef ?? {};
+    const group = parent.group ?? '';
+    const resource = `${parent.resource ?? ''}${group === '' ? '' : `.${group}`}`;
     return [
       nameCell(o),
-      [resource, str(parent['namespace']), str(parent['name'])].filter((t) => t !== '').join('/'),
+      [resource, parent.namespace ?? '', parent.name ?? ''].filter((t) => t !== '').join('/'),
     ];
   },
 };
 
-const serviceCidr: KindBehaviour = {
+const serviceCidr: KindBehaviour<ServiceCIDR> = {
   strategy: { validate: validateServiceCidr, validateUpdate: validateServiceCidrUpdate },
-  row: (o, now) => [nameCell(o), strs(spec(o)['cidrs']).join(','), ageCell(o, now)],
+  row: (o, now) => [nameCell(o), (o.spec?.cidrs ?? []).join(','), ageCell(o, now)],
 };
 
-export const networkingV1: GroupBehaviours = {
+export const networkingV1: GroupBehaviours<{
+  ingressclasses: IngressClass;
+  ingresses: Ingress;
+  ipaddresses: IPAddress;
+  networkpolicies: NetworkPolicy;
+  servicecidrs: ServiceCIDR;
+}> = {
   ingressclasses: ingressClass,
   ingresses: ingress,
   ipaddresses: ipAddress,

@@ -1,17 +1,17 @@
 // The kind RuntimeClass.
-import { str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { named, unchanged } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel } from '../../../apimachinery/validation/names.ts';
+import type { RuntimeClass } from '../../generated/types/node-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
-export const nodeV1: GroupBehaviours = {
+export const nodeV1: GroupBehaviours<{ runtimeclasses: RuntimeClass }> = {
   runtimeclasses: {
     strategy: {
-      validate: (o) => named('handler', o['handler'], dnsLabel),
-      validateUpdate: (o, old) => unchanged('handler', o['handler'], old['handler']),
+      validate: (o) => named('handler', o.handler, dnsLabel),
+      validateUpdate: (o, old) => unchanged('handler', o.handler, old.handler),
       allowCreateOnUpdate: true,
     },
-    row: (o, now) => [nameCell(o), str(o['handler']), ageCell(o, now)],
+    row: (o, now) => [nameCell(o), o.handler ?? '', ageCell(o, now)],
   },
 };

@@ -1,22 +1,22 @@
 // The kind PodDisruptionBudget.
 import { invalid } from '../../../apimachinery/field-error.ts';
-import { num, spec, status } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { labelSelector } from '../../../apimachinery/validation/checks.ts';
 import { intOrPercent } from '../../core/v1/validate-workload.ts';
+import type { PodDisruptionBudget } from '../../generated/types/policy-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
 const orNA = (value: unknown): string => (value === undefined || value === null ? 'N/A' : String(value));
 
-export const policyV1: GroupBehaviours = {
+export const policyV1: GroupBehaviours<{ poddisruptionbudgets: PodDisruptionBudget }> = {
   poddisruptionbudgets: {
     hasGeneration: true,
     strategy: {
       validate(o) {
-        const { minAvailable, maxUnavailable, selector } = spec(o);
+        const { minAvailable, maxUnavailable, selector } = o.spec ?? {};
         const errors =
           minAvailable !== undefined && maxUnavailable !== undefined
-            ? [invalid('spec', spec(o), 'minAvailable and maxUnavailable cannot be both set')]
+            ? [invalid('spec', o.spec ?? {}, 'minAvailable and maxUnavailable cannot be both set')]
             : [];
         return [
           ...errors,
@@ -28,9 +28,9 @@ export const policyV1: GroupBehaviours = {
     },
     row: (o, now) => [
       nameCell(o),
-      orNA(spec(o)['minAvailable']),
-      orNA(spec(o)['maxUnavailable']),
-      num(status(o)['disruptionsAllowed']),
+      orNA(o.spec?.minAvailable),
+      orNA(o.spec?.maxUnavailable),
+      o.status?.disruptionsAllowed ?? 0,
       ageCell(o, now),
     ],
   },

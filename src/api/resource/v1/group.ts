@@ -1,62 +1,64 @@
 // The kinds of resource.k8s.io/v1: devices and claims on them.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
-import {
-  isObject,
-  meta,
-  num,
-  obj,
-  objs,
-  setDefault,
-  spec,
-  status,
-  str,
-} from '../../../apimachinery/json-access.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
+import type {
+  DeviceClass,
+  ResourceClaim,
+  ResourceClaimSpec,
+  ResourceClaimTemplate,
+  ResourceSlice,
+} from '../../generated/types/resource-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
-function claimState(claim: JsonObject): string {
+function claimState(claim: Decoded<ResourceClaim>): string {
   const words: string[] = [];
-  if (meta(claim)['deletionTimestamp'] !== undefined) words.push('deleted');
-  if (status(claim)['allocation'] === undefined) {
-    if (meta(claim)['deletionTimestamp'] === undefined) words.push('pending');
+  if (claim.metadata?.deletionTimestamp !== undefined) words.push('deleted');
+  if (claim.status?.allocation === undefined) {
+    if (claim.metadata?.deletionTimestamp === undefined) words.push('pending');
   } else {
     words.push('allocated');
-    if (objs(status(claim)['reservedFor']).length > 0) words.push('reserved');
+    if ((claim.status?.reservedFor ?? []).length > 0) words.push('reserved');
   }
   return words.join(',');
 }
 
-function requestDefaults(claimSpec: JsonObject): void {
-  for (const request of objs(obj(claimSpec['devices'])['requests']))
+function requestDefaults(claimSpec: Decoded<ResourceClaimSpec>): void {
+  for (const request of claimSpec.devices?.requests ?? [])
     for (const one of [
-      ...(isObject(request['exactly']) ? [request['exactly']] : []),
-      ...objs(request['firstAvailable']),
+      ...(request.exactly !== undefined ? [request.exactly] : []),
+      ...(request.firstAvailable ?? []),
     ]) {
-      if (str(one['allocationMode']) === '') one['allocationMode'] = 'ExactCount';
-      if (one['allocationMode'] === 'ExactCount' && num(one['count']) === 0) one['count'] = 1;
-      for (const toleration of objs(one['tolerations'])) setDefault(toleration, 'operator', 'Equal');
+      if (!one.allocationMode) one.allocationMode = 'ExactCount';
+      if (one.allocationMode === 'ExactCount' && (one.count ?? 0) === 0) one.count = 1;
+      for (const toleration of one.tolerations ?? []) toleration.operator ??= 'Equal';
     }
 }
 
-export const resourceV1: GroupBehaviours = {
+export const resourceV1: GroupBehaviours<{
+  deviceclasses: DeviceClass;
+  resourceclaims: ResourceClaim;
+  resourceclaimtemplates: ResourceClaimTemplate;
+  resourceslices: ResourceSlice;
+}> = {
   deviceclasses: { hasGeneration: true },
   resourceclaims: {
     row: (o, now) => [nameCell(o), claimState(o), ageCell(o, now)],
-    strategy: { applyDefaults: (o) => requestDefaults(spec(o)) },
+    strategy: { applyDefaults: (o) => requestDefaults(o.spec ?? {}) },
   },
-  resourceclaimtemplates: { strategy: { applyDefaults: (o) => requestDefaults(obj(spec(o)['spec'])) } },
+  resourceclaimtemplates: { strategy: { applyDefaults: (o) => requestDefaults(o.spec?.spec ?? {}) } },
   resourceslices: {
     hasGeneration: true,
     row: (o, now) => [
       nameCell(o),
-      str(spec(o)['nodeName']),
-      str(spec(o)['driver']),
-      str(obj(spec(o)['pool'])['name']),
+      o.spec?.nodeName ?? '',
+      o.spec?.driver ?? '',
+      o.spec?.pool?.name ?? '',
       ageCell(o, now),
     ],
     selectableFields: (o) => ({
-      'spec.nodeName': str(spec(o)['nodeName']),
-      'spec.driver': str(spec(o)['driver']),
+      'spec.nodeName': o.spec?.nodeName ?? '',
+      'spec.driver': o.spec?.driver ?? '',
     }),
   },
 };

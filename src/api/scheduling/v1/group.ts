@@ -1,9 +1,10 @@
 // The kind PriorityClass.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { type FieldError, forbidden } from '../../../apimachinery/field-error.ts';
-import { bool, nameOf, num, setDefault, str } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { unchanged } from '../../../apimachinery/validation/checks.ts';
+import type { PriorityClass } from '../../generated/types/scheduling-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
 const highestUserPriority = 1000000000;
@@ -13,10 +14,10 @@ const systemClasses: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2000000000,
 };
 
-function validate(o: JsonObject): FieldError[] {
-  const name = nameOf(o);
+function validate(o: Decoded<PriorityClass>): FieldError[] {
+  const name = o.metadata?.name ?? '';
   if (!name.startsWith('system-'))
-    return num(o['value']) > highestUserPriority
+    return (o.value ?? 0) > highestUserPriority
       ? [forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`)]
       : [];
   const refused = (why: string): FieldError[] => [
@@ -26,29 +27,29 @@ function validate(o: JsonObject): FieldError[] {
     ),
   ];
   if (!Object.hasOwn(systemClasses, name)) return refused(`${name} is not a known system priority class`);
-  if (num(o['value']) !== systemClasses[name])
+  if ((o.value ?? 0) !== systemClasses[name])
     return refused(`value of ${name} PriorityClass must be ${systemClasses[name]}`);
-  return bool(o['globalDefault']) ? refused(`globalDefault of ${name} PriorityClass must be false`) : [];
+  return o.globalDefault === true ? refused(`globalDefault of ${name} PriorityClass must be false`) : [];
 }
 
-export const schedulingV1: GroupBehaviours = {
+export const schedulingV1: GroupBehaviours<{ priorityclasses: PriorityClass }> = {
   priorityclasses: {
     hasGeneration: true,
     row: (o, now) => [
       nameCell(o),
-      num(o['value']),
-      bool(o['globalDefault']),
+      o.value ?? 0,
+      o.globalDefault === true,
       ageCell(o, now),
-      str(o['preemptionPolicy']),
+      o.preemptionPolicy ?? '',
     ],
     strategy: {
-      applyDefaults: (o) => setDefault(o, 'preemptionPolicy', 'PreemptLowerPriority'),
+      applyDefaults: (o) => (o.preemptionPolicy ??= 'PreemptLowerPriority'),
       validate,
       validateUpdate: (o, old) => [
-        ...(num(o['value']) === num(old['value'])
+        ...((o.value ?? 0) === (old.value ?? 0)
           ? []
           : [forbidden('value', 'may not be changed in an update.')]),
-        ...unchanged('preemptionPolicy', o['preemptionPolicy'], old['preemptionPolicy']),
+        ...unchanged('preemptionPolicy', o.preemptionPolicy, old.preemptionPolicy),
       ],
     },
   },

@@ -1,6 +1,6 @@
 // From a parsed body to a typed object: unknown and duplicate fields are refused, reported or ignored as the request asks.
 import type { JsonObject, Scheme } from './declaration.ts';
-import { badRequest } from './errors.ts';
+import { StatusError } from './errors.ts';
 import { decodeObject } from './schema-decode.ts';
 import { DecodeError } from './schema-errors.ts';
 
@@ -19,9 +19,23 @@ export interface TypedKind {
   readonly type: string;
 }
 
+/** It is no object of the kind: 400 for a body; for a patch that made it so, a fault of the patch. */
+export class UndecodableError extends StatusError {
+  /** In the decoder's own words. */
+  readonly why: string;
+  constructor({ kind, version }: TypedKind, why: string) {
+    super(
+      400,
+      'BadRequest',
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: ${why}`,
+    );
+    this.why = why;
+  }
+}
+
 /**
  * Reads `object` in place as `kind`: types checked, unknown fields and nulls dropped, the schema's defaults set.
- * Throws a 400 with upstream's text.
+ * Throws UndecodableError.
  */
 export function decodeAs(
   scheme: Scheme,
@@ -34,7 +48,7 @@ export function decodeAs(
   try {
     unknownFields = decodeObject(scheme.plans, kind.type, object).unknownFields;
   } catch (error) {
-    if (error instanceof DecodeError) throw cannotBeHandled(kind, error.message);
+    if (error instanceof DecodeError) throw new UndecodableError(kind, error.message);
     throw error;
   }
   if (mode === 'Ignore') return { object, warnings: [] };
@@ -43,11 +57,6 @@ export function decodeAs(
     ...(options.duplicateFields ?? []).map((f) => `duplicate field ${JSON.stringify(f)}`),
   ];
   if (mode === 'Strict' && problems.length > 0)
-    throw cannotBeHandled(kind, `strict decoding error: ${problems.join(', ')}`);
+    throw new UndecodableError(kind, `strict decoding error: ${problems.join(', ')}`);
   return { object, warnings: problems };
 }
-
-const cannotBeHandled = (kind: TypedKind, why: string): ReturnType<typeof badRequest> =>
-  badRequest(
-    `${kind.kind} in version ${JSON.stringify(kind.version)} cannot be handled as a ${kind.kind}: ${why}`,
-  );

@@ -95,14 +95,26 @@ function divideUp(numerator: bigint, denominator: bigint): bigint {
   return quotient * denominator === numerator ? quotient : quotient + (numerator < 0n ? -1n : 1n);
 }
 
+/** The same few amounts are asked for again and again, several times for each write of a pod. */
+const known = new Map<string | number, Quantity | undefined>();
+const maxKnown = 512;
+const maxKnownLength = 24;
+
 /** undefined where `parseQuantity` throws. */
 export function tryParseQuantity(input: unknown): Quantity | undefined {
   if (typeof input !== 'string' && typeof input !== 'number') return undefined;
+  const found = known.get(input);
+  if (found !== undefined || known.has(input)) return found;
+  let parsed: Quantity | undefined;
   try {
-    return parseQuantity(input);
+    parsed = parseQuantity(input);
   } catch {
-    return undefined;
+    parsed = undefined;
   }
+  if (typeof input === 'string' && input.length > maxKnownLength) return parsed;
+  if (known.size >= maxKnown) known.clear();
+  known.set(input, parsed);
+  return parsed;
 }
 
 export const isZeroQuantity = (q: Quantity): boolean => q.nano === 0n;

@@ -69,6 +69,44 @@ test('a patch whose result has another type is told as a fault of the patch', as
   );
 });
 
+test('what a patch is told of its result is no matter of its words', async () => {
+  await server.request('POST', maps, { metadata: { name: 'words' } });
+  const patched = (body: object): ReturnType<TestServer['request']> =>
+    server.request('PATCH', `${maps}/words?fieldValidation=Strict`, body, {
+      headers: { 'content-type': 'application/merge-patch+json' },
+    });
+  // As upstream, a field that the kind does not have is a fault of the patch, too.
+  const unknown = await patched({ 'cannot unmarshal': 1 });
+  assert.equal(unknown.status, 422);
+  assert.equal(
+    message(unknown),
+    ' "" is invalid: patch: Invalid value: "{\\"cannot unmarshal\\":1}": strict decoding error: unknown field "cannot unmarshal"',
+  );
+  // The object stays what the patch says; that a finalizer is badly named, its kind says.
+  const named = await patched({ metadata: { finalizers: ['cannot unmarshal'] } });
+  assert.equal(named.status, 422);
+  assert.match(String(message(named)), /^ConfigMap "words" is invalid: \[metadata\.finalizers: /);
+});
+
+test('a patch that makes a quantity of what is none is told so as a fault of the patch', async () => {
+  const pods = '/api/v1/namespaces/w/pods';
+  await server.request('POST', pods, {
+    metadata: { name: 'q' },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  });
+  const answer = await server.request(
+    'PATCH',
+    `${pods}/q`,
+    { spec: { overhead: { cpu: 'much' } } },
+    { headers: { 'content-type': 'application/merge-patch+json' } },
+  );
+  assert.equal(answer.status, 422);
+  assert.match(
+    String(message(answer)),
+    /^ "" is invalid: patch: Invalid value: .*: quantities must match the regular expression /,
+  );
+});
+
 test('a resize changes amounts and never the quality of service', async () => {
   const pods = '/api/v1/namespaces/w/pods';
   const container = { name: 'c', image: 'i', resources: { requests: { cpu: '1' } } };

@@ -12,9 +12,44 @@ const maxErrors = 50;
 export function schemaErrors(plans: PlanSource, type: string, object: JsonObject): FieldError[] {
   const plan = plans.plan(type);
   const errors: FieldError[] = [];
-  if (plan?.kind !== 'struct') return errors;
+  // Most objects have no fault: whether there is one is asked first, and only then where.
+  if (plan?.kind !== 'struct' || !hasFault(plan, object, true)) return errors;
   checkStruct(plan, object, '', errors, true);
   return errors;
+}
+
+const isApart = (field: string): boolean => field === 'metadata' || field === 'status';
+
+function hasFault(plan: StructPlan, object: JsonObject, root: boolean): boolean {
+  for (const name of plan.required)
+    if (!(root && isApart(name)) && isMissing(object[name], name)) return true;
+  for (const name in object) {
+    if (root && isApart(name)) continue;
+    const value = object[name];
+    const node = plan.fields.get(name)?.node;
+    if (node !== undefined && value && hasFaultyValue(node, value)) return true;
+  }
+  return false;
+}
+
+const isMissing = (value: Json | undefined, name: string): boolean =>
+  value === undefined || value === null || (value === '' && !mayBeEmpty.has(name));
+
+function hasFaultyValue(node: PlanNode, value: Json | undefined): boolean {
+  if (value === undefined || value === null) return false;
+  switch (node.kind) {
+    case 'scalar':
+      return node.enum !== undefined && !node.enum.includes(value as string);
+    case 'struct':
+      return hasFault(node, value as JsonObject, false);
+    case 'array':
+      return (value as readonly Json[]).some((item) => hasFaultyValue(node.items, item));
+    case 'map':
+      if (node.values.kind === 'scalar' || node.values.kind === 'bytes') return false;
+      return Object.values(value as JsonObject).some((item) => hasFaultyValue(node.values, item));
+    default:
+      return false;
+  }
 }
 
 function checkStruct(
@@ -25,7 +60,7 @@ function checkStruct(
   root: boolean,
 ): void {
   for (const field of plan.fields.values()) {
-    if (root && (field.name === 'metadata' || field.name === 'status')) continue;
+    if (root && isApart(field.name)) continue;
     if (errors.length >= maxErrors) return;
     const at = path === '' ? field.name : `${path}.${field.name}`;
     const value = Object.hasOwn(object, field.name) ? object[field.name] : undefined;

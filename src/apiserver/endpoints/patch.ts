@@ -8,7 +8,7 @@ import {
   unsupportedMediaType,
 } from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
-import { decodeAs } from '../../apimachinery/field-validation.ts';
+import { decodeAs, UndecodableError } from '../../apimachinery/field-validation.ts';
 import { copyJson, isObject, str } from '../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
 import { readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
@@ -137,10 +137,8 @@ function checkedResult(
     });
   } catch (error) {
     // Upstream answers 422 for a patch whose result is no object of the kind.
-    if (error instanceof StatusError && error.code === 400 && error.message.includes('cannot unmarshal'))
-      throw invalidObject({ group: '', kind: '' }, '', [
-        invalid('patch', JSON.stringify(patch), error.message.slice(error.message.indexOf('json: '))),
-      ]);
+    if (error instanceof UndecodableError)
+      throw invalidObject({ group: '', kind: '' }, '', [invalid('patch', JSON.stringify(patch), error.why)]);
     throw error;
   }
 }

@@ -125,6 +125,7 @@ const resourceNames = /^(?:limits|requests)\.(?:cpu|memory|ephemeral-storage|hug
 
 function envErrors(env: readonly Decoded<EnvVar>[], path: string): Errors {
   return env.flatMap((variable, i) => {
+    if (variable.valueFrom === undefined && envVarName(variable.name ?? '').length === 0) return [];
     const at = `${path}[${i}]`;
     const name = variable.name ?? '';
     const errors: Errors = name === '' ? [required(`${at}.name`)] : each(`${at}.name`, name, envVarName);

@@ -89,18 +89,19 @@ export const isReset = (entries: Json | undefined): boolean =>
 export function* encodeManagedFields(managers: Managers): Steps<Json[]> {
   const sorted = [...managers.values()].sort(compareManagers);
   const entries: Json[] = [];
-  for (const m of sorted)
-    entries.push({
-      apiVersion: m.apiVersion,
-      fieldsType: 'FieldsV1',
-      fieldsV1: m.encoded ?? (yield* encodeFieldSetSteps(m.set)),
-      manager: m.manager,
-      operation: m.operation,
-      ...(m.subresource === '' ? {} : { subresource: m.subresource }),
-      ...(m.time === undefined ? {} : { time: m.time }),
-    });
+  for (const m of sorted) entries.push(entryOf(m, m.encoded ?? (yield* encodeFieldSetSteps(m.set))));
   return entries;
 }
+
+export const entryOf = (m: Omit<Manager, 'set'>, fieldsV1: Json): JsonObject => ({
+  apiVersion: m.apiVersion,
+  fieldsType: 'FieldsV1',
+  fieldsV1,
+  manager: m.manager,
+  operation: m.operation,
+  ...(m.subresource === '' ? {} : { subresource: m.subresource }),
+  ...(m.time === undefined ? {} : { time: m.time }),
+});
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 /** Upstream's order: appliers first, then by time, name, version and subresource. */
@@ -112,7 +113,7 @@ const compareManagers = (a: Manager, b: Manager): number =>
   order(a.subresource, b.subresource);
 
 /** Fields that the server keeps: nobody owns them. */
-const serverFields: FieldSet = setOfPaths([
+export const serverFields: FieldSet = setOfPaths([
   ['apiVersion'],
   ['kind'],
   ['metadata'],

@@ -74,10 +74,10 @@ export function* compareSteps(
 
 const emptyObject: Json = Object.freeze({});
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-const isZero = (value: Json | undefined): boolean =>
+export const isZero = (value: Json | undefined): boolean =>
   value === '' || value === 0 || value === false || isEmptyContainer(value);
 
-type MapSchema = Extract<TypedSchema, { kind: 'struct' | 'map' | 'deduced' }>;
+export type MapSchema = Extract<TypedSchema, { kind: 'struct' | 'map' | 'deduced' }>;
 
 function compareMaps(schema: MapSchema, left: Json | undefined, right: Json | undefined): Comparison {
   const collected = new Collector();
@@ -121,7 +121,7 @@ function visitMembers(
   }
 }
 
-const childSchema = (schema: MapSchema, field: TypedField | undefined): TypedSchema =>
+export const childSchema = (schema: MapSchema, field: TypedField | undefined): TypedSchema =>
   field?.schema() ?? (schema.kind === 'map' ? schema.values() : deduced);
 
 function compareLists(
@@ -162,7 +162,8 @@ function everyField(schema: TypedSchema, value: Json | undefined): FieldSet {
     if (!Array.isArray(value)) return leaf;
     const items = schema.kind === 'list' ? schema.items() : undefined;
     value.forEach((item, index) => {
-      children.set(elementName(schema, item, index), items === undefined ? leaf : everyField(items, item));
+      const name = elementName(schema, item, index);
+      if (!children.has(name)) children.set(name, items === undefined ? leaf : everyField(items, item));
     });
   } else {
     if (!isJsonObject(value)) return leaf;

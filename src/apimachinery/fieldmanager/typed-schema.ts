@@ -14,6 +14,8 @@ export type TypedSchema =
   | { readonly kind: 'deduced' };
 
 export interface TypedField {
+  /** As in a path: `f:spec`. */
+  readonly element: string;
   readonly schema: () => TypedSchema;
   /** Go's zero object has it: a struct by value is `{}` there, a required field is null or zero. */
   readonly inZeroObject: 'no' | 'struct' | 'zero';
@@ -55,6 +57,7 @@ function build(source: SchemaSource, name: string): TypedSchema {
   const fields = new Map<string, TypedField>();
   for (const [key, field] of Object.entries(type.fields))
     fields.set(key, {
+      element: `f:${key}`,
       schema: once(() => fieldSchema(source, field)),
       inZeroObject: isEmptyObject(field.default) ? 'struct' : type.required?.includes(key) ? 'zero' : 'no',
     });

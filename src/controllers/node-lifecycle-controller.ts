@@ -21,15 +21,12 @@ import {
   unknownConditions,
 } from './node/node-health.ts';
 import { ZoneEvictions } from './node/zone-evictions.ts';
-import { countsForZone, type EvictionRates, readyStatus, zoneKey } from './node/zone-state.ts';
+import { type EvictionRates, readyStatus } from './node/zone-state.ts';
+import { Zones } from './node/zones.ts';
 
 const leaseNamespace = 'kube-node-lease';
 const podsByNode = 'nodeName';
 const nodeNameValues = (pod: Pod): readonly string[] => [pod.spec.nodeName ?? ''];
-
-/** All of a node that its zone's state depends on. */
-const zoneMark = (node: Node): string =>
-  JSON.stringify([zoneKey(node), countsForZone(node), readyStatus(node)]);
 
 /** Services must not send to pods that nobody watches over any more. */
 async function markPodsNotReady(context: ControllerContext, nodeName: string): Promise<void> {
@@ -74,12 +71,13 @@ async function noteReadiness(context: ControllerContext, before: Node, silent: b
 export function nodeLifecycleController(times: NodeLifecycleTimes, rates: EvictionRates): Controller {
   const healths = new Map<string, NodeHealth>();
   const evictions = new ZoneEvictions(rates);
+  let zones = new Zones([]);
   let zonesChanged = true;
 
   const lookAtZones = (context: ControllerContext, moment: number): void => {
     if (!zonesChanged) return;
     zonesChanged = false;
-    const { again, total } = evictions.look(context.read(nodes).list(), moment);
+    const { again, total } = evictions.look(zones, moment);
     if (total === 'begun') context.log.info({}, 'no node is ready: pods are evicted from none');
     if (total === 'ended')
       context.log.info({}, 'a node is ready again: pods are evicted from those that are not');
@@ -96,12 +94,18 @@ export function nodeLifecycleController(times: NodeLifecycleTimes, rates: Evicti
     watches: [
       watching(leases, ({ metadata }) => (metadata.namespace === leaseNamespace ? [metadata.name] : [])),
       // The zones are looked at once, by whichever node comes next; those for which that changes something follow.
-      watching(nodes, (node, { type, old }) => {
-        if (type === 'updated' && old !== undefined && zoneMark(old) === zoneMark(node)) return [];
+      watching(nodes, (node, { type }) => {
+        if (type === 'deleted') zones.left(node.metadata.name);
+        else if (!zones.saw(node)) return [];
         zonesChanged = true;
         return [node.metadata.name];
       }),
     ],
+    start(context) {
+      zones = new Zones(context.read(nodes).list());
+      zonesChanged = true;
+      return undefined;
+    },
     async reconcile({ name }, context) {
       const moment = context.clock.monotonic();
       lookAtZones(context, moment);

@@ -2,14 +2,8 @@
 import type { Node } from '../../api/generated/types/core-v1.ts';
 import { EvictionPace } from './eviction-pace.ts';
 import { hasEvictionTaint } from './node-health.ts';
-import {
-  countsForZone,
-  type EvictionRates,
-  evictionRate,
-  readyStatus,
-  zoneKey,
-  zoneState,
-} from './zone-state.ts';
+import { type EvictionRates, evictionRate, readyStatus, zoneKey, zoneState } from './zone-state.ts';
+import type { Zones } from './zones.ts';
 
 export interface ZonesLook {
   /** Names of nodes for which something has changed. */
@@ -32,24 +26,21 @@ export class ZoneEvictions {
   }
 
   /** To be called when readiness or zone of any node has changed. */
-  look(nodes: readonly Node[], moment: number): ZonesLook {
-    const zones = Map.groupBy(nodes, zoneKey);
-    const states = [...zones].map(([zone, members]) => {
-      const counted = members.filter(countsForZone);
+  look(zones: Zones, moment: number): ZonesLook {
+    const states = [...zones.all].map(([zone, counted]) => {
       const state = zoneState(counted, this.#rates.unhealthyZoneThreshold);
-      return { zone, members, state, size: counted.length };
+      return { zone, members: counted.members, state, size: counted.ready + counted.notReady };
     });
     const known = states.filter(({ size }) => size > 0);
     const isTotal = known.length > 0 && known.every(({ state }) => state === 'FullDisruption');
     const total = isTotal === this.#isTotal ? undefined : isTotal ? 'begun' : 'ended';
     this.#isTotal = isTotal;
     if (isTotal) this.#granted.clear();
-    for (const zone of this.#paces.keys()) if (!zones.has(zone)) this.#paces.delete(zone);
+    for (const zone of this.#paces.keys()) if (!zones.all.has(zone)) this.#paces.delete(zone);
     const changed = states.filter(({ zone, state, size }) =>
       this.#paceOf(zone, moment).setRate(isTotal ? 0 : evictionRate(state, size, this.#rates), moment),
     );
-    const again = total === undefined ? changed.flatMap(({ members }) => members) : nodes;
-    return { again: again.map(({ metadata }) => metadata.name), total };
+    return { again: (total === undefined ? changed : states).flatMap(({ members }) => [...members]), total };
   }
 
   /** 0: pods may be evicted from it now. Else when to ask again, which may be never: then `look` will say so. */

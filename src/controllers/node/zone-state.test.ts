@@ -9,17 +9,19 @@ import {
   zoneKey,
   zoneState,
 } from './zone-state.ts';
+import { Zones } from './zones.ts';
 
 const node = (ready: string | undefined, labels?: Record<string, string>): Node =>
   ({
     metadata: { name: 'n', ...(labels === undefined ? {} : { labels }) },
     status: { conditions: ready === undefined ? [] : [{ type: 'Ready', status: ready }] },
   }) as unknown as Node;
-const stateOf = (ready: number, ...others: (string | undefined)[]): string =>
-  zoneState(
-    [...Array<string>(ready).fill('True'), ...others].map((status) => node(status)),
-    0.55,
-  );
+const stateOf = (ready: number, ...others: (string | undefined)[]): string => {
+  const statuses = [...Array<string>(ready).fill('True'), ...others];
+  const nodes = statuses.map((status, i) => ({ ...node(status), metadata: { name: `n${i}` } }) as Node);
+  const [counted] = new Zones(nodes).all.values();
+  return zoneState(counted ?? { ready: 0, notReady: 0 }, 0.55);
+};
 
 describe('zoneState', () => {
   it('is full disruption without one ready node', () => {
@@ -58,5 +60,30 @@ describe('zoneKey', () => {
   it('leaves out nodes that are excluded from disruption', () => {
     assert.equal(countsForZone(node('True')), true);
     assert.equal(countsForZone(node('True', { 'node.kubernetes.io/exclude-disruption': '' })), false);
+  });
+});
+
+describe('Zones', () => {
+  it('count each node where it is and as it is, and only once', () => {
+    const inZone = (name: string, zone: string, ready: string, labels = {}): Node =>
+      ({
+        metadata: { name, labels: { 'topology.kubernetes.io/zone': zone, ...labels } },
+        status: { conditions: [{ type: 'Ready', status: ready }] },
+      }) as unknown as Node;
+    const zones = new Zones([inZone('a', 'x', 'True'), inZone('b', 'x', 'False'), inZone('c', 'y', 'True')]);
+    const seen = (): unknown[] =>
+      [...zones.all.values()].map(({ members, ready, notReady }) => [[...members], ready, notReady]);
+    assert.deepEqual(seen(), [
+      [['a', 'b'], 1, 1],
+      [['c'], 1, 0],
+    ]);
+    assert.equal(zones.saw(inZone('a', 'x', 'True', { other: 'label' })), false);
+    assert.equal(zones.saw(inZone('b', 'x', 'True')), true);
+    assert.equal(zones.saw(inZone('c', 'x', 'Unknown')), true);
+    assert.deepEqual(seen(), [[['a', 'b', 'c'], 2, 1]]);
+    assert.equal(zones.saw(inZone('a', 'x', 'True', { 'node.kubernetes.io/exclude-disruption': '' })), true);
+    zones.left('c');
+    zones.left('nobody');
+    assert.deepEqual(seen(), [[['b', 'a'], 1, 0]]);
   });
 });

@@ -44,11 +44,12 @@ export const readyStatus = (node: Node): string | undefined =>
   findCondition(node.status?.conditions, 'Ready')?.status;
 
 /** Upstream's ComputeZoneState: two nodes that fail are a small zone's two nodes, and no sign of anything else. */
-export function zoneState(members: readonly Node[], unhealthyZoneThreshold: number): ZoneState {
-  const ready = members.filter((node) => readyStatus(node) === 'True').length;
-  const notReady = members.length - ready;
+export function zoneState(
+  { ready, notReady }: { readonly ready: number; readonly notReady: number },
+  unhealthyZoneThreshold: number,
+): ZoneState {
   if (ready === 0 && notReady > 0) return 'FullDisruption';
-  const isUnwell = notReady > 2 && notReady / members.length >= unhealthyZoneThreshold;
+  const isUnwell = notReady > 2 && notReady / (ready + notReady) >= unhealthyZoneThreshold;
   return isUnwell ? 'PartialDisruption' : 'Normal';
 }
 

@@ -5,12 +5,12 @@ import { readerToken } from './harness/account-token.ts';
 import { configMap } from './harness/bodies.ts';
 import { cpuPerRequest } from './harness/compare.ts';
 import type { Requests } from './harness/load-job.ts';
-import { load, startBenchServer, startFloorServer } from './harness/servers.ts';
+import { apiServerAlone, load, startBenchServer, startFloorServer } from './harness/servers.ts';
 
 const path = '/api/v1/namespaces/default/configmaps/small';
 
 async function run(): Promise<readonly Measurement[]> {
-  const server = await startBenchServer({ alone: true });
+  const server = await startBenchServer({ disable: apiServerAlone });
   try {
     const stored = await server.client.create(configmaps, JSON.parse(configMap('small', 850)));
     const floor = await startFloorServer(server, Buffer.from(JSON.stringify(stored)));

@@ -4,7 +4,7 @@ import type { Bench, Measurement } from './bench.ts';
 import { cpuPerRequest } from './harness/compare.ts';
 import { fillWithPods } from './harness/fill.ts';
 import type { Requests } from './harness/load-job.ts';
-import { load, startBenchServer, startFloorServer } from './harness/servers.ts';
+import { apiServerAlone, load, startBenchServer, startFloorServer } from './harness/servers.ts';
 
 const work: Requests = {
   kind: 'requests',
@@ -16,7 +16,7 @@ const work: Requests = {
 };
 
 async function run(): Promise<readonly Measurement[]> {
-  const server = await startBenchServer({ alone: true });
+  const server = await startBenchServer({ disable: apiServerAlone });
   try {
     await server.client.create(serviceaccounts, { metadata: { name: 'default', namespace: 'default' } });
     await fillWithPods(server.target, 10_000);

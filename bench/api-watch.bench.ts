@@ -4,12 +4,12 @@ import type { Namespace } from '../src/api/generated/types/core-v1.ts';
 import type { Bench, Measurement } from './bench.ts';
 import { configMap } from './harness/bodies.ts';
 import type { FanOut, Target } from './harness/load-job.ts';
-import { load, startBenchServer, startFloorServer } from './harness/servers.ts';
+import { apiServerAlone, load, startBenchServer, startFloorServer } from './harness/servers.ts';
 
 const rounds = 3;
 
 async function run(): Promise<readonly Measurement[]> {
-  const server = await startBenchServer({ alone: true });
+  const server = await startBenchServer({ disable: apiServerAlone });
   const floor = await startFloorServer(server, Buffer.alloc(0));
   const round = async (target: Target, name: string, creators: number): Promise<number> => {
     const path = `/api/v1/namespaces/${name}/configmaps`;

@@ -4,7 +4,7 @@ import type { Bench, Measurement } from './bench.ts';
 import { configMap, pod } from './harness/bodies.ts';
 import { cpuPerRequest } from './harness/compare.ts';
 import type { Requests } from './harness/load-job.ts';
-import { startBenchServer, startFloorServer } from './harness/servers.ts';
+import { apiServerAlone, startBenchServer, startFloorServer } from './harness/servers.ts';
 
 const collection = '/api/v1/namespaces/default';
 const objects = 256;
@@ -34,7 +34,7 @@ const patch = (contentType: string, query: string, body: object): Requests => ({
 });
 
 async function run(): Promise<readonly Measurement[]> {
-  const server = await startBenchServer({ alone: true });
+  const server = await startBenchServer({ disable: apiServerAlone });
   const floor = await startFloorServer(server, Buffer.alloc(0));
   try {
     await server.client.create(serviceaccounts, { metadata: { name: 'default', namespace: 'default' } });

@@ -38,3 +38,23 @@ export const pod = (name: string, spec: object = {}): string =>
       ...spec,
     },
   });
+
+/** 6.4 KB as stored. */
+export const largePod = (name: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: 'bench', tier: 'x' }, annotations: { note: 'y'.repeat(400) } },
+    spec: {
+      containers: [0, 1].map((c) => ({
+        name: `c${c}`,
+        image: `registry.example/app:${c}`,
+        env: Array.from({ length: 8 }, (_, i) => ({ name: `E${i}`, value: 'v'.repeat(24) })),
+        resources: {
+          requests: { cpu: '10m', memory: '16Mi' },
+          limits: { cpu: '1', memory: '64Mi' },
+        },
+        ports: [{ containerPort: 8080 + c }],
+      })),
+    },
+  });

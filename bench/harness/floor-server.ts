@@ -3,6 +3,7 @@ import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs
 import { createSecureServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 
 const [certFile, keyFile, answerFile, logFile] = process.argv.slice(2) as [string, string, string, string];
 const answer = readFileSync(answerFile);
@@ -70,9 +71,10 @@ http2.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => 
     stream.end(answer.subarray(answer.length - (answer.length % pieceBytes || pieceBytes)));
   }
 });
-const http1 = createServer(tls, (_request, response) => {
-  response.writeHead(200, { ...json, 'content-length': answer.length });
-  response.end(answer);
+const http1 = createServer(tls, async (request, response) => {
+  const bytes = request.method === 'GET' ? answer : await write(await buffer(request));
+  response.writeHead(200, { ...json, 'content-length': bytes.length });
+  response.end(bytes);
 });
 const listen = (server: typeof http1 | typeof http2): Promise<number> =>
   new Promise((resolve) => {

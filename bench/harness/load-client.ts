@@ -2,6 +2,7 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { quantile } from '../bench.ts';
 import { type Ask, type Connection, headersOf, overHttp2, session } from './connection.ts';
 import type { FanOut, LoadJob, LoadResult, Requests, Target } from './load-job.ts';
@@ -41,6 +42,11 @@ function overHttp1(target: Target): Connection {
     });
 }
 
+async function due(at: number): Promise<void> {
+  const left = at - performance.now();
+  if (left > 0) await delay(left);
+}
+
 async function requests(target: Target, work: Requests): Promise<LoadResult> {
   const connections = Array.from({ length: work.connections }, () =>
     work.protocol === 'h2' ? overHttp2(session(target, windowBytes), target) : overHttp1(target),
@@ -58,6 +64,7 @@ async function requests(target: Target, work: Requests): Promise<LoadResult> {
   const drain = async (connection: Connection): Promise<void> => {
     while (next < from + work.total) {
       const i = next++;
+      if (work.perSecond !== undefined) await due(started + ((i - from) * 1_000) / work.perSecond);
       const before = performance.now();
       const answer = await connection(ask(i));
       took.push(performance.now() - before);

@@ -17,6 +17,8 @@ export interface Requests {
   /** Each sends one request after the other. */
   readonly connections: number;
   readonly total: number;
+  /** As many a second, spread evenly; default: as many as the connections take. */
+  readonly perSecond?: number;
   /** Number of the first request. */
   readonly from?: number;
   readonly method: string;

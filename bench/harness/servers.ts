@@ -60,9 +60,12 @@ async function until(deadlineMs: number, holds: () => Promise<boolean> | boolean
   }
 }
 
+/** API server and store alone, as the reference was measured. */
+export const apiServerAlone: readonly string[] = ['dns', 'scheduler', 'controllers'];
+
 export interface BenchServerOptions {
-  /** API server and store alone, as the reference was measured; default: with all components. */
-  readonly alone?: boolean;
+  /** Components to leave out. Default: none. */
+  readonly disable?: readonly string[];
   /** Reused when given: the second start of a server. */
   readonly directory?: string;
 }
@@ -79,7 +82,7 @@ export async function startBenchServer(options: BenchServerOptions = {}): Promis
     '--bind-address',
     '127.0.0.1',
   ];
-  if (options.alone) args.push('--disable', 'dns,scheduler,controllers');
+  if (options.disable) args.push('--disable', options.disable.join(','));
   const profile = process.env.BENCH_PROFILE
     ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env.BENCH_PROFILE}` }
     : {};

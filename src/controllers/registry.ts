@@ -39,6 +39,7 @@ import { serviceCidrController } from './service-cidr-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
 import { statefulSetController } from './statefulset-controller.ts';
 import { taintEvictionController } from './taint-eviction-controller.ts';
+import { tokenCleanerController } from './token-cleaner-controller.ts';
 import { ttlAfterFinishedController } from './ttl-after-finished-controller.ts';
 
 export interface ControllersConfig {
@@ -102,6 +103,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     serviceCidrController,
     statefulSetController,
     taintEvictionController(),
+    tokenCleanerController,
     ttlAfterFinishedController,
   ];
   const shared: AnyResource[] = list.flatMap((controller) =>

@@ -17,6 +17,28 @@ export function stamp(draft: Draft, revision: Revision): Buffer {
   return value;
 }
 
+const marker = Buffer.from('"resourceVersion":"');
+
+/** The digits of the revision that is written in an encoded object: only plain identifiers precede the first such field. */
+function digitsIn(value: Buffer): [from: number, to: number] | undefined {
+  const at = value.indexOf(marker);
+  return at < 0 ? undefined : [at + marker.length, value.indexOf(0x22, at + marker.length)];
+}
+
+/** The same object with another revision. */
+export function withRevision(value: Buffer, revision: Revision): Buffer {
+  const [from, to] = digitsIn(value) ?? [];
+  if (from === undefined) return value;
+  return Buffer.concat([value.subarray(0, from), Buffer.from(String(revision)), value.subarray(to)]);
+}
+
+/** What is stored, to be written once more. */
+export function draftAgain(value: Buffer): Draft {
+  const [from, to] = digitsIn(value) ?? [];
+  if (from === undefined) return { bytes: value, revisionAt: -1 };
+  return { bytes: Buffer.concat([value.subarray(0, from), value.subarray(to)]), revisionAt: from };
+}
+
 /** True when `value` is what `stamp` makes of `draft` and `revision`. */
 export function isStampOf(value: Buffer, draft: Draft, revision: Revision): boolean {
   const { bytes, revisionAt } = draft;

@@ -13,6 +13,8 @@ export type StorageErrorCode =
   | 'NoSpace'
   /** Whether this write is stored is not known: the answer to it was lost. */
   | 'Unknown'
+  /** The lease that a write named is over. */
+  | 'NoLease'
   /** Nothing can be promised any more until the store is opened anew. */
   | 'Broken'
   | 'Closed';

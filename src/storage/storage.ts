@@ -4,6 +4,7 @@
 export type Key = string;
 /** Store-wide, strictly rising by one a write; served as resourceVersion. */
 export type Revision = number;
+export type LeaseId = number;
 
 /**
  * An encoded object with the place where its own revision is written.
@@ -16,6 +17,8 @@ export interface Draft {
   readonly revisionAt: number;
   /** Taken by a store that is full: what begins a deletion; in small pieces, what is told of an object that ends. */
   readonly urgency?: 'deletion' | 'ending' | undefined;
+  /** With this lease the key is deleted, unless it was written again: a write that names none keeps it for good. */
+  readonly lease?: LeaseId | undefined;
 }
 
 export interface Entry {
@@ -24,6 +27,8 @@ export interface Entry {
   readonly value: Buffer;
   /** Revision of the last write of this key. */
   readonly revision: Revision;
+  /** Absent when the last write named none. */
+  readonly lease?: LeaseId;
 }
 
 export type StorageEvent =
@@ -141,6 +146,13 @@ export interface Storage {
    * write's promise resolves or after it. Tells at least once, how far it is, when all that was there has been told.
    */
   watch(prefix: Key, from: Revision, onEvents: OnEvents): StorageWatch;
+  /**
+   * A lease of so many milliseconds of a clock that nobody sets; the time while the store is closed does not count. When
+   * it is over, its keys are deleted, and watchers are told of their last states.
+   */
+  grant(ttlMs: number): Promise<LeaseId>;
+  /** Milliseconds that are left; undefined when it is over. */
+  timeToLive(lease: LeaseId): Promise<number | undefined>;
   /** Forgets history up to and including `upTo`. */
   compact(upTo: Revision): Promise<void>;
   /**

@@ -29,6 +29,7 @@ import {
   type StoreState,
   seeded,
   stateOf,
+  textOf,
 } from '../../src/storage/testing/store-model.ts';
 
 // In memory where there is such a folder: what is damaged here is what was written, synced or not.
@@ -98,7 +99,7 @@ const contents = (directory: string): ReadonlyMap<string, number> =>
 function readAlone(directory: string): unknown {
   try {
     const { revision, entries } = readStore(directory);
-    const objects = entries.map((e) => [e.key, `${e.revision} ${Buffer.from(e.value).toString()}`]);
+    const objects = entries.map((entry) => [entry.key, textOf(entry)]);
     return { revision, objects: objects.sort() };
   } catch (error) {
     assert.ok(error instanceof StorageError, String(error));

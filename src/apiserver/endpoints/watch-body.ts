@@ -3,10 +3,10 @@ import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Turns } from '../../base/turns.ts';
+import { withRevision } from '../../storage/stamp.ts';
 import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, CacheEvent, Predicate, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import type { PullBody } from '../http.ts';
-import { withRevision } from '../registry/encode.ts';
 import { statusObject } from '../response.ts';
 import {
   bookmarkFrame,

@@ -1,7 +1,8 @@
 // The stored form of an object: kind first, and a place for the revision that the store fills in.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeDraft, withRevision } from './encode.ts';
+import { withRevision } from '../../storage/stamp.ts';
+import { encodeDraft } from './encode.ts';
 
 test('encodeDraft leaves an empty resourceVersion at the offset that it tells, whatever the names are', () => {
   const object = {

@@ -49,14 +49,3 @@ export const decodeEntry = (value: Buffer): JsonObject => readJson(value.toStrin
 /** The same in steps, for large objects. */
 export const decodeEntrySteps = (value: Buffer): Steps<JsonObject> =>
   readJsonSteps(value.toString()) as Steps<JsonObject>;
-
-const marker = Buffer.from('"resourceVersion":"');
-
-/** The same bytes with another resourceVersion. Only plain identifiers precede it, so the first one is ours. */
-export function withRevision(value: Buffer, revision: number): Buffer {
-  const at = value.indexOf(marker);
-  if (at < 0) return value;
-  const from = at + marker.length;
-  const to = value.indexOf(0x22, from);
-  return Buffer.concat([value.subarray(0, from), Buffer.from(String(revision)), value.subarray(to)]);
-}

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
+import { defaultEventTtlMs } from '../../controlplane/object-lifetimes.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
@@ -50,6 +51,7 @@ interface Flags extends EvictionFlags {
   readonly maxWatchesPerUser: number;
   readonly maxStreamsPerUser: number;
   readonly quotaBackendBytes: number;
+  readonly eventTtl: number;
   readonly nodeMonitorGracePeriod: number;
   readonly clusterSigningDuration: number;
   readonly certificateValidityPeriod: number;
@@ -163,7 +165,8 @@ const withLimits = (command: Command): Command =>
       'what all objects together may take; beyond it only deleting and shrinking is left',
       count,
       defaultQuotaBytes,
-    );
+    )
+    .addOption(durationOption('event-ttl', 'how long Events are kept', defaultEventTtlMs));
 
 /** Certificates and tokens. */
 const withCertificates = (command: Command): Command =>
@@ -295,6 +298,7 @@ async function serve(flags: Flags): Promise<void> {
       },
     },
     quotaBytes: flags.quotaBackendBytes,
+    eventTtlMs: flags.eventTtl,
     extendTokenExpiration: flags.serviceAccountExtendTokenExpiration === 'true',
     certificateMs: flags.certificateValidityPeriod,
     approveKubeletServing: flags.approveKubeletServing,

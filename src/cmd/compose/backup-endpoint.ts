@@ -5,8 +5,8 @@ import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { ApiResponse, PullBody } from '../../apiserver/http.ts';
 import type { PathHandler } from '../../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
-import { encodeBackup } from '../../storage/backup/backup-format.ts';
-import type { Storage } from '../../storage/storage.ts';
+import { type BackupEntry, encodeBackup } from '../../storage/backup/backup-format.ts';
+import type { Entry, LeaseId, Storage } from '../../storage/storage.ts';
 
 export const backupPath = '/porthole/backup';
 
@@ -35,7 +35,8 @@ export function backupHandler({ storage, clock, authorizer }: BackupDependencies
     const asked = { ...everything, user };
     const { decision, reason } = await authorizer.authorize(asked);
     if (decision !== 'allow') throw forbiddenBy(asked, reason);
-    const { entries, revision } = await storage.list('');
+    const { entries: stored, revision } = await storage.list('');
+    const entries = await withLeases(storage, stored);
     const createdAt = rfc3339(clock.now());
     return {
       status: 200,
@@ -43,6 +44,17 @@ export function backupHandler({ storage, clock, authorizer }: BackupDependencies
       body: pulled(encodeBackup({ revision, createdAt, entries, files: [] })),
     };
   };
+}
+
+/** What is left of leases is told with what they are of. */
+async function withLeases(storage: Storage, entries: readonly Entry[]): Promise<readonly BackupEntry[]> {
+  const leases = new Set(entries.flatMap(({ lease }) => lease ?? []));
+  const left = new Map<LeaseId, number>();
+  for (const lease of leases) left.set(lease, Math.max(1, (await storage.timeToLive(lease)) ?? 0));
+  if (left.size === 0) return entries;
+  return entries.map((entry) =>
+    entry.lease === undefined ? entry : { ...entry, remainingMs: left.get(entry.lease) },
+  );
 }
 
 /** Who takes nothing for so long holds the whole store in memory, as it was, for nothing. */

@@ -22,6 +22,7 @@ import {
   loopbackUser,
 } from '../../controlplane/control-plane.ts';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
+import { objectLifetimes } from '../../controlplane/object-lifetimes.ts';
 import { type CertificateSigners, openPki, type Pki } from '../../controlplane/pki.ts';
 import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
 import { streamingStorage } from '../../registry/core/streaming-storage.ts';
@@ -86,6 +87,8 @@ export interface ServerOptions {
   /** The controllers approve kubelets' serving certificates. */
   readonly approveKubeletServing?: boolean;
   readonly flowControl?: ControlPlaneOptions['flowControl'];
+  /** How long Events live. Default an hour. */
+  readonly eventTtlMs?: number | undefined;
   /** What the objects may take together. Default 1 GiB. */
   readonly quotaBytes?: number | undefined;
   readonly log: Logger;
@@ -143,6 +146,7 @@ async function openServer(options: ServerOptions, opened: AsyncDisposableStack):
   const caches = await createCacheSource(storage, clock, {
     onUnreadable: (key) =>
       options.log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
+    lifetimes: objectLifetimes(options.eventTtlMs),
     onTrouble: (why) => options.log.warn({ why }, 'the watch of the store has ended and is begun anew'),
   });
   opened.defer(() => caches.close());

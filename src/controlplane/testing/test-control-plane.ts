@@ -11,6 +11,7 @@ import { MemoryStorage } from '../../storage/memory/memory-storage.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { type ControlPlane, type ControlPlaneOptions, createControlPlane } from '../control-plane.ts';
+import { objectLifetimes } from '../object-lifetimes.ts';
 import { openPki, type Pki } from '../pki.ts';
 
 export interface Answer {
@@ -63,7 +64,7 @@ export async function startTestControlPlane(
       { read: (name) => files.get(name), write: (name, text) => void files.set(name, text) },
       clock,
     ));
-  const caches = await createCacheSource(storage, clock);
+  const caches = await createCacheSource(storage, clock, { lifetimes: objectLifetimes() });
   const controlPlane = await createControlPlane({
     scheme: createScheme(),
     caches,

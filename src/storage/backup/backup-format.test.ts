@@ -9,7 +9,7 @@ const sound: Backup = {
   createdAt: '2026-11-22T08:00:00Z',
   entries: [
     { key: '/a/b', revision: 3, value },
-    { key: '/a/c', revision: 7, value },
+    { key: '/a/c', revision: 7, value, remainingMs: 60_000 },
   ],
   files: [],
 };
@@ -33,6 +33,11 @@ for (const revision of [null, 0, 1e300, 8, 5_000_000_007])
       () => decodeBackup(withEntry({ revision })),
       /the backup is damaged: the revision of \/a\/d is /,
     );
+  });
+
+for (const remainingMs of [null, 0, -1, 1.5, 'x', 1e300])
+  test(`an object in a backup with ${remainingMs} ms to live is refused`, () => {
+    assert.throws(() => decodeBackup(withEntry({ remainingMs })), /damaged: the lease of \/a\/d is /);
   });
 
 test('a key that is none, and one that is there twice, are refused', () => {

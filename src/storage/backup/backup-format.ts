@@ -6,6 +6,8 @@ export interface BackupEntry {
   readonly key: Key;
   readonly revision: Revision;
   readonly value: Uint8Array;
+  /** What is left of its lease. Absent: it stays. */
+  readonly remainingMs?: number | undefined;
 }
 export interface BackupFile {
   /** Below the data directory: `pki/ca.crt`. */
@@ -46,7 +48,7 @@ export function* encodeBackup({
   };
   add(Buffer.from(`${title} ${JSON.stringify({ revision, createdAt })}\n`));
   for (const entry of entries) {
-    frame({ key: entry.key, revision: entry.revision }, entry.value);
+    frame({ key: entry.key, revision: entry.revision, remainingMs: entry.remainingMs }, entry.value);
     if (size < chunkBytes) continue;
     yield Buffer.concat(parts);
     parts = [];
@@ -63,6 +65,7 @@ const newline = Buffer.from('\n');
 interface Head {
   readonly key?: string;
   readonly revision?: number;
+  readonly remainingMs?: number;
   readonly file?: string;
   readonly length?: number;
   readonly checksum?: number;
@@ -109,16 +112,19 @@ function checkRevision(revision: unknown, most: number, whose: string): asserts 
 
 /** Nobody would be told of a change before a revision that is ahead of the store's. */
 function placeOf(
-  { key, revision }: Head,
+  { key, revision, remainingMs }: Head,
   most: Revision,
   keys: Set<string>,
-): Pick<BackupEntry, 'key' | 'revision'> {
+): Omit<BackupEntry, 'value'> {
   if (typeof key !== 'string' || !key.startsWith('/'))
     throw new Error(`the backup is damaged: ${JSON.stringify(key)} is no key`);
   if (keys.has(key)) throw new Error(`the backup is damaged: ${key} is in it twice`);
   keys.add(key);
   checkRevision(revision, most, `the revision of ${key}`);
-  return { key, revision };
+  if (remainingMs === undefined) return { key, revision };
+  if (!Number.isSafeInteger(remainingMs) || remainingMs < 1)
+    throw new Error(`the backup is damaged: the lease of ${key} is ${JSON.stringify(remainingMs)}`);
+  return { key, revision, remainingMs };
 }
 
 function checkEnd(head: Head, objects: number, files: number, sum: number): void {

@@ -3,18 +3,21 @@ import type { Clock } from '../../base/clock.ts';
 import { entriesUnder } from '../entries-under.ts';
 import type { HistoryLimits } from '../event-log.ts';
 import { defaultHistoryLimits, EventLog } from '../event-log.ts';
-import { stamp } from '../stamp.ts';
+import { Leases } from '../leases.ts';
+import { stamp, withRevision } from '../stamp.ts';
 import type {
   Draft,
   Entry,
   Key,
   KeyExists,
+  LeaseId,
   ListOptions,
   ListResult,
   OnEvents,
   Revision,
   RevisionConflict,
   Storage,
+  StorageEvent,
   StorageWatch,
   Written,
 } from '../storage.ts';
@@ -34,12 +37,14 @@ export class MemoryStorage implements Storage {
   readonly #log: EventLog;
   #revision: Revision = firstRevision;
   #closed = false;
+  readonly #leases: Leases;
 
   constructor(
     clock: Clock,
     limits: HistoryLimits = defaultHistoryLimits,
     onWatcherError: (error: unknown) => void = uncaught,
   ) {
+    this.#leases = new Leases(clock, async (lease, keys) => this.#expire(lease, keys));
     this.#log = new EventLog(clock, limits, firstRevision, onWatcherError);
   }
 
@@ -73,13 +78,28 @@ export class MemoryStorage implements Storage {
     const revision = ++this.#revision;
     const entry: Entry = { key, value: stamp(last, revision), revision };
     this.#entries.delete(key);
-    this.#log.publish([{ type: 'delete', key, value: entry.value, revision, previous: current }]);
+    this.#log.publish([{ ...entry, type: 'delete', previous: current }]);
     return { ok: true, entry };
   }
 
+  #expire(lease: LeaseId, keys: Iterable<Key>): void {
+    const events: StorageEvent[] = [];
+    for (const key of keys) {
+      const previous = this.#entries.get(key);
+      if (previous?.lease !== lease) continue;
+      const revision = ++this.#revision;
+      this.#entries.delete(key);
+      events.push({ type: 'delete', key, value: withRevision(previous.value, revision), revision, previous });
+    }
+    if (events.length > 0) this.#log.publish(events);
+  }
+
   #put(key: Key, draft: Draft, previous: Entry | undefined): Written {
+    const { lease } = draft;
+    if (lease !== undefined) this.#leases.attach(lease, key);
     const revision = ++this.#revision;
-    const entry: Entry = { key, value: stamp(draft, revision), revision };
+    const state = { key, value: stamp(draft, revision), revision };
+    const entry: Entry = lease === undefined ? state : { ...state, lease };
     this.#entries.set(key, entry);
     const created = previous === undefined;
     this.#log.publish([{ type: 'put', key, value: entry.value, revision, created, previous }]);
@@ -88,6 +108,15 @@ export class MemoryStorage implements Storage {
 
   watch(prefix: Key, from: Revision, onEvents: OnEvents): StorageWatch {
     return this.#log.watch(prefix, from, onEvents);
+  }
+
+  async grant(ttlMs: number): Promise<LeaseId> {
+    this.#assertOpen();
+    return this.#leases.grant(ttlMs);
+  }
+
+  async timeToLive(lease: LeaseId): Promise<number | undefined> {
+    return this.#leases.timeToLive(lease);
   }
 
   async compact(upTo: Revision): Promise<void> {
@@ -100,6 +129,7 @@ export class MemoryStorage implements Storage {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#leases.close();
     this.#log.close();
   }
 

@@ -10,6 +10,15 @@ export interface Batch {
   readonly previous: Float64Array;
   readonly lengths: Uint32Array;
   readonly values: Uint8Array;
+  /** Absent when no row has a lease. */
+  readonly leases?:
+    | {
+        /** What is left of the lease of row `i`; 0: it has none. */
+        readonly remainingMs: Float64Array;
+        /** How long the store has been open; absent where that is not known any more. */
+        readonly openMs?: number;
+      }
+    | undefined;
 }
 
 export const lastRevision = (batch: Batch): number => batch.revisions[batch.keys.length - 1]!;

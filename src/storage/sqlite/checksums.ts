@@ -32,5 +32,7 @@ export const firstChecksum = (key: string, value: Uint8Array): number => crc32(v
 
 export const stateDigest = (key: string, revision: number): number => crc32(`${revision} ${key}`);
 
+export const leaseChecksum = (revision: number, ms: number): number => crc32(`${revision} ${ms}`);
+
 export const metaChecksum = ({ store, revision, floor, objects, digest }: Meta): number =>
   crc32(`${store} ${revision} ${floor} ${objects} ${digest}`);

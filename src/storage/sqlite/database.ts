@@ -4,9 +4,23 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import type { Batch } from './batch.ts';
 import { lastRevision } from './batch.ts';
-import { type LogRow, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
+import {
+  type LogRow,
+  leaseChecksum,
+  type Meta,
+  metaChecksum,
+  rowChecksum,
+  stateDigest,
+} from './checksums.ts';
 import type { Reserve } from './reserve.ts';
-import { createSchema, firstTables, formatOf, upgradeFirstFormat } from './schema.ts';
+import {
+  createSchema,
+  firstTables,
+  formatOf,
+  upgradeFirstFormat,
+  upgradeSecondFormat,
+  withoutLeases,
+} from './schema.ts';
 import type { HistoryRow, LoadedRow } from './writer-protocol.ts';
 
 export interface DatabaseOptions {
@@ -35,6 +49,10 @@ export class Database {
   readonly #setKey: StatementSync;
   readonly #deleteKey: StatementSync;
   readonly #setMeta: StatementSync;
+  readonly #setLease: StatementSync;
+  readonly #setLeaseClock: StatementSync;
+  /** How long the store had been open before this time, in all its life. */
+  readonly #openedAt: number;
   readonly #log: string;
   readonly #path: string;
   /** Closed after the database: closing any other handle of its file would end SQLite's lock. */
@@ -54,7 +72,10 @@ export class Database {
       this.#setMeta = this.#db.prepare(
         'UPDATE meta SET revision = ?, floor = ?, objects = ?, digest = ?, checksum = ?',
       );
+      this.#setLease = this.#db.prepare('INSERT INTO leased VALUES (?, ?, ?)');
+      this.#setLeaseClock = this.#db.prepare('UPDATE lease_clock SET open_ms = ?, checksum = ?');
       this.#meta = readMeta(this.#db);
+      this.#openedAt = readLeaseClock(this.#db);
     } catch (error) {
       this.#db.close();
       throw error;
@@ -71,15 +92,30 @@ export class Database {
     );
     let objects = 0;
     let digest = 0;
+    const leased = this.#remaining();
     for (const row of statement.iterate() as Iterable<Row>) {
       const key = row.name as string;
       if (row.key !== key) throw new Error(`no value of ${key}`);
       objects++;
       digest = (digest + stateDigest(key, row.at as number)) >>> 0;
-      yield { key, revision: row.at as number, value: checked(row as unknown as StoredRow).value };
+      const loaded = { key, revision: row.at as number, value: checked(row as unknown as StoredRow).value };
+      const remainingMs = leased.get(loaded.revision);
+      yield remainingMs === undefined ? loaded : { ...loaded, remainingMs };
     }
     if (objects !== this.#meta.objects || digest !== this.#meta.digest)
       throw new Error(`${objects} objects are there, ${this.#meta.objects} were stored, or not these`);
+  }
+
+  /** What is left of the lease of what was written at a revision. */
+  #remaining(): Map<number, number> {
+    const remaining = new Map<number, number>();
+    for (const row of this.#db.prepare('SELECT * FROM leased').iterate()) {
+      const { revision, until, checksum } = row as { revision: number; until: number; checksum: number };
+      if (leaseChecksum(revision, until) !== checksum)
+        throw new Error(`the checksum of the lease at ${revision} is wrong`);
+      remaining.set(revision, Math.max(1, until - this.#openedAt));
+    }
+    return remaining;
   }
 
   *history(floor: number): Generator<HistoryRow, void, void> {
@@ -140,10 +176,36 @@ export class Database {
           digest += stateDigest(key, revision);
         } else this.#deleteKey.run(key);
       }
+      if (batch.leases !== undefined) this.#writeLeases(batch.revisions, batch.leases);
       const meta = { ...this.#meta, revision: lastRevision(batch), objects, digest: digest >>> 0 };
       this.#writeMeta(meta);
       beforeCommit();
       return meta;
+    });
+  }
+
+  #writeLeases(revisions: Float64Array, { remainingMs, openMs = 0 }: NonNullable<Batch['leases']>): void {
+    this.#writeLeaseClock(openMs);
+    remainingMs.forEach((ms, i) => {
+      if (ms > 0) this.#writeLease(revisions[i]!, this.#openedAt + openMs + ms);
+    });
+  }
+
+  #writeLease(revision: number, until: number): void {
+    this.#setLease.run(revision, until, leaseChecksum(revision, until));
+  }
+
+  /** The store has been open for so long this time. */
+  #writeLeaseClock(openMs: number): void {
+    const total = this.#openedAt + openMs;
+    this.#setLeaseClock.run(total, leaseChecksum(0, total));
+  }
+
+  /** To be called at the end: what is left of leases goes on from there. */
+  keepLeaseClock(openMs: number): void {
+    this.#transaction(() => {
+      this.#writeLeaseClock(openMs);
+      return this.#meta;
     });
   }
 
@@ -152,7 +214,8 @@ export class Database {
     this.#transaction(() => {
       let objects = 0;
       let digest = 0;
-      for (const { key, revision: at, value } of entries) {
+      for (const { key, revision: at, value, remainingMs = 0 } of entries) {
+        if (remainingMs > 0) this.#writeLease(at, this.#openedAt + remainingMs);
         const row = { revision: at, key, put: 1, previous: 0, prior: 0, value };
         this.#insert.run(at, key, 1, 0, 0, rowChecksum(row), value);
         this.#setKey.run(key, at);
@@ -172,11 +235,12 @@ export class Database {
     const next = Math.min(floor + step, end);
     if (next <= floor) return false;
     this.#transaction(() => {
-      this.#db
-        .prepare(
-          'DELETE FROM log WHERE revision IN (SELECT previous FROM log WHERE revision > ? AND revision <= ? AND previous > 0)',
-        )
-        .run(floor, next);
+      for (const table of ['leased', 'log'])
+        this.#db
+          .prepare(
+            `DELETE FROM ${table} WHERE revision IN (SELECT previous FROM log WHERE revision > ? AND revision <= ? AND previous > 0)`,
+          )
+          .run(floor, next);
       this.#db.prepare('DELETE FROM log WHERE revision > ? AND revision <= ? AND put = 0').run(floor, next);
       const meta = { ...this.#meta, floor: next };
       this.#writeMeta(meta);
@@ -284,12 +348,22 @@ function readMeta(db: DatabaseSync): Meta {
   return { store, revision, floor, objects, digest };
 }
 
+function readLeaseClock(db: DatabaseSync): number {
+  const { open_ms: openMs, checksum } = db.prepare('SELECT * FROM lease_clock').get() as Record<
+    string,
+    number
+  >;
+  if (leaseChecksum(0, openMs!) !== checksum) throw new Error('the checksum of the clock of leases is wrong');
+  return openMs!;
+}
+
 /** Changes nothing in the file. `empty`: without tables; `older`: of a format that is read only to be replaced. */
 export function openToRead(path: string): Database | 'empty' | 'older' {
   const db = new DatabaseSync(path, { timeout: 0, readOnly: true });
   try {
     const format = formatOf(db);
-    if (format === 'current') return new Database(db, path);
+    if (format === 'second') withoutLeases(db);
+    if (format === 'current' || format === 'second') return new Database(db, path);
     db.close();
     return format === 'new' ? 'empty' : 'older';
   } catch (error) {
@@ -334,6 +408,7 @@ export function openToWrite({ path, newName, mayBeNew }: DatabaseOptions): Datab
     if (format !== 'current') {
       db.exec('BEGIN IMMEDIATE');
       if (format === 'first') upgradeFirstFormat(db, newName);
+      else if (format === 'second') upgradeSecondFormat(db);
       else createSchema(db, { store: newName, revision: 1, floor: 1, objects: 0, digest: 0 });
       db.exec('COMMIT');
     }

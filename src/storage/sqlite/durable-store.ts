@@ -272,14 +272,25 @@ export class DurableStore {
     }
   }
 
-  close(): void {
+  /** `openMs`: how long it was open; leases go on from there. */
+  close(openMs?: number): void {
     if (this.#broken === undefined && this.#journal !== undefined) {
+      if (openMs !== undefined) this.#keepLeaseClock(openMs);
       this.#checkpoint();
       if (this.#journal.isEmpty()) this.#journal.shrink();
     }
     this.#reserve?.close();
     this.#journal?.close();
     this.#database.close();
+  }
+
+  #keepLeaseClock(openMs: number): void {
+    try {
+      this.#database.keepLeaseClock(openMs);
+    } catch (error) {
+      // They end later then. But for a sync that failed.
+      if (isFailedSync(error)) this.#broken = broken(error);
+    }
   }
 
   #token(): string {

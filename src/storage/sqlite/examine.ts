@@ -13,6 +13,8 @@ export const storeFiles = {
   /** SQLite's own log, and the index of it that only readers make. */
   log: 'state.db-wal',
   index: 'state.db-shm',
+  /** SQLite's, of the first transaction: before the file has a log. */
+  making: 'state.db-journal',
   journal: 'journal',
   /** Space that is held back. */
   reserve: 'reserve',
@@ -40,7 +42,9 @@ export function examine(directory: string): Examined {
     refuseFolders(directory);
     const marked = markedFormat(directory);
     const journal = readJournal(join(directory, storeFiles.journal));
-    if (sizeOf(directory, storeFiles.database) === 0) {
+    // One that was being made when it ended has nothing yet; what SQLite began is taken back by whoever writes first.
+    const unmade = marked === 0 && sizeOf(directory, storeFiles.making) > 0;
+    if (unmade || sizeOf(directory, storeFiles.database) === 0) {
       const isNew = marked === 0 && (journal?.slot?.acknowledged ?? 1) <= 1;
       if (!isNew) throw corrupt(directory, `${storeFiles.database} is empty or missing`);
       return { isNew, marked, generation: 0, missing: [] };

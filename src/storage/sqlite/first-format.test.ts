@@ -50,7 +50,7 @@ function firstFormat(directory: string): void {
   writeFileSync(join(directory, 'format'), '1\n');
 }
 
-test('a store of format 1 is read with its history, written as format 2, and opened again', async (context) => {
+test('a store of format 1 is read with its history, written as one of today, and opened again', async (context) => {
   const directory = join(root, 'store');
   firstFormat(directory);
   for (let opening = 1; opening <= 3; opening++) {
@@ -76,7 +76,7 @@ test('a store of format 1 is read with its history, written as format 2, and ope
     const made = written(await storage.create(key(`new-${opening}`), draftOf('x')));
     assert.equal(made.revision, 6 + opening);
     await storage.close();
-    assert.equal(readFileSync(join(directory, 'format'), 'utf8'), '2\n');
+    assert.equal(readFileSync(join(directory, 'format'), 'utf8'), '3\n');
   }
 });
 

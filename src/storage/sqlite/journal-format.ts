@@ -31,6 +31,10 @@ const recordMagic = 0x504a5231;
 const slotBytes = 64;
 const headerBytes = 64;
 const rowBytes = 25;
+/** Behind the value of a row that has a lease: what is left of it. */
+const leaseBytes = 8;
+const isPut = 1;
+const hasLease = 2;
 
 /** `store` and `salt`: 16 hexadecimal digits each. */
 export function encodeSlot(slot: Slot): Buffer {
@@ -62,6 +66,8 @@ export function encodeRecord(salt: string, sequence: number, prior: number, batc
   const count = batch.keys.length;
   let payload = batch.values.length + count * rowBytes;
   for (const key of batch.keys) payload += Buffer.byteLength(key);
+  const remaining = batch.leases?.remainingMs;
+  for (const ms of remaining ?? []) if (ms > 0) payload += leaseBytes;
   const record = Buffer.allocUnsafe(Math.ceil((headerBytes + payload) / blockSize) * blockSize);
   let at = headerBytes;
   let from = 0;
@@ -72,10 +78,12 @@ export function encodeRecord(salt: string, sequence: number, prior: number, batc
     record.writeUInt32LE(length, at + 4);
     record.writeDoubleLE(batch.revisions[i]!, at + 8);
     record.writeDoubleLE(batch.previous[i]!, at + 16);
-    record[at + 24] = batch.puts[i]!;
+    const ms = remaining?.[i] ?? 0;
+    record[at + 24] = batch.puts[i]! | (ms > 0 ? hasLease : 0);
     record.set(batch.values.subarray(from, from + length), at + rowBytes + keyLength);
     at += rowBytes + keyLength + length;
     from += length;
+    if (ms > 0) at = record.writeDoubleLE(ms, at);
   }
   record.fill(0, at);
   record.fill(0, 0, headerBytes);
@@ -118,18 +126,24 @@ function decodeBatch(payload: Buffer, count: number): Batch {
   const previous = new Float64Array(count);
   const lengths = new Uint32Array(count);
   const values: Buffer[] = [];
+  const remainingMs = new Float64Array(count);
   let at = 0;
   for (let i = 0; i < count; i++) {
     const keyLength = payload.readUInt32LE(at);
     lengths[i] = payload.readUInt32LE(at + 4);
     revisions[i] = payload.readDoubleLE(at + 8);
     previous[i] = payload.readDoubleLE(at + 16);
-    puts[i] = payload[at + 24]!;
+    const flags = payload[at + 24]!;
+    puts[i] = flags & isPut;
     at += rowBytes;
     keys.push(payload.toString('utf8', at, at + keyLength));
     at += keyLength;
     values.push(payload.subarray(at, at + lengths[i]!));
     at += lengths[i]!;
+    if ((flags & hasLease) === 0) continue;
+    remainingMs[i] = payload.readDoubleLE(at);
+    at += leaseBytes;
   }
-  return { keys, puts, revisions, previous, lengths, values: Buffer.concat(values) };
+  const leases = remainingMs.some((ms) => ms > 0) ? { remainingMs } : undefined;
+  return { keys, puts, revisions, previous, lengths, values: Buffer.concat(values), leases };
 }

@@ -55,7 +55,8 @@ function bringIn(entries: Map<string, LoadedRow>, batch: Batch): void {
   batch.keys.forEach((key, i) => {
     const value = batch.values.subarray(at, at + batch.lengths[i]!);
     at += value.length;
-    if (batch.puts[i] === 1) entries.set(key, { key, revision: batch.revisions[i]!, value });
+    const remainingMs = batch.leases?.remainingMs[i] || undefined;
+    if (batch.puts[i] === 1) entries.set(key, { key, revision: batch.revisions[i]!, value, remainingMs });
     else entries.delete(key);
   });
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { systemRandom } from '../../component-base/system-random.ts';
-import { randomBatch, seeded } from '../testing/store-model.ts';
+import { randomBatch, seeded, textOf } from '../testing/store-model.ts';
 import { DurableStore } from './durable-store.ts';
 import { type Salvaged, salvage } from './salvage.ts';
 
@@ -47,7 +47,7 @@ const change = (directory: string, statement: string): void => {
 /** Every key that is not said to be harmed is as it was. Returns how many are harmed. */
 function assertTold({ objects, deleted }: Made, { entries, harmed }: Salvaged): number {
   const told = new Set(harmed.map(({ key }) => key));
-  const kept = new Map(entries.map(({ key, revision, value }) => [key, `${revision} ${Buffer.from(value)}`]));
+  const kept = new Map(entries.map((entry) => [entry.key, textOf(entry)]));
   for (const key of deleted) assert.ok(!kept.has(key) || told.has(key), `${key} is there again`);
   for (const [key, value] of objects)
     if (!told.has(key)) assert.equal(kept.get(key), value, `${key} is not as it was`);

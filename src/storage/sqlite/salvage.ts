@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { BackupEntry } from '../backup/backup-format.ts';
 import type { Batch } from './batch.ts';
-import { type LogRow, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
+import {
+  type LogRow,
+  leaseChecksum,
+  type Meta,
+  metaChecksum,
+  rowChecksum,
+  stateDigest,
+} from './checksums.ts';
 import { storeFiles, withoutTrace } from './examine.ts';
 import { readJournal } from './journal.ts';
 import { openFailure } from './store-failures.ts';
@@ -19,6 +26,7 @@ export interface Salvaged {
 interface Newest {
   readonly revision: number;
   readonly value: Uint8Array | undefined;
+  readonly remainingMs?: number | undefined;
 }
 
 interface FromDatabase {
@@ -59,12 +67,12 @@ export function salvage(directory: string): Salvaged {
     .filter(([key, revision]) => (newest.get(key)?.revision ?? 0) < revision)
     .map(([key]) => ({ key, kept: newest.get(key)?.revision }));
   const entries: BackupEntry[] = [];
-  for (const [key, { revision, value }] of newest) {
+  for (const [key, { revision, value, remainingMs }] of newest) {
     if (value === undefined) continue;
     const fate = named.has(key) ? 'there' : fateOf(revision, database);
     if (fate === 'deleted') continue;
     if (fate === 'unknown') harmed.push({ key, kept: revision });
-    entries.push({ key, revision, value });
+    entries.push({ key, revision, value, remainingMs });
   }
   return { entries, harmed, highest };
 }
@@ -81,7 +89,12 @@ function seeJournal(records: readonly { readonly batch: Batch }[], see: See): vo
     batch.keys.forEach((key, i) => {
       const value = batch.values.subarray(at, at + batch.lengths[i]!);
       at += value.length;
-      see(key, { revision: batch.revisions[i]!, value: batch.puts[i] === 1 ? value : undefined });
+      const remainingMs = batch.leases?.remainingMs[i] || undefined;
+      see(key, {
+        revision: batch.revisions[i]!,
+        value: batch.puts[i] === 1 ? value : undefined,
+        remainingMs,
+      });
     });
   }
 }
@@ -92,12 +105,18 @@ function readDatabase(path: string, see: See): FromDatabase {
   let logIsWhole = true;
   try {
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    const leases = leasesIn(db);
     // From both ends: a page that can't be read stops one of them.
     for (const order of ['ASC', 'DESC']) {
       const read = eachReadable(db, `SELECT * FROM log ORDER BY revision ${order}`, (row) => {
         const { revision, key, put, value, checksum } = row as unknown as LogRow & { checksum: number };
         if (rowChecksum(row as unknown as LogRow) !== checksum) logIsWhole = false;
-        else see(key, { revision, value: put === 1 ? value : undefined });
+        else
+          see(key, {
+            revision,
+            value: put === 1 ? value : undefined,
+            remainingMs: leases.get(revision),
+          });
       });
       logIsWhole &&= read;
     }
@@ -110,6 +129,24 @@ function readDatabase(path: string, see: See): FromDatabase {
     db.close();
   }
 }
+
+/** What is left of the leases that can still be read; what has lost its own stays. */
+function leasesIn(db: DatabaseSync): ReadonlyMap<number, number> {
+  const remaining = new Map<number, number>();
+  let openMs = 0;
+  eachReadable(db, 'SELECT 0 AS revision, open_ms AS until, checksum FROM lease_clock', (row) => {
+    if (isWholeLease(row)) openMs = row['until'] as number;
+  });
+  for (const order of ['ASC', 'DESC'])
+    eachReadable(db, `SELECT * FROM leased ORDER BY revision ${order}`, (row) => {
+      if (isWholeLease(row))
+        remaining.set(row['revision'] as number, Math.max(1, (row['until'] as number) - openMs));
+    });
+  return remaining;
+}
+
+const isWholeLease = ({ revision, until, checksum }: Record<string, unknown>): boolean =>
+  leaseChecksum(revision as number, until as number) === checksum;
 
 /** The revision of which `named` is the whole state: its number and sum say so. */
 function completeUpTo(db: DatabaseSync, named: ReadonlyMap<string, number>): number | undefined {

@@ -1,12 +1,28 @@
 // The tables of the database file, and how an older file becomes one of today's format.
 import type { DatabaseSync } from 'node:sqlite';
-import { firstChecksum, type Meta, metaChecksum, rowChecksum, stateDigest } from './checksums.ts';
+import {
+  firstChecksum,
+  leaseChecksum,
+  type Meta,
+  metaChecksum,
+  rowChecksum,
+  stateDigest,
+} from './checksums.ts';
 
-export const formatVersion = 2;
+export const formatVersion = 3;
 const applicationId = 0x504f5254; // PORT
 
 // A value is written once, in the log. A key's row names the log row that is its state; compaction deletes the
 // log rows that no key names any more.
+// Rows with a lease end when the store has been open for so long as `until` says; the row of a key's earlier state means
+// nothing any more, and goes with that state.
+const leaseTables = (schema: 'main' | 'temp'): string => `
+  CREATE TABLE ${schema}.leased (
+    revision INTEGER PRIMARY KEY, until INTEGER NOT NULL, checksum INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE ${schema}.lease_clock (open_ms INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
+  INSERT INTO ${schema}.lease_clock VALUES (0, ${leaseChecksum(0, 0)});
+`;
 const tables = `
   CREATE TABLE log (
     revision INTEGER PRIMARY KEY, key TEXT NOT NULL, put INTEGER NOT NULL, previous INTEGER NOT NULL,
@@ -17,6 +33,7 @@ const tables = `
     store TEXT NOT NULL, revision INTEGER NOT NULL, floor INTEGER NOT NULL, objects INTEGER NOT NULL,
     digest INTEGER NOT NULL, checksum INTEGER NOT NULL
   ) STRICT;
+  ${leaseTables('main')}
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${formatVersion};
 `;
@@ -50,17 +67,26 @@ function pragma(db: DatabaseSync, name: string): unknown {
 }
 
 /** `new`: a file without tables. */
-export function formatOf(db: DatabaseSync): 'new' | 'current' | 'first' {
+export function formatOf(db: DatabaseSync): 'new' | 'current' | 'second' | 'first' {
   const version = pragma(db, 'user_version');
   if (version === 0 && db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n === 0) return 'new';
   if (pragma(db, 'application_id') !== applicationId)
     throw new Error('state.db is not a store of this program');
   if (version === formatVersion) return 'current';
+  if (version === 2) return 'second';
   if (version === 1) return 'first';
   throw new UnsupportedFormat(
     `has format ${String(version)}; this program reads format ${formatVersion} and before`,
   );
 }
+
+/** Format 2 had no leases. */
+export function upgradeSecondFormat(db: DatabaseSync): void {
+  db.exec(`${leaseTables('main')} PRAGMA user_version = ${formatVersion};`);
+}
+
+/** A file of format 2 that is only read is read as one of today's. */
+export const withoutLeases = (db: DatabaseSync): void => db.exec(leaseTables('temp'));
 
 /** Format 1 had neither a store's name nor sums over more than values. */
 export function upgradeFirstFormat(db: DatabaseSync, store: string): void {

@@ -13,6 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { Clock } from '../../base/clock.ts';
+import { systemClock } from '../../component-base/system-clock.ts';
 import type { Storage, StorageEvent } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { draftOf, storageConformance, written } from '../testing/storage-conformance.ts';
@@ -23,18 +25,18 @@ after(() => rmSync(root, { recursive: true, force: true }));
 let count = 0;
 const newDirectory = (): string => join(root, `store-${count++}`);
 const directories = new WeakMap<Storage, string>();
-async function open(directory = newDirectory()): Promise<Storage> {
-  const storage = await openSqliteStorage({ directory });
+async function open(directory = newDirectory(), clock: Clock = systemClock): Promise<Storage> {
+  const storage = await openSqliteStorage({ directory, clock });
   directories.set(storage, directory);
   return storage;
 }
 
 storageConformance({
   name: 'SqliteStorage',
-  open: () => open(),
-  reopen: async (storage) => {
+  open: (clock) => open(newDirectory(), clock),
+  reopen: async (storage, clock) => {
     await storage.close();
-    return open(directories.get(storage));
+    return open(directories.get(storage), clock);
   },
 });
 

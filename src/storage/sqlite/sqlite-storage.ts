@@ -4,12 +4,14 @@ import { systemClock } from '../../component-base/system-clock.ts';
 import { entriesUnder } from '../entries-under.ts';
 import type { HistoryLimits } from '../event-log.ts';
 import { defaultHistoryLimits, EventLog } from '../event-log.ts';
-import { stamp } from '../stamp.ts';
+import { Leases } from '../leases.ts';
+import { stamp, withRevision } from '../stamp.ts';
 import type {
   Draft,
   Entry,
   Key,
   KeyExists,
+  LeaseId,
   ListOptions,
   ListResult,
   OnEvents,
@@ -22,7 +24,9 @@ import type {
 } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 import { StoreSpace, sizeOf } from '../store-space.ts';
+import type { Batch } from './batch.ts';
 import { broken, watcherFailed } from './store-failures.ts';
+import type { LoadedRow } from './writer-protocol.ts';
 import type { Loaded } from './writer-thread.ts';
 import { WriterThread } from './writer-thread.ts';
 
@@ -87,6 +91,10 @@ class SqliteStorage implements Storage {
   readonly #writer: WriterThread;
   readonly #entries = new Map<Key, Entry>();
   readonly #log: EventLog;
+  readonly #leases: Leases;
+  readonly #clock: Clock;
+  /** By the monotonic clock. */
+  readonly #opened: number;
   /** Newest decided state of keys whose write is under way. */
   readonly #newest = new Map<Key, Decided>();
   /** Last revision given out, and last one that is durable. */
@@ -107,19 +115,39 @@ class SqliteStorage implements Storage {
     this.#head = loaded.revision;
     this.#durable = loaded.revision;
     this.#fileFloor = loaded.floor;
+    this.#clock = options.clock ?? systemClock;
+    this.#opened = this.#clock.monotonic();
+    this.#leases = new Leases(this.#clock, (lease, keys) => this.#expire(lease, keys));
+    const lease = this.#leasesOf(loaded.rows);
     for (const row of loaded.rows) {
-      const entry: Entry = { key: row.key, value: asBuffer(row.value), revision: row.revision };
+      const entry = this.#entryOf(row.key, asBuffer(row.value), row.revision, lease(row));
       this.#entries.set(row.key, entry);
       this.space.take(row.key, sizeOf(entry), undefined);
     }
     this.#log = new EventLog(
-      options.clock ?? systemClock,
+      this.#clock,
       options.history ?? defaultHistoryLimits,
       loaded.floor,
       (error) => this.#troubled(watcherFailed(error)),
       this.#historyOf(loaded),
     );
     writer.onEnd((error) => this.#troubled(error));
+  }
+
+  /** What ends within the same second shares a lease. */
+  #leasesOf(rows: readonly LoadedRow[]): (row: LoadedRow) => LeaseId | undefined {
+    const seconds = ({ remainingMs }: LoadedRow): number[] =>
+      remainingMs === undefined ? [] : [Math.ceil(remainingMs / 1000)];
+    const ends = new Set(rows.flatMap(seconds));
+    const leases = new Map([...ends].map((end) => [end, this.#leases.grant(end * 1000)]));
+    return (row) => leases.get(seconds(row)[0] ?? 0);
+  }
+
+  /** Throws StorageError NoLease. */
+  #entryOf(key: Key, value: Buffer, revision: Revision, lease: LeaseId | undefined): Entry {
+    if (lease === undefined) return { key, value, revision };
+    this.#leases.attach(lease, key);
+    return { key, value, revision, lease };
   }
 
   /** Entries that are the present state are shared with it, not held twice. */
@@ -164,20 +192,39 @@ class SqliteStorage implements Storage {
     const current = this.#newestOf(key);
     if (current?.revision !== expected)
       return this.#refuse<RevisionConflict>({ ok: false, reason: 'conflict', current });
+    return this.#remove(current, (revision) => stamp(last, revision));
+  }
+
+  #remove(current: Entry, last: (revision: Revision) => Buffer): Promise<Written> {
     if (this.#closed) return Promise.reject(closed());
+    const { key } = current;
     const revision = ++this.#head;
-    const entry: Entry = { key, value: stamp(last, revision), revision };
+    const entry: Entry = { key, value: last(revision), revision };
     this.space.take(key, -sizeOf(current), undefined);
     const event = { type: 'delete', key, value: entry.value, revision, previous: current } as const;
-    return this.#write({ event, entry, previous: expected, growth: -sizeOf(current), urgent: true });
+    const growth = -sizeOf(current);
+    return this.#write({ event, entry, previous: current.revision, growth, urgent: true });
+  }
+
+  /** Together: they are one batch, or few. */
+  async #expire(lease: LeaseId, keys: Iterable<Key>): Promise<void> {
+    const gone: Promise<Written>[] = [];
+    for (const key of keys) {
+      const current = this.#newestOf(key);
+      if (current?.lease === lease)
+        gone.push(this.#remove(current, (revision) => withRevision(current.value, revision)));
+    }
+    await Promise.all(gone);
   }
 
   #put(key: Key, draft: Draft, previous: Entry | undefined): Promise<Written> {
     if (this.#closed) return Promise.reject(closed());
     const revision = this.#head + 1;
-    const entry: Entry = { key, value: stamp(draft, revision), revision };
-    const growth = sizeOf(entry) - (previous === undefined ? 0 : sizeOf(previous));
+    let entry: Entry;
+    let growth: number;
     try {
+      entry = this.#entryOf(key, stamp(draft, revision), revision, draft.lease);
+      growth = sizeOf(entry) - (previous === undefined ? 0 : sizeOf(previous));
       this.space.take(key, growth, draft.urgency);
     } catch (error) {
       return Promise.reject(error);
@@ -336,8 +383,22 @@ class SqliteStorage implements Storage {
       values.set(event.value, at);
       at += event.value.length;
     }
-    const batch = { keys, puts, revisions, previous, lengths, values };
+    const batch = { keys, puts, revisions, previous, lengths, values, leases: this.#leasesIn(writes) };
     return this.#writer.request({ type: 'batch', urgent, ...batch }, [values.buffer]);
+  }
+
+  /** Nothing when no write of the batch names one. */
+  #leasesIn(writes: readonly Write[]): Batch['leases'] {
+    if (writes.every(({ entry }) => entry.lease === undefined)) return undefined;
+    const left = writes.map(({ entry: { lease } }) =>
+      // One that has ended since is over soon, not never.
+      lease === undefined ? 0 : Math.max(1, this.#leases.timeToLive(lease) ?? 0),
+    );
+    return { remainingMs: Float64Array.from(left), openMs: this.#openMs() };
+  }
+
+  #openMs(): number {
+    return Math.floor(this.#clock.monotonic() - this.#opened);
   }
 
   #apply({ event, entry }: Write): void {
@@ -375,6 +436,15 @@ class SqliteStorage implements Storage {
     return this.#log.watch(prefix, from, onEvents);
   }
 
+  async grant(ttlMs: number): Promise<LeaseId> {
+    if (this.#closed) throw closed();
+    return this.#leases.grant(ttlMs);
+  }
+
+  async timeToLive(lease: LeaseId): Promise<number | undefined> {
+    return this.#leases.timeToLive(lease);
+  }
+
   async compact(upTo: Revision): Promise<void> {
     const floor = Math.min(upTo, this.#durable);
     this.#log.compact(floor);
@@ -404,11 +474,12 @@ class SqliteStorage implements Storage {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#leases.close();
     if (this.#gathering.length > 0 && this.#syncing === undefined) this.#syncing = this.#sync();
     await this.#syncing;
     this.#log.close();
     try {
-      await this.#writer.request({ type: 'close' });
+      await this.#writer.request({ type: 'close', openMs: this.#openMs() });
     } finally {
       await this.#writer.stopped();
     }

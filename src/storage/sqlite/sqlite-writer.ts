@@ -90,7 +90,7 @@ class Writer {
       this.#compactTo = Math.max(this.#compactTo, message.upTo);
       if (this.#store.compactSome(this.#compactTo)) this.#compactLater();
     } else if (message.type === 'probe') this.#store.probe();
-    else this.#close();
+    else this.#close(message.openMs);
   }
 
   #write(batch: BatchMessage): void {
@@ -100,11 +100,11 @@ class Writer {
     if (this.#stopResting === undefined) this.#restSoon();
   }
 
-  #close(): void {
+  #close(openMs: number): void {
     this.#closed = true;
     this.#compactTo = 0;
     this.#stopResting?.();
-    this.#store.close();
+    this.#store.close(openMs);
   }
 
   #compactLater(): void {

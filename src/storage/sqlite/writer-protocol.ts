@@ -12,12 +12,14 @@ export type ToWriter =
   | { readonly type: 'compact'; readonly id: number; readonly upTo: number }
   /** Would a write succeed now? */
   | { readonly type: 'probe'; readonly id: number }
-  | { readonly type: 'close'; readonly id: number };
+  | { readonly type: 'close'; readonly id: number; readonly openMs: number };
 
 export interface LoadedRow {
   readonly key: string;
   readonly revision: number;
   readonly value: Uint8Array;
+  /** What is left of its lease. Absent: it stays. */
+  readonly remainingMs?: number | undefined;
 }
 export interface HistoryRow {
   readonly key: string;

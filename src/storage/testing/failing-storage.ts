@@ -4,6 +4,7 @@ import type {
   Entry,
   Key,
   KeyExists,
+  LeaseId,
   ListOptions,
   ListResult,
   OnEvents,
@@ -96,6 +97,12 @@ export class FailingStorage implements Storage {
   }
   delete(key: Key, last: Draft, expected: Revision): Promise<Written | RevisionConflict> {
     return this.#written(() => this.#inner.delete(key, last, expected));
+  }
+  grant(ttlMs: number): Promise<LeaseId> {
+    return this.#read(() => this.#inner.grant(ttlMs));
+  }
+  timeToLive(lease: LeaseId): Promise<number | undefined> {
+    return this.#read(() => this.#inner.timeToLive(lease));
   }
   compact(upTo: Revision): Promise<void> {
     return this.#read(() => this.#inner.compact(upTo));

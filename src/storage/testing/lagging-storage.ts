@@ -4,6 +4,7 @@ import type {
   Entry,
   Key,
   KeyExists,
+  LeaseId,
   ListOptions,
   ListResult,
   OnEvents,
@@ -104,6 +105,12 @@ export class LaggingStorage implements Storage {
   }
   delete(key: Key, last: Draft, expected: Revision): Promise<Written | RevisionConflict> {
     return this.#late(this.#inner.delete(key, last, expected));
+  }
+  grant(ttlMs: number): Promise<LeaseId> {
+    return this.#late(this.#inner.grant(ttlMs));
+  }
+  timeToLive(lease: LeaseId): Promise<number | undefined> {
+    return this.#late(this.#inner.timeToLive(lease));
   }
   compact(upTo: Revision): Promise<void> {
     return this.#late(this.#inner.compact(upTo));

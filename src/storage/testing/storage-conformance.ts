@@ -1,6 +1,8 @@
 // The contract of Storage as tests: every driver runs them, those that lag and fail, too.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Clock } from '../../base/clock.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { listWhole } from '../list-whole.ts';
 import type { Draft, Entry, Key, Revision, Storage, StorageEvent, Written } from '../storage.ts';
 import { CompactedError } from '../storage.ts';
@@ -8,9 +10,9 @@ import { ToldEvents } from './told-events.ts';
 
 export interface StorageUnderTest {
   readonly name: string;
-  open(): Promise<Storage>;
+  open(clock: Clock): Promise<Storage>;
   /** Opens again what `storage` has kept, after closing it. Absent when nothing is kept. */
-  reopen?(storage: Storage): Promise<Storage>;
+  reopen?(storage: Storage, clock: Clock): Promise<Storage>;
 }
 
 /** A draft as the API server makes it: the revision goes between the quotes. */
@@ -30,14 +32,15 @@ export function written(result: Written | { readonly ok: false; readonly reason:
   return result.entry;
 }
 
-type WithStorage = (title: string, run: (storage: Storage) => Promise<void>) => void;
+type WithStorage = (title: string, run: (storage: Storage, clock: FakeClock) => Promise<void>) => void;
 
 export function storageConformance(driver: StorageUnderTest): void {
   const withStorage: WithStorage = (title, run) => {
     test(`${driver.name} ${title}`, async () => {
-      const storage = await driver.open();
+      const clock = new FakeClock();
+      const storage = await driver.open(clock);
       try {
-        await run(storage);
+        await run(storage, clock);
       } finally {
         await storage.close();
       }
@@ -48,7 +51,11 @@ export function storageConformance(driver: StorageUnderTest): void {
   conformingLists(withStorage);
   conformingWatches(withStorage);
   conformingEnds(withStorage);
-  if (driver.reopen !== undefined) conformingReopening(driver.name, driver.open, driver.reopen);
+  conformingLeases(withStorage);
+  const { reopen } = driver;
+  if (reopen === undefined) return;
+  conformingReopening(driver.name, driver.open, reopen);
+  conformingReopenedLeases(driver.name, driver.open, reopen);
 }
 
 const keysOf = (items: readonly { readonly key: Key }[]): Key[] => items.map(({ key }) => key);
@@ -273,19 +280,112 @@ function conformingEnds(withStorage: WithStorage): void {
   });
 }
 
+function conformingLeases(withStorage: WithStorage): void {
+  withStorage('deletes what a lease holds when it is over, and nothing else', async (storage, clock) => {
+    const [short, long] = [await storage.grant(10_000), await storage.grant(20_000)];
+    const create = async (key: Key, lease?: number): Promise<Entry> =>
+      written(await storage.create(key, { ...draftOf(key), lease }));
+    const gone = await create('/registry/gone', short);
+    const kept = await create('/registry/kept', short);
+    const renewed = await create('/registry/renewed', short);
+    await create('/registry/other');
+    assert.equal((await storage.get(gone.key))?.lease, short);
+    written(await storage.update(kept.key, draftOf('kept'), kept.revision));
+    const now = await storage.update(renewed.key, { ...draftOf('renewed'), lease: long }, renewed.revision);
+    const from = written(now).revision;
+    const told = new ToldEvents(storage, '/registry/', from);
+    // Who sets the time of day ends none.
+    clock.setBy(365 * 24 * 3_600_000);
+    clock.advance(9_999);
+    assert.equal(await storage.timeToLive(short), 1);
+    clock.advance(1);
+    const value = Buffer.from(shown(gone.key, from + 1));
+    const first = { type: 'delete', key: gone.key, value, revision: from + 1, previous: gone };
+    assert.deepEqual(await told.until(from + 1), [first]);
+    assert.deepEqual(await storage.timeToLive(short), undefined);
+    await assert.rejects(create('/registry/late', short), { name: 'StorageError', code: 'NoLease' });
+    clock.advance(10_000);
+    assert.deepEqual(keysOf((await told.until(from + 2)).slice(1)), [renewed.key]);
+    const left = await storage.list('/registry/');
+    assert.deepEqual(keysOf(left.entries), ['/registry/kept', '/registry/other']);
+  });
+
+  withStorage('a lease that ends under a write of its key lets one of them win', async (storage, clock) => {
+    for (let i = 0; i < 5; i++) {
+      const lease = await storage.grant(1_000);
+      const key = `/registry/${i}`;
+      const made = written(await storage.create(key, { ...draftOf('1'), lease }));
+      const told = new ToldEvents(storage, key, made.revision);
+      const write = storage.update(key, draftOf('2'), made.revision);
+      clock.advance(1_000);
+      const outcome = await write;
+      const newest = await storage.get(key);
+      await told.until(await storage.revision());
+      if (outcome.ok) assert.equal(newest?.revision, outcome.entry.revision);
+      else assert.equal(newest, undefined);
+      assert.equal(told.events.length, 1);
+    }
+  });
+
+  withStorage('deletes what one lease holds in few commits', async (storage, clock) => {
+    const lease = await storage.grant(1_000);
+    const keys = Array.from({ length: 300 }, (_, i) => `/registry/${i}`);
+    await Promise.all(keys.map((key) => storage.create(key, { ...draftOf(key), lease })));
+    const from = await storage.revision();
+    let commits = 0;
+    storage.watch('/registry/', from, (events) => {
+      if (events.length > 0) commits++;
+    });
+    const told = new ToldEvents(storage, '/registry/', from);
+    clock.advance(1_000);
+    assert.deepEqual(keysOf(await told.until(from + 300)).sort(), keys.sort());
+    assert.deepEqual((await storage.list('/registry/')).entries, []);
+    assert.ok(commits <= 3, `${commits} commits`);
+  });
+}
+
+function conformingReopenedLeases(
+  name: string,
+  open: StorageUnderTest['open'],
+  reopen: NonNullable<StorageUnderTest['reopen']>,
+): void {
+  test(`${name} goes on with what was left of a lease when it is opened again`, async () => {
+    const clock = new FakeClock();
+    let storage = await open(clock);
+    const lease = await storage.grant(60_000);
+    const made = written(await storage.create('/registry/a', { ...draftOf('a'), lease }));
+    const kept = written(await storage.create('/registry/b', { ...draftOf('b'), lease }));
+    written(await storage.update('/registry/b', draftOf('kept'), kept.revision));
+    for (let opening = 0; opening < 2; opening++) {
+      clock.advance(20_000);
+      storage = await reopen(storage, clock);
+    }
+    const told = new ToldEvents(storage, '/registry/', await storage.revision());
+    const left = await storage.timeToLive((await storage.get('/registry/a'))!.lease!);
+    assert.ok(left !== undefined && left >= 20_000 && left <= 21_000, `${left} ms are left`);
+    assert.equal((await storage.get('/registry/b'))?.lease, undefined);
+    clock.advance(19_999);
+    assert.deepEqual((await storage.get('/registry/a'))?.value, made.value);
+    clock.advance(1_001);
+    assert.deepEqual(keysOf(await told.until(told.upTo + 1)), ['/registry/a']);
+    await storage.close();
+  });
+}
+
 function conformingReopening(
   name: string,
   open: StorageUnderTest['open'],
   reopen: NonNullable<StorageUnderTest['reopen']>,
 ): void {
   test(`${name} keeps entries, revisions, history and floor when it is opened again`, async () => {
-    let storage = await open();
+    const clock = new FakeClock();
+    let storage = await open(clock);
     const one = written(await storage.create('/registry/a', draftOf('1')));
     const two = written(await storage.update('/registry/a', draftOf('2'), one.revision));
     const three = written(await storage.create('/registry/b', draftOf('3')));
     const four = written(await storage.delete('/registry/b', draftOf('3'), three.revision));
     await storage.compact(one.revision);
-    storage = await reopen(storage);
+    storage = await reopen(storage, clock);
     try {
       assert.deepEqual((await storage.list('/registry/')).entries, [two]);
       assert.equal(await storage.revision(), four.revision);

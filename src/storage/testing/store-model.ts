@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { systemRandom } from '../../component-base/system-random.ts';
 import type { Batch } from '../sqlite/batch.ts';
 import { DurableStore } from '../sqlite/durable-store.ts';
+import type { LoadedRow } from '../sqlite/writer-protocol.ts';
 
 export interface StoreState {
   readonly revision: number;
-  /** `revision value` of each key. */
+  /** `revision value` of each key, and whether a lease holds it. */
   readonly objects: ReadonlyMap<string, string>;
   /** `revision key` of the history after the floor. */
   readonly history: readonly string[];
@@ -36,6 +37,7 @@ export function randomBatch(
     previous: new Float64Array(count),
     lengths: new Uint32Array(count),
   };
+  const remainingMs = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     const key = `/registry/core/configmaps/default/c${random(40)}`;
     const at = revision + i + 1;
@@ -48,17 +50,23 @@ export function randomBatch(
     batch.revisions[i] = at;
     batch.previous[i] = before === undefined ? 0 : Number(before.split(' ', 1)[0]);
     batch.lengths[i] = Buffer.byteLength(value);
-    if (put) objects.set(key, `${at} ${value}`);
+    if (put && at % 16 === 0) remainingMs[i] = 60_000 + at;
+    if (put)
+      objects.set(key, textOf({ revision: at, value: Buffer.from(value), remainingMs: remainingMs[i] }));
     else objects.delete(key);
   }
-  return { keys, values: Buffer.concat(values), ...batch };
+  const leases = remainingMs.some((ms) => ms > 0) ? { remainingMs, openMs: revision } : undefined;
+  return { keys, values: Buffer.concat(values), ...batch, leases };
 }
+
+/** What a model holds of a key. How much is left of its lease is another thing after each opening. */
+export const textOf = ({ revision, value, remainingMs = 0 }: Omit<LoadedRow, 'key'>): string =>
+  `${revision} ${Buffer.from(value).toString()}${remainingMs > 0 ? ' leased' : ''}`;
 
 /** Everything that an opening shows, as the writer thread reads it. */
 export function stateOf(store: DurableStore): StoreState {
   const objects = new Map<string, string>();
-  for (const { key, revision, value } of store.rows())
-    objects.set(key, `${revision} ${Buffer.from(value).toString()}`);
+  for (const row of store.rows()) objects.set(row.key, textOf(row));
   const history = [...store.history(store.floor())].map(({ key, revision }) => `${revision} ${key}`);
   return { revision: store.revision(), objects, history };
 }

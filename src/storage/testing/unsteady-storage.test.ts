@@ -9,8 +9,14 @@ import { draftOf, storageConformance, written } from './storage-conformance.ts';
 
 const memory = (): MemoryStorage => new MemoryStorage(systemClock);
 
-storageConformance({ name: 'LaggingStorage', open: async () => new LaggingStorage(memory()) });
-storageConformance({ name: 'FailingStorage', open: async () => new FailingStorage(memory(), 2) });
+storageConformance({
+  name: 'LaggingStorage',
+  open: async (clock) => new LaggingStorage(new MemoryStorage(clock)),
+});
+storageConformance({
+  name: 'FailingStorage',
+  open: async (clock) => new FailingStorage(new MemoryStorage(clock), 2),
+});
 
 test('LaggingStorage ends a watch that is too far behind', async () => {
   const storage = new LaggingStorage(memory(), 3);

@@ -2,10 +2,12 @@
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Entry, Key, Revision, Storage, StorageEvent, WatchEnd } from '../storage.ts';
+import { adoptUnleased } from './adopt-unleased.ts';
 import { HistoryBudget } from './history-budget.ts';
 import type { CacheContext } from './memory-resource-cache.ts';
 import { MemoryResourceCache } from './memory-resource-cache.ts';
 import type { CacheSource, IndexRecord, ResourceCache } from './resource-cache.ts';
+import { SharedLeases } from './shared-leases.ts';
 import { type FeedTarget, type FirstState, StoreFeed } from './store-feed.ts';
 import { storeStatus } from './store-status.ts';
 
@@ -27,6 +29,8 @@ interface Waiter {
 export interface CacheSourceOptions {
   /** An object is no JSON. It is left out, so that it harms nobody but itself; its name stays taken. */
   readonly onUnreadable?: (key: Key) => void;
+  /** How long objects under a prefix, `/registry/<group>/<resource>/`, live after their last write. */
+  readonly lifetimes?: ReadonlyMap<Key, number>;
   /** The store's watch has ended, or the store can't be listed; it is tried again. */
   readonly onTrouble?: (why: WatchEnd) => void;
 }
@@ -34,11 +38,12 @@ export interface CacheSourceOptions {
 export async function createCacheSource(
   storage: Storage,
   clock: Clock,
-  { onUnreadable = () => {}, onTrouble = () => {} }: CacheSourceOptions = {},
+  options: CacheSourceOptions = {},
 ): Promise<ClosableCacheSource> {
+  const { onUnreadable = () => {}, onTrouble = () => {}, lifetimes = new Map() } = options;
   const feed = new StoreFeed(storage, clock, root, onTrouble);
   const state = await feed.first();
-  const source = new StorageCacheSource(storage, clock, feed, onUnreadable);
+  const source = new StorageCacheSource(storage, clock, feed, { onUnreadable, onTrouble, lifetimes });
   source.start(state);
   return source;
 }
@@ -59,18 +64,20 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
   readonly history: HistoryBudget = new HistoryBudget();
   readonly unreadable = new Map<Key, Revision>();
   readonly #feed: StoreFeed;
-  readonly #onUnreadable: (key: Key) => void;
+  readonly leases: SharedLeases;
+  readonly #options: Required<CacheSourceOptions>;
   readonly #caches = new Map<Key, MemoryResourceCache>();
   readonly #waiters = new Set<Waiter>();
   /** Where the history begins that the caches were given. */
   #floor: Revision = 0;
   #seen: Revision = 0;
 
-  constructor(storage: Storage, clock: Clock, feed: StoreFeed, onUnreadable: (key: Key) => void) {
+  constructor(storage: Storage, clock: Clock, feed: StoreFeed, options: Required<CacheSourceOptions>) {
     this.storage = storage;
     this.clock = clock;
     this.#feed = feed;
-    this.#onUnreadable = onUnreadable;
+    this.#options = options;
+    this.leases = new SharedLeases(storage, clock);
   }
 
   start({ entries, revision, history, floor }: FirstState): void {
@@ -81,11 +88,19 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
     this.#remember(history.filter(({ key }) => !this.unreadable.has(key)));
     this.#seen = revision;
     this.#feed.follow(revision, this);
+    for (const [prefix, ttlMs] of this.#options.lifetimes) this.#adopt(entries, prefix, ttlMs);
+  }
+
+  #adopt(entries: readonly Entry[], prefix: Key, ttlMs: number): void {
+    const mine = entries.filter(({ key }) => key.startsWith(prefix) && !this.unreadable.has(key));
+    adoptUnleased(this.storage, this.leases, mine, ttlMs).catch((error: unknown) =>
+      this.#options.onTrouble({ reason: 'failed', error: error as Error }),
+    );
   }
 
   #leaveOut({ key, revision }: Entry): void {
     this.unreadable.set(key, revision);
-    this.#onUnreadable(key);
+    this.#options.onUnreadable(key);
   }
 
   #remember(history: readonly StorageEvent[]): void {
@@ -157,7 +172,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
   #cacheAt(prefix: Key): MemoryResourceCache {
     let cache = this.#caches.get(prefix);
     if (cache === undefined) {
-      cache = new MemoryResourceCache(this, prefix, this.#floor);
+      cache = new MemoryResourceCache(this, prefix, this.#floor, this.#options.lifetimes.get(prefix));
       this.#caches.set(prefix, cache);
     }
     return cache;

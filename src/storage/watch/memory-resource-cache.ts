@@ -27,6 +27,7 @@ import type {
   UnreadableObject,
   WatchCursor,
 } from './resource-cache.ts';
+import type { SharedLeases } from './shared-leases.ts';
 import { storeStatus } from './store-status.ts';
 import { WakeRounds } from './wake-rounds.ts';
 import { RingCursor } from './watch-cursor.ts';
@@ -42,6 +43,7 @@ export interface CacheContext {
   seen(): Revision;
   waitFor(revision: Revision): Promise<void>;
   fresh(): Promise<void> | undefined;
+  readonly leases: SharedLeases;
 }
 
 type Outcome = Written | KeyExists | RevisionConflict;
@@ -56,6 +58,7 @@ const endOfPrefix = (prefix: Key): Key => `${prefix.slice(0, -1)}0`; // '0' foll
 export class MemoryResourceCache implements ResourceCache {
   readonly #context: CacheContext;
   readonly #prefix: Key;
+  readonly #ttlMs: number | undefined;
   readonly #objects = new SortedMap<CachedObject>();
   /** The same objects by key: a get costs one hash. */
   readonly #byKey = new Map<Key, CachedObject>();
@@ -70,8 +73,10 @@ export class MemoryResourceCache implements ResourceCache {
     return this.#indexOf;
   };
 
-  constructor(context: CacheContext, prefix: Key, floor: Revision) {
+  /** `ttlMs`: how long an object lives after its last write; undefined: until it is deleted. */
+  constructor(context: CacheContext, prefix: Key, floor: Revision, ttlMs?: number) {
     this.#context = context;
+    this.#ttlMs = ttlMs;
     this.#prefix = prefix;
     this.#ring = new EventRing(context.clock, floor, context.history);
   }
@@ -243,7 +248,7 @@ export class MemoryResourceCache implements ResourceCache {
 
   create(namespace: string, name: string, draft: Draft, object: unknown): Promise<Written | KeyExists> {
     const key = this.keyOf(namespace, name);
-    return this.#writing(key, draft, object, () => this.#context.storage.create(key, draft));
+    return this.#writing(key, draft, object, (put) => this.#context.storage.create(key, put));
   }
 
   update(
@@ -254,7 +259,7 @@ export class MemoryResourceCache implements ResourceCache {
     expected: Revision,
   ): Promise<Written | RevisionConflict> {
     const key = this.keyOf(namespace, name);
-    return this.#writing(key, draft, object, () => this.#context.storage.update(key, draft, expected));
+    return this.#writing(key, draft, object, (put) => this.#context.storage.update(key, put, expected));
   }
 
   delete(
@@ -292,14 +297,14 @@ export class MemoryResourceCache implements ResourceCache {
     key: Key,
     draft: Draft,
     object: unknown,
-    write: () => Promise<T>,
+    write: (draft: Draft) => Promise<T>,
   ): Promise<T> {
     const pending: PendingWrite = { draft, index: this.#indexer()(object) };
     const list = this.#pending.get(key);
     if (list === undefined) this.#pending.set(key, [pending]);
     else list.push(pending);
     try {
-      const outcome = await write();
+      const outcome = await write(this.#ttlMs === undefined ? draft : await this.#leased(draft, this.#ttlMs));
       const shown = this.#shown(key, outcome);
       if (shown !== undefined) await shown;
       return outcome;
@@ -310,6 +315,10 @@ export class MemoryResourceCache implements ResourceCache {
       if (left.length === 0) this.#pending.delete(key);
       else this.#pending.set(key, left);
     }
+  }
+
+  async #leased(draft: Draft, ttlMs: number): Promise<Draft> {
+    return { ...draft, lease: await this.#context.leases.get(ttlMs) };
   }
 
   /**

@@ -27,16 +27,6 @@ const endpoints: Readonly<Record<string, Endpoint>> = Object.assign(Object.creat
   deletecollection: deleteCollectionEndpoint,
 } satisfies Record<string, Endpoint>);
 
-/** What changes or deletes an object begins with its newest state, which another server may have written. */
-const changing: readonly string[] = ['update', 'patch', 'delete'];
-
-function answer(request: EndpointRequest): Promise<ApiResponse> | ApiResponse {
-  const { verb } = request.context.info;
-  const endpoint = endpoints[verb]!;
-  const fresh = changing.includes(verb) ? request.store.cache.fresh() : undefined;
-  return fresh === undefined ? endpoint(request) : fresh.then(() => endpoint(request));
-}
-
 const missingRoute = (): StatusError =>
   new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
 
@@ -64,7 +54,7 @@ export function routeResource(
   if ((byItem !== named && info.verb !== 'watch') || !declaration.verbs.includes(info.verb))
     throw methodNotAllowed();
   const own = handler && serveRest(request, handler);
-  return own ?? answer(request);
+  return own ?? endpoints[info.verb]!(request);
 }
 
 /** A namespaced kind is named inside a namespace, except when all namespaces are listed; another kind never is. */
@@ -94,5 +84,5 @@ function routeSubresource(
   if (handler?.view) return serveView(request, handler.view, declared);
   const same = declared.kind.kind === declaration.kind;
   if (!same) throw methodNotAllowed();
-  return answer(request);
+  return endpoints[info.verb]!(request);
 }

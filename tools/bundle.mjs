@@ -5,6 +5,7 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
+const lib = `${root}lib`;
 
 /** What is read and compiled at each start is made less of. */
 function fastStart({ onLoad, onResolve }) {
@@ -25,7 +26,6 @@ const common = {
   bundle: true,
   platform: 'node',
   format: 'esm',
-  outExtension: { '.js': '.mjs' },
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'none',
@@ -35,11 +35,11 @@ const common = {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
   logLevel: 'warning',
-  plugins: [{ name: 'fast-start', setup: fastStart }],
+  metafile: true,
 };
 
-/** What a command does not need is not read: it shares parts with the others, each command begins with its own. */
-const commandLine = { porthole: 'src/cmd/main.ts' };
+/** What a command does not need is not read: each begins with its own part, and shares others. */
+const largePrograms = { porthole: 'src/cmd/main.ts', 'test-cluster': 'src/cmd/test-cluster-main.ts' };
 
 /** One file each: they start often, or as threads. */
 const smallPrograms = {
@@ -49,16 +49,43 @@ const smallPrograms = {
   'wine-handler': 'src/emulation/wine/handler-main.ts',
 };
 
-/** Into `dist`, where whoever starts now finds either the bundles of before or these. */
+/** The package's doors: for programs of others, on any Node that has not reached its end. */
+const doors = {
+  api: 'src/exports/api.ts',
+  client: 'src/exports/client.ts',
+  testing: 'src/exports/testing.ts',
+};
+
+/** Answers which files went into them. */
+export async function bundleDoors() {
+  const { metafile } = await build({
+    ...common,
+    target: 'node20',
+    outdir: lib,
+    entryPoints: doors,
+    splitting: true,
+    sourcemap: false,
+  });
+  return Object.keys(metafile.inputs);
+}
+
+/** Into `dist`, where whoever starts now finds either the bundles of before or these. Answers which files went into them. */
 export async function bundlePrograms() {
   const scratch = `${dist}.new-${process.pid}`;
-  const pinned = { ...common, target: 'node24', outdir: scratch };
+  const pinned = {
+    ...common,
+    target: 'node24',
+    outdir: scratch,
+    outExtension: { '.js': '.mjs' },
+    plugins: [{ name: 'fast-start', setup: fastStart }],
+  };
   try {
-    await Promise.all([
-      build({ ...pinned, entryPoints: commandLine, splitting: true }),
+    const built = await Promise.all([
+      build({ ...pinned, entryPoints: largePrograms, splitting: true }),
       build({ ...pinned, entryPoints: smallPrograms }),
     ]);
     intoPlace(scratch);
+    return built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

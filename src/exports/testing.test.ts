@@ -1,4 +1,4 @@
-// The public door for tests: a cluster of two systems inside one process.
+// The public door for tests: a cluster of two systems inside a test.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

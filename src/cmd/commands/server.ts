@@ -1,6 +1,5 @@
 // porthole server: a control plane alone, in the foreground.
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
@@ -25,7 +24,7 @@ import { defaultQuotaBytes } from '../compose/store-quota.ts';
 import { durationOption } from '../duration-option.ts';
 import { type EvictionFlags, evictionRatesOf, withEvictions } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
-import { entryFile, isBundled } from '../setup/package-root.ts';
+import { serverWorkers } from '../setup/package-root.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 
 interface Flags extends EvictionFlags {
@@ -304,14 +303,7 @@ async function serve(flags: Flags): Promise<void> {
     approveKubeletServing: flags.approveKubeletServing,
     keepCredentials: flags.keepCredentials,
     log,
-    ...(isBundled()
-      ? {
-          workerUrls: {
-            storage: pathToFileURL(entryFile('sqlite-writer', 'src/storage/sqlite/sqlite-writer.ts')),
-            yaml: pathToFileURL(entryFile('yaml-worker', 'src/component-base/yaml-worker.ts')),
-          },
-        }
-      : {}),
+    ...serverWorkers(),
   });
   process.stdout.write(`${server.url}\n`);
   const asked = new Promise<void>((resolve) => {

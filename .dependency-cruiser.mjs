@@ -105,6 +105,18 @@ export default {
       },
     ),
     error(
+      'data-planes-from-compose-only',
+      'The proxy knows its port; which driver is behind it is chosen where a node is composed.',
+      { path: '^src/proxy/[^/]+[.]ts$', pathNot: TEST },
+      { path: '^src/proxy/backends/' },
+    ),
+    error(
+      'data-planes-apart',
+      'One data plane does not know another.',
+      { path: '^src/proxy/backends/(nftables|memory)/' },
+      { path: '^src/proxy/backends/(nftables|memory)/', pathNot: '^src/proxy/backends/$1/' },
+    ),
+    error(
       'generic-server-knows-no-workload',
       'The generic API server sees declarations, never pods or deployments.',
       { path: '^src/apiserver/', pathNot: [TEST, TESTING] },

@@ -3,10 +3,12 @@ import type { Service } from '../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../src/api/generated/types/discovery-v1.ts';
 import { atOnce } from '../src/base/turns.ts';
 import { silentLogger } from '../src/component-base/logger.ts';
+import { systemClock } from '../src/component-base/system-clock.ts';
 import { linuxPacketFilter } from '../src/os/linux/nft-packet-filter.ts';
 import { linuxProcesses } from '../src/os/linux/processes-linux.ts';
-import { createNftablesBackend } from '../src/proxy/backends/nftables/nftables.ts';
+import { proxyBackends } from '../src/proxy/backends/registry.ts';
 import { desiredRules } from '../src/proxy/desired-rules.ts';
+import { HeldRules } from '../src/proxy/held-rules.ts';
 import type { Bench, Measurement } from './bench.ts';
 
 const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules(...of));
@@ -36,22 +38,26 @@ const quantile = (list: readonly number[], q: number): number =>
 async function run(): Promise<readonly Measurement[]> {
   const packetFilter = linuxPacketFilter(linuxProcesses);
   try {
-    const backend = createNftablesBackend(
+    const backend = proxyBackends.nftables({
       packetFilter,
-      '10.244.0.0/16',
-      async (steps) => atOnce(steps),
-      silentLogger,
-    );
+      tables: { keep: () => () => undefined, stop: async () => undefined },
+      clusterCIDR: '10.244.0.0/16',
+      clock: systemClock,
+      inSteps: async (steps) => atOnce(steps),
+      log: silentLogger,
+    });
+    const rules = new HeldRules();
     const started = performance.now();
-    for (let i = 1; i <= count; i++) backend.set(`default/s${i}`, rulesNow(service(i), [slice(i, 0)], node));
-    await backend.sync();
+    for (let i = 1; i <= count; i++) rules.want(`default/s${i}`, rulesNow(service(i), [slice(i, 0)], node));
+    atOnce(rules.changes());
+    await backend.replace(rules.all());
     const load = performance.now() - started;
     const times: number[] = [];
     for (let k = 1; k <= changes; k++) {
       const i = 1 + ((k * 7919) % count);
       const before = performance.now();
-      backend.set(`default/s${i}`, rulesNow(service(i), [slice(i, k)], node));
-      if (await backend.sync()) throw new Error('the whole table was written for one change');
+      rules.want(`default/s${i}`, rulesNow(service(i), [slice(i, k)], node));
+      await backend.change(atOnce(rules.changes()));
       times.push(performance.now() - before);
     }
     await packetFilter.apply('table ip floor {\nset s { type ipv4_addr\n}\n}\n');

@@ -6,9 +6,9 @@ import type { Endpoint, EndpointSlice } from '../api/generated/types/discovery-v
 import { parseCidr } from '../base/ip.ts';
 import { countReads } from '../base/testing/counted-reads.ts';
 import { atOnce } from '../base/turns.ts';
+import { type Outcome, type WalkedPacket, walk } from './backends/memory/packet-walk.ts';
 import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
 import { desiredRules } from './desired-rules.ts';
-import { type Outcome, type WalkedPacket, walk } from './testing/packet-walker.ts';
 
 const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules(...of));
 const staleNow = (...of: Parameters<typeof staleFlows>) => atOnce(staleFlows(...of));

@@ -39,11 +39,6 @@ export class ElementBudget {
     return fits || rules === undefined ? rules : { service: rules.service, frontends: [], isCut: true };
   }
 
-  /** What all of them cost. */
-  get held(): number {
-    return this.#namespaces.values().reduce((sum, { total }) => sum + total, 0);
-  }
-
   /** Services of the same namespace that there is room for now, as many as fit together. */
   fittingBeside(service: string): readonly string[] {
     const use = this.#namespaces.get(namespaceOf(service));

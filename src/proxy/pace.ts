@@ -1,6 +1,10 @@
 // How long a step of the proxy's work is, by what is done in it: one user's Services are tens of thousands of elements, and the
 // kubelet answers between two steps.
 
+import type { Clock } from '../base/clock.ts';
+import { inSlices, Slice, Turns } from '../base/turns.ts';
+import type { InSteps } from './proxy-backend.ts';
+
 /** Elements of one step: some hundreds of microseconds. */
 export const stepSize = 500;
 
@@ -18,4 +22,10 @@ export class Pace {
     this.#done = 0;
     return true;
   }
+}
+
+/** Steps by the clock: what waits has its turn between two of them. */
+export function inStepsBy(clock: Pick<Clock, 'timer' | 'monotonic'>): InSteps {
+  const turns = new Turns((run) => clock.timer(0, run));
+  return (steps) => inSlices(steps, new Slice(turns, () => clock.monotonic()));
 }

@@ -8,18 +8,18 @@ import type { Node, Service } from '../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../api/generated/types/discovery-v1.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Cidr, parseCidr } from '../base/ip.ts';
-import { inSlices, Slice, type Steps, Turns } from '../base/turns.ts';
+import type { Steps } from '../base/turns.ts';
 import type { Informer, InformerFactory } from '../client/cache/informer.ts';
 import type { Logger } from '../component-base/logger.ts';
-import type { KeptTables } from '../os/kept-tables.ts';
-import type { FlowSelector, PacketFilter } from '../os/packet-filter.ts';
-import { table } from './backends/nftables/fragment.ts';
-import { createNftablesBackend, type NftablesBackend } from './backends/nftables/nftables.ts';
+import type { FlowSelector } from '../os/packet-filter.ts';
 import { flowsPast, staleFlows } from './conntrack-cleanup.ts';
 import { desiredRules } from './desired-rules.ts';
 import { ElementBudget } from './element-budget.ts';
 import type { NodeView } from './endpoint-selection.ts';
 import { createHealthChecks, type HealthChecks } from './health-check-server.ts';
+import { HeldRules } from './held-rules.ts';
+import { inStepsBy } from './pace.ts';
+import type { InSteps, ProxyBackend, RuleChange } from './proxy-backend.ts';
 import type { ServiceRules } from './rule-set.ts';
 
 export interface ProxyOptions {
@@ -29,18 +29,17 @@ export interface ProxyOptions {
   readonly clusterCIDR: string;
   /** Prefixes, beside the pods', that no external address of a Service may be of: ClusterIPs, the API server, resolvers. */
   readonly reservedCIDRs: readonly string[];
-  readonly packetFilter: PacketFilter;
-  readonly tables: KeptTables;
+  readonly backend: ProxyBackend;
   readonly clock: Clock;
   readonly log: Logger;
   /** Changes within this time become one transaction. Default 10. */
   readonly batchMs?: number;
-  /** The whole table is written anew this often, in case something else changed it. Default 3,600,000. */
+  /** All rules are written anew this often, in case something else changed them. Default 3,600,000. */
   readonly resyncMs?: number;
 }
 
 export interface Proxy {
-  /** Resolves after the first whole table was written. */
+  /** Resolves when all rules were written for the first time. */
   ready(): Promise<void>;
   /** In place of `reservedCIDRs`. */
   reserve(cidrs: readonly string[]): void;
@@ -48,14 +47,6 @@ export interface Proxy {
 }
 
 const retryMs = 1000;
-/** Each is a process: beyond that all flows are judged anew by their next packet. */
-const mostFlows = 200;
-/** A table as nft lists it takes half a microsecond of a processor a byte: to look at it is to take half a percent of one at most. */
-const restMsPerByte = 0.1;
-/** And 1 KB of memory an element, for a moment: beyond that nobody looks. */
-const mostLookedAt = 50_000;
-/** Who takes the same again and again, or an nft that lists it in a way that is not known here, is left alone until all is there. */
-const mostMissed = 3;
 const zoneOf = (node: Node | undefined): string | undefined =>
   node?.metadata.labels?.['topology.kubernetes.io/zone'] || undefined;
 const serviceOf = (slice: EndpointSlice): string | undefined => {
@@ -70,27 +61,24 @@ const prefixes = (clusterCIDR: string, reserved: readonly string[]): Cidr[] =>
 class Proxier implements Proxy {
   readonly #options: ProxyOptions;
   #node: NodeView;
-  readonly #backend: NftablesBackend;
+  readonly #inSteps: InSteps;
   readonly #health: HealthChecks;
   readonly #nodes: Informer<Node>;
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
   readonly #slicesOf = new Map<string, Map<string, EndpointSlice>>();
-  readonly #rules = new Map<string, ServiceRules>();
+  readonly #rules = new HeldRules();
+  /** Services of which something is missing. */
+  readonly #cut = new Set<string>();
   readonly #budget = new ElementBudget();
   readonly #dirty = new Set<string>();
-  readonly #turns: Turns;
   readonly #ready = Promise.withResolvers<void>();
   readonly #stopped = new AbortController();
   readonly #removeHandlers: (() => void)[];
-  /** False also while what failed is tried again. */
-  #written = false;
+  /** All rules are to be written, whatever has changed: at the beginning, after an error, when somebody took them, and by the clock. */
+  #isWholeDue = true;
   #cancelTimer: (() => void) | undefined;
   #cancelResync: (() => void) | undefined;
-  #nextLookMs = 0;
-  /** By the last look, and how many in a row have missed just that. */
-  #missed: string | undefined;
-  #missedLooks = 0;
   /** From the beginning: what informers know already when handlers are added is the first run's, not one beside it. */
   #running: Promise<void> | undefined = Promise.resolve();
 
@@ -98,9 +86,7 @@ class Proxier implements Proxy {
     this.#options = options;
     const reserved = prefixes(options.clusterCIDR, options.reservedCIDRs);
     this.#node = { name: options.nodeName, zone: undefined, reserved };
-    const { clock, clusterCIDR, log, packetFilter } = options;
-    this.#turns = new Turns((run) => clock.timer(0, run));
-    this.#backend = createNftablesBackend(packetFilter, clusterCIDR, this.#inSteps, log);
+    this.#inSteps = inStepsBy(options.clock);
     this.#health = createHealthChecks(options);
     this.#nodes = options.informers.informer(nodesResource);
     this.#services = options.informers.informer(servicesResource);
@@ -123,11 +109,7 @@ class Proxier implements Proxy {
         },
         deleted: (slice) => this.#removeSlice(slice),
       }),
-      options.tables.keep({
-        written: () => (this.#written ? [table] : []),
-        missing: () => this.#missing(),
-        writeAnew: () => this.#writeAnew(),
-      }),
+      options.backend.keep(() => this.#writeAnew()),
     ];
     this.#running = this.#first();
   }
@@ -203,81 +185,58 @@ class Proxier implements Proxy {
   }
 
   async #run(): Promise<void> {
-    const { log } = this.#options;
-    let delay = this.#options.batchMs ?? 10;
-    const flows = await this.#inSteps(this.#recompute());
+    const { batchMs = 10, log } = this.#options;
+    const { changes, flows } = await this.#inSteps(this.#recompute());
+    let delay = batchMs;
     try {
-      if (await this.#backend.sync()) this.#scheduleResync();
-      this.#written = true;
+      await this.#write(changes);
       this.#ready.resolve();
       await this.#forget(flows);
     } catch (error) {
-      this.#backend.invalidate();
-      this.#written = false;
       delay = retryMs;
       log.error({ error }, 'service rules could not be written; trying again');
     }
     this.#running = undefined;
-    if (this.#dirty.size > 0 || delay === retryMs) this.#schedule(delay);
+    // asked of what is due, not of who asked: that all are to be written may have been said meanwhile
+    if (this.#dirty.size > 0 || this.#isWholeDue) this.#schedule(delay);
   }
 
-  /** Of a table that is there. */
-  async #missing(): Promise<{ table: string; what: string } | undefined> {
-    const { clock } = this.#options;
-    if (clock.monotonic() < this.#nextLookMs || this.#budget.held > mostLookedAt) return undefined;
-    const missing = await this.#compare();
-    this.#missedLooks = missing !== undefined && missing === this.#missed ? this.#missedLooks + 1 : 1;
-    this.#missed = missing;
-    const isVain = this.#missedLooks > mostMissed;
-    return missing === undefined || isVain ? undefined : { table, what: `lost ${missing}` };
+  async #write(changes: readonly RuleChange[]): Promise<void> {
+    const { backend, log } = this.#options;
+    if (!this.#isWholeDue) {
+      try {
+        if (changes.length > 0) await backend.change(changes);
+        return;
+      } catch (error) {
+        this.#isWholeDue = true;
+        log.warn({ error }, 'a change of service rules was refused; writing all of them anew');
+      }
+    }
+    await backend.replace(this.#rules.all());
+    this.#isWholeDue = false;
+    this.#scheduleResync();
   }
 
-  /** Nothing is written meanwhile: what is missing then was there before. */
-  async #compare(): Promise<string | undefined> {
-    while (this.#running !== undefined) await this.#running;
-    if (this.#stopped.signal.aborted || !this.#written) return undefined;
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    const comparing = this.#backend.compare().finally(() => {
-      this.#running = undefined;
-      if (this.#dirty.size > 0) this.#schedule(0);
-    });
-    this.#running = comparing.then(
-      () => undefined,
-      () => undefined,
-    );
-    const { missing, bytes } = await comparing;
-    this.#nextLookMs = this.#options.clock.monotonic() + bytes * restMsPerByte;
-    return missing;
-  }
-
-  /** Of a table that somebody deleted: flows that began without it went past their Service, and UDP's would go on to. */
+  /** Somebody took them: flows that began meanwhile went past their Service, and UDP's would go on to. */
   async #writeAnew(): Promise<void> {
-    await this.#running; // what it changes may be in a table that is gone
+    await this.#running; // what it changes may be gone
     if (this.#stopped.signal.aborted) return;
-    this.#backend.invalidate();
+    this.#isWholeDue = true;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#running ??= this.#run();
     await this.#running;
-    if (!this.#written) throw new Error('service rules could not be written');
+    if (this.#isWholeDue) throw new Error('service rules could not be written');
     await this.#forget(await this.#inSteps(this.#allFlowsPast()));
   }
 
-  /** The kubelet answers in the same process: between steps, however much the Services of a user are. */
-  readonly #inSteps = <T>(steps: Steps<T>): Promise<T> => {
-    const { clock } = this.#options;
-    return inSlices(steps, new Slice(this.#turns, () => clock.monotonic()));
-  };
-
   *#allFlowsPast(): Steps<FlowSelector[]> {
     const flows: FlowSelector[] = [];
-    for (const rules of this.#rules.values()) for (const flow of yield* flowsPast(rules)) flows.push(flow);
+    for (const rules of this.#rules.all()) for (const flow of yield* flowsPast(rules)) flows.push(flow);
     return flows;
   }
 
-  *#recompute(): Steps<FlowSelector[]> {
-    const flows: FlowSelector[] = [];
+  *#recompute(): Steps<{ readonly changes: readonly RuleChange[]; readonly flows: readonly FlowSelector[] }> {
     const touched = new Set(this.#dirty);
     this.#dirty.clear();
     for (const key of touched) {
@@ -292,17 +251,23 @@ class Proxier implements Proxy {
         touched.add(waiting);
       }
       this.#sayCut(key, now);
-      for (const flow of yield* staleFlows(this.#rules.get(key), now)) flows.push(flow);
-      if (now === undefined) this.#rules.delete(key);
-      else this.#rules.set(key, now);
-      this.#backend.set(key, now);
+      this.#rules.want(key, now);
       this.#health.set(key, service, now);
     }
-    return flows;
+    const changes = yield* this.#rules.changes();
+    const flows: FlowSelector[] = [];
+    for (const { before, after } of changes)
+      for (const flow of yield* staleFlows(before, after)) flows.push(flow);
+    return { changes, flows };
   }
 
   #sayCut(service: string, now: ServiceRules | undefined): void {
-    if (now?.isCut !== true || this.#rules.get(service)?.isCut === true) return;
+    if (now?.isCut !== true) {
+      this.#cut.delete(service);
+      return;
+    }
+    if (this.#cut.has(service)) return;
+    this.#cut.add(service);
     const kept = now.frontends.length;
     this.#options.log.warn(
       { service, kept },
@@ -311,19 +276,19 @@ class Proxier implements Proxy {
   }
 
   async #forget(flows: readonly FlowSelector[]): Promise<void> {
-    if (flows.length === 0) return;
+    const { backend, log } = this.#options;
     try {
-      await this.#options.packetFilter.forgetFlows(flows.length > mostFlows ? [{ protocol: 'udp' }] : flows);
+      if (flows.length > 0) await backend.forgetFlows(flows);
     } catch (error) {
-      this.#options.log.warn({ error }, 'UDP flows to endpoints that are gone could not be ended');
+      log.warn({ error }, 'UDP flows to endpoints that are gone could not be ended');
     }
   }
 
   #scheduleResync(): void {
     this.#cancelResync?.();
     this.#cancelResync = this.#options.clock.timer(this.#options.resyncMs ?? 3_600_000, () => {
-      this.#backend.invalidate();
-      void Promise.resolve(this.#running).then(() => this.#schedule(0));
+      this.#isWholeDue = true;
+      this.#schedule(0);
     });
   }
 }

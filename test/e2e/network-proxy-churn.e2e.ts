@@ -5,32 +5,64 @@ import { endpointslices, nodes, services } from '../../src/api/generated/resourc
 import type { Node, Service } from '../../src/api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../src/api/generated/types/discovery-v1.ts';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
-import { atOnce } from '../../src/base/turns.ts';
+import { FakeClock } from '../../src/base/testing/fake-clock.ts';
+import { atOnce, type Steps } from '../../src/base/turns.ts';
 import type { Informer } from '../../src/client/cache/informer.ts';
 import { type Logger, silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
-import { keepTables } from '../../src/os/kept-tables.ts';
+import { keepTables, type TableOwner } from '../../src/os/kept-tables.ts';
 import { linuxPacketFilter } from '../../src/os/linux/nft-packet-filter.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { runOrThrow } from '../../src/os/processes.ts';
-import { createNftablesBackend } from '../../src/proxy/backends/nftables/nftables.ts';
+import { NftablesBackend } from '../../src/proxy/backends/nftables/nftables.ts';
 import { desiredRules } from '../../src/proxy/desired-rules.ts';
+import { HeldRules } from '../../src/proxy/held-rules.ts';
 import { startProxy } from '../../src/proxy/proxier.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createMemoryInformer } from '../harness/memory-informer.ts';
 
 const rulesNow = (...of: Parameters<typeof desiredRules>) => atOnce(desiredRules(...of));
 
-let refused = '';
-const log: Logger = {
-  ...silentLogger,
-  warn: (fields) => {
-    refused = String((fields as { error?: unknown }).error);
-  },
-};
 const packetFilter = linuxPacketFilter(linuxProcesses);
 after(() => packetFilter.close());
 const node = { name: 'n1', zone: undefined, reserved: [] };
+const clusterCIDR = '10.244.0.0/16';
+
+/** The backend, with the services that it was told. */
+function startBackend() {
+  let owner: TableOwner | undefined;
+  const tables = {
+    keep: (one: TableOwner) => {
+      owner = one;
+      return () => undefined;
+    },
+    stop: async () => undefined,
+  };
+  const clock = new FakeClock();
+  const inSteps = async <T>(steps: Steps<T>): Promise<T> => atOnce(steps);
+  const backend = new NftablesBackend({
+    packetFilter,
+    tables,
+    clusterCIDR,
+    clock,
+    inSteps,
+    log: silentLogger,
+  });
+  backend.keep(async () => undefined);
+  const rules = new HeldRules();
+  return {
+    set: (service: string, wanted: ReturnType<typeof rulesNow> | undefined) => rules.want(service, wanted),
+    change: () => backend.change(atOnce(rules.changes())),
+    replace: async () => {
+      atOnce(rules.changes());
+      await backend.replace(rules.all());
+    },
+    missing: async () => {
+      clock.advance(3_600_000); // a look has its rest
+      return (await owner?.missing?.())?.what;
+    },
+  };
+}
 
 interface NftObject {
   readonly map?: { readonly name: string; readonly elem?: readonly unknown[] };
@@ -99,8 +131,8 @@ function randomService(uint: (below: number) => number, i: number): [Service, En
 
 test('after each of many random changes the table is what a whole rewrite would give', async () => {
   const uint = generator(7);
-  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', async (steps) => atOnce(steps), log);
-  await backend.sync();
+  const backend = startBackend();
+  await backend.replace();
   for (let round = 0; round < 12; round++) {
     for (let step = 0; step < 15; step++) {
       for (let n = 1 + uint(3); n > 0; n--) {
@@ -108,34 +140,34 @@ test('after each of many random changes the table is what a whole rewrite would 
         const [service, slice] = randomService(uint, i);
         backend.set(`default/s${i}`, uint(5) === 0 ? undefined : rulesNow(service, [slice], node));
       }
-      assert.equal(await backend.sync(), false, `round ${round} step ${step}: ${refused}`);
+      await backend.change();
     }
     const changed = await table();
-    assert.equal((await backend.compare()).missing, undefined, `round ${round}`);
-    backend.invalidate();
-    await backend.sync();
+    assert.equal(await backend.missing(), undefined, `round ${round}`);
+    await backend.replace();
     assert.deepEqual(changed, await table(), `round ${round}`);
-    assert.equal((await backend.compare()).missing, undefined, `round ${round}, written whole`);
+    assert.equal(await backend.missing(), undefined, `round ${round}, written whole`);
   }
 });
 
-test('when something else wrote to the table, the next change writes it whole', async () => {
-  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', async (steps) => atOnce(steps), log);
+test('when something else wrote to the table, the next change is refused; then it is written whole', async () => {
+  const backend = startBackend();
   const [service, slice] = randomService(generator(1), 3);
   backend.set('default/s3', rulesNow(service, [slice], node));
-  await backend.sync();
+  await backend.replace();
   const good = await table();
   await runOrThrow(linuxProcesses, 'nft', ['delete', 'table', 'ip', 'porthole-proxy']);
   const [other, otherSlice] = randomService(generator(2), 4);
   backend.set('default/s4', rulesNow(other, [otherSlice], node));
-  assert.equal(await backend.sync(), true);
+  await assert.rejects(backend.change(), /No such file or directory/);
+  await backend.replace();
   backend.set('default/s4', undefined);
-  assert.equal(await backend.sync(), false);
+  await backend.change();
   assert.deepEqual(await table(), good);
 });
 
 test('B6: a single rule that somebody deleted is missed, and so is an element', async () => {
-  const backend = createNftablesBackend(packetFilter, '10.244.0.0/16', async (steps) => atOnce(steps), log);
+  const backend = startBackend();
   const uint = generator(11);
   for (let i = 0; i < 12; i++) {
     const [service, slice] = randomService(uint, i);
@@ -143,28 +175,24 @@ test('B6: a single rule that somebody deleted is missed, and so is an element', 
   }
   const name = ['ip', 'porthole-proxy'];
   const nft = (...command: string[]): Promise<string> => runOrThrow(linuxProcesses, 'nft', command);
-  const whole = async (): Promise<void> => {
-    backend.invalidate();
-    await backend.sync();
-  };
-  await whole();
+  await backend.replace();
   const objects = (JSON.parse(await nft('-j', 'list', 'table', ...name)) as { nftables: NftObject[] })
     .nftables;
   for (const chain of new Set(objects.flatMap(({ rule }) => rule?.chain ?? []))) {
-    await whole();
+    await backend.replace();
     const text = await nft('-a', 'list', 'chain', ...name, chain);
     const handles = [...text.matchAll(/^\t\t.*# handle (\d+)$/gm)].map(([, handle]) => handle!);
-    assert.equal((await backend.compare()).missing, undefined);
+    assert.equal(await backend.missing(), undefined);
     await nft('delete', 'rule', ...name, chain, 'handle', handles.at(-1)!);
-    assert.equal((await backend.compare()).missing, `1 of ${handles.length} rules of ${chain}`);
+    assert.equal(await backend.missing(), `lost 1 of ${handles.length} rules of ${chain}`);
   }
   for (const { map, set } of objects) {
     const named = map ?? set;
     const count = named?.elem?.length ?? 0;
     if (named === undefined || count === 0) continue;
-    await whole();
+    await backend.replace();
     await nft('flush', map ? 'map' : 'set', ...name, named.name);
-    assert.equal((await backend.compare()).missing, `${count} of ${count} elements of ${named.name}`);
+    assert.equal(await backend.missing(), `lost ${count} of ${count} elements of ${named.name}`);
   }
 });
 
@@ -189,10 +217,9 @@ test('B6: the proxy has what was taken from its table again at the next look, an
   const proxy = startProxy({
     informers: { informer: <T>({ resource }: ResourceRef<T>) => informers[resource] as Informer<T> },
     nodeName: 'n1',
-    clusterCIDR: '10.244.0.0/16',
+    clusterCIDR,
     reservedCIDRs: [],
-    packetFilter,
-    tables,
+    backend: new NftablesBackend({ packetFilter, tables, clusterCIDR, clock, log: said }),
     clock,
     log: said,
   });

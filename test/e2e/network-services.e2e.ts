@@ -9,6 +9,7 @@ import type { Informer } from '../../src/client/cache/informer.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { proxyBackends } from '../../src/proxy/backends/registry.ts';
 import { type Proxy as ServiceProxy, startProxy } from '../../src/proxy/proxier.ts';
 import { createMemoryInformer } from '../harness/memory-informer.ts';
 import {
@@ -100,8 +101,7 @@ before(async () => {
       nodeName: node.name,
       clusterCIDR,
       reservedCIDRs: [],
-      packetFilter: node.packetFilter,
-      tables: node.tables,
+      backend: proxyBackends.nftables({ ...node, clusterCIDR, clock: systemClock, log: silentLogger }),
       clock: systemClock,
       log: silentLogger,
     }),

@@ -10,6 +10,7 @@ import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { keepTables } from '../../src/os/kept-tables.ts';
 import { createFakePacketFilter, type FakePacketFilter } from '../../src/os/testing/fake-packet-filter.ts';
+import { proxyBackends } from '../../src/proxy/backends/registry.ts';
 import { startProxy } from '../../src/proxy/proxier.ts';
 import { eventually } from './eventually.ts';
 import { createMemoryInformer, type MemoryInformer } from './memory-informer.ts';
@@ -45,8 +46,13 @@ export async function startMemoryProxy(
     nodeName: 'n1',
     clusterCIDR: '10.244.0.0/16',
     reservedCIDRs: objects.reservedCIDRs ?? [],
-    packetFilter,
-    tables: keepTables({ packetFilter, clock: new FakeClock(), log: silentLogger }),
+    backend: proxyBackends.nftables({
+      packetFilter,
+      tables: keepTables({ packetFilter, clock: new FakeClock(), log: silentLogger }),
+      clusterCIDR: '10.244.0.0/16',
+      clock: systemClock,
+      log: silentLogger,
+    }),
     clock: systemClock,
     log: silentLogger,
     batchMs: 0,

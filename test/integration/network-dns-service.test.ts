@@ -17,6 +17,7 @@ import { createDnsHandler } from '../../src/network/dns/dns-server.ts';
 import { ensureDnsService } from '../../src/network/dns/dns-service.ts';
 import { keepTables } from '../../src/os/kept-tables.ts';
 import { createFakePacketFilter } from '../../src/os/testing/fake-packet-filter.ts';
+import { proxyBackends } from '../../src/proxy/backends/registry.ts';
 import { startProxy } from '../../src/proxy/proxier.ts';
 
 test('kube-dns is made, found by DNS, reached by the proxy, and follows a new address', async (t) => {
@@ -49,8 +50,12 @@ test('kube-dns is made, found by DNS, reached by the proxy, and follows a new ad
     nodeName: 'n1',
     clusterCIDR: '10.244.0.0/16',
     reservedCIDRs: [],
-    packetFilter,
-    tables: keepTables({ packetFilter, clock: new FakeClock(), log: silentLogger }),
+    backend: proxyBackends.nftables({
+      packetFilter,
+      tables: keepTables({ packetFilter, clock: new FakeClock(), log: silentLogger }),
+      clusterCIDR: '10.244.0.0/16',
+      ...deps,
+    }),
     ...deps,
   });
   t.after(async () => {

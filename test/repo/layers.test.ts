@@ -30,6 +30,8 @@ const planted: readonly (readonly [string, string, string | null])[] = [
   ['src/proxy/b9.ts', 'src/proxy/testing/x.ts', 'no-testing-in-production'],
   ['src/controllers/c1.ts', 'commander', 'npm-commander'],
   ['src/storage/sqlite/c2.ts', 'src/storage/memory/x.ts', 'drivers-apart'],
+  ['src/proxy/c4.ts', 'src/proxy/backends/nftables/x.ts', 'data-planes-from-compose-only'],
+  ['src/proxy/backends/memory/c5.ts', 'src/proxy/backends/nftables/x.ts', 'data-planes-apart'],
   ['src/nowhere/c3.ts', 'src/base/x.ts', 'every-folder-has-a-floor'],
   ['src/base/cycle1.ts', 'src/base/cycle2.ts', 'no-circular'],
 ];

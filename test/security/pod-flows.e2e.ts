@@ -8,6 +8,7 @@ import type { Informer } from '../../src/client/cache/informer.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { tableSizeKey } from '../../src/network/flow-shares.ts';
+import { proxyBackends } from '../../src/proxy/backends/registry.ts';
 import { startProxy } from '../../src/proxy/proxier.ts';
 import { createMemoryInformer } from '../harness/memory-informer.ts';
 import {
@@ -86,8 +87,13 @@ async function serviceOf(
     nodeName: 'linux-1',
     clusterCIDR,
     reservedCIDRs: [],
-    packetFilter,
-    tables,
+    backend: proxyBackends.nftables({
+      packetFilter,
+      tables,
+      clusterCIDR,
+      clock: systemClock,
+      log: silentLogger,
+    }),
     clock: systemClock,
     log: silentLogger,
   });

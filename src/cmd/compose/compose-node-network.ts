@@ -14,6 +14,7 @@ import { keepTables } from '../../os/kept-tables.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { proxyBackends } from '../../proxy/backends/registry.ts';
 import { startProxy } from '../../proxy/proxier.ts';
 import { resolveIpv4 } from '../../wire/resolve-name.ts';
 import { reservedAddresses } from './reserved-addresses.ts';
@@ -95,8 +96,7 @@ export async function startNodeNetwork(options: NodeNetworkOptions): Promise<Nod
     nodeName,
     clusterCIDR,
     reservedCIDRs: [serviceCIDR, ...reserved.cidrs],
-    packetFilter,
-    tables,
+    backend: proxyBackends.nftables({ packetFilter, tables, clusterCIDR, clock: systemClock, log }),
     clock: systemClock,
     log,
   });

@@ -1,49 +1,31 @@
 // One service's share of the nftables table, as elements of global maps and, for affinity, chains of its own: pure.
 import type { Steps } from '../../../base/turns.ts';
 import { Pace } from '../../pace.ts';
-import { type Backend, elementsOf, type Frontend, frontendKey, type ServiceRules } from '../../rule-set.ts';
+import {
+  type Backend,
+  elementsOf,
+  type Frontend,
+  frontendKey,
+  type Protocol,
+  type ServiceRules,
+} from '../../rule-set.ts';
+import { endpointKey, endpointMap, type MapName, masqueradeMark, type Place } from './table-shape.ts';
 
-export const table = 'ip porthole-proxy';
-export const masqueradeMark = '0x4000';
-
-/**
- * A map of endpoints for each protocol: nft ties the ports in a map's type to one protocol, and a rule that uses the
- * map then matches that protocol only.
- */
-const endpointProtocols = ['tcp', 'udp', 'sctp'] as const;
-export type EndpointProtocol = (typeof endpointProtocols)[number];
-const endpointKinds = [
-  'endpoints',
-  'nodeport-endpoints',
-  'inside-endpoints',
-  'nodeport-inside-endpoints',
-] as const;
-export type EndpointKind = (typeof endpointKinds)[number];
-export type EndpointMapName = `${EndpointProtocol}-${EndpointKind}`;
-
-const endpointMaps: readonly EndpointMapName[] = endpointProtocols.flatMap((protocol) =>
-  endpointKinds.map((kind): EndpointMapName => `${protocol}-${kind}`),
-);
-
-const otherMaps = [
-  'services',
-  'nodeports',
-  'no-endpoints',
-  'no-nodeport-endpoints',
-  'cluster-ips',
-  'restricted',
-  'allowed',
-  'hairpin',
-] as const;
-export type OtherMapName = (typeof otherMaps)[number];
-export type MapName = OtherMapName | EndpointMapName;
-export const mapNames: readonly MapName[] = [...otherMaps, ...endpointMaps];
+/** One that all services with as many endpoints share: what it does, and by that its name. */
+export interface SharedChain {
+  readonly place: Place;
+  readonly protocol: Protocol;
+  readonly source: Frontend['source'];
+  readonly backends: number;
+  /** Of `local` alone. */
+  readonly insideBackends: number;
+}
 
 export interface Fragment {
   /** Value '' for a set. */
   readonly elements: ReadonlyMap<MapName, ReadonlyMap<string, string>>;
-  /** Names of chains shared by all services with as many endpoints. */
-  readonly sharedChains: ReadonlySet<string>;
+  /** By name. */
+  readonly sharedChains: ReadonlyMap<string, SharedChain>;
   readonly chains: ReadonlyMap<string, readonly string[]>;
   /** Affinity sets and their timeouts in seconds. */
   readonly sets: ReadonlyMap<string, number>;
@@ -59,7 +41,7 @@ const mark = `meta mark set meta mark or ${masqueradeMark}`;
 
 class Builder {
   readonly elements = new Map<MapName, Map<string, string>>();
-  readonly sharedChains = new Set<string>();
+  readonly sharedChains = new Map<string, SharedChain>();
   readonly chains = new Map<string, readonly string[]>();
   readonly sets = new Map<string, number>();
 
@@ -69,39 +51,32 @@ class Builder {
   }
 }
 
-/** Shared chains are named by what they do: `<place>-<protocol>-<kind>-<endpoints>[-<inside endpoints>]`. */
-function sharedChain(frontend: Frontend): string {
-  const place = `${frontend.ip === undefined ? 'nodeport' : 'service'}-${frontend.protocol}`;
-  const count = frontend.backends.length;
-  if (frontend.source !== 'local') return `${place}-${frontend.source}-${count}`;
-  return `${place}-local-${count}-${frontend.insideBackends.length}`;
+const placeOf = (frontend: Frontend): Place => (frontend.ip === undefined ? 'nodeport' : 'service');
+
+function sharedChainOf(frontend: Frontend): SharedChain {
+  const { backends, insideBackends, protocol, source } = frontend;
+  const inside = source === 'local' ? insideBackends.length : 0;
+  return { place: placeOf(frontend), protocol, source, backends: backends.length, insideBackends: inside };
 }
 
-/** The rules of a shared chain, from its name. */
-export function rulesOfSharedChain(name: string, clusterCIDR: string): string[] {
-  const match = /^(service|nodeport)-(tcp|udp|sctp)-(cluster|external|local)-([0-9]+)(?:-([0-9]+))?$/.exec(
-    name,
-  );
-  if (match === null) throw new Error(`${name} is not the name of a shared chain`);
-  const prefix = match[1] === 'nodeport' ? 'nodeport-' : '';
-  const protocol = match[2]!;
-  const portKey = `meta l4proto . ${protocol} dport`;
-  const key = match[1] === 'nodeport' ? portKey : `ip daddr . ${portKey}`;
-  const dnat = (map: string, count: number): string =>
-    `dnat ip to ${key} . numgen random mod ${count} map @${protocol}-${prefix}${map}`;
-  const count = Number(match[4]);
-  const inside = Number(match[5] ?? 0);
-  switch (match[3]) {
+const nameOf = ({ backends, insideBackends, place, protocol, source }: SharedChain): string =>
+  `${place}-${protocol}-${source}-${backends}${source === 'local' ? `-${insideBackends}` : ''}`;
+
+export function rulesOf(chain: SharedChain, clusterCIDR: string): string[] {
+  const { backends, insideBackends, place, protocol, source } = chain;
+  const dnat = (count: number, isInside: boolean): string =>
+    `dnat ip to ${endpointKey(place, protocol)} . numgen random mod ${count} map @${endpointMap(place, protocol, isInside)}`;
+  switch (source) {
     case 'cluster':
-      return [`ip saddr != ${clusterCIDR} ${mark}`, dnat('endpoints', count)];
+      return [`ip saddr != ${clusterCIDR} ${mark}`, dnat(backends, false)];
     case 'external':
-      return [mark, dnat('endpoints', count)];
-    default:
+      return [mark, dnat(backends, false)];
+    case 'local':
       return [
-        `ip saddr ${clusterCIDR} ${dnat('inside-endpoints', inside)}`,
+        `ip saddr ${clusterCIDR} ${dnat(insideBackends, true)}`,
         `fib saddr type local ${mark}`,
-        `fib saddr type local ${dnat('inside-endpoints', inside)}`,
-        count === 0 ? 'drop' : dnat('endpoints', count),
+        `fib saddr type local ${dnat(insideBackends, true)}`,
+        backends === 0 ? 'drop' : dnat(backends, false),
       ];
   }
 }
@@ -180,22 +155,16 @@ function addFrontend(builder: Builder, frontend: Frontend, service: string, cont
     builder.put(verdicts, key, `goto ${affinityChain(builder, frontend, service, context)}`);
     return;
   }
-  const chain = sharedChain(frontend);
-  builder.sharedChains.add(chain);
-  builder.put(verdicts, key, `goto ${chain}`);
-  const prefix = isNodePort ? 'nodeport-' : '';
-  for (const [i, backend] of frontend.backends.entries())
-    builder.put(
-      `${frontend.protocol}-${prefix}endpoints`,
-      `${key} . ${i}`,
-      `${backend.ip} . ${backend.port}`,
-    );
-  for (const [i, backend] of frontend.insideBackends.entries())
-    builder.put(
-      `${frontend.protocol}-${prefix}inside-endpoints`,
-      `${key} . ${i}`,
-      `${backend.ip} . ${backend.port}`,
-    );
+  const chain = sharedChainOf(frontend);
+  const name = nameOf(chain);
+  builder.sharedChains.set(name, chain);
+  builder.put(verdicts, key, `goto ${name}`);
+  const putAll = (backends: readonly Backend[], isInside: boolean): void => {
+    const map = endpointMap(chain.place, frontend.protocol, isInside);
+    for (const [i, { ip, port }] of backends.entries()) builder.put(map, `${key} . ${i}`, `${ip} . ${port}`);
+  };
+  putAll(frontend.backends, false);
+  putAll(frontend.insideBackends, true);
 }
 
 export function* fragmentOf(rules: ServiceRules, context: FragmentContext): Steps<Fragment> {

@@ -1,89 +1,12 @@
 // The text of the whole table, and of the change from one state of services to the next: pure, in steps.
 import type { Steps } from '../../../base/turns.ts';
 import { Pace, stepSize } from '../../pace.ts';
-import {
-  type EndpointMapName,
-  type Fragment,
-  type MapName,
-  mapNames,
-  masqueradeMark,
-  type OtherMapName,
-  rulesOfSharedChain,
-  table,
-} from './fragment.ts';
+import { type Fragment, rulesOf, type SharedChain } from './fragment.ts';
+import { baseChains, type MapName, maps, table } from './table-shape.ts';
 
-const key = 'ip daddr . meta l4proto . th dport';
-const nodePortKey = 'meta l4proto . th dport';
-
-const otherMapTypes: Readonly<Record<OtherMapName, string>> = {
-  services: 'map services { type ipv4_addr . inet_proto . inet_service : verdict',
-  nodeports: 'map nodeports { type inet_proto . inet_service : verdict',
-  'no-endpoints': 'map no-endpoints { type ipv4_addr . inet_proto . inet_service : verdict',
-  'no-nodeport-endpoints': 'map no-nodeport-endpoints { type inet_proto . inet_service : verdict',
-  'cluster-ips': 'set cluster-ips { type ipv4_addr',
-  restricted: 'set restricted { type ipv4_addr . inet_proto . inet_service',
-  allowed: 'set allowed { type ipv4_addr . inet_proto . inet_service . ipv4_addr; flags interval',
-  hairpin: 'set hairpin { type ipv4_addr . ipv4_addr',
-};
-
-/**
- * `typeof` lends the types of its expressions (an index has none of its own). With `th dport` nft 1.0.6 can't read the map
- * back from the kernel and refuses every later rule that uses it; with a protocol's own port, it can.
- */
-function endpointMapType(name: EndpointMapName): string {
-  const protocol = name.slice(0, name.indexOf('-'));
-  const portKey = `meta l4proto . ${protocol} dport`;
-  const key = name.includes('nodeport') ? portKey : `ip daddr . ${portKey}`;
-  return `map ${name} { typeof ${key} . numgen random mod 2 : ip daddr . ${protocol} dport`;
-}
-
-const isOtherMap = (name: MapName): name is OtherMapName => name in otherMapTypes;
-const mapType = (name: MapName): string => (isOtherMap(name) ? otherMapTypes[name] : endpointMapType(name));
-
-/** Base chains, one rule a line. Where each hooks in is as in kube-proxy's nftables mode. */
-export const baseChains: string = `
-  chain refuse {
-    meta l4proto tcp reject with tcp reset
-    reject
-  }
-  chain dispatch {
-    ${key} vmap @services
-    fib daddr type local ip daddr != 127.0.0.0/8 ${nodePortKey} vmap @nodeports
-  }
-  chain check-endpoints {
-    ${key} vmap @no-endpoints
-    fib daddr type local ip daddr != 127.0.0.0/8 ${nodePortKey} vmap @no-nodeport-endpoints
-  }
-  chain nat-prerouting { type nat hook prerouting priority dstnat; policy accept
-    jump dispatch
-  }
-  chain nat-output { type nat hook output priority -100; policy accept
-    jump dispatch
-  }
-  chain nat-postrouting { type nat hook postrouting priority srcnat; policy accept
-    meta mark and ${masqueradeMark} == ${masqueradeMark} meta mark set meta mark xor ${masqueradeMark} masquerade fully-random
-    ip saddr . ip daddr @hairpin ct status dnat masquerade fully-random
-  }
-  chain filter-prerouting { type filter hook prerouting priority -110; policy accept
-    ct state new ${key} @restricted ${key} . ip saddr != @allowed drop
-  }
-  chain filter-input { type filter hook input priority -110; policy accept
-    ct state new jump check-endpoints
-  }
-  chain filter-forward { type filter hook forward priority -110; policy accept
-    ct state new jump check-endpoints
-    ct state new ip daddr @cluster-ips goto refuse
-  }
-  chain filter-output { type filter hook output priority -110; policy accept
-    ct state new jump check-endpoints
-  }
-  chain filter-output-after { type filter hook output priority -90; policy accept
-    ct state new ip daddr @cluster-ips goto refuse
-  }
-`;
-
-const setDefinition = (name: string, seconds: number): string =>
-  `set ${name} { type ipv4_addr; size 65535; flags dynamic,timeout; timeout ${seconds}s; }`;
+/** Of clients that stay with an endpoint. */
+const affinitySet = (seconds: number): string =>
+  `{ type ipv4_addr; size 65535; flags dynamic,timeout; timeout ${seconds}s; }`;
 
 const elementText = ([elementKey, value]: readonly [string, string]): string =>
   value === '' ? elementKey : `${elementKey} : ${value}`;
@@ -104,8 +27,8 @@ function* joined(texts: Iterable<string>, separator: string): Steps<string> {
 
 /** All of them, each key once. */
 function* merged(fragments: Iterable<Fragment>): Steps<Fragment> {
-  const elements = new Map<MapName, Map<string, string>>(mapNames.map((name) => [name, new Map()]));
-  const sharedChains = new Set<string>();
+  const elements = new Map<MapName, Map<string, string>>(maps.keys().map((name) => [name, new Map()]));
+  const sharedChains = new Map<string, SharedChain>();
   const chains = new Map<string, readonly string[]>();
   const sets = new Map<string, number>();
   const pace = new Pace();
@@ -115,7 +38,7 @@ function* merged(fragments: Iterable<Fragment>): Steps<Fragment> {
         elements.get(name)!.set(elementKey, value);
         if (pace.over()) yield;
       }
-    for (const name of fragment.sharedChains) sharedChains.add(name);
+    for (const [name, chain] of fragment.sharedChains) sharedChains.set(name, chain);
     for (const [name, rules] of fragment.chains) chains.set(name, rules);
     for (const [name, seconds] of fragment.sets) sets.set(name, seconds);
     if (pace.over(1 + fragment.chains.size + fragment.sets.size)) yield;
@@ -124,29 +47,24 @@ function* merged(fragments: Iterable<Fragment>): Steps<Fragment> {
 }
 
 function* chainTexts(all: Fragment, clusterCIDR: string): Generator<string, void, undefined> {
-  const ruled = (name: string, rules: readonly string[]): string =>
-    `  chain ${name} {\n${rules.join('\n')}\n  }`;
-  for (const name of all.sharedChains) yield ruled(name, rulesOfSharedChain(name, clusterCIDR));
+  const ruled = (name: string, rules: readonly string[], hook?: string): string =>
+    `  chain ${name} {${hook === undefined ? '' : ` ${hook}`}\n${rules.join('\n')}\n  }`;
+  for (const [name, chain] of all.sharedChains) yield ruled(name, rulesOf(chain, clusterCIDR));
   for (const [name, rules] of all.chains) yield ruled(name, rules);
+  for (const { name, hook, rules } of baseChains) yield ruled(name, rules, hook);
 }
 
 /** Replaces the table in one transaction. */
 export function* renderTable(fragments: Iterable<Fragment>, clusterCIDR: string): Steps<string> {
   const all = yield* merged(fragments);
   const parts = [`add table ${table}\ndelete table ${table}\ntable ${table} {`];
-  for (const name of mapNames) {
-    const entries = all.elements.get(name) ?? new Map<string, string>();
-    const list = yield* joined(entries.entries().map(elementText), ',\n');
-    parts.push(`  ${mapType(name)}${list === '' ? '' : `\n  elements = { ${list} }`}\n  }`);
+  for (const [name, { kind, type }] of maps) {
+    const list = yield* joined(all.elements.get(name)!.entries().map(elementText), ',\n');
+    parts.push(`  ${kind} ${name} { ${type}${list === '' ? '' : `\n  elements = { ${list} }`}\n  }`);
   }
-  parts.push(
-    yield* joined(
-      all.sets.entries().map(([name, seconds]) => `  ${setDefinition(name, seconds)}`),
-      '\n',
-    ),
-  );
-  parts.push(yield* joined(chainTexts(all, clusterCIDR), '\n'));
-  return `${parts.join('\n')}\n${baseChains}}\n`;
+  const sets = all.sets.entries().map(([name, seconds]) => `  set ${name} ${affinitySet(seconds)}`);
+  parts.push(yield* joined(sets, '\n'), yield* joined(chainTexts(all, clusterCIDR), '\n'));
+  return `${parts.join('\n')}\n}\n`;
 }
 
 const sameRules = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
@@ -154,7 +72,7 @@ const sameRules = (a: readonly string[] | undefined, b: readonly string[]): bool
 
 /** What the table has that is nobody's own. */
 export interface SharedParts {
-  readonly chains: Set<string>;
+  readonly chains: Map<string, SharedChain>;
   /** How many services have a pod behind them. */
   readonly hairpins: Map<string, number>;
 }
@@ -223,15 +141,15 @@ export class TableChange {
   }
 
   *#make(before: Fragment | undefined, after: Fragment | undefined): Steps<void> {
-    for (const name of after?.sharedChains ?? []) {
+    for (const [name, chain] of after?.sharedChains ?? []) {
       if (this.#shared.chains.has(name)) continue;
-      this.#shared.chains.add(name);
+      this.#shared.chains.set(name, chain);
       this.#made.push(`add chain ${table} ${name}`);
-      this.#addRules(name, rulesOfSharedChain(name, this.#clusterCIDR));
+      this.#addRules(name, rulesOf(chain, this.#clusterCIDR));
     }
     for (const [name, seconds] of after?.sets ?? []) {
       if (before?.sets.has(name) !== true)
-        this.#made.push(setDefinition(name, seconds).replace('set ', `add set ${table} `));
+        this.#made.push(`add set ${table} ${name} ${affinitySet(seconds)}`);
       if (this.#pace.over()) yield;
     }
     const changed: [string, readonly string[]][] = [];

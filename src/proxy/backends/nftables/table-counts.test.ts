@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { atOnce } from '../../../base/turns.ts';
-import type { Fragment } from './fragment.ts';
+import type { Fragment, SharedChain } from './fragment.ts';
 import { listedCounts, missingFrom, wantedCounts } from './table-counts.ts';
 
 const listed = `table ip porthole-proxy {
@@ -74,6 +74,14 @@ test('what is missing is said by its chain or map; what others added is not', ()
   assert.equal(missingFrom(wanted, less), '1 of 2 rules of a, 1 of 1 rules of b, 3 of 3 elements of m');
 });
 
+const sharedChain: SharedChain = {
+  place: 'service',
+  protocol: 'tcp',
+  source: 'cluster',
+  backends: 1,
+  insideBackends: 0,
+};
+
 test('what services have in common is wanted once, and the base chains are', () => {
   const fragment = (key: string, chain: string): Fragment => ({
     elements: new Map([
@@ -81,12 +89,12 @@ test('what services have in common is wanted once, and the base chains are', () 
       ['hairpin', new Map([['10.244.0.2 . 10.244.0.2', '']])],
       ['services', new Map([[key, 'goto x']])],
     ]),
-    sharedChains: new Set(['service-tcp-cluster-1']),
+    sharedChains: new Map([['service-tcp-cluster-1', sharedChain]]),
     chains: new Map([[chain, ['one', 'two']]]),
     sets: new Map(),
   });
   const shared = {
-    chains: new Set(['service-tcp-cluster-1']),
+    chains: new Map([['service-tcp-cluster-1', sharedChain]]),
     hairpins: new Map([['10.244.0.2 . 10.244.0.2', 2]]),
   };
   const { rules, elements } = atOnce(

@@ -1,18 +1,14 @@
 // How many rules the table's chains have, and how many elements its maps: by that is found what somebody took from it. Pure, in steps.
 import type { Steps } from '../../../base/turns.ts';
 import { Pace } from '../../pace.ts';
-import { type Fragment, mapNames, rulesOfSharedChain } from './fragment.ts';
-import { baseChains, type SharedParts } from './render.ts';
+import { type Fragment, rulesOf } from './fragment.ts';
+import type { SharedParts } from './render.ts';
+import { baseChains, maps } from './table-shape.ts';
 
 interface TableCounts {
   readonly rules: ReadonlyMap<string, number>;
   readonly elements: ReadonlyMap<string, number>;
 }
-
-/** One rule a line. */
-const baseRules: readonly (readonly [string, number])[] = [
-  ...baseChains.matchAll(/^ {2}chain (\S+) \{.*\n([^}]*)^ {2}\}/gm),
-].map(([, name, rules]) => [name!, rules!.split('\n').filter((line) => line.trim() !== '').length]);
 
 /** Of the table that these make. What clients of affinity sets there are is the kernel's. */
 export function* wantedCounts(
@@ -20,11 +16,11 @@ export function* wantedCounts(
   shared: SharedParts,
   clusterCIDR: string,
 ): Steps<TableCounts> {
-  const rules = new Map(baseRules);
-  const elements = new Map<string, number>(mapNames.map((name) => [name, 0]));
+  const rules = new Map(baseChains.map((chain) => [chain.name, chain.rules.length]));
+  const elements = new Map<string, number>(maps.keys().map((name) => [name, 0]));
   const clusterIPs = new Set<string>();
   const pace = new Pace();
-  for (const name of shared.chains) rules.set(name, rulesOfSharedChain(name, clusterCIDR).length);
+  for (const [name, chain] of shared.chains) rules.set(name, rulesOf(chain, clusterCIDR).length);
   for (const fragment of fragments) {
     for (const [name, of] of fragment.chains) rules.set(name, of.length);
     for (const [name, of] of fragment.elements) elements.set(name, elements.get(name)! + of.size);

@@ -1,6 +1,6 @@
-// Sends a packet through rules of services in memory: what a node would do with it, without a kernel.
-import { cidrContains, parseCidr, parseIp } from '../../base/ip.ts';
-import { type Frontend, frontendKey, type Protocol, type ServiceRules } from '../rule-set.ts';
+// Sends a packet through rules of services in memory: what a node would do with it, without a kernel. Pure.
+import { cidrContains, parseCidr, parseIp } from '../../../base/ip.ts';
+import { type Frontend, frontendKey, type Protocol, type ServiceRules } from '../../rule-set.ts';
 
 export interface WalkedPacket {
   readonly from: string;
@@ -20,7 +20,11 @@ export type Outcome =
 
 const within = (cidr: string, ip: string): boolean => cidrContains(parseCidr(cidr)!, parseIp(ip)!);
 
-function find(rules: readonly ServiceRules[], packet: WalkedPacket, node: WalkerNode): Frontend | undefined {
+export function frontendFor(
+  rules: readonly ServiceRules[],
+  packet: WalkedPacket,
+  node: WalkerNode,
+): Frontend | undefined {
   const { to: ip, protocol, port } = packet;
   const frontends = new Map(rules.flatMap((one) => one.frontends).map((f) => [frontendKey(f), f]));
   const exact = frontends.get(frontendKey({ ip, protocol, port }));
@@ -29,7 +33,7 @@ function find(rules: readonly ServiceRules[], packet: WalkedPacket, node: Walker
 }
 
 export function walk(rules: readonly ServiceRules[], packet: WalkedPacket, node: WalkerNode): Outcome {
-  const frontend = find(rules, packet, node);
+  const frontend = frontendFor(rules, packet, node);
   if (frontend === undefined) {
     const isClusterIP = rules.some((one) => one.frontends.some((f) => f.isClusterIP && f.ip === packet.to));
     return { kind: isClusterIP ? 'rejected' : 'untouched' };

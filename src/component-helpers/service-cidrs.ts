@@ -1,26 +1,30 @@
 // Questions about ServiceCIDRs: which addresses they give, and whether others would go on giving them. Pure.
 import type { IPAddress, ServiceCIDR } from '../api/generated/types/networking-v1.ts';
-import { type Ipv4Cidr, parseIpv4, parseIpv4Cidr, sizeOfIpv4Cidr } from '../base/ipv4.ts';
+import { type Cidr, isWithin, parseCidr, parseIp } from '../base/ip.ts';
 
-export const prefixesOf = ({ spec }: ServiceCIDR): Ipv4Cidr[] =>
-  (spec?.cidrs ?? []).map(parseIpv4Cidr).filter((cidr) => cidr !== undefined);
+export const prefixesOf = ({ spec }: ServiceCIDR): Cidr[] =>
+  (spec?.cidrs ?? []).map(parseCidr).filter((cidr) => cidr !== undefined);
 
-/** Without the network's own address and its broadcast address. */
-export const addressesOf = (cidr: Ipv4Cidr): { readonly first: number; readonly last: number } => ({
-  first: cidr.base + 1,
-  last: cidr.base + sizeOfIpv4Cidr(cidr) - 2,
+/** Without the network's own address and IPv4's broadcast address. */
+export const addressesOf = ({
+  family,
+  first,
+  last,
+}: Cidr): { readonly first: bigint; readonly last: bigint } => ({
+  first: first + 1n,
+  last: family === 4 ? last - 1n : last,
 });
 
-export function givesAddress(cidrs: readonly Ipv4Cidr[], ip: string): boolean {
-  const value = parseIpv4(ip);
-  if (value === undefined) return false;
-  return cidrs.map(addressesOf).some(({ first, last }) => value >= first && value <= last);
+export function givesAddress(cidrs: readonly Cidr[], text: string): boolean {
+  const ip = parseIp(text);
+  if (ip === undefined || ip.zone !== undefined) return false;
+  return cidrs
+    .filter(({ family }) => family === ip.family)
+    .map(addressesOf)
+    .some(({ first, last }) => ip.value >= first && ip.value <= last);
 }
 
 export const isDeleted = ({ metadata }: ServiceCIDR): boolean => metadata?.deletionTimestamp !== undefined;
-
-const contains = (outer: Ipv4Cidr, inner: Ipv4Cidr): boolean =>
-  outer.bits <= inner.bits && inner.base >= outer.base && inner.base < outer.base + sizeOfIpv4Cidr(outer);
 
 /** Addresses that nobody else's range would hold keep a ServiceCIDR from going: upstream's canDeleteCIDR. */
 export function isNeeded(
@@ -32,7 +36,7 @@ export function isNeeded(
     .filter((other) => other.metadata?.name !== cidr.metadata?.name && !isDeleted(other))
     .flatMap(prefixesOf);
   const own = prefixesOf(cidr);
-  if (own.every((prefix) => others.some((other) => contains(other, prefix)))) return false;
+  if (own.every((prefix) => others.some((other) => isWithin(prefix, other)))) return false;
   return addresses.some(({ metadata }) => {
     const { labels, name = '' } = metadata ?? {};
     return (

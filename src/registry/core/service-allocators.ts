@@ -5,14 +5,14 @@ import { internalError, invalidObject, type StatusError } from '../../apimachine
 import { invalid } from '../../apimachinery/field-error.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Undo } from '../../apiserver/registry/write-hooks.ts';
-import { formatIpv4, parseIpv4 } from '../../base/ipv4.ts';
+import { parseIp } from '../../base/ip.ts';
 import type { Random } from '../../base/random.ts';
 import { givesAddress } from '../../component-helpers/service-cidrs.ts';
 import type { Claims, Owner } from './claims.ts';
 import { freeNumber, type NumberRange, reservedBand } from './free-number.ts';
 import type { ServiceClaims } from './service-claims.ts';
 import { healthCheckField, type PortWish } from './service-ports.ts';
-import { rangeOf, readyPrefixes } from './service-ranges.ts';
+import { addressAt, rangeOf, readyPrefixes } from './service-ranges.ts';
 
 export interface AllocatorDeps extends ServiceClaims {
   readonly live: LiveObjects;
@@ -82,11 +82,11 @@ export async function takeClusterIp(deps: AllocatorDeps, taker: Taker): Promise<
   }
   const found = await takeAny(deps.addresses, prefixes.map(rangeOf), taker, {
     random: deps.random,
-    nameOf: formatIpv4,
+    nameOf: addressAt,
     leave: [],
   });
   if (found === undefined) throw internalError('failed to allocate a serviceIP: range is full');
-  spec.clusterIP = formatIpv4(found);
+  spec.clusterIP = addressAt(found);
   spec.clusterIPs = [spec.clusterIP];
 }
 
@@ -133,4 +133,4 @@ export async function allDone(works: readonly Promise<void>[]): Promise<void> {
 
 /** Of a canonical text: 10.96.0.01 is no name of a record. */
 export const isAddress = (text: string | undefined): text is string =>
-  text !== undefined && parseIpv4(text) !== undefined;
+  text !== undefined && parseIp(text)?.family === 4;

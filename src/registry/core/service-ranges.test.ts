@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServiceCIDR } from '../../api/generated/types/networking-v1.ts';
-import { formatIpv4 } from '../../base/ipv4.ts';
 import { givesAddress } from '../../component-helpers/service-cidrs.ts';
-import { rangeOf, readyPrefixes } from './service-ranges.ts';
+import { addressAt, rangeOf, readyPrefixes } from './service-ranges.ts';
 
 const cidr = (name: string, cidrs: string[], more: Partial<ServiceCIDR> = {}): ServiceCIDR => ({
   metadata: { name },
@@ -23,7 +22,7 @@ const deleted = { metadata: { name: 'gone', deletionTimestamp: '2026-01-01T00:00
 const texts = (cidrs: ServiceCIDR[]): string[] =>
   readyPrefixes(cidrs)
     .map(rangeOf)
-    .map(({ first, last, reserved }) => `${formatIpv4(first)}-${formatIpv4(last)} ${reserved} reserved`);
+    .map(({ first, last, reserved }) => `${addressAt(first)}-${addressAt(last)} ${reserved} reserved`);
 
 test('networks and broadcast addresses are left out, the lowest are for those who name one', () => {
   assert.deepEqual(texts([cidr('kubernetes', ['10.96.0.0/16'])]), ['10.96.0.1-10.96.255.254 256 reserved']);

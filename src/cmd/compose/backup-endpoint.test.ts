@@ -1,7 +1,12 @@
 // A backup that is read by a client at its own pace: no piece is larger than asked for, and one that stops is cut.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pulled } from './backup-endpoint.ts';
+import type { PullBody } from '../../apiserver/http.ts';
+import type { RequestContext } from '../../apiserver/request-context.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { decodeBackup } from '../../storage/backup/backup-format.ts';
+import { MemoryStorage } from '../../storage/memory/memory-storage.ts';
+import { backupHandler, pulled } from './backup-endpoint.ts';
 
 test('X18: a backup comes in pieces of what was asked for, whole, and does not wait for ever', () => {
   const chunks = [Buffer.from('a'), Buffer.alloc(1000, 'b'), Buffer.alloc(0), Buffer.from('c')];
@@ -25,4 +30,31 @@ test('X18: a backup comes in pieces of what was asked for, whole, and does not w
   left.close();
   assert.equal(left.pull(300), null);
   assert.equal(ended, 2);
+});
+
+test('a backup of a running server says what is left of leases', async () => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage(clock);
+  const lease = await storage.grant(60_000);
+  const draft = { bytes: Buffer.from('{}'), revisionAt: -1 };
+  await storage.create('/registry/core/events/default/a', { ...draft, lease });
+  await storage.create('/registry/core/pods/default/b', draft);
+  clock.advance(20_000);
+  const handler = backupHandler({
+    storage,
+    clock,
+    authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) },
+  });
+  const context = { request: { method: 'GET' }, user: { name: 'u', groups: [] } };
+  const { body } = await handler(context as unknown as RequestContext);
+  const pieces: Buffer[] = [];
+  for (let piece = (body as PullBody).pull(1 << 20); piece; piece = (body as PullBody).pull(1 << 20))
+    pieces.push(piece);
+  assert.deepEqual(
+    decodeBackup(Buffer.concat(pieces)).entries.map((entry) => [entry.key, entry.remainingMs]),
+    [
+      ['/registry/core/events/default/a', 40_000],
+      ['/registry/core/pods/default/b', undefined],
+    ],
+  );
 });

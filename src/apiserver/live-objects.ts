@@ -4,6 +4,8 @@ import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 export interface LiveObjects {
   /** Never to be modified: the same object is handed to everybody. */
   get<T>(resource: ResourceRef<T>, name: string, namespace?: string): T | undefined;
+  /** Whether it is there. Nothing is parsed. */
+  has(resource: ResourceRef, name: string, namespace: string): boolean;
   /** All objects of a namespace, or of all; `field` narrows by a selectable field. Never to be modified. */
   list<T>(
     resource: ResourceRef<T>,

@@ -28,8 +28,9 @@ import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { version } from '../component-base/version.ts';
 import { jwks, signJwt, type VerificationKey, verificationKey } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
+import type { QuotaRecorder } from '../plugins/admission/quota/evaluator.ts';
+import { Reservations, reservationCache } from '../plugins/admission/quota/reservations.ts';
 import { admissionPlugins } from '../plugins/admission/registry.ts';
-import type { QuotaRecorder } from '../plugins/admission/resource-quota.ts';
 import { createAnonymousAuthenticator } from '../plugins/authentication/anonymous-authenticator.ts';
 import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer-token-authenticator.ts';
 import { createBootstrapTokenAuthenticator } from '../plugins/authentication/bootstrap-token-authenticator.ts';
@@ -106,8 +107,8 @@ export interface ControlPlane {
   clientFor(user: UserInfo): Client;
   readonly bootstrapped: { readonly created: number; readonly repaired: number };
   /**
-   * Looks whether the cluster's own ServiceCIDR is there, and whether what is recorded of cluster IPs and node ports is
-   * true; to be asked now and then.
+   * Looks whether the cluster's own ServiceCIDR is there, and whether what is recorded of cluster IPs, node ports and quota
+   * is true; to be asked now and then.
    */
   repair(): Promise<void>;
   /** Tells extension API servers whom to believe, if they were told otherwise. */
@@ -175,11 +176,11 @@ const authorization = (live: LiveObjects, resolver: RuleResolver): ReturnType<ty
 
 const quotaRecorder =
   (api: () => ApiServer, log: Logger): QuotaRecorder =>
-  async (namespace, name, status) => {
+  async ({ metadata: { namespace = '', name = '' } }, status) => {
     try {
       await api()
         .store('', 'v1', 'resourcequotas')
-        .update(namespace, name, (quota) => ({ ...quota, status: status() }), { subresource: 'status' });
+        .update(namespace, name, (quota) => ({ ...quota, status }), { subresource: 'status' });
     } catch (error) {
       // The reservation holds whether or not it could be said.
       if (!isStatusError(error, 'NotFound')) log.warn({ namespace, name, error }, 'quota status not written');
@@ -214,11 +215,11 @@ const flowControlOf = (
 });
 
 const admissionOf = (
-  { clock, disabledAdmission, log, random }: ControlPlaneOptions,
-  who: { live: LiveObjects; authorizer: Authorizer; resolver: RuleResolver },
+  { disabledAdmission, log, random }: ControlPlaneOptions,
+  who: { live: LiveObjects; authorizer: Authorizer; resolver: RuleResolver; reservations: Reservations },
   api: () => ApiServer,
 ): AdmissionPlugin[] => [
-  ...admissionPlugins({ ...who, random, clock, recordQuota: quotaRecorder(api, log) }, disabledAdmission),
+  ...admissionPlugins({ ...who, random, recordQuota: quotaRecorder(api, log) }, disabledAdmission),
   createEscalationCheck(who),
 ];
 
@@ -240,16 +241,27 @@ function firstObjects(options: ControlPlaneOptions): Parameters<typeof ensureBoo
   ];
 }
 
-function serviceRepair(
+function recordRepair(
   options: ControlPlaneOptions,
   stored: BootstrapDeps,
-  { live, claims, client }: { live: LiveObjects; claims: ServiceClaims; client: Client },
+  {
+    live,
+    claims,
+    client,
+    reservations,
+  }: {
+    live: LiveObjects;
+    claims: ServiceClaims;
+    client: Client;
+    reservations: Reservations;
+  },
 ): () => Promise<void> {
   const { clock, log } = options;
   const events = createEventRecorder({ client, clock, log }, { component: 'ipallocator-repair-controller' });
   return async () => {
     await ensureBootstrap(stored, [defaultServiceCidr({ ...options, now: rfc3339(clock.now()) })]);
     await repairClaims({ live, clock, log, events, ...claims });
+    await reservations.tidy();
   };
 }
 
@@ -264,6 +276,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const resolver = createRuleResolver(live);
   const authorizer = authorization(live, resolver);
   const claims = serviceClaims({ scheme, caches, clock, random });
+  const reservations = new Reservations({ cache: reservationCache(caches), live, clock });
   const rest = new Map(
     restStorage(
       {
@@ -289,7 +302,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     readYaml: options.readYaml,
     authenticator,
     authorizer,
-    admission: admissionOf(options, { live, authorizer, resolver }, () => api),
+    admission: admissionOf(options, { live, authorizer, resolver, reservations }, () => api),
     restStorage: rest,
     health: options.health ?? [],
     paths: new Map([...serviceAccountIssuerPaths(issuer, tokenKeys), ...(options.paths?.(authorizer) ?? [])]),
@@ -303,7 +316,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const stored = { scheme, caches, clock, random };
   const bootstrapped = await ensureBootstrap(stored, firstObjects(options));
   const clientFor = (user: UserInfo): Client => createClient(inProcessTransport(api.handle, user));
-  const repair = serviceRepair(options, stored, { live, claims, client: clientFor(loopbackUser) });
+  const client = clientFor(loopbackUser);
+  const repair = recordRepair(options, stored, { live, claims, client, reservations });
   await repair();
   keepFlowSchemaConditions({ api, live, clock, log });
   await serveCustomResources({ api, scheme, rest, clock, log }).settled();

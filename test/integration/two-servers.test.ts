@@ -2,6 +2,7 @@
 // an old cache refuses nothing.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import type { Clock } from '../../src/base/clock.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import {
   startTestControlPlane,
@@ -14,9 +15,23 @@ interface TwoServers {
   readonly planes: readonly [TestControlPlane, TestControlPlane];
   /** The second one's way to the store. */
   readonly way: LaggingStorage;
+  readonly store: MemoryStorage;
 }
 
-async function twoServers(options: { serviceCidr?: string } = {}): Promise<TwoServers> {
+/** The real time, which can be made to pass. */
+class SteppedClock implements Clock {
+  passed = 0;
+  readonly timer = systemClock.timer;
+  readonly sleep = systemClock.sleep;
+  now(): number {
+    return systemClock.now() + this.passed;
+  }
+  monotonic(): number {
+    return systemClock.monotonic() + this.passed;
+  }
+}
+
+async function twoServers(options: { serviceCidr?: string; clock?: Clock } = {}): Promise<TwoServers> {
   const store = new MemoryStorage(systemClock);
   const first = await startTestControlPlane({ ...options, storage: new LaggingStorage(store) });
   const way = new LaggingStorage(store);
@@ -25,7 +40,7 @@ async function twoServers(options: { serviceCidr?: string } = {}): Promise<TwoSe
     await second.close();
     await first.close();
   });
-  return { planes: [first, second], way };
+  return { planes: [first, second], way, store };
 }
 
 const services = '/api/v1/namespaces/default/services';
@@ -154,4 +169,67 @@ test('patches through both are all kept', async () => {
   );
   const all = await planes[0].ask('GET', `${url}/a`);
   assert.equal(Object.keys(all.body.data as object).length, 12);
+});
+
+const statusOf = (answer: { body: Record<string, unknown> }): { used: Record<string, string> } =>
+  answer.body.status as { used: Record<string, string> };
+
+test('a quota lets in as much as it says, whichever server is asked', async () => {
+  const { planes } = await twoServers();
+  const [first, second] = planes;
+  await first.ask('POST', '/api/v1/namespaces', { metadata: { name: 'q' } });
+  const api = '/api/v1/namespaces/q';
+  const hard = { configmaps: '15', 'count/secrets': '100' };
+  await first.ask('POST', `${api}/resourcequotas`, { metadata: { name: 'all' }, spec: { hard } });
+  // The second knows of it.
+  assert.equal((await second.ask('GET', `${api}/resourcequotas/all`)).status, 200);
+  for (let round = 0; round < 3; round++) {
+    const made = await Promise.all(
+      planes.flatMap(({ ask }, p) =>
+        Array.from({ length: 20 }, (_, i) =>
+          ask('POST', `${api}/configmaps`, { metadata: { name: `c${round}-${p}-${i}` } }),
+        ),
+      ),
+    );
+    assert.equal(made.filter(({ status }) => status === 201).length, round === 0 ? 15 : 2, made[0]!.text);
+    const refused = made.find(({ status }) => status !== 201);
+    assert.equal(refused?.status, 403);
+    assert.match(
+      refused.message,
+      /is forbidden: exceeded quota: all, requested: configmaps=1, used: configmaps=15, limited: configmaps=15$/,
+    );
+    const { items } = (await second.ask('GET', `${api}/configmaps`)).body as {
+      items: { metadata: { name: string } }[];
+    };
+    assert.equal(items.length, 15);
+    assert.equal(statusOf(await first.ask('GET', `${api}/resourcequotas/all`)).used['configmaps'], '15');
+    // What is deleted, by either, is free again for both.
+    for (const [i, { ask }] of planes.entries())
+      assert.equal((await ask('DELETE', `${api}/configmaps/${items[i]?.metadata.name}`)).status, 200);
+  }
+});
+
+test('what was let through and not stored takes no room for long, and what a dead server let through is forgotten', async () => {
+  const clock = new SteppedClock();
+  const { planes, store } = await twoServers({ clock });
+  const [first, second] = planes;
+  await first.ask('POST', '/api/v1/namespaces', { metadata: { name: 'q' } });
+  const api = '/api/v1/namespaces/q';
+  await first.ask('POST', `${api}/resourcequotas`, {
+    metadata: { name: 'all' },
+    spec: { hard: { configmaps: '1' } },
+  });
+  const make = (plane: TestControlPlane, name: string) =>
+    plane.ask('POST', `${api}/configmaps`, { metadata: { name } });
+  assert.equal((await make(first, 'a')).status, 201);
+  // As a server leaves it that ends between the reservation and the write.
+  const key = '/registry/reservations/resourcequotas/q';
+  const left = await store.get(key);
+  const text = left!.value.toString().replace('"name":"a"', '"name":"never"');
+  assert.notEqual(text, left!.value.toString());
+  await store.update(key, { bytes: Buffer.from(text), revisionAt: -1 }, left!.revision);
+  await first.ask('DELETE', `${api}/configmaps/a`);
+  assert.equal((await make(second, 'b')).status, 403);
+  clock.passed += 31_000;
+  assert.equal((await make(second, 'b')).status, 201);
 });

@@ -169,6 +169,7 @@ test('S16: what is audited goes to the audit annotations of the request, and now
     dryRun: false,
     options: {},
     warn: (text) => assert.fail(text),
+    atEnd: () => {},
     annotate: (key, value) => void said.set(key, value),
   });
   assert.equal(said.get(label('enforce-policy')), 'privileged:latest');

@@ -14,6 +14,8 @@ export interface AdmissionRequest {
   readonly user: UserInfo;
   readonly dryRun: boolean;
   readonly options: JsonObject;
+  /** Calls back when the write has ended, whether or not it was stored. */
+  atEnd(listener: () => void): void;
   /** Adds a `Warning:` header. */
   warn(text: string): void;
   /** For the audit log: a domain's key, `pod-security.kubernetes.io/enforce-policy`. */

@@ -65,6 +65,10 @@ class CachedLiveObjects implements LiveObjects {
     return found === undefined ? undefined : (this.#parse(ref, found) as T);
   }
 
+  has(ref: ResourceRef, name: string, namespace: string): boolean {
+    return this.#cacheOf(ref)?.get(namespace, name) !== undefined;
+  }
+
   list<T>(ref: ResourceRef<T>, options: Parameters<LiveObjects['list']>[1] = {}): readonly T[] {
     const { namespace = '', field } = options;
     const cache = this.#cacheOf(ref);

@@ -120,6 +120,7 @@ async function createOnce(
     return { value: store.servedBytes(written.entry.value), revision: written.entry.revision };
   } finally {
     if (!done) await undo?.();
+    admission?.end();
   }
 }
 

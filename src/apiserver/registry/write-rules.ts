@@ -57,14 +57,18 @@ export interface AdmissionSubject {
   readonly requestOptions?: JsonObject;
 }
 
+/** `end`: its write has ended, one way or the other. */
+type WriteAdmission = AdmissionRequest & { end(): void };
+
 /** undefined when nobody would look at it, or when the server itself writes. */
 export function admissionRequest(
   store: StoredResource,
   subject: AdmissionSubject,
   options: WriteOptions,
-): AdmissionRequest | undefined {
+): WriteAdmission | undefined {
   const context = options.context;
   if (context === undefined || !store.deps.admission.handles(subject.operation)) return undefined;
+  const atEnd: (() => void)[] = [];
   return {
     operation: subject.operation,
     declaration: store.deps.declaration,
@@ -76,6 +80,10 @@ export function admissionRequest(
     user: context.user,
     dryRun: options.dryRun,
     options: subject.requestOptions ?? {},
+    atEnd: (listener) => void atEnd.push(listener),
+    end: () => {
+      for (const listener of atEnd) listener();
+    },
     warn: (text) => context.warn(text),
     annotate: (key, value) => void context.auditAnnotations.set(key, value),
   };

@@ -2,7 +2,6 @@
 import type { AdmissionPlugin } from '../../apiserver/admission/admission.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
-import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import {
   createCertificateApproval,
@@ -18,7 +17,9 @@ import { createNodeRestriction } from './node-restriction.ts';
 import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import { createPodSecurity } from './pod-security.ts';
 import { createPriority } from './priority.ts';
-import { createResourceQuota, type QuotaRecorder } from './resource-quota.ts';
+import type { QuotaRecorder } from './quota/evaluator.ts';
+import type { Reservations } from './quota/reservations.ts';
+import { createResourceQuota } from './resource-quota.ts';
 import { createRuntimeClass } from './runtime-class.ts';
 import { createServiceAccountAdmission } from './service-account.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
@@ -28,8 +29,8 @@ export interface AdmissionDependencies {
   readonly live: LiveObjects;
   readonly random: Random;
   readonly authorizer: Authorizer;
-  readonly clock: Clock;
   readonly recordQuota: QuotaRecorder;
+  readonly reservations: Reservations;
 }
 
 /** `disabled` names plugins that are left out. Throws Error for a name that none has: what it was meant for would stay on. */
@@ -37,7 +38,7 @@ export function admissionPlugins(
   deps: AdmissionDependencies,
   disabled: readonly string[] = [],
 ): AdmissionPlugin[] {
-  const { live, random, authorizer, clock } = deps;
+  const { live, random, authorizer } = deps;
   const recommendedOrder: AdmissionPlugin[] = [
     createNamespaceLifecycle(live),
     createLimitRanger(live),
@@ -55,7 +56,7 @@ export function admissionPlugins(
     createCertificateSigning(authorizer),
     createCertificateSubjectRestriction(),
     createDefaultIngressClass(live),
-    createResourceQuota({ live, clock, record: deps.recordQuota }),
+    createResourceQuota({ live, random, reservations: deps.reservations, record: deps.recordQuota }),
   ];
   const names = recommendedOrder.map((plugin) => plugin.name);
   const unknown = disabled.filter((name) => !names.includes(name));

@@ -1,0 +1,136 @@
+// What is on its way into a namespace: costs that a server let through and has not stored yet, as all servers see them.
+import { namespaces, type pods } from '../../../api/generated/resources.ts';
+import type { Pod } from '../../../api/generated/types/core-v1.ts';
+import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
+import { meta, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
+import { formatQuantity, parseQuantity } from '../../../apimachinery/quantity.ts';
+import type { ResourceRef } from '../../../apimachinery/resource-ref.ts';
+import type { LiveObjects } from '../../../apiserver/live-objects.ts';
+import { decodeEntry, encodeDraft } from '../../../apiserver/registry/encode.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Usage } from '../../../component-helpers/quota-usage.ts';
+import type { CachedObject, CacheSource, ResourceCache } from '../../../storage/watch/resource-cache.ts';
+
+export interface Reservation {
+  readonly id: string;
+  readonly resource: ResourceRef;
+  readonly name: string;
+  readonly usage: Usage;
+  /** What scopes look at of a pod. */
+  readonly shape: Pod | undefined;
+}
+
+/** What a namespace's record says, and which state of it that is. */
+export interface Reserved {
+  readonly all: readonly Reservation[];
+  readonly current: CachedObject | undefined;
+}
+
+/**
+ * A server that let something through and was not heard of it for so long, by our own clock, has failed: what a record
+ * says of time is another's clock.
+ */
+const forgottenMs = 30_000;
+
+const written = ({ id, name, resource, shape, usage }: Reservation): JsonObject => ({
+  id,
+  name,
+  resource: {
+    group: resource.group,
+    version: resource.version,
+    resource: resource.resource,
+    kind: resource.kind,
+  },
+  usage: Object.fromEntries([...usage].map(([key, amount]) => [key, formatQuantity(amount)])),
+  ...(shape === undefined ? {} : { shape: shape as unknown as Json }),
+});
+
+const read = (from: JsonObject): Reservation => ({
+  id: str(from['id']),
+  name: str(from['name']),
+  resource: obj(from['resource']) as unknown as ResourceRef<typeof pods>,
+  usage: new Map(Object.entries(obj(from['usage'])).map(([key, text]) => [key, parseQuantity(str(text))])),
+  shape: from['shape'] as Pod | undefined,
+});
+
+/** `/registry/reservations/resourcequotas/<namespace>`: one record for all quotas of a namespace. No API serves it. */
+export const reservationCache = (caches: CacheSource): ResourceCache =>
+  caches.cache({ group: 'reservations', resource: 'resourcequotas' }, (object) => {
+    const { name, uid } = meta(object as JsonObject);
+    return { namespace: '', name: str(name), uid: str(uid), labels: {}, fields: {} };
+  });
+
+export class Reservations {
+  readonly #cache: ResourceCache;
+  readonly #live: LiveObjects;
+  readonly #clock: Clock;
+  /** Since when this server knows of one that is not stored. */
+  readonly #since = new Map<string, number>();
+  /** Own ones whose write has ended. */
+  readonly #ended = new Set<string>();
+
+  constructor(deps: { readonly cache: ResourceCache; readonly live: LiveObjects; readonly clock: Clock }) {
+    this.#cache = deps.cache;
+    this.#live = deps.live;
+    this.#clock = deps.clock;
+  }
+
+  /** Stored, or not at all: it is on its way no more. */
+  end(id: string): void {
+    this.#ended.add(id);
+  }
+
+  /** As it is in the store, with all objects that were stored before: what neither holds is not there. */
+  async read(namespace: string): Promise<Reserved> {
+    await this.#cache.fresh();
+    const current = this.#cache.get('', namespace);
+    const said = current === undefined ? [] : objs(spec(decodeEntry(current.value))['reserved']).map(read);
+    return { all: said.filter((one) => this.#isOnItsWay(namespace, one)), current };
+  }
+
+  #isOnItsWay(namespace: string, { id, name, resource }: Reservation): boolean {
+    const now = this.#clock.monotonic();
+    const since = this.#since.get(id) ?? now;
+    this.#since.set(id, since);
+    return !this.#ended.has(id) && now - since < forgottenMs && !this.#live.has(resource, name, namespace);
+  }
+
+  /** False: another server wrote meanwhile. What is not in `all` is forgotten. */
+  async write(namespace: string, { current }: Reserved, all: readonly Reservation[]): Promise<boolean> {
+    const record: JsonObject = {
+      kind: 'QuotaReservations',
+      apiVersion: 'internal.porthole.dev/v1',
+      metadata: { name: namespace },
+      spec: { reserved: all.map(written) },
+    };
+    const draft = encodeDraft(record);
+    const outcome =
+      current === undefined
+        ? await this.#cache.create('', namespace, draft, record)
+        : await this.#cache.update('', namespace, draft, record, current.revision);
+    if (outcome.ok) this.#forgetOthers(current, all);
+    return outcome.ok;
+  }
+
+  #forgetOthers(current: CachedObject | undefined, all: readonly Reservation[]): void {
+    if (current === undefined) return;
+    const kept = new Set(all.map(({ id }) => id));
+    for (const { id } of objs(spec(decodeEntry(current.value))['reserved']).map(read)) {
+      if (kept.has(id)) continue;
+      this.#since.delete(id);
+      this.#ended.delete(id);
+    }
+  }
+
+  /** Records of namespaces that are no more. */
+  async tidy(): Promise<void> {
+    const { items } = this.#cache.list({ namespace: '', limit: Number.MAX_SAFE_INTEGER });
+    const gone = items.filter(({ index }) => this.#live.get(namespaces, index.name) === undefined);
+    await Promise.all(
+      gone.map((item) => {
+        const record = decodeEntry(item.value);
+        return this.#cache.delete('', item.index.name, encodeDraft(record), record, item.revision);
+      }),
+    );
+  }
+}

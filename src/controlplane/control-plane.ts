@@ -29,7 +29,6 @@ import { version } from '../component-base/version.ts';
 import { jwks, signJwt, type VerificationKey, verificationKey } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
 import type { QuotaRecorder } from '../plugins/admission/quota/evaluator.ts';
-import { Reservations, reservationCache } from '../plugins/admission/quota/reservations.ts';
 import { admissionPlugins } from '../plugins/admission/registry.ts';
 import { createAnonymousAuthenticator } from '../plugins/authentication/anonymous-authenticator.ts';
 import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer-token-authenticator.ts';
@@ -46,6 +45,7 @@ import { createRuleResolver } from '../plugins/authorization/rbac/rule-resolver.
 import { createRbacAuthorizer } from '../plugins/authorization/rbac-authorizer.ts';
 import { unionAuthorizer } from '../plugins/authorization/union-authorizer.ts';
 import type { ComponentHealth } from '../registry/core/component-status.ts';
+import { reservationCache, StoredReservations } from '../registry/core/quota-reservations.ts';
 import { repairClaims } from '../registry/core/repair-claims.ts';
 import { type ServiceClaims, serviceClaims } from '../registry/core/service-claims.ts';
 import { restStorage } from '../registry/rest-storage.ts';
@@ -216,7 +216,12 @@ const flowControlOf = (
 
 const admissionOf = (
   { disabledAdmission, log, random }: ControlPlaneOptions,
-  who: { live: LiveObjects; authorizer: Authorizer; resolver: RuleResolver; reservations: Reservations },
+  who: {
+    live: LiveObjects;
+    authorizer: Authorizer;
+    resolver: RuleResolver;
+    reservations: StoredReservations;
+  },
   api: () => ApiServer,
 ): AdmissionPlugin[] => [
   ...admissionPlugins({ ...who, random, recordQuota: quotaRecorder(api, log) }, disabledAdmission),
@@ -253,7 +258,7 @@ function recordRepair(
     live: LiveObjects;
     claims: ServiceClaims;
     client: Client;
-    reservations: Reservations;
+    reservations: StoredReservations;
   },
 ): () => Promise<void> {
   const { clock, log } = options;
@@ -276,7 +281,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const resolver = createRuleResolver(live);
   const authorizer = authorization(live, resolver);
   const claims = serviceClaims({ scheme, caches, clock, random });
-  const reservations = new Reservations({ cache: reservationCache(caches), live, clock });
+  const reservations = new StoredReservations({ cache: reservationCache(caches), live, clock });
   const rest = new Map(
     restStorage(
       {

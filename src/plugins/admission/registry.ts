@@ -3,6 +3,7 @@ import type { AdmissionPlugin } from '../../apiserver/admission/admission.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Random } from '../../base/random.ts';
+import type { Reservations } from '../../component-helpers/quota-reservations.ts';
 import {
   createCertificateApproval,
   createCertificateSigning,
@@ -18,7 +19,6 @@ import { createPersistentVolumeClaimResize } from './persistent-volume-claim-res
 import { createPodSecurity } from './pod-security.ts';
 import { createPriority } from './priority.ts';
 import type { QuotaRecorder } from './quota/evaluator.ts';
-import type { Reservations } from './quota/reservations.ts';
 import { createResourceQuota } from './resource-quota.ts';
 import { createRuntimeClass } from './runtime-class.ts';
 import { createServiceAccountAdmission } from './service-account.ts';

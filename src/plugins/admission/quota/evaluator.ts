@@ -4,9 +4,9 @@ import { resourcequotas } from '../../../api/generated/resources.ts';
 import type { ResourceQuota } from '../../../api/generated/types/core-v1.ts';
 import { conflict, optimisticLock } from '../../../apimachinery/errors.ts';
 import type { LiveObjects } from '../../../apiserver/live-objects.ts';
+import type { Reservation, Reservations, Reserved } from '../../../component-helpers/quota-reservations.ts';
 import { addUsage, isUnderQuota, type Usage } from '../../../component-helpers/quota-usage.ts';
 import { fits, hardOf, only, statusOf, storedUsage } from './quota-room.ts';
-import type { Reservation, Reservations, Reserved } from './reservations.ts';
 
 /** A write that asks for room. */
 export interface Claimant {

@@ -1,30 +1,15 @@
-// What is on its way into a namespace: costs that a server let through and has not stored yet, as all servers see them.
-import { namespaces, type pods } from '../../../api/generated/resources.ts';
-import type { Pod } from '../../../api/generated/types/core-v1.ts';
-import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
-import { meta, obj, objs, spec, str } from '../../../apimachinery/json-access.ts';
-import { formatQuantity, parseQuantity } from '../../../apimachinery/quantity.ts';
-import type { ResourceRef } from '../../../apimachinery/resource-ref.ts';
-import type { LiveObjects } from '../../../apiserver/live-objects.ts';
-import { decodeEntry, encodeDraft } from '../../../apiserver/registry/encode.ts';
-import type { Clock } from '../../../base/clock.ts';
-import type { Usage } from '../../../component-helpers/quota-usage.ts';
-import type { CachedObject, CacheSource, ResourceCache } from '../../../storage/watch/resource-cache.ts';
-
-export interface Reservation {
-  readonly id: string;
-  readonly resource: ResourceRef;
-  readonly name: string;
-  readonly usage: Usage;
-  /** What scopes look at of a pod. */
-  readonly shape: Pod | undefined;
-}
-
-/** What a namespace's record says, and which state of it that is. */
-export interface Reserved {
-  readonly all: readonly Reservation[];
-  readonly current: CachedObject | undefined;
-}
+// Keeps what is on its way into a namespace in the store, written by compare-and-swap.
+import { namespaces, type pods } from '../../api/generated/resources.ts';
+import type { Pod } from '../../api/generated/types/core-v1.ts';
+import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
+import { meta, obj, objs, spec, str } from '../../apimachinery/json-access.ts';
+import { formatQuantity, parseQuantity } from '../../apimachinery/quantity.ts';
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import type { LiveObjects } from '../../apiserver/live-objects.ts';
+import { decodeEntry, encodeDraft } from '../../apiserver/registry/encode.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Reservation, Reservations, Reserved } from '../../component-helpers/quota-reservations.ts';
+import type { CachedObject, CacheSource, ResourceCache } from '../../storage/watch/resource-cache.ts';
 
 /**
  * A server that let something through and was not heard of it for so long, by our own clock, has failed: what a record
@@ -60,7 +45,7 @@ export const reservationCache = (caches: CacheSource): ResourceCache =>
     return { namespace: '', name: str(name), uid: str(uid), labels: {}, fields: {} };
   });
 
-export class Reservations {
+export class StoredReservations implements Reservations {
   readonly #cache: ResourceCache;
   readonly #live: LiveObjects;
   readonly #clock: Clock;
@@ -75,17 +60,15 @@ export class Reservations {
     this.#clock = deps.clock;
   }
 
-  /** Stored, or not at all: it is on its way no more. */
   end(id: string): void {
     this.#ended.add(id);
   }
 
-  /** As it is in the store, with all objects that were stored before: what neither holds is not there. */
   async read(namespace: string): Promise<Reserved> {
     await this.#cache.fresh();
     const current = this.#cache.get('', namespace);
     const said = current === undefined ? [] : objs(spec(decodeEntry(current.value))['reserved']).map(read);
-    return { all: said.filter((one) => this.#isOnItsWay(namespace, one)), current };
+    return { all: said.filter((one) => this.#isOnItsWay(namespace, one)), state: current };
   }
 
   #isOnItsWay(namespace: string, { id, name, resource }: Reservation): boolean {
@@ -95,8 +78,8 @@ export class Reservations {
     return !this.#ended.has(id) && now - since < forgottenMs && !this.#live.has(resource, name, namespace);
   }
 
-  /** False: another server wrote meanwhile. What is not in `all` is forgotten. */
-  async write(namespace: string, { current }: Reserved, all: readonly Reservation[]): Promise<boolean> {
+  async write(namespace: string, { state }: Reserved, all: readonly Reservation[]): Promise<boolean> {
+    const current = state as CachedObject | undefined;
     const record: JsonObject = {
       kind: 'QuotaReservations',
       apiVersion: 'internal.porthole.dev/v1',

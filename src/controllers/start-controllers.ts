@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
-import { createInformerFactory, type InformerFactoryOptions } from '../client/cache/informer-factory.ts';
+import { createInformerFactory } from '../client/cache/informer-factory.ts';
 import type { Client } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { PaceOptions } from '../controller-runtime/pace.ts';
@@ -27,8 +27,6 @@ export interface StartControllersDeps {
   /** Shared with others of the process (the scheduler); made here when absent. */
   readonly informers?: InformerFactory;
   readonly metrics?: ControllerMetrics;
-  /** Tests freeze what informers hold. */
-  readonly informerOptions?: InformerFactoryOptions;
   /** Ends everything. */
   readonly signal: AbortSignal;
   /** How many pods are made for one namespace. */
@@ -52,10 +50,7 @@ export function startControllers(deps: StartControllersDeps, config: Controllers
   const { clock, random, log, signal, metrics } = deps;
   const ownInformers =
     deps.informers === undefined
-      ? createInformerFactory(
-          { client: deps.clientFor(controllerManagerUser), clock, random, log },
-          deps.informerOptions,
-        )
+      ? createInformerFactory({ client: deps.clientFor(controllerManagerUser), clock, random, log })
       : undefined;
   const informers = deps.informers ?? ownInformers!;
   const list = allControllers(config).filter(({ name }) => !(deps.disabled ?? []).includes(name));

@@ -7,7 +7,6 @@ import { type TestContext, test } from 'node:test';
 import { configmaps, pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { inProcessTransport } from '../../src/client/transport-in-process.ts';
@@ -25,6 +24,7 @@ import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { buildNative } from '../../src/os/native-build.ts';
 import type { Cri } from '../../src/rpc-api/cri.ts';
 import { eventually } from '../harness/eventually.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 import { createNodeNamespaces } from '../harness/node-namespaces.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
@@ -136,7 +136,7 @@ async function startAgent(machine: Machine, mortal: MortalAgent): Promise<() => 
   };
   const client = mortal.port('client', machine.client);
   const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
-  const informers = createInformerFactory(common);
+  const informers = frozenInformers(common);
   const kubelet = await startKubelet({
     ...common,
     informers,

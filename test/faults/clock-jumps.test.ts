@@ -11,7 +11,6 @@ import {
   serviceaccounts,
 } from '../../src/api/generated/resources.ts';
 import { type Clock, rfc3339, rfc3339Micro } from '../../src/base/clock.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
@@ -19,6 +18,7 @@ import { systemRandom } from '../../src/component-base/system-random.ts';
 import { startControllers } from '../../src/controllers/start-controllers.ts';
 import { administrator, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 import { eventually } from '../harness/eventually.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 
 const hour = 3_600_000;
 const year = 365 * 24 * hour;
@@ -48,7 +48,7 @@ async function startAll(t: TestContext, clock: Clock): ReturnType<typeof startTe
   const ended = new AbortController();
   const common = { clock, random: systemRandom, log: silentLogger };
   const client = server.controlPlane.clientFor(administrator);
-  const informers = createInformerFactory({ client, ...common });
+  const informers = frozenInformers({ client, ...common });
   const running = startControllers(
     { ...common, clientFor: server.controlPlane.clientFor, informers, signal: ended.signal },
     {

@@ -7,7 +7,6 @@ import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { isStatusError } from '../../src/apimachinery/errors.ts';
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
 import { rfc3339 } from '../../src/base/clock.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
@@ -19,6 +18,7 @@ import {
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { eventually } from '../harness/eventually.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 
 type Moment = 'before' | 'after';
 interface Crash {
@@ -153,7 +153,7 @@ async function startProcess({ server, t }: Machine, mortal: MortalProcess): Prom
 function startNode(server: TestControlPlane, t: TestContext): void {
   const client = server.controlPlane.clientFor(administrator);
   const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
-  const factory = createInformerFactory(common);
+  const factory = frozenInformers(common);
   const informer = factory.informer(resources.pods);
   let address = 1;
   const act = async (pod: Pod): Promise<void> => {

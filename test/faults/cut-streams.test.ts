@@ -18,7 +18,6 @@ import { runInNewContext } from 'node:vm';
 import { configmaps } from '../../src/api/generated/resources.ts';
 import { admin, startTestServer, type TestServer } from '../../src/apiserver/testing/test-server.ts';
 import { type TestServing, testServing } from '../../src/apiserver/testing/test-serving.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { httpTransport } from '../../src/client/transport-http.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
@@ -32,6 +31,7 @@ import { streamingStorage } from '../../src/registry/core/streaming-storage.ts';
 import { type DnsListener, listenDns } from '../../src/wire/dns-sockets.ts';
 import { createHttpServer, type HttpServer } from '../../src/wire/http-server.ts';
 import { eventually } from '../harness/eventually.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const cutsOfEach = 90;
@@ -427,7 +427,7 @@ test('R20: an informer whose connection is cut again and again has every object 
     server: `https://127.0.0.1:${between.port}`,
     ca: Buffer.from(serving.caPem),
   });
-  const informers = createInformerFactory({
+  const informers = frozenInformers({
     client: createClient(transport),
     clock: systemClock,
     random: systemRandom,

@@ -8,7 +8,6 @@ import { pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { type RestHandler, restKey } from '../../src/apiserver/registry/rest-storage.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { inProcessTransport } from '../../src/client/transport-in-process.ts';
@@ -45,6 +44,7 @@ import { type Cri, createCri } from '../../src/rpc-api/cri.ts';
 import { createGrpcClient } from '../../src/wire/grpc-client.ts';
 import { containerdIn } from './containerd-folders.ts';
 import { eventually } from './eventually.ts';
+import { frozenInformers } from './frozen-informers.ts';
 import { createNodeNamespaces } from './node-namespaces.ts';
 import { scratchDirectory } from './scratch.ts';
 
@@ -207,7 +207,7 @@ export async function startKubeletNode(options: KubeletNodeOptions = {}): Promis
   const log = process.env['KUBELET_LOG'] === undefined ? silentLogger : createLogger({ level: 'debug' });
   const common = { client, clock: systemClock, random: systemRandom, log };
   const start = async (): Promise<Kubelet> => {
-    const informers = createInformerFactory(common);
+    const informers = frozenInformers(common);
     const running = await startKubelet({
       ...common,
       informers,

@@ -1,5 +1,4 @@
 // A kubelet whose runtime is given, over an API server in process: nothing of the machine is touched.
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
@@ -7,15 +6,16 @@ import { type KubeletOptions, startKubelet } from '../../src/kubelet/kubelet.ts'
 import { createSimulatedRuntime } from '../../src/kubelet/simulated/simulated-runtime.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import type { Cri } from '../../src/rpc-api/cri.ts';
+import { frozenInformers } from './frozen-informers.ts';
 
 /** Answers with its end. */
 export async function startSimulatedKubelet(
   options: Pick<KubeletOptions, 'client' | 'nodeOs'> &
-    Partial<Pick<KubeletOptions, 'clock'>> & { readonly cri: Cri },
+    Partial<Pick<KubeletOptions, 'clock' | 'metrics'>> & { readonly cri: Cri },
 ): Promise<() => Promise<void>> {
   const common = { clock: systemClock, random: systemRandom, log: silentLogger, ...options };
   const host = createLinuxHost();
-  const informers = createInformerFactory(common);
+  const informers = frozenInformers(common);
   const kubelet = await startKubelet({
     ...common,
     informers,

@@ -4,7 +4,6 @@ import { describe, it } from 'node:test';
 import { configmaps, nodes, services } from '../../src/api/generated/resources.ts';
 import type { Service } from '../../src/api/generated/types/core-v1.ts';
 import { isStatusError } from '../../src/apimachinery/errors.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { httpTransport } from '../../src/client/transport-http.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
@@ -12,6 +11,7 @@ import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import { administrator, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 import { createHttpServer, type HttpServer } from '../../src/wire/http-server.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 
 const service = (name: string): Service =>
   ({ metadata: { name, namespace: 'default' }, spec: { ports: [{ port: 80 }] } }) as unknown as Service;
@@ -39,7 +39,7 @@ describe('httpTransport', () => {
     });
     const client = createClient(transport);
     const admin = plane.controlPlane.clientFor(administrator);
-    const informers = createInformerFactory({
+    const informers = frozenInformers({
       client,
       clock: systemClock,
       random: systemRandom,

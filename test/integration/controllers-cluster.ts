@@ -5,8 +5,6 @@ import type { CertificateSigningRequest } from '../../src/api/generated/types/ce
 import type { ResourceRef } from '../../src/apimachinery/resource-ref.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Informer, InformerFactory } from '../../src/client/cache/informer.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
-import { deepFreeze } from '../../src/client/cache/shared-informer.ts';
 import type { Client } from '../../src/client/client.ts';
 import { createLogger, silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
@@ -19,6 +17,7 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 
 export interface ControllersCluster {
   readonly server: TestControlPlane;
@@ -73,10 +72,7 @@ export async function startCluster(
   const client = controlPlane.clientFor(administrator);
   const clock = systemClock;
   const random = systemRandom;
-  const factory: InformerFactory = createInformerFactory(
-    { client, clock, random, log },
-    { freeze: deepFreeze },
-  );
+  const factory: InformerFactory = frozenInformers({ client, clock, random, log });
   const running = startControllers(
     {
       clientFor: (user) => controlPlane.clientFor(user),

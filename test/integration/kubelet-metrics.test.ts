@@ -3,46 +3,29 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { pods } from '../../src/api/generated/resources.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import type { Client } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { inProcessTransport } from '../../src/client/transport-in-process.ts';
-import { silentLogger } from '../../src/component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/component-base/metrics.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
-import { startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import { createSimulatedCri } from '../../src/kubelet/simulated/simulated-cri.ts';
-import { createSimulatedRuntime } from '../../src/kubelet/simulated/simulated-runtime.ts';
-import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createNodeNamespaces } from '../harness/node-namespaces.ts';
+import { startSimulatedKubelet } from '../harness/simulated-kubelet.ts';
 
 async function startNode(t: TestContext): Promise<{ client: Client; metrics: MetricsRegistry }> {
   const server = await startTestServer();
   const client = createClient(inProcessTransport((request) => server.api.handle(request), admin));
   await createNodeNamespaces(client);
-  const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
-  const informers = createInformerFactory(common);
-  const host = createLinuxHost();
   const metrics = createMetrics();
-  const cri = createSimulatedCri({ ...common, podCidr: async () => '10.244.7.0/29', version: '1' });
-  const kubelet = await startKubelet({
-    ...common,
-    informers,
-    runtime: createSimulatedRuntime(cri, host.stats),
-    host,
-    nodeOs: createLinuxNodeOs({ osImage: 'Simulated', kernelVersion: '0' }),
-    nodeName: 'node-1',
-    nodeIPs: ['10.1.0.11'],
-    dns: { servers: [], domain: 'cluster.local', host: { servers: [], searches: [], options: [] } },
-    version: 'v1.36.0',
-    metrics,
-  });
+  const podCidr = async (): Promise<string> => '10.244.7.0/29';
+  const cri = createSimulatedCri({ clock: systemClock, random: systemRandom, podCidr, version: '1' });
+  const nodeOs = createLinuxNodeOs({ osImage: 'Simulated', kernelVersion: '0' });
+  const stop = await startSimulatedKubelet({ client, cri, nodeOs, metrics });
   t.after(async () => {
-    await kubelet.stop();
-    await informers.stop();
+    await stop();
     await server.close();
   });
   return { client, metrics };

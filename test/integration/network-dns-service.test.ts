@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { decode, encode } from 'dns-packet';
 import { endpointslices, services } from '../../src/api/generated/resources.ts';
 import { FakeClock } from '../../src/base/testing/fake-clock.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
@@ -19,6 +18,7 @@ import { keepTables } from '../../src/os/kept-tables.ts';
 import { createFakePacketFilter } from '../../src/os/testing/fake-packet-filter.ts';
 import { proxyBackends } from '../../src/proxy/backends/registry.ts';
 import { startProxy } from '../../src/proxy/proxier.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 
 test('kube-dns is made, found by DNS, reached by the proxy, and follows a new address', async (t) => {
   const plane = await startTestControlPlane();
@@ -39,11 +39,11 @@ test('kube-dns is made, found by DNS, reached by the proxy, and follows a new ad
   assert.deepEqual(slice.endpoints![0]!.addresses, ['172.30.1.1']);
 
   const deps = { clock: systemClock, random: systemRandom, log: silentLogger };
-  const informers = createInformerFactory({ ...deps, client: admin });
+  const informers = frozenInformers({ ...deps, client: admin });
   const ask = createDnsHandler({ informers, upstreams: () => [], ...deps });
   // as a node's proxy may: nothing but services, slices and nodes
   const proxyUser = user('system:kube-proxy', 'system:node-proxier');
-  const proxyInformers = createInformerFactory({ ...deps, client: plane.controlPlane.clientFor(proxyUser) });
+  const proxyInformers = frozenInformers({ ...deps, client: plane.controlPlane.clientFor(proxyUser) });
   const packetFilter = createFakePacketFilter();
   const proxy = startProxy({
     informers: proxyInformers,

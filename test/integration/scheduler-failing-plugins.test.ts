@@ -2,13 +2,13 @@
 import { describe, it, type TestContext } from 'node:test';
 import { events, namespaces, nodes, pods, serviceaccounts } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { createEventRecorder } from '../../src/client/event-recorder.ts';
 import { silentLogger as log } from '../../src/component-base/logger.ts';
 import { systemClock as clock } from '../../src/component-base/system-clock.ts';
 import { systemRandom as random } from '../../src/component-base/system-random.ts';
 import type { Plugin } from '../../src/scheduler/framework/plugin.ts';
 import { startScheduler } from '../../src/scheduler/scheduler.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 import { startCluster } from './controllers-cluster.ts';
 
 const namespace = 'work';
@@ -49,7 +49,7 @@ async function startWith(t: TestContext, extraPlugins: readonly Plugin[]) {
     name: 'system:kube-scheduler',
     groups: ['system:authenticated'],
   });
-  const informers = createInformerFactory({ client: cluster.client, clock, random, log });
+  const informers = frozenInformers({ client: cluster.client, clock, random, log });
   const recorder = createEventRecorder({ client: own, clock, log }, { component: 'default-scheduler' });
   const options = { client: own, informers, events: recorder, clock, random, log, extraPlugins };
   const scheduler = startScheduler(options);

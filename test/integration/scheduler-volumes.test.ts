@@ -11,12 +11,12 @@ import {
   serviceaccounts,
   storageclasses,
 } from '../../src/api/generated/resources.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { createEventRecorder } from '../../src/client/event-recorder.ts';
 import { silentLogger as log } from '../../src/component-base/logger.ts';
 import { systemClock as clock } from '../../src/component-base/system-clock.ts';
 import { systemRandom as random } from '../../src/component-base/system-random.ts';
 import { startScheduler } from '../../src/scheduler/scheduler.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 import { startCluster } from './controllers-cluster.ts';
 
 const namespace = 'data';
@@ -29,7 +29,7 @@ describe('VolumeBinding', () => {
       name: 'system:kube-scheduler',
       groups: ['system:authenticated'],
     });
-    const informers = createInformerFactory({ client, clock, random, log });
+    const informers = frozenInformers({ client, clock, random, log });
     const recorder = createEventRecorder({ client: own, clock, log }, { component: 'default-scheduler' });
     const scheduler = startScheduler({ client: own, informers, events: recorder, clock, random, log });
     informers.start();

@@ -104,6 +104,65 @@ test('which system a node is, only src/kubelet/node-os knows: the rest of the ku
   assert.deepEqual(hits(isAsked, asks), [], 'make it a member of NodeOs, answered by both of its files');
 });
 
+test('the kubelet starts programs in src/kubelet/containerd alone', () => {
+  const starts = (file: string): boolean =>
+    /^src\/kubelet\/(?!containerd\/).*\.ts$/.test(file) && !isTest(file);
+  assert.deepEqual(hits(/os\/processes|\bhost\.processes\b|'processes'/, starts), []);
+});
+
+test('the client knows no kind but Event', () => {
+  const resources = (file: string): boolean => file.startsWith('src/client/') && !isTest(file);
+  assert.deepEqual(
+    hits(/generated\/resources/, resources).map((hit) => hit.replace(/:\d+/, '')),
+    ["src/client/event-recorder.ts: import { events } from '../api/generated/resources.ts';"],
+  );
+});
+
+test('tests of components freeze what informers hold', () => {
+  // Of the informers themselves, and where the frozen ones are made.
+  const homes = ['src/client/cache/informer-factory.test.ts', 'test/harness/frozen-informers.ts'];
+  assert.deepEqual(
+    hits(/\bcreateInformerFactory\b/, (file) => isTest(file) && !homes.includes(file)),
+    [],
+  );
+});
+
+/** Whether the comment at a file's top says so. */
+const saysPure = (file: string): boolean => {
+  const lines = (text.get(file) ?? '').split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('//'));
+  return /\bpure\b/i.test(lines.slice(0, end).join(' '));
+};
+
+test('a file that says it is pure waits for nothing, and asks neither machine, clock nor network', () => {
+  const impure =
+    /^(?!\s*(\/\/|\*|\/\*)).*(\basync\b|\bawait\b)|^(import (?!type\b)|\} from ).*'(node:(?!path')|.*\/(os|wire|storage|client)\/(?!grpc-client|event-recorder))/;
+  for (const planted of [
+    'export async function f() {}',
+    "import { readFileSync } from 'node:fs';",
+    "} from '../os/linux/files-linux.ts';",
+  ])
+    assert.match(planted, impure);
+  const claims = (file: string): boolean => file.startsWith('src/') && !isTest(file) && saysPure(file);
+  assert.ok([...text.keys()].filter(claims).length > 50);
+  assert.deepEqual(hits(impure, claims), []);
+});
+
+test('what a README calls pure says so itself', () => {
+  const called = globSync('src/*/README.md').flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .map((line) => /^\| ([^|]*) \| pure:|^(pure functions .*)/.exec(line))
+      .flatMap((row) => [...(row?.[1] ?? row?.[2] ?? '').matchAll(/`([\w./-]+\.ts)`/g)])
+      .map(([, name]) => join(dirname(file), name!)),
+  );
+  assert.ok(called.length > 8, called.join());
+  assert.deepEqual(
+    called.filter((file) => !saysPure(file)),
+    [],
+  );
+});
+
 test('where Wine lies, one file knows', () => {
   const home = 'src/emulation/wine/wine-paths.ts';
   const path =

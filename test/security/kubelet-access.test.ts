@@ -4,7 +4,6 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { serviceaccounts } from '../../src/api/generated/resources.ts';
-import { createInformerFactory } from '../../src/client/cache/informer-factory.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
@@ -20,6 +19,7 @@ import { createSimulatedCri } from '../../src/kubelet/simulated/simulated-cri.ts
 import { createSimulatedRuntime } from '../../src/kubelet/simulated/simulated-runtime.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { type Caller, certificateOf, dates } from '../harness/client-certificates.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
 
 interface Kubelet {
   readonly plane: TestControlPlane;
@@ -43,7 +43,7 @@ async function startNode(t: TestContext): Promise<Kubelet> {
     ...dates,
   });
   const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
-  const informers = createInformerFactory(common);
+  const informers = frozenInformers(common);
   const host = createLinuxHost();
   const kubelet = await startKubelet({
     ...common,

@@ -8,7 +8,7 @@ export interface InformerHandler<T> {
   deleted?(object: T): void;
 }
 
-/** Objects are frozen: copy before you change. */
+/** Objects are everybody's: copy before you change. Tests freeze them. */
 export interface Lister<T> {
   get(name: string, namespace?: string): T | undefined;
   list(namespace?: string): readonly T[];

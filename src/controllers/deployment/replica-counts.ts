@@ -1,4 +1,4 @@
-// Arithmetic of a rollout: surge, unavailability, and how replicas are shared among replica sets.
+// Arithmetic of a rollout: surge, unavailability, and how replicas are shared among replica sets. Pure.
 import type { Deployment, ReplicaSet } from '../../api/generated/types/apps-v1.ts';
 import { scaledValue } from '../../apimachinery/int-or-string.ts';
 

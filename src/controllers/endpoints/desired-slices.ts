@@ -1,4 +1,4 @@
-// The endpoint slices of a service with a selector, from its pods.
+// The endpoint slices of a service with a selector, from its pods. Pure.
 import { services } from '../../api/generated/resources.ts';
 import type { Pod, Service, ServicePort } from '../../api/generated/types/core-v1.ts';
 import type {

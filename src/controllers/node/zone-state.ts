@@ -1,4 +1,4 @@
-// How well the nodes of a zone are, and how fast its pods may be evicted then: who loses most of a zone has lost its network.
+// How well the nodes of a zone are, and how fast its pods may be evicted then: who loses most of a zone has lost its network. Pure.
 import type { Node } from '../../api/generated/types/core-v1.ts';
 import { findCondition } from '../workload/conditions.ts';
 

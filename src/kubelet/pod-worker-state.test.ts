@@ -1,10 +1,9 @@
 // The states of a pod's worker: the whole table, and lives of pods, as scenarios. UPDATE_SCENARIOS=1 writes what came.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Command, replay } from '../base/testing/datadriven.ts';
+import { type Command, replay, titleOf } from '../base/testing/datadriven.ts';
 import { newWorker, transition, type WorkerEvent, type WorkerState } from './pod-worker-state.ts';
 
 const folder = fileURLToPath(new URL('testdata/pod-worker-state', import.meta.url));
@@ -47,8 +46,8 @@ const rowOf = (state: WorkerState): string =>
     .join('\n');
 
 for (const file of globSync(`${folder}/*.txt`).sort()) {
-  test(`the worker of ${basename(file, '.txt')}`, async () => {
-    const text = readFileSync(file, 'utf8');
+  const text = readFileSync(file, 'utf8');
+  test(`the worker: ${titleOf(text)}`, async () => {
     let state: WorkerState = newWorker;
     const came = await replay(text, (command) => {
       if (command.name === 'new') state = newWorker;

@@ -1,13 +1,12 @@
 // Lives of pods as scenarios: a kubelet with a runtime that hangs when it is told to, and a clock that stands still. UPDATE_SCENARIOS=1 writes what came.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import { admin, startTestServer } from '../../src/apiserver/testing/test-server.ts';
-import { type Command, replay } from '../../src/base/testing/datadriven.ts';
+import { type Command, replay, titleOf } from '../../src/base/testing/datadriven.ts';
 import { FakeClock } from '../../src/base/testing/fake-clock.ts';
 import type { Client } from '../../src/client/client.ts';
 import { createClient } from '../../src/client/create-client.ts';
@@ -15,6 +14,7 @@ import { inProcessTransport } from '../../src/client/transport-in-process.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import { createSimulatedCri } from '../../src/kubelet/simulated/simulated-cri.ts';
+import type { Cri } from '../../src/rpc-api/cri.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createNodeNamespaces } from '../harness/node-namespaces.ts';
 import { ScriptedRuntime } from '../harness/scripted-runtime.ts';
@@ -36,6 +36,8 @@ function podOf({ words, options }: Command): Pod {
     preStop: hookOf(options.get('preStop')),
   };
   const main = { name: 'main', image: 'example.com/x:1', imagePullPolicy: options.get('pull'), lifecycle };
+  const sidecar = { ...main, name: 'sidecar', lifecycle: undefined, restartPolicy: 'Always' };
+  const env = [{ name: 'X', valueFrom: { configMapKeyRef: { name: 'none', key: 'x' } } }];
   const seconds = options.get('deadline');
   return {
     metadata: {
@@ -48,7 +50,8 @@ function podOf({ words, options }: Command): Pod {
     },
     spec: {
       nodeName: 'node-1',
-      containers: [main],
+      containers: [words.includes('unset') ? { ...main, env } : main],
+      ...(words.includes('sidecar') ? { initContainers: [sidecar] } : {}),
       restartPolicy: options.get('restart') ?? 'Always',
       terminationGracePeriodSeconds: Number(options.get('grace') ?? 30),
       ...(words.includes('windows') ? { os: { name: 'windows' } } : {}),
@@ -60,6 +63,7 @@ function podOf({ words, options }: Command): Pod {
 class Story {
   readonly #client: Client;
   readonly #clock = new FakeClock();
+  readonly #real: Cri;
   readonly #runtime: ScriptedRuntime;
   readonly #names: string[] = [];
   stop: () => Promise<void> = async () => undefined;
@@ -67,8 +71,8 @@ class Story {
   constructor(client: Client) {
     this.#client = client;
     const machine = { clock: this.#clock, random: systemRandom };
-    const cri = createSimulatedCri({ ...machine, podCidr: async () => '10.244.7.0/24', version: '1' });
-    this.#runtime = new ScriptedRuntime(cri, this.#clock);
+    this.#real = createSimulatedCri({ ...machine, podCidr: async () => '10.244.7.0/24', version: '1' });
+    this.#runtime = new ScriptedRuntime(this.#real, this.#clock);
   }
 
   async start(): Promise<void> {
@@ -91,6 +95,9 @@ class Story {
     const key = { name: words[0] ?? '', namespace: 'default' };
     if (what === 'hang')
       this.#runtime.hang(words[0] ?? '', Number(options.get('for') ?? Number.POSITIVE_INFINITY));
+    else if (what === 'fail') this.#runtime.fail(words[0] ?? '', words.slice(1).join(' '));
+    else if (what === 'heal') this.#runtime.heal();
+    else if (what === 'lose') await this.#loseSandboxes();
     else if (what === 'advance') {
       // Whoever looks at the runtime again and again sleeps by then.
       await new Promise(setImmediate);
@@ -110,6 +117,12 @@ class Story {
     } else throw new Error(`no such command: ${what}`);
   }
 
+  /** As when a machine starts anew. */
+  async #loseSandboxes(): Promise<void> {
+    const { runtime } = this.#real;
+    for (const { id = '' } of await runtime.listPodSandbox()) await runtime.stopPodSandbox(id);
+  }
+
   /** What the runtime was told since the last command, and how the pods look now. */
   async #came(): Promise<string> {
     const all = (await this.#client.list(pods)).items;
@@ -117,9 +130,11 @@ class Story {
       const pod = all.find((p) => p.metadata.name === name);
       if (!pod) return `${name}: gone`;
       const { phase, reason } = pod.status ?? {};
-      const waits = pod.status?.containerStatuses?.[0]?.state?.waiting?.reason;
+      const [seen] = pod.status?.containerStatuses ?? [];
+      const waits = seen?.state?.waiting?.reason;
+      const restarts = seen?.restartCount ? `restarts=${seen.restartCount}` : undefined;
       const ending = pod.metadata.deletionTimestamp === undefined ? undefined : 'Terminating';
-      return `${name}: ${[phase, reason, waits, ending].filter((word) => word !== undefined).join(' ')}`;
+      return `${name}: ${[phase, reason, waits, restarts, ending].filter((word) => word !== undefined).join(' ')}`;
     });
     return [...this.#runtime.said, ...shown].join('\n');
   }
@@ -147,9 +162,9 @@ async function storyOf(t: TestContext): Promise<Story> {
 }
 
 for (const file of globSync(`${folder}/*.txt`).sort()) {
-  test(basename(file, '.txt'), async (t) => {
+  const text = readFileSync(file, 'utf8');
+  test(titleOf(text), async (t) => {
     const story = await storyOf(t);
-    const text = readFileSync(file, 'utf8');
     const came = await replay(text, (command) => story.run(command));
     if (isUpdate) writeFileSync(file, came);
     assert.equal(came, text);

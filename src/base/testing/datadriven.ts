@@ -22,6 +22,12 @@ function commandOf(line: string, expected: string): Command {
   };
 }
 
+/** What a scenario says of itself in its first line. */
+export function titleOf(text: string): string {
+  if (!text.startsWith('# ')) throw new Error('the first line of a scenario says what it is about');
+  return text.slice(2, text.indexOf('\n'));
+}
+
 /**
  * Runs the commands of a scenario, and answers its text with what they led to: the same text where all is as expected.
  * Comments (`#`) stay; a block ends with an empty line.

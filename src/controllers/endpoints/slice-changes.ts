@@ -1,11 +1,12 @@
 // The smallest change from the endpoint slices that are there to those that should be.
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import type { OwnerReference } from '../../api/generated/types/meta-v1.ts';
+import { parseIp } from '../../base/ip.ts';
 import { semanticEqual } from '../workload/semantic-equal.ts';
 import { portSetKey } from './port-key.ts';
 
 export type Family = 'IPv4' | 'IPv6';
-export const familyOf = (ip: string): Family => (ip.includes(':') ? 'IPv6' : 'IPv4');
+export const familyOf = (ip: string): Family => (parseIp(ip)?.family === 6 ? 'IPv6' : 'IPv4');
 
 /** Upstream's --max-endpoints-per-slice. */
 const maxEndpoints = 100;

@@ -1,8 +1,8 @@
 // Writes link changes as lines of `ip -batch`; refuses whatever is not a plain name, address or number.
+import { parseIp, parseIpWithBits } from '../../base/ip.ts';
 import { type LinkChange, LinksError, type RouteChange } from '../links.ts';
 
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$/;
-const addressPattern = /^[0-9A-Fa-f.:]{2,45}(\/[0-9]{1,3})?$/;
 const macPattern = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/;
 const netnsPattern = /^[A-Za-z0-9_/.:-]{1,255}$/;
 
@@ -11,7 +11,12 @@ function checked(value: string, pattern: RegExp, what: string): string {
   return value;
 }
 const dev = (value: string): string => checked(value, namePattern, 'interface name');
-const address = (value: string): string => checked(value, addressPattern, 'address');
+function address(value: string): string {
+  const ip = parseIp(value) ?? parseIpWithBits(value)?.ip;
+  if (ip === undefined || ip.zone !== undefined)
+    throw new LinksError(`${JSON.stringify(value)} is not a valid address`);
+  return value;
+}
 const mac = (value: string): string => checked(value, macPattern, 'hardware address');
 
 function number(value: number): string {

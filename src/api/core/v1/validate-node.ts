@@ -4,10 +4,11 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { cidrErrors } from '../../../apimachinery/validation/names.ts';
+import { parseCidr } from '../../../base/ip.ts';
 import type { Node } from '../../generated/types/core-v1.ts';
 import { validateTaints } from './validate-scheduling.ts';
 
-const isIpv6 = (cidr: string): boolean => cidr.includes(':');
+const isIpv6 = (cidr: string): boolean => parseCidr(cidr)?.family === 6;
 
 export function validateNode(node: Decoded<Node>): Errors {
   const errors = validateTaints(node.spec?.taints, 'spec.taints');

@@ -1,4 +1,4 @@
-// Rules of services in memory, and what they would do with a packet: for tests, and nodes whose pods run on paper.
+// Rules of services in memory, and what they would do with a packet: a data plane for tests.
 import type { FlowSelector } from '../../../os/packet-filter.ts';
 import type { ProxyBackend, RuleChange } from '../../proxy-backend.ts';
 import { frontendKey, type ServiceRules } from '../../rule-set.ts';

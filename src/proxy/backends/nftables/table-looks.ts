@@ -39,7 +39,7 @@ export class TableLooks {
     if (this.#inARow === mostMissed + 1)
       log.error(
         { missing },
-        'service rules that were written anew are taken each time: not again until all are there, or the next change that fails',
+        'service rules that were written anew are taken each time: they are left as they are until something else is missing, or nothing',
       );
     return undefined;
   }

@@ -77,6 +77,8 @@ class Proxier implements Proxy {
   readonly #removeHandlers: (() => void)[];
   /** All rules are to be written, whatever has changed: at the beginning, after an error, when somebody took them, and by the clock. */
   #isWholeDue = true;
+  /** Flows that end once what makes them wrong is written, however often that is tried. */
+  readonly #stale: FlowSelector[] = [];
   #cancelTimer: (() => void) | undefined;
   #cancelResync: (() => void) | undefined;
   /** From the beginning: what informers know already when handlers are added is the first run's, not one beside it. */
@@ -186,12 +188,12 @@ class Proxier implements Proxy {
 
   async #run(): Promise<void> {
     const { batchMs = 10, log } = this.#options;
-    const { changes, flows } = await this.#inSteps(this.#recompute());
+    const changes = await this.#inSteps(this.#recompute());
     let delay = batchMs;
     try {
       await this.#write(changes);
       this.#ready.resolve();
-      await this.#forget(flows);
+      await this.#forget(this.#stale.splice(0));
     } catch (error) {
       delay = retryMs;
       log.error({ error }, 'service rules could not be written; trying again');
@@ -219,12 +221,12 @@ class Proxier implements Proxy {
 
   /** Somebody took them: flows that began meanwhile went past their Service, and UDP's would go on to. */
   async #writeAnew(): Promise<void> {
-    await this.#running; // what it changes may be gone
+    while (this.#running !== undefined) await this.#running; // what it changes may be gone
     if (this.#stopped.signal.aborted) return;
     this.#isWholeDue = true;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#running ??= this.#run();
+    this.#running = this.#run();
     await this.#running;
     if (this.#isWholeDue) throw new Error('service rules could not be written');
     await this.#forget(await this.#inSteps(this.#allFlowsPast()));
@@ -236,7 +238,7 @@ class Proxier implements Proxy {
     return flows;
   }
 
-  *#recompute(): Steps<{ readonly changes: readonly RuleChange[]; readonly flows: readonly FlowSelector[] }> {
+  *#recompute(): Steps<readonly RuleChange[]> {
     const touched = new Set(this.#dirty);
     this.#dirty.clear();
     for (const key of touched) {
@@ -255,10 +257,9 @@ class Proxier implements Proxy {
       this.#health.set(key, service, now);
     }
     const changes = yield* this.#rules.changes();
-    const flows: FlowSelector[] = [];
     for (const { before, after } of changes)
-      for (const flow of yield* staleFlows(before, after)) flows.push(flow);
-    return { changes, flows };
+      for (const flow of yield* staleFlows(before, after)) this.#stale.push(flow);
+    return changes;
   }
 
   #sayCut(service: string, now: ServiceRules | undefined): void {

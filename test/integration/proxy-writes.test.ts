@@ -105,24 +105,28 @@ test('a change that is refused is written as a whole at once, and again until th
   backend.next('replace', () => Promise.reject(new Error('no memory')));
   await done('replace', 'replace');
   await proxy.ready();
+  backend.forgotten.splice(0);
   backend.next('change', () => Promise.reject(new Error('not there')));
   backend.next('replace', () => Promise.reject(new Error('no memory')));
-  services.put(service('second', 2));
-  await done('replace', 'replace', 'change', 'replace');
   services.remove('first', 'd');
+  await done('replace', 'replace', 'change', 'replace');
+  services.put(service('second', 2));
   clock.advance(1000);
   await done('replace', 'replace', 'change', 'replace', 'replace');
   assert.deepEqual(names(), ['d/second']);
+  const gone = { protocol: 'udp', destination: '10.96.0.1', destinationPort: 53, redirectedTo: '10.244.1.2' };
+  assert.deepEqual(backend.forgotten.splice(0), [gone]);
 });
 
 test('what somebody took is written anew, and flows that went past it meanwhile end', async (t) => {
   const { backend, names, proxy } = start(t);
   await proxy.ready();
+  backend.forgotten.splice(0);
   backend.lose();
   await backend.look();
   assert.deepEqual([backend.calls, names()], [['replace', 'replace'], ['d/first']]);
   const past = { protocol: 'udp', destination: '10.96.0.1', destinationPort: 53 };
-  assert.deepEqual(backend.forgotten, [past]);
+  assert.deepEqual(backend.forgotten.splice(0), [past]);
   backend.lose();
   backend.next('replace', () => Promise.reject(new Error('no memory')));
   await assert.rejects(backend.look(), /service rules could not be written/);

@@ -18,6 +18,7 @@ import { type RestStorage, restKey } from './registry/rest-storage.ts';
 import { ResourceStore } from './registry/store.ts';
 import { openCache } from './registry/stored-resource.ts';
 import { largeBodies, RequestContext } from './request-context.ts';
+import type { RequestInfo } from './request-info.ts';
 import { errorResponse } from './response.ts';
 import { routeResource } from './router.ts';
 import type { ApiServerConfig } from './server-config.ts';
@@ -41,72 +42,11 @@ const noHandlers: RestStorage = new Map();
 const defaultSeats = 120;
 
 export function createApiServer(config: ApiServerConfig): ApiServer {
-  const rest = config.restStorage ?? noHandlers;
-  const observed = serverMetrics(config.metrics, ({ group, version, resource, subresource }) => {
-    const declaration = config.scheme.resource(group, version, resource);
-    if (declaration === undefined) return false;
-    return subresource === '' || declaration.subresources.some((s) => s.name === subresource);
-  });
-  const turns = threadTurns;
+  const stores = storesOf(config, config.restStorage ?? noHandlers, threadTurns);
+  const observed = serverMetrics(config.metrics, (info) => isServed(config.scheme, info));
   const places = new Places(largeBodies);
-  const stores = storesOf(config, rest, turns);
-  const deps: EndpointDependencies = {
-    scheme: config.scheme,
-    clock: config.clock,
-    random: config.random,
-    protobuf: protobufCodec(config.scheme),
-    fields: fieldTracker(config.scheme),
-    rest,
-    authorizer: config.authorizer,
-    store: stores,
-    patches: patchEngines(config.scheme),
-    turns,
-    readYaml: config.readYaml ?? (async (text) => yamlToJson(text)),
-    now: () => config.clock.now(),
-    ...(config.removedResource ? { removedResource: config.removedResource } : {}),
-  };
   let closing = false;
-  const health: readonly HealthCheck[] = [
-    { name: 'ping', check: () => {} },
-    { name: 'log', check: () => {} },
-    ...(config.health ?? []),
-    {
-      name: 'shutdown',
-      paths: ['readyz'],
-      check: () => {
-        if (closing) throw new Error('process is shutting down');
-      },
-    },
-  ];
-  const serve = chain(
-    filterOrder({
-      authenticator: config.authenticator,
-      authorizer: config.authorizer,
-      allowAnonymous: config.allowAnonymous ?? true,
-      fairness: {
-        clock: config.clock,
-        flow: new FlowControl({
-          total: config.flowControl?.total ?? defaultSeats,
-          clock: config.clock,
-          metrics: flowMetrics(config.metrics),
-          objects: config.flowControl?.objects,
-          unusable: (kind, name) => config.log.warn({ kind, name }, 'left out: it does not say what it must'),
-        }),
-        limits: config.flowControl?.userLimits ?? defaultUserLimits,
-        running: inFlight(config.metrics, config.clock),
-        count: ({ group, version, resource }) => {
-          const declaration = config.scheme.resource(group, version, resource);
-          return declaration === undefined ? 0 : stores(declaration).cache.count();
-        },
-      },
-      random: config.random,
-      log: config.log,
-    }),
-    async (context) => {
-      if (context.info.isResource) return routeResource(context, deps);
-      return servePath(context, { config, health });
-    },
-  );
+  const serve = handlerOf(config, stores, () => closing);
   return {
     scheme: config.scheme,
     store: (group, version, resource) => {
@@ -135,6 +75,87 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
     beginShutdown: () => {
       closing = true;
     },
+  };
+}
+
+type Stores = EndpointDependencies['store'];
+
+function isServed(scheme: Scheme, { group, version, resource, subresource }: RequestInfo): boolean {
+  const declaration = scheme.resource(group, version, resource);
+  if (declaration === undefined) return false;
+  return subresource === '' || declaration.subresources.some((s) => s.name === subresource);
+}
+
+/** What a request passes through to its answer. */
+function handlerOf(
+  config: ApiServerConfig,
+  stores: Stores,
+  isClosing: () => boolean,
+): (context: RequestContext) => Promise<ApiResponse> {
+  const deps = dependenciesOf(config, stores);
+  const health = healthChecks(config, isClosing);
+  return chain(filterOrder(filterDependencies(config, stores)), async (context) => {
+    if (context.info.isResource) return routeResource(context, deps);
+    return servePath(context, { config, health });
+  });
+}
+
+function dependenciesOf(config: ApiServerConfig, stores: Stores): EndpointDependencies {
+  return {
+    scheme: config.scheme,
+    clock: config.clock,
+    random: config.random,
+    protobuf: protobufCodec(config.scheme),
+    fields: fieldTracker(config.scheme),
+    rest: config.restStorage ?? noHandlers,
+    authorizer: config.authorizer,
+    store: stores,
+    patches: patchEngines(config.scheme),
+    turns: threadTurns,
+    readYaml: config.readYaml ?? (async (text) => yamlToJson(text)),
+    now: () => config.clock.now(),
+    ...(config.removedResource ? { removedResource: config.removedResource } : {}),
+  };
+}
+
+function healthChecks(config: ApiServerConfig, isClosing: () => boolean): readonly HealthCheck[] {
+  return [
+    { name: 'ping', check: () => {} },
+    { name: 'log', check: () => {} },
+    ...(config.health ?? []),
+    {
+      name: 'shutdown',
+      paths: ['readyz'],
+      check: () => {
+        if (isClosing()) throw new Error('process is shutting down');
+      },
+    },
+  ];
+}
+
+function filterDependencies(config: ApiServerConfig, stores: Stores): Parameters<typeof filterOrder>[0] {
+  return {
+    authenticator: config.authenticator,
+    authorizer: config.authorizer,
+    allowAnonymous: config.allowAnonymous ?? true,
+    fairness: {
+      clock: config.clock,
+      flow: new FlowControl({
+        total: config.flowControl?.total ?? defaultSeats,
+        clock: config.clock,
+        metrics: flowMetrics(config.metrics),
+        objects: config.flowControl?.objects,
+        unusable: (kind, name) => config.log.warn({ kind, name }, 'left out: it does not say what it must'),
+      }),
+      limits: config.flowControl?.userLimits ?? defaultUserLimits,
+      running: inFlight(config.metrics, config.clock),
+      count: ({ group, version, resource }) => {
+        const declaration = config.scheme.resource(group, version, resource);
+        return declaration === undefined ? 0 : stores(declaration).cache.count();
+      },
+    },
+    random: config.random,
+    log: config.log,
   };
 }
 

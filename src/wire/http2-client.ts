@@ -1,5 +1,11 @@
 // A small HTTP/2 client of one server: one session, made anew when it dies, many streams.
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  constants,
+  type IncomingHttpHeaders,
+} from 'node:http2';
 import { isIP, type Socket, connect as tcpConnect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
@@ -83,77 +89,132 @@ async function* bodyOf(
   }
 }
 
-export function createHttp2Client(clock: Clock, options: Http2ClientOptions): RenewableHttp2Client {
-  let tls: ClientTls = options;
-  let current: Promise<ClientHttp2Session> | undefined;
-  /** All that are open, with their sockets: also those that still have streams, but get no new ones. */
-  const sessions = new Map<ClientHttp2Session, Socket>();
-  let closed = false;
-
-  /**
-   * A session that was told to go away ends its socket in good order, and waits for a peer that may be gone; one whose
-   * socket is not connected yet leaves it alone.
-   */
-  function destroy(session: ClientHttp2Session, error?: Error): void {
-    const socket = sessions.get(session);
-    session.destroy(error);
-    socket?.destroy();
-  }
-
-  function openSocket({ hostname, port, protocol }: URL): Socket {
-    const host = hostname.replace(/^\[|\]$/g, '');
-    if (protocol === 'http:') return tcpConnect({ host, port: Number(port || 80) });
-    const servername = options.serverName ?? (isIP(host) === 0 ? host : undefined);
-    return tlsConnect({
-      host,
-      port: Number(port || 443),
-      ALPNProtocols: ['h2'],
-      ...(tls.ca ? { ca: tls.ca } : {}),
-      ...(tls.cert ? { cert: tls.cert } : {}),
-      ...(tls.key ? { key: tls.key } : {}),
-      ...(servername === undefined ? {} : { servername }),
-      rejectUnauthorized: options.insecureSkipTlsVerify !== true,
-    });
-  }
-
-  function keepAlive(session: ClientHttp2Session): void {
-    const intervalMs = options.pingIntervalMs ?? 15_000;
-    let cancel = (): void => {};
-    const arm = (): void => {
-      cancel = clock.timer(intervalMs, () => {
-        if (session.destroyed) return;
-        let answered = false;
-        session.ping((error) => {
-          answered = error === null;
-        });
-        cancel = clock.timer(intervalMs, () => {
-          if (answered) arm();
-          else destroy(session, new ConnectionError('ETIMEDOUT', `no answer to a ping for ${intervalMs} ms`));
-        });
-      });
+/** The part of a request that is done when its headers are there: the stream may then last. */
+function exchange(
+  clock: Clock,
+  origin: string,
+  to: ClientHttp2Session,
+  request: Http2Request,
+): Promise<Http2Response> {
+  return new Promise((resolve, reject) => {
+    const { signal, timeoutMs = 0, body } = request;
+    const hasBody = body !== undefined && body.length > 0;
+    const stream = to.request(
+      { ':method': request.method, ':path': request.path, ...request.headers },
+      { endStream: !hasBody },
+    );
+    const onAbort = (): void => stream.close(constants.NGHTTP2_CANCEL);
+    const late = (): void => {
+      fail(new ConnectionError('ETIMEDOUT', `no answer within ${timeoutMs} ms`));
+      stream.close(constants.NGHTTP2_CANCEL);
     };
-    arm();
-    session.once('close', () => cancel());
+    const stop = timeoutMs > 0 ? clock.timer(timeoutMs, late) : (): void => {};
+    const fail = (cause: unknown): void => {
+      stop();
+      const what = `${request.method} ${origin}${request.path}: ${textOf(cause)}`;
+      reject(signal?.aborted === true ? signal.reason : new ConnectionError(codeOf(cause), what, { cause }));
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    stream.once('error', fail);
+    stream.once('close', () => {
+      signal?.removeEventListener('abort', onAbort);
+      fail(new ConnectionError('ECONNRESET', 'the stream was closed before an answer'));
+    });
+    stream.once('response', (headers) => {
+      stop();
+      resolve({
+        status: Number(headers[':status']),
+        headers: plainHeaders(headers),
+        body: bodyOf(stream, signal),
+      });
+    });
+    if (hasBody) stream.end(body);
+  });
+}
+
+function plainHeaders(headers: IncomingHttpHeaders): Http2Response['headers'] {
+  const plain: Record<string, string | readonly string[] | undefined> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (!name.startsWith(':')) plain[name] = typeof value === 'number' ? String(value) : value;
+  return plain;
+}
+
+class SessionClient implements RenewableHttp2Client {
+  readonly #clock: Clock;
+  readonly #options: Http2ClientOptions;
+  #tls: ClientTls;
+  #current: Promise<ClientHttp2Session> | undefined;
+  /** All that are open, with their sockets: also those that still have streams, but get no new ones. */
+  readonly #sessions = new Map<ClientHttp2Session, Socket>();
+  #isClosed = false;
+
+  constructor(clock: Clock, options: Http2ClientOptions) {
+    this.#clock = clock;
+    this.#options = options;
+    this.#tls = options;
   }
 
-  function open(forget: () => void): Promise<ClientHttp2Session> {
+  async request(request: Http2Request): Promise<Http2Response> {
+    request.signal?.throwIfAborted();
+    let to = await this.#session();
+    if (to.closed || to.destroyed) {
+      this.#current = undefined;
+      to = await this.#session();
+    }
+    request.signal?.throwIfAborted();
+    return exchange(this.#clock, this.#options.origin, to, request);
+  }
+
+  setTls(renewed: ClientTls): void {
+    this.#tls = renewed;
+    const old = this.#current;
+    this.#current = undefined;
+    old?.then(
+      (session) => session.close(),
+      () => {},
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#current = undefined;
+    const ended = [...this.#sessions.values()].map(
+      (socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())),
+    );
+    for (const session of this.#sessions.keys()) this.#destroy(session);
+    await Promise.all(ended);
+  }
+
+  #session(): Promise<ClientHttp2Session> {
+    if (this.#isClosed) return Promise.reject(new ConnectionError('ECLOSED', 'the client is closed'));
+    if (this.#current === undefined) {
+      const opened = this.#open(() => {
+        if (this.#current === opened) this.#current = undefined;
+      });
+      this.#current = opened;
+      opened.catch(() => {});
+    }
+    return this.#current;
+  }
+
+  #open(forget: () => void): Promise<ClientHttp2Session> {
+    const { origin, connectTimeoutMs: timeoutMs = 10_000 } = this.#options;
     return new Promise((resolve, reject) => {
-      const socket = openSocket(new URL(options.origin));
-      const session = connect(options.origin, {
+      const socket = this.#openSocket(new URL(origin));
+      const session = connect(origin, {
         createConnection: () => socket,
         settings: { enablePush: false, initialWindowSize: 1 << 20 },
       });
-      sessions.set(session, socket);
-      socket.once('close', () => sessions.delete(session));
-      const timeoutMs = options.connectTimeoutMs ?? 10_000;
-      const stop = clock.timer(timeoutMs, () =>
-        destroy(session, new ConnectionError('ETIMEDOUT', `no connection within ${timeoutMs} ms`)),
+      this.#sessions.set(session, socket);
+      socket.once('close', () => this.#sessions.delete(session));
+      const stop = this.#clock.timer(timeoutMs, () =>
+        this.#destroy(session, new ConnectionError('ETIMEDOUT', `no connection within ${timeoutMs} ms`)),
       );
       session.once('connect', () => {
         stop();
         // Node's own limit would end the session of a busy agent: its streams are long-lived watches.
         session.setLocalWindowSize(8 << 20);
-        keepAlive(session);
+        this.#keepAlive(session);
         resolve(session);
       });
       const over = (): void => {
@@ -162,104 +223,67 @@ export function createHttp2Client(clock: Clock, options: Http2ClientOptions): Re
       };
       session.on('error', (cause) => {
         over();
-        reject(
-          new ConnectionError(codeOf(cause), `connecting to ${options.origin}: ${textOf(cause)}`, { cause }),
-        );
+        reject(new ConnectionError(codeOf(cause), `connecting to ${origin}: ${textOf(cause)}`, { cause }));
       });
       session.once('goaway', over);
       session.once('close', () => {
         over();
-        reject(new ConnectionError('ECONNRESET', `connecting to ${options.origin}: closed by the server`));
+        reject(new ConnectionError('ECONNRESET', `connecting to ${origin}: closed by the server`));
       });
     });
   }
 
-  function session(): Promise<ClientHttp2Session> {
-    if (closed) return Promise.reject(new ConnectionError('ECLOSED', 'the client is closed'));
-    if (current === undefined) {
-      const opened = open(() => {
-        if (current === opened) current = undefined;
-      });
-      current = opened;
-      opened.catch(() => {});
-    }
-    return current;
-  }
-
-  function exchange(to: ClientHttp2Session, request: Http2Request): Promise<Http2Response> {
-    return new Promise((resolve, reject) => {
-      const { signal } = request;
-      const stream = to.request(
-        { ':method': request.method, ':path': request.path, ...request.headers },
-        { endStream: request.body === undefined || request.body.length === 0 },
-      );
-      const onAbort = (): void => stream.close(constants.NGHTTP2_CANCEL);
-      const stop =
-        request.timeoutMs !== undefined && request.timeoutMs > 0
-          ? clock.timer(request.timeoutMs, () => {
-              fail(new ConnectionError('ETIMEDOUT', `no answer within ${request.timeoutMs} ms`));
-              stream.close(constants.NGHTTP2_CANCEL);
-            })
-          : (): void => {};
-      const fail = (cause: unknown): void => {
-        stop();
-        if (signal?.aborted === true) reject(signal.reason);
-        else
-          reject(
-            new ConnectionError(
-              codeOf(cause),
-              `${request.method} ${options.origin}${request.path}: ${textOf(cause)}`,
-              {
-                cause,
-              },
-            ),
-          );
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      stream.once('error', fail);
-      stream.once('close', () => {
-        signal?.removeEventListener('abort', onAbort);
-        fail(new ConnectionError('ECONNRESET', 'the stream was closed before an answer'));
-      });
-      stream.once('response', (headers) => {
-        stop();
-        const plain: Record<string, string | readonly string[] | undefined> = {};
-        for (const [name, value] of Object.entries(headers))
-          if (!name.startsWith(':')) plain[name] = typeof value === 'number' ? String(value) : value;
-        resolve({ status: Number(headers[':status']), headers: plain, body: bodyOf(stream, signal) });
-      });
-      if (request.body !== undefined && request.body.length > 0) stream.end(request.body);
+  #openSocket({ hostname, port, protocol }: URL): Socket {
+    const host = hostname.replace(/^\[|\]$/g, '');
+    if (protocol === 'http:') return tcpConnect({ host, port: Number(port || 80) });
+    const { ca, cert, key } = this.#tls;
+    const servername = this.#options.serverName ?? (isIP(host) === 0 ? host : undefined);
+    return tlsConnect({
+      host,
+      port: Number(port || 443),
+      ALPNProtocols: ['h2'],
+      ...(ca ? { ca } : {}),
+      ...(cert ? { cert } : {}),
+      ...(key ? { key } : {}),
+      ...(servername === undefined ? {} : { servername }),
+      rejectUnauthorized: this.#options.insecureSkipTlsVerify !== true,
     });
   }
 
-  return {
-    async request(request) {
-      request.signal?.throwIfAborted();
-      let to = await session();
-      if (to.closed || to.destroyed) {
-        current = undefined;
-        to = await session();
-      }
-      request.signal?.throwIfAborted();
-      return exchange(to, request);
-    },
-    setTls(renewed) {
-      tls = renewed;
-      const old = current;
-      current = undefined;
-      old?.then(
-        (session) => session.close(),
-        () => {},
-      );
-    },
-    async close() {
-      closed = true;
-      current = undefined;
-      const ended = [...sessions.values()].map(
-        (socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())),
-      );
-      for (const session of sessions.keys()) destroy(session);
-      await Promise.all(ended);
-    },
-  };
+  #keepAlive(session: ClientHttp2Session): void {
+    const intervalMs = this.#options.pingIntervalMs ?? 15_000;
+    let cancel = (): void => {};
+    const arm = (): void => {
+      cancel = this.#clock.timer(intervalMs, () => {
+        if (session.destroyed) return;
+        let answered = false;
+        session.ping((error) => {
+          answered = error === null;
+        });
+        cancel = this.#clock.timer(intervalMs, () => {
+          if (answered) arm();
+          else
+            this.#destroy(
+              session,
+              new ConnectionError('ETIMEDOUT', `no answer to a ping for ${intervalMs} ms`),
+            );
+        });
+      });
+    };
+    arm();
+    session.once('close', () => cancel());
+  }
+
+  /**
+   * A session that was told to go away ends its socket in good order, and waits for a peer that may be gone; one whose
+   * socket is not connected yet leaves it alone.
+   */
+  #destroy(session: ClientHttp2Session, error?: Error): void {
+    const socket = this.#sessions.get(session);
+    session.destroy(error);
+    socket?.destroy();
+  }
 }
+
+export const createHttp2Client = (clock: Clock, options: Http2ClientOptions): RenewableHttp2Client =>
+  new SessionClient(clock, options);

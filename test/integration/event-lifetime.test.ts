@@ -123,7 +123,10 @@ test('Events of a store that had no leases get theirs at the next start', async 
   const { server, names } = await start(t, { clock, storage });
   const given = async (): Promise<boolean> =>
     (await storage.list('/registry/core/events/')).entries.every(({ lease }) => lease !== undefined);
-  while (!(await given())) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; !(await given()); turn++) {
+    assert.ok(turn < 1_000, 'they have none');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
   const stored = (await server.request('GET', `${path}/e0`)).json();
   assert.equal(stored['reason'], 'R');
   assert.equal(

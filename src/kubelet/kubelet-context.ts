@@ -10,6 +10,7 @@ import type { Logger } from '../component-base/logger.ts';
 import type { Cgroups } from '../os/cgroups.ts';
 import type { MachineInfo } from '../os/stats.ts';
 import type { Cri } from '../rpc-api/cri.ts';
+import type { PassDurations } from './metrics/pass-durations.ts';
 import type { NodeOs } from './node-os/node-os.ts';
 import { containerFieldPath } from './pod-format.ts';
 import type { PodStorage } from './pod-storage.ts';
@@ -41,6 +42,7 @@ export interface KubeletContext {
   readonly status: StatusManager;
   readonly prober: Prober;
   readonly commands: Commands;
+  readonly passes: PassDurations;
   /** Absent: pods have none. */
   readonly cgroups: Cgroups | undefined;
   readonly cgroupRoot: string;

@@ -189,7 +189,7 @@ function createContext(
   workers: () => PodWorkers,
 ): { readonly ctx: KubeletContext; readonly objects: ObjectCache } {
   const { client, clock, random, log, runtime, nodeOs, nodeIPs } = options;
-  const { cri, starts } = metrics;
+  const { cri, starts, passes } = metrics;
   const source = { component: 'kubelet', host: options.nodeName };
   const recorder = createEventRecorder({ client, clock, log }, source);
   const event: SayEvent = (pod, e) => podEvent({ recorder }, pod, e);
@@ -220,6 +220,7 @@ function createContext(
       changed: (pod, status) => starts.became(pod, status),
     }),
     commands,
+    passes,
     prober: runtime.prober({
       commands,
       clock,

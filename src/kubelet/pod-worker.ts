@@ -3,6 +3,7 @@ import { pods } from '../api/generated/resources.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
+import type { PassKind } from './metrics/pass-durations.ts';
 import type { Rejection } from './node-os/node-os.ts';
 import type { ObservedPod } from './observed-pod.ts';
 import { PassLoop } from './pass-loop.ts';
@@ -52,6 +53,7 @@ export class PodWorker {
   readonly #run: PodRun;
   readonly #firstSeenMs: number;
   readonly #emptied = Promise.withResolvers<void>();
+  #kind: PassKind = 'create';
 
   constructor(ctx: KubeletContext, pod: Pod, options: PodWorkerOptions) {
     this.#ctx = ctx;
@@ -61,7 +63,7 @@ export class PodWorker {
     this.#firstSeenMs = ctx.clock.now();
     this.#loop = new PassLoop({
       clock: ctx.clock,
-      pass: (signal) => this.#pass(signal),
+      pass: (signal) => ctx.passes.timed(this.#nextKind(), () => this.#pass(signal)),
       failed: (error) =>
         ctx.log.warn({ error, pod: podText(this.#pod) }, `pod sync failed: ${failureText(error)}`),
     });
@@ -96,6 +98,7 @@ export class PodWorker {
     // Our own status writes come back as updates; they ask for nothing.
     if (wishOf(pod) === before) return;
     this.#run.volumesChanged();
+    if (this.#kind === 'sync') this.#kind = 'update';
     this.#happened(this.#wish());
   }
 
@@ -141,6 +144,12 @@ export class PodWorker {
     this.stop();
     this.#emptied.resolve();
     this.#options.done(this.uid);
+  }
+
+  #nextKind(): PassKind {
+    const kind = this.#kind;
+    this.#kind = 'sync';
+    return kind;
   }
 
   /** One after the other as far as the state goes: what ends in this pass is taken down in it. */

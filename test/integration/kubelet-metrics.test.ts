@@ -54,6 +54,7 @@ test('the kubelet counts what runs, what it started, and how long that took', as
     'kubelet_running_containers{container_state="running"} 2',
     'kubelet_running_containers{container_state="exited"} 0',
     'kubelet_pod_start_duration_seconds_count 1',
+    'kubelet_pod_worker_duration_seconds_count{operation_type="create"} 1',
     'kubelet_started_pods_total 1',
     'kubelet_started_containers_total{container_type="container"} 1',
     'kubelet_started_containers_total{container_type="init_container"} 1',
@@ -62,6 +63,11 @@ test('the kubelet counts what runs, what it started, and how long that took', as
   const { text } = await metrics.text();
   for (const name of ['pleg_relist_duration_seconds', 'pod_status_sync_duration_seconds'])
     assert.match(text, new RegExp(`^kubelet_${name}_count [1-9]`, 'm'));
-  await client.delete(pods, { name: 'web', namespace: 'default' }, { gracePeriodSeconds: 0 });
+  await client.delete(pods, { name: 'web', namespace: 'default' }, { gracePeriodSeconds: 1 });
   await tells(metrics, ['kubelet_running_pods 0', 'kubelet_running_containers{container_state="running"} 0']);
+  for (const kind of ['update', 'sync'])
+    assert.match(
+      (await metrics.text()).text,
+      new RegExp(`^kubelet_pod_worker_duration_seconds_count\\{operation_type="${kind}"\\} [1-9]`, 'm'),
+    );
 });

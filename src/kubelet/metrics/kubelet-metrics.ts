@@ -7,6 +7,7 @@ import { labelContainerName, labelPodUid } from '../pod-format.ts';
 import type { PodWorkers } from '../pod-workers.ts';
 import { type ContainerType, instrumentedCri } from './instrumented-cri.ts';
 import { showNode } from './node-metrics.ts';
+import { PassDurations } from './pass-durations.ts';
 import { PodStarts } from './pod-starts.ts';
 import { type ProbeMetrics, probeMetrics } from './probe-metrics.ts';
 
@@ -17,6 +18,7 @@ export interface KubeletMetrics {
   /** The one that is counted. */
   readonly cri: Cri;
   readonly starts: PodStarts;
+  readonly passes: PassDurations;
   readonly probe: ProbeMetrics;
 }
 
@@ -50,6 +52,7 @@ export function kubeletMetrics({
     probes,
     cri: instrumentedCri(cri, { metrics: node, clock, typeOf }),
     starts: new PodStarts(node, clock),
+    passes: new PassDurations(node, clock),
     probe: probeMetrics(probes),
   };
 }

@@ -13,6 +13,7 @@ export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['backup', async () => (await import('./commands/backup.ts')).backupCommand()],
   ['restore', async () => (await import('./commands/restore.ts')).restoreCommand()],
   ['repair', async () => (await import('./commands/repair.ts')).repairCommand()],
+  ['envtest', async () => (await import('./commands/envtest.ts')).envtestCommand()],
   ['server', async () => (await import('./commands/server.ts')).serverCommand()],
   ['agent', async () => (await import('./commands/agent.ts')).agentCommand()],
   ['version', async () => (await import('./commands/version.ts')).versionCommand()],

@@ -69,6 +69,8 @@ export interface ControlPlaneOptions {
   readonly metrics: MetricsRegistry;
   /** Signs service account tokens. */
   readonly serviceAccountKey: KeyObject;
+  /** Who its tokens say they are from. Default: the server's name in the cluster. */
+  readonly serviceAccountIssuer?: string | undefined;
   readonly authorities: ClientAuthorities;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
@@ -274,7 +276,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const { caches, clock, random, log } = options;
   const scheme = extensibleScheme(options.scheme);
   const live = createLiveObjects(scheme, caches);
-  const issuer = `https://kubernetes.default.svc.${options.clusterDomain}`;
+  const issuer = options.serviceAccountIssuer ?? `https://kubernetes.default.svc.${options.clusterDomain}`;
   const tokenKeys = [verificationKey(options.serviceAccountKey)];
 
   const { tokens, authenticator } = authentication(options, live, issuer, tokenKeys);

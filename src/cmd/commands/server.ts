@@ -24,6 +24,7 @@ import { defaultQuotaBytes } from '../compose/store-quota.ts';
 import { durationOption } from '../duration-option.ts';
 import { type EvictionFlags, evictionRatesOf, withEvictions } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { port } from '../port-option.ts';
 import { serverWorkers } from '../setup/package-root.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 
@@ -58,12 +59,6 @@ interface Flags extends EvictionFlags {
   readonly keepCredentials?: string;
   readonly serviceAccountExtendTokenExpiration: 'true' | 'false';
   readonly logLevel: LogLevel;
-}
-
-function port(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 65_535) throw new InvalidArgumentError('not a port');
-  return value;
 }
 
 function count(text: string): number {

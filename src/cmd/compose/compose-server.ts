@@ -31,6 +31,7 @@ import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/http-server.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
+import { type BroughtCredentials, withBrought } from './brought-credentials.ts';
 import { keepCredentials } from './cluster-credentials.ts';
 import { checkDataDirectory, dataPaths, ownDataDirectory, recordContents } from './data-directory.ts';
 import { everyMachineAddress, listenAddresses, machineAddresses } from './listen-addresses.ts';
@@ -80,6 +81,8 @@ export interface ServerOptions {
   readonly disabledAdmission?: readonly string[];
   /** Default true, as upstream. */
   readonly extendTokenExpiration?: boolean | undefined;
+  /** In the place of the server's own. */
+  readonly brought?: BroughtCredentials | undefined;
   /** How long the server's own certificates are good. Default a year. */
   readonly certificateMs?: number | undefined;
   /** A file as `up` writes it: kubeconfigs of users and nodes that this server keeps renewed. */
@@ -227,7 +230,9 @@ async function openStoreAndKeys(
   opened.defer(() => opening.then((storage) => storage.close()).catch(() => undefined));
   return Promise.all([
     opening,
-    openPki(pkiFiles(paths.pki), clock, { certificateMs: options.certificateMs }),
+    openPki(pkiFiles(paths.pki), clock, { certificateMs: options.certificateMs }).then((pki) =>
+      withBrought(pki, options.brought),
+    ),
   ]);
 }
 
@@ -278,6 +283,7 @@ function planeOptions(
     log: options.log,
     metrics,
     serviceAccountKey: pki.serviceAccountKey,
+    serviceAccountIssuer: options.brought?.serviceAccountIssuer,
     authorities: pki.authorities,
     health: [
       { name: 'etcd', paths: ['readyz', 'healthz'], check: async () => await storage.check?.() },

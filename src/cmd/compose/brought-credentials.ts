@@ -1,0 +1,29 @@
+// A server's identity that somebody else made: its certificate, its clients' authority, the key of its tokens.
+import type { Pki } from '../../controlplane/pki.ts';
+import type { KeyPairPem } from '../../crypto/certificates.ts';
+import { privateKeyFromPem } from '../../crypto/keys.ts';
+
+/** What is undefined is the server's own. */
+export interface BroughtCredentials {
+  readonly serving: KeyPairPem | undefined;
+  /** Vouches for clients, besides the server's own authority. */
+  readonly clientCaPem: string | undefined;
+  readonly serviceAccountKeyPem: string | undefined;
+  readonly serviceAccountIssuer: string | undefined;
+}
+
+/** Whoever brought something renews it: this server does not. */
+export function withBrought(pki: Pki, brought: BroughtCredentials | undefined): Pki {
+  if (brought === undefined) return pki;
+  const { serving, clientCaPem = '', serviceAccountKeyPem } = brought;
+  const instead: Partial<Pki> = {
+    authorities: {
+      ...pki.authorities,
+      clientCa: () => `${clientCaPem}${pki.authorities.clientCa()}`,
+    },
+    ...(serving && { serving: async () => serving }),
+    ...(serviceAccountKeyPem && { serviceAccountKey: privateKeyFromPem(serviceAccountKeyPem) }),
+  };
+  // What is read anew in the files stays so: the rest is inherited, not copied.
+  return Object.assign(Object.create(pki) as Pki, instead);
+}

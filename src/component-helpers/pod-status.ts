@@ -1,8 +1,9 @@
 // What a pod's status says: ready, running, over.
 import type { Pod, PodCondition } from '../api/generated/types/core-v1.ts';
+import { findCondition } from '../apimachinery/conditions.ts';
 
 export const podCondition = (pod: Pod, type: string): PodCondition | undefined =>
-  pod.status?.conditions?.find((c) => c.type === type);
+  findCondition(pod.status?.conditions, type);
 export const isPodReady = (pod: Pod): boolean => podCondition(pod, 'Ready')?.status === 'True';
 /** Succeeded or Failed: it will never run again. */
 export const isPodTerminal = (pod: Pod): boolean =>
@@ -18,17 +19,4 @@ export function isPodAvailable(pod: Pod, minReadySeconds: number, nowMs: number)
   if (minReadySeconds === 0) return true;
   const since = Date.parse(ready.lastTransitionTime ?? '');
   return !Number.isNaN(since) && since + minReadySeconds * 1000 <= nowMs;
-}
-
-/** A copy of `conditions` with this one set; the transition time moves only when the status changes. */
-export function withCondition<
-  C extends { type: string; status: string; lastTransitionTime?: string | undefined },
->(conditions: readonly C[] | undefined, condition: C): C[] {
-  const old = conditions?.find((c) => c.type === condition.type);
-  const kept =
-    old && old.status === condition.status && old.lastTransitionTime !== undefined
-      ? { ...condition, lastTransitionTime: old.lastTransitionTime }
-      : condition;
-  if (!old) return [...(conditions ?? []), kept];
-  return (conditions ?? []).map((c) => (c === old ? kept : c));
 }

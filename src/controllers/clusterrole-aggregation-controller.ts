@@ -1,9 +1,9 @@
 // Fills roles that are made of others: `admin`, `edit`, `view` take the rules of roles labelled for them.
 import { clusterroles } from '../api/generated/resources.ts';
 import type { ClusterRole, PolicyRule } from '../api/generated/types/rbac-v1.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
-import { semanticEqual } from './workload/semantic-equal.ts';
 import { canonicalJson } from './workload/template-hash.ts';
 
 /** Rules of all roles that the selectors match, in the order of their names, each once. */

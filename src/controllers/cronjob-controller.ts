@@ -2,6 +2,7 @@
 import { cronjobs, events, jobs } from '../api/generated/resources.ts';
 import type { CronJob, CronJobStatus, Job } from '../api/generated/types/batch-v1.ts';
 import type { ObjectReference } from '../api/generated/types/core-v1.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { referenceTo } from '../client/event-recorder.ts';
@@ -13,7 +14,6 @@ import {
 import { controllerIndex, controllerOf, controllerReference } from '../controller-runtime/owner-reference.ts';
 import { endOf, jobNameAt, lastSuccess, localTime, surplusJobs, timingOf } from './cronjob/cronjob-plan.ts';
 import { isNamespaceTerminating } from './workload/namespace-terminating.ts';
-import { semanticEqual } from './workload/semantic-equal.ts';
 
 /** Upstream's: so that the timer never fires just before the minute. */
 const timerSlackMs = 100;

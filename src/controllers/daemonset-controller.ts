@@ -2,6 +2,7 @@
 import { controllerrevisions, daemonsets, events, nodes, pods } from '../api/generated/resources.ts';
 import type { DaemonSet } from '../api/generated/types/apps-v1.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import { isEverything, selectorFrom } from '../apimachinery/label-selector.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
@@ -30,7 +31,7 @@ import {
 import { msUntilNextAvailable } from './workload/availability.ts';
 import { claim } from './workload/claim.ts';
 import { changePods, podFromTemplate } from './workload/pod-control.ts';
-import { sameStatus, semanticEqual } from './workload/semantic-equal.ts';
+import { sameStatus } from './workload/same-status.ts';
 
 const burst = 250;
 

@@ -1,6 +1,7 @@
 // Rolls a Deployment's pods from one template to the next by replica sets.
 import { deployments, events, pods, replicasets } from '../api/generated/resources.ts';
 import type { ReplicaSet } from '../api/generated/types/apps-v1.ts';
+import { withConditionLast } from '../apimachinery/conditions.ts';
 import { isEverything, selectorFrom } from '../apimachinery/label-selector.ts';
 import { keyOf } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
@@ -14,7 +15,6 @@ import { msUntilDeadline, pausedCondition } from './deployment/deployment-status
 import { desiredOf, isActive, replicasOf } from './deployment/replica-counts.ts';
 import { Rollout } from './deployment/rollout.ts';
 import { claim } from './workload/claim.ts';
-import { withCondition } from './workload/conditions.ts';
 
 export const deploymentController: Controller = defineController({
   name: 'deployment-controller',
@@ -59,7 +59,7 @@ export const deploymentController: Controller = defineController({
     const deleting = d.metadata.deletionTimestamp !== undefined;
     const paused = deleting ? undefined : pausedCondition(d, context.clock.now());
     if (paused !== undefined) {
-      const conditions = withCondition(d.status?.conditions, paused);
+      const conditions = withConditionLast(d.status?.conditions, paused);
       const next = { ...d, status: { ...d.status, conditions } };
       d = await context.write.update(deployments, next, { subresource: 'status' });
     }

@@ -10,6 +10,7 @@ import {
 } from '../api/generated/resources.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { PodDisruptionBudget } from '../api/generated/types/policy-v1.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { formatLabelSelector } from '../apimachinery/label-selector.ts';
 import { objectKey } from '../client/cache/object-store.ts';
@@ -24,7 +25,7 @@ import {
 } from '../controller-runtime/define-controller.ts';
 import { budgetStatus, isBudgetOf, needsScale, withAllowed } from './disruption/budget-status.ts';
 import { expectedScale } from './disruption/expected-scale.ts';
-import { sameStatus, semanticEqual } from './workload/semantic-equal.ts';
+import { sameStatus } from './workload/same-status.ts';
 
 const unmanagedMessage = (budget: PodDisruptionBudget): string =>
   `Pods selected by this PodDisruptionBudget (selector: ${formatLabelSelector(budget.spec.selector ?? {})}) were ` +

@@ -1,12 +1,14 @@
 // The Endpoints object of each service with a selector, for clients that read no slices.
+
 import { endpoints, pods, services } from '../api/generated/resources.ts';
 import type { Endpoints } from '../api/generated/types/core-v1.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { isHeadless } from '../component-helpers/headless.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import { desiredSubsets } from './endpoints/desired-endpoints.ts';
-import { isHeadless, isManaged, selectedPods, servicesOf } from './endpoints/service-pods.ts';
+import { isManaged, selectedPods, servicesOf } from './endpoints/service-pods.ts';
 import { isNamespaceTerminating } from './workload/namespace-terminating.ts';
-import { semanticEqual } from './workload/semantic-equal.ts';
 
 const managedByLabel = 'endpoints.kubernetes.io/managed-by';
 const managedBy = 'endpoint-controller';

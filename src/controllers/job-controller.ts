@@ -2,6 +2,7 @@
 import { events, jobs, pods } from '../api/generated/resources.ts';
 import type { Job, JobCondition, JobStatus } from '../api/generated/types/batch-v1.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
+import { findCondition, withConditionLast } from '../apimachinery/conditions.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { selectorFrom } from '../apimachinery/label-selector.ts';
 import { rfc3339 } from '../base/clock.ts';
@@ -27,9 +28,8 @@ import {
 } from './job/job-plan.ts';
 import { finishedAt, isIndexed, isTracked, jobPodTemplate, trackingFinalizer } from './job/job-pod.ts';
 import { claim } from './workload/claim.ts';
-import { findCondition, withCondition } from './workload/conditions.ts';
 import { changePods, podFromTemplate } from './workload/pod-control.ts';
-import { sameStatus } from './workload/semantic-equal.ts';
+import { sameStatus } from './workload/same-status.ts';
 
 const firstBackoffMs = 10_000;
 const maxBackoffMs = 600_000;
@@ -238,14 +238,14 @@ class JobSync {
     let conditions: JobCondition[] = [...(job.status?.conditions ?? [])];
     const suspended = findCondition(conditions, 'Suspended')?.status === 'True';
     if (outcome === undefined && job.spec?.suspend === true && !suspended) {
-      conditions = withCondition(
+      conditions = withConditionLast(
         conditions,
         jobCondition('Suspended', 'True', 'JobSuspended', 'Job suspended', now),
       );
       delete status.startTime;
     } else if (job.spec?.suspend !== true) {
       if (suspended)
-        conditions = withCondition(
+        conditions = withConditionLast(
           conditions,
           jobCondition('Suspended', 'False', 'JobResumed', 'Job resumed', now),
         );
@@ -254,10 +254,10 @@ class JobSync {
     if (outcome !== undefined) {
       const { type, reason, message } = outcome;
       const target = type === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget';
-      conditions = withCondition(conditions, jobCondition(target, 'True', reason, message, now));
+      conditions = withConditionLast(conditions, jobCondition(target, 'True', reason, message, now));
       // The end is only said when no pod runs any more.
       if (counts.active.length === 0 && counts.terminating === 0) {
-        conditions = withCondition(conditions, jobCondition(type, 'True', reason, message, now));
+        conditions = withConditionLast(conditions, jobCondition(type, 'True', reason, message, now));
         if (type === 'Complete') status.completionTime = rfc3339(now);
       }
     }

@@ -1,11 +1,11 @@
 // Empties namespaces that are being deleted, then lets them go.
 import { namespaces, pods } from '../api/generated/resources.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { discover } from '../client/discovery.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import { deleteContent } from './namespace/delete-content.ts';
 import { deletionConditions, isDone } from './namespace/namespace-conditions.ts';
-import { semanticEqual } from './workload/semantic-equal.ts';
 
 const finalizer = 'kubernetes';
 /** What holds up content other than pods makes no event here. */

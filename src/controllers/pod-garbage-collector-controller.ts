@@ -1,9 +1,10 @@
 // Deletes pods that nobody else will: of nodes that are gone, never scheduled and deleted, and too many finished ones.
 import { nodes, pods } from '../api/generated/resources.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
+import { withCondition } from '../apimachinery/conditions.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { rfc3339 } from '../base/clock.ts';
-import { isPodTerminal, isPodTerminating, withCondition } from '../component-helpers/pod-status.ts';
+import { isPodTerminal, isPodTerminating } from '../component-helpers/pod-status.ts';
 import {
   type Controller,
   type ControllerContext,

@@ -1,8 +1,8 @@
 // Every namespace has the config map `kube-root-ca.crt`, by which pods know the API server.
 import { configmaps, namespaces } from '../api/generated/resources.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
-import { semanticEqual } from './workload/semantic-equal.ts';
 
 const mapName = 'kube-root-ca.crt';
 const descriptionAnnotation = 'kubernetes.io/description';

@@ -2,6 +2,7 @@
 import { ipaddresses, servicecidrs } from '../api/generated/resources.ts';
 import type { Condition } from '../api/generated/types/meta-v1.ts';
 import type { ServiceCIDR } from '../api/generated/types/networking-v1.ts';
+import { findCondition, withConditionLast } from '../apimachinery/conditions.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { isDeleted, isNeeded } from '../component-helpers/service-cidrs.ts';
 import {
@@ -10,7 +11,6 @@ import {
   defineController,
 } from '../controller-runtime/define-controller.ts';
 import { finalizersDue, writeFinalizers } from './storage/protect.ts';
-import { findCondition, withCondition } from './workload/conditions.ts';
 
 const finalizer = 'networking.k8s.io/service-cidr-finalizer';
 /** As upstream: by then all servers have heard that it gives no more addresses. */
@@ -25,7 +25,7 @@ async function writeReady(
 ): Promise<void> {
   if (findCondition(cidr.status?.conditions, 'Ready')?.status === said.status) return;
   const next: Condition = { type: 'Ready', ...said, lastTransitionTime: rfc3339(context.clock.now()) };
-  const status = { ...cidr.status, conditions: withCondition(cidr.status?.conditions, next) };
+  const status = { ...cidr.status, conditions: withConditionLast(cidr.status?.conditions, next) };
   await context.write.update(servicecidrs, { ...cidr, status }, { subresource: 'status' });
 }
 

@@ -9,7 +9,7 @@ import type { PaceOptions } from '../controller-runtime/pace.ts';
 import {
   type ControllerMetrics,
   type RunningControllers,
-  startControllers as runControllers,
+  startControllers,
 } from '../controller-runtime/start-controllers.ts';
 import { allControllers, type ControllersConfig } from './registry.ts';
 
@@ -46,7 +46,10 @@ const controllerUser = (serviceAccount: string): ControllerUser => ({
   groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
 });
 
-export function startControllers(deps: StartControllersDeps, config: ControllersConfig): RunningControllers {
+export function startAllControllers(
+  deps: StartControllersDeps,
+  config: ControllersConfig,
+): RunningControllers {
   const { clock, random, log, signal, metrics } = deps;
   const ownInformers =
     deps.informers === undefined
@@ -54,7 +57,7 @@ export function startControllers(deps: StartControllersDeps, config: Controllers
       : undefined;
   const informers = deps.informers ?? ownInformers!;
   const list = allControllers(config).filter(({ name }) => !(deps.disabled ?? []).includes(name));
-  const running = runControllers(list, {
+  const running = startControllers(list, {
     clientFor: (serviceAccount) => deps.clientFor(controllerUser(serviceAccount)),
     informers,
     clock,

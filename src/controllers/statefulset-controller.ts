@@ -29,11 +29,11 @@ import {
   statefulPlan,
   statefulStatus,
 } from './statefulset/stateful-plan.ts';
-import { claimsOf, ordinalOf, statefulPod } from './statefulset/stateful-pod.ts';
+import { claimsOfSet, ordinalOf, statefulPod } from './statefulset/stateful-pod.ts';
 import { msUntilNextAvailable } from './workload/availability.ts';
 import { claim } from './workload/claim.ts';
 import { podsAllowed } from './workload/pod-control.ts';
-import { sameStatus } from './workload/semantic-equal.ts';
+import { sameStatus } from './workload/same-status.ts';
 
 async function createOne(
   context: ControllerContext,
@@ -45,7 +45,7 @@ async function createOne(
   const { name } = pod.metadata;
   const about = referenceTo(statefulsets, set);
   const { namespace } = set.metadata;
-  for (const wanted of claimsOf(set, name)) {
+  for (const wanted of claimsOfSet(set, name)) {
     if (context.read(persistentvolumeclaims).get(wanted.metadata.name, namespace) !== undefined) continue;
     try {
       await context.write.create(persistentvolumeclaims, wanted);

@@ -1,10 +1,12 @@
 // Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer.
 import { events, nodes, pods } from '../api/generated/resources.ts';
+import { withCondition } from '../apimachinery/conditions.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
-import { isPodTerminating, withCondition } from '../component-helpers/pod-status.ts';
+import { isPodTerminating } from '../component-helpers/pod-status.ts';
 import {
   type Controller,
   defineController,
@@ -12,7 +14,6 @@ import {
   watching,
 } from '../controller-runtime/define-controller.ts';
 import { evictionDelay } from './node/eviction-time.ts';
-import { semanticEqual } from './workload/semantic-equal.ts';
 
 const podsByNode = 'nodeName';
 

@@ -1,7 +1,8 @@
 // Makes the bootstrap objects that are missing and repairs those that the server keeps up to date by itself.
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import type { JsonObject, Scheme } from '../apimachinery/declaration.ts';
-import { jsonEqual, meta, objs, str, strs } from '../apimachinery/json-access.ts';
+import { jsonEqual } from '../apimachinery/equality.ts';
+import { meta, objs, str, strs } from '../apimachinery/json-access.ts';
 import { decodeEntry, encodeDraft } from '../apiserver/registry/encode.ts';
 import { openCache } from '../apiserver/registry/stored-resource.ts';
 import type { Clock } from '../base/clock.ts';

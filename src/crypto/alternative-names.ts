@@ -15,7 +15,7 @@ export const noNames: AlternativeNames = { dnsNames: [], ips: [], emails: [], ur
 const tag = { email: 0x81, dns: 0x82, uri: 0x86, ip: 0x87 } as const;
 
 /** One text for one address: an address has several forms, and names are compared as text. Go, too, writes an IPv4 address as one. */
-export function canonicalIp(text: string): string {
+export function shortestIp(text: string): string {
   const ip = parseIp(text);
   if (ip === undefined || ip.zone !== undefined)
     throw new Error(`x509: ${JSON.stringify(text)} is no IP address`);

@@ -1,6 +1,6 @@
 // Makes X.509 certificates: a CA, serving certificates with subject alternative names, client certificates.
 import { createPublicKey, randomBytes, webcrypto } from 'node:crypto';
-import { type AlternativeNames, canonicalIp, noNames, sameNames } from './alternative-names.ts';
+import { type AlternativeNames, noNames, sameNames, shortestIp } from './alternative-names.ts';
 import { type NameAttribute, sameName, subjectOf, typedName } from './distinguished-name.ts';
 import type { KeyObject } from './keys.ts';
 import { generatePrivateKey, privateKeyToPem } from './keys.ts';
@@ -161,7 +161,7 @@ const seconds = (ms: number): number => Math.floor(ms / 1000);
 export function checkSigned(pem: string, ca: KeyPair, terms: CertificateTerms, publicKey: KeyObject): void {
   const made = readCertificate(pem);
   const wanted = terms.usages.map((usage) => extendedKeyUsage[usage]).join();
-  const ips = terms.names.ips.map(canonicalIp);
+  const ips = terms.names.ips.map(shortestIp);
   const differs = Object.entries({
     subject: !sameName(made.subject, terms.subject),
     'subject alternative names': !sameNames(made.names, { ...terms.names, ips }),

@@ -107,7 +107,7 @@ const printable = /^[A-Za-z0-9 '()+,\-./:=?*&]*$/;
 export const isPrintable = (text: string): boolean => /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(text);
 
 /** The text of one of the string types that names have; a text that its type can't hold is an error. */
-export function textOf({ tag, content }: DerValue): string {
+export function textOfDer({ tag, content }: DerValue): string {
   const latin = (): string => Buffer.from(content).toString('latin1');
   const fit = (text: string, form: RegExp, name: string): string => {
     if (!form.test(text)) throw new DerError(`x509: invalid ${name}`);

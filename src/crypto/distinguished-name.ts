@@ -1,6 +1,15 @@
 // Distinguished names as typed values: attribute by attribute, never one string that somebody would interpret.
 import type { Name } from '@peculiar/x509';
-import { childAt, childrenOf, DerError, type DerValue, derTag, isPrintable, oidOf, textOf } from './der.ts';
+import {
+  childAt,
+  childrenOf,
+  DerError,
+  type DerValue,
+  derTag,
+  isPrintable,
+  oidOf,
+  textOfDer,
+} from './der.ts';
 
 export interface NameAttribute {
   /** `2.5.4.3`. */
@@ -33,7 +42,7 @@ export function readName(name: DerValue): NameAttribute[] {
       const value = pair[1];
       if (attribute.tag !== derTag.sequence || pair.length !== 2 || value === undefined)
         throw new DerError('x509: invalid RDNSequence: invalid attribute');
-      return { type: oidOf(childAt(pair, 0, derTag.oid)), value: textOf(value) };
+      return { type: oidOf(childAt(pair, 0, derTag.oid)), value: textOfDer(value) };
     });
   });
 }

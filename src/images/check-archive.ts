@@ -6,7 +6,7 @@ import type { Header } from 'tar-stream';
 import { type RunningDigest, sha256Running } from '../component-base/content-hash.ts';
 import type { ImagePlatform } from '../component-helpers/windows-image-match.ts';
 import { plainName, refuseReserved } from './archive-names.ts';
-import { descriptorOf, ImageError, indexEntries, isObject, platformOf } from './image-index.ts';
+import { descriptorOf, ImageError, indexEntries, isRecord, platformOf } from './image-index.ts';
 import { checkLayerEntry, type LayerHeader } from './layer-entry-check.ts';
 import { linkTarget } from './plain-archive.ts';
 import { strictTar } from './strict-tar.ts';
@@ -252,8 +252,8 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
   // An archive may be both. Which of them is loaded decides its reader: both must be sound.
   const docker = !entries || blobs.has('manifest.json') ? checkDockerStructure(blobs) : undefined;
   if (!entries) return docker!;
-  const names = (isObject(root) && Array.isArray(root['manifests']) ? root['manifests'] : [])
-    .map((entry: unknown) => (isObject(entry) && isObject(entry['annotations']) ? entry['annotations'] : {}))
+  const names = (isRecord(root) && Array.isArray(root['manifests']) ? root['manifests'] : [])
+    .map((entry: unknown) => (isRecord(entry) && isRecord(entry['annotations']) ? entry['annotations'] : {}))
     .map(
       (annotations) =>
         annotations['io.containerd.image.name'] ?? annotations['org.opencontainers.image.ref.name'],
@@ -278,11 +278,11 @@ function checkDockerStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
   const names: string[] = [];
   const platforms: ImagePlatform[] = [];
   for (const value of list as unknown[]) {
-    const image = isObject(value) ? value : {};
+    const image = isRecord(value) ? value : {};
     const tags: unknown[] = Array.isArray(image['RepoTags']) ? image['RepoTags'] : [];
     names.push(...tags.filter((tag) => typeof tag === 'string'));
     const config = blobs.get(String(image['Config']))?.document;
-    if (!isObject(config))
+    if (!isRecord(config))
       throw new ImageError('manifest.json names a configuration that is not in the archive');
     const platform = platformOf(config);
     const layers: unknown[] = Array.isArray(image['Layers']) ? image['Layers'] : [];
@@ -339,7 +339,7 @@ function checkDocument(
     }
     return;
   }
-  if (!isObject(document)) throw new ImageError(`manifest ${digest} is no JSON object`);
+  if (!isRecord(document)) throw new ImageError(`manifest ${digest} is no JSON object`);
   const config = descriptorOf(document['config'], 'config');
   const layers = document['layers'];
   if (!Array.isArray(layers)) throw new ImageError(`manifest ${digest} has no layers`);

@@ -24,7 +24,7 @@ export interface ManifestEntry {
 
 type Json = { readonly [name: string]: unknown };
 
-export const isObject = (value: unknown): value is Json =>
+export const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -34,7 +34,7 @@ export function descriptorOf(
   value: unknown,
   what: string,
 ): Pick<ManifestEntry, 'digest' | 'size' | 'mediaType'> {
-  const descriptor = isObject(value) ? value : {};
+  const descriptor = isRecord(value) ? value : {};
   const digest = textOf(descriptor['digest']);
   const size = descriptor['size'];
   if (!/^sha256:[0-9a-f]{64}$/.test(digest)) {
@@ -47,7 +47,7 @@ export function descriptorOf(
 }
 
 export function platformOf(value: unknown): ImagePlatform {
-  const platform = isObject(value) ? value : {};
+  const platform = isRecord(value) ? value : {};
   const osVersion = textOf(platform['os.version']);
   const variant = textOf(platform['variant']);
   return {
@@ -64,11 +64,11 @@ const isAttestation = ({ os, architecture }: ImagePlatform): boolean =>
 
 /** The entries of an index (`manifests`); nothing for another document. */
 export function indexEntries(document: unknown): readonly ManifestEntry[] | undefined {
-  const manifests = isObject(document) ? document['manifests'] : undefined;
+  const manifests = isRecord(document) ? document['manifests'] : undefined;
   if (!Array.isArray(manifests)) return undefined;
   if (manifests.length > 1000) throw new ImageError('an index of over 1000 manifests');
   return manifests.map((entry: unknown) => {
-    const platform = platformOf(isObject(entry) ? entry['platform'] : undefined);
+    const platform = platformOf(isRecord(entry) ? entry['platform'] : undefined);
     return { ...descriptorOf(entry, 'index'), platform, isAttestation: isAttestation(platform) };
   });
 }

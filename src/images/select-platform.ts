@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { extract } from 'tar-stream';
 import { plainName } from './archive-names.ts';
-import { ImageError, indexEntries, isObject, type NodePlatform, selectManifest } from './image-index.ts';
+import { ImageError, indexEntries, isRecord, type NodePlatform, selectManifest } from './image-index.ts';
 import { rewriteArchive } from './plain-archive.ts';
 
 const largestDocument = 4 * 2 ** 20;
@@ -33,7 +33,7 @@ async function readDocuments(file: string): Promise<ReadonlyMap<string, unknown>
 }
 
 const nameOf = (entry: unknown): string => {
-  const annotations = isObject(entry) && isObject(entry['annotations']) ? entry['annotations'] : {};
+  const annotations = isRecord(entry) && isRecord(entry['annotations']) ? entry['annotations'] : {};
   const name = annotations['io.containerd.image.name'] ?? annotations['org.opencontainers.image.ref.name'];
   return typeof name === 'string' ? name : '';
 };
@@ -51,7 +51,7 @@ export function chooseManifests(
 ): Choice | undefined {
   const root = documents.get('index.json');
   const entries = indexEntries(root);
-  if (!entries || !isObject(root)) return undefined;
+  if (!entries || !isRecord(root)) return undefined;
   const raw = root['manifests'] as readonly unknown[];
   const images = Map.groupBy(entries.keys(), (at) => nameOf(raw[at]));
   const chosen: object[] = [];
@@ -72,9 +72,9 @@ export function chooseManifests(
     if (offered.length === 0 && all.length > 0) continue;
     const best = offered.length === 1 ? offered[0]! : selectManifest(offered, node);
     const first = raw[positions[0]!];
-    const annotations = isObject(first) ? first['annotations'] : undefined;
+    const annotations = isRecord(first) ? first['annotations'] : undefined;
     const { mediaType, digest, size } = best;
-    chosen.push({ mediaType, digest, size, ...(isObject(annotations) ? { annotations } : {}) });
+    chosen.push({ mediaType, digest, size, ...(isRecord(annotations) ? { annotations } : {}) });
   }
   if (choices === 0) return undefined;
   return { index: { schemaVersion: 2, manifests: chosen }, blobs: blobsOf(chosen, documents) };
@@ -84,11 +84,11 @@ function blobsOf(manifests: readonly object[], documents: ReadonlyMap<string, un
   const blobs = new Set<string>();
   for (const { digest } of manifests as readonly { readonly digest: string }[]) {
     const manifest = documents.get(blobName(digest));
-    if (!isObject(manifest)) throw new ImageError(`manifest ${digest} is missing`);
+    if (!isRecord(manifest)) throw new ImageError(`manifest ${digest} is missing`);
     const layers = Array.isArray(manifest['layers']) ? (manifest['layers'] as unknown[]) : [];
     blobs.add(blobName(digest));
     for (const part of [manifest['config'], ...layers]) {
-      if (isObject(part) && typeof part['digest'] === 'string') blobs.add(blobName(part['digest']));
+      if (isRecord(part) && typeof part['digest'] === 'string') blobs.add(blobName(part['digest']));
     }
   }
   return blobs;

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { PacketFilterError } from '../os/packet-filter.ts';
 import { createFakePacketFilter } from '../os/testing/fake-packet-filter.ts';
 import { renderCableGuard, renderPodSources } from './cable-guard.ts';
-import { planFabric, portName } from './fabric-plan.ts';
+import { fabricPortName, planFabric } from './fabric-plan.ts';
 import { guardCables } from './guard-cables.ts';
 
 const plan = planFabric({
@@ -17,11 +17,11 @@ const plan = planFabric({
 test('a port lets its own hardware and IP address through, its pods, and what Services announce but nodes; never all', () => {
   const rules = renderCableGuard(plan)
     .split('\n')
-    .filter((line) => line.includes(`netdev porthole-c ${portName('c', 'b')} `))
-    .map((line) => line.slice(line.indexOf(portName('c', 'b')) + portName('c', 'b').length + 1));
+    .filter((line) => line.includes(`netdev porthole-c ${fabricPortName('c', 'b')} `))
+    .map((line) => line.slice(line.indexOf(fabricPortName('c', 'b')) + fabricPortName('c', 'b').length + 1));
   const arp = 'arp htype 1 arp ptype ip arp hlen 6 arp plen 4';
   assert.deepEqual(rules, [
-    `{ type filter hook ingress device "${portName('c', 'b')}" priority filter; policy drop; }`,
+    `{ type filter hook ingress device "${fabricPortName('c', 'b')}" priority filter; policy drop; }`,
     'ether saddr != 0a:58:ac:1e:00:03 counter drop',
     'ip saddr 172.30.0.3 accept',
     'iifname . ip saddr @pods accept',
@@ -41,7 +41,7 @@ test('pods are heard on the port of the node that has their prefix; nodes withou
   assert.equal(
     renderPodSources('c', [node('a', '10.244.1.0/24'), node('b', undefined)]),
     `flush set netdev porthole-c pods
-add element netdev porthole-c pods { "${portName('c', 'a')}" . 10.244.1.0/24 }
+add element netdev porthole-c pods { "${fabricPortName('c', 'a')}" . 10.244.1.0/24 }
 `,
   );
   assert.equal(renderPodSources('c', []), 'flush set netdev porthole-c pods\n');

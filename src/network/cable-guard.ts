@@ -2,7 +2,7 @@
 // as itself, as its own pods, and as addresses that Services announce. The rules are at the port's ingress, before the
 // bridge: frames to the bridge's own group (01:80:c2:00:00:00 and on) pass by the hooks of family `bridge`, reach the
 // machine as the port's and teach the bridge where their sender is.
-import { type FabricPlan, fabricTable, portName } from './fabric-plan.ts';
+import { type FabricPlan, fabricPortName, fabricTable } from './fabric-plan.ts';
 import { hardwareAddressOf } from './hardware-address.ts';
 import type { NetworkNode } from './topology.ts';
 
@@ -55,7 +55,7 @@ export function renderPodSources(clusterName: string, nodes: readonly NetworkNod
   const table = cableGuardTable(clusterName);
   const pods = nodes
     .filter((node) => node.podCIDR !== undefined)
-    .map((node) => `"${portName(clusterName, node.name)}" . ${node.podCIDR}`);
+    .map((node) => `"${fabricPortName(clusterName, node.name)}" . ${node.podCIDR}`);
   return `flush set ${table} pods\n${elements(table, 'pods', pods.sort())}`;
 }
 

@@ -33,7 +33,7 @@ export function checkFabricName(what: string, name: string): void {
 
 export const bridgeName = (clusterName: string): string => `phb-${shortHash(clusterName)}`;
 export const nodeNetns = (clusterName: string, node: string): string => `ph-${clusterName}-${node}`;
-export const portName = (clusterName: string, node: string): string =>
+export const fabricPortName = (clusterName: string, node: string): string =>
   `phn-${shortHash(`${clusterName}/${node}`)}`;
 export const fabricTable = (clusterName: string): string => `porthole-${clusterName}`;
 
@@ -75,7 +75,7 @@ export function planFabric(input: PlanFabric): FabricPlan {
       name,
       netns: nodeNetns(input.clusterName, name),
       address: kept.get(name) ?? free(),
-      port: portName(input.clusterName, name),
+      port: fabricPortName(input.clusterName, name),
     })),
   };
 }

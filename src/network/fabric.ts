@@ -8,6 +8,7 @@ import {
   bridgeName,
   checkFabricName,
   type FabricPlan,
+  fabricPortName,
   fabricTable,
   forwardingSettings,
   hostChanges,
@@ -16,7 +17,6 @@ import {
   nodeChanges,
   nodeNetns,
   planFabric,
-  portName,
   renderFabricTable,
 } from './fabric-plan.ts';
 import { guardCables } from './guard-cables.ts';
@@ -193,7 +193,7 @@ export async function destroyFabric(
   const tables = await ports.packetFilter.tables();
   const table = `ip ${fabricTable(clusterName)}`;
   const links = (await ports.links.links()).map((link) => link.name);
-  const doomed = [...names.map((name) => portName(clusterName, name)), bridge].filter((name) =>
+  const doomed = [...names.map((name) => fabricPortName(clusterName, name)), bridge].filter((name) =>
     links.includes(name),
   );
   // a namespace can outlive its name while a process is in it: its cable must not

@@ -2,7 +2,7 @@
 import type { Steps } from '../base/turns.ts';
 import type { FlowSelector } from '../os/packet-filter.ts';
 import { Pace } from './pace.ts';
-import { elementsOf, type Frontend, frontendKey, type ServiceRules } from './rule-set.ts';
+import { elementCount, type Frontend, frontendKey, type ServiceRules } from './rule-set.ts';
 
 function selector(frontend: Frontend): FlowSelector {
   return {
@@ -38,7 +38,7 @@ export function* staleFlows(
   for (const old of before?.frontends ?? []) {
     if (old.protocol === 'udp')
       for (const flow of staleFlowsOf(old, after.get(frontendKey(old)))) flows.push(flow);
-    if (pace.over(elementsOf(old))) yield;
+    if (pace.over(elementCount(old))) yield;
   }
   return flows;
 }

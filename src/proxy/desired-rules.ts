@@ -14,7 +14,7 @@ import {
   servedIp,
 } from './endpoint-selection.ts';
 import { Pace } from './pace.ts';
-import { elementsOf, type Frontend, type Protocol, type ServiceRules } from './rule-set.ts';
+import { elementCount, type Frontend, type Protocol, type ServiceRules } from './rule-set.ts';
 
 const defaultAffinitySeconds = 10_800;
 
@@ -239,9 +239,9 @@ export function* desiredRules(
   const frontends: Frontend[] = [];
   const pace = new Pace();
   for (const frontend of frontendsOf(service, new Ports(service, slices, node, looks, pace), node)) {
-    if (!elements.take(elementsOf(frontend))) break;
+    if (!elements.take(elementCount(frontend))) break;
     frontends.push(frontend);
-    if (pace.over(elementsOf(frontend))) yield;
+    if (pace.over(elementCount(frontend))) yield;
   }
   return looks.isSpent || elements.isSpent
     ? { service: key, frontends, isCut: true }

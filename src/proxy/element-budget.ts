@@ -1,5 +1,5 @@
 // What the Services of one namespace may cost a node: who writes more has fewer of their own, and nobody else's.
-import { elementsOf, type ServiceRules } from './rule-set.ts';
+import { elementCount, type ServiceRules } from './rule-set.ts';
 
 /** Four Services as large as a Service may be; some 150 MB of a node's memory. */
 const mostOfNamespace = 200_000;
@@ -29,7 +29,7 @@ export class ElementBudget {
     use.total -= use.services.get(service) ?? 0;
     use.services.delete(service);
     use.waiting.delete(service);
-    const cost = rules?.frontends.reduce((sum, frontend) => sum + elementsOf(frontend), 0) ?? 0;
+    const cost = rules?.frontends.reduce((sum, frontend) => sum + elementCount(frontend), 0) ?? 0;
     const fits = use.total + cost <= this.#most;
     if (fits && cost > 0) {
       use.services.set(service, cost);

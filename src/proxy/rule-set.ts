@@ -43,5 +43,5 @@ export const frontendKey = (f: Pick<Frontend, 'ip' | 'protocol' | 'port'>): stri
   f.ip === undefined ? `${f.protocol} . ${f.port}` : `${f.ip} . ${f.protocol} . ${f.port}`;
 
 /** What a frontend costs a node. */
-export const elementsOf = ({ backends, insideBackends, allowedSources: sources }: Frontend): number =>
+export const elementCount = ({ backends, insideBackends, allowedSources: sources }: Frontend): number =>
   1 + backends.length + insideBackends.length + (sources?.length ?? 0);

@@ -10,7 +10,7 @@ const reserveBytes = 16 << 20;
 const endingGrowth = 4096;
 
 /** Digits of revisions don't count: an update of the same size must never grow. */
-export const sizeOf = ({ key, value, revision }: Entry): number =>
+export const entrySize = ({ key, value, revision }: Entry): number =>
   objectOverhead + key.length + value.length - String(revision).length;
 
 export class StoreSpace implements StorageSpace {

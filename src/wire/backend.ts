@@ -163,7 +163,7 @@ export function requestBackend(target: BackendTarget, request: BackendRequest): 
 }
 
 /** At most `limit` bytes of a body, for error texts: of one that breaks off, what there was. */
-export async function readText(body: PullBody, limit: number): Promise<string> {
+export async function readTextOf(body: PullBody, limit: number): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   try {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { readText, requestBackend } from './backend.ts';
+import { readTextOf, requestBackend } from './backend.ts';
 import { isPullBody } from './http-message.ts';
 import { probeHttp } from './probe-http.ts';
 
@@ -57,7 +57,7 @@ for (const [what, answer] of rows) {
     for (const value of Object.values(response.headers))
       assert.match(String(value), /^[\t\x20-\x7e\x80-\xff]*$/);
     assert.ok(isPullBody(response.body));
-    assert.equal(await readText(response.body, 1000), 'hello');
+    assert.equal(await readTextOf(response.body, 1000), 'hello');
   });
 }
 

@@ -15,7 +15,7 @@ import type { Client } from '../../src/client/client.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
-import { startControllers } from '../../src/controllers/start-controllers.ts';
+import { startAllControllers } from '../../src/controllers/start-controllers.ts';
 import { administrator, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 import { eventually } from '../harness/eventually.ts';
 import { frozenInformers } from '../harness/frozen-informers.ts';
@@ -49,7 +49,7 @@ async function startAll(t: TestContext, clock: Clock): ReturnType<typeof startTe
   const common = { clock, random: systemRandom, log: silentLogger };
   const client = server.controlPlane.clientFor(administrator);
   const informers = frozenInformers({ client, ...common });
-  const running = startControllers(
+  const running = startAllControllers(
     { ...common, clientFor: server.controlPlane.clientFor, informers, signal: ended.signal },
     {
       rootCa: { now: () => 'PEM' },

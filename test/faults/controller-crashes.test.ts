@@ -11,7 +11,7 @@ import type { Client } from '../../src/client/client.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
-import { startControllers } from '../../src/controllers/start-controllers.ts';
+import { startAllControllers } from '../../src/controllers/start-controllers.ts';
 import {
   administrator,
   startTestControlPlane,
@@ -133,7 +133,7 @@ async function startProcess({ server, t }: Machine, mortal: MortalProcess): Prom
   t.after(() => ended.abort());
   const { controlPlane } = server;
   const common = { clock: systemClock, random: systemRandom, log: silentLogger };
-  const running = startControllers(
+  const running = startAllControllers(
     {
       ...common,
       clientFor: (user) => mortal.clientOf(user.name, controlPlane.clientFor(user)),

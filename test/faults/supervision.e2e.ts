@@ -12,7 +12,7 @@ import { readSupervisorState, supervisedState } from '../../src/cmd/supervisor/s
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { runningPid } from '../../src/kubelet/containerd/containerd-process.ts';
-import { portName } from '../../src/network/fabric-plan.ts';
+import { fabricPortName } from '../../src/network/fabric-plan.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
@@ -169,7 +169,7 @@ async function standStillThenHang(stopped: readonly string[], node: string, t: T
 
 async function link(node: string, way: 'up' | 'down'): Promise<void> {
   const { id } = readClusterState(clusterPaths(cluster.home, 'alive'))!;
-  const { code, stderr } = await linuxProcesses.run('ip', ['link', 'set', portName(id, node), way]);
+  const { code, stderr } = await linuxProcesses.run('ip', ['link', 'set', fabricPortName(id, node), way]);
   assert.equal(code, 0, stderr.toString());
 }
 async function ready(node: string): Promise<string | undefined> {

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import type { PaceOptions } from '../../src/controller-runtime/pace.ts';
 import type { EvictionRates } from '../../src/controllers/node/zone-state.ts';
-import { startControllers } from '../../src/controllers/start-controllers.ts';
+import { startAllControllers } from '../../src/controllers/start-controllers.ts';
 import {
   administrator,
   startTestControlPlane,
@@ -73,7 +73,7 @@ export async function startCluster(
   const clock = systemClock;
   const random = systemRandom;
   const factory: InformerFactory = frozenInformers({ client, clock, random, log });
-  const running = startControllers(
+  const running = startAllControllers(
     {
       clientFor: (user) => controlPlane.clientFor(user),
       clock,

@@ -337,6 +337,38 @@ function importsOf(file: string): Import[] {
   }));
 }
 
+/** Functions that may have one name in several files, and why. */
+const sharedNames: Readonly<Record<string, string>> = {
+  forbidden: "upstream's own two: a cause of a 422 (field.Forbidden) and an answer (errors.NewForbidden)",
+  notFound: "upstream's own two: field.NotFound and errors.NewNotFound",
+  jsonResponse: 'the API server and the kubelet answer with types of their own',
+  textResponse: 'the API server and the kubelet answer with types of their own',
+};
+
+test('a question has one home: no two files of src export a function of one name', () => {
+  const homes = new Map<string, Set<string>>();
+  for (const [file, content] of text) {
+    if (!file.startsWith('src/') || !isScript(file) || isTest(file) || isGenerated(file)) continue;
+    const exported =
+      /^export (?:async )?function\*? (\w+)|^export const (\w+)[^=]*= (?:async )?(?:<[^>]*>)?\([^;]*?=>/gm;
+    for (const [, declared, assigned] of content.matchAll(exported)) {
+      const name = declared ?? assigned!;
+      homes.set(name, (homes.get(name) ?? new Set()).add(file));
+    }
+  }
+  const several = [...homes].filter(([, files]) => files.size > 1);
+  assert.deepEqual(
+    several.filter(([name]) => !Object.hasOwn(sharedNames, name)).map(([name, files]) => [name, ...files]),
+    [],
+    'one of them is renamed, or both become one',
+  );
+  assert.deepEqual(
+    Object.keys(sharedNames).filter((name) => !several.some(([one]) => one === name)),
+    [],
+    'allowed, and not there any more',
+  );
+});
+
 test('nothing is exported that nobody uses', () => {
   const used = new Set(
     [...text.keys()]

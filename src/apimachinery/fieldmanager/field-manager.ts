@@ -1,9 +1,10 @@
 // Who owns which field: server-side apply, and the tracking of every other write.
 import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json, JsonObject, SchemaSource } from '../declaration.ts';
+import { identicalJson } from '../equality.ts';
 import type { StatusCause } from '../errors.ts';
 import { badRequest, StatusError } from '../errors.ts';
-import { isJsonObject, jsonEqual, own } from '../patch/own-property.ts';
+import { isJsonObject, own } from '../patch/own-property.ts';
 import { assertShallow, unclassified } from '../patch/patch-error.ts';
 import { createdFields } from './created-fields.ts';
 import type { FieldSet } from './field-set.ts';
@@ -37,7 +38,7 @@ import {
 import { TypedError } from './path-element.ts';
 import type { Comparison } from './typed-compare.ts';
 import { compare, compareSteps, written } from './typed-compare.ts';
-import { merge, prune } from './typed-merge.ts';
+import { merge, pruneOwned } from './typed-merge.ts';
 import type { TypedSchema } from './typed-schema.ts';
 import { typedSchemaOf } from './typed-schema.ts';
 import { fieldSetOf } from './typed-set.ts';
@@ -212,7 +213,7 @@ export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
   if (last !== undefined) {
     const owned = unionAll([...managers.values()].map((manager) => manager.set));
     // Server fields are in nobody's set, and never pruned: `last` has none of them either.
-    result = prune(schema, result, last.set, owned) as JsonObject;
+    result = pruneOwned(schema, result, last.set, owned) as JsonObject;
     yield;
   }
   const changes = yield* compareSteps(schema, before, result);
@@ -230,7 +231,7 @@ export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
     last !== undefined &&
     mine.encoded !== undefined &&
     last.apiVersion === mine.apiVersion &&
-    jsonEqual(before, result);
+    identicalJson(before, result);
   yield;
   if (unchanged && managers.has(id)) managers.set(id, { ...mine, time: last.time });
   result = withLastApplied(result, patch, request.manager);

@@ -2,7 +2,8 @@
 // IgnoreManagedFieldsTimestampsTransformer.
 import type { Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
-import { isJsonObject, jsonEqual, own } from '../patch/own-property.ts';
+import { identicalJson } from '../equality.ts';
+import { isJsonObject, own } from '../patch/own-property.ts';
 import { managedFieldsOf } from './managed-fields.ts';
 
 /**
@@ -12,7 +13,7 @@ import { managedFieldsOf } from './managed-fields.ts';
 export function* liveIfUnchanged(live: JsonObject, result: JsonObject): Steps<JsonObject> {
   if (!(yield* sameButForManagedFields(live, result))) return result;
   const [before, after] = [managedFieldsOf(live), managedFieldsOf(result)];
-  if (jsonEqual(before, after)) return live;
+  if (identicalJson(before, after)) return live;
   return Array.isArray(before) && Array.isArray(after) && sameButForTimes(before, after) ? live : result;
 }
 
@@ -27,7 +28,7 @@ function sameButForTimes(before: readonly Json[], after: readonly Json[]): boole
   }
   for (const entry of before) {
     const others = left.get(nameOf(entry)) ?? [];
-    const at = others.findIndex((other) => jsonEqual(withoutTime(entry), withoutTime(other)));
+    const at = others.findIndex((other) => identicalJson(withoutTime(entry), withoutTime(other)));
     if (at < 0) return false;
     others.splice(at, 1);
   }
@@ -51,10 +52,10 @@ function* sameButForManagedFields(live: JsonObject, result: JsonObject): Steps<b
   );
 }
 
-/** As jsonEqual, each member in a step of its own. */
+/** As identicalJson, each member in a step of its own. */
 function* sameMembers(a: JsonObject, b: JsonObject): Steps<boolean> {
   for (const key in { ...a, ...b }) {
-    if (!jsonEqual(own(a, key), own(b, key))) return false;
+    if (!identicalJson(own(a, key), own(b, key))) return false;
     yield;
   }
   return true;

@@ -1,7 +1,8 @@
 // What changed between two states of an object, as sets of fields: upstream's Compare.
 import type { Steps } from '../../base/turns.ts';
 import type { Json } from '../declaration.ts';
-import { isJsonObject, jsonEqual } from '../patch/own-property.ts';
+import { identicalJson } from '../equality.ts';
+import { isJsonObject } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
 import { emptySet, isEmptySet, leaf, node, union } from './field-set.ts';
 import { elementsOf, isEmptyContainer, keyElement, valueElement } from './path-element.ts';
@@ -33,18 +34,18 @@ export function compare(
     if (schema.kind === 'leaf' && isZero(right)) return nothing;
   }
   if (right === undefined) return { added: emptySet, modified: emptySet, removed: everyField(schema, left) };
-  if (schema.kind === 'leaf') return jsonEqual(left, right) ? nothing : changed;
+  if (schema.kind === 'leaf') return identicalJson(left, right) ? nothing : changed;
   const isMap = schema.kind !== 'set' && schema.kind !== 'list';
   // To ask a map of thousands whether it is empty costs as much as walking through it.
   if (isMap && isJsonObject(left) && isJsonObject(right)) return compareMaps(schema, left, right);
   const [emptyLeft, emptyRight] = [left === undefined || isEmptyContainer(left), isEmptyContainer(right)];
-  if (emptyLeft && emptyRight) return left === undefined || jsonEqual(left, right) ? nothing : changed;
+  if (emptyLeft && emptyRight) return left === undefined || identicalJson(left, right) ? nothing : changed;
   if (!isMap) {
     if (!(emptyLeft || Array.isArray(left)) || !(emptyRight || Array.isArray(right))) return changed;
     return compareLists(schema, listOf(left), listOf(right));
   }
   if (!(emptyLeft || isJsonObject(left)) || !(emptyRight || isJsonObject(right)))
-    return jsonEqual(left, right) ? nothing : changed;
+    return identicalJson(left, right) ? nothing : changed;
   return compareMaps(schema, left, right);
 }
 

@@ -62,7 +62,12 @@ function mergeLists(
  * Without the fields that were applied last time (`last`) and that no manager has now (`owned`). A field that goes
  * takes along what is below it; a struct field counts as applied or owned when something below it is.
  */
-export function prune(schema: TypedSchema, value: Json, last: FieldSet, owned: FieldSet | undefined): Json {
+export function pruneOwned(
+  schema: TypedSchema,
+  value: Json,
+  last: FieldSet,
+  owned: FieldSet | undefined,
+): Json {
   if (last.children === undefined || schema.kind === 'leaf') return value;
   if (Array.isArray(value)) {
     if (schema.kind !== 'set' && schema.kind !== 'list') return value;
@@ -73,7 +78,7 @@ export function prune(schema: TypedSchema, value: Json, last: FieldSet, owned: F
       const mine = last.children!.get(name);
       const others = owned?.children?.get(name);
       if (mine?.self && !others?.self) return;
-      result.push(mine === undefined || items === undefined ? item : prune(items, item, mine, others));
+      result.push(mine === undefined || items === undefined ? item : pruneOwned(items, item, mine, others));
     });
     return result.length === value.length && result.every((item, i) => item === value[i]) ? value : result;
   }
@@ -89,7 +94,7 @@ export function prune(schema: TypedSchema, value: Json, last: FieldSet, owned: F
       delete result[key];
       continue;
     }
-    const pruned = prune(childOf(schema, key), current, mine, others);
+    const pruned = pruneOwned(childOf(schema, key), current, mine, others);
     if (pruned === current) continue;
     result ??= { ...value };
     put(result, key, pruned);

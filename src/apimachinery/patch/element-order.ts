@@ -1,6 +1,7 @@
 // The order of a merged list: the patch's order for what it names, the server's for the rest, woven together.
 import type { Json } from '../declaration.ts';
-import { isJsonObject, jsonEqual, own } from './own-property.ts';
+import { identicalJson } from '../equality.ts';
+import { isJsonObject, own } from './own-property.ts';
 import { unclassified } from './patch-error.ts';
 
 /** Elements are the same when their merge key is, or their value when there is none. */
@@ -64,7 +65,8 @@ export function assertFollows(patch: readonly Json[], order: readonly Json[], me
   let at = 0;
   for (const item of patch) {
     if (isJsonObject(item) && own(item, '$patch') !== undefined) continue;
-    while (at < order.length && !jsonEqual(identity(order[at]!, mergeKey), identity(item, mergeKey))) at++;
+    while (at < order.length && !identicalJson(identity(order[at]!, mergeKey), identity(item, mergeKey)))
+      at++;
     if (at >= order.length)
       throw unclassified(
         `The order in patch list:\n${JSON.stringify(patch)}\n doesn't match $setElementOrder list:\n${JSON.stringify(order)}\n`,

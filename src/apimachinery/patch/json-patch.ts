@@ -1,9 +1,10 @@
 // JSON patch (RFC 6902) with the limits and answers of kube-apiserver.
 import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
+import { identicalJson } from '../equality.ts';
 import { badRequest } from '../errors.ts';
 import { readJson } from '../serializer/json-numbers.ts';
-import { isJsonObject, jsonEqual, own, put } from './own-property.ts';
+import { isJsonObject, own, put } from './own-property.ts';
 import { assertShallow, tooLarge, unprocessable } from './patch-error.ts';
 
 /** Upstream's maxJSONPatchOperations. */
@@ -107,7 +108,7 @@ class PatchedDocument {
   #test(path: readonly string[], expected: Json | undefined): void {
     const actual = this.#find(path);
     // A member that is not there equals null.
-    if (!jsonEqual(actual ?? null, expected ?? null)) throw unprocessable();
+    if (!identicalJson(actual ?? null, expected ?? null)) throw unprocessable();
   }
 
   #add(path: readonly string[], value: Json): void {

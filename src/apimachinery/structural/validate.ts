@@ -1,9 +1,10 @@
 // Checks a custom resource against the structural schema of its version, in the words of upstream's validator.
 import { compilePattern, type Pattern } from '../../base/regular-expression.ts';
+import { jsonEqual } from '../equality.ts';
 import type { FieldError } from '../field-error.ts';
 import { duplicate, invalid, notSupported, required, tooMany } from '../field-error.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { isObject, jsonEqual, objs, strs } from '../json-access.ts';
+import { isObject, objs, strs } from '../json-access.ts';
 import { hasFormat } from './formats.ts';
 import {
   isIntOrString,

@@ -1,7 +1,7 @@
 // Small checks that validators are made of. Each answers the violated rules of one field.
+import { semanticEqual } from '../equality.ts';
 import type { FieldError } from '../field-error.ts';
 import { forbidden, invalid, notSupported, required } from '../field-error.ts';
-import { semanticEqual } from '../json-access.ts';
 import { matchesSelector, selectorFrom } from '../label-selector.ts';
 import { type Labels, labelValueErrors, qualifiedNameErrors } from '../labels.ts';
 import type { NameRule } from './names.ts';

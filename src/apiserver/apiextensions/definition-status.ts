@@ -1,27 +1,16 @@
 // What the server says of a CustomResourceDefinition: which names it may have, and whether it is served. Pure.
+import { type Condition, findCondition, withCondition } from '../../apimachinery/conditions.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { jsonEqual, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { jsonEqual } from '../../apimachinery/equality.ts';
+import { nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
-const isTrue = (crd: JsonObject, type: string): boolean =>
-  objs(obj(crd['status'])['conditions']).some((c) => c['type'] === type && c['status'] === 'True');
+const conditionsOf = (crd: JsonObject): readonly Condition[] =>
+  objs(obj(crd['status'])['conditions']) as unknown as readonly Condition[];
 
-export const isEstablished = (crd: JsonObject): boolean => isTrue(crd, 'Established');
-
-/** The condition, in the place of the one of its type; the time moves when the status changes. */
-function withCondition(conditions: readonly JsonObject[], next: JsonObject, now: string): JsonObject[] {
-  const old = conditions.find((c) => c['type'] === next['type']);
-  const made: JsonObject = {
-    type: next['type'],
-    status: next['status'],
-    lastTransitionTime:
-      old !== undefined && old['status'] === next['status'] ? (old['lastTransitionTime'] ?? now) : now,
-    reason: next['reason'],
-    message: next['message'],
-  };
-  return old === undefined ? [...conditions, made] : conditions.map((c) => (c === old ? made : c));
-}
+export const isEstablished = (crd: JsonObject): boolean =>
+  findCondition(conditionsOf(crd), 'Established')?.status === 'True';
 
 /** Names of other definitions in the group that were accepted before. */
 export interface TakenNames {
@@ -40,6 +29,20 @@ export function takenNames(crd: JsonObject, all: readonly JsonObject[]): TakenNa
     ),
     kinds: new Set(others.flatMap((n) => [str(n['kind']), str(n['listKind'])])),
   };
+}
+
+/** undefined: once established, always established. */
+function establishment(crd: JsonObject, accepted: boolean): Condition | undefined {
+  if (accepted)
+    return {
+      type: 'Established',
+      status: 'True',
+      reason: 'InitialNamesAccepted',
+      message: 'the initial names have been accepted',
+    };
+  return isEstablished(crd)
+    ? undefined
+    : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
 }
 
 /** The status with names accepted or refused; the very same object when nothing changes. */
@@ -70,8 +73,7 @@ export function definitionStatus(crd: JsonObject, taken: TakenNames, now: string
   const categories = strs(names['categories']);
   if (categories.length > 0) accepted['categories'] = categories;
 
-  let conditions = withCondition(
-    objs(status['conditions']),
+  const named: Condition =
     conflicts.length === 0
       ? { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
       : {
@@ -79,31 +81,16 @@ export function definitionStatus(crd: JsonObject, taken: TakenNames, now: string
           status: 'False',
           reason: conflicts.length === 1 ? 'NameConflict' : 'MultipleNamesConflict',
           message: conflicts.join(', '),
-        },
-    now,
-  );
-  if (conflicts.length === 0)
-    conditions = withCondition(
-      conditions,
-      {
-        type: 'Established',
-        status: 'True',
-        reason: 'InitialNamesAccepted',
-        message: 'the initial names have been accepted',
-      },
-      now,
-    );
-  else if (!isEstablished(crd))
-    conditions = withCondition(
-      conditions,
-      { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' },
-      now,
-    );
+        };
+  let conditions = withCondition(conditionsOf(crd), { ...named, lastTransitionTime: now });
+  const established = establishment(crd, conflicts.length === 0);
+  if (established !== undefined)
+    conditions = withCondition(conditions, { ...established, lastTransitionTime: now });
   const stored = strs(status['storedVersions']);
   const storage = str(objs(spec['versions']).find((v) => v['storage'] === true)?.['name']);
   const next: JsonObject = {
     ...status,
-    conditions,
+    conditions: conditions as unknown as JsonObject[],
     acceptedNames: Object.fromEntries(
       Object.entries(accepted).filter(([key, value]) => value !== '' || key === 'plural' || key === 'kind'),
     ),

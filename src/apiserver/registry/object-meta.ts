@@ -1,9 +1,10 @@
 // The rules of metadata that hold for every kind: names, labels, annotations, owners, finalizers, what may not change.
 import type { Json, JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import { jsonEqual } from '../../apimachinery/equality.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { forbidden, invalid, required, tooLong, tooMany } from '../../apimachinery/field-error.ts';
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
-import { isObject, jsonEqual, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { isObject, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels.ts';
 import type { Steps } from '../../base/turns.ts';
 

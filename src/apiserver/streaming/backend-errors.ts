@@ -1,6 +1,6 @@
 // Turns what a kubelet answers into what the API server answers: upstream's GenericHttpResponseChecker.
 import { badRequest, internalError, StatusError } from '../../apimachinery/errors.ts';
-import { BackendError, readText } from '../../wire/backend.ts';
+import { BackendError, readTextOf } from '../../wire/backend.ts';
 import { type ApiResponse, isPullBody } from '../http.ts';
 
 /** As upstream: error texts are read up to here. */
@@ -18,7 +18,7 @@ export async function checkedAnswer(response: ApiResponse, about: About): Promis
 
 async function textOf({ body }: ApiResponse): Promise<string> {
   if (body === undefined) return '';
-  if (isPullBody(body)) return readText(body, maxErrorBytes);
+  if (isPullBody(body)) return readTextOf(body, maxErrorBytes);
   return Buffer.isBuffer(body) ? body.toString() : Buffer.concat(body).toString();
 }
 

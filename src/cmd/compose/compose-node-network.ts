@@ -9,7 +9,7 @@ import { systemRandom } from '../../component-base/system-random.ts';
 import type { CniPlugin } from '../../network/cni/cni-plugin.ts';
 import { startNodeDns } from '../../network/dns/node-dns.ts';
 import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
-import { startNodeNetwork as startPodNetwork } from '../../network/node-network.ts';
+import { startNodeNetwork } from '../../network/node-network.ts';
 import { keepTables } from '../../os/kept-tables.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
@@ -57,13 +57,13 @@ export interface NodeNetwork {
 }
 
 /** Returns at once; containerd reports the network as ready when this node's pod CIDR is there. */
-export async function startNodeNetwork(options: NodeNetworkOptions): Promise<NodeNetwork> {
+export async function composeNodeNetwork(options: NodeNetworkOptions): Promise<NodeNetwork> {
   const { client, nodeName, log, clusterCIDR, serviceCIDR } = options;
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
   const host = linuxNetworkHost(linuxProcesses);
   const { packetFilter } = host;
   const tables = keepTables({ packetFilter, clock: systemClock, log });
-  const network = await startPodNetwork({
+  const network = await startNodeNetwork({
     nodeName,
     os: options.os,
     uplink: options.uplink,

@@ -17,7 +17,7 @@ import type { NodeLayout } from '../cluster/node-layout.ts';
 import { buildBeneath, buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { entryFile } from '../setup/package-root.ts';
 import { answerLiveness } from '../supervisor/answer-liveness.ts';
-import { startNodeNetwork } from './compose-node-network.ts';
+import { composeNodeNetwork } from './compose-node-network.ts';
 import { startNodeContainerd } from './node-containerd.ts';
 import { clientFrom, type FileClient } from './node-credentials.ts';
 import { nodeOsOf } from './node-os.ts';
@@ -50,8 +50,8 @@ const nodeNetwork = async (
   layout: NodeLayout,
   { client, server }: FileClient,
   { log, metrics }: AgentSurroundings,
-): ReturnType<typeof startNodeNetwork> =>
-  startNodeNetwork({
+): ReturnType<typeof composeNodeNetwork> =>
+  composeNodeNetwork({
     client,
     nodeName: options.nodeName,
     os: options.os,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createEventRecorder } from '../../client/event-recorder.ts';
 import { usualNodeTimes } from '../../controllers/node/node-health.ts';
 import { type EvictionRates, usualEvictionRates } from '../../controllers/node/zone-state.ts';
-import { startControllers } from '../../controllers/start-controllers.ts';
+import { startAllControllers } from '../../controllers/start-controllers.ts';
 import { loopbackUser } from '../../controlplane/control-plane.ts';
 import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
 import { ensureDnsAccess, ensureDnsService, lastDnsPort } from '../../network/dns/dns-service.ts';
@@ -34,7 +34,7 @@ export function controllersComponent(options: {
   return {
     name: 'controllers',
     async start({ clientFor, clock, random, log, informers, rootCa, signers, signal }) {
-      const running = startControllers(
+      const running = startAllControllers(
         { clientFor, clock, random, log, informers, signal },
         {
           rootCa,

@@ -7,7 +7,7 @@ import { isAlive } from '../cluster/own-processes.ts';
 import { runningSupervisors } from './running-supervisors.ts';
 import { livingSupervisor, spawnSupervisor } from './supervise-cluster.ts';
 import { machineNetworkFd, readSupervision, supervisedProcesses, supervisedRootKey } from './supervision.ts';
-import { turnOf } from './turn-of.ts';
+import { supervisorTurn } from './turn-of.ts';
 
 const lookEveryMs = 1_000;
 /** Looks that a new supervisor has to show itself before another one is started. */
@@ -24,7 +24,7 @@ function intoMachineNetwork(): readonly string[] {
 /** Answers with the looks that it was missed for. A `down` takes the supervision away first: then nobody misses it. */
 async function look(root: string, missed: number, log: Logger): Promise<number> {
   if (!readSupervision(root) || livingSupervisor(root)) return 0;
-  if (missed < turnOf(supervisedProcesses(root) ?? [], process.pid, isAlive)) return missed + 1;
+  if (missed < supervisorTurn(supervisedProcesses(root) ?? [], process.pid, isAlive)) return missed + 1;
   // It lives, and says so again as soon as it can.
   if ((await runningSupervisors(linuxFiles, root)).length > 0) return missed;
   log.warn({}, 'the supervisor is gone; starting it again');

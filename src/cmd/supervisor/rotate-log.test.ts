@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { rotateLog } from './rotate-log.ts';
+import { rotateServerLog } from './rotate-log.ts';
 
 test('R6: a log is bounded in size and in the number of its old files', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-rotate-'));
@@ -14,7 +14,7 @@ test('R6: a log is bounded in size and in the number of its old files', (t) => {
   let rotations = 0;
   for (let i = 0; i < 400; i++) {
     appendFileSync(file, `line ${String(i).padStart(4, '0')}\n`);
-    if (rotateLog(file, limits)) rotations++;
+    if (rotateServerLog(file, limits)) rotations++;
     assert.ok(statSync(file).size <= limits.maxBytes);
   }
   assert.equal(rotations, 3);
@@ -29,6 +29,6 @@ test('R6: a log that can not be copied is emptied all the same', (t) => {
   appendFileSync(file, 'x'.repeat(2000));
   // As with a full disk, the copy can't be written: a folder stands in its place.
   mkdirSync(`${file}.1`);
-  assert.equal(rotateLog(file, { maxBytes: 1000, keep: 1 }), true);
+  assert.equal(rotateServerLog(file, { maxBytes: 1000, keep: 1 }), true);
   assert.equal(statSync(file).size, 0);
 });

@@ -13,7 +13,7 @@ export const logLimits: RotationLimits = { maxBytes: 10 << 20, keep: 3 };
  * The writer appends to the file that it has opened, so that the file is copied and emptied, not moved. What is written
  * between the two is lost: a line or so each ten megabytes. True when it was rotated.
  */
-export function rotateLog(file: string, { maxBytes, keep }: RotationLimits): boolean {
+export function rotateServerLog(file: string, { maxBytes, keep }: RotationLimits): boolean {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= maxBytes) return false;
   for (let i = keep - 1; i >= 1; i--)

@@ -11,7 +11,7 @@ import { clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
 import { isAlive, startTicksOf } from '../cluster/own-processes.ts';
 import { runningProcesses } from '../cluster/what-runs.ts';
 import { askProcess } from './ask-process.ts';
-import { logLimits, rotateLog } from './rotate-log.ts';
+import { logLimits, rotateServerLog } from './rotate-log.ts';
 import { sayOnce } from './say-once.ts';
 import { livingSupervisor, pausedBy, supervisorLog } from './supervise-cluster.ts';
 import {
@@ -78,7 +78,7 @@ function show(processes: readonly SupervisedState[]): void {
 const rotating = sayOnce('logs are not rotated', say);
 function rotateLogs(): void {
   for (const file of [supervisorLog(root), ...lastTold.processes.map(({ logFile }) => logFile)])
-    rotateLog(file, logLimits);
+    rotateServerLog(file, logLimits);
 }
 
 /** Who looks after this supervisor from another network namespace finds the way back by it. */

@@ -6,7 +6,7 @@ import { processText } from './process-text.ts';
 import { restartDelayMs } from './restart-delay.ts';
 import type { RunningProcess, SupervisedState, Supervision } from './supervision.ts';
 import { type Exit, Supervisor, type Watched } from './supervisor.ts';
-import { turnOf } from './turn-of.ts';
+import { supervisorTurn } from './turn-of.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -309,7 +309,7 @@ test('R6: status tells of restarts and of the last end', () => {
 test('R6: one process after the other misses its supervisor, those that live in the order of their names', () => {
   const processes = [1, 2, 3].map((pid) => ({ role: `agent ${pid}`, pid, startTicks: '0' }));
   const turns = (dead: readonly number[]): number[] =>
-    [1, 2, 3, 4].map((pid) => turnOf(processes, pid, (one) => !dead.includes(one.pid)));
+    [1, 2, 3, 4].map((pid) => supervisorTurn(processes, pid, (one) => !dead.includes(one.pid)));
   assert.deepEqual(turns([]), [0, 1, 2, 3]);
   assert.deepEqual(turns([1]), [0, 0, 1, 2]);
   assert.deepEqual(turns([1, 2]), [0, 0, 0, 1]);

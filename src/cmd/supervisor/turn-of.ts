@@ -2,7 +2,7 @@
 import type { RunningProcess } from './supervision.ts';
 
 /** Looks to wait: how many processes live that are named earlier. One that hangs costs the next one look, and no more. */
-export function turnOf(
+export function supervisorTurn(
   processes: readonly RunningProcess[],
   pid: number,
   isAlive: (process: RunningProcess) => boolean,

@@ -1,7 +1,7 @@
 // What a CronJob has to do now: which job to start, which to forget, which finished ones to delete. Pure.
 import { type CronSpec, parseCronSchedule } from '../../api/batch/v1/cron-schedule.ts';
 import type { CronJob, Job } from '../../api/generated/types/batch-v1.ts';
-import { findCondition } from '../workload/conditions.ts';
+import { findCondition } from '../../apimachinery/conditions.ts';
 import { missedTimes, nextTime, offsetMs, wallClockOf } from './schedule-times.ts';
 
 export type JobEnd = 'Complete' | 'Failed';

@@ -5,8 +5,8 @@ import type {
   DeploymentStatus,
   ReplicaSet,
 } from '../../api/generated/types/apps-v1.ts';
+import { findCondition, withConditionLast, withoutCondition } from '../../apimachinery/conditions.ts';
 import { rfc3339 } from '../../base/clock.ts';
-import { findCondition, withCondition, withoutCondition } from '../workload/conditions.ts';
 import { omitZeros } from '../workload/omit-zeros.ts';
 import { maxUnavailableOf, replicasOf, sumOfAvailable, sumOfReplicas } from './replica-counts.ts';
 
@@ -38,7 +38,7 @@ export interface RolloutView {
 export function deploymentStatus({ deployment: d, all, newRS, now }: RolloutView): DeploymentStatus {
   const available = sumOfAvailable(all);
   const enough = available >= replicasOf(d) - maxUnavailableOf(d);
-  const conditions = withCondition(
+  const conditions = withConditionLast(
     d.status?.conditions,
     enough
       ? condition(
@@ -120,7 +120,7 @@ export function rolloutStatus(view: RolloutView): DeploymentStatus {
   if (hasProgressDeadline(d) && !wasComplete) {
     if (isComplete(d, status)) {
       const message = `${subject} has successfully progressed.`;
-      conditions = withCondition(
+      conditions = withConditionLast(
         conditions,
         condition('Progressing', 'True', 'NewReplicaSetAvailable', message, now),
       );
@@ -132,7 +132,7 @@ export function rolloutStatus(view: RolloutView): DeploymentStatus {
       conditions = [...withoutCondition(conditions, 'Progressing'), { ...next, lastTransitionTime }];
     } else if (isTimedOut(d, status, now)) {
       const message = `${subject} has timed out progressing.`;
-      conditions = withCondition(
+      conditions = withConditionLast(
         conditions,
         condition('Progressing', 'False', 'ProgressDeadlineExceeded', message, now),
       );
@@ -144,7 +144,7 @@ export function rolloutStatus(view: RolloutView): DeploymentStatus {
   conditions =
     failure === undefined
       ? withoutCondition(conditions, 'ReplicaFailure')
-      : withCondition(conditions, {
+      : withConditionLast(conditions, {
           ...condition('ReplicaFailure', failure.status, failure.reason ?? '', failure.message ?? '', now),
         });
   return { ...status, conditions };

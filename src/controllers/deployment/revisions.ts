@@ -2,8 +2,8 @@
 import { deployments } from '../../api/generated/resources.ts';
 import type { Deployment, ReplicaSet } from '../../api/generated/types/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
+import { semanticEqual } from '../../apimachinery/equality.ts';
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
-import { semanticEqual } from '../workload/semantic-equal.ts';
 import { templateHash } from '../workload/template-hash.ts';
 import {
   byAge,

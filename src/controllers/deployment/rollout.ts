@@ -2,13 +2,14 @@
 import { deployments, replicasets } from '../../api/generated/resources.ts';
 import type { Deployment, ReplicaSet } from '../../api/generated/types/apps-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { findCondition, withConditionLast } from '../../apimachinery/conditions.ts';
+import { semanticEqual } from '../../apimachinery/equality.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import { referenceTo } from '../../client/event-recorder.ts';
 import { isPodTerminal } from '../../component-helpers/pod-status.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerOf } from '../../controller-runtime/owner-reference.ts';
-import { findCondition, withCondition } from '../workload/conditions.ts';
-import { sameStatus, semanticEqual } from '../workload/semantic-equal.ts';
+import { sameStatus } from '../workload/same-status.ts';
 import {
   condition,
   deploymentStatus,
@@ -68,7 +69,7 @@ export class Rollout {
   #withProgress(d: Deployment, status: string, reason: string, message: string): Deployment {
     if (!hasProgressDeadline(d)) return d;
     const next = condition('Progressing', status, reason, message, this.#now);
-    return { ...d, status: { ...d.status, conditions: withCondition(d.status?.conditions, next) } };
+    return { ...d, status: { ...d.status, conditions: withConditionLast(d.status?.conditions, next) } };
   }
   #withRevision(d: Deployment, revision: string | undefined): Deployment {
     if (revision === undefined || d.metadata.annotations?.[revisionAnnotation] === revision) return d;

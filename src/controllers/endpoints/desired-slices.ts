@@ -7,17 +7,18 @@ import type {
   EndpointPort,
   EndpointSlice,
 } from '../../api/generated/types/discovery-v1.ts';
+import { isHeadless } from '../../component-helpers/headless.ts';
 import { isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
-import { endpointHostname, isHeadless, podIPs, portsOfPods, shouldBeInEndpoints } from './service-pods.ts';
+import { endpointHostname, podIPs, portsOfPods, shouldBeInEndpoints } from './service-pods.ts';
 import {
   addressKey,
   type EndpointGroup,
   type Family,
   familyChanges,
   familyOf,
-  groupOf,
   type SliceChanges,
+  sliceGroupOf,
 } from './slice-changes.ts';
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
@@ -97,7 +98,7 @@ function groups(
     if (!shouldBeInEndpoints(pod, true)) continue;
     const endpoint = endpointOf(pod, service, family, zoneOf);
     if (endpoint === undefined) continue;
-    groupOf(result, portsOf(pod)).set(addressKey(endpoint), endpoint);
+    sliceGroupOf(result, portsOf(pod)).set(addressKey(endpoint), endpoint);
   }
   return result;
 }

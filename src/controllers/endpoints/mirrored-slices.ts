@@ -10,8 +10,8 @@ import {
   type Family,
   familyChanges,
   familyOf,
-  groupOf,
   type SliceChanges,
+  sliceGroupOf,
 } from './slice-changes.ts';
 
 export const mirroringManager = 'endpointslicemirroring-controller.k8s.io';
@@ -64,7 +64,7 @@ function groupsOf(endpoints: Endpoints): Map<Family, Map<string, EndpointGroup>>
     ];
     for (const endpoint of all.slice(0, maxEndpointsPerSubset)) {
       const groups = families.get(familyOf(endpoint.addresses[0] ?? ''));
-      if (groups !== undefined) groupOf(groups, ports).set(addressKey(endpoint), endpoint);
+      if (groups !== undefined) sliceGroupOf(groups, ports).set(addressKey(endpoint), endpoint);
     }
   }
   return families;

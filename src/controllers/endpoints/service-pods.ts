@@ -7,8 +7,6 @@ import { isPodReady, isPodTerminal, isPodTerminating } from '../../component-hel
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { canonicalJson } from '../workload/template-hash.ts';
 
-export const isHeadless = (service: Service): boolean => service.spec?.clusterIP === 'None';
-
 /** Without a selector the endpoints are the user's own; an ExternalName has none. */
 export const isManaged = (service: Service): boolean =>
   service.spec?.type !== 'ExternalName' && Object.keys(service.spec?.selector ?? {}).length > 0;

@@ -1,8 +1,8 @@
 // The smallest change from the endpoint slices that are there to those that should be.
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import type { OwnerReference } from '../../api/generated/types/meta-v1.ts';
+import { semanticEqual } from '../../apimachinery/equality.ts';
 import { parseIp } from '../../base/ip.ts';
-import { semanticEqual } from '../workload/semantic-equal.ts';
 import { portSetKey } from './port-key.ts';
 
 export type Family = 'IPv4' | 'IPv6';
@@ -40,7 +40,7 @@ export const addressKey = (endpoint: Endpoint): string =>
   `${endpoint.targetRef?.uid ?? ''}/${endpoint.addresses[0]}`;
 
 /** The group of these ports, made when there is none. */
-export function groupOf(
+export function sliceGroupOf(
   groups: Map<string, EndpointGroup>,
   ports: readonly EndpointPort[],
 ): Map<string, Endpoint> {

@@ -1,6 +1,7 @@
 // What a job's pods say of it and what must be done next, as pure functions.
 import type { Job, JobCondition, JobStatus } from '../../api/generated/types/batch-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
+import { findCondition } from '../../apimachinery/conditions.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import {
   isPodActive,
@@ -8,7 +9,6 @@ import {
   isPodTerminal,
   isPodTerminating,
 } from '../../component-helpers/pod-status.ts';
-import { findCondition } from '../workload/conditions.ts';
 import { omitZeros } from '../workload/omit-zeros.ts';
 import { formatIndexes, parseIndexes } from './completed-indexes.ts';
 import { failedIndexes, hasIndexLimit, type IndexFailures, indexFailures } from './index-failures.ts';

@@ -1,8 +1,8 @@
 // What follows from a node's silence: conditions and taints, as pure functions.
 import type { Node, NodeCondition, Taint } from '../../api/generated/types/core-v1.ts';
+import { findCondition } from '../../apimachinery/conditions.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { sameTaint } from '../../component-helpers/taints.ts';
-import { findCondition } from '../workload/conditions.ts';
 
 /**
  * The last time a node was heard of, by the controller's own clock that never goes back: those of nodes may be wrong, and

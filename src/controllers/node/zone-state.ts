@@ -1,6 +1,6 @@
 // How well the nodes of a zone are, and how fast its pods may be evicted then: who loses most of a zone has lost its network. Pure.
 import type { Node } from '../../api/generated/types/core-v1.ts';
-import { findCondition } from '../workload/conditions.ts';
+import { findCondition } from '../../apimachinery/conditions.ts';
 
 export interface EvictionRates {
   /** How long a node that isn't ready is watched before it is queued: by then it is known which others aren't. */

@@ -3,6 +3,7 @@ import { events, pods } from '../../api/generated/resources.ts';
 import type { ReplicaSet, ReplicaSetStatus } from '../../api/generated/types/apps-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { LabelSelector } from '../../api/generated/types/meta-v1.ts';
+import { withConditionLast, withoutCondition } from '../../apimachinery/conditions.ts';
 import { matchesSelector, selectorFrom } from '../../apimachinery/label-selector.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import { rfc3339 } from '../../base/clock.ts';
@@ -22,11 +23,10 @@ import {
 import { controllerIndex, controllerOf } from '../../controller-runtime/owner-reference.ts';
 import { msUntilNextAvailable } from '../workload/availability.ts';
 import { claim } from '../workload/claim.ts';
-import { withCondition, withoutCondition } from '../workload/conditions.ts';
 import { deletionOrder } from '../workload/deletion-order.ts';
 import { omitZeros } from '../workload/omit-zeros.ts';
 import { changePods, podFromTemplate } from '../workload/pod-control.ts';
-import { sameStatus } from '../workload/semantic-equal.ts';
+import { sameStatus } from '../workload/same-status.ts';
 
 /** Upstream's BurstReplicas: at most so many pods are created or deleted before the world is looked at again. */
 const burstReplicas = 500;
@@ -66,7 +66,7 @@ function replicaStatus(rs: ReplicaOwner, observed: ReplicaObservation): ReplicaS
   const conditions =
     failure === undefined
       ? withoutCondition(rs.status?.conditions, 'ReplicaFailure')
-      : withCondition(rs.status?.conditions, {
+      : withConditionLast(rs.status?.conditions, {
           type: 'ReplicaFailure',
           status: 'True',
           reason: active.length < (rs.spec?.replicas ?? 1) ? 'FailedCreate' : 'FailedDelete',

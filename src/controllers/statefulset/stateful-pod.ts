@@ -56,7 +56,7 @@ export function statefulPod(set: StatefulSet, ordinal: number, hash: string): Po
 }
 
 /** The claims of one pod; they outlive it. */
-export function claimsOf(set: StatefulSet, podName: string): PersistentVolumeClaim[] {
+export function claimsOfSet(set: StatefulSet, podName: string): PersistentVolumeClaim[] {
   return (set.spec?.volumeClaimTemplates ?? []).map((template) => ({
     ...template,
     metadata: {

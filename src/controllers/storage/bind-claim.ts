@@ -1,9 +1,9 @@
 // Binds a claim and a volume to each other: four writes, each safe to repeat.
 import { persistentvolumeclaims, persistentvolumes } from '../../api/generated/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types/core-v1.ts';
+import { semanticEqual } from '../../apimachinery/equality.ts';
 import { referenceTo } from '../../client/event-recorder.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
-import { semanticEqual } from '../workload/semantic-equal.ts';
 
 export const bindCompleted = 'pv.kubernetes.io/bind-completed';
 const boundByController = 'pv.kubernetes.io/bound-by-controller';

@@ -11,7 +11,7 @@ import type { RuntimeService } from '../../rpc-api/cri.ts';
 import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
 import { labelContainerName, labelPodUid, podText, podUid } from '../pod-format.ts';
 import type { MeasuredPod } from './choose-pod.ts';
-import { type PodPlaces, podFolders, podUsage } from './pod-folders.ts';
+import { type PodPlaces, podFolders, usageOfFolders } from './pod-folders.ts';
 import type { StarvedResource } from './thresholds.ts';
 import { createLayerWatch } from './untold-layers.ts';
 
@@ -210,7 +210,7 @@ export function createPodMeter(deps: MeasurePodsDeps): PodMeter {
     const stats = told.of(pod);
     // Of memory the runtime tells all the same.
     const untold = walked ? told.untold : new Set<string>();
-    const usage = podUsage(foldersOf(pod), walked?.used ?? [], stats ?? [], untold);
+    const usage = usageOfFolders(foldersOf(pod), walked?.used ?? [], stats ?? [], untold);
     return {
       pod,
       usage: { ...usage, memoryIsDisk: !deps.hasMemoryVolumes },

@@ -46,7 +46,7 @@ export function podFolders(
 const nothing: FolderUsage = { bytes: 0, inodes: 0 };
 
 /** `untold`: ids of containers whose layer nobody counts. `used`: of the volumes, then of the logs, then of what is kept; what is not there counts for nothing. `stats`: of this pod's containers. */
-export function podUsage(
+export function usageOfFolders(
   { volumes, logs, kept }: PodFolders,
   used: readonly FolderUsage[],
   stats: readonly ContainerStats[],

@@ -1,5 +1,7 @@
 // A Linux node.
+
 import type { Pod, Taint } from '../../api/generated/types/core-v1.ts';
+import { safeSysctls } from '../../component-helpers/safe-sysctls.ts';
 import type { LinuxContainerResources } from '../../rpc-api/generated/cri-v1.ts';
 import { podText } from '../pod-format.ts';
 import * as qos from '../resources/qos.ts';
@@ -66,25 +68,11 @@ function appArmorRefusal(pod: Pod): Rejection | undefined {
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
 }
 
-/** Since 1.0: sysctls that touch only the pod itself. */
-const safeSysctls: readonly string[] = [
-  'kernel.shm_rmid_forced',
-  'net.ipv4.ip_local_port_range',
-  'net.ipv4.tcp_syncookies',
-  'net.ipv4.ping_group_range',
-  'net.ipv4.ip_unprivileged_port_start',
-  'net.ipv4.ip_local_reserved_ports',
-  'net.ipv4.tcp_keepalive_time',
-  'net.ipv4.tcp_fin_timeout',
-  'net.ipv4.tcp_keepalive_intvl',
-  'net.ipv4.tcp_keepalive_probes',
-  'net.ipv4.tcp_rmem',
-  'net.ipv4.tcp_wmem',
-];
+const allowed = safeSysctls();
 
 function unsafeSysctl(pod: Pod): Rejection | undefined {
   const unsafe = (pod.spec.securityContext?.sysctls ?? []).find(
-    ({ name }) => !safeSysctls.includes(name.replaceAll('/', '.')),
+    ({ name }) => !allowed.includes(name.replaceAll('/', '.')),
   );
   return (
     unsafe && { reason: 'SysctlForbidden', message: `forbidden sysctl: "${unsafe.name}" not allowlisted` }

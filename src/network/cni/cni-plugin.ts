@@ -15,7 +15,7 @@ import {
   type PodCable,
   podMac,
   podSideChanges,
-  reservedAddresses,
+  reservedBelow,
   resultOf,
 } from './pod-cable.ts';
 import { podGuardTables, renderGuardPod, renderPodGuard, renderUnguardPod } from './pod-guard.ts';
@@ -112,7 +112,7 @@ class NodeCniPlugin implements CniPlugin {
   constructor(ports: CniPluginPorts, options: CniPluginOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#ipam = createHostLocalIpam({ reserved: reservedAddresses(options.shape) });
+    this.#ipam = createHostLocalIpam({ reserved: reservedBelow(options.shape) });
   }
 
   async start(): Promise<void> {

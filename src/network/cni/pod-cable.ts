@@ -88,4 +88,4 @@ export function resultOf(cable: PodCable): CniResult {
 }
 
 /** How many of a CIDR's first addresses are not for pods. */
-export const reservedAddresses = (shape: PodCable['shape']): number => (shape === 'l2bridge' ? 3 : 2);
+export const reservedBelow = (shape: PodCable['shape']): number => (shape === 'l2bridge' ? 3 : 2);

@@ -39,7 +39,6 @@ export const hostnameOf = (endpoint: Endpoint, ip: string): string =>
   endpoint.hostname !== undefined && endpoint.hostname !== ''
     ? endpoint.hostname.toLowerCase()
     : ip.replaceAll(/[.:]/g, '-');
-export const isHeadless = (service: Service): boolean => service.spec.clusterIP === 'None';
 const clusterIPsOf = ({ spec: { clusterIP, clusterIPs } }: Service): readonly string[] =>
   (clusterIPs?.length ?? 0) > 0 ? clusterIPs! : [clusterIP ?? ''];
 

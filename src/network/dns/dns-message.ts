@@ -117,7 +117,7 @@ const replyLimit = (question: DnsQuestion, transport: 'udp' | 'tcp'): number =>
   transport === 'tcp' ? 65_535 : Math.min(4096, Math.max(512, question.ednsPayloadBytes ?? 512));
 
 /** So many records of this name, with the least data there is, do not fit: nobody needs to make more of them. */
-export const tooMany = (name: string, question: DnsQuestion, transport: 'udp' | 'tcp'): number =>
+export const answersTooMany = (name: string, question: DnsQuestion, transport: 'udp' | 'tcp'): number =>
   Math.floor(replyLimit(question, transport) / (name.length + 15)) + 1;
 
 /** The root's name, type, class, time to live, length and one byte: no record of use is shorter. */

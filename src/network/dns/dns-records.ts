@@ -1,15 +1,16 @@
 // The cluster's zone: what a name means, from Services and EndpointSlices. Pure. As CoreDNS' kubernetes plugin answers.
+
 import type { Answer, SrvAnswer, StringAnswer } from 'dns-packet';
 import type { Service } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { comparableIp, formatIp, type Ip, parseIp } from '../../base/ip.ts';
+import { isHeadless } from '../../component-helpers/headless.ts';
 import {
   type AddressType,
   endpointGroups,
   type Group,
   type Host,
   hostnameOf,
-  isHeadless,
   portKey,
   portNumbers,
   serviceGroup,

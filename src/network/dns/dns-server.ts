@@ -18,13 +18,13 @@ import {
 } from '../../wire/dns-sockets.ts';
 import {
   answersQuestion,
+  answersTooMany,
   type DnsQuestion,
   type DnsReply,
   encodeQuery,
   type Rcode,
   rcode,
   readQuestion,
-  tooMany,
   writeRefusal,
   writeReply,
 } from './dns-message.ts';
@@ -135,7 +135,7 @@ class DnsServer {
   #resolve(name: string, { question, transport }: Asked): Resolution {
     const { random } = this.#options;
     return this.#zone.resolve(name, question.type, {
-      most: tooMany(name, question, transport),
+      most: answersTooMany(name, question, transport),
       first: (length) => random.uint(length),
     });
   }

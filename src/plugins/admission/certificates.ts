@@ -1,8 +1,8 @@
 // The three certificate plugins: who may approve and sign for which signer, and that nobody asks for system:masters.
 import { certificatesigningrequests } from '../../api/generated/resources.ts';
 import type { Json } from '../../apimachinery/declaration.ts';
+import { jsonEqual } from '../../apimachinery/equality.ts';
 import { forbidden } from '../../apimachinery/errors.ts';
-import { jsonEqual } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import { parseCertificateRequest } from '../../crypto/certificate-requests.ts';

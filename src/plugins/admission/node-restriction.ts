@@ -13,8 +13,9 @@ import type { TokenRequest } from '../../api/generated/types/authentication-v1.t
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { ResourceSlice } from '../../api/generated/types/resource-v1.ts';
 import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
+import { jsonEqual } from '../../apimachinery/equality.ts';
 import { notFound } from '../../apimachinery/errors.ts';
-import { jsonEqual, meta, status } from '../../apimachinery/json-access.ts';
+import { meta, status } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';

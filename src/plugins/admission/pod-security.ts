@@ -13,8 +13,9 @@ import {
 } from '../../api/generated/resources.ts';
 import type { Container, Pod, PodSpec } from '../../api/generated/types/core-v1.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { jsonEqual } from '../../apimachinery/equality.ts';
 import { forbidden, invalidObject } from '../../apimachinery/errors.ts';
-import { jsonEqual, meta, obj, spec } from '../../apimachinery/json-access.ts';
+import { meta, obj, spec } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import { seccompOfContainer } from './pod-security/baseline-checks.ts';

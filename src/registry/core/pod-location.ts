@@ -49,7 +49,7 @@ export async function kubeletOf(
   return connection(node);
 }
 
-export function nodeNameOf(pod: JsonObject): string {
+export function assignedNode(pod: JsonObject): string {
   const nodeName = str(spec(pod)['nodeName']);
   if (nodeName === '') throw badRequest(`pod ${str(meta(pod)['name'])} does not have a host assigned`);
   return nodeName;

@@ -11,11 +11,11 @@ import { passUpgrade } from '../../apiserver/streaming/upgrade-proxy.ts';
 import { requestBackend } from '../../wire/backend.ts';
 import { isWebSocketRequest, offeredProtocols } from '../../wire/websocket.ts';
 import {
+  assignedNode,
   containerOf,
   type KubeletConnection,
   kubeletOf,
   kubeletPath,
-  nodeNameOf,
   podOf,
 } from './pod-location.ts';
 
@@ -112,7 +112,7 @@ export const createPodRemoteCommand = (
       stderr: isTrue(query, 'stderr', verb === 'attach'),
       tty: isTrue(query, 'tty'),
     };
-    const target = await kubeletOf(request, nodeNameOf(pod), connection);
+    const target = await kubeletOf(request, assignedNode(pod), connection);
     const out = new URLSearchParams();
     if (streams.stdin) out.set('input', '1');
     if (streams.stdout) out.set('output', '1');
@@ -135,7 +135,7 @@ export const createPodPortForward = (connection: KubeletConnection): RestHandler
   async connect(request) {
     const { request: http, query } = request.context;
     const pod = podOf(request);
-    const target = await kubeletOf(request, nodeNameOf(pod), connection);
+    const target = await kubeletOf(request, assignedNode(pod), connection);
     if (!http.upgrade) throw notUpgradable();
     const ports = query.getAll('ports').flatMap((p) => p.split(','));
     for (const port of ports)

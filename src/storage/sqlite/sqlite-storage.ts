@@ -23,7 +23,7 @@ import type {
   Written,
 } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
-import { StoreSpace, sizeOf } from '../store-space.ts';
+import { entrySize, StoreSpace } from '../store-space.ts';
 import type { Batch } from './batch.ts';
 import { broken, watcherFailed } from './store-failures.ts';
 import type { LoadedRow } from './writer-protocol.ts';
@@ -122,7 +122,7 @@ class SqliteStorage implements Storage {
     for (const row of loaded.rows) {
       const entry = this.#entryOf(row.key, asBuffer(row.value), row.revision, lease(row));
       this.#entries.set(row.key, entry);
-      this.space.take(row.key, sizeOf(entry), undefined);
+      this.space.take(row.key, entrySize(entry), undefined);
     }
     this.#log = new EventLog(
       this.#clock,
@@ -200,9 +200,9 @@ class SqliteStorage implements Storage {
     const { key } = current;
     const revision = ++this.#head;
     const entry: Entry = { key, value: last(revision), revision };
-    this.space.take(key, -sizeOf(current), undefined);
+    this.space.take(key, -entrySize(current), undefined);
     const event = { type: 'delete', key, value: entry.value, revision, previous: current } as const;
-    const growth = -sizeOf(current);
+    const growth = -entrySize(current);
     return this.#write({ event, entry, previous: current.revision, growth, urgent: true });
   }
 
@@ -224,7 +224,7 @@ class SqliteStorage implements Storage {
     let growth: number;
     try {
       entry = this.#entryOf(key, stamp(draft, revision), revision, draft.lease);
-      growth = sizeOf(entry) - (previous === undefined ? 0 : sizeOf(previous));
+      growth = entrySize(entry) - (previous === undefined ? 0 : entrySize(previous));
       this.space.take(key, growth, draft.urgency);
     } catch (error) {
       return Promise.reject(error);

@@ -1,5 +1,4 @@
 // The kinds of admissionregistration.k8s.io/v1: webhooks and policies.
-
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type {

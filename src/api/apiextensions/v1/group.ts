@@ -1,5 +1,4 @@
 // The kind CustomResourceDefinition.
-
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type { CustomResourceDefinition } from '../../generated/types/apiextensions-v1.ts';

@@ -1,5 +1,4 @@
 // The kind APIService: which server answers for a group and version.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { pathSegment } from '../../../apimachinery/validation/names.ts';

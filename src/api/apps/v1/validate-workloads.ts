@@ -5,7 +5,7 @@ import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { changedFields, nonNegative, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
 import {
   intOrPercent,
-  isZero,
+  isZeroCount,
   replicasErrors,
   validateSelectorAndTemplate,
 } from '../../core/v1/validate-workload.ts';
@@ -33,7 +33,7 @@ export function validateDeployment(deployment: Decoded<Deployment>): Errors {
       ...intOrPercent(`${at}.rollingUpdate.maxUnavailable`, maxUnavailable, true),
       ...intOrPercent(`${at}.rollingUpdate.maxSurge`, maxSurge),
     );
-    if (isZero(maxUnavailable) && isZero(maxSurge))
+    if (isZeroCount(maxUnavailable) && isZeroCount(maxSurge))
       errors.push(
         invalid(
           `${at}.rollingUpdate.maxUnavailable`,
@@ -124,7 +124,7 @@ export function validateDaemonSet(daemonSet: Decoded<DaemonSet>): Errors {
       ...intOrPercent(`${at}.rollingUpdate.maxUnavailable`, rolling.maxUnavailable, true),
       ...intOrPercent(`${at}.rollingUpdate.maxSurge`, rolling.maxSurge, true),
     );
-    const [none, noSurge] = [isZero(rolling.maxUnavailable), isZero(rolling.maxSurge)];
+    const [none, noSurge] = [isZeroCount(rolling.maxUnavailable), isZeroCount(rolling.maxSurge)];
     if (none && noSurge)
       errors.push(required(`${at}.rollingUpdate.maxUnavailable`, 'cannot be 0 when maxSurge is 0'));
     if (!none && !noSurge)

@@ -1,5 +1,4 @@
 // autoscaling/v1: another face of the v2 autoscalers.
-
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';

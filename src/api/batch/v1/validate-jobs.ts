@@ -1,7 +1,7 @@
 // Jobs and CronJobs.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import {
   immutable,

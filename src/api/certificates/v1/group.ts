@@ -1,5 +1,4 @@
 // The kind CertificateSigningRequest.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import { humanDuration } from '../../../apimachinery/human-duration.ts';

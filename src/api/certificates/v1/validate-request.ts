@@ -1,7 +1,7 @@
 // Who decides about a certificate request decides by `approval` only; who signs it writes the certificate, once.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import { base64ToBytes } from '../../../apimachinery/serializer/protobuf/base64.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import type {

@@ -1,5 +1,4 @@
 // The kind Lease.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { invalid } from '../../../apimachinery/field-error.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';

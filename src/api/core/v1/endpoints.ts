@@ -1,5 +1,4 @@
 // The kind Endpoints: `10.0.0.1:80,10.0.0.2:80 + 3 more...`.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { hostPort } from '../../../base/ip.ts';

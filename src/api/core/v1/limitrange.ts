@@ -1,5 +1,4 @@
 // The kind LimitRange: container defaults are filled from max, and requests from defaults and min.
-
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { LimitRange, LimitRangeItem } from '../../generated/types/core-v1.ts';

@@ -1,5 +1,4 @@
 // The kind Namespace: finalized by the API, labelled with its own name.
-
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { dnsLabel } from '../../../apimachinery/validation/names.ts';

@@ -1,5 +1,4 @@
 // The quality-of-service class of a pod, as upstream's ComputePodQOS.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Pod, ResourceRequirements } from '../../generated/types/core-v1.ts';

@@ -1,5 +1,4 @@
 // The kind Pod: what field selectors may name and how a pod is deleted.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { Pod, PodStatus } from '../../generated/types/core-v1.ts';

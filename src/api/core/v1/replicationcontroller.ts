@@ -1,5 +1,4 @@
 // The kind ReplicationController: selector and labels follow the template when they are missing.
-
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { ReplicationController } from '../../generated/types/core-v1.ts';

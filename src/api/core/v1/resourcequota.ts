@@ -1,5 +1,4 @@
 // The kind ResourceQuota: `cpu: 1/4, pods: 3/10`, requests and limits apart.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { ResourceQuota } from '../../generated/types/core-v1.ts';

@@ -1,5 +1,4 @@
 // The kind Secret: plain text is folded into the data, the type is Opaque unless said.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { Secret } from '../../generated/types/core-v1.ts';

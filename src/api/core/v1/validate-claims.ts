@@ -1,7 +1,7 @@
 // PersistentVolumes and claims: what they must say and what may change.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { changedFields, labelSelector, oneOf } from '../../../apimachinery/validation/checks.ts';

@@ -1,8 +1,7 @@
 // ConfigMaps and Secrets: keys, size, type, and being immutable.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { forbidden, invalid, required, tooLong } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { immutable } from '../../../apimachinery/validation/checks.ts';
 import { configMapKey } from '../../../apimachinery/validation/names.ts';

@@ -1,5 +1,4 @@
 // What a Node's spec may say, and what stays once it is set: its pod prefixes and its provider's name for it.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';

@@ -1,7 +1,7 @@
 // A pod that is created, and what may change of one that is there.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { changedFields } from '../../../apimachinery/validation/checks.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../generated/types/core-v1.ts';

@@ -1,7 +1,7 @@
 // Services: ports, addresses, and what may not change.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { duplicate, forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, labels, oneOf } from '../../../apimachinery/validation/checks.ts';
 import {

@@ -1,5 +1,4 @@
 // Endpoints, quotas, limit ranges and replication controllers.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { invalid, required } from '../../../apimachinery/field-error.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';

@@ -101,5 +101,5 @@ export function intOrPercent(field: string, value: IntOrString | undefined, max1
     ? [invalid(field, value, 'must not be greater than 100%')]
     : [];
 }
-export const isZero = (value: IntOrString | undefined): boolean =>
+export const isZeroCount = (value: IntOrString | undefined): boolean =>
   value === 0 || value === '0%' || value === undefined;

@@ -1,5 +1,4 @@
 // The kind EndpointSlice.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type { EndpointPort, EndpointSlice } from '../../generated/types/discovery-v1.ts';

@@ -1,5 +1,4 @@
 // Validation of EndpointSlices.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, invalid, required, tooMany } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';

@@ -1,5 +1,4 @@
 // events.k8s.io/v1: another face of the core group's events.
-
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';

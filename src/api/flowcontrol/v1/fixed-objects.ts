@@ -1,7 +1,7 @@
 // The objects that priority and fairness cannot be without: nobody changes what they say.
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { invalid } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 
 interface Fixed {

@@ -1,5 +1,4 @@
 // FlowSchemas: which requests they take, and to which priority level.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import { type Errors, each, oneOf } from '../../../apimachinery/validation/checks.ts';

@@ -1,5 +1,4 @@
 // PriorityLevelConfigurations: how many seats a level has, and who waits when there is none.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
 import { type Errors, oneOf } from '../../../apimachinery/validation/checks.ts';

@@ -1,5 +1,4 @@
 // The kinds of networking.k8s.io/v1.
-
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { ipErrors } from '../../../apimachinery/validation/names.ts';

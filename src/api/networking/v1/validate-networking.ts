@@ -1,5 +1,4 @@
 // Ingresses and network policies.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';

@@ -1,5 +1,4 @@
 // ServiceCIDRs, and the IPAddresses that Services take of them.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { invalid, required } from '../../../apimachinery/field-error.ts';
 import { type Errors, each, named, optional, unchanged } from '../../../apimachinery/validation/checks.ts';

@@ -1,5 +1,4 @@
 // The kinds of rbac.authorization.k8s.io/v1.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { pathSegment } from '../../../apimachinery/validation/names.ts';

@@ -1,8 +1,7 @@
 // Roles and bindings.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, labelSelector, named, oneOf } from '../../../apimachinery/validation/checks.ts';
 import { dnsSubdomain, pathSegment } from '../../../apimachinery/validation/names.ts';

@@ -1,5 +1,4 @@
 // The kinds of resource.k8s.io/v1: devices and claims on them.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type {

@@ -1,5 +1,4 @@
 // The kind PriorityClass.
-
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { type FieldError, forbidden } from '../../../apimachinery/field-error.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';

@@ -1,7 +1,7 @@
 // The kinds of storage.k8s.io/v1.
 import { ensured } from '../../../apimachinery/decoded.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { forbidden } from '../../../apimachinery/field-error.ts';
-import { semanticEqual } from '../../../apimachinery/json-access.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type {
   CSIDriver,

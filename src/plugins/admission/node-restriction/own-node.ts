@@ -2,7 +2,7 @@
 import { nodes } from '../../../api/generated/resources.ts';
 import type { Node } from '../../../api/generated/types/core-v1.ts';
 import type { Json } from '../../../apimachinery/declaration.ts';
-import { jsonEqual } from '../../../apimachinery/json-access.ts';
+import { jsonEqual } from '../../../apimachinery/equality.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 import { comparableIp } from '../../../base/ip.ts';
 import { previous, requested } from '../request/typed-request.ts';

@@ -1,5 +1,7 @@
 // Pod Security, level baseline: known ways out of a container are closed.
+
 import type { Container } from '../../../api/generated/types/core-v1.ts';
+import { safeSysctls, safeSysctlVersions } from '../../../component-helpers/safe-sysctls.ts';
 import {
   containersOf,
   containersText,
@@ -30,23 +32,6 @@ const defaultCapabilities: readonly string[] = [
   'SETUID',
   'SYS_CHROOT',
 ];
-
-const sysctlsAtFirst: readonly string[] = [
-  'kernel.shm_rmid_forced',
-  'net.ipv4.ip_local_port_range',
-  'net.ipv4.ip_unprivileged_port_start',
-  'net.ipv4.ping_group_range',
-  'net.ipv4.tcp_syncookies',
-];
-const sysctls27 = [...sysctlsAtFirst, 'net.ipv4.ip_local_reserved_ports'];
-const sysctls29 = [
-  ...sysctls27,
-  'net.ipv4.tcp_fin_timeout',
-  'net.ipv4.tcp_keepalive_intvl',
-  'net.ipv4.tcp_keepalive_probes',
-  'net.ipv4.tcp_keepalive_time',
-];
-const sysctls32 = [...sysctls29, 'net.ipv4.tcp_rmem', 'net.ipv4.tcp_wmem'];
 
 const seLinuxAtFirst: readonly string[] = ['', 'container_t', 'container_init_t', 'container_kvm_t'];
 const seLinux31 = [...seLinuxAtFirst, 'container_engine_t'];
@@ -255,12 +240,7 @@ export const baselineChecks: readonly PodSecurityCheck[] = [
   },
   {
     id: 'sysctls',
-    versions: [
-      { since: 0, check: sysctls(sysctlsAtFirst) },
-      { since: 27, check: sysctls(sysctls27) },
-      { since: 29, check: sysctls(sysctls29) },
-      { since: 32, check: sysctls(sysctls32) },
-    ],
+    versions: safeSysctlVersions.map((since) => ({ since, check: sysctls(safeSysctls(since)) })),
   },
   { id: 'windowsHostProcess', versions: [{ since: 0, check: hostProcess }] },
 ];

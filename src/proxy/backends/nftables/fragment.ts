@@ -3,7 +3,7 @@ import type { Steps } from '../../../base/turns.ts';
 import { Pace } from '../../pace.ts';
 import {
   type Backend,
-  elementsOf,
+  elementCount,
   type Frontend,
   frontendKey,
   type Protocol,
@@ -172,7 +172,7 @@ export function* fragmentOf(rules: ServiceRules, context: FragmentContext): Step
   const pace = new Pace();
   for (const frontend of rules.frontends) {
     addFrontend(builder, frontend, rules.service, context);
-    if (pace.over(elementsOf(frontend))) yield;
+    if (pace.over(elementCount(frontend))) yield;
   }
   return builder;
 }

@@ -63,9 +63,10 @@ export const selectorStays = (object: WithSelector, old: WithSelector): Errors =
 
 export function validateStatefulSet(statefulSet: Decoded<StatefulSet>): Errors {
   const s = statefulSet.spec ?? {};
-  const errors: Errors = [
-    ...oneOf('spec.podManagementPolicy', s.podManagementPolicy, ['OrderedReady', 'Parallel']),
-  ];
+  const errors: Errors = [];
+  const management = s.podManagementPolicy ?? '';
+  if (management !== 'OrderedReady' && management !== 'Parallel')
+    errors.push(invalid('spec.podManagementPolicy', management, "must be 'OrderedReady' or 'Parallel'"));
   const strategy = s.updateStrategy ?? {};
   if (!strategy.type) errors.push(required('spec.updateStrategy'));
   else if (strategy.type === 'OnDelete' && strategy.rollingUpdate !== undefined)

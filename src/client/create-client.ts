@@ -22,6 +22,8 @@ import { watchEvents } from './watch-stream.ts';
 export interface ClientOptions {
   /** `porthole/deployment-controller`: what audit and managedFields show. */
   readonly userAgent?: string;
+  /** Asked before each request that may change something; what it throws is thrown instead. */
+  readonly beforeWrite?: () => void;
   /** Until a response's headers. Default 60 s, as the server's own limit. */
   readonly requestTimeoutMs?: number;
 }
@@ -88,6 +90,7 @@ function sender(transport: Transport, options: ClientOptions): (send: Send) => P
   const timeoutMs = options.requestTimeoutMs ?? 60_000;
   const userAgent = options.userAgent ?? 'porthole';
   return async (send) => {
+    if (send.method !== 'GET') options.beforeWrite?.();
     const headers: Record<string, string> = {
       accept: send.accept ?? 'application/json',
       'user-agent': userAgent,

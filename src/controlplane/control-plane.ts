@@ -20,7 +20,7 @@ import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIp, hostPort, ipAt, parseCidr } from '../base/ip.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
-import { createClient } from '../client/create-client.ts';
+import { type ClientOptions, createClient } from '../client/create-client.ts';
 import { createEventRecorder } from '../client/event-recorder.ts';
 import { inProcessTransport } from '../client/transport-in-process.ts';
 import type { Logger } from '../component-base/logger.ts';
@@ -106,7 +106,7 @@ export interface ControlPlane {
   readonly handle: ApiServer['handle'];
   readonly live: LiveObjects;
   /** A client in this process that acts as `user`: the same filters, authorization and admission, no socket. */
-  clientFor(user: UserInfo): Client;
+  clientFor(user: UserInfo, options?: ClientOptions): Client;
   readonly bootstrapped: { readonly created: number; readonly repaired: number };
   /**
    * Looks whether the cluster's own ServiceCIDR is there, and whether what is recorded of cluster IPs, node ports and quota
@@ -322,7 +322,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
 
   const stored = { scheme, caches, clock, random };
   const bootstrapped = await ensureBootstrap(stored, firstObjects(options));
-  const clientFor = (user: UserInfo): Client => createClient(inProcessTransport(api.handle, user));
+  const clientFor: ControlPlane['clientFor'] = (user, how) =>
+    createClient(inProcessTransport(api.handle, user), how);
   const client = clientFor(loopbackUser);
   const repair = recordRepair(options, stored, { live, claims, client, reservations });
   await repair();

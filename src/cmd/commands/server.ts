@@ -7,6 +7,7 @@ import { defaultEventTtlMs } from '../../controlplane/object-lifetimes.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
+import { elected } from '../compose/elected.ts';
 import {
   checkAdvertiseAddress,
   checkBindAddress,
@@ -43,6 +44,7 @@ interface Flags extends EvictionFlags {
   readonly podRoutes?: string;
   readonly fabric?: string;
   readonly disable: readonly string[];
+  readonly leaderElect: 'true' | 'false';
   readonly etcdServers?: string;
   readonly disableAdmissionPlugins: readonly string[];
   readonly maxRequestsInflight: number;
@@ -126,6 +128,14 @@ const withParts = (command: Command): Command =>
       new Option('--disable <parts>', `parts that run elsewhere: ${parts.join(', ')}`)
         .argParser(partsOf)
         .default([], 'none'),
+    )
+    .addOption(
+      new Option(
+        '--leader-elect <bool>',
+        'of all servers on one store, one runs the controllers, and one the scheduler',
+      )
+        .choices(['true', 'false'])
+        .default('true'),
     )
     .addOption(new Option('--etcd-servers <urls>', 'refused: there is no etcd').hideHelp())
     .addOption(
@@ -235,6 +245,9 @@ function podRouter(flags: Flags): ServerComponent[] {
   ];
 }
 
+const leading = (flags: Flags, ...[component, lease]: Parameters<typeof elected>): ServerComponent =>
+  flags.leaderElect === 'true' ? elected(component, lease) : component;
+
 /** What runs beside the API server. `address`: of the DNS. */
 const componentsOf = (flags: Flags, address: string): ServerComponent[] =>
   [
@@ -244,15 +257,19 @@ const componentsOf = (flags: Flags, address: string): ServerComponent[] =>
       port: flags.dnsPort,
       clusterDomain: flags.clusterDomain,
     }),
-    schedulerComponent(),
-    controllersComponent({
-      clusterCidrs: [flags.clusterCidr],
-      volumesDir: resolve(flags.dataDir, 'volumes'),
-      clusterSigningMs: flags.clusterSigningDuration,
-      nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
-      nodeEvictions: evictionRatesOf(flags),
-      approveKubeletServing: flags.approveKubeletServing,
-    }),
+    leading(flags, schedulerComponent(), 'kube-scheduler'),
+    leading(
+      flags,
+      controllersComponent({
+        clusterCidrs: [flags.clusterCidr],
+        volumesDir: resolve(flags.dataDir, 'volumes'),
+        clusterSigningMs: flags.clusterSigningDuration,
+        nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
+        nodeEvictions: evictionRatesOf(flags),
+        approveKubeletServing: flags.approveKubeletServing,
+      }),
+      'kube-controller-manager',
+    ),
     ...podRouter(flags),
   ].filter((component) => !flags.disable.includes(component.name));
 

@@ -8,6 +8,7 @@ import type { InformerFactory } from '../../client/cache/informer.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import { dropManagedFields } from '../../client/cache/shared-informer.ts';
 import type { Client } from '../../client/client.ts';
+import type { ClientOptions } from '../../client/create-client.ts';
 import { writeDurably } from '../../component-base/durable-file.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
@@ -33,7 +34,13 @@ import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/ht
 import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { type BroughtCredentials, withBrought } from './brought-credentials.ts';
 import { keepCredentials } from './cluster-credentials.ts';
-import { checkDataDirectory, dataPaths, ownDataDirectory, recordContents } from './data-directory.ts';
+import {
+  checkDataDirectory,
+  dataPaths,
+  ownDataDirectory,
+  recordContents,
+  serverIdentity,
+} from './data-directory.ts';
 import { everyMachineAddress, listenAddresses, machineAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
@@ -49,7 +56,9 @@ export interface ServerComponent {
 
 export interface ComponentContext {
   /** A client in this process that acts as `user`. */
-  clientFor(user: UserInfo): Client;
+  clientFor(user: UserInfo, options?: ClientOptions): Client;
+  /** This server's, among all that share a store. */
+  readonly identity: string;
   /** Shared by all components; started once all of them have asked for theirs. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
@@ -379,7 +388,7 @@ function keepFresh(
 
 /** Controllers, scheduler, DNS: clients of this server in its own process, with one set of informers. */
 function startComponents(
-  { components = [], log }: ServerOptions,
+  { components = [], dataDir, log }: ServerOptions,
   plane: ControlPlane,
   pki: Pki,
   rootCa: ChangingText,
@@ -392,6 +401,7 @@ function startComponents(
   );
   const context: ComponentContext = {
     clientFor: plane.clientFor,
+    identity: serverIdentity(dataDir, random),
     informers,
     clock,
     random,

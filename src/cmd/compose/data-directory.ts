@@ -1,6 +1,8 @@
 // A server's data directory as a whole: what belongs to it, and whether all of it is there.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import type { Random } from '../../base/random.ts';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { readNamed } from '../../component-base/read-named.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
@@ -18,6 +20,8 @@ export interface DataPaths {
   readonly adminKubeconfig: string;
   /** Who has it locked owns the folder. */
   readonly lock: string;
+  /** Who its server is. */
+  readonly identity: string;
 }
 
 export const dataPaths = (dataDir: string): DataPaths => ({
@@ -26,6 +30,7 @@ export const dataPaths = (dataDir: string): DataPaths => ({
   contents: join(dataDir, 'contents.json'),
   adminKubeconfig: join(dataDir, 'admin.kubeconfig'),
   lock: join(dataDir, 'lock'),
+  identity: join(dataDir, 'identity'),
 });
 
 /** What a restore or a repair puts something else in the place of. */
@@ -126,6 +131,19 @@ function readContents(path: string): Contents | undefined {
   } catch (cause) {
     throw new Error(`${path} cannot be read: remove it when the folder beside it is whole`, { cause });
   }
+}
+
+/**
+ * The same at each start: whoever owns the folder is the only one of this name, so what an earlier process of it held (the
+ * Lease of who leads) is its own.
+ */
+export function serverIdentity(dataDir: string, random: Random): string {
+  const { identity } = dataPaths(dataDir);
+  const known = existsSync(identity) ? readFileSync(identity, 'utf8').trim() : '';
+  if (known !== '') return known;
+  const made = `${hostname()}_${random.uuid()}`;
+  writeFileSync(identity, `${made}\n`, { mode: 0o600 });
+  return made;
 }
 
 /** To be called when a start has made what was missing. */

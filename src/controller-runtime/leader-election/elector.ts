@@ -1,0 +1,205 @@
+// Runs for a Lease, and lets somebody work while it leads: the state machine of election.ts with a client and a clock.
+import { leases } from '../../api/generated/resources.ts';
+import type { Lease } from '../../api/generated/types/coordination-v1.ts';
+import { isStatusError } from '../../apimachinery/errors.ts';
+import { type Clock, rfc3339Micro } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import { within } from '../../base/within.ts';
+import type { Client } from '../../client/client.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import {
+  candidate,
+  claim,
+  claimed,
+  type Election,
+  type ElectionTimes,
+  givenBack,
+  type Leadership,
+  leads,
+  type Observation,
+  observe,
+  resigned,
+  usualTimes,
+} from './election.ts';
+
+/** A time of leading. */
+export interface Term {
+  /** Aborted when it is over. */
+  readonly signal: AbortSignal;
+  /** Throws when it is over: to be asked before each write, as a process that was stopped hears of nothing. */
+  check(): void;
+}
+
+export interface ElectorOptions {
+  readonly client: Client;
+  readonly lease: { readonly namespace: string; readonly name: string };
+  /** Nobody else's. Whoever has it when it starts takes back at once what it had. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly times?: ElectionTimes;
+  /** Works until the term is over, and resolves when nothing of it is left. */
+  lead(term: Term): Promise<void>;
+  /** Another leads. */
+  onStandby?(): void;
+}
+
+const observationOf = ({ metadata, spec }: Lease): Observation => ({
+  leadership: {
+    holder: spec?.holderIdentity ?? '',
+    durationSeconds: spec?.leaseDurationSeconds ?? 0,
+    transitions: spec?.leaseTransitions ?? 0,
+    acquireTime: spec?.acquireTime ?? '',
+  },
+  version: metadata.resourceVersion ?? '',
+});
+
+export class LeaderElector {
+  readonly #options: ElectorOptions;
+  readonly #times: ElectionTimes;
+  #state: Election;
+  /** The Lease as it was read or written last: what is not ours in it stays. */
+  #lease: Lease | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #endTerm: (() => void) | undefined;
+  #deadline: () => void = () => {};
+  readonly #failure = new AbortController();
+
+  constructor(options: ElectorOptions) {
+    this.#options = options;
+    this.#times = options.times ?? usualTimes;
+    this.#state = candidate(options.identity);
+  }
+
+  /** Until the signal is aborted; the Lease is given back then. Rejects with what `lead` throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const ending = AbortSignal.any([signal, this.#failure.signal]);
+    while (!ending.aborted) {
+      await this.#round();
+      if (!this.#isLeading()) this.#options.onStandby?.();
+      await clock.sleep(this.#restMs(), ending).catch(() => {});
+    }
+    // What is under way may still be written, as long as the Lease is its own.
+    this.#endTerm?.();
+    await this.#ended;
+    this.#state = resigned(this.#state);
+    await this.#giveBack();
+    if (this.#failure.signal.aborted) throw this.#failure.signal.reason;
+  }
+
+  /** As client-go: those that wait do not all come at once. */
+  #restMs(): number {
+    const { retryPeriodMs } = this.#times;
+    return this.#isLeading() ? retryPeriodMs : retryPeriodMs * (1 + this.#options.random.uint(1_200) / 1_000);
+  }
+
+  #isLeading(): boolean {
+    return leads(this.#state, this.#options.clock.monotonic(), this.#times);
+  }
+
+  /** Reads unless it leads, claims what may be claimed, and begins or goes on with a term. */
+  async #round(): Promise<void> {
+    const { clock, log } = this.#options;
+    const beganMs = clock.monotonic();
+    try {
+      await within(clock, this.#times.renewDeadlineMs, this.#renew(beganMs));
+    } catch (error) {
+      this.#lease = undefined;
+      log.debug({ error, lease: this.#options.lease }, 'the lease could not be renewed');
+      return;
+    }
+    if (this.#isLeading()) await this.#go();
+  }
+
+  async #renew(beganMs: number): Promise<void> {
+    const { clock } = this.#options;
+    if (this.#lease === undefined || !this.#isLeading()) await this.#read();
+    const wanted = claim(this.#state, clock.monotonic(), this.#times, rfc3339Micro(clock.now()));
+    if (wanted === undefined) return;
+    // Of a read that took long only what is left counts.
+    const stored = await this.#write(wanted);
+    if (clock.monotonic() < beganMs + this.#times.renewDeadlineMs)
+      this.#state = claimed(this.#state, observationOf(stored), beganMs);
+  }
+
+  async #read(): Promise<void> {
+    const { client, clock, lease } = this.#options;
+    this.#lease = await client.get(leases, lease).catch((error: unknown) => {
+      if (isStatusError(error, 'NotFound')) return undefined;
+      throw error;
+    });
+    const seen = this.#lease && observationOf(this.#lease);
+    this.#state = observe(this.#state, seen, clock.monotonic());
+  }
+
+  async #write({ acquireTime, durationSeconds, holder, transitions }: Leadership): Promise<Lease> {
+    const { client, clock, lease } = this.#options;
+    const spec = {
+      ...this.#lease?.spec,
+      holderIdentity: holder,
+      leaseDurationSeconds: durationSeconds,
+      leaseTransitions: transitions,
+      acquireTime,
+      renewTime: rfc3339Micro(clock.now()),
+    };
+    const next =
+      this.#lease === undefined
+        ? client.create(leases, { metadata: { ...lease }, spec })
+        : client.update(leases, { ...this.#lease, spec });
+    this.#lease = await next;
+    return this.#lease;
+  }
+
+  /** A term ends with the deadline, and a next one begins when nothing of it is left. */
+  async #go(): Promise<void> {
+    const { identity, lease, log } = this.#options;
+    if (this.#endTerm === undefined) {
+      await this.#ended;
+      if (!this.#isLeading()) return;
+      log.info({ lease, identity }, 'leads');
+      this.#begin();
+    }
+    this.#watchDeadline();
+  }
+
+  /** A timer may be early, and what it waits for later by then. */
+  #watchDeadline(): void {
+    const { clock, identity, lease, log } = this.#options;
+    this.#deadline();
+    if (this.#endTerm === undefined) return;
+    if (!this.#isLeading()) {
+      log.warn({ lease, identity }, 'leads no more: the lease could not be renewed in time');
+      this.#endTerm();
+      return;
+    }
+    const leftMs = (this.#state.renewedMs ?? 0) + this.#times.renewDeadlineMs - clock.monotonic();
+    this.#deadline = clock.timer(Math.ceil(leftMs), () => this.#watchDeadline());
+  }
+
+  #begin(): void {
+    const over = new AbortController();
+    this.#endTerm = () => {
+      this.#deadline();
+      this.#endTerm = undefined;
+      over.abort(new Error('leads no more'));
+    };
+    const check = (): void => {
+      if (!this.#isLeading())
+        throw new Error(`${this.#options.identity} does not lead ${this.#options.lease.name} any more`);
+    };
+    this.#ended = this.#options.lead({ signal: over.signal, check }).catch((error: unknown) => {
+      this.#failure.abort(error);
+    });
+  }
+
+  async #giveBack(): Promise<void> {
+    const { clock, log } = this.#options;
+    const wanted = givenBack(this.#state, rfc3339Micro(clock.now()));
+    if (wanted === undefined || this.#lease === undefined) return;
+    await within(clock, this.#times.renewDeadlineMs, this.#write(wanted)).catch((error: unknown) =>
+      log.debug({ error }, 'the lease was not given back: others wait for its end'),
+    );
+  }
+}

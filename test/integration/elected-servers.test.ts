@@ -1,0 +1,121 @@
+// Whole servers on one store: of two, one runs the scheduler; what ends gives its lease back, what starts again has its name.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { leases } from '../../src/api/generated/resources.ts';
+import type { LeaseSpec } from '../../src/api/generated/types/coordination-v1.ts';
+import {
+  type RunningServer,
+  type ServerComponent,
+  startServer,
+} from '../../src/cmd/compose/compose-server.ts';
+import { elected } from '../../src/cmd/compose/elected.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { loopbackUser } from '../../src/controlplane/control-plane.ts';
+import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { LaggingStorage } from '../../src/storage/testing/lagging-storage.ts';
+
+/** A store that outlives the servers which use it. */
+function sharedStore(): () => Storage {
+  const store = new MemoryStorage(systemClock);
+  store.close = async () => {};
+  return () => new LaggingStorage(store);
+}
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'porthole-elected-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** Says when it works, and when it has ended. */
+class Part implements ServerComponent {
+  readonly name = 'scheduler';
+  readonly #begun = Promise.withResolvers<void>();
+  readonly begun: Promise<void> = this.#begun.promise;
+  isWorking = false;
+
+  async start({ clientFor, signal }: Parameters<ServerComponent['start']>[0]) {
+    this.isWorking = true;
+    const done = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve())).then(
+      () => {
+        this.isWorking = false;
+      },
+    );
+    await clientFor(loopbackUser).get(leases, lease);
+    this.#begun.resolve();
+    return { done };
+  }
+}
+
+const lease = { namespace: 'kube-system', name: 'kube-scheduler' };
+const specOf = async ({ controlPlane }: RunningServer): Promise<LeaseSpec | undefined> =>
+  (await controlPlane.clientFor(loopbackUser).get(leases, lease)).spec;
+
+/** It is stopped once, at the end of the test at the latest. */
+async function start(
+  t: TestContext,
+  dataDir: string,
+  storage: Storage | undefined,
+  part: Part | undefined,
+): Promise<RunningServer> {
+  const server = await startServer({
+    dataDir,
+    securePort: 0,
+    components: part === undefined ? [] : [elected(part, 'kube-scheduler')],
+    log: silentLogger,
+    ...(storage === undefined ? {} : { storage }),
+  });
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= server.stop();
+    return stopping;
+  };
+  t.after(stop);
+  return { ...server, stop };
+}
+
+test('of two servers one leads; the other is ready, and leads when the first has ended', async (t) => {
+  const store = sharedStore();
+  const [one, two] = [new Part(), new Part()];
+  const folders = [folder(t), folder(t)] as const;
+  const first = await start(t, folders[0], store(), one);
+  await first.ready;
+  assert.ok(one.isWorking);
+  const identity = readFileSync(join(folders[0], 'identity'), 'utf8').trim();
+  assert.equal((await specOf(first))?.holderIdentity, identity);
+  const second = await start(t, folders[1], store(), two);
+  await second.ready;
+  assert.ok(!two.isWorking);
+  await first.stop();
+  assert.ok(!one.isWorking);
+  await two.begun;
+  assert.equal((await specOf(second))?.leaseTransitions, 1);
+  await second.stop();
+});
+
+test('a server that is started again leads at once, also when its process was killed', async (t) => {
+  const dataDir = folder(t);
+  const first = await start(t, dataDir, undefined, new Part());
+  await first.ready;
+  const held = await specOf(first);
+  assert.ok(held?.holderIdentity);
+  await first.stop();
+  const between = await start(t, dataDir, undefined, undefined);
+  const client = between.controlPlane.clientFor(loopbackUser);
+  const given = await client.get(leases, lease);
+  assert.equal(given.spec?.holderIdentity, '');
+  // As kill -9 leaves it, with much time.
+  await client.update(leases, { ...given, spec: { ...held, leaseDurationSeconds: 3_600 } });
+  await between.stop();
+  const part = new Part();
+  const again = await start(t, dataDir, undefined, part);
+  await again.ready;
+  assert.ok(part.isWorking);
+  assert.equal((await specOf(again))?.leaseTransitions, 0);
+  await again.stop();
+});

@@ -1,0 +1,165 @@
+// Electors on two real servers over one store: one leads, gives the lease back, loses it, and leads again.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { leases } from '../../src/api/generated/resources.ts';
+import type { Client } from '../../src/client/client.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { systemRandom } from '../../src/component-base/system-random.ts';
+import { LeaderElector, type Term } from '../../src/controller-runtime/leader-election/elector.ts';
+import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
+import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
+import { LaggingStorage } from '../../src/storage/testing/lagging-storage.ts';
+
+const times = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 50 };
+const lease = { namespace: 'kube-system', name: 'kube-scheduler' };
+const scheduler = { name: 'system:kube-scheduler', groups: ['system:authenticated'] };
+
+/** Resolves with each term in turn, and says when it is over. */
+class Candidate {
+  readonly #terms: Term[] = [];
+  readonly #waiting: ((term: Term) => void)[] = [];
+  readonly #ending = new AbortController();
+  readonly ended: Promise<void>;
+  standbys = 0;
+  isBroken = false;
+
+  constructor(t: TestContext, identity: string, real: Client) {
+    t.after(() => this.end());
+    const refused = (): Promise<never> => Promise.reject(new Error('the store is away'));
+    const client: Client = {
+      ...real,
+      get: (...args) => (this.isBroken ? refused() : real.get(...args)),
+      create: (...args) => (this.isBroken ? refused() : real.create(...args)),
+      update: (...args) => (this.isBroken ? refused() : real.update(...args)),
+    };
+    const elector = new LeaderElector({
+      client,
+      lease,
+      identity,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+      times,
+      lead: (term) => this.#lead(term),
+      onStandby: () => this.standbys++,
+    });
+    this.ended = elector.run(this.#ending.signal);
+  }
+
+  async #lead(term: Term): Promise<void> {
+    const waiting = this.#waiting.shift();
+    if (waiting === undefined) this.#terms.push(term);
+    else waiting(term);
+    await over(term);
+  }
+  nextTerm(): Promise<Term> {
+    const term = this.#terms.shift();
+    return term === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(term);
+  }
+  async end(): Promise<void> {
+    this.#ending.abort();
+    await this.ended;
+  }
+}
+
+const over = (term: Term): Promise<void> =>
+  new Promise((resolve) => {
+    if (term.signal.aborted) resolve();
+    else term.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+async function twoClients(t: TestContext): Promise<[Client, Client]> {
+  const store = new MemoryStorage(systemClock);
+  const first = await startTestControlPlane({ storage: new LaggingStorage(store) });
+  const second = await startTestControlPlane({ storage: new LaggingStorage(store), pki: first.pki });
+  t.after(async () => {
+    await second.close();
+    await first.close();
+  });
+  // Under upstream's roles: what the components may.
+  return [first.controlPlane.clientFor(scheduler), second.controlPlane.clientFor(scheduler)];
+}
+
+test('one leads; when it ends it gives the lease back, and the other leads at once', async (t) => {
+  const [one, two] = await twoClients(t);
+  const a = new Candidate(t, 'a', one);
+  const first = await a.nextTerm();
+  first.check();
+  const b = new Candidate(t, 'b', two);
+  const made = await two.get(leases, lease);
+  assert.deepEqual(
+    [made.spec?.holderIdentity, made.spec?.leaseDurationSeconds, made.spec?.leaseTransitions],
+    ['a', 3, 0],
+  );
+  assert.match(made.spec?.renewTime ?? '', /^\d{4}-.*\.\d{6}Z$/);
+  while (b.standbys === 0) await new Promise(setImmediate);
+  await a.end();
+  assert.ok(first.signal.aborted);
+  const second = await b.nextTerm();
+  second.check();
+  assert.throws(() => first.check(), /a does not lead kube-scheduler any more/);
+  const taken = await one.get(leases, lease);
+  assert.deepEqual([taken.spec?.holderIdentity, taken.spec?.leaseTransitions], ['b', 1]);
+  await b.end();
+  const given = await one.get(leases, lease);
+  assert.deepEqual(
+    [given.spec?.holderIdentity, given.spec?.leaseDurationSeconds, given.spec?.leaseTransitions],
+    ['', 1, 1],
+  );
+});
+
+test('who can not renew leads no more before another does, and stands by from then on', async (t) => {
+  const [one, two] = await twoClients(t);
+  const a = new Candidate(t, 'a', one);
+  const first = await a.nextTerm();
+  const b = new Candidate(t, 'b', two);
+  a.isBroken = true;
+  const second = await b.nextTerm();
+  assert.ok(first.signal.aborted);
+  assert.throws(() => first.check());
+  a.isBroken = false;
+  second.check();
+  b.isBroken = true;
+  await over(second);
+  b.isBroken = false;
+  // Either of them, once the lease has ended.
+  const next = await Promise.race([a.nextTerm(), b.nextTerm()]);
+  next.check();
+  await Promise.all([a.end(), b.end()]);
+});
+
+test('the same identity takes back at once what its process left when it was killed', async (t) => {
+  const [one, two] = await twoClients(t);
+  const now = new Date().toISOString().replace('Z', '000Z');
+  const spec = {
+    holderIdentity: 'a',
+    leaseDurationSeconds: 3_600,
+    leaseTransitions: 4,
+    acquireTime: now,
+    renewTime: now,
+  };
+  await one.create(leases, { metadata: { ...lease }, spec });
+  const b = new Candidate(t, 'b', two);
+  while (b.standbys === 0) await new Promise(setImmediate);
+  const a = new Candidate(t, 'a', one);
+  (await a.nextTerm()).check();
+  assert.equal((await two.get(leases, lease)).spec?.leaseTransitions, 4);
+  await Promise.all([a.end(), b.end()]);
+});
+
+test('what fails while it leads ends the election, and the lease is given back', async (t) => {
+  const [one] = await twoClients(t);
+  const elector = new LeaderElector({
+    client: one,
+    lease,
+    identity: 'a',
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLogger,
+    times,
+    lead: () => Promise.reject(new Error('no informers')),
+  });
+  await assert.rejects(elector.run(new AbortController().signal), /no informers/);
+  assert.equal((await one.get(leases, lease)).spec?.holderIdentity, '');
+});

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   candidate,
-  claim,
   claimed,
+  claimLease,
   type Election,
   givenBack,
   type Leadership,
   leads,
   type Observation,
-  observe,
+  observeLease,
   resigned,
   usualTimes,
 } from './election.ts';
@@ -59,15 +59,15 @@ const cases: readonly (readonly [
 
 for (const [name, seen, waitedMs, wanted] of cases)
   test(`a candidate ${name}`, () => {
-    const observed = observe(observe(me, seen, 1_000), seen, 1_000 + waitedMs);
-    assert.deepEqual(claim(observed, 1_000 + waitedMs, usualTimes, at), wanted);
+    const observed = observeLease(observeLease(me, seen, 1_000), seen, 1_000 + waitedMs);
+    assert.deepEqual(claimLease(observed, 1_000 + waitedMs, usualTimes, at), wanted);
   });
 
 test('a write of the Lease, whatever time it tells of, begins the wait anew', () => {
-  const first = observe(me, held('other'), 0);
-  const renewed = observe(first, { ...held('other'), version: '8' }, 14_000);
-  assert.equal(claim(renewed, 28_999, usualTimes, at), undefined);
-  assert.notEqual(claim(renewed, 29_000, usualTimes, at), undefined);
+  const first = observeLease(me, held('other'), 0);
+  const renewed = observeLease(first, { ...held('other'), version: '8' }, 14_000);
+  assert.equal(claimLease(renewed, 28_999, usualTimes, at), undefined);
+  assert.notEqual(claimLease(renewed, 29_000, usualTimes, at), undefined);
 });
 
 test('a leader leads until the deadline after the beginning of its last write, and not after it resigned', () => {
@@ -81,7 +81,7 @@ test('a leader leads until the deadline after the beginning of its last write, a
     transitions: 3,
     acquireTime: at,
   });
-  assert.equal(givenBack(observe(me, held('other'), 0), at), undefined);
+  assert.equal(givenBack(observeLease(me, held('other'), 0), at), undefined);
 });
 
 /** Numbers from 0 to 1, the same ones for a seed. */
@@ -147,7 +147,7 @@ class Node {
     if (this.#random() < 0.01) this.state = candidate(this.identity);
     const seen = this.#store.lease;
     this.step = () => {
-      this.state = observe(this.state, seen, this.#now());
+      this.state = observeLease(this.state, seen, this.#now());
       return this.#decide();
     };
     return this.#pause();
@@ -157,7 +157,7 @@ class Node {
     const beganMs = this.#now();
     const isGivingBack = this.#random() < 0.02;
     if (isGivingBack) this.state = resigned(this.state);
-    const wanted = isGivingBack ? givenBack(this.state, at) : claim(this.state, beganMs, usualTimes, at);
+    const wanted = isGivingBack ? givenBack(this.state, at) : claimLease(this.state, beganMs, usualTimes, at);
     if (wanted === undefined) return this.#rest();
     const replaces = this.state.observed?.version;
     this.step = () => {

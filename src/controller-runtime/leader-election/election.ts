@@ -48,14 +48,14 @@ export const candidate = (identity: string): Election => ({
 });
 
 /** The Lease was read. A version that is known already was not renewed since. */
-export function observe(election: Election, seen: Observation | undefined, nowMs: number): Election {
+export function observeLease(election: Election, seen: Observation | undefined, nowMs: number): Election {
   if (seen === undefined) return { ...election, observed: undefined };
   if (seen.version === election.observed?.version) return election;
   return { ...election, observed: { ...seen, sinceMs: nowMs } };
 }
 
 /** What is to be written, or undefined while another is believed to lead. */
-export function claim(
+export function claimLease(
   { identity, observed }: Election,
   nowMs: number,
   { leaseDurationMs }: ElectionTimes,

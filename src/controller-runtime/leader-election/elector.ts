@@ -9,15 +9,15 @@ import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import {
   candidate,
-  claim,
   claimed,
+  claimLease,
   type Election,
   type ElectionTimes,
   givenBack,
   type Leadership,
   leads,
   type Observation,
-  observe,
+  observeLease,
   resigned,
   usualTimes,
 } from './election.ts';
@@ -116,7 +116,7 @@ export class LeaderElector {
   async #renew(beganMs: number): Promise<void> {
     const { clock } = this.#options;
     if (this.#lease === undefined || !this.#isLeading()) await this.#read();
-    const wanted = claim(this.#state, clock.monotonic(), this.#times, rfc3339Micro(clock.now()));
+    const wanted = claimLease(this.#state, clock.monotonic(), this.#times, rfc3339Micro(clock.now()));
     if (wanted === undefined) return;
     // Of a read that took long only what is left counts.
     const stored = await this.#write(wanted);
@@ -131,7 +131,7 @@ export class LeaderElector {
       throw error;
     });
     const seen = this.#lease && observationOf(this.#lease);
-    this.#state = observe(this.#state, seen, clock.monotonic());
+    this.#state = observeLease(this.#state, seen, clock.monotonic());
   }
 
   async #write({ acquireTime, durationSeconds, holder, transitions }: Leadership): Promise<Lease> {

@@ -1,8 +1,8 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
 import { nodes, pods } from '../api/generated/resources.ts';
 import type { Node, Pod } from '../api/generated/types/core-v1.ts';
-import { isStatusError } from '../apimachinery/errors.ts';
-import { type Clock, rfc3339 } from '../base/clock.ts';
+import { semanticEqual } from '../apimachinery/json-access.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import type { Client } from '../client/client.ts';
@@ -16,7 +16,8 @@ import type { ClusterEvent, Plugin, QueuedPod } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
 import { defaultPlugins } from './plugins/registry.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
-import { schedulePod } from './scheduling-cycle.ts';
+import { RefusalWriter } from './refusal-writer.ts';
+import { noNodes, schedulePod } from './scheduling-cycle.ts';
 import { watchStorage } from './storage-view.ts';
 
 export const schedulerName = 'default-scheduler';
@@ -67,6 +68,7 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
   ];
   const framework = new Framework(weighted);
   const cache = new SchedulerCache();
+  const refusals = new RefusalWriter({ client, clock, log });
   let stopped = false;
   let scheduled = false;
   let startAt = 0;
@@ -75,11 +77,12 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
     clock,
     less: framework.plugins.find((plugin) => plugin.less)!.less!,
     preEnqueue: framework.plugins.filter((plugin) => plugin.preEnqueue),
-    requeueOn: new Map(
-      framework.plugins.flatMap((plugin) =>
+    requeueOn: new Map([
+      [noNodes, ['NodeAdd']],
+      ...framework.plugins.flatMap((plugin) =>
         plugin.requeueOn ? [[plugin.name, plugin.requeueOn] as const] : [],
       ),
-    ),
+    ]),
     onReady: () => wake(),
   });
 
@@ -147,6 +150,8 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
 
   async function bind(queued: QueuedPod, state: CycleState, node: string): Promise<void> {
     const { pod } = queued;
+    // A refusal from before must not be written over PodScheduled=True.
+    await refusals.forget(pod);
     const status = await framework.runBind(state, pod, node);
     if (stopped) return;
     if (!status) {
@@ -190,40 +195,9 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
     if (stopped) return;
     queue.addUnschedulable(queued, refusedBy);
     options.events.event(referenceTo(pods, queued.pod), 'Warning', 'FailedScheduling', message);
-    void recordCondition(queued.pod, message, nominatedNode).catch((error: unknown) => {
-      if (!isStatusError(error, 'NotFound') && !stopped)
-        log.warn({ pod: queued.key, error }, 'could not write PodScheduled=False');
-    });
-  }
-
-  async function recordCondition(
-    pod: Pod,
-    message: string,
-    nominatedNode: string | undefined,
-  ): Promise<void> {
-    const known = pod.status?.conditions?.find((condition) => condition.type === 'PodScheduled');
-    if (known?.status === 'False' && known.message === message && nominatedNode === undefined) return;
-    const condition = {
-      type: 'PodScheduled',
-      status: 'False',
-      reason: 'Unschedulable',
-      message,
-      lastProbeTime: null,
-      lastTransitionTime:
-        known?.status === 'False' && known.lastTransitionTime
-          ? known.lastTransitionTime
-          : rfc3339(clock.now()),
-    };
-    const status = {
-      conditions: [condition],
-      ...(nominatedNode === undefined ? {} : { nominatedNodeName: nominatedNode }),
-    };
-    await client.patch(
-      pods,
-      pod.metadata,
-      { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status } },
-      { subresource: 'status' },
-    );
+    // Without a plugin that refused it, the try itself went wrong.
+    const reason = refusedBy.size === 0 ? 'SchedulerError' : 'Unschedulable';
+    refusals.write(queued.pod, { reason, message, nominatedNode });
   }
 
   const removeNodes = options.informers.informer(nodes).addHandler({
@@ -241,8 +215,7 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
   });
 
   const schedulingMatters = (old: Pod, pod: Pod): boolean =>
-    old.metadata.resourceVersion !== pod.metadata.resourceVersion &&
-    JSON.stringify([old.spec, old.metadata.labels]) !== JSON.stringify([pod.spec, pod.metadata.labels]);
+    !semanticEqual(old.metadata.labels, pod.metadata.labels) || !semanticEqual(old.spec, pod.spec);
 
   const removePods = options.informers.informer(pods).addHandler({
     added: (pod) => {
@@ -261,13 +234,17 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
         if (!hasNode(old)) queue.remove(old);
         cache.addPod(pod);
         if (!hasNode(old)) queue.moveAllOn('AssignedPodAdd');
-      } else if (isOurs(pod) && !cache.isPlaced(pod) && schedulingMatters(old, pod)) queue.update(pod);
+      } else if (isOurs(pod) && !cache.isPlaced(pod)) {
+        if (schedulingMatters(old, pod)) queue.update(pod);
+        else queue.refresh(pod);
+      }
     },
     deleted: (pod) => release(pod),
   });
 
   function release(pod: Pod): void {
     queue.remove(pod);
+    void refusals.forget(pod);
     if (!cache.isPlaced(pod)) return;
     cache.removePod(pod);
     queue.moveAllOn('AssignedPodDelete');
@@ -285,6 +262,7 @@ export function startScheduler(options: SchedulerOptions): Scheduler {
       stopped = true;
       cancelFlush();
       queue.close();
+      refusals.stop();
       removeNodes();
       removePods();
       storage.stop();

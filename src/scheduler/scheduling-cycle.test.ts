@@ -9,7 +9,7 @@ import { Framework } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
 import { snapshotOf } from './framework/snapshot.ts';
 import { defaultPlugins } from './plugins/registry.ts';
-import { feasibleNodesToFind, schedulePod } from './scheduling-cycle.ts';
+import { feasibleNodesToFind, noNodes, schedulePod } from './scheduling-cycle.ts';
 import { makeNode, makePod, nodeWith } from './testing/builders.ts';
 import { noStorage } from './testing/no-storage.ts';
 
@@ -45,6 +45,15 @@ describe('a pod goes', () => {
   test('nowhere when the node has its number of pods', () => {
     const node = nodeWith(makeNode('n', { pods: '1' }), makePod('a'));
     assert.equal(place(makePod('p'), [node]), '0/1 nodes are available: 1 Too many pods.');
+  });
+
+  test('nowhere without nodes, which no plugin is asked about: only a node can help', () => {
+    const claim = { name: 'data', persistentVolumeClaim: { claimName: 'missing' } };
+    const pod = makePod('p', { spec: { volumes: [claim] } });
+    const result = schedulePod(pod, snapshotOf([]), { framework, random, startAt: 3 });
+    assert.ok(!result.fits);
+    assert.deepEqual([result.refused?.plugin, result.statuses.size, result.nextStart], [noNodes, 0, 0]);
+    assert.equal(place(pod, []), 'no nodes available to schedule pods');
   });
 
   test('by nodeSelector, also by the beta label of the operating system', () => {

@@ -28,6 +28,9 @@ export type CycleResult =
       readonly total: number;
     };
 
+/** Named in the place of a plugin when there are no nodes: none of the plugins was asked. */
+export const noNodes = 'NoNodes';
+
 export interface CycleOptions {
   readonly framework: Framework;
   readonly random: Random;
@@ -43,6 +46,10 @@ export function schedulePod(
   const { framework, random } = options;
   const state = new CycleState();
   const total = snapshot.nodes.length;
+  if (total === 0) {
+    const refused: Status = { code: 'UnschedulableAndUnresolvable', reasons: [], plugin: noNodes };
+    return { fits: false, statuses: new Map(), state, refused, total, nextStart: 0 };
+  }
   const pre = framework.runPreFilter(state, pod, snapshot);
   if (pre.refused)
     return {
@@ -72,7 +79,7 @@ export function schedulePod(
     if (status) statuses.set(node.name, status);
     else feasible.push(node);
   }
-  const nextStart = total === 0 ? 0 : (options.startAt + looked) % total;
+  const nextStart = (options.startAt + looked) % total;
   if (feasible.length === 0) return { fits: false, statuses, state, total, nextStart };
   if (feasible.length === 1)
     return { fits: true, node: feasible[0]!.name, state, evaluated: looked, nextStart };

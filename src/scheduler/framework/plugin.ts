@@ -70,7 +70,8 @@ export interface PostFilterResult {
 
 /** A pod with its scheduling history. */
 export interface QueuedPod {
-  readonly pod: Pod;
+  /** The newest version seen. */
+  pod: Pod;
   readonly key: string;
   readonly priority: number;
   /** When it first entered the active queue, in ms. */

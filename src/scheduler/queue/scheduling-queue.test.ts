@@ -4,6 +4,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { prioritySort } from '../plugins/priority-sort.ts';
 import { schedulingGates } from '../plugins/scheduling-gates.ts';
+import { noNodes } from '../scheduling-cycle.ts';
 import { makePod } from '../testing/builders.ts';
 import { SchedulingQueue } from './scheduling-queue.ts';
 
@@ -21,6 +22,7 @@ describe('the scheduling queue', () => {
       requeueOn: new Map([
         ['NodeResourcesFit', ['NodeAdd', 'AssignedPodDelete']],
         ['SchedulingGates', ['UnscheduledPodUpdate']],
+        [noNodes, ['NodeAdd']],
       ]),
       onReady: () => woken++,
     });
@@ -44,6 +46,52 @@ describe('the scheduling queue', () => {
     assert.equal(next(), undefined);
     queue.moveAllOn('AssignedPodDelete');
     assert.equal(next(), 'p', 'its back-off is over');
+  });
+
+  test('leaves pods without any node alone until there is one', () => {
+    for (const name of ['a', 'b']) {
+      queue.add(makePod(name));
+      queue.addUnschedulable(queue.pop()!, new Set([noNodes]));
+    }
+    assert.equal(clock.pending, 0, 'nothing is due');
+    for (const event of ['AssignedPodAdd', 'AssignedPodDelete', 'StorageChange', 'NodeLabelUpdate'] as const)
+      queue.moveAllOn(event);
+    clock.advance(20_000);
+    queue.flush();
+    assert.deepEqual(queue.counts(), { active: 0, backoff: 0, unschedulable: 2 });
+    queue.moveAllOn('NodeAdd');
+    assert.deepEqual([next(), next(), next()], ['a', 'b', undefined]);
+  });
+
+  test('knows what was written into a waiting pod, and wakes nobody for it', () => {
+    const pods = ['waits', 'backs-off', 'is-tried', 'active'].map((name) => makePod(name));
+    const newer = pods.map((pod) => ({ ...pod, status: { phase: 'Pending' as const } }));
+    queue.add(pods[0]!);
+    queue.addUnschedulable(queue.pop()!, new Set([noNodes]));
+    queue.add(pods[1]!);
+    queue.addUnschedulable(queue.pop()!, new Set());
+    queue.add(pods[2]!);
+    const tried = queue.pop()!;
+    queue.add(pods[3]!);
+    for (const pod of newer) assert.equal(queue.refresh(pod), true);
+    assert.deepEqual(queue.counts(), { active: 1, backoff: 1, unschedulable: 1 });
+    assert.equal(queue.refresh(makePod('unknown')), false);
+    queue.addUnschedulable(tried, new Set([noNodes]));
+    queue.moveAllOn('ForceActivate');
+    clock.advance(1_000);
+    const handed = [queue.pop(), queue.pop(), queue.pop(), queue.pop()].map((one) => one?.pod);
+    assert.deepEqual(new Set(handed), new Set(newer));
+  });
+
+  test('tries a pod that changed while it was tried with what it says now', () => {
+    const pod = makePod('p');
+    queue.add(pod);
+    const tried = queue.pop()!;
+    const changed = { ...pod, metadata: { ...pod.metadata, labels: { changed: 'yes' } } };
+    queue.update(changed);
+    queue.addUnschedulable(tried, new Set(['SchedulingGates']));
+    clock.advance(1_000);
+    assert.equal(queue.pop()?.pod, changed);
   });
 
   test('lets a pod that just failed wait out its back-off, doubled each time', () => {

@@ -33,7 +33,7 @@ export class SchedulingQueue {
   readonly #backoff = new Map<string, { readonly queued: QueuedPod; readonly cancel: () => void }>();
   readonly #unschedulable = new Map<string, Waiting>();
   /** Being tried now: events that come meanwhile are remembered. */
-  readonly #inFlight = new Map<string, ClusterEvent[]>();
+  readonly #inFlight = new Map<string, { readonly queued: QueuedPod; readonly events: ClusterEvent[] }>();
 
   constructor(options: SchedulingQueueOptions) {
     this.#options = options;
@@ -68,25 +68,31 @@ export class SchedulingQueue {
   /** The pod's spec or labels changed. */
   update(pod: Pod): void {
     const key = podKey(pod);
-    const known =
-      this.#inActive.get(key) ?? this.#backoff.get(key)?.queued ?? this.#unschedulable.get(key)?.queued;
-    if (!known) {
-      if (!this.#inFlight.has(key)) this.add(pod);
-      else this.#inFlight.get(key)?.push('UnscheduledPodUpdate');
+    if (!this.refresh(pod)) {
+      this.add(pod);
       return;
     }
-    const queued: QueuedPod = { ...known, pod, priority: pod.spec.priority ?? 0 };
+    this.#inFlight.get(key)?.events.push('UnscheduledPodUpdate');
     const waiting = this.#unschedulable.get(key);
-    if (this.#inActive.has(key)) {
-      this.#inActive.set(key, queued);
-      this.#active.push(queued);
-    } else if (waiting) {
-      this.#unschedulable.delete(key);
-      this.#enqueue(queued);
-    } else {
-      const backoff = this.#backoff.get(key);
-      if (backoff) this.#backoff.set(key, { ...backoff, queued });
-    }
+    if (!waiting) return;
+    this.#unschedulable.delete(key);
+    this.#enqueue(waiting.queued);
+  }
+
+  /**
+   * The newest version of a pod that waits, and false when it is not here. Nobody is woken: its status, which the
+   * scheduler itself writes, makes no node fit. What was written is known at the next try, and the old version is let go.
+   */
+  refresh(pod: Pod): boolean {
+    const key = podKey(pod);
+    const known =
+      this.#inActive.get(key) ??
+      this.#backoff.get(key)?.queued ??
+      this.#unschedulable.get(key)?.queued ??
+      this.#inFlight.get(key)?.queued;
+    if (!known) return false;
+    known.pod = pod;
+    return true;
   }
 
   remove(pod: Pod): void {
@@ -106,8 +112,9 @@ export class SchedulingQueue {
       // Entries that were replaced or removed meanwhile are left in the heap and passed over here.
       if (this.#inActive.get(next.key) !== next) continue;
       this.#inActive.delete(next.key);
-      this.#inFlight.set(next.key, []);
-      return { ...next, attempts: next.attempts + 1 };
+      const queued = { ...next, attempts: next.attempts + 1 };
+      this.#inFlight.set(next.key, { queued, events: [] });
+      return queued;
     }
   }
 
@@ -118,7 +125,7 @@ export class SchedulingQueue {
 
   /** The try failed; `pod` waits for an event that may help, or for its back-off. */
   addUnschedulable(queued: QueuedPod, refusedBy: ReadonlySet<string>): void {
-    const events = this.#inFlight.get(queued.key) ?? [];
+    const events = this.#inFlight.get(queued.key)?.events ?? [];
     this.#inFlight.delete(queued.key);
     const next: QueuedPod = { ...queued, refusedBy };
     if (refusedBy.size === 0 || events.some((event) => this.#mayHelp(next, event))) {
@@ -130,7 +137,7 @@ export class SchedulingQueue {
 
   /** Something changed in the cluster: pods that it may help get another try. */
   moveAllOn(event: ClusterEvent): void {
-    for (const events of this.#inFlight.values()) events.push(event);
+    for (const { events } of this.#inFlight.values()) events.push(event);
     for (const [key, waiting] of this.#unschedulable) {
       if (!this.#mayHelp(waiting.queued, event)) continue;
       this.#unschedulable.delete(key);

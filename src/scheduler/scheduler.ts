@@ -1,7 +1,7 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
 import { nodes, pods } from '../api/generated/resources.ts';
 import type { Node, Pod } from '../api/generated/types/core-v1.ts';
-import { semanticEqual } from '../apimachinery/json-access.ts';
+import { semanticEqual } from '../apimachinery/equality.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';

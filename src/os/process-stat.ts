@@ -4,7 +4,10 @@ export interface ProcessStat {
   readonly parent: number;
   /** Clock ticks from the machine's start to the process's. */
   readonly startTicks: string;
-  /** It has ended; only its parent has not asked for its exit code yet. */
+  /**
+   * It has ended; only its parent has not asked for its exit code yet. What its first thread held may be held by others for a
+   * moment longer: a lock, say, on the folder that somebody waits for.
+   */
   readonly ended: boolean;
 }
 
@@ -14,6 +17,6 @@ export function parseProcessStat(text: string): ProcessStat {
   return {
     parent: Number(fields[1]),
     startTicks: fields[19] ?? '',
-    ended: fields[0] === 'Z' || fields[0] === 'X',
+    ended: (fields[0] === 'Z' && Number(fields[17]) <= 1) || fields[0] === 'X',
   };
 }

@@ -49,6 +49,20 @@ test('the launcher becomes the program: one process, with its arguments and its 
   assert.equal(await ended, 7);
 });
 
+test('who starts it by node gets the same, also where node can become no other program', async () => {
+  const root = join(scratch, 'by-node');
+  const copy = packageIn(root, root);
+  write(join(root, 'package.json'), '{"type":"module"}');
+  write(join(root, 'no-execve.mjs'), 'process.execve = undefined;');
+  for (const flags of [[], ['--import', join(root, 'no-execve.mjs')]]) {
+    const { stdout, stderr, status } = spawnSync(process.execPath, [...flags, copy, 'a b', ''], {
+      encoding: 'utf8',
+    });
+    assert.deepEqual(JSON.parse(stdout)[1], ['a b', ''], stderr);
+    assert.equal(status, 7);
+  }
+});
+
 test('it is found by a link, and finds its Node beside it or above', () => {
   const project = join(scratch, 'project');
   const real = packageIn(join(project, 'node_modules/porthole'), project);

@@ -1,7 +1,8 @@
 // The programs as bundles, which start in a tenth of a second where the sources take seconds. Plain JavaScript.
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { intoPlace, keptMs } from './into-place.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
@@ -69,8 +70,8 @@ export async function bundleDoors() {
   return Object.keys(metafile.inputs);
 }
 
-/** Into `dist`, where whoever starts now finds either the bundles of before or these. Answers which files went into them. */
-export async function bundlePrograms() {
+/** Into `dist`; parts of earlier bundles stay for `keep` ms. Answers which files went into them. */
+export async function bundlePrograms(keep = keptMs) {
   const scratch = `${dist}.new-${process.pid}`;
   const pinned = {
     ...common,
@@ -84,21 +85,9 @@ export async function bundlePrograms() {
       build({ ...pinned, entryPoints: largePrograms, splitting: true }),
       build({ ...pinned, entryPoints: smallPrograms }),
     ]);
-    intoPlace(scratch);
+    intoPlace(scratch, dist, keep);
     return built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
-}
-
-function intoPlace(scratch) {
-  const before = existsSync(dist) ? readdirSync(dist) : [];
-  const now = readdirSync(scratch);
-  mkdirSync(dist, { recursive: true });
-  // The main file last: who sees it new sees the others new.
-  const isMain = (name) => name === 'porthole.mjs';
-  for (const name of now.toSorted((a, b) => isMain(a) - isMain(b)))
-    renameSync(`${scratch}/${name}`, `${dist}/${name}`);
-  for (const name of before.filter((name) => !now.includes(name)))
-    rmSync(`${dist}/${name}`, { recursive: true, force: true });
 }

@@ -58,6 +58,6 @@ function writeNotices(files) {
 ensureInstalled();
 const { bundleDoors, bundlePrograms } = await import('./bundle.mjs');
 rmSync(lib, { recursive: true, force: true });
-const files = await Promise.all([bundlePrograms(), bundleDoors()]);
+const files = await Promise.all([bundlePrograms(0), bundleDoors()]);
 writeTypes();
 writeNotices(files.flat());

@@ -41,6 +41,9 @@ function startNode(
   });
 }
 
+// A terminal tells all that it started: this one ends when its starter has, and takes its folder along.
+for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+process.stdout.on('error', () => {});
 const dataDir = await mkdtemp(join(tmpdir(), 'porthole-testing-'));
 try {
   const server = await startServer({

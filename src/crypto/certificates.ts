@@ -53,6 +53,10 @@ export function x509Library(): Promise<typeof import('@peculiar/x509')> {
       const x509 = 'cryptoProvider' in loaded ? loaded : (loaded as { default: typeof loaded }).default;
       x509.cryptoProvider.set(webcrypto as Crypto);
       return x509;
+    })
+    .catch((error: unknown) => {
+      library = undefined; // the next one tries again
+      throw error;
     });
   return library;
 }

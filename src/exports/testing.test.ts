@@ -1,7 +1,12 @@
 // The public door for tests: a cluster of two systems inside a test.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { nodes, pods } from './api.ts';
 import { startCluster } from './testing.ts';
 
@@ -38,4 +43,27 @@ test('a test gets a whole cluster: pods are placed on the node that they ask for
   } finally {
     await cluster.stop();
   }
+});
+
+test("options for the caller's Node don't reach the cluster's", { timeout: 30_000 }, async () => {
+  const before = process.env.NODE_OPTIONS;
+  process.env.NODE_OPTIONS = '--require=/nonexistent.cjs';
+  const starting = startCluster({ nodes: [] });
+  if (before === undefined) delete process.env.NODE_OPTIONS;
+  else process.env.NODE_OPTIONS = before;
+  await (await starting).stop();
+});
+
+test("Ctrl-C in the test's terminal leaves the cluster's end to the test, and nothing behind", {
+  timeout: 30_000,
+}, async () => {
+  const main = fileURLToPath(new URL('../cmd/test-cluster-main.ts', import.meta.url));
+  const cluster = spawn(process.execPath, [main, '[]'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(cluster, 'exit');
+  const [line] = (await once(cluster.stdout, 'data')) as [Buffer];
+  const { kubeconfig } = JSON.parse(line.toString()) as { kubeconfig: string };
+  cluster.kill('SIGINT');
+  cluster.stdin.end();
+  assert.deepEqual(await ended, [0, null]);
+  assert.equal(existsSync(dirname(kubeconfig)), false);
 });

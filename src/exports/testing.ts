@@ -47,7 +47,9 @@ function serverNode(): string {
 export async function startCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const main = entryFile('test-cluster', 'src/cmd/test-cluster-main.ts');
   const nodes = JSON.stringify(options.nodes ?? [{ name: 'linux-1', os: 'linux' }]);
-  const server = spawn(serverNode(), [main, nodes], { stdio: ['pipe', 'pipe', 'pipe'] });
+  // What the caller's Node is told is not for another one.
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  const server = spawn(serverNode(), [main, nodes], { env, stdio: ['pipe', 'pipe', 'pipe'] });
   const ended = once(server, 'close');
   const said = text(server.stderr);
   const [line] = (await Promise.race([once(server.stdout, 'data'), ended])) as [unknown];

@@ -19,7 +19,7 @@ export function withBrought(pki: Pki, brought: BroughtCredentials | undefined): 
   const instead: Partial<Pki> = {
     authorities: {
       ...pki.authorities,
-      clientCa: () => `${clientCaPem}${pki.authorities.clientCa()}`,
+      clientCa: () => [clientCaPem, pki.authorities.clientCa()].join('\n'),
     },
     ...(serving && { serving: async () => serving }),
     ...(serviceAccountKeyPem && { serviceAccountKey: privateKeyFromPem(serviceAccountKeyPem) }),

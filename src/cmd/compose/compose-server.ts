@@ -380,8 +380,8 @@ function keepFresh(
     },
     looked: async () => {
       await plane.publishAuthorities();
-      await plane.repair();
       if (options.keepCredentials !== undefined) await keepCredentials(pki, clock, options.keepCredentials);
+      await plane.repair();
     },
   });
 }

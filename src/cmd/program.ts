@@ -17,7 +17,6 @@ export async function createProgram(named: string | undefined): Promise<Command>
 Examples:
   porthole up                            one Linux and one emulated Windows node on this machine
   porthole up --windows 2 --windows-build 26100
-  export KUBECONFIG=$(porthole kubeconfig --path)
   kubectl get nodes -o wide
   porthole down`,
     );

@@ -1,10 +1,13 @@
-// Writes kubeconfig files with everything inside: server, CA, client certificate and key.
-import { parseYaml, toYaml } from '../base/yaml.ts';
+// Kubeconfig files with everything inside: written, written to, and taken out of again; pure.
+import { toYaml } from '../base/yaml.ts';
+import { editYaml, type YamlText } from '../base/yaml-edit.ts';
 import type { KeyPairPem } from '../crypto/certificates.ts';
 
 export interface KubeconfigFacts {
   readonly clusterName: string;
   readonly userName: string;
+  /** Default: user@cluster. */
+  readonly contextName?: string;
   readonly server: string;
   readonly caCertificatePem: string;
   /** A file holds certificate and key, and is replaced when they are renewed. */
@@ -13,6 +16,7 @@ export interface KubeconfigFacts {
 
 type Fields = Readonly<Record<string, unknown>>;
 type Entry = Fields & { readonly name: string };
+type Kind = 'cluster' | 'user' | 'context';
 interface Config extends Fields {
   readonly clusters: readonly Entry[];
   readonly users: readonly Entry[];
@@ -20,13 +24,14 @@ interface Config extends Fields {
   readonly 'current-context': string;
 }
 
+const chosenKey = 'current-context';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 export const kubeconfigText = (facts: KubeconfigFacts): string => toYaml(configOf(facts));
 
 function configOf(facts: KubeconfigFacts): Config {
   const { clusterName, userName } = facts;
-  const context = `${userName}@${clusterName}`;
+  const context = facts.contextName ?? `${userName}@${clusterName}`;
   return {
     apiVersion: 'v1',
     kind: 'Config',
@@ -52,51 +57,111 @@ function configOf(facts: KubeconfigFacts): Config {
       },
     ],
     contexts: [{ name: context, context: { cluster: clusterName, user: userName } }],
-    'current-context': context,
+    [chosenKey]: context,
     preferences: {},
   };
 }
 
-/** `fresh` in the place of the entries of its name; what lies in `kind` beside its fields stays. */
-function withEntry(entries: readonly Entry[], fresh: Entry, kind: string): Entry[] {
-  const merged = (has: Entry): Entry => ({
-    ...has,
-    [kind]: { ...(has[kind] as Fields | undefined), ...(fresh[kind] as Fields) },
-  });
-  return entries.some(({ name }) => name === fresh.name)
-    ? entries.map((one) => (one.name === fresh.name ? merged(one) : one))
-    : [...entries, fresh];
+/** Throws Error when the text is something else. An empty one is a kubeconfig without entries. */
+function openConfig(text: string): YamlText {
+  const config = editYaml(text);
+  const root = config.get([]) ?? {};
+  const isMap = (value: unknown): boolean =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const lists = ['clusters', 'users', 'contexts'].map((list) => config.get([list]) ?? []);
+  if (!isMap(root) || !lists.every((list) => Array.isArray(list) && list.every(isMap)))
+    throw new Error('it is no kubeconfig');
+  return config;
 }
 
-function readConfig(text: string): Config | undefined {
-  try {
-    const config = parseYaml(text) as Config | null;
-    const lists = [config?.clusters, config?.users, config?.contexts];
-    return config && lists.every((list) => Array.isArray(list)) ? config : undefined;
-  } catch {
-    return undefined;
-  }
+const entriesOf = (config: YamlText, kind: Kind): readonly Entry[] =>
+  (config.get([`${kind}s`]) as readonly Entry[] | null | undefined) ?? [];
+
+/** `fresh` in the place of the entry of its name; what lies in it beside our fields stays. */
+function putEntry(config: YamlText, kind: Kind, fresh: Entry): void {
+  const entries = entriesOf(config, kind);
+  const found = entries.findIndex(({ name }) => name === fresh.name);
+  if (entries.length === 0) config.set([`${kind}s`], [fresh]);
+  else if (found < 0) config.set([`${kind}s`, entries.length], fresh);
+  else if (!entries[found]![kind]) config.set([`${kind}s`, found], fresh);
+  else
+    for (const [field, value] of Object.entries(fresh[kind] as Fields))
+      config.set([`${kind}s`, found, kind, field], value);
+}
+
+const leadsTo = ({ clusterName, userName }: Pick<KubeconfigFacts, 'clusterName' | 'userName'>) => {
+  return ({ context }: Entry): boolean => {
+    const { cluster, user } = (context ?? {}) as Fields;
+    return cluster === clusterName && user === userName;
+  };
+};
+
+/** Our entries are made anew; a context that leads to them stays as its owner named it. The name of that context. */
+function putEntries(config: YamlText, facts: KubeconfigFacts): string {
+  const fresh = configOf(facts);
+  putEntry(config, 'cluster', fresh.clusters[0]!);
+  putEntry(config, 'user', fresh.users[0]!);
+  const present = entriesOf(config, 'context').find(leadsTo(facts));
+  if (present === undefined) putEntry(config, 'context', fresh.contexts[0]!);
+  return present?.name ?? fresh[chosenKey];
 }
 
 /**
- * A kubeconfig that somebody may have written to: its entry of this cluster and this user is made anew; others, namespaces
- * and the chosen context stay. What is no kubeconfig is replaced.
+ * A cluster's own kubeconfig, to which somebody may have written: entries of others, namespaces and the chosen context stay.
+ * What is no kubeconfig is replaced.
  */
 export function renewedKubeconfig(text: string, facts: KubeconfigFacts): string {
-  const has = readConfig(text);
-  const fresh = configOf(facts);
-  if (!has) return toYaml(fresh);
-  const isOurs = ({ context }: Entry): boolean => {
-    const { cluster, user } = (context ?? {}) as Fields;
-    return cluster === facts.clusterName && user === facts.userName;
+  let config: YamlText;
+  try {
+    config = openConfig(text);
+  } catch {
+    return kubeconfigText(facts);
+  }
+  if (config.get([]) == null) return kubeconfigText(facts);
+  const ours = putEntries(config, facts);
+  const chosen = config.get([chosenKey]);
+  if (!entriesOf(config, 'context').some(({ name }) => name === chosen)) config.set([chosenKey], ours);
+  return config.text();
+}
+
+/** Somebody's own kubeconfig with this cluster's entries, and its context chosen. Throws Error when it is no kubeconfig. */
+export function mergedKubeconfig(text: string, facts: KubeconfigFacts): string {
+  const config = openConfig(text);
+  // An empty one: clients of other languages look for these two.
+  for (const field of ['apiVersion', 'kind'])
+    if (config.get([field]) === undefined) config.set([field], configOf(facts)[field]);
+  config.set([chosenKey], putEntries(config, facts));
+  return config.text();
+}
+
+/**
+ * Without a cluster's entries and the contexts that lead to it; the choice of one of these is undone. Undefined: the cluster is
+ * not in it, or another of that name. Throws Error when it is no kubeconfig.
+ */
+export function withoutCluster(
+  text: string,
+  {
+    clusterName,
+    userName,
+    caCertificatePem,
+  }: Pick<KubeconfigFacts, 'clusterName' | 'userName' | 'caCertificatePem'>,
+): string | undefined {
+  const config = openConfig(text);
+  const own = entriesOf(config, 'cluster').find(({ name }) => name === clusterName)?.['cluster'];
+  if ((own as Fields | undefined)?.['certificate-authority-data'] !== base64(caCertificatePem))
+    return undefined;
+  const remove = (kind: Kind, isOurs: (entry: Entry) => boolean): void => {
+    const entries = entriesOf(config, kind);
+    for (let at = entries.length - 1; at >= 0; at--)
+      if (isOurs(entries[at]!)) config.delete([`${kind}s`, at]);
   };
-  const contexts = has.contexts.some(isOurs) ? has.contexts : [...has.contexts, ...fresh.contexts];
-  const chosen = has['current-context'];
-  return toYaml({
-    ...has,
-    clusters: withEntry(has.clusters, fresh.clusters[0]!, 'cluster'),
-    users: withEntry(has.users, fresh.users[0]!, 'user'),
-    contexts,
-    'current-context': contexts.some(({ name }) => name === chosen) ? chosen : fresh['current-context'],
-  });
+  const isOurContext = ({ context }: Entry): boolean =>
+    (context as Fields | undefined)?.['cluster'] === clusterName;
+  const chosen = config.get([chosenKey]);
+  if (entriesOf(config, 'context').some((one) => one.name === chosen && isOurContext(one)))
+    config.set([chosenKey], '');
+  remove('context', isOurContext);
+  remove('cluster', ({ name }) => name === clusterName);
+  remove('user', ({ name }) => name === userName);
+  return config.text();
 }

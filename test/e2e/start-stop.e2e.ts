@@ -1,6 +1,6 @@
 // The product's handshake, as the README gives it: npm start, a look around, npm stop, and nothing is left.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -81,7 +81,14 @@ describe('npm start without root', { timeout: 120_000 }, () => {
     // Root has had a cluster on this machine.
     mkdirSync('/run/porthole', { recursive: true, mode: 0o700 });
     chmodSync('/run/porthole', 0o700);
-    const env = { HOME: scratch.path, PORTHOLE_HOME: join(scratch.path, 'home'), PORTHOLE_CACHE: cache };
+    const env = {
+      HOME: scratch.path,
+      KUBECONFIG: '',
+      PORTHOLE_HOME: join(scratch.path, 'home'),
+      PORTHOLE_CACHE: cache,
+    };
+    const theirs = join(scratch.path, '.kube/config');
+    const contexts = (): string => readFileSync(theirs, 'utf8');
     const asNobody = (name: 'start' | 'stop'): ReturnType<typeof linuxProcesses.run> =>
       linuxProcesses.run('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', launcher, name], {
         env,
@@ -94,8 +101,11 @@ describe('npm start without root', { timeout: 120_000 }, () => {
       assert.match(said, /runtime: simulated \(.*you are not root/);
       assert.match(said, /windows-web-\S+ +1\/1 +Running/);
       assert.match(said, /nothing runs/);
+      assert.match(said, /kubectl's context is porthole-default now, in .*\/\.kube\/config/);
+      assert.match(contexts(), /^current-context: porthole-default$/m);
       const stopped = await asNobody('stop');
       assert.equal(stopped.code, 0, stopped.stderr.toString());
+      assert.doesNotMatch(contexts(), /porthole/);
     } finally {
       rmSync('/run/porthole', { recursive: true });
       scratch.remove();

@@ -130,7 +130,10 @@ describe('U3: the package', limit, () => {
   test('npx porthole up makes a cluster, without sources, and down takes it away', async () => {
     const home = join(scratch.path, 'home');
     const porthole = async (...args: string[]): Promise<string> => {
-      const result = await run('npx', ['porthole', ...args], { PORTHOLE_HOME: home });
+      const result = await run('npx', ['porthole', ...args], {
+        KUBECONFIG: join(scratch.path, 'kubeconfig'),
+        PORTHOLE_HOME: home,
+      });
       assert.equal(result.code, 0, `${args.join(' ')}: ${result.stdout}${result.stderr}`);
       return result.stdout.toString();
     };

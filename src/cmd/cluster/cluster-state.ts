@@ -40,6 +40,8 @@ export interface ClusterState {
   readonly evictionHard?: string | undefined;
   /** How long a node may be silent; undefined: the server's default. */
   readonly nodeMonitorGracePeriodMs?: number | undefined;
+  /** People's kubeconfigs that its context was merged into. */
+  readonly mergedInto?: readonly string[] | undefined;
   /** The pods' addresses; no other cluster of this machine has them. */
   readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];

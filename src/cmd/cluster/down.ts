@@ -30,6 +30,7 @@ import { withMachineClaims } from './machine-claims.ts';
 import { type NodeLayout, nodeLayout } from './node-layout.ts';
 import { endProcesses } from './own-processes.ts';
 import { buildBeneath } from './prepare-machine.ts';
+import { removeFromKubeconfigs } from './user-kubeconfig.ts';
 import { runningProcesses } from './what-runs.ts';
 
 export interface DownOptions {
@@ -145,6 +146,7 @@ export async function downAlone(paths: ClusterPaths, progress: Progress): Promis
     if (state.runtime === 'containerd') await progress.step('network is removed', () => removeNetwork(state));
     if (state.runtime === 'containerd') await releaseUserRanges(linuxProcesses, paths.root);
     await refuseMounts(host, paths);
+    await removeFromKubeconfigs(state, paths, progress.say);
     await removeFolder(paths, host.beneath?.remove ?? host.files.remove);
     claims.release();
   });

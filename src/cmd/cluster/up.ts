@@ -31,6 +31,7 @@ import { sayWhenInterrupted } from './interrupted.ts';
 import { type AddressChoice, type PlacedCluster, placeCluster } from './place-cluster.ts';
 import { prepareMachine } from './prepare-machine.ts';
 import { registerAgain } from './register-again.ts';
+import { mergeCluster } from './user-kubeconfig.ts';
 import { type AwaitedNode, waitForNodes, waitForServer } from './wait-ready.ts';
 import { runningProcesses } from './what-runs.ts';
 
@@ -55,6 +56,8 @@ export interface UpOptions {
   readonly evictionHard?: string | undefined;
   /** How long a node may be silent. Undefined: as before, or the server's default. */
   readonly nodeMonitorGracePeriodMs?: number | undefined;
+  /** A kubeconfig that gets the cluster's context, and chooses it. Undefined: none. */
+  readonly mergeInto?: string | undefined;
   readonly home: string;
   readonly cache: string;
 }
@@ -109,7 +112,11 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
   checkRegistryConfig(options.registryConfig);
   const { home, name } = options;
   return sayWhenInterrupted({ name, paths: clusterPaths(home, name), say: progress.say }, () =>
-    withClusterLock(linuxProcesses, options, progress, () => upAlone(options, progress)),
+    withClusterLock(linuxProcesses, options, progress, async () => {
+      const result = await upAlone(options, progress);
+      if (options.mergeInto !== undefined) await mergeCluster(result.state, home, options.mergeInto);
+      return result;
+    }),
   );
 }
 
@@ -132,6 +139,7 @@ type Kept = Pick<
   | 'registryConfig'
   | 'evictionHard'
   | 'nodeMonitorGracePeriodMs'
+  | 'mergedInto'
 >;
 
 /** What was said once holds until something else is said. */
@@ -143,6 +151,7 @@ const keptOf = ({ known, options }: Wanted): Kept => ({
   registryConfig: options.registryConfig ?? known?.registryConfig,
   evictionHard: options.evictionHard ?? known?.evictionHard,
   nodeMonitorGracePeriodMs: options.nodeMonitorGracePeriodMs ?? known?.nodeMonitorGracePeriodMs,
+  mergedInto: known?.mergedInto,
 });
 
 async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult> {

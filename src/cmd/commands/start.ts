@@ -5,11 +5,12 @@ import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { buildSamples } from '../cluster/node-images.ts';
 import { runSample } from '../cluster/sample-run.ts';
 import { up } from '../cluster/up.ts';
+import { type MergeFlags, mergeFileOf, sayContext, withMergeOptions } from '../kubeconfig-options.ts';
 import { createProgress } from '../progress.ts';
 import { ensureKubectl } from '../setup/kubectl.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
 
-interface Flags {
+interface Flags extends MergeFlags {
   readonly name: string;
   readonly runtime: 'auto' | 'containerd' | 'simulated';
 }
@@ -22,10 +23,12 @@ async function start(flags: Flags): Promise<void> {
   const { kubectl } = await progress.step('kubectl is there', (detail) =>
     ensureKubectl(linuxProcesses, cache, detail),
   );
+  const mergeInto = mergeFileOf(flags);
   const cluster = await up(
-    { ...flags, linux: 1, windows: 1, windowsBuild: 20348, topology: 'host-gateway', home, cache },
+    { ...flags, linux: 1, windows: 1, windowsBuild: 20348, topology: 'host-gateway', mergeInto, home, cache },
     progress,
   );
+  sayContext(progress, flags.name, mergeInto);
   const { runtime } = cluster.state;
   if (runtime === 'containerd') await buildSamples({ name: flags.name, home, cache }, progress);
   for (const { command, output } of await runSample(
@@ -51,7 +54,7 @@ const tipsForRealPods = `  kubectl exec -it deploy/windows-web -- cmd
 `;
 
 export function startCommand(): Command {
-  return new Command('start')
+  return withMergeOptions(new Command('start'))
     .description(
       'a cluster with a Linux and a Windows node, and programs on both that talk to each other (npm start)',
     )

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { up } from '../cluster/up.ts';
 import { duration } from '../duration-option.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
+import { type MergeFlags, mergeFileOf, sayContext, withMergeOptions } from '../kubeconfig-options.ts';
 import { createProgress } from '../progress.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
 
@@ -20,7 +21,7 @@ function bytes(text: string): number {
   return number;
 }
 
-interface Flags {
+interface Flags extends MergeFlags {
   quotaBackendBytes?: number;
   evictionHard?: string;
   nodeMonitorGracePeriod?: number;
@@ -39,11 +40,13 @@ interface Flags {
 async function run(flags: Flags): Promise<void> {
   const progress = createProgress(process.stderr, () => performance.now());
   const started = performance.now();
+  const mergeInto = mergeFileOf(flags);
   const cluster = await up(
     {
       ...flags,
       nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
       windowsBuild: Number(flags.windowsBuild),
+      mergeInto,
       home: portholeHome(),
       cache: portholeCache(),
     },
@@ -52,11 +55,12 @@ async function run(flags: Flags): Promise<void> {
   progress.say(
     `cluster ${flags.name} is up after ${((performance.now() - started) / 1000).toFixed(1)} s: ${cluster.server}`,
   );
+  sayContext(progress, flags.name, mergeInto);
   console.log(`export KUBECONFIG=${cluster.kubeconfig}`);
 }
 
 export function upCommand(): Command {
-  return new Command('up')
+  return withMergeOptions(new Command('up'))
     .description('bring a cluster up on this machine; returns when all nodes are Ready')
     .option('--name <name>', 'name of the cluster', 'default')
     .option('--linux <n>', 'number of Linux nodes', count, 1)

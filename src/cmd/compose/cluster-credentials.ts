@@ -39,12 +39,12 @@ function write(file: string, text: string): void {
 }
 
 type Names = Pick<KubeconfigFacts, 'clusterName' | 'userName'>;
+type Told = Pick<KubeconfigFacts, 'server' | 'caCertificatePem'> & { readonly credentials: KeyPairPem };
+
+const adminName = 'kubernetes-admin';
 
 /** What a kubeconfig says of our cluster and user; undefined: it is not there, or says it otherwise. */
-function readKubeconfig(
-  file: string,
-  { clusterName, userName }: Names,
-): { server: string; caPem: string; pair: KeyPairPem } | undefined {
+function readKubeconfig(file: string, { clusterName, userName }: Names): Told | undefined {
   const text = (value: unknown): string => Buffer.from(String(value), 'base64').toString();
   try {
     const { clusters, users } = parseYaml(readFileSync(file, 'utf8')) as {
@@ -55,8 +55,8 @@ function readKubeconfig(
     const { user } = users.find(({ name }) => name === userName)!;
     return {
       server: String(cluster['server']),
-      caPem: text(cluster['certificate-authority-data']),
-      pair: {
+      caCertificatePem: text(cluster['certificate-authority-data']),
+      credentials: {
         certificatePem: text(user['client-certificate-data']),
         privateKeyPem: text(user['client-key-data']),
       },
@@ -65,6 +65,10 @@ function readKubeconfig(
     return undefined;
   }
 }
+
+/** What the kubeconfig that `issueClusterCredentials` wrote says of the administrator. */
+export const adminOf = (kubeconfig: string, clusterName: string): Told | undefined =>
+  readKubeconfig(kubeconfig, { clusterName, userName: adminName });
 
 /** Its own entries are written again when they lead elsewhere, believe others, or end soon; what its owner put in stays. */
 async function keepKubeconfig(
@@ -76,8 +80,8 @@ async function keepKubeconfig(
   const has = readKubeconfig(file, facts);
   const isGoodStill =
     has?.server === facts.server &&
-    has.caPem === facts.caCertificatePem &&
-    isGood(has.pair, facts.caCertificatePem, undefined, now);
+    has.caCertificatePem === facts.caCertificatePem &&
+    isGood(has.credentials, facts.caCertificatePem, undefined, now);
   if (isGoodStill) return;
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   write(file, renewedKubeconfig(before, { ...facts, credentials: await issue() }));
@@ -86,7 +90,7 @@ async function keepKubeconfig(
 /** The kubeconfigs with certificates in them, and what nodes believe. */
 async function keepKubeconfigs(pki: Pki, clock: Pick<Clock, 'now'>, of: ClusterCredentials): Promise<void> {
   const common = { clusterName: of.clusterName, caCertificatePem: pki.caCertificatePem };
-  const admin = { ...common, userName: 'kubernetes-admin', server: of.localUrl };
+  const admin = { ...common, userName: adminName, server: of.localUrl };
   await keepKubeconfig(of.kubeconfig, admin, clock.now(), () => pki.admin());
   for (const { name, dir } of of.nodes) {
     const proxy = { ...common, userName: 'system:kube-proxy', server: of.nodeUrl };

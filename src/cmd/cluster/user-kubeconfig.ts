@@ -1,0 +1,127 @@
+// The kubeconfig of whoever runs a command: a cluster's context comes with `up` and goes with `down`, by kind's rules and client-go's lock.
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { writeDurably } from '../../component-base/durable-file.ts';
+import { mergedKubeconfig, withoutCluster } from '../../controlplane/kubeconfig-text.ts';
+import { adminOf } from '../compose/cluster-credentials.ts';
+import type { Environment } from '../setup/locations.ts';
+import { type ClusterPaths, type ClusterState, clusterPaths, writeClusterState } from './cluster-state.ts';
+
+const patienceMs = 5_000;
+const lookEveryMs = 20;
+
+/** Of cluster, user and context there: others have a cluster `default`, too. */
+export const contextName = (cluster: string): string => `porthole-${cluster}`;
+
+const namesOf = ({ name }: ClusterState): { clusterName: string; userName: string; contextName: string } => ({
+  clusterName: contextName(name),
+  userName: contextName(name),
+  contextName: contextName(name),
+});
+
+/** Those that kubectl reads. */
+export function kubeconfigFiles(env: Environment): string[] {
+  const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
+  const files = listed.length > 0 ? listed : [join(homedir(), '.kube/config')];
+  return [...new Set(files.map((file) => resolve(file)))];
+}
+
+/** The first that is there; if none is, the last. */
+export function fileToMerge(files: readonly string[]): string {
+  return files.find((file) => existsSync(file)) ?? files.at(-1)!;
+}
+
+/** Whoever else writes it by client-go's rules waits, or fails; so do we. */
+async function withKubeconfigLock<T>(file: string, body: () => T): Promise<T> {
+  const lock = `${file}.lock`;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      closeSync(openSync(lock, 'wx', 0));
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (performance.now() > until)
+        throw Object.assign(new Error(`${file} is locked by another program`), {
+          next: `try again; if nothing writes it, a program was killed while it did: rm ${lock}`,
+        });
+      await delay(lookEveryMs);
+    }
+  }
+  try {
+    return body();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** A link stays one; whoever had the file has it. */
+async function change(file: string, edit: (text: string) => string | undefined): Promise<void> {
+  await withKubeconfigLock(file, () => {
+    const there = statSync(file, { throwIfNoEntry: false });
+    const before = there ? readFileSync(file, 'utf8') : '';
+    const after = edit(before);
+    if (after === undefined) return;
+    const target = there ? realpathSync(file) : file;
+    writeDurably(target, after);
+    if (there && there.uid !== process.geteuid?.()) chownSync(target, there.uid, there.gid);
+  }).catch((cause: unknown) => {
+    throw Object.assign(new Error(`${file} was not changed`, { cause }), {
+      next: (cause as { next?: string }).next ?? `repair ${file}, or name another one by --kubeconfig`,
+    });
+  });
+}
+
+/**
+ * The cluster's context becomes the current one of the file, and its record says so. For the holder of the cluster's lock.
+ * Throws Error with the next step.
+ */
+export async function mergeCluster(state: ClusterState, home: string, file: string): Promise<void> {
+  const paths = clusterPaths(home, state.name);
+  const admin = adminOf(paths.kubeconfig, state.name);
+  if (admin === undefined)
+    throw new Error(`${paths.kubeconfig} has no cluster ${JSON.stringify(state.name)} any more`);
+  // First: a command that is killed here has `down` look into one file more.
+  const mergedInto = [...new Set([...(state.mergedInto ?? []), file])];
+  writeClusterState(paths, { ...state, mergedInto });
+  await change(file, (text) => mergedKubeconfig(text, { ...admin, ...namesOf(state) }));
+}
+
+function mentions(file: string, name: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').includes(name);
+  } catch {
+    return false; // not there, or not ours to read: we did not write it
+  }
+}
+
+/** From the kubeconfigs that have it, also of whoever runs this. What can't be changed is said, and stays. */
+export async function removeFromKubeconfigs(
+  state: ClusterState,
+  paths: ClusterPaths,
+  say: (text: string) => void,
+): Promise<void> {
+  const admin = adminOf(paths.kubeconfig, state.name);
+  if (admin === undefined) return;
+  const files = new Set([...(state.mergedInto ?? []), ...kubeconfigFiles(process.env)]);
+  for (const file of [...files].filter((one) => mentions(one, contextName(state.name))))
+    await change(file, (text) => withoutCluster(text, { ...admin, ...namesOf(state) })).catch(
+      ({ cause, message }: Error) =>
+        say(
+          `  warning: ${message} and still has context ${contextName(state.name)}: ${(cause as Error).message}`,
+        ),
+    );
+}

@@ -1,0 +1,106 @@
+// U10: after `up` plain kubectl talks to the cluster, as after kind's; after `down` somebody's kubeconfig is as it was.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import type { RunResult } from '../../src/os/processes.ts';
+import { kubectlFor } from '../harness/kubectl.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+const limit = { timeout: 300_000 };
+const launcher = fileURLToPath(new URL('../../bin/porthole', import.meta.url));
+const scratch = scratchDirectory('merge');
+const theirs = join(scratch.path, '.kube/config');
+const other = join(scratch.path, 'other');
+const env = {
+  HOME: scratch.path,
+  KUBECONFIG: '',
+  PORTHOLE_HOME: join(scratch.path, 'home'),
+  PORTHOLE_CACHE: portholeCache(),
+};
+const prod = `apiVersion: v1
+kind: Config
+# the one that matters
+clusters:
+- cluster:
+    server: https://prod.example:6443
+  name: prod
+contexts:
+- context:
+    cluster: prod
+    user: ""
+  name: prod
+current-context: prod
+users: []
+`;
+
+let kubectlPath: string;
+const run = (path: string, args: readonly string[], more: Record<string, string> = {}): Promise<RunResult> =>
+  linuxProcesses.run(path, args, { env: { ...env, ...more }, timeoutMs: 120_000 });
+async function ok(path: string, args: readonly string[], more?: Record<string, string>): Promise<string> {
+  const { code, stdout, stderr } = await run(path, args, more);
+  assert.equal(code, 0, `${args.join(' ')}: ${stdout}${stderr}`);
+  return stdout.toString();
+}
+const up = (name: string, ...flags: string[]): Promise<string> =>
+  ok(launcher, [
+    ...['up', '--name', name, '--linux', '1', '--windows', '0', '--runtime', 'simulated'],
+    ...flags,
+  ]);
+const current = async (more?: Record<string, string>): Promise<string> =>
+  (await run(kubectlPath, ['config', 'current-context'], more)).stdout.toString().trim();
+
+before(async () => {
+  kubectlPath = (await kubectlFor('/nonexistent')).path;
+  mkdirSync(join(scratch.path, '.kube'));
+  writeFileSync(theirs, prod, { mode: 0o644 });
+});
+after(async () => {
+  for (const name of ['a', 'b']) await run(launcher, ['down', '--name', name]);
+  scratch.remove();
+}, limit);
+
+test(
+  "U10: up makes its cluster kubectl's, beside those that were there; a second one too",
+  limit,
+  async () => {
+    await up('a');
+    assert.equal(await current(), 'porthole-a');
+    assert.match(await ok(kubectlPath, ['get', 'nodes']), /^linux-1 +Ready/m);
+    assert.match(readFileSync(theirs, 'utf8'), /# the one that matters/);
+    assert.equal(statSync(theirs).mode & 0o777, 0o600);
+    await up('b', '--no-merge');
+    assert.equal(await current(), 'porthole-a', '--no-merge leaves it alone');
+    await ok(launcher, ['kubeconfig', '--name', 'b', '--merge', '--kubeconfig', other]);
+    assert.equal(await current({ KUBECONFIG: other }), 'porthole-b');
+    assert.match(await ok(kubectlPath, ['get', 'nodes'], { KUBECONFIG: other }), /^linux-1 +Ready/m);
+    await ok(launcher, ['kubeconfig', '--name', 'b', '--merge']);
+    const contexts = await ok(kubectlPath, ['config', 'get-contexts', '-o', 'name']);
+    assert.deepEqual(contexts.trim().split('\n').sort(), ['porthole-a', 'porthole-b', 'prod']);
+  },
+);
+
+test("U10: a cluster's own kubeconfig in $KUBECONFIG is left to the cluster", limit, async () => {
+  const own = (await ok(launcher, ['kubeconfig', '--name', 'a', '--path'])).trim();
+  const before_ = readFileSync(own, 'utf8');
+  await ok(launcher, ['up', '--name', 'a', '--linux', '1', '--windows', '0', '--runtime', 'simulated'], {
+    KUBECONFIG: own,
+  });
+  assert.equal(readFileSync(own, 'utf8'), before_);
+});
+
+test('U10: down takes its entries out of every file, and all else is as it was', limit, async () => {
+  assert.equal(await current(), 'porthole-b');
+  await ok(launcher, ['down', '--name', 'b']);
+  assert.equal(await current(), '', 'none is chosen by us');
+  assert.doesNotMatch(readFileSync(other, 'utf8'), /porthole/);
+  await ok(launcher, ['down', '--name', 'a']);
+  assert.equal(await current(), '');
+  const left = readFileSync(theirs, 'utf8');
+  assert.doesNotMatch(left, /porthole/);
+  assert.equal(left, prod.replace('current-context: prod', 'current-context: ""'));
+  for (const file of [theirs, other]) assert.equal(existsSync(`${file}.lock`), false);
+});

@@ -40,6 +40,14 @@ export interface Verdict {
   readonly rejected?: boolean;
 }
 
+/** A pod with what was last told of it, which the API may not show yet; conditions that others tell are theirs. */
+export function podAsTold(pod: Pod, told: PodStatus | undefined): Pod {
+  if (!told) return pod;
+  const own = told.conditions ?? [];
+  const others = pod.status?.conditions?.filter(({ type }) => !own.some((c) => c.type === type)) ?? [];
+  return { ...pod, status: { ...pod.status, ...told, conditions: [...own, ...others] } };
+}
+
 function disruptionTarget({ pod, verdict, nowMs }: StatusInput): PodCondition[] {
   if (verdict?.disruption !== true) return [];
   const type = 'DisruptionTarget';

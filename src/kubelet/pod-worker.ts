@@ -11,7 +11,7 @@ import { failureText, podText, podUid } from './pod-format.ts';
 import { removeContainers, removeOld, removeSandboxes } from './pod-garbage.ts';
 import { PodObserver } from './pod-observer.ts';
 import { PodRun } from './pod-run.ts';
-import { podStatusFrom, type Verdict } from './pod-status.ts';
+import { podAsTold, podStatusFrom, type Verdict } from './pod-status.ts';
 import { newWorker, transition, type WorkerEvent, type WorkerState } from './pod-worker-state.ts';
 import { podCgroup } from './resources/qos.ts';
 import { killContainers, podGraceSeconds, stopSandboxes } from './runtime/kill-container.ts';
@@ -218,12 +218,10 @@ export class PodWorker {
     if (state.kind === 'gone' || (state.kind !== 'syncing' && state.api === 'removed')) return;
     // What is over and gone from the runtime is not told anew by a kubelet that has just started.
     if (isOver(this.#pod.status?.phase) && isNothing(this.observed)) return;
-    const known = status.get(this.uid);
-    const pod = known ? { ...this.#pod, status: { ...this.#pod.status, ...known } } : this.#pod;
     status.set(
       this.#pod,
       podStatusFrom({
-        pod,
+        pod: podAsTold(this.#pod, status.get(this.uid)),
         observed: this.observed,
         waiting: this.#run.waiting,
         terminationMessage: (c) => this.#observer.messageOf(c.id),

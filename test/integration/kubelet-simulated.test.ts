@@ -67,6 +67,28 @@ test('a pod runs with an address of the pod CIDR, is Ready, and goes when it is 
   await eventually(() => assert.rejects(get(client, 'web'), /not found/));
 });
 
+test('a pod with a readiness gate is Ready as long as whoever keeps the gate says so', async (t) => {
+  const client = await simulatedNode(t, linux);
+  const conditionType = 'example.com/open';
+  const ready = (status: string, message?: string): Promise<void> =>
+    eventually(async () => {
+      const { conditions = [] } = (await get(client, 'web')).status ?? {};
+      const condition = conditions.find(({ type }) => type === 'Ready');
+      assert.deepEqual([condition?.status, condition?.message], [status, message]);
+    });
+  const gate = (status: 'True' | 'False'): Promise<Pod> => {
+    const body = { status: { conditions: [{ type: conditionType, status }] } };
+    const key = { name: 'web', namespace: 'default' };
+    return client.patch(pods, key, { type: 'strategic', body }, { subresource: 'status' });
+  };
+  await client.create(pods, pod('web', { readinessGates: [{ conditionType }] }));
+  await ready('False', `corresponding condition of pod readiness gate "${conditionType}" does not exist.`);
+  await gate('True');
+  await ready('True');
+  await gate('False');
+  await ready('False', `the status of pod readiness gate "${conditionType}" is not "True", but False`);
+});
+
 test('a pod whose made-up program ends is Succeeded, or Failed by its code', async (t) => {
   const client = await simulatedNode(t, linux);
   const ends = (code: string) => ({

@@ -1,5 +1,6 @@
 // Which path of the kubelet's server is answered by what.
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
+import { podAsTold } from '../pod-status.ts';
 import { containerLogs } from './container-logs-handler.ts';
 import type { RequestPath } from './request-attributes.ts';
 import { jsonResponse, type KubeletServerDeps, type Route, type RouteInput, textResponse } from './route.ts';
@@ -7,10 +8,7 @@ import { metricsResource, statsSummary } from './stats-handler.ts';
 import { attach, exec, portForward, run } from './streaming-session.ts';
 
 function podsOf({ deps }: RouteInput): HttpResponse {
-  const items = deps.workers.list().map((w) => {
-    const status = deps.ctx.status.get(w.uid);
-    return status ? { ...w.pod, status } : w.pod;
-  });
+  const items = deps.workers.list().map((w) => podAsTold(w.pod, deps.ctx.status.get(w.uid)));
   return jsonResponse({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
 }
 

@@ -45,3 +45,11 @@ export function repositoryOf(image: string): string {
   if (!reference) return image;
   return `${reference.registry === 'index.docker.io' ? 'docker.io' : reference.registry}/${reference.path}`;
 }
+
+/** As a runtime keeps it: with its registry, by its digest, and `latest` where it says neither that nor a tag. */
+export function fullNameOf(image: string): string {
+  const reference = parseImageReference(image);
+  if (!reference) return image;
+  const { tag, digest } = reference;
+  return `${repositoryOf(image)}${digest === '' ? `:${tag}` : `@${digest}`}`;
+}

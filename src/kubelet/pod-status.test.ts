@@ -1,7 +1,7 @@
 // A pod's status out of what runs: phase, conditions, back-off, the end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '../api/generated/types/core-v1.ts';
+import type { Pod, PodStatus } from '../api/generated/types/core-v1.ts';
 import type { ObservedPod } from './observed-pod.ts';
 import { podAsTold, podStatusFrom, type StatusInput } from './pod-status.ts';
 import { aContainer, aPod, exited, observedContainer, observedPod } from './testing/observed-builder.ts';
@@ -151,12 +151,12 @@ test('lastTransitionTime stays while the status stays', () => {
 
 test('what was told of a pod goes before what the API shows, except for conditions of others', () => {
   const shown = (conditions: readonly object[]): Pod => ({ ...aPod(), status: { conditions } }) as Pod;
-  const told = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } as const;
+  const told: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   const gate = { type: 'example.com/gate', status: 'False' };
   const stale = { type: 'Ready', status: 'False' };
   assert.deepEqual(podAsTold(shown([stale, gate]), told).status, {
     ...told,
-    conditions: [...told.conditions, gate],
+    conditions: [...told.conditions!, gate],
   });
   const none = shown([gate]);
   assert.equal(podAsTold(none, undefined), none);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { silentLogger } from '../../component-base/logger.ts';
+import { fullNameOf } from '../../component-helpers/image-reference.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import type { Image } from '../../rpc-api/generated/cri-v1.ts';
@@ -15,6 +16,7 @@ import { createPullRecords, type PullSecret } from './pull-records.ts';
 
 const at = Date.UTC(2026, 10, 22, 7, 30);
 const image = 'example.com/team/x:1';
+const x: Image = { id: 'sha256:x', repoTags: [image] };
 const own: PullCredential = {
   auth: { username: 'robot', password: 'right' },
   source: { uid: 'u1', namespace: 'one', name: 'pull' },
@@ -28,24 +30,20 @@ function folder(t: TestContext): string {
 }
 
 /** An agent that starts in this folder, on a machine with these images. */
-function agent(
-  root: string,
-  images: readonly Image[] = [{ id: 'sha256:x', repoTags: [image] }],
-  clock = new FakeClock(at),
-): ImageAccess {
+function agent(root: string, images: readonly Image[] = [x], clock = new FakeClock(at)): ImageAccess {
   return createImageAccess({
     records: createPullRecords(linuxFiles, root),
     images: {
       listImages: async () => images,
       imageStatus: async ({ image = '' }) =>
-        images.find((i) => i.id === image || i.repoTags?.includes(image)),
+        images.find((i) => i.id === image || i.repoTags?.includes(fullNameOf(image))),
     },
     clock,
     log: silentLogger,
   });
 }
 const mustPull = (access: ImageAccess, ...credentials: readonly PullCredential[]): Promise<boolean> =>
-  access.mustPull(image, 'sha256:x', async () => credentials);
+  access.mustPull(image, x, async () => credentials);
 const files = (root: string, kind: 'pulling' | 'pulled'): string[] =>
   readdirSync(join(root, 'image_manager', kind)).sort();
 
@@ -54,7 +52,7 @@ test("a record is upstream's file, says no password, and is there for the next a
   const access = agent(root);
   await access.intend(image);
   assert.deepEqual(files(root, 'pulling'), [`sha256-${sha256Hex(image)}`]);
-  await access.pulled(image, 'sha256:x', own);
+  await access.pulled(image, x, own);
   assert.deepEqual(files(root, 'pulling'), []);
   const path = join(root, 'image_manager/pulled', `sha256-${sha256Hex('sha256:x')}`);
   assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -79,8 +77,12 @@ test("a record is upstream's file, says no password, and is there for the next a
 test('an agent that ended in the middle of a pull leaves an image that everybody has to ask for', async (t) => {
   const root = folder(t);
   await agent(root).intend(image);
-  const next = agent(root);
+  const clock = new FakeClock(at);
+  const next = agent(root, [x], clock);
   assert.equal(await mustPull(next, own), true);
+  clock.advance(60_000);
+  await next.intend('example.com/other:1');
+  await next.failed('example.com/other:1');
   assert.deepEqual(files(root, 'pulling'), [], 'it is known to be there');
   assert.equal(await mustPull(agent(root), own), true);
   const there: Image[] = [];
@@ -94,10 +96,82 @@ test('an agent that ended in the middle of a pull leaves an image that everybody
   assert.equal(await mustPull(failed), false);
   await failed.intend(image);
   assert.equal(await mustPull(failed), false, 'it was there before that pull');
-  // By a name that the runtime does not tell: nobody knows whether that pull has ended.
-  const root2 = folder(t);
-  await agent(root2).intend(image);
-  assert.equal(await mustPull(agent(root2, [{ id: 'sha256:x', repoTags: ['example.com/other:1'] }])), true);
+});
+
+test('what an agent before this one was pulling under a name without registry or tag opens to nobody whose pull is refused', async (t) => {
+  const short = 'priv.io/app';
+  const full = `${short}:latest`;
+  const byDigest = `${short}@sha256:${'0'.repeat(64)}`;
+  const there: Image = { id: 'sha256:x', repoTags: [full], repoDigests: [byDigest] };
+  const names = [short, full, byDigest, 'sha256:x'];
+  const ask = (access: ImageAccess): Promise<boolean[]> =>
+    Promise.all(names.map((name) => access.mustPull(name, there, async () => [])));
+  const doubted = names.map(() => true);
+  for (const damage of [undefined, '{']) {
+    const root = folder(t);
+    await agent(root, []).intend(short);
+    const [file] = files(root, 'pulling');
+    if (damage !== undefined) writeFileSync(join(root, 'image_manager/pulling', file!), damage);
+    const clock = new FakeClock(at);
+    const next = agent(root, [there], clock);
+    if (damage === undefined) assert.deepEqual(await ask(next), doubted);
+    for (const name of [short, full]) {
+      await next.intend(name);
+      await next.failed(name);
+      assert.deepEqual(await ask(next), doubted, `after 401 for ${name}`);
+    }
+    clock.advance(60_000);
+    await next.intend(image);
+    await next.failed(image);
+    assert.deepEqual(files(root, 'pulling'), []);
+    assert.deepEqual(await ask(next), doubted, 'it is on record that nobody knows what opened it');
+  }
+});
+
+test('what is being pulled is in doubt under its own names; other images of its repository, and other names of the image, are not', async (t) => {
+  const loaded = 'porthole.local/x:1';
+  const there: Image = { id: 'sha256:x', repoTags: [image, loaded] };
+  const before: Image = { id: 'sha256:0', repoTags: ['example.com/team/x:0'] };
+  const access = agent(folder(t), []);
+  await access.intend(image);
+  const ask = (name: string, what: Image): Promise<boolean> => access.mustPull(name, what, async () => []);
+  assert.equal(await ask(image, there), true);
+  assert.equal(await ask(loaded, there), false);
+  assert.equal(await ask('example.com/team/x:0', before), false);
+});
+
+test('a runtime that does not say what became of one pull holds up no other one', async (t) => {
+  const clock = new FakeClock(at);
+  const root = folder(t);
+  const slow = 'example.com/slow:1';
+  const answer = Promise.withResolvers<Image | undefined>();
+  const asked: string[] = [];
+  const access = createImageAccess({
+    records: createPullRecords(linuxFiles, root),
+    images: {
+      listImages: async () => [],
+      imageStatus: ({ image: name = '' }) => {
+        asked.push(name);
+        return name === slow ? answer.promise : Promise.reject(new Error(`no answer for ${name}`));
+      },
+    },
+    clock,
+    log: silentLogger,
+  });
+  const waits = access.intend(slow);
+  // Also with a runtime that refuses to say what was there: then nobody knows.
+  await access.intend(image);
+  assert.equal(await mustPull(access), true);
+  await access.abandoned(image);
+  assert.deepEqual(asked, [slow, image]);
+  answer.resolve(undefined);
+  await waits;
+  await access.abandoned(slow);
+  clock.advance(60_000);
+  await access.intend('example.com/third:1');
+  // What it says of one is of use, whatever it does not say of another.
+  assert.deepEqual(files(root, 'pulling').includes(`sha256-${sha256Hex(slow)}`), false);
+  assert.equal(files(root, 'pulling').length, 2);
 });
 
 test('a record that is damaged, or of something else, opens nothing and is replaced by the next pull', async (t) => {
@@ -112,11 +186,11 @@ test('a record that is damaged, or of something else, opens nothing and is repla
     const root = folder(t);
     const access = agent(root);
     await access.intend(image);
-    await access.pulled(image, 'sha256:x', undefined);
+    await access.pulled(image, x, undefined);
     assert.equal(await mustPull(access), false);
     writeFileSync(join(root, 'image_manager/pulled', files(root, 'pulled')[0]!), damage);
     assert.equal(await mustPull(access), true, damage);
-    await access.pulled(image, 'sha256:x', undefined);
+    await access.pulled(image, x, undefined);
     assert.equal(await mustPull(access), false);
   }
 });
@@ -135,13 +209,13 @@ test('each secret that opened an image is remembered, also one that only says th
     ) as { credentialMapping: Record<string, { kubernetesSecrets: { namespace: string }[] }> };
     return credentialMapping['example.com/team/x']!.kubernetesSecrets.map(({ namespace }) => namespace);
   };
-  await access.pulled(image, 'sha256:x', own);
-  await access.pulled(image, 'sha256:x', of('two', 'h2'));
+  await access.pulled(image, x, own);
+  await access.pulled(image, x, of('two', 'h2'));
   assert.deepEqual(remembered(), ['one', 'two']);
   assert.equal(await mustPull(access, of('three', 'h2')), false);
   assert.deepEqual(remembered(), ['one', 'three', 'two']);
   assert.equal(await mustPull(access, of('four', 'h4')), true);
-  for (let i = 0; i < 98; i++) await access.pulled(image, 'sha256:x', of(`many-${i}`, `many-${i}`));
+  for (let i = 0; i < 98; i++) await access.pulled(image, x, of(`many-${i}`, `many-${i}`));
   assert.equal(await mustPull(access, of('late', 'h2')), false);
   assert.ok(!remembered().includes('late'), 'a hundred are remembered, and what pulled');
 });
@@ -149,8 +223,8 @@ test('each secret that opened an image is remembered, also one that only says th
 test('records of images that are gone go when the agent starts', async (t) => {
   const root = folder(t);
   const access = agent(root);
-  await access.pulled(image, 'sha256:x', own);
-  await access.pulled(image, 'sha256:y', own);
+  await access.pulled(image, x, own);
+  await access.pulled(image, { id: 'sha256:y' }, own);
   await mustPull(agent(root), own);
   assert.deepEqual(files(root, 'pulled'), [`sha256-${sha256Hex('sha256:x')}`]);
 });
@@ -196,10 +270,11 @@ test('a secret that was changed since opens what it opened; one that is like it 
 
 test('an image that was loaded stays open to all when the same one is pulled by another name (N5)', async (t) => {
   const loaded = 'porthole.local/x:1';
-  const access = agent(folder(t), [{ id: 'sha256:x', repoTags: [image, loaded] }]);
-  const ask = (name: string): Promise<boolean> => access.mustPull(name, 'sha256:x', async () => []);
+  const images: Image[] = [{ id: 'sha256:x', repoTags: [image, loaded] }];
+  const access = agent(folder(t), images);
+  const ask = (name: string): Promise<boolean> => access.mustPull(name, images[0]!, async () => []);
   await access.intend(image);
-  await access.pulled(image, 'sha256:x', own);
+  await access.pulled(image, x, own);
   assert.equal(await ask(loaded), false);
   assert.equal(await ask(image), true, "the pulled name is nobody else's");
   assert.equal(await ask('example.com/guessed/x:1'), true, 'a name that the node does not have');
@@ -209,25 +284,30 @@ test('an image that was loaded stays open to all when the same one is pulled by 
 test('a pulled name of which no record is left is not taken for one that was loaded', async (t) => {
   const other = 'example.com/other/x:1';
   const byDigest = `example.com/other/x@sha256:${'0'.repeat(64)}`;
-  const images: Image[] = [{ id: 'sha256:x', repoTags: [image, other], repoDigests: [byDigest] }];
+  const both: Image = { id: 'sha256:x', repoTags: [image, other], repoDigests: [byDigest] };
   const ask = (access: ImageAccess, name: string): Promise<boolean> =>
-    access.mustPull(name, 'sha256:x', async () => []);
+    access.mustPull(name, both, async () => []);
   // Its pull has ended, but is not recorded yet: also by its other name.
   const root = folder(t);
-  const access = agent(root, images);
-  await access.pulled(image, 'sha256:x', own);
+  const access = agent(root, [x]);
+  await access.pulled(image, x, own);
   await access.intend(other);
   assert.equal(await ask(access, byDigest), true);
   // The agent ended before it was.
-  const next = agent(root, images);
+  const clock = new FakeClock(at);
+  const next = agent(root, [both], clock);
   assert.equal(await ask(next, byDigest), true);
+  clock.advance(60_000);
+  await next.intend(image);
+  await next.pulled(image, both, own);
   assert.deepEqual(files(root, 'pulling'), []);
+  assert.equal(await ask(next, byDigest), true);
   // The record was damaged, and another name's pull writes it anew.
   const damaged = folder(t);
-  const third = agent(damaged, images);
-  await third.pulled(other, 'sha256:x', own);
+  const third = agent(damaged, [both]);
+  await third.pulled(other, both, own);
   writeFileSync(join(damaged, 'image_manager/pulled', files(damaged, 'pulled')[0]!), '{');
-  await third.pulled(image, 'sha256:x', own);
+  await third.pulled(image, both, own);
   assert.equal(await ask(third, other), true);
 });
 
@@ -258,7 +338,7 @@ test('who pulls what another has left keeps its record', async (t) => {
   await access.intend(image);
   await access.intend(image);
   await access.abandoned(image);
-  await access.pulled(image, 'sha256:x', own);
+  await access.pulled(image, x, own);
   assert.equal(await mustPull(access, own), false);
   assert.equal(await mustPull(access), true);
   clock.advance(60_000);

@@ -4,7 +4,9 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { repositoryOf } from '../../component-helpers/image-reference.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
+import type { Image } from '../../rpc-api/generated/cri-v1.ts';
 import type { PullCredential } from './image-credentials.ts';
+import { namesOf, PullIntents } from './pull-intents.ts';
 import type { PullCredentials, PulledRecord, PullRecords, PullSecret } from './pull-records.ts';
 
 export interface ImageAccessDeps {
@@ -18,20 +20,18 @@ export interface ImageAccess {
   /** True when a pod with these credentials has to pull an image that is there, to show that it may. */
   mustPull(
     image: string,
-    imageRef: string,
+    there: Image,
     credentials: () => Promise<readonly PullCredential[]>,
   ): Promise<boolean>;
   /** Before a pull; each is followed by `pulled`, `failed` or `abandoned`. */
   intend(image: string): Promise<void>;
   /** `used`: undefined when nobody was asked for a password. */
-  pulled(image: string, imageRef: string, used: PullCredential | undefined): Promise<void>;
+  pulled(image: string, there: Image, used: PullCredential | undefined): Promise<void>;
+  /** It brought nothing. */
   failed(image: string): Promise<void>;
   /** Nobody heard the end of the pull: the image may be there, or come in a moment, and is no preloaded one then. */
   abandoned(image: string): Promise<void>;
 }
-
-/** When the runtime has surely ended what was cancelled. */
-const leftMs = 60_000;
 
 /** As upstream: how many secrets of one image are remembered when they are only seen, not used for a pull. */
 const seenSecretsLimit = 100;
@@ -79,27 +79,21 @@ export function openingSecret(
   return undefined;
 }
 
-/** Of the names by which the node has an image. */
-async function repositoriesOf(
-  images: ImageAccessDeps['images'],
-  imageRef: string,
-): Promise<ReadonlySet<string>> {
-  const there = await images.imageStatus({ image: imageRef });
-  return new Set([...(there?.repoTags ?? []), ...(there?.repoDigests ?? [])].map(repositoryOf));
-}
+const repositoriesOf = (there: Image): ReadonlySet<string> => new Set(namesOf(there).map(repositoryOf));
 
 /** `learnt`: undefined when a pull has ended of which nobody knows what opened it. */
 async function remember(
-  { records, images, clock, log }: ImageAccessDeps,
+  { records, clock, log }: ImageAccessDeps,
   image: string,
-  imageRef: string,
+  there: Image,
   learnt: PullCredentials | undefined,
 ): Promise<void> {
+  const { id: imageRef = '' } = there;
   let lost: PulledRecord['credentialMapping'] = {};
-  const record = await records.pulled(imageRef).catch(async (error: unknown) => {
+  const record = await records.pulled(imageRef).catch((error: unknown) => {
     log.warn({ error, imageRef }, 'a record of a pulled image is replaced');
     // What it said of them is not known any more: each has to be asked for again.
-    lost = Object.fromEntries([...(await repositoriesOf(images, imageRef))].map((name) => [name, {}]));
+    lost = Object.fromEntries([...repositoriesOf(there)].map((name) => [name, {}]));
     return undefined;
   });
   const mapping = record?.credentialMapping ?? lost;
@@ -115,20 +109,37 @@ async function remember(
   await records.writePulled(next);
 }
 
-/** Pulls that an agent before this one did not see end, and records of images that are gone. */
-async function settle(deps: ImageAccessDeps): Promise<void> {
-  const { records } = deps;
-  const intents = new Set(await records.intents());
+/** Records of images that are gone. Alone from the list to its end: what is recorded meanwhile may be of an image that came after it. */
+async function prune({ records, images }: ImageAccessDeps): Promise<void> {
   const refs = await records.pulledRefs();
-  if (intents.size + refs.length === 0) return;
-  const images = await deps.images.listImages();
-  for (const { id = '', repoTags = [], repoDigests = [] } of images)
-    for (const image of [...repoTags, ...repoDigests].filter((name) => intents.has(name))) {
-      await remember(deps, image, id, undefined);
-      await records.removeIntent(image);
-    }
-  const there = new Set(images.map(({ id }) => id));
+  if (refs.length === 0) return;
+  const there = new Set((await images.listImages()).map(({ id }) => id));
   for (const imageRef of refs) if (!there.has(imageRef)) await records.removePulled(imageRef);
+}
+
+/** By name what the runtime has; nothing of those of which it does not say that. */
+type Found = ReadonlyMap<string, Image | undefined>;
+
+async function lookFor({ images, log }: ImageAccessDeps, names: readonly string[]): Promise<Found> {
+  const found = new Map<string, Image | undefined>();
+  const look = async (image: string): Promise<void> => {
+    found.set(image, await images.imageStatus({ image }));
+  };
+  const failed = (error: unknown): void => log.warn({ error }, 'the runtime does not say what a name means');
+  await Promise.all([...new Set(names)].map((image) => look(image).catch(failed)));
+  return found;
+}
+
+/** When the next pull begins: so there are no more of them than came in a minute, and no timer is needed. */
+async function settleLeft(deps: ImageAccessDeps, intents: PullIntents, found: Found): Promise<void> {
+  for (const image of intents.overdue().filter((name) => found.has(name)))
+    try {
+      const there = found.get(image);
+      if (there && !intents.wasThere(image, there)) await remember(deps, image, there, undefined);
+      await intents.settled(image);
+    } catch (error) {
+      deps.log.warn({ error, image }, 'a pull that was left is not settled');
+    }
 }
 
 /**
@@ -137,86 +148,22 @@ async function settle(deps: ImageAccessDeps): Promise<void> {
  * its own name can't be asked for at any registry.
  */
 async function knownOf(
-  { records, images }: ImageAccessDeps,
+  { records }: ImageAccessDeps,
   intents: PullIntents,
   image: string,
-  imageRef: string,
+  there: Image,
 ): Promise<PullCredentials | 'preloaded' | undefined> {
-  const record = await records.pulled(imageRef);
-  if (!record) {
-    const isDoubtful = !intents.wasThere(image, imageRef) && (await records.hasIntent(image));
-    return isDoubtful ? undefined : 'preloaded';
-  }
+  const record = await records.pulled(there.id ?? '');
   const repository = repositoryOf(image);
-  if (Object.hasOwn(record.credentialMapping, repository)) return record.credentialMapping[repository];
-  const isPulled = (await records.intents()).some((intent) => repositoryOf(intent) === repository);
-  return !isPulled && (await repositoriesOf(images, imageRef)).has(repository) ? 'preloaded' : undefined;
-}
-
-/** Of each image how many pulls are under way, and when one was left. Its intent stays until it is known what became of all. */
-class PullIntents {
-  readonly #deps: ImageAccessDeps;
-  readonly #underWay = new Map<string, number>();
-  readonly #leftAt = new Map<string, number>();
-  /** What each name was the name of when its intent was written. */
-  readonly #before = new Map<string, string | undefined>();
-
-  constructor(deps: ImageAccessDeps) {
-    this.#deps = deps;
-  }
-
-  /** No pull has brought this image under this name, whatever intent there is. */
-  wasThere(image: string, imageRef: string): boolean {
-    return this.#before.get(image) === imageRef;
-  }
-
-  async begin(image: string): Promise<void> {
-    const { images, records, log } = this.#deps;
-    await this.#settleLeft().catch((error: unknown) =>
-      log.warn({ error }, 'pulls that were left are not settled'),
-    );
-    if (!this.#before.has(image)) {
-      const there = await images.imageStatus({ image }).catch(() => undefined);
-      this.#before.set(image, there?.id);
-    }
-    await records.writeIntent(image);
-    this.#underWay.set(image, (this.#underWay.get(image) ?? 0) + 1);
-  }
-
-  async end(image: string): Promise<void> {
-    const count = (this.#underWay.get(image) ?? 1) - 1;
-    if (count > 0) this.#underWay.set(image, count);
-    else this.#underWay.delete(image);
-    if (count === 0 && !this.#leftAt.has(image)) await this.#remove(image);
-  }
-
-  async #remove(image: string): Promise<void> {
-    await this.#deps.records.removeIntent(image);
-    this.#before.delete(image);
-  }
-
-  async leave(image: string): Promise<void> {
-    this.#leftAt.set(image, this.#deps.clock.monotonic());
-    await this.end(image);
-  }
-
-  /** When the next pull begins: so there are no more of them than came in a minute, and no timer is needed. */
-  async #settleLeft(): Promise<void> {
-    const { images, clock } = this.#deps;
-    for (const [image, atMs] of this.#leftAt) {
-      if (clock.monotonic() - atMs < leftMs) continue;
-      const there = await images.imageStatus({ image });
-      const { id = '' } = there ?? {};
-      if (there && !this.wasThere(image, id)) await remember(this.#deps, image, id, undefined);
-      if (!this.#underWay.has(image)) await this.#remove(image);
-      this.#leftAt.delete(image);
-    }
-  }
+  if (record && Object.hasOwn(record.credentialMapping, repository))
+    return record.credentialMapping[repository];
+  if (await intents.mayHaveBrought(image, there)) return undefined;
+  return !record || repositoriesOf(there).has(repository) ? 'preloaded' : undefined;
 }
 
 export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
   const { log } = deps;
-  const intents = new PullIntents(deps);
+  const intents = new PullIntents(deps.records, deps.clock);
   let last: Promise<unknown> = Promise.resolve();
   /** Records are read and written one after the other: none is decided on while another one changes it. */
   function alone<T>(work: () => Promise<T>): Promise<T> {
@@ -225,17 +172,18 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
     return result;
   }
 
-  void alone(() => settle(deps)).catch((error: unknown) =>
-    log.warn({ error }, 'records of pulled images were not settled'),
-  );
+  for (const work of [() => intents.adopt(), () => prune(deps)])
+    void alone(work).catch((error: unknown) =>
+      log.warn({ error }, 'what agents before this one pulled is not known in full'),
+    );
 
   /** What a record can't say is only logged: the image then has to be pulled again by whoever wants it. */
   const noted = (work: () => Promise<void>, image: string): Promise<void> =>
     alone(work).catch((error: unknown) => log.warn({ error, image }, 'a pull was not recorded'));
 
   return {
-    mustPull: async (image, imageRef, credentials) => {
-      const known = await alone(() => knownOf(deps, intents, image, imageRef)).catch((error: unknown) => {
+    mustPull: async (image, there, credentials) => {
+      const known = await alone(() => knownOf(deps, intents, image, there)).catch((error: unknown) => {
         log.warn({ error, image }, 'the record of a pulled image is of no use; its pods pull it again');
         return undefined;
       });
@@ -250,14 +198,21 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
       if (!opening) return true;
       const { secret, isNew } = opening;
       if (isNew && (known.kubernetesSecrets?.length ?? 0) < seenSecretsLimit)
-        await noted(() => remember(deps, image, imageRef, { kubernetesSecrets: [secret] }), image);
+        await noted(() => remember(deps, image, there, { kubernetesSecrets: [secret] }), image);
       return false;
     },
-    intend: (image) => alone(() => intents.begin(image)),
-    pulled: (image, imageRef, used) =>
+    intend: async (image) => {
+      // Before its turn: a runtime that does not answer holds up nobody else's.
+      const found = await lookFor(deps, [image, ...intents.overdue()]);
+      await alone(async () => {
+        await settleLeft(deps, intents, found);
+        await intents.begin(image, found.get(image));
+      });
+    },
+    pulled: (image, there, used) =>
       noted(async () => {
         const learnt = used ? { kubernetesSecrets: [secretOf(used)] } : { nodePodsAccessible: true };
-        await remember(deps, image, imageRef, learnt);
+        await remember(deps, image, there, learnt);
         await intents.end(image);
       }, image),
     failed: (image) => noted(() => intents.end(image), image),

@@ -22,6 +22,10 @@ interface Answers {
   readonly username?: string;
   readonly removed?: string[];
   readonly there?: boolean;
+  /** What the runtime says before it tells what a name means. */
+  readonly status?: () => Promise<void>;
+  /** Before the pod's are told. */
+  readonly credentials?: () => Promise<void>;
   readonly pull?: (auth: unknown, signal: AbortSignal) => Promise<string>;
 }
 
@@ -34,8 +38,10 @@ function puller(answers: Answers) {
   let credentials: readonly PullCredential[] = [];
   const images = {
     listImages: async () => [],
-    imageStatus: async () =>
-      answers.there || isThere ? { id: 'sha256:x', size: 7, username: answers.username } : undefined,
+    imageStatus: async () => {
+      await answers.status?.();
+      return answers.there || isThere ? { id: 'sha256:x', size: 7, username: answers.username } : undefined;
+    },
     removeImage: async ({ image }: { image: string }) => void answers.removed?.push(image),
     pullImage: async (_: unknown, auth: unknown, _config: unknown, signal: AbortSignal) => {
       pulls++;
@@ -54,7 +60,10 @@ function puller(answers: Answers) {
     images: images as never,
     clock,
     event: (_, e) => said.push(`${e.type} ${e.reason}: ${e.message}`),
-    credentials: async () => credentials,
+    credentials: async () => {
+      await answers.credentials?.();
+      return credentials;
+    },
     access: createImageAccess({
       records: createMemoryPullRecords(),
       images: images as never,
@@ -327,4 +336,78 @@ test('R8: a pull goes on while anyone waits for it; once nobody does it is cance
   );
   assert.equal((await p.ensure(image, 'Always')).id, 'sha256:x');
   assert.equal(begun, 2);
+});
+
+test('nobody waits for a runtime that does not say what is there once the pod is to end, and nothing is left in doubt', async () => {
+  for (const [policy, there] of [
+    ['IfNotPresent', true],
+    ['Always', false],
+  ] as const) {
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isSilent = true;
+    const answers = {
+      there: there as boolean,
+      status: async () => {
+        if (!isSilent) return;
+        asked.resolve();
+        await answer.promise;
+      },
+    };
+    const p = puller(answers);
+    const end = new AbortController();
+    const waiting = p.ensure(image, policy, end.signal);
+    await asked.promise;
+    end.abort();
+    await assert.rejects(waiting, { name: 'AbortError' });
+    assert.deepEqual(
+      p.said.filter((text) => text.startsWith('Warning')),
+      [],
+    );
+    isSilent = false;
+    answer.resolve();
+    await new Promise(setImmediate); // what was left ends
+    answers.there = true;
+    await p.ensure(image, 'Never');
+    assert.equal(p.pulls(), 0, 'nobody was asked for what nobody waits for');
+  }
+});
+
+test('nobody waits for an API that does not tell credentials once the pod is to end', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answers: { credentials?: () => Promise<void> } = {};
+  const p = puller(answers);
+  p.as(secret('one'));
+  await p.ensure(image);
+  answers.credentials = () => {
+    asked.resolve();
+    return new Promise(() => undefined);
+  };
+  const end = new AbortController();
+  const waiting = p.ensure(image, 'IfNotPresent', end.signal);
+  await asked.promise;
+  end.abort();
+  await assert.rejects(waiting, { name: 'AbortError' });
+});
+
+test('a pull that has succeeded and whose image can not be looked at leaves no preloaded one', async () => {
+  const answers = {
+    there: false,
+    isFailing: false,
+    status: async (): Promise<void> => {
+      if (answers.isFailing) throw new GrpcError('/x', 'Unknown', 'no');
+    },
+    pull: async (auth: unknown): Promise<string> => {
+      if (!opens(auth)) throw new GrpcError('/x', 'Unknown', '401 Unauthorized');
+      answers.there = true;
+      answers.isFailing = true;
+      return 'sha256:x';
+    },
+  };
+  const p = puller(answers);
+  p.as(secret('one'));
+  assert.equal((await failure(p.ensure(image))).message, 'rpc error: code = Unknown desc = no');
+  answers.isFailing = false;
+  p.later(300_000);
+  p.as();
+  assert.equal((await failure(p.ensure(image))).reason, 'ErrImagePull');
 });

@@ -142,24 +142,40 @@ async function refuseLongUser(
 const isUnheard = (error: unknown): boolean =>
   ['Cancelled', 'DeadlineExceeded', 'Unavailable'].some((code) => isGrpcError(error, code));
 
-/** The image is on record as its pullers' before and after. */
+/** The image is on record as its pullers' before and after. Runs to its end, whoever waits for it: each intent has one. */
+async function recordedPull(
+  { images, access }: ImagePullerDeps,
+  pull: Pull,
+  input: PullInput,
+): Promise<Image> {
+  const { image, credentials, signal } = input;
+  await access.intend(image);
+  if (signal.aborted) {
+    await access.failed(image);
+    throw signal.reason;
+  }
+  let isPulled = false;
+  try {
+    const { ref, index } = await pull(input);
+    isPulled = true;
+    const there = await images.imageStatus({ image: ref });
+    if (!there) throw new Error(`image ${ref} is not there after it was pulled`);
+    await refuseLongUser(images, image, there);
+    await access.pulled(image, there, credentials[index]);
+    return there;
+  } catch (error) {
+    const isOpen = isPulled || signal.aborted || isUnheard(error);
+    await (isOpen ? access.abandoned(image) : access.failed(image));
+    throw error;
+  }
+}
+
 const recorded =
-  ({ credentials: credentialsOf, images, access }: ImagePullerDeps, pull: Pull) =>
+  (deps: ImagePullerDeps, pull: Pull) =>
   async ({ pod, container, sandboxConfig, signal }: ImageWish): Promise<Image> => {
     const image = container.image ?? '';
-    const credentials = await untilAborted(credentialsOf(pod, image), signal);
-    await access.intend(image);
-    try {
-      const { ref, index } = await pull({ credentials, image, sandboxConfig, signal });
-      const there = await images.imageStatus({ image: ref });
-      if (!there) throw new Error(`image ${ref} is not there after it was pulled`);
-      await refuseLongUser(images, image, there);
-      await access.pulled(image, there.id ?? ref, credentials[index]);
-      return there;
-    } catch (error) {
-      await (signal.aborted || isUnheard(error) ? access.abandoned(image) : access.failed(image));
-      throw error;
-    }
+    const credentials = await untilAborted(deps.credentials(pod, image), signal);
+    return untilAborted(recordedPull(deps, pull, { credentials, image, sandboxConfig, signal }), signal);
   };
 
 /** What failed for a pod is tried again ever later. */
@@ -224,10 +240,16 @@ function tagOf(image: string, say: Say): string {
   throw new StartError('InvalidImageName', message, 60_000);
 }
 
-async function inspect(images: ImageService, image: string, say: Say): Promise<Image | undefined> {
+async function inspect(
+  images: ImageService,
+  image: string,
+  say: Say,
+  signal: AbortSignal,
+): Promise<Image | undefined> {
   try {
-    return await images.imageStatus({ image });
+    return await untilAborted(images.imageStatus({ image }), signal);
   } catch (error) {
+    signal.throwIfAborted();
     const message = `Failed to inspect image "${image}": ${failureText(error)}`;
     say('Warning', 'InspectFailed', message);
     throw new StartError('ImageInspectError', message, 10_000);
@@ -238,14 +260,14 @@ export function createImagePuller(deps: ImagePullerDeps): ImagePuller {
   const pullOrBackOff = withBackOff(deps, recorded(deps, shared(pullWithAny(deps.images))));
   return {
     ensure: async (wish) => {
-      const { pod, container } = wish;
+      const { pod, container, signal } = wish;
       const image = container.image ?? '';
       const say = sayer(deps, wish);
       const policy = pullPolicyOf(container, tagOf(image, say));
       if (policy === 'Always') return pullOrBackOff(wish);
-      const there = await inspect(deps.images, image, say);
+      const there = await inspect(deps.images, image, say, signal);
       const credentials = (): Promise<readonly PullCredential[]> => deps.credentials(pod, image);
-      if (there && !(await deps.access.mustPull(image, there.id ?? '', credentials))) {
+      if (there && !(await untilAborted(deps.access.mustPull(image, there, credentials), signal))) {
         say(
           'Normal',
           'Pulled',

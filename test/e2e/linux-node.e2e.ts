@@ -58,8 +58,7 @@ const view = (name: string): Promise<PodView> => kubectl.json<PodView>(['get', '
 const ready = (name: string): Promise<string> =>
   kubectl.ok(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s']);
 const phase = (name: string, wanted: string): Promise<PodView> =>
-  eventually(async () => {
-    const seen = await view(name);
+  kubectl.until(['pod', name], (seen: PodView) => {
     assert.equal(seen.status.phase, wanted);
     return seen;
   });
@@ -197,8 +196,8 @@ describe('a pod', () => {
         { volumes: [{ name: 'state', emptyDir: {} }] },
       ),
     );
-    await eventually(async () =>
-      assert.equal((await view('counts')).status.containerStatuses?.[0]?.restartCount, 1),
+    await kubectl.until(['pod', 'counts'], ({ status }: PodView) =>
+      assert.equal(status.containerStatuses?.[0]?.restartCount, 1),
     );
     assert.equal(await kubectl.ok(['logs', 'counts', '--previous']), '1\n2\n3\n');
     await kubectl.apply(
@@ -427,8 +426,8 @@ describe('a pod', () => {
     await kubectl.ok(['exec', 'probed', '--', 'touch', '/www/ready']);
     await ready('probed');
     await kubectl.ok(['exec', 'probed', '--', 'rm', '/alive']);
-    await eventually(async () =>
-      assert.equal((await view('probed')).status.containerStatuses?.[0]?.restartCount, 1),
+    await kubectl.until(['pod', 'probed'], ({ status }: PodView) =>
+      assert.equal(status.containerStatuses?.[0]?.restartCount, 1),
     );
     assert.match(
       await kubectl.ok(['get', 'events', '--field-selector', 'involvedObject.name=probed']),
@@ -440,8 +439,8 @@ describe('a pod', () => {
     await kubectl.apply(
       pod('crashes', { command: ['sh', '-c', 'echo last words > /dev/termination-log; exit 4'] }),
     );
-    await eventually(async () => {
-      const [status] = (await view('crashes')).status.containerStatuses ?? [];
+    await kubectl.until(['pod', 'crashes'], (seen: PodView) => {
+      const [status] = seen.status.containerStatuses ?? [];
       assert.equal(status?.state?.waiting?.reason, 'CrashLoopBackOff');
       assert.equal(status?.lastState?.terminated?.exitCode, 4);
       assert.equal(status?.lastState?.terminated?.message, 'last words\n');
@@ -482,11 +481,8 @@ describe('a pod', () => {
     await kubectl.apply(
       pod('no-image', { image: 'porthole.local/sample/nothing:1', imagePullPolicy: 'Never' }),
     );
-    await eventually(async () =>
-      assert.equal(
-        (await view('no-image')).status.containerStatuses?.[0]?.state?.waiting?.reason,
-        'ErrImageNeverPull',
-      ),
+    await kubectl.until(['pod', 'no-image'], ({ status }: PodView) =>
+      assert.equal(status.containerStatuses?.[0]?.state?.waiting?.reason, 'ErrImageNeverPull'),
     );
   });
 });

@@ -6,7 +6,6 @@ import { after, before, test } from 'node:test';
 import { writeLayer } from '../../src/images/image-tar.ts';
 import { writeImageArchive } from '../../src/images/oci-archive.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
-import { eventually } from '../harness/eventually.ts';
 import type { Kubectl } from '../harness/kubectl.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
@@ -79,8 +78,7 @@ const podOf = (name: string): string =>
     },
   });
 const waiting = (name: string): Promise<{ readonly reason: string; readonly message: string }> =>
-  eventually(async () => {
-    const pod = await kubectl.json<PodView>(['get', 'pod', name]);
+  kubectl.until(['pod', name], (pod: PodView) => {
     const state = pod.status.containerStatuses?.[0]?.state.waiting;
     assert.ok(state && state.reason !== 'ContainerCreating', JSON.stringify(pod.status));
     return state;

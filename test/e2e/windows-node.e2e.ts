@@ -62,13 +62,12 @@ const pod = (name: string, container: object, spec: object = {}): string =>
     spec: { ...onWindows, containers: [{ name: 'main', image: windowsImage, ...container }], ...spec },
   });
 const node = (script: string): object => ({ command: ['C:\\Program Files\\nodejs\\node.exe', '-e', script] });
-const view = (name: string): Promise<PodView> => kubectl.json<PodView>(['get', 'pod', name]);
 const ready = (name: string): Promise<string> =>
   kubectl.ok(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=45s']);
 const ended = (name: string): Promise<PodView> =>
-  eventually(
-    async () => {
-      const seen = await view(name);
+  kubectl.until(
+    ['pod', name],
+    (seen: PodView) => {
       assert.match(seen.status.phase, /^(Succeeded|Failed)$/);
       return seen;
     },

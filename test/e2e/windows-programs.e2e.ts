@@ -106,12 +106,12 @@ const linuxPod = (name: string, script: string): string =>
   });
 const ready = (name: string): Promise<string> =>
   kubectl.ok(['wait', '--for=condition=Ready', `pod/${name}`, '--timeout=45s']);
-const container = async (name: string): Promise<ContainerView | undefined> =>
-  (await kubectl.json<{ status: { containerStatuses?: ContainerView[] } }>(['get', 'pod', name])).status
-    .containerStatuses?.[0];
+interface PodView {
+  readonly status: { readonly containerStatuses?: readonly ContainerView[] };
+}
 const terminated = (name: string): Promise<{ readonly exitCode: number; readonly reason: string }> =>
-  eventually(async () => {
-    const end = (await container(name))?.state.terminated;
+  kubectl.until(['pod', name], ({ status }: PodView) => {
+    const end = status.containerStatuses?.[0]?.state.terminated;
     assert.ok(end);
     return end;
   });
@@ -176,7 +176,9 @@ describe('a Windows program', () => {
 
   test('that ended is read by logs --previous', limit, async () => {
     await kubectl.apply(windowsPod('crashes', { command: ['cmd', '/c', 'echo first words& exit 3'] }));
-    await eventually(async () => assert.ok(((await container('crashes'))?.restartCount ?? 0) >= 1));
+    await kubectl.until(['pod', 'crashes'], ({ status }: PodView) =>
+      assert.ok((status.containerStatuses?.[0]?.restartCount ?? 0) >= 1),
+    );
     assert.match(await kubectl.ok(['logs', 'crashes', '--previous']), /^first words\r?\n$/);
     await kubectl.ok(['delete', 'pod', 'crashes', '--wait=false']);
   });

@@ -14,11 +14,13 @@ export async function eventually<T>(
 ): Promise<T> {
   const until = performance.now() + (options.timeoutMs ?? 90_000);
   for (;;) {
+    const from = performance.now();
     try {
       return await attempt();
     } catch (error) {
       if (performance.now() > until) throw error;
-      await delay(options.everyMs ?? 100);
+      // Whatever is tried takes half of the time at most: what is waited for needs the processors, too.
+      await delay(Math.max(options.everyMs ?? 100, performance.now() - from));
     }
   }
 }

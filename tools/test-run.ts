@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
+import { compileCache } from './compile-cache.ts';
 
 export interface Totals {
   passed: number;
@@ -69,7 +70,7 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
   ];
   const child = spawn(args[0]!, args.slice(1), {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...options.env, NODE_ENV: 'test' },
+    env: { ...process.env, ...compileCache(), ...options.env, NODE_ENV: 'test' },
   });
   const stderr = new Map<string, string>();
   let events = 0;

@@ -40,6 +40,8 @@ export interface TestClusterOptions {
   readonly runtime?: 'containerd' | 'simulated';
   readonly bindAddress?: string;
   readonly registryConfig?: string;
+  /** More of `up`. */
+  readonly arguments?: readonly string[];
   /** As `--node-monitor-grace-period`. */
   readonly nodeMonitorGracePeriod?: string;
 }
@@ -80,6 +82,7 @@ export async function startTestCluster(options: TestClusterOptions = {}): Promis
       : ['--node-monitor-grace-period', options.nodeMonitorGracePeriod]),
     ...(options.bindAddress === undefined ? [] : ['--bind-address', options.bindAddress]),
     ...(options.registryConfig === undefined ? [] : ['--registry-config', options.registryConfig]),
+    ...(options.arguments ?? []),
   ];
   try {
     await must(up, 600_000);

@@ -6,6 +6,7 @@ export interface AskedFor extends NodeCounts {
   readonly runtime: 'auto' | RuntimeKind;
   readonly bindAddress?: string | undefined;
   readonly registryConfig?: string | undefined;
+  readonly registry?: number | true | undefined;
 }
 
 const listed = (nodes: readonly PlannedNode[]): string =>
@@ -16,7 +17,7 @@ const isTainted = (nodes: readonly PlannedNode[]): boolean =>
 
 /** Of the first that differs; undefined: all is the same. */
 export function differenceOf(
-  has: Pick<ClusterState, 'nodes' | 'runtime' | 'bindAddress' | 'registryConfig'>,
+  has: Pick<ClusterState, 'nodes' | 'runtime' | 'bindAddress' | 'registryConfig' | 'registryPort'>,
   asked: AskedFor,
 ): string | undefined {
   const { bindAddress, registryConfig } = asked;
@@ -24,6 +25,9 @@ export function differenceOf(
     return `and its server listens elsewhere (--bind-address ${has.bindAddress ?? 'was not given'})`;
   if (registryConfig !== undefined && registryConfig !== has.registryConfig)
     return `and its nodes look elsewhere how to ask registries (--registry-config ${has.registryConfig ?? 'was not given'})`;
+  const { registryPort = asked.registry } = has;
+  if (typeof asked.registry === 'number' && asked.registry !== registryPort)
+    return `and its registry is another one (--registry ${registryPort})`;
   const wanted = planNodes(asked);
   if (listed(wanted) !== listed(has.nodes)) return `with other nodes (${listed(has.nodes)})`;
   if (isTainted(wanted) !== isTainted(has.nodes))

@@ -5,6 +5,7 @@ import { makeFolderDurably, writeDurably } from '../../component-base/durable-fi
 import { clusterFiles, copyOf, isClusterFolder } from '../compose/cluster-folder.ts';
 import { type RunningProcess, supervisedProcesses } from '../supervisor/supervision.ts';
 import { parseClusterName } from './cluster-name.ts';
+import type { Mirrors } from './registries/mirrors.ts';
 
 export interface NodeRecord {
   readonly name: string;
@@ -36,6 +37,10 @@ export interface ClusterState {
   readonly quotaBackendBytes?: number | undefined;
   /** Where nodes look how registries are to be asked, if not in the home's own folder. */
   readonly registryConfig?: string | undefined;
+  /** Asked before a registry itself. */
+  readonly registryMirrors?: Mirrors | undefined;
+  /** Of the registry beside the cluster, by which its images are named; undefined: there is none. */
+  readonly registryPort?: number | undefined;
   /** When nodes evict pods; undefined: what suits somebody's own machine. */
   readonly evictionHard?: string | undefined;
   /** How long a node may be silent; undefined: the server's default. */
@@ -60,6 +65,10 @@ export interface ClusterPaths {
   /** Which credentials the server keeps renewed. */
   readonly credentials: string;
   readonly logs: string;
+  /** What the cluster's own nodes are told of registries. */
+  readonly certs: string;
+  /** Configuration and content of the registry beside the cluster. */
+  readonly registry: string;
   node(name: string): string;
 }
 
@@ -72,6 +81,8 @@ export function clusterPaths(home: string, name: string): ClusterPaths {
     server: join(root, 'server'),
     credentials: join(root, clusterFiles.credentials),
     logs: join(root, 'logs'),
+    certs: join(root, 'certs.d'),
+    registry: join(root, 'registry'),
     node: (node) => join(root, 'nodes', node),
   };
 }

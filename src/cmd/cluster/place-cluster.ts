@@ -12,6 +12,8 @@ import { type Claim, type Claims, withMachineClaims } from './machine-claims.ts'
 
 const preferredPort = 6443;
 const preferredDnsPort = 10053;
+/** The one that everybody writes. */
+const preferredRegistryPort = 5000;
 
 export interface PlaceCluster {
   readonly home: string;
@@ -22,7 +24,13 @@ export interface PlaceCluster {
     readonly port?: number | undefined;
     readonly dnsPort?: number | undefined;
     readonly serverRuns: boolean;
+    readonly registryPort?: number | undefined;
+    readonly registryRuns: boolean;
   };
+  /** Port of the registry beside the cluster; `true`: any. Undefined: as before. */
+  readonly registry: number | true | undefined;
+  /** Of the machine, what nodes reach for registries besides it. */
+  readonly mirrorPorts: readonly number[];
   /** Pods and nodes reach all that this machine reaches. */
   readonly machineAccess: boolean;
   /** Called before anything is made that only the record leads back to. */
@@ -34,6 +42,7 @@ export interface AddressChoice {
   /** Undefined when the DNS may take any. */
   readonly dnsPort: number | undefined;
   readonly clusterCidr: string;
+  readonly registryPort: number | undefined;
 }
 
 export interface PlacedCluster extends AddressChoice {
@@ -72,6 +81,19 @@ async function chooseDnsPort(of: PlaceCluster['state']): Promise<number> {
   return freePort('0.0.0.0', of.dnsPort ?? preferredDnsPort);
 }
 
+/** Images are named by it: another one than before would be another registry. */
+async function chooseRegistryPort({ registry, state }: PlaceCluster): Promise<number | undefined> {
+  if (registry === undefined && state.registryPort === undefined) return undefined;
+  if (state.registryPort !== undefined && state.registryRuns) return state.registryPort;
+  const wanted = state.registryPort ?? (registry === true ? undefined : registry);
+  const port = await freePort('0.0.0.0', wanted ?? preferredRegistryPort);
+  if (wanted !== undefined && port !== wanted)
+    throw new Error(
+      `port ${wanted}, by which images of the cluster's registry are named, is taken on this machine: ss -ltnp 'sport = :${wanted}' says by whom`,
+    );
+  return port;
+}
+
 async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<PlacedCluster> {
   const { home, nodes, record, state } = options;
   const { id, name } = state;
@@ -85,8 +107,10 @@ async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<Pla
     const clusterCidr = state.clusterCidr ?? chooseClusterCidr([...(await usedPrefixes(ports)), ...reserved]);
     const port = await choosePort(state, others);
     const dnsPort = await chooseDnsPort(state);
+    const registryPort = await chooseRegistryPort(options);
     claims.keep({ id, home, name, clusterCidr, port });
-    record({ clusterCidr, port, dnsPort });
+    record({ clusterCidr, port, dnsPort, registryPort });
+    const registryPorts = new Set([registryPort, ...options.mirrorPorts].filter((one) => one !== undefined));
     const fabric: Fabric = await createFabric(ports, {
       clusterName: id,
       nodes,
@@ -95,6 +119,7 @@ async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<Pla
           { protocol: 'tcp', port },
           { protocol: 'tcp', port: dnsPort },
           { protocol: 'udp', port: dnsPort },
+          ...[...registryPorts].map((open) => ({ protocol: 'tcp' as const, port: open })),
         ],
         everything: options.machineAccess,
       },
@@ -106,6 +131,7 @@ async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<Pla
       port,
       dnsPort,
       clusterCidr,
+      registryPort,
       gateway: fabric.gateway,
       fabric: id,
       warnings: fabric.warnings,
@@ -129,12 +155,10 @@ export function placeCluster(options: PlaceCluster): Promise<PlacedCluster> {
     const port = await choosePort(state, claims.others);
     claims.keep({ id, home, name, port });
     const clusterCidr = state.clusterCidr ?? usualClusterCidr;
-    const dnsPort = undefined;
-    record({ clusterCidr, port, dnsPort });
+    const choice = { clusterCidr, port, dnsPort: undefined, registryPort: undefined };
+    record(choice);
     return {
-      port,
-      dnsPort,
-      clusterCidr,
+      ...choice,
       gateway: '127.0.0.1',
       fabric: undefined,
       warnings: [],

@@ -73,6 +73,7 @@ export interface AgentArguments {
   readonly runtime: RuntimeKind;
   readonly topology: string;
   readonly clusterCidr: string;
+  /** The user's own folder; what the cluster itself says of registries comes before it. */
   readonly registryConfig: string;
   /** Undefined: what suits somebody's own machine. */
   readonly evictionHard: string | undefined;
@@ -120,7 +121,7 @@ export function agentArguments({
     '--cluster-domain',
     clusterDomain,
     '--registry-config',
-    registryConfig,
+    `${paths.certs}:${registryConfig}`,
     '--eviction-hard',
     evictionHard ?? localEvictionHard(memoryFloors[node.os]),
     // Simulated nodes share the loopback address, so each takes a port that is free.

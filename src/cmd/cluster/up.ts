@@ -31,6 +31,9 @@ import { sayWhenInterrupted } from './interrupted.ts';
 import { type AddressChoice, type PlacedCluster, placeCluster } from './place-cluster.ts';
 import { prepareMachine } from './prepare-machine.ts';
 import { registerAgain } from './register-again.ts';
+import { portsOfMirrors } from './registries/hosts-files.ts';
+import { type Mirrors, mergeMirrors } from './registries/mirrors.ts';
+import { openRegistries, registryAnswers } from './registries/open-registries.ts';
 import { mergeCluster } from './user-kubeconfig.ts';
 import { type AwaitedNode, waitForNodes, waitForServer } from './wait-ready.ts';
 import { runningProcesses } from './what-runs.ts';
@@ -52,6 +55,10 @@ export interface UpOptions {
   readonly quotaBackendBytes?: number | undefined;
   /** Folders named after registries, as containerd takes them. Undefined: as before, or the home's own. */
   readonly registryConfig?: string | undefined;
+  /** A registry beside the cluster, at this port or any. Undefined: as before, or none. */
+  readonly registry?: number | true | undefined;
+  /** Asked before a registry itself; of one that is not named here as before. */
+  readonly registryMirror?: Mirrors | undefined;
   /** When nodes evict pods. Undefined: as before, or what suits somebody's own machine. */
   readonly evictionHard?: string | undefined;
   /** How long a node may be silent. Undefined: as before, or the server's default. */
@@ -98,7 +105,10 @@ function checkSame(state: ClusterState, options: UpOptions): void {
 
 /** It may be filled later; one that is not there is misspelt. */
 function checkRegistryConfig(dir: string | undefined): void {
-  if (dir === undefined || statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return;
+  if (dir === undefined) return;
+  if (dir.includes(':'))
+    throw new Error(`--registry-config ${dir}: containerd takes no folder with a colon in its path`);
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return;
   throw new Error(
     `--registry-config ${dir} is no folder: it holds one folder for each registry, such as ${dir}/registry.example:5000 with a ca.crt or a hosts.toml`,
   );
@@ -137,6 +147,7 @@ type Kept = Pick<
   | 'machineAccess'
   | 'quotaBackendBytes'
   | 'registryConfig'
+  | 'registryMirrors'
   | 'evictionHard'
   | 'nodeMonitorGracePeriodMs'
   | 'mergedInto'
@@ -149,6 +160,7 @@ const keptOf = ({ known, options }: Wanted): Kept => ({
   machineAccess: options.allowMachineAccess || known?.machineAccess === true,
   quotaBackendBytes: options.quotaBackendBytes ?? known?.quotaBackendBytes,
   registryConfig: options.registryConfig ?? known?.registryConfig,
+  registryMirrors: mergeMirrors(known?.registryMirrors, options.registryMirror),
   evictionHard: options.evictionHard ?? known?.evictionHard,
   nodeMonitorGracePeriodMs: options.nodeMonitorGracePeriodMs ?? known?.nodeMonitorGracePeriodMs,
   mergedInto: known?.mergedInto,
@@ -160,6 +172,8 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
   const known = readClusterState(paths);
   if (known) checkSame(known, options);
   const runtime = known?.runtime ?? decideRuntime(options, progress);
+  if (runtime === 'simulated' && options.registry !== undefined)
+    throw new Error('nodes of the simulated runtime pull nothing: --registry is for real ones');
   if (runtime === 'containerd') {
     await progress.step('this machine has what it takes', (detail) =>
       prepareMachine({
@@ -193,6 +207,7 @@ async function place(
       server: `https://127.0.0.1:${choice.port}`,
       clusterCidr: choice.clusterCidr,
       dnsPort: choice.dnsPort,
+      registryPort: choice.registryPort,
       ...kept,
       nodes,
       processes: runningBefore,
@@ -217,7 +232,11 @@ async function place(
           dnsPort: known?.dnsPort,
           port: known && Number(new URL(known.server).port),
           serverRuns: runningBefore.some((one) => one.role === 'server'),
+          registryPort: known?.registryPort,
+          registryRuns: runningBefore.some((one) => one.role === 'registry'),
         },
+        registry: options.registry,
+        mirrorPorts: portsOfMirrors(kept.registryMirrors),
         machineAccess: kept.machineAccess === true,
         record: (choice) => record(choice, known?.nodes ?? planned.map((node) => ({ ...node, ip: '' }))),
       }),
@@ -257,7 +276,8 @@ async function start(
     runtime,
     topology,
   };
-  const own = clusterProcesses({
+  const registries = await openRegistries({ cache: options.cache, paths, gateway, state }, progress);
+  const nodesAndServer = clusterProcesses({
     ...asked,
     paths,
     gateway,
@@ -267,6 +287,7 @@ async function start(
     cache: options.cache,
     registryConfig: state.registryConfig ?? registryConfigOf(options.home),
   });
+  const own = [...nodesAndServer, ...registries];
   const checks = own.map(({ role, logFile }) => crashCheck(paths.root, role, logFile));
   await progress.step('API server, controllers, scheduler, DNS', async () => {
     await superviseCluster(linuxProcesses, paths.root, own, state.processes);
@@ -285,4 +306,5 @@ async function start(
       detail,
     ),
   );
+  await registryAnswers({ paths, port: state.registryPort, processes: registries }, progress);
 }

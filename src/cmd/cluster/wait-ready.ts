@@ -9,6 +9,7 @@ import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { httpTransport } from '../../client/transport-http.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { askProcess } from '../supervisor/ask-process.ts';
+import type { SupervisedProcess } from '../supervisor/supervision.ts';
 
 const serverTimeoutMs = 60_000;
 const nodesTimeoutMs = 120_000;
@@ -50,13 +51,28 @@ export function waitForAnyServer(url: string, check: () => void, log: string): P
   return waitUntil(() => askProcess(asked, AbortSignal.timeout(answerTimeoutMs)), check, log);
 }
 
-async function waitUntil(isReady: () => Promise<boolean>, check: () => void, log: string): Promise<void> {
+/** Until a process answers to whoever asks it whether it works. */
+export function waitForProcess(
+  { role, liveness, logFile }: SupervisedProcess,
+  check: () => void,
+): Promise<void> {
+  const answers = async (): Promise<boolean> =>
+    liveness === undefined || askProcess(liveness, AbortSignal.timeout(answerTimeoutMs));
+  return waitUntil(answers, check, logFile, role);
+}
+
+async function waitUntil(
+  isReady: () => Promise<boolean>,
+  check: () => void,
+  log: string,
+  what = 'server',
+): Promise<void> {
   const until = performance.now() + serverTimeoutMs;
   for (;;) {
     check();
     if (await isReady().catch(() => false)) return;
     if (performance.now() > until)
-      throw new Error(`the server is not ready after ${serverTimeoutMs / 1000} s; see ${log}`);
+      throw new Error(`the ${what} is not ready after ${serverTimeoutMs / 1000} s; see ${log}`);
     await delay(everyMs);
   }
 }

@@ -4,6 +4,7 @@ import type { Files } from '../../os/files.ts';
 import type { RunningProcess } from '../supervisor/supervision.ts';
 import type { ClusterPaths, ClusterState } from './cluster-state.ts';
 import { isAlive, recordOf } from './own-processes.ts';
+import { registryRoles } from './registries/local-registry.ts';
 
 /** What follows `--data-dir` says whose process it is: the folder is the cluster's own. */
 function roleOf(args: readonly string[], roles: ReadonlyMap<string, string>): string | undefined {
@@ -20,6 +21,15 @@ function recordIfThere(role: string, pid: number): RunningProcess[] {
   }
 }
 
+/** By the configuration file that each has for itself. */
+async function registriesThere(files: Files, paths: ClusterPaths): Promise<RunningProcess[]> {
+  const found: RunningProcess[] = [];
+  for (const [config, role] of registryRoles(paths))
+    for (const { pid, args } of await processesWithArgument(files, config))
+      if (args.at(-2) === 'serve') found.push(...recordIfThere(role, pid));
+  return found;
+}
+
 export async function runningProcesses(
   files: Files,
   paths: ClusterPaths,
@@ -30,11 +40,13 @@ export async function runningProcesses(
     [paths.server, 'server'],
     ...state.nodes.map((node): [string, string] => [paths.node(node.name), `agent ${node.name}`]),
   ]);
+  const isRecorded = ({ pid }: { readonly pid: number }): boolean => recorded.some((one) => one.pid === pid);
+  const registries = state.registryPort === undefined ? [] : await registriesThere(files, paths);
   const found = (await processesWithArgument(files, '--data-dir'))
-    .filter(({ pid }) => !recorded.some((one) => one.pid === pid))
+    .filter((one) => !isRecorded(one))
     .flatMap(({ pid, args }) => {
       const role = roleOf(args, roles);
       return role === undefined ? [] : recordIfThere(role, pid);
     });
-  return [...recorded, ...found];
+  return [...recorded, ...found, ...registries.filter((one) => !isRecorded(one))];
 }

@@ -61,7 +61,7 @@ export function agentCommand(): Command {
     .option('--system-reserved <list>', 'kept from pods, too: cpu, memory, pid', '')
     .option(
       '--registry-config <dir>',
-      'folders named after registries, with hosts.toml or certificates as containerd takes them',
+      'folders named after registries, with hosts.toml or certificates as containerd takes them; of several, separated by colons, the first that knows a registry counts',
       registryConfigOf(portholeHome()),
     )
     .addOption(evictionHardOption('as upstream'))

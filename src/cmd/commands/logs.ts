@@ -18,8 +18,8 @@ interface Flags {
 
 export function logsCommand(): Command {
   return new Command('logs')
-    .description('print the log of the server, of a node, or of the supervisor')
-    .argument('[of]', 'server, supervisor, or the name of a node', 'server')
+    .description('print the log of the server, of a node, of the supervisor, or of the registry')
+    .argument('[of]', 'server, supervisor, registry, or the name of a node', 'server')
     .option('--name <name>', 'name of the cluster', 'default')
     .option('-f, --follow', 'go on with what is written from now on')
     .option('--tail <lines>', 'only the last lines', lines)
@@ -29,8 +29,9 @@ export function logsCommand(): Command {
       if (!state)
         throw new Error(`there is no cluster ${JSON.stringify(flags.name)}; porthole status shows them`);
       const nodes = state.nodes.map((node) => node.name);
-      if (of !== 'server' && of !== 'supervisor' && !nodes.includes(of))
-        throw new Error(`${JSON.stringify(of)} is none of: server, supervisor, ${nodes.join(', ')}`);
+      const others = ['server', 'supervisor', ...(state.registryPort === undefined ? [] : ['registry'])];
+      if (!others.includes(of) && !nodes.includes(of))
+        throw new Error(`${JSON.stringify(of)} is none of: ${[...others, ...nodes].join(', ')}`);
       const file = `${paths.logs}/${nodes.includes(of) ? `agent-${of}` : of}.log`;
       const write = (bytes: Buffer): boolean => process.stdout.write(bytes);
       const end = await printLog(file, flags.tail, write);

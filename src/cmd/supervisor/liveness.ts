@@ -11,6 +11,8 @@ export interface PortCheck {
   /** `file`: where the process writes the port that it got. */
   readonly port: number | { readonly file: string };
   readonly path: string;
+  /** It speaks HTTP without TLS. */
+  readonly plain?: boolean;
   /** Any answer counts: also that whoever asks may not. Else it must be 200. */
   readonly anyAnswer?: boolean;
 }

@@ -62,8 +62,11 @@ async function adviceOfOwn(images: ImageService, image: string): Promise<string 
   );
 }
 
-/** What containerd says of a pull comes with the next step, in events and in the container's status. */
-export const withRegistryAdvice = (images: ImageService, dir: string): ImageService => ({
+/**
+ * What containerd says of a pull comes with the next step, in events and in the container's status. `dirs`: as containerd's
+ * config_path; the last one is the user's.
+ */
+export const withRegistryAdvice = (images: ImageService, dirs: string): ImageService => ({
   ...images,
   pullImage: async (spec, auth, sandboxConfig, signal) => {
     try {
@@ -72,7 +75,7 @@ export const withRegistryAdvice = (images: ImageService, dir: string): ImageServ
       if (!(error instanceof GrpcError)) throw error;
       const own = await adviceOfOwn(images, spec.image ?? '');
       if (own !== undefined) throw new GrpcError(error.method, error.code, `${own} (${error.message})`);
-      const next = registryAdvice(error.message, spec.image ?? '', dir);
+      const next = registryAdvice(error.message, spec.image ?? '', dirs.split(':').at(-1) ?? '');
       if (next === undefined) throw error;
       throw new GrpcError(error.method, error.code, `${error.message}; next step: ${next}`);
     }

@@ -1,0 +1,52 @@
+// What `up` does for registries: nodes are told of them, and the one beside the cluster is there.
+import { linuxProcesses } from '../../../os/linux/processes-linux.ts';
+import type { Progress } from '../../progress.ts';
+import { ensureDockerRegistry } from '../../setup/docker-registry.ts';
+import type { SupervisedProcess } from '../../supervisor/supervision.ts';
+import type { ClusterPaths, ClusterState } from '../cluster-state.ts';
+import { crashCheck } from '../crash-check.ts';
+import { waitForProcess } from '../wait-ready.ts';
+import { announceRegistry } from './announce-registry.ts';
+import { hostsFilesOf, writeHostsFiles } from './hosts-files.ts';
+import { registryProcesses } from './local-registry.ts';
+
+export interface OpenRegistries {
+  readonly paths: ClusterPaths;
+  readonly gateway: string;
+  readonly cache: string;
+  readonly state: Pick<ClusterState, 'registryPort' | 'registryMirrors'>;
+}
+
+/** The processes that the cluster has for them. */
+export async function openRegistries(
+  { cache, gateway, paths, state }: OpenRegistries,
+  progress: Progress,
+): Promise<readonly SupervisedProcess[]> {
+  const { registryPort: port, registryMirrors: mirrors } = state;
+  writeHostsFiles(paths.certs, hostsFilesOf({ gateway, registryPort: port, mirrors }));
+  if (port === undefined) return [];
+  const program = await progress.step('docker-registry is there', (detail) =>
+    ensureDockerRegistry(linuxProcesses, cache, detail),
+  );
+  return registryProcesses({ gateway, paths, port, program });
+}
+
+/** Returns when the one beside the cluster answers, and tools can find it. */
+export async function registryAnswers(
+  {
+    paths,
+    port,
+    processes,
+  }: {
+    readonly paths: ClusterPaths;
+    readonly port: number | undefined;
+    readonly processes: readonly SupervisedProcess[];
+  },
+  progress: Progress,
+): Promise<void> {
+  if (port === undefined) return;
+  await progress.step(`registry localhost:${port}, for this machine and for all nodes`, async () => {
+    for (const one of processes) await waitForProcess(one, crashCheck(paths.root, one.role, one.logFile));
+    await announceRegistry(paths.kubeconfig, port);
+  });
+}

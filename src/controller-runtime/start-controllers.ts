@@ -2,6 +2,7 @@
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
+import { aborted } from '../base/until-aborted.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import { objectKey } from '../client/cache/object-store.ts';
 import type { Client, ObjectKey } from '../client/client.ts';
@@ -83,12 +84,6 @@ function contextOf(
 
 /** Ends one controller: resolves when it does nothing any more. */
 type Stop = () => Promise<void>;
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 /** A lost race, an object that went away meanwhile, or one that waits is a reason to look again and none to complain. */
 const isExpected = (error: unknown): boolean =>

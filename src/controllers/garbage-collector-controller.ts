@@ -38,6 +38,8 @@ class GarbageCollector {
   readonly #shared: ReadonlyMap<string, AnyResource>;
   readonly #watching = new Map<string, Promise<void>>();
   readonly #ends = new Map<string, AbortController>();
+  /** The informers are not its own, and go on when it ends. */
+  readonly #removeHandlers: (() => void)[] = [];
   readonly #byKind = new Map<string, ResourceRef>();
   readonly #graph: OwnershipGraph;
   readonly #collector: Collector;
@@ -124,11 +126,12 @@ class GarbageCollector {
     const shared = this.#shared.get(idOf(resource));
     if (shared !== undefined) {
       const informer = this.#informers.informer(shared);
-      informer.addHandler({
+      const remove = informer.addHandler({
         added: (object) => this.#set(resource, object),
         updated: (_, object) => this.#set(resource, object),
         deleted: (object) => this.#remove((object as AnyObject).metadata.uid),
       });
+      this.#removeHandlers.push(remove);
       // Nobody else may have asked for it: the controller that reads it may be left out.
       this.#informers.start();
       return informer.synced(this.#context.signal);
@@ -158,7 +161,8 @@ class GarbageCollector {
       const { write: client, clock, random, log, signal } = this.#context;
       const scope = AbortSignal.any([signal, this.#endOf(resource)]);
       void reflect({ client, clock, random, log }, resource, {}, sink, scope).then(() => {
-        for (const uid of known) this.#remove(uid);
+        // At the end of all of it nothing is gone.
+        if (!signal.aborted) for (const uid of known) this.#remove(uid);
         resolve();
       });
     });
@@ -205,6 +209,7 @@ class GarbageCollector {
       }
       await clock.sleep(discoverEveryMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
     }
+    for (const remove of this.#removeHandlers) remove();
     await Promise.all([this.#deleting.stop(), this.#orphaning.stop()]);
   }
 }

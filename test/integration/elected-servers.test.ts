@@ -4,14 +4,16 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { leases } from '../../src/api/generated/resources.ts';
+import { leases, storageclasses } from '../../src/api/generated/resources.ts';
 import type { LeaseSpec } from '../../src/api/generated/types/coordination-v1.ts';
+import type { InformerFactory } from '../../src/client/cache/informer.ts';
 import {
   type RunningServer,
   type ServerComponent,
   startServer,
 } from '../../src/cmd/compose/compose-server.ts';
 import { elected } from '../../src/cmd/compose/elected.ts';
+import { controllersComponent } from '../../src/cmd/compose/server-components.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { loopbackUser } from '../../src/controlplane/control-plane.ts';
@@ -118,4 +120,71 @@ test('a server that is started again leads at once, also when its process was ki
   assert.ok(part.isWorking);
   assert.equal((await specOf(again))?.leaseTransitions, 0);
   await again.stop();
+});
+
+/** How many handlers of controllers hear of changes. */
+function counted(informers: InformerFactory): { readonly informers: InformerFactory; handlers(): number } {
+  let handlers = 0;
+  return {
+    handlers: () => handlers,
+    informers: {
+      ...informers,
+      start: () => informers.start(),
+      informer: (...args) => {
+        const informer = informers.informer(...args);
+        const addHandler: typeof informer.addHandler = (handler) => {
+          const remove = informer.addHandler(handler);
+          handlers++;
+          return () => {
+            remove();
+            handlers--;
+          };
+        };
+        return new Proxy(informer, {
+          get: (target, name) =>
+            name === 'addHandler'
+              ? addHandler
+              : typeof target[name as keyof typeof target] === 'function'
+                ? (target[name as 'synced'] as () => unknown).bind(target)
+                : target[name as keyof typeof target],
+        });
+      },
+    },
+  };
+}
+
+test('controllers that can not start have ended when that is told: others may begin at once', async (t) => {
+  const controllers = controllersComponent({
+    clusterCidrs: ['10.244.0.0/16'],
+    volumesDir: '/var/lib/volumes',
+  });
+  const left: number[] = [];
+  const most: number[] = [];
+  const watched: ServerComponent = {
+    name: controllers.name,
+    async start(context) {
+      const { handlers, informers } = counted(context.informers);
+      const clientFor: typeof context.clientFor = (...args) => {
+        const client = context.clientFor(...args);
+        const create: typeof client.create = (resource, ...rest) => {
+          if (resource.resource !== storageclasses.resource) return client.create(resource, ...rest);
+          most.push(handlers());
+          return Promise.reject(new Error('no storage class'));
+        };
+        return { ...client, create };
+      };
+      return controllers.start({ ...context, informers, clientFor }).finally(() => left.push(handlers()));
+    },
+  };
+  const server = await startServer({
+    dataDir: folder(t),
+    securePort: 0,
+    components: [elected(watched, 'kube-controller-manager')],
+    log: silentLogger,
+    storage: new MemoryStorage(systemClock),
+  });
+  t.after(() => server.stop());
+  await assert.rejects(server.ready, /no storage class/);
+  assert.ok(most[0]! > 0, 'they worked');
+  assert.deepEqual(left, [0]);
 });

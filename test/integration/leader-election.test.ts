@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { leases } from '../../src/api/generated/resources.ts';
+import { aborted } from '../../src/base/until-aborted.ts';
 import type { Client } from '../../src/client/client.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
@@ -23,6 +24,8 @@ class Candidate {
   readonly ended: Promise<void>;
   standbys = 0;
   isBroken = false;
+  /** A term that is over ends when this does. */
+  holds: Promise<void> = Promise.resolve();
 
   constructor(t: TestContext, identity: string, real: Client) {
     t.after(() => this.end());
@@ -52,6 +55,7 @@ class Candidate {
     if (waiting === undefined) this.#terms.push(term);
     else waiting(term);
     await over(term);
+    await this.holds;
   }
   nextTerm(): Promise<Term> {
     const term = this.#terms.shift();
@@ -63,11 +67,7 @@ class Candidate {
   }
 }
 
-const over = (term: Term): Promise<void> =>
-  new Promise((resolve) => {
-    if (term.signal.aborted) resolve();
-    else term.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+const over = ({ signal }: Term): Promise<void> => aborted(signal);
 
 async function twoClients(t: TestContext): Promise<[Client, Client]> {
   const store = new MemoryStorage(systemClock);
@@ -127,6 +127,59 @@ test('who can not renew leads no more before another does, and stands by from th
   const next = await Promise.race([a.nextTerm(), b.nextTerm()]);
   next.check();
   await Promise.all([a.end(), b.end()]);
+});
+
+test('what is left of a lost term may write nothing, though its process holds the lease again', async (t) => {
+  const [one] = await twoClients(t);
+  const held = Promise.withResolvers<void>();
+  const a = new Candidate(t, 'a', one);
+  a.holds = held.promise;
+  const first = await a.nextTerm();
+  a.isBroken = true;
+  await over(first);
+  a.isBroken = false;
+  const versionOf = async () => (await one.get(leases, lease)).metadata.resourceVersion;
+  const before = await versionOf();
+  while ((await versionOf()) === before) await new Promise(setImmediate);
+  // By the end of these reads the elector has heard of its write.
+  for (let reads = 0; reads < 20; reads++) {
+    await versionOf();
+    assert.throws(() => first.check(), /a does not lead kube-scheduler any more/);
+  }
+  held.resolve();
+  const second = await a.nextTerm();
+  second.check();
+  assert.throws(() => first.check());
+  await a.end();
+});
+
+test('who can not read the lease does not stand by: nobody is known to lead', async (t) => {
+  const [one, two] = await twoClients(t);
+  const a = new Candidate(t, 'a', one);
+  await a.nextTerm();
+  const warnings: string[] = [];
+  let asks = 0;
+  const refusing: Client = {
+    ...two,
+    get: (...args) => (++asks <= 3 ? Promise.reject(new Error('the store is away')) : two.get(...args)),
+  };
+  const ending = new AbortController();
+  const stoodBy = Promise.withResolvers<number>();
+  const b = new LeaderElector({
+    client: refusing,
+    lease,
+    identity: 'b',
+    clock: systemClock,
+    random: systemRandom,
+    log: { ...silentLogger, warn: (_fields, message) => warnings.push(message) },
+    times,
+    lead: over,
+    onStandby: () => stoodBy.resolve(asks),
+  }).run(ending.signal);
+  assert.equal(await stoodBy.promise, 4);
+  assert.deepEqual(warnings, ['the lease could not be read or written'], 'once, not with each try');
+  ending.abort();
+  await Promise.all([b, a.end()]);
 });
 
 test('the same identity takes back at once what its process left when it was killed', async (t) => {

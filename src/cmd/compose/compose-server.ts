@@ -50,7 +50,10 @@ import { defaultQuotaBytes, limitStore, quotaHealth, showStoreSize } from './sto
 /** Something that runs beside the API server as its client: controllers, scheduler, DNS. */
 export interface ServerComponent {
   readonly name: string;
-  /** Resolves once it works; ends when the signal aborts. The answer, if any, resolves when it has ended. */
+  /**
+   * Resolves once it works; ends when the signal aborts. The answer, if any, resolves when it has ended. Rejects when it
+   * does not work and nothing of it is left: it may be started again at once.
+   */
   start(context: ComponentContext): Promise<{ readonly done: Promise<void> } | undefined>;
 }
 

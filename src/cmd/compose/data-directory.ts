@@ -1,5 +1,5 @@
 // A server's data directory as a whole: what belongs to it, and whether all of it is there.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Random } from '../../base/random.ts';
@@ -142,7 +142,7 @@ export function serverIdentity(dataDir: string, random: Random): string {
   const known = existsSync(identity) ? readFileSync(identity, 'utf8').trim() : '';
   if (known !== '') return known;
   const made = `${hostname()}_${random.uuid()}`;
-  writeFileSync(identity, `${made}\n`, { mode: 0o600 });
+  writeDurably(identity, `${made}\n`);
   return made;
 }
 

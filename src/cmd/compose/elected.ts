@@ -1,4 +1,5 @@
 // A part of which one leads, though each server has one: it works while its server holds the part's Lease.
+import { aborted } from '../../base/until-aborted.ts';
 import { LeaderElector, type Term } from '../../controller-runtime/leader-election/elector.ts';
 import type { ComponentContext, ServerComponent } from './compose-server.ts';
 
@@ -77,9 +78,3 @@ async function work(
     if (!term.signal.aborted) throw error;
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

@@ -1,5 +1,6 @@
 // What runs beside the API server in one process: cluster DNS, scheduler, controllers; each a client like any other.
 import { readFileSync } from 'node:fs';
+import { aborted } from '../../base/until-aborted.ts';
 import { createEventRecorder } from '../../client/event-recorder.ts';
 import { usualNodeTimes } from '../../controllers/node/node-health.ts';
 import { type EvictionRates, usualEvictionRates } from '../../controllers/node/zone-state.ts';
@@ -12,12 +13,6 @@ import { schedulerName, startScheduler } from '../../scheduler/scheduler.ts';
 import type { DnsListener } from '../../wire/dns-sockets.ts';
 import type { ServerComponent } from './compose-server.ts';
 import { ensureDefaultStorageClass } from './default-storage-class.ts';
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 export const defaultNodeMonitorGraceMs: number = usualNodeTimes.monitorGracePeriodMs;
 export const defaultEvictionRates: EvictionRates = usualEvictionRates;
@@ -34,8 +29,9 @@ export function controllersComponent(options: {
   return {
     name: 'controllers',
     async start({ clientFor, clock, random, log, informers, rootCa, signers, signal }) {
+      const failed = new AbortController();
       const running = startAllControllers(
-        { clientFor, clock, random, log, informers, signal },
+        { clientFor, clock, random, log, informers, signal: AbortSignal.any([signal, failed.signal]) },
         {
           rootCa,
           signers,
@@ -48,9 +44,15 @@ export function controllersComponent(options: {
           nodeEvictions: options.nodeEvictions,
         },
       );
-      await running.ready;
-      if (options.volumesDir !== undefined)
-        await ensureDefaultStorageClass(clientFor(loopbackUser), options.volumesDir);
+      try {
+        await running.ready;
+        if (options.volumesDir !== undefined)
+          await ensureDefaultStorageClass(clientFor(loopbackUser), options.volumesDir);
+      } catch (error) {
+        failed.abort();
+        await running.done;
+        throw error;
+      }
       return { done: running.done };
     },
   };

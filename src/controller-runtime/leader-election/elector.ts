@@ -26,7 +26,10 @@ import {
 export interface Term {
   /** Aborted when it is over. */
   readonly signal: AbortSignal;
-  /** Throws when it is over: to be asked before each write, as a process that was stopped hears of nothing. */
+  /**
+   * Throws when it was lost, also while the next one of this process goes on, and when `lead` has ended: to be asked
+   * before each write, as a process that was stopped hears of nothing.
+   */
   check(): void;
 }
 
@@ -41,7 +44,7 @@ export interface ElectorOptions {
   readonly times?: ElectionTimes;
   /** Works until the term is over, and resolves when nothing of it is left. */
   lead(term: Term): Promise<void>;
-  /** Another leads. */
+  /** The Lease says that another leads. */
   onStandby?(): void;
 }
 
@@ -64,6 +67,8 @@ export class LeaderElector {
   #ended: Promise<void> = Promise.resolve();
   #endTerm: (() => void) | undefined;
   #deadline: () => void = () => {};
+  /** One after the other, of which only the first is worth a warning. */
+  #failures = 0;
   readonly #failure = new AbortController();
 
   constructor(options: ElectorOptions) {
@@ -78,7 +83,6 @@ export class LeaderElector {
     const ending = AbortSignal.any([signal, this.#failure.signal]);
     while (!ending.aborted) {
       await this.#round();
-      if (!this.#isLeading()) this.#options.onStandby?.();
       await clock.sleep(this.#restMs(), ending).catch(() => {});
     }
     // What is under way may still be written, as long as the Lease is its own.
@@ -107,10 +111,14 @@ export class LeaderElector {
       await within(clock, this.#times.renewDeadlineMs, this.#renew(beganMs));
     } catch (error) {
       this.#lease = undefined;
-      log.debug({ error, lease: this.#options.lease }, 'the lease could not be renewed');
+      const isLost = isStatusError(error, 'Conflict') || isStatusError(error, 'AlreadyExists');
+      const level = this.#failures++ === 0 && !isLost ? 'warn' : 'debug';
+      log[level]({ error, lease: this.#options.lease }, 'the lease could not be read or written');
       return;
     }
+    this.#failures = 0;
     if (this.#isLeading()) await this.#go();
+    else this.#options.onStandby?.();
   }
 
   async #renew(beganMs: number): Promise<void> {
@@ -120,8 +128,10 @@ export class LeaderElector {
     if (wanted === undefined) return;
     // Of a read that took long only what is left counts.
     const stored = await this.#write(wanted);
-    if (clock.monotonic() < beganMs + this.#times.renewDeadlineMs)
-      this.#state = claimed(this.#state, observationOf(stored), beganMs);
+    if (clock.monotonic() >= beganMs + this.#times.renewDeadlineMs) return;
+    // Of a process that was stopped no timer has told yet that its term is over: it must not go on as part of the next.
+    this.#watchDeadline();
+    this.#state = claimed(this.#state, observationOf(stored), beganMs);
   }
 
   async #read(): Promise<void> {
@@ -180,18 +190,24 @@ export class LeaderElector {
 
   #begin(): void {
     const over = new AbortController();
+    let isLost = false;
     this.#endTerm = () => {
       this.#deadline();
       this.#endTerm = undefined;
+      isLost = !this.#isLeading();
       over.abort(new Error('leads no more'));
     };
     const check = (): void => {
-      if (!this.#isLeading())
+      if (isLost || !this.#isLeading())
         throw new Error(`${this.#options.identity} does not lead ${this.#options.lease.name} any more`);
     };
-    this.#ended = this.#options.lead({ signal: over.signal, check }).catch((error: unknown) => {
-      this.#failure.abort(error);
-    });
+    const end = (): void => {
+      isLost = true;
+    };
+    this.#ended = this.#options
+      .lead({ signal: over.signal, check })
+      .catch((error: unknown) => this.#failure.abort(error))
+      .finally(end);
   }
 
   async #giveBack(): Promise<void> {

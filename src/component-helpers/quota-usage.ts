@@ -30,6 +30,15 @@ export function addUsage(a: Usage, b: Usage): Usage {
   return sum;
 }
 
+/** What `usage` has more than `before`: what shrinks frees nothing before it is stored. */
+export const usageGrowth = (usage: Usage, before: Usage): Usage =>
+  new Map(
+    [...usage].flatMap(([name, amount]) => {
+      const nano = amount.nano - (before.get(name)?.nano ?? 0n);
+      return nano > 0n ? [[name, { ...amount, nano }]] : [];
+    }),
+  );
+
 export const isFinished = (pod: Pod): boolean =>
   pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 

@@ -1,6 +1,7 @@
 // Gives each node its own block of pod addresses.
 import { events, nodes } from '../api/generated/resources.ts';
 import type { Node } from '../api/generated/types/core-v1.ts';
+import { isStatusError } from '../apimachinery/errors.ts';
 import { formatCidr } from '../base/ip.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
@@ -70,7 +71,9 @@ export function nodeIpamController(options: NodeIpamOptions): Controller {
         const body = { metadata: { uid: node.metadata.uid }, spec };
         await context.write.patch(nodes, { name }, { type: 'strategic', body });
       } catch (error) {
-        blocks.takeBack(name);
+        // What was refused is not stored. Any other failure may have come after the write: it is written again, as it was.
+        if (isStatusError(error) && error.code < 500) blocks.takeBack(name);
+        else blocks.doubt(name);
         throw error;
       }
       return undefined;

@@ -286,6 +286,71 @@ test('a quota of nothing but cpu and memory refuses a pod that says neither', as
   );
 });
 
+test('a quota counts what updates add: a larger claim, a resized pod, a Service with more node ports', async () => {
+  const api = '/api/v1/namespaces/growth';
+  await ask('POST', '/api/v1/namespaces', { metadata: { name: 'growth' } });
+  await ask('POST', `${api}/serviceaccounts`, { metadata: { name: 'default' } });
+  const hard = { 'requests.storage': '3Gi', 'requests.cpu': '500m', 'services.nodeports': '2', pods: '1' };
+  await ask('POST', `${api}/resourcequotas`, { metadata: { name: 'q' }, spec: { hard } });
+  const used = async (name: string): Promise<unknown> =>
+    ((await ask('GET', `${api}/resourcequotas/q`)).body.status as { used: Record<string, string> }).used[
+      name
+    ];
+
+  await ask('POST', '/apis/storage.k8s.io/v1/storageclasses', {
+    metadata: { name: 'grows' },
+    provisioner: 'example.com/x',
+    allowVolumeExpansion: true,
+  });
+  const asks = (storage: string): object => ({ resources: { requests: { storage } } });
+  const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'grows', ...asks('1Gi') };
+  await ask('POST', `${api}/persistentvolumeclaims`, { metadata: { name: 'c' }, spec });
+  const bound = { status: { phase: 'Bound', capacity: { storage: '1Gi' } } };
+  await ask('PATCH', `${api}/persistentvolumeclaims/c/status`, bound);
+  const claim = `${api}/persistentvolumeclaims/c`;
+  assert.equal((await ask('PATCH', claim, { spec: asks('3Gi') })).status, 200);
+  assert.equal(await used('requests.storage'), '3Gi');
+  assert.equal(
+    (await ask('PATCH', claim, { spec: asks('4Gi') })).message,
+    'persistentvolumeclaims "c" is forbidden: exceeded quota: q, requested: requests.storage=1Gi, used: requests.storage=3Gi, limited: requests.storage=3Gi',
+  );
+  assert.equal((await ask('PATCH', `${claim}?dryRun=All`, { spec: asks('4Gi') })).status, 403);
+
+  const container = (cpu: string): object => ({ name: 'c', image: 'i', resources: { requests: { cpu } } });
+  await ask('POST', `${api}/pods`, pod('p', { containers: [container('200m')] }));
+  const resize = (cpu: string) =>
+    ask(
+      'PATCH',
+      `${api}/pods/p/resize`,
+      { spec: { containers: [container(cpu)] } },
+      {
+        contentType: 'application/strategic-merge-patch+json',
+      },
+    );
+  assert.equal((await resize('500m')).status, 200);
+  assert.equal(await used('requests.cpu'), '500m');
+  assert.equal(
+    (await resize('600m')).message,
+    'pods "p" is forbidden: exceeded quota: q, requested: requests.cpu=100m, used: requests.cpu=500m, limited: requests.cpu=500m',
+  );
+  assert.equal((await resize('100m')).status, 200);
+  // As upstream: nothing else of a pod is counted anew.
+  assert.equal((await ask('PATCH', `${api}/pods/p`, { metadata: { labels: { a: 'b' } } })).status, 200);
+
+  const ports = (count: number): object[] =>
+    Array.from({ length: count }, (_, i) => ({ name: `p${i}`, port: 80 + i }));
+  await ask('POST', `${api}/services`, {
+    metadata: { name: 's' },
+    spec: { ports: ports(1), type: 'NodePort' },
+  });
+  const service = (count: number) => ask('PATCH', `${api}/services/s`, { spec: { ports: ports(count) } });
+  assert.equal((await service(2)).status, 200);
+  assert.equal(
+    (await service(3)).message,
+    'services "s" is forbidden: exceeded quota: q, requested: services.nodeports=1, used: services.nodeports=2, limited: services.nodeports=2',
+  );
+});
+
 test('a restricted namespace says all that is wrong with a pod', async () => {
   await ask('POST', '/api/v1/namespaces', {
     metadata: { name: 'strict', labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },

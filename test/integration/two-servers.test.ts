@@ -9,6 +9,7 @@ import {
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
+import { FailingStorage } from '../../src/storage/testing/failing-storage.ts';
 import { LaggingStorage } from '../../src/storage/testing/lagging-storage.ts';
 
 interface TwoServers {
@@ -232,4 +233,91 @@ test('what was let through and not stored takes no room for long, and what a dea
   assert.equal((await make(second, 'b')).status, 403);
   clock.passed += 31_000;
   assert.equal((await make(second, 'b')).status, 201);
+});
+
+test('a quota lets in as much as it says when what is there grows, whichever server is asked', async () => {
+  const { planes } = await twoServers();
+  const [first, second] = planes;
+  await first.ask('POST', '/api/v1/namespaces', { metadata: { name: 'g' } });
+  const api = '/api/v1/namespaces/g';
+  const hard = { services: '20', 'services.nodeports': '3' };
+  await first.ask('POST', `${api}/resourcequotas`, { metadata: { name: 'q' }, spec: { hard } });
+  for (let i = 0; i < 10; i++)
+    assert.equal((await first.ask('POST', `${api}/services`, service(`s${i}`))).status, 201);
+  assert.equal((await second.ask('GET', `${api}/services/s9`)).status, 200);
+  for (let round = 0; round < 2; round++) {
+    const grown = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        planes[i % 2]!.ask('PATCH', `${api}/services/s${i}`, { spec: { type: 'NodePort' } }),
+      ),
+    );
+    const { items } = (await second.ask('GET', `${api}/services`)).body as {
+      items: { metadata: { name: string }; spec: { type: string } }[];
+    };
+    const big = items.filter(({ spec }) => spec.type === 'NodePort');
+    assert.equal(big.length, 3, JSON.stringify(grown.map(({ message }) => message)));
+    const refused = grown.find(({ status }) => status !== 200);
+    assert.equal(refused?.status, 403);
+    assert.match(
+      refused.message,
+      /^services "s\d" is forbidden: exceeded quota: q, requested: services.nodeports=1, used: services.nodeports=3, limited: services.nodeports=3$/,
+    );
+    assert.equal(statusOf(await first.ask('GET', `${api}/resourcequotas/q`)).used['services.nodeports'], '3');
+    // What shrinks is let through though nothing is left, and frees what it had.
+    for (const { metadata } of big)
+      assert.equal(
+        (await first.ask('PATCH', `${api}/services/${metadata.name}`, { spec: { type: 'ClusterIP' } }))
+          .status,
+        200,
+      );
+  }
+});
+
+test('of a Service whose answer was lost the address and port stay its own', async () => {
+  const store = new FailingStorage(new MemoryStorage(systemClock));
+  const plane = await startTestControlPlane({ storage: store });
+  after(() => plane.close());
+  const of = '/registry/core/services/';
+  const ports = [{ port: 80, nodePort: 30_900 }];
+  const spec = { clusterIP: '10.96.5.5', type: 'NodePort', ports };
+  store.loseAnswer('stored', of);
+  assert.equal((await plane.ask('POST', services, service('a', spec))).status, 504);
+  assert.deepEqual(specOf(await plane.ask('GET', `${services}/a`)).clusterIP, '10.96.5.5');
+  const same = await plane.ask('POST', services, service('b', { clusterIP: '10.96.5.5' }));
+  assert.match(same.message, /provided IP is already allocated$/);
+  await plane.ask('POST', services, {
+    metadata: { name: 'c' },
+    spec: { type: 'ExternalName', externalName: 'x.y' },
+  });
+  store.loseAnswer('stored', of);
+  const real = { type: 'NodePort', externalName: null, ports: [{ port: 80, nodePort: 30_901 }] };
+  assert.equal((await plane.ask('PATCH', `${services}/c`, { spec: real })).status, 504);
+  assert.equal(specOf(await plane.ask('GET', `${services}/c`)).ports[0]?.nodePort, 30_901);
+  for (const nodePort of [30_900, 30_901]) {
+    const taken = { type: 'NodePort', ports: [{ port: 80, nodePort }] };
+    const refused = await plane.ask('POST', services, service('d', taken));
+    assert.match(refused.message, /provided port is already allocated$/);
+  }
+  // What surely is not stored gives back what it took.
+  const invalid = { clusterIP: '10.96.5.6', ports: [{ port: 0 }] };
+  assert.equal((await plane.ask('POST', services, service('e', invalid))).status, 422);
+  assert.equal((await plane.ask('POST', services, service('f', { clusterIP: '10.96.5.6' }))).status, 201);
+});
+
+test('what may have been stored, for all that is known, takes room until it is seen or forgotten', async () => {
+  const clock = new SteppedClock();
+  const store = new FailingStorage(new MemoryStorage(systemClock));
+  const plane = await startTestControlPlane({ storage: store, clock });
+  after(() => plane.close());
+  await plane.ask('POST', '/api/v1/namespaces', { metadata: { name: 'q' } });
+  const api = '/api/v1/namespaces/q';
+  const hard = { configmaps: '1' };
+  await plane.ask('POST', `${api}/resourcequotas`, { metadata: { name: 'q' }, spec: { hard } });
+  const make = async (name: string): Promise<number> =>
+    (await plane.ask('POST', `${api}/configmaps`, { metadata: { name } })).status;
+  store.loseAnswer('not stored', '/registry/core/configmaps/');
+  assert.equal(await make('a'), 504);
+  assert.equal(await make('b'), 403);
+  clock.passed += 31_000;
+  assert.equal(await make('b'), 201);
 });

@@ -120,3 +120,20 @@ test('a write whose answer was lost is tried again, and then refused if it had b
     assert.equal((await server.request('GET', `${path}/${name}`)).status, 200);
   }
 });
+
+test('a change whose answer was lost is not made a second time', async (t) => {
+  const store = new FailingStorage(new MemoryStorage(systemClock));
+  const server = await start(t, store);
+  await server.request('POST', path, { metadata: { name: 'a', finalizers: ['x.dev/first'] } });
+  const longer = [{ op: 'add', path: '/metadata/finalizers/-', value: 'x.dev/more' }];
+  const jsonPatch = { headers: { 'content-type': 'application/json-patch+json' } };
+  store.loseAnswer('stored');
+  const lost = await server.request('PATCH', `${path}/a`, longer, jsonPatch);
+  assert.equal(lost.status, 504, lost.text);
+  const { metadata } = (await server.request('GET', `${path}/a`)).json();
+  assert.deepEqual((metadata as { finalizers: string[] }).finalizers, ['x.dev/first', 'x.dev/more']);
+  // A second one would say that there is none.
+  await server.request('PATCH', `${path}/a`, { metadata: { finalizers: null } }, mergePatch);
+  store.loseAnswer('stored');
+  assert.equal((await server.request('DELETE', `${path}/a`)).status, 504);
+});

@@ -14,7 +14,7 @@ export interface AdmissionRequest {
   readonly user: UserInfo;
   readonly dryRun: boolean;
   readonly options: JsonObject;
-  /** Calls back when the write has ended, whether or not it was stored. */
+  /** Calls back when the write has ended, stored or not; never when nobody knows whether it was. */
   atEnd(listener: () => void): void;
   /** Adds a `Warning:` header. */
   warn(text: string): void;

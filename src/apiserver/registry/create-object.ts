@@ -5,6 +5,7 @@ import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { copyJson, str } from '../../apimachinery/json-access.ts';
 import { randomSuffix } from '../../base/random.ts';
 import type { Steps } from '../../base/turns.ts';
+import { isUnknownOutcome } from '../../storage/watch/store-status.ts';
 import { ensureMeta, nameErrors, validateObjectMeta } from './object-meta.ts';
 import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 import {
@@ -102,7 +103,8 @@ async function createOnce(
       }),
     );
   const undo = await hooks?.beforeCreate?.(admitted, { context: options.context, dryRun: options.dryRun });
-  let done = false;
+  /** Undefined: nobody knows. Then what it was given stays its own: others must not get it, too. */
+  let isStored: boolean | undefined = false;
   try {
     await refuseInvalid(store, options, admitted, createErrors(store, admitted));
     await authorize?.();
@@ -114,13 +116,16 @@ async function createOnce(
       return await dryRunResult(store, admitted, 0, options);
     }
     const { draft, stored } = await toDraft(store, admitted, options);
-    const written = await cache.create(namespace, finalName, draft, stored);
+    const written = await cache.create(namespace, finalName, draft, stored).catch((error: unknown) => {
+      if (isUnknownOutcome(error)) isStored = undefined;
+      throw error;
+    });
     if (!written.ok) return 'exists';
-    done = true;
+    isStored = true;
     return { value: store.servedBytes(written.entry.value), revision: written.entry.revision };
   } finally {
-    if (!done) await undo?.();
-    admission?.end();
+    if (isStored === false) await undo?.();
+    if (isStored !== undefined) admission?.end();
   }
 }
 

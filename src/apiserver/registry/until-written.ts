@@ -9,6 +9,7 @@ const attempts = 20;
 /**
  * `attempt` is given the object, or undefined when the store has none, and answers 'raced' when it was written meanwhile.
  * Another server's writes reach the cache later than the store, so only what the store has may be the reason of a refusal.
+ * A failure is none: what failed may have been written, and is not done a second time.
  */
 export async function untilWritten<T>(
   store: StoredResource,
@@ -24,7 +25,8 @@ export async function untilWritten<T>(
       const outcome = await attempt(current);
       if (outcome !== 'raced') return outcome;
     } catch (error) {
-      if (isFresh || current === undefined || !(error instanceof StatusError)) throw error;
+      if (isFresh || current === undefined) throw error;
+      if (!(error instanceof StatusError) || error.code >= 500) throw error;
       if (await store.isNewest(namespace, name, current)) throw error;
     }
     isFresh = true;

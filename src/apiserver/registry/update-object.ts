@@ -6,7 +6,7 @@ import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestam
 import { copyJson, num, str, strs } from '../../apimachinery/json-access.ts';
 import type { Steps } from '../../base/turns.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
-import type { AdmissionRequest } from '../admission/admission.ts';
+import { isUnknownOutcome } from '../../storage/watch/store-status.ts';
 import { heavyBytes } from '../request-context.ts';
 import { createObject } from './create-object.ts';
 import {
@@ -28,6 +28,7 @@ import {
   strategyContext,
   toDraft,
   turnOf,
+  type WriteAdmission,
   warnAbout,
   weighed,
 } from './write-rules.ts';
@@ -127,24 +128,28 @@ async function updateOnce(
   const context = strategyContext(store, request.namespace, request);
   await turnOf(store, request);
   const admitted = await admit(store, request, object, old, context);
-  const undo = await store.deps.hooks?.beforeUpdate?.(admitted.object, old, {
-    context: request.context,
-    dryRun: request.dryRun,
-  });
-  let done = false;
+  const { context: asked, dryRun } = request;
+  const undo = await store.deps.hooks?.beforeUpdate?.(admitted.object, old, { context: asked, dryRun });
+  /** As for a create. */
+  let isStored: boolean | undefined = false;
   try {
     await validate(store, request, admitted, old, context);
-    if (request.dryRun) {
+    if (dryRun) {
       const result = await dryRunResult(store, admitted.object, current.revision, request);
       return { ...result, created: false };
     }
-    const outcome = await write(store, request, current, admitted.object, oldMeta);
+    const writing = write(store, request, current, admitted.object, oldMeta);
+    const outcome = await writing.catch((error: unknown) => {
+      if (isUnknownOutcome(error)) isStored = undefined;
+      throw error;
+    });
     if (outcome === 'raced') return 'raced';
-    done = true;
+    isStored = true;
     await store.deps.hooks?.afterUpdate?.(admitted.object, old);
     return outcome;
   } finally {
-    if (!done) await undo?.();
+    if (isStored === false) await undo?.();
+    if (isStored !== undefined) admitted.admission?.end();
   }
 }
 
@@ -152,7 +157,7 @@ type StrategyContext = ReturnType<typeof strategyContext>;
 
 interface Admitted {
   readonly object: JsonObject;
-  readonly admission: AdmissionRequest | undefined;
+  readonly admission: WriteAdmission | undefined;
 }
 
 /**

@@ -58,7 +58,7 @@ export interface AdmissionSubject {
 }
 
 /** `end`: its write has ended, one way or the other. */
-type WriteAdmission = AdmissionRequest & { end(): void };
+export type WriteAdmission = AdmissionRequest & { end(): void };
 
 /** undefined when nobody would look at it, or when the server itself writes. */
 export function admissionRequest(

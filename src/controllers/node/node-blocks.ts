@@ -22,6 +22,8 @@ interface Holding {
   readonly ranges: readonly Cidr[];
   /** Given, and not yet seen in the node. */
   readonly isNew: boolean;
+  /** Given, and whether it was written is not known. */
+  readonly isDoubtful?: boolean;
 }
 
 /** What a user wrote there by hand and is no prefix takes no block of ours. */
@@ -41,8 +43,10 @@ export class NodeBlocks {
     }));
   }
 
+  /** Nothing is to be written. */
   has(name: string): boolean {
-    return this.#held.has(name);
+    const held = this.#held.get(name);
+    return held !== undefined && held.isDoubtful !== true;
   }
 
   /** What stands in a node. A node without any keeps what was just given to it. */
@@ -62,8 +66,13 @@ export class NodeBlocks {
     if (this.#former.size > maxRemembered) this.#former.delete(oldest!);
   }
 
-  /** One block of each range; or the range that has none left. */
+  /** One block of each range, the same as before when that is doubtful; or the range that has none left. */
   give(name: string): { readonly blocks: readonly string[] } | { readonly isFull: Cidr } {
+    const held = this.#held.get(name);
+    if (held?.isDoubtful === true) {
+      this.#held.set(name, { ...held, isDoubtful: false });
+      return { blocks: held.texts };
+    }
     const ranges: Cidr[] = [];
     for (const pool of this.#pools) {
       const again = this.#formerBlock(name, pool);
@@ -75,6 +84,12 @@ export class NodeBlocks {
     const texts = ranges.map(formatCidr);
     this.#hold(name, { texts, ranges, isNew: true });
     return { blocks: texts };
+  }
+
+  /** Whether the node got what was given to it is not known: nobody else gets it, and it is given again. */
+  doubt(name: string): void {
+    const held = this.#held.get(name);
+    if (held?.isNew === true) this.#held.set(name, { ...held, isDoubtful: true });
   }
 
   /** The node did not get what was given to it. */

@@ -2,13 +2,14 @@
 import { persistentvolumeclaims, pods, resourcequotas, services } from '../../api/generated/resources.ts';
 import type { Pod, ResourceQuota } from '../../api/generated/types/core-v1.ts';
 import { forbidden } from '../../apimachinery/errors.ts';
-import { nameOf } from '../../apimachinery/json-access.ts';
+import { meta, nameOf, str } from '../../apimachinery/json-access.ts';
 import {
   addQuantities,
   compareQuantities,
   type Quantity,
   zeroQuantity,
 } from '../../apimachinery/quantity.ts';
+import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { Random } from '../../base/random.ts';
 import {
@@ -19,11 +20,12 @@ import {
   quotaShape,
   serviceUsage,
   type Usage,
+  usageGrowth,
   usageText,
 } from '../../component-helpers/quota-usage.ts';
 import { type EvaluatorDeps, QuotaEvaluator } from './quota/evaluator.ts';
 import { fits, hardOf, only } from './quota/quota-room.ts';
-import { requested } from './request/typed-request.ts';
+import { previous, requested } from './request/typed-request.ts';
 
 interface Cost {
   readonly usage: Usage;
@@ -31,6 +33,7 @@ interface Cost {
 }
 
 function costOf(request: AdmissionRequest): Cost | undefined {
+  if (request.operation === 'UPDATE') return growthOf(request);
   if (request.subresource !== '' || request.object === undefined) return undefined;
   const pod = requested(request, pods);
   if (pod !== undefined) return { usage: podUsage(pod), pod };
@@ -40,6 +43,25 @@ function costOf(request: AdmissionRequest): Cost | undefined {
   if (claim !== undefined) return { usage: claimUsage(claim), pod: undefined };
   const { group, resource } = request.declaration;
   return { usage: countUsage(group, resource), pod: undefined };
+}
+
+/** What an update adds. As upstream, of all that an object may cost only this can grow. */
+function growthOf(request: AdmissionRequest): Cost | undefined {
+  const growth = <T>(
+    resource: ResourceRef<T>,
+    subresource: string,
+    usage: (object: T) => Usage,
+  ): Usage | undefined => {
+    const now = requested(request, resource, subresource);
+    const before = previous(request, resource);
+    return now === undefined || before === undefined ? undefined : usageGrowth(usage(now), usage(before));
+  };
+  const pod = requested(request, pods, 'resize');
+  const usage =
+    growth(pods, 'resize', podUsage) ??
+    growth(services, '', serviceUsage) ??
+    growth(persistentvolumeclaims, '', claimUsage);
+  return usage === undefined ? undefined : { usage, pod };
 }
 
 type Amounts = Readonly<Record<string, string | number>>;
@@ -92,18 +114,20 @@ export function createResourceQuota(deps: EvaluatorDeps & { readonly random: Ran
   const evaluator = new QuotaEvaluator(deps);
   return {
     name: 'ResourceQuota',
-    operations: ['CREATE'],
+    operations: ['CREATE', 'UPDATE'],
     async validate(request) {
       const { declaration: resource, dryRun, namespace } = request;
       const cost = namespace === '' ? undefined : costOf(request);
       if (cost === undefined) return;
       if (!live.list(resourcequotas, { namespace }).some((quota) => concerns(quota, cost))) return;
       const id = random.uuid();
+      request.atEnd(() => reservations.end(namespace, id));
       await evaluator.admit(namespace, {
         reservation: {
           id,
           resource,
           name: nameOf(request.object ?? {}),
+          replaces: request.oldObject && str(meta(request.oldObject)['resourceVersion']),
           usage: cost.usage,
           shape: cost.pod && quotaShape(cost.pod),
         },
@@ -112,7 +136,6 @@ export function createResourceQuota(deps: EvaluatorDeps & { readonly random: Ran
           if (concerns(quota, cost)) check(request, quota, cost, used);
         },
       });
-      request.atEnd(() => reservations.end(id));
     },
   };
 }

@@ -17,7 +17,7 @@ import type { CachedObject, CacheSource, ResourceCache } from '../../storage/wat
  */
 const forgottenMs = 30_000;
 
-const written = ({ id, name, resource, shape, usage }: Reservation): JsonObject => ({
+const written = ({ id, name, replaces, resource, shape, usage }: Reservation): JsonObject => ({
   id,
   name,
   resource: {
@@ -27,12 +27,14 @@ const written = ({ id, name, resource, shape, usage }: Reservation): JsonObject 
     kind: resource.kind,
   },
   usage: Object.fromEntries([...usage].map(([key, amount]) => [key, formatQuantity(amount)])),
+  ...(replaces === undefined ? {} : { replaces }),
   ...(shape === undefined ? {} : { shape: shape as unknown as Json }),
 });
 
 const read = (from: JsonObject): Reservation => ({
   id: str(from['id']),
   name: str(from['name']),
+  replaces: from['replaces'] === undefined ? undefined : str(from['replaces']),
   resource: obj(from['resource']) as unknown as ResourceRef<typeof pods>,
   usage: new Map(Object.entries(obj(from['usage'])).map(([key, text]) => [key, parseQuantity(str(text))])),
   shape: from['shape'] as Pod | undefined,
@@ -45,14 +47,19 @@ export const reservationCache = (caches: CacheSource): ResourceCache =>
     return { namespace: '', name: str(name), uid: str(uid), labels: {}, fields: {} };
   });
 
+/** What only this server knows of a reservation. */
+interface Known {
+  readonly sinceMs: number;
+  /** Its own, whose write has ended. */
+  hasEnded: boolean;
+}
+
 export class StoredReservations implements Reservations {
   readonly #cache: ResourceCache;
   readonly #live: LiveObjects;
   readonly #clock: Clock;
-  /** Since when this server knows of one that is not stored. */
-  readonly #since = new Map<string, number>();
-  /** Own ones whose write has ended. */
-  readonly #ended = new Set<string>();
+  /** By namespace and id: no more than its record says. */
+  readonly #known = new Map<string, ReadonlyMap<string, Known>>();
 
   constructor(deps: { readonly cache: ResourceCache; readonly live: LiveObjects; readonly clock: Clock }) {
     this.#cache = deps.cache;
@@ -60,22 +67,36 @@ export class StoredReservations implements Reservations {
     this.#clock = deps.clock;
   }
 
-  end(id: string): void {
-    this.#ended.add(id);
+  end(namespace: string, id: string): void {
+    const known = this.#known.get(namespace)?.get(id);
+    if (known !== undefined) known.hasEnded = true;
   }
 
   async read(namespace: string): Promise<Reserved> {
     await this.#cache.fresh();
     const current = this.#cache.get('', namespace);
     const said = current === undefined ? [] : objs(spec(decodeEntry(current.value))['reserved']).map(read);
-    return { all: said.filter((one) => this.#isOnItsWay(namespace, one)), state: current };
+    const known = this.#remember(namespace, said);
+    const now = this.#clock.monotonic();
+    const isOnItsWay = (one: Reservation): boolean => {
+      const { hasEnded, sinceMs } = known.get(one.id)!;
+      return !hasEnded && now - sinceMs < forgottenMs && this.awaitsWrite(namespace, one);
+    };
+    return { all: said.filter(isOnItsWay), state: current };
   }
 
-  #isOnItsWay(namespace: string, { id, name, resource }: Reservation): boolean {
-    const now = this.#clock.monotonic();
-    const since = this.#since.get(id) ?? now;
-    this.#since.set(id, since);
-    return !this.#ended.has(id) && now - since < forgottenMs && !this.#live.has(resource, name, namespace);
+  awaitsWrite(namespace: string, { name, replaces, resource }: Reservation): boolean {
+    if (replaces === undefined) return !this.#live.has(resource, name, namespace);
+    const live = this.#live.get(resource, name, namespace);
+    return live !== undefined && str(meta(live as JsonObject)['resourceVersion']) === replaces;
+  }
+
+  #remember(namespace: string, all: readonly Reservation[]): ReadonlyMap<string, Known> {
+    const before = this.#known.get(namespace);
+    const sinceMs = this.#clock.monotonic();
+    const known = new Map(all.map(({ id }) => [id, before?.get(id) ?? { sinceMs, hasEnded: false }]));
+    this.#known.set(namespace, known);
+    return known;
   }
 
   async write(namespace: string, { state }: Reserved, all: readonly Reservation[]): Promise<boolean> {
@@ -91,24 +112,16 @@ export class StoredReservations implements Reservations {
       current === undefined
         ? await this.#cache.create('', namespace, draft, record)
         : await this.#cache.update('', namespace, draft, record, current.revision);
-    if (outcome.ok) this.#forgetOthers(current, all);
+    if (outcome.ok) this.#remember(namespace, all);
     return outcome.ok;
-  }
-
-  #forgetOthers(current: CachedObject | undefined, all: readonly Reservation[]): void {
-    if (current === undefined) return;
-    const kept = new Set(all.map(({ id }) => id));
-    for (const { id } of objs(spec(decodeEntry(current.value))['reserved']).map(read)) {
-      if (kept.has(id)) continue;
-      this.#since.delete(id);
-      this.#ended.delete(id);
-    }
   }
 
   /** Records of namespaces that are no more. */
   async tidy(): Promise<void> {
     const { items } = this.#cache.list({ namespace: '', limit: Number.MAX_SAFE_INTEGER });
-    const gone = items.filter(({ index }) => this.#live.get(namespaces, index.name) === undefined);
+    const gone = items.filter(({ index }) => !this.#live.has(namespaces, index.name, ''));
+    for (const namespace of this.#known.keys())
+      if (!this.#live.has(namespaces, namespace, '')) this.#known.delete(namespace);
     await Promise.all(
       gone.map((item) => {
         const record = decodeEntry(item.value);

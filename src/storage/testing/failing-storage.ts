@@ -23,7 +23,7 @@ export class FailingStorage implements Storage {
   readonly #inner: Storage;
   readonly #batchesOfAWatch: number;
   readonly #watches = new Set<(why: WatchEnd) => void>();
-  #next: 'stored' | 'not stored' | undefined;
+  #next: { readonly of: 'stored' | 'not stored'; readonly prefix: Key } | undefined;
   #away = false;
 
   /** A watch breaks off after so many batches. */
@@ -32,9 +32,9 @@ export class FailingStorage implements Storage {
     this.#batchesOfAWatch = batchesOfAWatch;
   }
 
-  /** Of the next write nobody hears whether it was stored. */
-  loseAnswer(of: 'stored' | 'not stored'): void {
-    this.#next = of;
+  /** Of the next write under `prefix` nobody hears whether it was stored. */
+  loseAnswer(of: 'stored' | 'not stored', prefix: Key = ''): void {
+    this.#next = { of, prefix };
   }
 
   /** All watches break off, and nothing can be asked, until it is back. */
@@ -69,9 +69,9 @@ export class FailingStorage implements Storage {
     return { ended, close: () => end({ reason: 'closed' }) };
   }
 
-  async #written<T>(write: () => Promise<T>): Promise<T> {
-    const lost = this.#next;
-    this.#next = undefined;
+  async #written<T>(key: Key, write: () => Promise<T>): Promise<T> {
+    const lost = this.#next !== undefined && key.startsWith(this.#next.prefix) ? this.#next.of : undefined;
+    if (lost !== undefined) this.#next = undefined;
     if (this.#away || lost === 'not stored') throw noAnswer();
     const result = await write();
     if (lost === 'stored') throw noAnswer();
@@ -90,13 +90,13 @@ export class FailingStorage implements Storage {
     return this.#read(() => this.#inner.list(prefix, options));
   }
   create(key: Key, draft: Draft): Promise<Written | KeyExists> {
-    return this.#written(() => this.#inner.create(key, draft));
+    return this.#written(key, () => this.#inner.create(key, draft));
   }
   update(key: Key, draft: Draft, expected: Revision): Promise<Written | RevisionConflict> {
-    return this.#written(() => this.#inner.update(key, draft, expected));
+    return this.#written(key, () => this.#inner.update(key, draft, expected));
   }
   delete(key: Key, last: Draft, expected: Revision): Promise<Written | RevisionConflict> {
-    return this.#written(() => this.#inner.delete(key, last, expected));
+    return this.#written(key, () => this.#inner.delete(key, last, expected));
   }
   grant(ttlMs: number): Promise<LeaseId> {
     return this.#read(() => this.#inner.grant(ttlMs));

@@ -2,6 +2,10 @@
 import { StatusError } from '../../apimachinery/errors.ts';
 import { StorageError } from '../storage-error.ts';
 
+/** The answer to a write was lost: it may be stored, now or in a moment. */
+export const isUnknownOutcome = (error: unknown): boolean =>
+  error instanceof StatusError && error.code === 504;
+
 /** In etcd's words, or upstream's, where they have some; what is no failure of the store stays as it is. */
 export function storeStatus(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error;

@@ -45,7 +45,7 @@ export class QuotaEvaluator {
     this.#deps = deps;
   }
 
-  /** Resolves when it is let through, and reserved; else throws the refusal. */
+  /** Resolves when it is let through, and whatever it takes is reserved; else throws the refusal. */
   admit(namespace: string, claimant: Claimant): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (refusal: unknown): void => (refusal === undefined ? resolve() : reject(refusal));
@@ -104,9 +104,9 @@ export class QuotaEvaluator {
         refusals.set(claimant, refusal);
         continue;
       }
-      const { name, resource, shape, usage } = claimant.reservation;
-      // One of this name is there, and stays the only one.
-      if (claimant.dryRun || this.#deps.live.has(resource, name, namespace)) continue;
+      const { shape, usage } = claimant.reservation;
+      // One of this name is there, and stays the only one; or another has changed what it is to change.
+      if (claimant.dryRun || !this.#deps.reservations.awaitsWrite(namespace, claimant.reservation)) continue;
       more.push(claimant.reservation);
       for (const quota of quotas) {
         if (!isUnderQuota(quota, shape) || !fits(usage, quota)) continue;

@@ -87,3 +87,20 @@ test('it is counted how long statuses take to be written, once for what was writ
   await manager.written('u');
   assert.match((await metrics.text()).text, /^kubelet_pod_status_sync_duration_seconds_count 1$/m);
 });
+
+test('who waits for a status when the agent leaves is told that it is not written', async () => {
+  const asked = Promise.withResolvers<void>();
+  const patch = async (): Promise<never> => {
+    asked.resolve();
+    throw new StatusError(500, 'InternalError', 'no');
+  };
+  const manager = managerOf({ patch } as unknown as Client);
+  manager.set(podWith(undefined), statusOf('True'));
+  await asked.promise;
+  const waits = manager.written('u');
+  manager.stop();
+  await assert.rejects(waits, { name: 'AbortError' });
+  manager.set(podWith(undefined), statusOf('False'));
+  await assert.rejects(manager.written('u'), { name: 'AbortError' });
+  await manager.written('another');
+});

@@ -14,7 +14,7 @@ export interface StatusManager {
   seen(pod: Pod): void;
   /** The last status that was set; newer than the API's. */
   get(uid: string): PodStatus | undefined;
-  /** Resolves when the last status is written, or the pod is gone. */
+  /** Resolves when the last status is written, or the pod is gone; throws when it will not be, as the agent leaves. */
   written(uid: string): Promise<void>;
   forget(uid: string): void;
   stop(): void;
@@ -106,7 +106,9 @@ class ApiStatusManager implements StatusManager {
     return this.#entries.get(uid)?.status;
   }
   async written(uid: string): Promise<void> {
-    await this.#entries.get(uid)?.work;
+    const entry = this.#entries.get(uid);
+    await entry?.work;
+    if (entry && !entry.gone && entry.sent !== entry.text) this.#stopped.signal.throwIfAborted();
   }
   forget(uid: string): void {
     this.#entries.delete(uid);
@@ -116,9 +118,7 @@ class ApiStatusManager implements StatusManager {
   }
 
   #start(entry: Entry): void {
-    entry.work ??= this.#send(entry).finally(() => {
-      entry.work = undefined;
-    });
+    entry.work ??= this.#send(entry);
   }
 
   async #send(entry: Entry): Promise<void> {
@@ -135,6 +135,8 @@ class ApiStatusManager implements StatusManager {
         else await this.#deps.clock.sleep(retryMs, signal).catch(() => undefined);
       }
     }
+    // Not a moment later: what is set then has to begin anew.
+    entry.work = undefined;
   }
 
   async #write({ pod, status }: Entry): Promise<void> {

@@ -139,6 +139,34 @@ test('a Windows node refuses a pod for Linux with the reason PodOSNotSupported',
   });
 });
 
+test('an agent that leaves deletes no pod whose end the API does not show yet', async (t) => {
+  const server = await startTestServer();
+  t.after(() => server.close());
+  let refused = 0;
+  let isRefusing = false;
+  const client = createClient(
+    inProcessTransport(async (request) => {
+      const { pathname } = new URL(request.url, 'http://localhost');
+      if (!isRefusing || request.method !== 'PATCH' || !pathname.endsWith('/pods/web/status'))
+        return server.api.handle(request);
+      refused++;
+      return { status: 500, headers: {}, body: Buffer.alloc(0) };
+    }, admin),
+  );
+  await createNodeNamespaces(client);
+  const end = await startSimulatedKubelet({ client, cri: simulatedCri(), nodeOs: linux });
+  await client.create(pods, pod('web'));
+  await eventually(async () => assert.equal((await get(client, 'web')).status?.phase, 'Running'));
+  isRefusing = true;
+  await client.delete(pods, { name: 'web', namespace: 'default' }, { gracePeriodSeconds: 1 });
+  await eventually(() => assert.ok(refused > 0));
+  await end();
+  assert.equal((await get(client, 'web')).status?.phase, 'Running');
+  isRefusing = false;
+  t.after(await startSimulatedKubelet({ client, cri: simulatedCri(), nodeOs: linux }));
+  await eventually(() => assert.rejects(get(client, 'web'), /not found/));
+});
+
 test('R15: pods that died with the machine are told as dead before they are started again', async (t) => {
   const client = await simulatedServer(t);
   const cri = simulatedCri();

@@ -12,8 +12,8 @@ const buckets = [
 export class PodStarts {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #duration: HistogramMetric;
-  /** Of those that do not run yet. */
-  readonly #seenAt = new Map<string, number>();
+  /** Undefined: it has begun, whatever the API still shows of it. */
+  readonly #seenAt = new Map<string, number | undefined>();
 
   constructor(metrics: Pick<MetricsRegistry, 'histogram'>, clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -33,10 +33,11 @@ export class PodStarts {
   }
 
   became(pod: Pod, { phase = 'Pending' }: PodStatus): void {
-    const seenAt = this.#seenAt.get(podUid(pod));
+    const uid = podUid(pod);
+    const seenAt = this.#seenAt.get(uid);
     if (seenAt === undefined || phase === 'Pending') return;
     if (phase === 'Running') this.#duration.observe({}, (this.#clock.monotonic() - seenAt) / 1000);
-    this.forget(podUid(pod));
+    this.#seenAt.set(uid, undefined);
   }
 
   forget(uid: string): void {

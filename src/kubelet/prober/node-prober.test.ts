@@ -13,8 +13,8 @@ import { createNodeProber } from './node-prober.ts';
 
 const day = 24 * 3600_000;
 
-/** A container with this readiness probe that has run for `ranMs`; its command answers `exitCode`. */
-function probed(t: TestContext, probe: Probe, ranMs = 0) {
+/** A container with this probe that has run for `ranMs`; its command answers `exitCode`. */
+function probed(t: TestContext, probe: Probe, ranMs = 0, kind = 'readinessProbe') {
   const clock = new FakeClock();
   const seen = { runs: 0, exitCode: 0 };
   const metrics = createMetrics();
@@ -35,10 +35,10 @@ function probed(t: TestContext, probe: Probe, ranMs = 0) {
     event: () => undefined,
   });
   t.after(() => prober.stop());
-  const readinessProbe: Probe = { exec: { command: ['true'] }, periodSeconds: 1, ...probe };
+  const whole: Probe = { exec: { command: ['true'] }, periodSeconds: 1, ...probe };
   const pod = {
     metadata: { name: 'p', namespace: 'n', uid: 'u' },
-    spec: { containers: [{ name: 'c', image: 'i', readinessProbe }] },
+    spec: { containers: [{ name: 'c', image: 'i', [kind]: whole }] },
   } as Pod;
   const observed = { id: 'id', name: 'c', state: 'running', startedAtMs: clock.now() - ranMs };
   prober.update(pod, { ...nothingObserved, containers: [observed as ObservedContainer] }, '10.0.0.1');
@@ -49,7 +49,7 @@ function probed(t: TestContext, probe: Probe, ranMs = 0) {
       await new Promise(setImmediate);
     }
   };
-  return { clock, prober, seen, metrics, pass };
+  return { clock, prober, seen, metrics, pass, pod };
 }
 
 test('probes go on whatever day it is set to be (N11)', async (t) => {
@@ -117,4 +117,22 @@ test('what probes answered is counted by result, and forgotten with the pod', as
   );
   prober.remove('u');
   assert.doesNotMatch((await metrics.text()).text, /pod="p"/);
+});
+
+test('nothing is kept of what probes of a pod said that has ended, or of a container that is gone', async (t) => {
+  for (const kind of ['startup', 'liveness', 'readiness'] as const) {
+    const ended = probed(t, {}, 0, `${kind}Probe`);
+    await ended.pass(2);
+    assert.equal(ended.prober[kind]('id'), true);
+    ended.prober.stopLiveness('u');
+    assert.equal(ended.prober[kind]('id'), true, 'until nothing of it runs');
+    ended.prober.remove('other');
+    assert.equal(ended.prober[kind]('id'), true);
+    ended.prober.remove('u');
+    assert.equal(ended.prober[kind]('id'), undefined, kind);
+    const replaced = probed(t, {}, 0, `${kind}Probe`);
+    await replaced.pass(2);
+    replaced.prober.update(replaced.pod, nothingObserved, '10.0.0.1');
+    assert.equal(replaced.prober[kind]('id'), undefined, kind);
+  }
 });

@@ -51,21 +51,25 @@ interface ProbeInput {
   readonly probe: Probe;
 }
 
-/** Which probes said what, by kind and container. */
+/** Which probes said what, by container. */
 class ProbeResults {
-  readonly #results = new Map<string, boolean>();
+  readonly #results = new Map<string, { readonly uid: string; readonly of: Map<ProbeKind, boolean> }>();
 
   of(kind: ProbeKind, containerId: string): boolean | undefined {
-    return this.#results.get(keyOf(kind, containerId));
+    return this.#results.get(containerId)?.of.get(kind);
   }
   /** Whether that is new. */
-  set(kind: ProbeKind, containerId: string, ok: boolean): boolean {
+  set(uid: string, kind: ProbeKind, containerId: string, ok: boolean): boolean {
     const isNew = this.of(kind, containerId) !== ok;
-    this.#results.set(keyOf(kind, containerId), ok);
+    const results = this.#results.get(containerId) ?? { uid, of: new Map() };
+    this.#results.set(containerId, results);
+    results.of.set(kind, ok);
     return isNew;
   }
-  delete(kind: ProbeKind, containerId: string): void {
-    this.#results.delete(keyOf(kind, containerId));
+  /** Nothing of the pod's other containers is of use any more. */
+  keepOnly(uid: string, running: ReadonlySet<string>): void {
+    for (const [id, { uid: of }] of this.#results)
+      if (of === uid && !running.has(id)) this.#results.delete(id);
   }
 }
 
@@ -151,7 +155,7 @@ class ProbeWorker {
       this.#deps.event(pod, { type: 'Warning', reason: 'Unhealthy', message, container: container.name });
     }
     if (outcome.unknown || !this.#counts(outcome.ok)) return true;
-    if (this.#results.set(this.kind, this.containerId, outcome.ok)) this.#deps.changed(this.uid);
+    if (this.#results.set(this.uid, this.kind, this.containerId, outcome.ok)) this.#deps.changed(this.uid);
     // A container that is to be killed is not probed any more; a started one has started.
     if (this.kind === 'startup') return false;
     return this.kind === 'readiness' || outcome.ok;
@@ -195,17 +199,16 @@ class NodeProber implements Prober {
       }
     }
     this.#end((worker, id) => worker.uid === uid && !wanted.has(id));
-    for (const { id, state } of observed.containers)
-      if (state !== 'running') for (const kind of kinds) this.#results.delete(kind, id);
+    const running = observed.containers.filter(({ state }) => state === 'running').map(({ id }) => id);
+    this.#results.keepOnly(uid, new Set(running));
   }
 
   stopLiveness(uid: string): void {
     this.#end((worker) => worker.uid === uid && worker.kind !== 'readiness');
   }
   remove(uid: string): void {
-    for (const { uid: of, kind, containerId } of this.#workers.values())
-      if (of === uid) this.#results.delete(kind, containerId);
     this.#end((worker) => worker.uid === uid);
+    this.#results.keepOnly(uid, new Set());
   }
   liveness(containerId: string): boolean | undefined {
     return this.#results.of('liveness', containerId);

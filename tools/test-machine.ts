@@ -23,7 +23,6 @@ const testPackages: readonly SystemPackage[] = [
     why: 'a private registry to pull from',
   },
   { name: 'faketime', provides: 'faketime', why: 'sets the clock of a server that runs' },
-  { name: 'socat', provides: 'socat', why: 'a terminal for kubectl exec -it' },
 ];
 
 const say = (text: string): void => console.log(`   ${text} …`);

@@ -15,6 +15,7 @@ import {
   untilTerm,
 } from '../harness/linux-cluster.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
+import { onTerminal } from '../harness/terminal.ts';
 
 interface PodView {
   readonly metadata: { readonly uid: string };
@@ -126,13 +127,15 @@ for (const version of ['1.36', '1.20'] as const) {
     });
 
     test('exec -it is a terminal', limit, async () => {
-      const script = 'tty; stty size; exit 3\n';
-      const { stdout } = await linuxProcesses.run(
-        'socat',
-        ['-t', '20', '-', `EXEC:"${tool().path} exec -it ${name} -- sh",pty,setsid,ctty,raw,echo=0,stderr`],
-        { env: tool().env, input: script, timeoutMs: 30_000 },
+      const screen = await onTerminal(
+        ['stty', 'rows', '31', 'cols', '97;', tool().path, 'exec', '-it', name, '--', 'sh'],
+        [
+          { cue: /# /, keys: 'tty; stty size\r' },
+          { cue: /\/dev\/(pts\/\d+|console)\s+31 97\s[\s\S]*# /, keys: 'exit 3\r' },
+        ],
+        { env: tool().env },
       );
-      assert.match(stdout.toString(), /\/dev\/(pts\/\d+|console)/);
+      assert.match(screen, /command terminated with exit code 3/);
     });
 
     test('cp copies a file there and back', limit, async () => {

@@ -20,7 +20,7 @@ export async function onTerminal(
   steps: readonly Typed[],
   options: TerminalOptions,
 ): Promise<string> {
-  // socat would lose what the command says last.
+  // socat drops what the terminal still holds when the command ends: on a loaded machine all that it said.
   const child = linuxProcesses.spawn('script', ['-qefc', command.join(' '), '/dev/null'], {
     env: options.env,
   });

@@ -14,6 +14,7 @@ import { inFlight } from './flowcontrol/in-flight.ts';
 import { defaultUserLimits } from './flowcontrol/user-limits.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiRequest, ApiResponse } from './http.ts';
+import { showObjectCounts } from './object-counts.ts';
 import { type RestStorage, restKey } from './registry/rest-storage.ts';
 import { ResourceStore } from './registry/store.ts';
 import { openCache } from './registry/stored-resource.ts';
@@ -44,6 +45,7 @@ const defaultSeats = 120;
 export function createApiServer(config: ApiServerConfig): ApiServer {
   const stores = storesOf(config, config.restStorage ?? noHandlers, threadTurns);
   const observed = serverMetrics(config.metrics, (info) => isServed(config.scheme, info));
+  showObjectCounts(config.metrics, config.scheme, stores);
   const places = new Places(largeBodies);
   let closing = false;
   const serve = handlerOf(config, stores, () => closing);

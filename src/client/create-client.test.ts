@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deployments, nodes, pods } from '../api/generated/resources.ts';
 import { isStatusError, StatusError } from '../apimachinery/errors.ts';
+import { FakeClock } from '../base/testing/fake-clock.ts';
+import { createMetrics } from '../component-base/metrics.ts';
+import { clientMetrics } from './client-metrics.ts';
 import { createClient } from './create-client.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import type { Transport, TransportRequest } from './transport.ts';
@@ -40,6 +43,39 @@ describe('createClient', () => {
     assert.equal(JSON.stringify((await list.list(pods)).items), `[${text}]`);
     const watched = createClient(answering(200, `{"type":"ADDED","object":${text}}\n`).transport);
     for await (const { object } of watched.watch(pods)) assert.equal(JSON.stringify(object), text);
+  });
+  it('counts answers and failures by what was asked, and how long and how large they were', async () => {
+    const clock = new FakeClock();
+    const registry = createMetrics();
+    const metrics = clientMetrics(registry, clock, 'h:1');
+    const key = { name: 'a', namespace: 'n' };
+    const { transport } = answering(200, '{"metadata":{}}');
+    const slow: Transport = {
+      ...transport,
+      async request(request) {
+        clock.advance(300);
+        return transport.request(request);
+      },
+    };
+    const client = createClient(slow, { metrics });
+    await client.get(pods, key);
+    await client.patch(pods, key, { type: 'merge', body: {} });
+    for await (const _ of createClient(answering(200, '').transport, { metrics }).watch(pods));
+    await assert.rejects(createClient(answering(404, '{}').transport, { metrics }).get(pods, key));
+    const broken: Transport = { ...transport, request: () => Promise.reject(new Error('no route')) };
+    await assert.rejects(createClient(broken, { metrics }).get(pods, key), /no route/);
+    const told = (await registry.text()).text.split('\n');
+    for (const line of [
+      'rest_client_requests_total{code="200",method="GET",host="h:1"} 2',
+      'rest_client_requests_total{code="404",method="GET",host="h:1"} 1',
+      'rest_client_requests_total{code="<error>",method="GET",host="h:1"} 1',
+      'rest_client_requests_total{code="200",method="PATCH",host="h:1"} 1',
+      'rest_client_request_duration_seconds_sum{verb="GET",host="h:1"} 0.3',
+      'rest_client_request_duration_seconds_count{verb="GET",host="h:1"} 1',
+      'rest_client_request_size_bytes_sum{verb="PATCH",host="h:1"} 2',
+      'rest_client_response_size_bytes_sum{verb="PATCH",host="h:1"} 15',
+    ])
+      assert.ok(told.includes(line), `${line} in\n${told.join('\n')}`);
   });
   it('builds the paths of the API', async () => {
     const { transport, sent } = answering(200, '{}');

@@ -13,6 +13,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from './client.ts';
+import type { ClientMetrics } from './client-metrics.ts';
 import { parseLarge } from './parse-large.ts';
 import { resourcePath, withQuery } from './resource-path.ts';
 import { responseError } from './response-error.ts';
@@ -26,6 +27,7 @@ export interface ClientOptions {
   readonly beforeWrite?: () => void;
   /** Until a response's headers. Default 60 s, as the server's own limit. */
   readonly requestTimeoutMs?: number;
+  readonly metrics?: ClientMetrics | undefined;
 }
 
 const maxBodyBytes = 1 << 30;
@@ -100,7 +102,14 @@ function sender(transport: Transport, options: ClientOptions): (send: Send) => P
       headers['content-length'] = String(send.body.length);
     }
     const { method, path, body, signal } = send;
-    const response = await transport.request({ method, path, headers, body, signal, timeoutMs });
+    let status: number | undefined;
+    let response: TransportResponse;
+    try {
+      response = await transport.request({ method, path, headers, body, signal, timeoutMs });
+      ({ status } = response);
+    } finally {
+      options.metrics?.answered(method, status);
+    }
     if (!isSuccess(response.status))
       throw responseError(response.status, await readAll(response.body, 1 << 20));
     return response;
@@ -135,10 +144,17 @@ async function* watchWith<T>(
 
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
   const open = sender(transport, options);
+  const { metrics } = options;
+  async function exchange(send: Send): Promise<{ status: number; body: Buffer }> {
+    const began = metrics?.clock.monotonic() ?? 0;
+    const response = await open(send);
+    const body = await readAll(response.body, maxBodyBytes);
+    metrics?.took(send.method, began, send.body?.length, body.length);
+    return { status: response.status, body };
+  }
   async function call<R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> {
-    const response = await open({ method, path, body, contentType });
-    const bytes = await readAll(response.body, maxBodyBytes);
-    return (await parseLarge(bytes.toString('utf8'))) as R;
+    const answer = await exchange({ method, path, body, contentType });
+    return (await parseLarge(answer.body.toString('utf8'))) as R;
   }
 
   return {
@@ -185,8 +201,7 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
       const body =
         request.body === undefined || Buffer.isBuffer(request.body) ? request.body : json(request.body);
       const { method, path, contentType, accept, signal } = request;
-      const response = await open({ method, path, body, contentType, accept, signal });
-      return { status: response.status, body: await readAll(response.body, maxBodyBytes) };
+      return exchange({ method, path, body, contentType, accept, signal });
     },
   };
 }

@@ -7,6 +7,7 @@ import type { InformerFactory, Lister } from '../client/cache/informer.ts';
 import type { Client, ObjectKey } from '../client/client.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { MetricsRegistry } from '../component-base/metrics.ts';
 import type { Expectations } from './expectations.ts';
 import type { Pace } from './pace.ts';
 
@@ -24,6 +25,7 @@ export interface ControllerContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly metrics: MetricsRegistry;
   readonly signal: AbortSignal;
   /** `namespace/name`, or the name. */
   enqueue(key: string): void;
@@ -48,6 +50,8 @@ export interface Watch {
 export interface ControllerDefinition<T> {
   /** Canonical name of upstream's kube-controller-manager: `replicaset-controller`. */
   readonly name: string;
+  /** What upstream calls its work queue, where that is not its name. */
+  readonly queue?: string;
   /** Its service account in kube-system, whose RBAC role it acts under: `replicaset-controller`. */
   readonly serviceAccount: string;
   readonly for: ResourceRef<T>;

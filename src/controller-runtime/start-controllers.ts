@@ -8,6 +8,7 @@ import { objectKey } from '../client/cache/object-store.ts';
 import type { Client, ObjectKey } from '../client/client.ts';
 import { createEventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { declaredReads, declaredWrites } from './declared-access.ts';
 import type {
   Controller,
@@ -18,13 +19,9 @@ import type {
 import { Expectations } from './expectations.ts';
 import { IgnorableError } from './ignorable-error.ts';
 import { Pace, type PaceOptions } from './pace.ts';
+import { queueMetrics } from './queue-metrics.ts';
 import { addIndexes, resourcesRead, wireEvents } from './wire-events.ts';
 import { WorkQueue } from './work-queue.ts';
-
-export interface ControllerMetrics {
-  reconciled(controller: string, seconds: number, outcome: 'success' | 'requeue' | 'error'): void;
-  queueDepth(controller: string, depth: number): void;
-}
 
 export interface ControllerRuntime {
   /** A client that acts as the service account `kube-system/<name>`. */
@@ -34,7 +31,7 @@ export interface ControllerRuntime {
   readonly random: Random;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  readonly metrics?: ControllerMetrics;
+  readonly metrics: MetricsRegistry;
   readonly pace?: PaceOptions;
 }
 
@@ -76,6 +73,7 @@ function contextOf(
     clock,
     random,
     log,
+    metrics: runtime.metrics,
     signal,
     enqueue: (key) => queue.add(key),
     enqueueAfter: (key, delayMs) => queue.addAfter(key, delayMs),
@@ -99,24 +97,18 @@ async function runKeyed(
     clock,
     concurrency: definition.concurrency ?? 5,
     baseDelayMs: definition.firstRetryMs,
+    metrics: queueMetrics(metrics, definition.queue ?? definition.name),
     async process(key) {
-      const startedAt = clock.monotonic();
-      const finish = (outcome: 'success' | 'requeue' | 'error'): void => {
-        metrics?.reconciled(definition.name, (clock.monotonic() - startedAt) / 1000, outcome);
-        metrics?.queueDepth(definition.name, queue.depth);
-      };
       try {
         const result = await definition.reconcile(keyOfText(key), context);
         queue.forget(key);
         if (result?.requeueAfterMs !== undefined) queue.addAfter(key, result.requeueAfterMs);
-        finish(result?.requeueAfterMs === undefined ? 'success' : 'requeue');
       } catch (error) {
         if (signal.aborted) return;
         if (isExpected(error)) context.log.debug({ error, key }, 'reconcile is tried again');
         else
           context.log.warn({ error, key, failures: queue.failuresOf(key) }, 'reconcile failed, trying again');
         queue.addRateLimited(key);
-        finish('error');
       }
     },
   });

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Clock } from '../base/clock.ts';
+import { createMetrics } from '../component-base/metrics.ts';
+import { queueMetrics } from './queue-metrics.ts';
 import { WorkQueue } from './work-queue.ts';
 
 function manualClock(): Clock & { advance(ms: number): void } {
@@ -30,17 +32,19 @@ const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolv
 
 function recording(concurrency: number) {
   const clock = manualClock();
+  const metrics = createMetrics();
   const started: string[] = [];
   const finish: (() => void)[] = [];
   const queue = new WorkQueue({
     clock,
     concurrency,
+    metrics: queueMetrics(metrics, 'q'),
     process: (key) => {
       started.push(key);
       return new Promise<void>((resolve) => finish.push(resolve));
     },
   });
-  return { clock, queue, started, finish };
+  return { clock, metrics, queue, started, finish };
 }
 
 describe('WorkQueue', () => {
@@ -94,6 +98,51 @@ describe('WorkQueue', () => {
     clock.advance(1000);
     await settle();
     assert.equal(queue.depth, 0);
+  });
+
+  it('tells what waits, how long it did, what is worked on and what was tried again', async () => {
+    const { clock, metrics, queue, finish } = recording(1);
+    const told = async (): Promise<readonly string[]> =>
+      (await metrics.text()).text
+        .split('\n')
+        .filter((line) => /^workqueue_[a-z_]*\{name="q"\}/.test(line))
+        .map((line) => line.replace('workqueue_', '').replace('{name="q"}', ''))
+        .sort();
+    for (const key of ['a', 'b', 'b']) queue.add(key);
+    await settle();
+    clock.advance(2_000);
+    queue.add('a');
+    queue.add('a');
+    assert.deepEqual(await told(), [
+      'adds_total 3',
+      'depth 2',
+      'longest_running_processor_seconds 2',
+      'queue_duration_seconds_count 1',
+      'queue_duration_seconds_sum 0',
+      'retries_total 0',
+      'unfinished_work_seconds 2',
+      'work_duration_seconds_count 0',
+      'work_duration_seconds_sum 0',
+    ]);
+    clock.advance(1_000);
+    finish[0]!();
+    await settle();
+    queue.addRateLimited('c');
+    assert.deepEqual(await told(), [
+      'adds_total 3',
+      'depth 1',
+      'longest_running_processor_seconds 0',
+      'queue_duration_seconds_count 2',
+      'queue_duration_seconds_sum 3',
+      'retries_total 1',
+      'unfinished_work_seconds 0',
+      'work_duration_seconds_count 1',
+      'work_duration_seconds_sum 3',
+    ]);
+    const stopping = queue.stop();
+    finish[1]!();
+    await stopping;
+    assert.ok(!(await told()).some((line) => line.startsWith('depth')), 'one that ended is asked no more');
   });
 
   it('stops when the last key is done, and takes no more', async () => {

@@ -1,5 +1,6 @@
 // Keys to work on: each once however often it was added, never twice at a time, failures later and later.
 import type { Clock } from '../base/clock.ts';
+import type { QueueMetrics } from './queue-metrics.ts';
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
@@ -10,6 +11,7 @@ export interface WorkQueueOptions {
   /** client-go's item exponential limiter: 5 ms to 1000 s. */
   readonly baseDelayMs?: number | undefined;
   readonly maxDelayMs?: number;
+  readonly metrics: QueueMetrics;
 }
 
 interface Delayed {
@@ -19,16 +21,20 @@ interface Delayed {
 
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  readonly #ready: Set<string> = new Set();
-  readonly #processing: Set<string> = new Set();
-  readonly #dirty: Set<string> = new Set();
+  /** Since when, as all of these. */
+  readonly #ready: Map<string, number> = new Map();
+  readonly #processing: Map<string, number> = new Map();
+  /** Added again while they were worked on. */
+  readonly #dirty: Map<string, number> = new Map();
   readonly #delayed: Map<string, Delayed> = new Map();
   readonly #failures: Map<string, number> = new Map();
   #stopped = false;
   #idle: (() => void)[] = [];
+  readonly #hide: () => void;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
+    this.#hide = options.metrics.show(this);
   }
 
   /** Keys that wait to be worked on now. */
@@ -36,19 +42,24 @@ export class WorkQueue {
     return this.#ready.size + this.#dirty.size;
   }
 
+  workingMs(): readonly number[] {
+    const now = this.#options.clock.monotonic();
+    return [...this.#processing.values()].map((since) => now - since);
+  }
+
   add(key: string): void {
     if (this.#stopped) return;
-    if (this.#processing.has(key)) {
-      this.#dirty.add(key);
-      return;
-    }
-    this.#ready.add(key);
+    const waiting = this.#processing.has(key) ? this.#dirty : this.#ready;
+    if (waiting.has(key)) return;
+    waiting.set(key, this.#options.clock.monotonic());
+    this.#options.metrics.added.inc();
     this.#pump();
   }
 
   /** The earliest of several wins. */
   addAfter(key: string, delayMs: number): void {
     if (this.#stopped) return;
+    this.#options.metrics.retried.inc();
     if (delayMs <= 0) {
       this.add(key);
       return;
@@ -86,14 +97,18 @@ export class WorkQueue {
     this.#delayed.clear();
     this.#ready.clear();
     this.#dirty.clear();
+    this.#hide();
     if (this.#processing.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   #pump(): void {
-    for (const key of this.#ready) {
-      if (this.#processing.size >= this.#options.concurrency) return;
+    const { clock, concurrency, metrics } = this.#options;
+    for (const [key, since] of this.#ready) {
+      if (this.#processing.size >= concurrency) return;
+      const now = clock.monotonic();
+      metrics.waited.observe((now - since) / 1000);
       this.#ready.delete(key);
-      this.#processing.add(key);
+      this.#processing.set(key, now);
       void this.#work(key);
     }
   }
@@ -109,8 +124,12 @@ export class WorkQueue {
   }
 
   #done(key: string): void {
+    const { clock, metrics } = this.#options;
+    metrics.worked.observe((clock.monotonic() - this.#processing.get(key)!) / 1000);
     this.#processing.delete(key);
-    if (this.#dirty.delete(key) && !this.#stopped) this.#ready.add(key);
+    const since = this.#dirty.get(key);
+    this.#dirty.delete(key);
+    if (since !== undefined && !this.#stopped) this.#ready.set(key, since);
     if (this.#stopped && this.#processing.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     this.#pump();
   }

@@ -113,6 +113,7 @@ export interface ApprovalOptions {
 export const certificateApprovingController = (options: ApprovalOptions): Controller =>
   defineController({
     name: 'certificatesigningrequest-approving-controller',
+    queue: 'certificate',
     serviceAccount: 'certificate-controller',
     for: certificatesigningrequests,
     ...(options.kubeletServing ? { reads: [nodes, endpointslices, servicecidrs] } : {}),

@@ -56,6 +56,7 @@ export function certificateSigningController(
 ): Controller {
   return defineController({
     name: 'certificatesigningrequest-signing-controller',
+    queue: 'certificate',
     serviceAccount: 'certificate-controller',
     for: certificatesigningrequests,
     writes: [certificatesigningrequests],

@@ -23,6 +23,7 @@ function aggregatedRules(role: ClusterRole, all: readonly ClusterRole[]): Policy
 
 export const clusterRoleAggregationController: Controller = defineController({
   name: 'clusterrole-aggregation-controller',
+  queue: 'ClusterRoleAggregator',
   serviceAccount: 'clusterrole-aggregation-controller',
   for: clusterroles,
   writes: [clusterroles],

@@ -181,6 +181,7 @@ class CronJobSync {
 
 export const cronJobController: Controller = defineController({
   name: 'cronjob-controller',
+  queue: 'cronjob',
   serviceAccount: 'cronjob-controller',
   for: cronjobs,
   owns: [jobs],

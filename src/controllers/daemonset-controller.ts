@@ -90,6 +90,7 @@ export function daemonSetController(): Controller {
   const failedPods = new FailedPods();
   return defineController({
     name: 'daemonset-controller',
+    queue: 'daemonset',
     serviceAccount: 'daemon-set-controller',
     for: daemonsets,
     owns: [pods, controllerrevisions],

@@ -18,6 +18,7 @@ import { claim } from './workload/claim.ts';
 
 export const deploymentController: Controller = defineController({
   name: 'deployment-controller',
+  queue: 'deployment',
   serviceAccount: 'deployment-controller',
   for: deployments,
   owns: [replicasets],

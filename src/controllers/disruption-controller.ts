@@ -109,6 +109,7 @@ async function failSafe(
 
 export const disruptionController: Controller = defineController({
   name: 'disruption-controller',
+  queue: 'disruption',
   serviceAccount: 'disruption-controller',
   for: poddisruptionbudgets,
   writes: [poddisruptionbudgets, events],

@@ -17,6 +17,7 @@ const overCapacity = 'endpoints.kubernetes.io/over-capacity';
 
 export const endpointsController: Controller = defineController({
   name: 'endpoints-controller',
+  queue: 'endpoint',
   serviceAccount: 'endpoint-controller',
   for: services,
   reads: [endpoints],

@@ -16,6 +16,7 @@ const zoneLabel = 'topology.kubernetes.io/zone';
 
 export const endpointSliceController: Controller = defineController({
   name: 'endpointslice-controller',
+  queue: 'endpoint_slice',
   serviceAccount: 'endpointslice-controller',
   for: services,
   owns: [endpointslices],

@@ -15,6 +15,7 @@ const byService = 'mirroredService';
 
 export const endpointSliceMirroringController: Controller = defineController({
   name: 'endpointslice-mirroring-controller',
+  queue: 'endpoint_slice_mirroring',
   serviceAccount: 'endpointslicemirroring-controller',
   for: endpoints,
   owns: [endpointslices],

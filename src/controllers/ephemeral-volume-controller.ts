@@ -48,6 +48,7 @@ async function ensureClaim(context: ControllerContext, pod: Pod, volume: Volume)
 
 export const ephemeralVolumeController: Controller = defineController({
   name: 'ephemeral-volume-controller',
+  queue: 'ephemeral_volume',
   serviceAccount: 'ephemeral-volume-controller',
   for: pods,
   reads: [persistentvolumeclaims],

@@ -13,6 +13,7 @@ import {
   defineLoop,
 } from '../controller-runtime/define-controller.ts';
 import { groupOf } from '../controller-runtime/owner-reference.ts';
+import { queueMetrics } from '../controller-runtime/queue-metrics.ts';
 import { WorkQueue } from '../controller-runtime/work-queue.ts';
 import { type Collector, collect, orphan } from './garbage-collector/collect.ts';
 import { type Consequences, type GraphNode, OwnershipGraph } from './garbage-collector/ownership-graph.ts';
@@ -65,7 +66,10 @@ class GarbageCollector {
       enqueue: (node) => this.#enqueue(node.uid),
       forget: (node) => this.#apply(this.#graph.remove(node.uid)),
     };
-    const queueOf = (work: (collector: Collector, node: GraphNode) => Promise<void>): WorkQueue => {
+    const queueOf = (
+      name: string,
+      work: (collector: Collector, node: GraphNode) => Promise<void>,
+    ): WorkQueue => {
       const queue: WorkQueue = new WorkQueue({
         clock: context.clock,
         concurrency,
@@ -88,11 +92,12 @@ class GarbageCollector {
           }
         },
         maxDelayMs: 60_000,
+        metrics: queueMetrics(context.metrics, name),
       });
       return queue;
     };
-    this.#deleting = queueOf(collect);
-    this.#orphaning = queueOf(orphan);
+    this.#deleting = queueOf('garbage_collector_attempt_to_delete', collect);
+    this.#orphaning = queueOf('garbage_collector_attempt_to_orphan', orphan);
   }
 
   /** Before all first lists are there, an owner that is not known may only be not yet known. */

@@ -342,6 +342,7 @@ export function jobController(): Controller {
   const memories = new Map<string, Memory>();
   return defineController({
     name: 'job-controller',
+    queue: 'job',
     serviceAccount: 'job-controller',
     for: jobs,
     owns: [pods],

@@ -13,6 +13,7 @@ const lookAgainMs = 5000;
 
 export const namespaceController: Controller = defineController({
   name: 'namespace-controller',
+  queue: 'namespace',
   serviceAccount: 'namespace-controller',
   for: namespaces,
   writes: 'any',

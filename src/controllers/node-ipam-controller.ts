@@ -37,6 +37,7 @@ export function nodeIpamController(options: NodeIpamOptions): Controller {
 
   return defineController({
     name: 'node-ipam-controller',
+    queue: 'cidrallocator_node',
     serviceAccount: 'node-controller',
     for: nodes,
     writes: [nodes, events],

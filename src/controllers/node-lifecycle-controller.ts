@@ -86,6 +86,7 @@ export function nodeLifecycleController(times: NodeLifecycleTimes, rates: Evicti
 
   return defineController({
     name: 'node-lifecycle-controller',
+    queue: 'node_lifecycle_controller',
     serviceAccount: 'node-controller',
     for: nodes,
     reads: [pods],

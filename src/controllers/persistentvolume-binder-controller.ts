@@ -156,6 +156,7 @@ async function syncVolume(context: ControllerContext, name: string): Promise<voi
 
 export const persistentVolumeBinderController: Controller = defineController({
   name: 'persistentvolume-binder-controller',
+  queue: 'claims',
   serviceAccount: 'persistent-volume-binder',
   for: persistentvolumeclaims,
   reads: [nodes],

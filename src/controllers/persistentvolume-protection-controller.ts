@@ -7,6 +7,7 @@ const finalizer = 'kubernetes.io/pv-protection';
 
 export const persistentVolumeProtectionController: Controller = defineController({
   name: 'persistentvolume-protection-controller',
+  queue: 'pvprotection',
   serviceAccount: 'pv-protection-controller',
   for: persistentvolumes,
   writes: [persistentvolumes],

@@ -15,6 +15,7 @@ const podsByClaim = 'claim';
 
 export const persistentVolumeClaimProtectionController: Controller = defineController({
   name: 'persistentvolumeclaim-protection-controller',
+  queue: 'pvcprotection',
   serviceAccount: 'pvc-protection-controller',
   for: persistentvolumeclaims,
   writes: [persistentvolumeclaims],

@@ -5,6 +5,7 @@ import { replicaController } from './replicaset/replica-control.ts';
 
 export const replicaSetController: Controller = replicaController({
   name: 'replicaset-controller',
+  queue: 'replicaset',
   serviceAccount: 'replicaset-controller',
   resource: replicasets,
   selectorOf: (rs) => rs.spec?.selector,

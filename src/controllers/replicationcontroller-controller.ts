@@ -5,6 +5,7 @@ import { replicaController } from './replicaset/replica-control.ts';
 
 export const replicationControllerController: Controller = replicaController({
   name: 'replicationcontroller-controller',
+  queue: 'replicationmanager',
   serviceAccount: 'replication-controller',
   resource: replicationcontrollers,
   // An empty selector of this kind selects nothing.

@@ -99,6 +99,7 @@ async function countAll(
 
 export const resourceQuotaController: Controller = defineController({
   name: 'resourcequota-controller',
+  queue: 'resourcequota_primary',
   serviceAccount: 'resourcequota-controller',
   for: resourcequotas,
   writes: [resourcequotas],

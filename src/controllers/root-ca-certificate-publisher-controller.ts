@@ -19,6 +19,7 @@ export interface ChangingText {
 export const rootCaCertificatePublisherController = (rootCa: ChangingText): Controller =>
   defineController({
     name: 'root-ca-certificate-publisher-controller',
+    queue: 'root_ca_cert_publisher',
     serviceAccount: 'root-ca-cert-publisher',
     for: namespaces,
     writes: [configmaps],

@@ -31,6 +31,7 @@ async function writeReady(
 
 export const serviceCidrController: Controller = defineController({
   name: 'service-cidr-controller',
+  queue: 'ipaddresses',
   serviceAccount: 'service-cidrs-controller',
   for: servicecidrs,
   writes: [servicecidrs],

@@ -7,6 +7,7 @@ const defaultAccount = 'default';
 
 export const serviceAccountController: Controller = defineController({
   name: 'serviceaccount-controller',
+  queue: 'serviceaccount',
   serviceAccount: 'service-account-controller',
   for: namespaces,
   writes: [serviceaccounts],

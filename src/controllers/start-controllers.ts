@@ -5,12 +5,9 @@ import type { InformerFactory } from '../client/cache/informer.ts';
 import { createInformerFactory } from '../client/cache/informer-factory.ts';
 import type { Client } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { MetricsRegistry } from '../component-base/metrics.ts';
 import type { PaceOptions } from '../controller-runtime/pace.ts';
-import {
-  type ControllerMetrics,
-  type RunningControllers,
-  startControllers,
-} from '../controller-runtime/start-controllers.ts';
+import { type RunningControllers, startControllers } from '../controller-runtime/start-controllers.ts';
 import { allControllers, type ControllersConfig } from './registry.ts';
 
 export interface ControllerUser {
@@ -26,7 +23,7 @@ export interface StartControllersDeps {
   readonly log: Logger;
   /** Shared with others of the process (the scheduler); made here when absent. */
   readonly informers?: InformerFactory;
-  readonly metrics?: ControllerMetrics;
+  readonly metrics: MetricsRegistry;
   /** Ends everything. */
   readonly signal: AbortSignal;
   /** How many pods are made for one namespace. */
@@ -63,8 +60,8 @@ export function startAllControllers(
     clock,
     random,
     log,
+    metrics,
     signal,
-    ...(metrics === undefined ? {} : { metrics }),
     ...(deps.pace === undefined ? {} : { pace: deps.pace }),
   });
   return { ready: running.ready, done: running.done.then(() => ownInformers?.stop()) };

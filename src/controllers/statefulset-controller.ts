@@ -87,6 +87,7 @@ async function carryOut(context: ControllerContext, set: StatefulSet, plan: Stat
 
 export const statefulSetController: Controller = defineController({
   name: 'statefulset-controller',
+  queue: 'statefulset',
   serviceAccount: 'statefulset-controller',
   for: statefulsets,
   owns: [pods, controllerrevisions],

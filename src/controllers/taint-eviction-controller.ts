@@ -22,6 +22,7 @@ export function taintEvictionController(): Controller {
   const seen = new Map<string, number>();
   return defineController({
     name: 'taint-eviction-controller',
+    queue: 'noexec_taint_pod',
     serviceAccount: 'node-controller',
     for: pods,
     writes: [pods, events],

@@ -15,6 +15,7 @@ function expiresAt({ type, data, metadata }: Secret): number | undefined {
 
 export const tokenCleanerController: Controller = defineController({
   name: 'token-cleaner-controller',
+  queue: 'token_cleaner',
   serviceAccount: 'token-cleaner',
   for: secrets,
   writes: [secrets],

@@ -17,6 +17,7 @@ function expiresAt(job: Job): number | undefined {
 
 export const ttlAfterFinishedController: Controller = defineController({
   name: 'ttl-after-finished-controller',
+  queue: 'ttl_jobs_to_delete',
   serviceAccount: 'ttl-after-finished-controller',
   for: jobs,
   writes: [jobs],

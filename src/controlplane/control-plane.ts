@@ -20,6 +20,7 @@ import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIp, hostPort, ipAt, parseCidr } from '../base/ip.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
+import { clientMetrics } from '../client/client-metrics.ts';
 import { type ClientOptions, createClient } from '../client/create-client.ts';
 import { createEventRecorder } from '../client/event-recorder.ts';
 import { inProcessTransport } from '../client/transport-in-process.ts';
@@ -277,6 +278,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const scheme = extensibleScheme(options.scheme);
   const live = createLiveObjects(scheme, caches);
   const issuer = options.serviceAccountIssuer ?? `https://kubernetes.default.svc.${options.clusterDomain}`;
+  const ownHost = hostPort(options.advertiseAddress, options.securePort);
   const tokenKeys = [verificationKey(options.serviceAccountKey)];
 
   const { tokens, authenticator } = authentication(options, live, issuer, tokenKeys);
@@ -314,7 +316,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     health: options.health ?? [],
     paths: new Map([...serviceAccountIssuerPaths(issuer, tokenKeys), ...(options.paths?.(authorizer) ?? [])]),
     version,
-    serverAddress: () => hostPort(options.advertiseAddress, options.securePort),
+    serverAddress: () => ownHost,
     allowAnonymous: false,
     removedResource,
     flowControl: flowControlOf(options, live),
@@ -322,8 +324,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
 
   const stored = { scheme, caches, clock, random };
   const bootstrapped = await ensureBootstrap(stored, firstObjects(options));
+  const counted = clientMetrics(options.metrics, clock, ownHost);
   const clientFor: ControlPlane['clientFor'] = (user, how) =>
-    createClient(inProcessTransport(api.handle, user), how);
+    createClient(inProcessTransport(api.handle, user), { metrics: counted, ...how });
   const client = clientFor(loopbackUser);
   const repair = recordRepair(options, stored, { live, claims, client, reservations });
   await repair();

@@ -46,7 +46,7 @@ class SetClock implements Clock {
 async function startAll(t: TestContext, clock: Clock): ReturnType<typeof startTestControlPlane> {
   const server = await startTestControlPlane({ clock });
   const ended = new AbortController();
-  const common = { clock, random: systemRandom, log: silentLogger };
+  const common = { clock, random: systemRandom, log: silentLogger, metrics: server.metrics };
   const client = server.controlPlane.clientFor(administrator);
   const informers = frozenInformers({ client, ...common });
   const running = startAllControllers(

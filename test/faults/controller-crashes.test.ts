@@ -132,7 +132,7 @@ async function startProcess({ server, t }: Machine, mortal: MortalProcess): Prom
   // Also when something fails in between.
   t.after(() => ended.abort());
   const { controlPlane } = server;
-  const common = { clock: systemClock, random: systemRandom, log: silentLogger };
+  const common = { clock: systemClock, random: systemRandom, log: silentLogger, metrics: server.metrics };
   const running = startAllControllers(
     {
       ...common,

@@ -72,13 +72,21 @@ export async function startCluster(
   const client = controlPlane.clientFor(administrator);
   const clock = systemClock;
   const random = systemRandom;
-  const factory: InformerFactory = frozenInformers({ client, clock, random, log });
+  const factory: InformerFactory = frozenInformers({
+    client,
+    clock,
+    random,
+    log,
+    metrics: server.metrics,
+    name: 'test',
+  });
   const running = startAllControllers(
     {
       clientFor: (user) => controlPlane.clientFor(user),
       clock,
       random,
       log,
+      metrics: server.metrics,
       informers: factory,
       signal: ended.signal,
       disabled: options.disabled ?? [],

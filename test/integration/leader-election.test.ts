@@ -5,12 +5,14 @@ import { leases } from '../../src/api/generated/resources.ts';
 import { aborted } from '../../src/base/until-aborted.ts';
 import type { Client } from '../../src/client/client.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
+import { createMetrics, type MetricsRegistry } from '../../src/component-base/metrics.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import { LeaderElector, type Term } from '../../src/controller-runtime/leader-election/elector.ts';
 import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
 import { LaggingStorage } from '../../src/storage/testing/lagging-storage.ts';
+import { readExposition, sampleOf } from '../harness/exposition.ts';
 
 const times = { leaseDurationMs: 3_000, renewDeadlineMs: 2_000, retryPeriodMs: 50 };
 const lease = { namespace: 'kube-system', name: 'kube-scheduler' };
@@ -22,6 +24,7 @@ class Candidate {
   readonly #waiting: ((term: Term) => void)[] = [];
   readonly #ending = new AbortController();
   readonly ended: Promise<void>;
+  readonly metrics: MetricsRegistry = createMetrics();
   standbys = 0;
   isBroken = false;
   /** A term that is over ends when this does. */
@@ -43,6 +46,7 @@ class Candidate {
       clock: systemClock,
       random: systemRandom,
       log: silentLogger,
+      metrics: this.metrics,
       times,
       lead: (term) => this.#lead(term),
       onStandby: () => this.standbys++,
@@ -60,6 +64,15 @@ class Candidate {
   nextTerm(): Promise<Term> {
     const term = this.#terms.shift();
     return term === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(term);
+  }
+  /** What it says of itself: whether it leads, and how often it had to look again. */
+  async told(): Promise<[status: number | undefined, slowPath: number | undefined]> {
+    const families = readExposition((await this.metrics.text()).text);
+    const { name } = lease;
+    return [
+      sampleOf(families, 'leader_election_master_status', { name }),
+      sampleOf(families, 'leader_election_slowpath_total', { name }),
+    ];
   }
   async end(): Promise<void> {
     this.#ending.abort();
@@ -94,10 +107,18 @@ test('one leads; when it ends it gives the lease back, and the other leads at on
   );
   assert.match(made.spec?.renewTime ?? '', /^\d{4}-.*\.\d{6}Z$/);
   while (b.standbys === 0) await new Promise(setImmediate);
+  assert.deepEqual(
+    [await a.told(), await b.told()],
+    [
+      [1, 0],
+      [0, 0],
+    ],
+  );
   await a.end();
   assert.ok(first.signal.aborted);
   const second = await b.nextTerm();
   second.check();
+  assert.deepEqual([(await a.told())[0], (await b.told())[0]], [undefined, 1]);
   assert.throws(() => first.check(), /a does not lead kube-scheduler any more/);
   const taken = await one.get(leases, lease);
   assert.deepEqual([taken.spec?.holderIdentity, taken.spec?.leaseTransitions], ['b', 1]);
@@ -118,6 +139,7 @@ test('who can not renew leads no more before another does, and stands by from th
   const second = await b.nextTerm();
   assert.ok(first.signal.aborted);
   assert.throws(() => first.check());
+  assert.ok(((await a.told())[1] ?? 0) > 0, 'it looked who has the lease while it led');
   a.isBroken = false;
   second.check();
   b.isBroken = true;
@@ -210,6 +232,7 @@ test('what fails while it leads ends the election, and the lease is given back',
     clock: systemClock,
     random: systemRandom,
     log: silentLogger,
+    metrics: createMetrics(),
     times,
     lead: () => Promise.reject(new Error('no informers')),
   });

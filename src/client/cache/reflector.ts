@@ -4,9 +4,11 @@ import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Client } from '../client.ts';
 import { watchError } from '../create-client.ts';
 import { Backoff, reflectorBackoff } from './backoff.ts';
+import { timedSink } from './informer-metrics.ts';
 
 export interface ReflectorSink<T> {
   /** The whole truth as of a list. */
@@ -22,6 +24,10 @@ export interface ReflectorDeps {
   readonly log: Logger;
   /** Told of each failure, which is tried again all the same. */
   readonly watchErrorHandler?: ((error: unknown) => void) | undefined;
+  /** Where it is counted how long handlers take. */
+  readonly metrics?: MetricsRegistry | undefined;
+  /** Whose informers these are. */
+  readonly name?: string | undefined;
 }
 
 export interface ReflectorScope {
@@ -73,10 +79,11 @@ export async function reflect<T>(
   deps: ReflectorDeps,
   resource: ResourceRef<T>,
   scope: ReflectorScope,
-  sink: ReflectorSink<T>,
+  handled: ReflectorSink<T>,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, random, log } = deps;
+  const sink = timedSink(handled, deps, resource);
   const backoff = new Backoff(clock, random, reflectorBackoff);
   let revision: string | undefined;
 

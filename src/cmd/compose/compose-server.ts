@@ -67,6 +67,7 @@ export interface ComponentContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly metrics: MetricsRegistry;
   /** PEM of what vouches for this server; a bundle may change while it runs. */
   readonly rootCa: ChangingText;
   /** Sign certificates of nodes and clients. */
@@ -133,17 +134,20 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const opened = new AsyncDisposableStack();
   try {
-    return await openServer(options, opened);
+    const metrics = options.metrics ?? createMetrics({ processMetrics: true });
+    return await openServer({ ...options, metrics }, opened);
   } catch (error) {
     await opened.disposeAsync();
     throw error;
   }
 }
 
+type Options = ServerOptions & { readonly metrics: MetricsRegistry };
+
 const clock = systemClock;
 const random = systemRandom;
 
-async function openServer(options: ServerOptions, opened: AsyncDisposableStack): Promise<RunningServer> {
+async function openServer(options: Options, opened: AsyncDisposableStack): Promise<RunningServer> {
   const { listen, advertise, addresses } = listenAddresses({
     bindAddress: options.bindAddress,
     advertiseAddress: options.advertiseAddress,
@@ -280,13 +284,13 @@ function openDoor(
 
 /** What the control plane gets of the flags, the store and the keys. */
 function planeOptions(
-  options: ServerOptions,
+  options: Options,
   { storage, pki, identity }: { storage: Storage; pki: Pki; identity: Identity },
   opened: AsyncDisposableStack,
 ): Omit<ControlPlaneOptions, 'caches' | 'advertiseAddress' | 'securePort' | 'serviceCidr' | 'clusterDomain'> {
   const yaml = createYamlThread(options.workerUrls?.yaml);
   opened.defer(() => yaml.close());
-  const metrics = options.metrics ?? createMetrics({ processMetrics: true });
+  const { metrics } = options;
   showStoreSize(storage, metrics);
   return {
     scheme: createScheme(),
@@ -391,7 +395,7 @@ function keepFresh(
 
 /** Controllers, scheduler, DNS: clients of this server in its own process, with one set of informers. */
 function startComponents(
-  { components = [], dataDir, log }: ServerOptions,
+  { components = [], dataDir, log, metrics }: Options,
   plane: ControlPlane,
   pki: Pki,
   rootCa: ChangingText,
@@ -399,7 +403,7 @@ function startComponents(
   let working = components.length === 0;
   const ending = new AbortController();
   const informers = createInformerFactory(
-    { client: plane.clientFor(loopbackUser), clock, random, log },
+    { client: plane.clientFor(loopbackUser), clock, random, log, metrics, name: 'porthole-server' },
     { trim: dropManagedFields },
   );
   const context: ComponentContext = {
@@ -409,6 +413,7 @@ function startComponents(
     clock,
     random,
     log,
+    metrics,
     rootCa,
     signers: pki.signers,
     signal: ending.signal,

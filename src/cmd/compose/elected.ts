@@ -27,7 +27,7 @@ async function run(
   context: ComponentContext,
   onSettled: () => void,
 ): Promise<void> {
-  const { clock, clientFor, identity, log, random, signal } = context;
+  const { clock, clientFor, identity, log, metrics, random, signal } = context;
   let isSettled = false;
   const settle = (): void => {
     isSettled = true;
@@ -41,6 +41,7 @@ async function run(
       clock,
       random,
       log,
+      metrics,
       lead: (term) => work(component, context, term, settle),
       onStandby: settle,
     });

@@ -28,10 +28,10 @@ export function controllersComponent(options: {
 }): ServerComponent {
   return {
     name: 'controllers',
-    async start({ clientFor, clock, random, log, informers, rootCa, signers, signal }) {
+    async start({ clientFor, clock, random, log, metrics, informers, rootCa, signers, signal }) {
       const failed = new AbortController();
       const running = startAllControllers(
-        { clientFor, clock, random, log, informers, signal: AbortSignal.any([signal, failed.signal]) },
+        { clientFor, clock, random, log, metrics, informers, signal: AbortSignal.any([signal, failed.signal]) },
         {
           rootCa,
           signers,

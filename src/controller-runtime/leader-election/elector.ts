@@ -7,6 +7,7 @@ import type { Random } from '../../base/random.ts';
 import { within } from '../../base/within.ts';
 import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import { type Count, declareMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import {
   candidate,
   claimed,
@@ -41,6 +42,7 @@ export interface ElectorOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly metrics: MetricsRegistry;
   readonly times?: ElectionTimes;
   /** Works until the term is over, and resolves when nothing of it is left. */
   lead(term: Term): Promise<void>;
@@ -58,6 +60,19 @@ const observationOf = ({ metadata, spec }: Lease): Observation => ({
   version: metadata.resourceVersion ?? '',
 });
 
+const declared = declareMetrics((metrics) => ({
+  status: metrics.readGauge(
+    'leader_election_master_status',
+    "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+    ['name'],
+  ),
+  slowPath: metrics.counter(
+    'leader_election_slowpath_total',
+    "Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
+    ['name'],
+  ),
+}));
+
 export class LeaderElector {
   readonly #options: ElectorOptions;
   readonly #times: ElectionTimes;
@@ -70,17 +85,20 @@ export class LeaderElector {
   /** One after the other, of which only the first is worth a warning. */
   #failures = 0;
   readonly #failure = new AbortController();
+  readonly #slowPath: Count;
 
   constructor(options: ElectorOptions) {
     this.#options = options;
+    this.#slowPath = declared(options.metrics).slowPath.of({ name: options.lease.name });
     this.#times = options.times ?? usualTimes;
     this.#state = candidate(options.identity);
   }
 
   /** Until the signal is aborted; the Lease is given back then. Rejects with what `lead` throws. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, lease, metrics } = this.#options;
     const ending = AbortSignal.any([signal, this.#failure.signal]);
+    const hide = declared(metrics).status.add(() => [[{ name: lease.name }, this.#isLeading() ? 1 : 0]]);
     while (!ending.aborted) {
       await this.#round();
       await clock.sleep(this.#restMs(), ending).catch(() => {});
@@ -90,6 +108,7 @@ export class LeaderElector {
     await this.#ended;
     this.#state = resigned(this.#state);
     await this.#giveBack();
+    hide();
     if (this.#failure.signal.aborted) throw this.#failure.signal.reason;
   }
 
@@ -123,7 +142,10 @@ export class LeaderElector {
 
   async #renew(beganMs: number): Promise<void> {
     const { clock } = this.#options;
-    if (this.#lease === undefined || !this.#isLeading()) await this.#read();
+    const isLeading = this.#isLeading();
+    // The renewal before failed: somebody else may have written.
+    if (isLeading && this.#lease === undefined) this.#slowPath.inc();
+    if (this.#lease === undefined || !isLeading) await this.#read();
     const wanted = claimLease(this.#state, clock.monotonic(), this.#times, rfc3339Micro(clock.now()));
     if (wanted === undefined) return;
     // Of a read that took long only what is left counts.

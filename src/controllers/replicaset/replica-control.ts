@@ -42,6 +42,7 @@ export interface ReplicaOwner {
 export interface ReplicaKind<T extends ReplicaOwner> {
   /** Canonical name of the controller. */
   readonly name: string;
+  readonly queue: string;
   readonly serviceAccount: string;
   readonly resource: ResourceRef<T>;
   selectorOf(owner: T): LabelSelector | undefined;
@@ -140,6 +141,7 @@ export function replicaController<T extends ReplicaOwner>(kind: ReplicaKind<T>):
   const { resource, selectorOf } = kind;
   return defineController<T>({
     name: kind.name,
+    queue: kind.queue,
     serviceAccount: kind.serviceAccount,
     for: resource,
     owns: [pods],

@@ -4,7 +4,7 @@ import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
 import type { ApiRequest } from '../../apiserver/http.ts';
 import { wholeBody } from '../../apiserver/testing/whole-body.ts';
 import { silentLogger } from '../../component-base/logger.ts';
-import { createMetrics } from '../../component-base/metrics.ts';
+import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { MemoryStorage } from '../../storage/memory/memory-storage.ts';
@@ -37,6 +37,7 @@ export interface TestControlPlane {
   readonly controlPlane: ControlPlane;
   readonly storage: Storage;
   readonly pki: Pki;
+  readonly metrics: MetricsRegistry;
   /** A request as the administrator, unless said otherwise. */
   ask(method: string, url: string, body?: unknown, options?: AskOptions): Promise<Answer>;
   close(): Promise<void>;
@@ -65,13 +66,14 @@ export async function startTestControlPlane(
       clock,
     ));
   const caches = await createCacheSource(storage, clock, { lifetimes: objectLifetimes() });
+  const metrics = options.metrics ?? createMetrics();
   const controlPlane = await createControlPlane({
     scheme: createScheme(),
     caches,
     clock,
     random: systemRandom,
     log: silentLogger,
-    metrics: createMetrics(),
+    metrics,
     serviceAccountKey: pki.serviceAccountKey,
     authorities: pki.authorities,
     serviceCidr: '10.96.0.0/16',
@@ -85,6 +87,7 @@ export async function startTestControlPlane(
     controlPlane,
     storage,
     pki,
+    metrics,
     async ask(method, url, body, how = {}) {
       const bytes = Buffer.isBuffer(body)
         ? body

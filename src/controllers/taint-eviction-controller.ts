@@ -1,5 +1,6 @@
 // Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer.
 import { events, nodes, pods } from '../api/generated/resources.ts';
+import type { Pod } from '../api/generated/types/core-v1.ts';
 import { withCondition } from '../apimachinery/conditions.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
@@ -9,13 +10,41 @@ import { referenceTo } from '../client/event-recorder.ts';
 import { isPodTerminating } from '../component-helpers/pod-status.ts';
 import {
   type Controller,
+  type ControllerContext,
   defineController,
   index,
   watching,
 } from '../controller-runtime/define-controller.ts';
+import { podEvicted } from './node/eviction-metrics.ts';
 import { evictionDelay } from './node/eviction-time.ts';
 
 const podsByNode = 'nodeName';
+
+const tell = (pod: Pod, context: ControllerContext, message: string): void =>
+  context.events.event(referenceTo(pods, pod), 'Normal', 'TaintManagerEviction', message);
+
+/** False when it was gone already. */
+async function evict(pod: Pod, context: ControllerContext): Promise<boolean> {
+  const { name, namespace, uid = '' } = pod.metadata;
+  const key = { name: name ?? '', namespace };
+  tell(pod, context, `Marking for deletion Pod ${objectKey(pod)}`);
+  const conditions = withCondition(pod.status?.conditions, {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'DeletionByTaintManager',
+    message: 'Taint manager: deleting due to NoExecute taint',
+    lastTransitionTime: rfc3339(context.clock.now()),
+  });
+  const body = { metadata: { uid }, status: { conditions } };
+  try {
+    await context.write.patch(pods, key, { type: 'strategic', body }, { subresource: 'status' });
+    await context.write.delete(pods, key, { preconditions: { uid } });
+    return true;
+  } catch (error) {
+    if (isStatusError(error, 'NotFound')) return false;
+    throw error;
+  }
+}
 
 export function taintEvictionController(): Controller {
   /** When the taints that now hold for a pod were first seen; monotonic, since somebody may set the clock. */
@@ -44,45 +73,13 @@ export function taintEvictionController(): Controller {
       if (pod === undefined || isPodTerminating(pod) || delay === undefined) {
         const wasDoomed = seen.delete(key);
         if (wasDoomed && pod !== undefined && !isPodTerminating(pod))
-          context.events.event(
-            referenceTo(pods, pod),
-            'Normal',
-            'TaintManagerEviction',
-            `Cancelling deletion of Pod ${key}`,
-          );
+          tell(pod, context, `Cancelling deletion of Pod ${key}`);
         return undefined;
       }
       seen.set(key, seenAt);
       const left = seenAt + delay - moment;
       if (left > 0) return { requeueAfterMs: left };
-      context.events.event(
-        referenceTo(pods, pod),
-        'Normal',
-        'TaintManagerEviction',
-        `Marking for deletion Pod ${key}`,
-      );
-      const conditions = withCondition(pod.status?.conditions, {
-        type: 'DisruptionTarget',
-        status: 'True',
-        reason: 'DeletionByTaintManager',
-        message: 'Taint manager: deleting due to NoExecute taint',
-        lastTransitionTime: rfc3339(context.clock.now()),
-      });
-      try {
-        await context.write.patch(
-          pods,
-          { name, namespace },
-          { type: 'strategic', body: { metadata: { uid: pod.metadata.uid }, status: { conditions } } },
-          { subresource: 'status' },
-        );
-        await context.write.delete(
-          pods,
-          { name, namespace },
-          { preconditions: { uid: pod.metadata.uid ?? '' } },
-        );
-      } catch (error) {
-        if (!isStatusError(error, 'NotFound')) throw error;
-      }
+      if (await evict(pod, context)) podEvicted(context.metrics, { seconds: -left / 1000 });
       seen.delete(key);
       return undefined;
     },

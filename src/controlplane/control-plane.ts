@@ -20,7 +20,7 @@ import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIp, hostPort, ipAt, parseCidr } from '../base/ip.ts';
 import type { Random } from '../base/random.ts';
 import type { Client } from '../client/client.ts';
-import { clientMetrics } from '../client/client-metrics.ts';
+import { type ClientMetrics, clientMetrics } from '../client/client-metrics.ts';
 import { type ClientOptions, createClient } from '../client/create-client.ts';
 import { createEventRecorder } from '../client/event-recorder.ts';
 import { inProcessTransport } from '../client/transport-in-process.ts';
@@ -273,6 +273,11 @@ function recordRepair(
   };
 }
 
+const clientsOf =
+  ({ handle }: ApiServer, metrics: ClientMetrics): ControlPlane['clientFor'] =>
+  (user, how) =>
+    createClient(inProcessTransport(handle, user), { metrics, ...how });
+
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { caches, clock, random, log } = options;
   const scheme = extensibleScheme(options.scheme);
@@ -324,9 +329,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
 
   const stored = { scheme, caches, clock, random };
   const bootstrapped = await ensureBootstrap(stored, firstObjects(options));
-  const counted = clientMetrics(options.metrics, clock, ownHost);
-  const clientFor: ControlPlane['clientFor'] = (user, how) =>
-    createClient(inProcessTransport(api.handle, user), { metrics: counted, ...how });
+  const clientFor = clientsOf(api, clientMetrics(options.metrics, clock, ownHost));
   const client = clientFor(loopbackUser);
   const repair = recordRepair(options, stored, { live, claims, client, reservations });
   await repair();

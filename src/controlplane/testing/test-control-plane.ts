@@ -53,6 +53,26 @@ export const user = (name: string, ...groups: string[]): UserInfo => ({
   groups: [...groups, 'system:authenticated'],
 });
 
+const { signal } = new AbortController();
+
+function requestOf(method: string, url: string, body: unknown, how: AskOptions): ApiRequest {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body === undefined ? '' : JSON.stringify(body));
+  const contentType =
+    how.contentType ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
+  return {
+    method,
+    url,
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': contentType }),
+      ...(how.token === undefined ? {} : { authorization: `Bearer ${how.token}` }),
+    },
+    readBody: async () => bytes,
+    signal,
+    remoteAddress: '192.0.2.7',
+    ...(how.token === undefined && how.anonymous === undefined ? { user: how.user ?? administrator } : {}),
+  };
+}
+
 export async function startTestControlPlane(
   options: Partial<ControlPlaneOptions> & { readonly storage?: Storage; readonly pki?: Pki } = {},
 ): Promise<TestControlPlane> {
@@ -82,37 +102,13 @@ export async function startTestControlPlane(
     securePort: 6443,
     ...options,
   });
-  const signal = new AbortController().signal;
   return {
     controlPlane,
     storage,
     pki,
     metrics,
     async ask(method, url, body, how = {}) {
-      const bytes = Buffer.isBuffer(body)
-        ? body
-        : Buffer.from(body === undefined ? '' : JSON.stringify(body));
-      const request: ApiRequest = {
-        method,
-        url,
-        headers: {
-          ...(body === undefined
-            ? {}
-            : {
-                'content-type':
-                  how.contentType ??
-                  (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'),
-              }),
-          ...(how.token === undefined ? {} : { authorization: `Bearer ${how.token}` }),
-        },
-        readBody: async () => bytes,
-        signal,
-        remoteAddress: '192.0.2.7',
-        ...(how.token === undefined && how.anonymous === undefined
-          ? { user: how.user ?? administrator }
-          : {}),
-      };
-      const response = await controlPlane.handle(request);
+      const response = await controlPlane.handle(requestOf(method, url, body, how));
       const text = (await wholeBody(response.body)).toString();
       const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
       const parsed = json as Record<string, unknown>;

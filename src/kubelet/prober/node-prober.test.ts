@@ -108,7 +108,7 @@ test('what probes answered is counted by result, and forgotten with the pod', as
   const { text } = await metrics.text();
   const of = (result: string): string | undefined =>
     new RegExp(
-      `^prober_probe_total\\{probe_type="Readiness",${labels},result="${result}",pod_uid="u"\\} (\\d+)$`,
+      `^prober_probe_total\\{probe_type="Readiness",result="${result}",${labels},pod_uid="u"\\} (\\d+)$`,
       'm',
     ).exec(text)?.[1];
   assert.deepEqual([of('successful'), of('failed'), of('unknown')], [String(seen.runs - 2), '2', undefined]);

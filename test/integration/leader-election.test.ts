@@ -194,6 +194,7 @@ test('who can not read the lease does not stand by: nobody is known to lead', as
     clock: systemClock,
     random: systemRandom,
     log: { ...silentLogger, warn: (_fields, message) => warnings.push(message) },
+    metrics: createMetrics(),
     times,
     lead: over,
     onStandby: () => stoodBy.resolve(asks),

@@ -31,7 +31,15 @@ export function controllersComponent(options: {
     async start({ clientFor, clock, random, log, metrics, informers, rootCa, signers, signal }) {
       const failed = new AbortController();
       const running = startAllControllers(
-        { clientFor, clock, random, log, metrics, informers, signal: AbortSignal.any([signal, failed.signal]) },
+        {
+          clientFor,
+          clock,
+          random,
+          log,
+          metrics,
+          informers,
+          signal: AbortSignal.any([signal, failed.signal]),
+        },
         {
           rootCa,
           signers,

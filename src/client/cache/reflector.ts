@@ -8,7 +8,7 @@ import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Client } from '../client.ts';
 import { watchError } from '../create-client.ts';
 import { Backoff, reflectorBackoff } from './backoff.ts';
-import { timedSink } from './informer-metrics.ts';
+import { processingLatency } from './informer-metrics.ts';
 
 export interface ReflectorSink<T> {
   /** The whole truth as of a list. */
@@ -72,6 +72,28 @@ async function listAll<T>(
     next = page.metadata.continue === '' ? undefined : page.metadata.continue;
   } while (next !== undefined && !signal.aborted);
   return { items, revision };
+}
+
+/** A list counts once: it is handed on in one go. */
+function timedSink<T>(
+  sink: ReflectorSink<T>,
+  { clock, metrics, name = '' }: ReflectorDeps,
+  resource: ResourceRef<T>,
+): ReflectorSink<T> {
+  if (metrics === undefined) return sink;
+  const latency = processingLatency(metrics, name, resource);
+  const timed =
+    <A>(handle: (what: A) => void) =>
+    (what: A): void => {
+      const began = clock.monotonic();
+      handle(what);
+      latency.observe((clock.monotonic() - began) / 1000);
+    };
+  return {
+    replace: timed((objects: readonly T[]) => sink.replace(objects)),
+    set: timed((object: T) => sink.set(object)),
+    remove: timed((object: T) => sink.remove(object)),
+  };
 }
 
 /** Runs until `signal` is aborted; failures are logged and tried again. */

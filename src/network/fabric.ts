@@ -29,7 +29,8 @@ export interface FabricPorts extends NetworkHost {
 
 export interface FabricOptions {
   readonly clusterName: string;
-  readonly nodes: readonly { readonly name: string }[];
+  /** With the address that a node had before, which it gets again if it can. */
+  readonly nodes: readonly { readonly name: string; readonly address?: string | undefined }[];
   /** Where the /24 of the fabric is taken from. Default 172.30.0.0/16. */
   readonly pool?: string;
   /** Default: nothing of the machine but its answer to a ping. */
@@ -75,7 +76,11 @@ async function chooseSubnet(
     ...(await ports.links.routes()).map((route) => route.to),
     ...(options.avoid ?? []),
   ];
-  const subnet = freeSubnet(pool, subnetLength, used);
+  const address = options.nodes.find((node) => node.address !== undefined)?.address;
+  const before = address === undefined ? undefined : formatCidr(parseCidr(`${address}/${subnetLength}`)!);
+  const subnet =
+    (before === undefined ? undefined : freeSubnet(before, subnetLength, used)) ??
+    freeSubnet(pool, subnetLength, used);
   if (subnet === undefined) throw new Error(`no free /${subnetLength} is left in ${pool}`);
   return subnet;
 }
@@ -157,7 +162,9 @@ export async function createFabric(ports: FabricPorts, options: FabricOptions): 
     ports.links.links(),
     linksInside(ports, options.clusterName, nodeNames),
   ]);
-  const addresses = new Map<string, string>();
+  const addresses = new Map(
+    options.nodes.flatMap(({ name, address }) => (address === undefined ? [] : [[name, address] as const])),
+  );
   for (const [name, found] of inside) {
     const address = found.find((link) => link.name === 'eth0')?.addresses[0];
     if (address !== undefined) addresses.set(name, address.slice(0, address.indexOf('/')));

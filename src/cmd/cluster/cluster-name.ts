@@ -14,3 +14,12 @@ export function parseClusterName(name: string): string {
 
 export const noSuchCluster = (name: string): string =>
   `there is no cluster ${JSON.stringify(name)} in this home; porthole status shows those there are`;
+
+export const stoppedCluster = (name: string): string =>
+  `cluster ${JSON.stringify(name)} is stopped (down --keep); porthole up --name ${name}, with the flags of its first time, goes on with it`;
+
+/** Of one whose `down` was killed. */
+export const endingCluster = ({ name, ending }: { name: string; ending?: true | 'keep' }): string =>
+  ending === 'keep'
+    ? `cluster ${JSON.stringify(name)} is being stopped: porthole down --keep --name ${name} ends that`
+    : `cluster ${JSON.stringify(name)} is being taken down: porthole down --name ${name} ends that`;

@@ -53,8 +53,10 @@ export interface ClusterState {
   readonly processes: readonly RunningProcess[];
   /** Made by a version that gave names on the machine after the cluster's own: such a one can only be taken down. */
   readonly earlier?: true;
-  /** A `down` has begun: what is left of the cluster is only to be removed. */
-  readonly ending?: true;
+  /** A `down` has begun: what is left of the cluster is only to be removed, or, with 'keep', only to be ended. */
+  readonly ending?: true | 'keep';
+  /** Ended by `down --keep`: nothing of it runs, and `up` goes on with what it has stored. */
+  readonly kept?: true;
 }
 
 export interface ClusterPaths {

@@ -1,13 +1,8 @@
-// porthole down: ends a cluster's processes, containers and network, and removes its folder. Works after a crash, too.
+// porthole down: ends a cluster's processes, containers and network, and removes its folder or keeps it. Works after a crash, too.
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { silentLogger } from '../../component-base/logger.ts';
-import { systemClock } from '../../component-base/system-clock.ts';
 import { releaseUserRanges } from '../../emulation/wine/user-ranges.ts';
-import { removeContainerd } from '../../kubelet/containerd/containerd-process.ts';
-import { networkNameOf } from '../../network/cni/cni-daemon.ts';
-import { forgetAttachments } from '../../network/cni/runtime-cache.ts';
 import { destroyFabric } from '../../network/fabric.ts';
 import type { Host } from '../../os/host.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
@@ -18,7 +13,9 @@ import { linuxFabricPorts } from '../compose/compose-fabric.ts';
 import type { Progress } from '../progress.ts';
 import { portholeCache } from '../setup/locations.ts';
 import { endSupervisor } from '../supervisor/supervise-cluster.ts';
+import { forgetSupervised } from '../supervisor/supervision.ts';
 import { removeClusterLock, withClusterLock } from './cluster-lock.ts';
+import { endingCluster } from './cluster-name.ts';
 import {
   type ClusterPaths,
   type ClusterState,
@@ -26,8 +23,8 @@ import {
   readClusterState,
   writeClusterState,
 } from './cluster-state.ts';
+import { endContainers } from './end-containers.ts';
 import { withMachineClaims } from './machine-claims.ts';
-import { type NodeLayout, nodeLayout } from './node-layout.ts';
 import { endProcesses } from './own-processes.ts';
 import { buildBeneath } from './prepare-machine.ts';
 import { removeFromKubeconfigs } from './user-kubeconfig.ts';
@@ -36,38 +33,11 @@ import { runningProcesses } from './what-runs.ts';
 export interface DownOptions {
   readonly name: string;
   readonly home: string;
+  /** Everything ends, and what is stored stays: `up` goes on from there. */
+  readonly keep?: boolean;
 }
 
 const graceMs = 10_000;
-
-const containerdSocket = (
-  { containerdDir, containerdSocket }: NodeLayout,
-  { earlier }: ClusterState,
-): string => (earlier === true ? join(containerdDir, 'containerd.sock') : containerdSocket);
-
-async function removeContainers(
-  host: Host,
-  state: ClusterState,
-  nodeRoot: (name: string) => string,
-): Promise<void> {
-  for (const node of state.nodes) {
-    const layout = nodeLayout(nodeRoot(node.name));
-    await removeContainerd(
-      { host, clock: systemClock, log: silentLogger },
-      {
-        dir: layout.containerdDir,
-        root: layout.containerdRoot,
-        state: layout.containerdState,
-        address: containerdSocket(layout, state),
-        images: true,
-        cgroupRoot: layout.cgroupRoot,
-      },
-    );
-    await host.mounts.unmountAllBelow(layout.root);
-    await host.files.remove(layout.sockets);
-    await forgetAttachments(host.files, networkNameOf(layout.cniConf));
-  }
-}
 
 async function removeNetwork(state: ClusterState): Promise<void> {
   const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
@@ -83,7 +53,8 @@ export async function down(options: DownOptions, progress: Progress): Promise<bo
   const paths = clusterPaths(options.home, options.name);
   if (!existsSync(paths.root)) return false;
   return withClusterLock(linuxProcesses, options, progress, async () => {
-    const wasThere = await downAlone(paths, progress);
+    const wasThere = await downAlone(paths, progress, options);
+    if (wasThere && options.keep === true) return true;
     removeClusterLock(options);
     removeIfEmpty(dirname(paths.root));
     return wasThere;
@@ -118,37 +89,65 @@ async function removeUnbegun({ root }: ClusterPaths): Promise<void> {
   await rm(root, { recursive: true, force: true });
 }
 
-/** For the holder of the cluster's lock. */
-export async function downAlone(paths: ClusterPaths, progress: Progress): Promise<boolean> {
-  // Before anything is ended: this throws when it cannot say what there is to end.
-  if (!readClusterState(paths)) {
-    await removeUnbegun(paths);
-    return false;
-  }
-  // First of all: it would start again what is ended below.
-  await endSupervisor(paths.root, graceMs);
-  const known = readClusterState(paths);
-  if (!known) return false;
-  const state: ClusterState = { ...known, ending: true };
-  writeClusterState(paths, state);
-  // Pods' files may lie deeper than a path can say: they go as they do while the node runs.
-  const host = createLinuxHost(
-    state.runtime === 'containerd' ? { beneath: await buildBeneath(linuxProcesses, portholeCache()) } : {},
-  );
+/** Processes, containers, network: what of the cluster is on the machine besides its files. Its record says that this has begun. */
+async function end(
+  host: Host,
+  paths: ClusterPaths,
+  state: ClusterState,
+  keep: boolean,
+  progress: Progress,
+): Promise<void> {
   const processes = await runningProcesses(linuxFiles, paths, state);
   // Agents first: nobody starts a container again while the containers are being removed.
   const agents = processes.filter((one) => one.role.startsWith('agent '));
   await progress.step('agents end', () => endProcesses(agents, graceMs));
   if (state.runtime === 'containerd')
-    await progress.step('containers are removed', () => removeContainers(host, state, paths.node));
+    await progress.step(keep ? 'containers end' : 'containers are removed', async () => {
+      await Promise.all(
+        state.nodes.map((node) => endContainers(host, paths.node(node.name), state, { keep })),
+      );
+    });
   await progress.step('server ends', () => endProcesses(processes, graceMs));
+}
+
+/** For the holder of the cluster's lock. */
+export async function downAlone(
+  paths: ClusterPaths,
+  progress: Progress,
+  { keep = false }: Pick<DownOptions, 'keep'> = {},
+): Promise<boolean> {
+  // Before anything is ended: this throws when it cannot say what there is to end.
+  const before = readClusterState(paths);
+  if (!before) {
+    await removeUnbegun(paths);
+    return false;
+  }
+  if (keep && before.ending === true) throw new Error(endingCluster(before));
+  // First of all: it would start again what is ended below.
+  await endSupervisor(paths.root, graceMs);
+  const known = readClusterState(paths);
+  if (!known) return false;
+  const { kept, ...rest } = known;
+  const state: ClusterState = { ...rest, ending: keep ? 'keep' : true };
+  writeClusterState(paths, state);
+  // Pods' files may lie deeper than a path can say: they go as they do while the node runs.
+  const host = createLinuxHost(
+    state.runtime === 'containerd' ? { beneath: await buildBeneath(linuxProcesses, portholeCache()) } : {},
+  );
+  await end(host, paths, state, keep, progress);
   await withMachineClaims(linuxProcesses, state, async (claims) => {
     if (state.runtime === 'containerd') await progress.step('network is removed', () => removeNetwork(state));
+    if (keep) return; // its addresses stay its own
     if (state.runtime === 'containerd') await releaseUserRanges(linuxProcesses, paths.root);
     await refuseMounts(host, paths);
     await removeFromKubeconfigs(state, paths, progress.say);
     await removeFolder(paths, host.beneath?.remove ?? host.files.remove);
     claims.release();
   });
+  if (keep) {
+    const { ending, ...ended } = state;
+    forgetSupervised(paths.root);
+    writeClusterState(paths, { ...ended, kept: true, processes: [] });
+  }
   return true;
 }

@@ -11,6 +11,7 @@ import { selectPlatform } from '../../images/select-platform.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { runOrThrow } from '../../os/processes.ts';
 import type { Progress } from '../progress.ts';
+import { stoppedCluster } from './cluster-name.ts';
 import { clusterPaths, type NodeRecord, readClusterState } from './cluster-state.ts';
 import { nodeLayout } from './node-layout.ts';
 import { nativeDir } from './prepare-machine.ts';
@@ -37,6 +38,7 @@ function targetsOf(where: Where): Target[] {
     throw new Error(
       `there is no cluster ${JSON.stringify(where.name)}; make it with: porthole up --name ${where.name}`,
     );
+  if (state.kept) throw new Error(stoppedCluster(where.name));
   if (state.runtime !== 'containerd')
     throw new Error(`cluster ${JSON.stringify(where.name)} has the simulated runtime: it needs no images`);
   return state.nodes.map((node) => ({

@@ -17,7 +17,8 @@ const preferredRegistryPort = 5000;
 
 export interface PlaceCluster {
   readonly home: string;
-  readonly nodes: readonly PlannedNode[];
+  /** With the addresses that they had. */
+  readonly nodes: readonly (PlannedNode & { readonly ip?: string })[];
   /** As far as it is known: a cluster that was up before keeps its addresses. */
   readonly state: Pick<ClusterState, 'name' | 'id' | 'runtime'> & {
     readonly clusterCidr?: string | undefined;
@@ -113,7 +114,7 @@ async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<Pla
     const registryPorts = new Set([registryPort, ...options.mirrorPorts].filter((one) => one !== undefined));
     const fabric: Fabric = await createFabric(ports, {
       clusterName: id,
-      nodes,
+      nodes: nodes.map(({ name, ip }) => ({ name, address: ip || undefined })),
       access: {
         ports: [
           { protocol: 'tcp', port },

@@ -136,7 +136,8 @@ interface Wanted {
   readonly paths: ClusterPaths;
   readonly known: ClusterState | undefined;
   readonly runtime: RuntimeKind;
-  readonly planned: readonly PlannedNode[];
+  /** With the addresses that they had. */
+  readonly planned: readonly (PlannedNode & { readonly ip?: string })[];
   readonly runningBefore: ClusterState['processes'];
 }
 
@@ -168,7 +169,8 @@ const keptOf = ({ known, options }: Wanted): Kept => ({
 
 async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult> {
   const paths = clusterPaths(options.home, options.name);
-  if (readClusterState(paths)?.ending) await downAlone(paths, progress);
+  const ending = readClusterState(paths)?.ending;
+  if (ending !== undefined) await downAlone(paths, progress, { keep: ending === 'keep' });
   const known = readClusterState(paths);
   if (known) checkSame(known, options);
   const runtime = known?.runtime ?? decideRuntime(options, progress);
@@ -185,7 +187,8 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
     );
   }
   const runningBefore = known ? await runningProcesses(linuxFiles, paths, known) : [];
-  const wanted: Wanted = { options, paths, known, runtime, planned: planNodes(options), runningBefore };
+  const planned = known?.nodes ?? planNodes(options);
+  const wanted: Wanted = { options, paths, known, runtime, planned, runningBefore };
   const { placed, state } = await place(wanted, progress);
   await start(wanted, placed, state, progress);
   return { server: state.server, kubeconfig: paths.kubeconfig, state };

@@ -4,6 +4,7 @@ import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import type { Progress } from '../progress.ts';
 import { pauseProcess } from '../supervisor/pause-process.ts';
 import { withClusterLock } from './cluster-lock.ts';
+import { endingCluster } from './cluster-name.ts';
 import { clusterPaths, readClusterState } from './cluster-state.ts';
 import { crashCheck } from './crash-check.ts';
 import { endProcesses } from './own-processes.ts';
@@ -21,7 +22,7 @@ export interface StopServer<T> {
 
 const graceMs = 10_000;
 
-/** A cluster that is not there has no server: its store may be made before its first `up`. */
+/** A cluster that is not there, or was ended, has no server: its store may be made before its first `up`. */
 export async function withServerStopped<T>(
   { home, name, why, comesBack }: StopServer<T>,
   progress: Progress,
@@ -30,11 +31,8 @@ export async function withServerStopped<T>(
   const paths = clusterPaths(home, name);
   return withClusterLock(linuxProcesses, { home, name }, progress, async () => {
     const state = readClusterState(paths);
-    if (!state) return body();
-    if (state.ending)
-      throw new Error(
-        `cluster ${JSON.stringify(name)} is being taken down: porthole down --name ${name} ends that`,
-      );
+    if (!state || state.kept) return body();
+    if (state.ending) throw new Error(endingCluster(state));
     const resume = await progress.step('the server stops', async () => {
       const paused = await pauseProcess(linuxProcesses, paths.root, 'server', why);
       const running = await runningProcesses(linuxFiles, paths, state);

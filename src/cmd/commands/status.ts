@@ -63,7 +63,7 @@ async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
   const { root } = paths;
   let mute: string | undefined;
   const repaired =
-    state.ending !== true &&
+    state.ending === undefined &&
     (await repairSupervisor(linuxProcesses, root).catch((error: Error) => {
       mute = error.message;
       return false;
@@ -74,7 +74,9 @@ async function show(paths: ClusterPaths, state: ClusterState): Promise<void> {
     knownNodes(paths.kubeconfig, patienceMs).catch(() => undefined), // the server does not say
     whyNotReady(paths.kubeconfig),
   ]);
-  console.log(`${state.name}: ${state.server}, runtime ${state.runtime}, topology ${state.topology}`);
+  console.log(
+    `${state.name}: ${state.kept ? 'stopped, ' : ''}${state.server}, runtime ${state.runtime}, topology ${state.topology}`,
+  );
   printTable(
     ['NODE', 'OS', 'ADDRESS', 'AGENT'],
     state.nodes.map((node) => {

@@ -141,6 +141,9 @@ export const readSupervisorState = (root: string): SupervisorState | undefined =
 export const writeSupervisorState = (root: string, state: SupervisorState): void =>
   writeJson(stateFile(root), state);
 
+/** Nothing runs any more, as was asked for: the next supervisor counts no accident. */
+export const forgetSupervised = (root: string): void => rmSync(stateFile(root), { force: true });
+
 /** Writes it unless the file says so already. */
 export function keepSupervisorState(root: string, state: SupervisorState): void {
   if (JSON.stringify(readSupervisorState(root)) !== JSON.stringify(state)) writeSupervisorState(root, state);

@@ -5,7 +5,7 @@ import type { Host } from '../../os/host.ts';
 import { runOrThrow } from '../../os/processes.ts';
 import { createGrpcClient } from '../../wire/grpc-client.ts';
 import { type ContainerdOptions, containerdConfig } from './containerd-config.ts';
-import { childrenOfAll, processesWithArgument, startTimeOf } from './process-table.ts';
+import { childrenOfAll, processesWithArgument, type RunningProcess, startTimeOf } from './process-table.ts';
 
 export interface ContainerdPaths {
   /** Holds config.toml, containerd.pid and containerd.log. */
@@ -163,20 +163,45 @@ export async function shimSocketOf({ host }: ContainerdDeps, bundle: string): Pr
   return /^unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)$/.exec(address)?.[1];
 }
 
+/** As a node that is shut down does it: what runs below the shims may finish its work. */
+async function letEnd(
+  deps: ContainerdDeps,
+  shims: readonly RunningProcess[],
+  children: ReadonlyMap<number, readonly number[]>,
+  graceMs: number,
+): Promise<void> {
+  const programs = shims.flatMap(({ pid }) => children.get(pid) ?? []);
+  const running = await Promise.all(
+    programs.map(async (pid) => ({ pid, startTime: await startTimeOf(deps.host.files, pid) })),
+  );
+  if (programs.length > 0) await kill(deps, programs, 'TERM');
+  const until = deps.clock.monotonic() + graceMs;
+  for (const { pid, startTime } of running)
+    if (startTime !== undefined)
+      await waitGone(deps, pid, startTime, Math.max(0, until - deps.clock.monotonic()));
+}
+
 /**
  * Takes everything of this containerd away: daemon, shims, containers, mounts, namespaces, state.
- * Images stay unless `images` is true; `cgroupRoot`, the node's own, is removed too. Also works when the daemon is dead.
+ * Images stay unless `images` is true; `cgroupRoot`, the node's own, is removed too. Programs are killed, or told to end and killed
+ * after `graceMs`. Also works when the daemon is dead.
  */
 export async function removeContainerd(
   deps: ContainerdDeps,
   options: Pick<ContainerdOptions, 'root' | 'state' | 'address'> &
-    ContainerdPaths & { readonly images?: boolean; readonly cgroupRoot?: string },
+    ContainerdPaths & {
+      readonly images?: boolean;
+      readonly cgroupRoot?: string;
+      readonly graceMs?: number;
+    },
 ): Promise<void> {
   await stopContainerd(deps, options);
   // A client that its killed caller left behind waits for its daemon for ever.
   const ours = (await processesWithArgument(deps.host.files, options.address)).filter(({ args }) =>
     /containerd-shim|(^|\/)ctr$/.test(args[0] ?? ''),
   );
+  if (options.graceMs !== undefined)
+    await letEnd(deps, ours, await childrenOfAll(deps.host.files), options.graceMs);
   const children = await childrenOfAll(deps.host.files);
   for (const { pid } of ours) await killTree(deps, children, pid);
   const bundles = bundlesOf(options.state);

@@ -97,7 +97,7 @@ export const layers = {
     'controller-runtime',
     'os',
   ],
-  images: ['base', 'apimachinery', 'component-helpers', 'component-base', 'crypto', 'os'],
+  images: ['base', 'apimachinery', 'component-helpers', 'component-base', 'crypto', 'wire', 'rpc-api', 'os'],
   emulation: ['base', 'apimachinery', 'component-helpers', 'component-base', 'wire', 'rpc-api', 'os'],
   // floor 8: one API server out of the lists below.
   controlplane: [

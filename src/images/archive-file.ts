@@ -1,6 +1,8 @@
-// Whether a path leads to a tar file at all: what a slip of the hand gives is said before any work begins.
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+// Whether a path leads to an image archive at all: what a slip of the hand gives is said before any work begins.
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
 import { ImageError } from './image-index.ts';
+import { packingOf } from './unpacked.ts';
 
 const blockBytes = 512;
 const checksumAt = 148;
@@ -14,6 +16,9 @@ function hasChecksum(block: Buffer): boolean {
   return said === rest + checksumBytes * 0x20;
 }
 
+const isLayout = (folder: string): boolean =>
+  ['oci-layout', 'index.json'].every((name) => existsSync(join(folder, name)));
+
 function headOf(file: string): Buffer {
   let handle: number;
   try {
@@ -26,7 +31,7 @@ function headOf(file: string): Buffer {
   try {
     if (fstatSync(handle).isDirectory())
       throw new ImageError(
-        `${file} is a folder; an image archive is a tar file (tar -cf image.tar -C ${file} . makes one of an OCI layout)`,
+        `${file} is a folder without oci-layout and index.json; an image is a folder in OCI's layout, or a tar file`,
       );
     const block = Buffer.alloc(blockBytes);
     return block.subarray(0, readSync(handle, block, 0, blockBytes, 0));
@@ -37,10 +42,11 @@ function headOf(file: string): Buffer {
 
 /** Throws ImageError that says what it is instead. */
 export function checkArchiveFile(file: string): void {
+  if (isLayout(file)) return;
   const head = headOf(file);
   if (head.length === 0) throw new ImageError(`${file} is empty`);
-  if (head.length > 1 && head.readUInt16BE(0) === 0x1f8b)
-    throw new ImageError(`${file} is compressed by gzip; unpack it first: gunzip`);
+  // What is packed shows itself when it is read.
+  if (packingOf(head) !== undefined) return;
   if (head.length < blockBytes || !hasChecksum(head))
     throw new ImageError(
       `${file} is no tar file; an image archive is what docker save, podman save or skopeo copy … oci-archive: write`,

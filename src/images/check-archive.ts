@@ -1,15 +1,16 @@
 // Checks an image archive before it goes into the store: digests, structure, and every entry of every layer.
-import { createReadStream } from 'node:fs';
+import { join, posix } from 'node:path';
 import { Readable } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
 import type { Header } from 'tar-stream';
-import { type RunningDigest, sha256Running } from '../component-base/content-hash.ts';
+import { sha256Running } from '../component-base/content-hash.ts';
 import type { ImagePlatform } from '../component-helpers/windows-image-match.ts';
-import { plainName, refuseReserved } from './archive-names.ts';
+import { archiveEntries } from './archive-entries.ts';
+import { refuseReserved } from './archive-names.ts';
 import { descriptorOf, ImageError, indexEntries, isRecord, platformOf } from './image-index.ts';
+import { openKept } from './kept-layer.ts';
 import { checkLayerEntry, type LayerHeader } from './layer-entry-check.ts';
-import { linkTarget } from './plain-archive.ts';
 import { strictTar } from './strict-tar.ts';
+import { type Packing, packingOf, unpacked } from './unpacked.ts';
 
 export interface ArchiveLimits {
   /** Of all layers unpacked. Default 64 GiB. */
@@ -35,11 +36,15 @@ const ratioMatters = 64 * 2 ** 20;
 
 const rootDocuments: ReadonlySet<string> = new Set(['index.json', 'manifest.json', 'oci-layout']);
 
-interface Blob {
+export interface Blob {
   readonly size: number;
   readonly digest: string;
   /** Of a small blob that is no layer. */
+  readonly bytes?: Buffer;
   readonly document?: unknown;
+  /** Of a layer: how it is packed, and where it was written to, if it was. */
+  readonly packing?: Packing;
+  readonly file?: string;
   /** Entries that a layer for Linux or Windows must not have: the first of each. */
   readonly refusals?: Readonly<Record<'linux' | 'windows', string | undefined>>;
 }
@@ -54,12 +59,16 @@ class Budget {
   }
   unpacked(layerBytes: number, layerPacked: number, added: number): void {
     this.#bytes += added;
-    const { unpackedBytes, ratio } = this.#limits;
+    const { unpackedBytes } = this.#limits;
     if (this.#bytes > unpackedBytes) {
       throw new ImageError(`the layers unpack to more than ${unpackedBytes} bytes`);
     }
-    if (layerBytes > ratioMatters && layerBytes > ratio * Math.max(layerPacked, 1)) {
-      throw new ImageError(`a layer unpacks to over ${ratio} times its size: a decompression bomb`);
+    this.ratio(layerBytes, layerPacked, 'a layer');
+  }
+  ratio(bytes: number, packed: number, what: string): void {
+    const { ratio } = this.#limits;
+    if (bytes > ratioMatters && bytes > ratio * Math.max(packed, 1)) {
+      throw new ImageError(`${what} unpacks to over ${ratio} times its size: a decompression bomb`);
     }
   }
   document(added: number): void {
@@ -75,33 +84,44 @@ class Budget {
   }
 }
 
-/** Throws ImageError with the reason when the archive is not to be trusted. Reads it once, keeps little of it. */
-export async function checkImageArchive(file: string, limits: ArchiveLimits = {}): Promise<CheckedImage> {
-  const allowed = { ...defaults, ...limits };
+/** What was checked, and can be used without looking at the archive again. */
+export interface CheckedArchive extends CheckedImage {
+  /** By their names in the archive. */
+  readonly blobs: ReadonlyMap<string, Blob>;
+}
+
+export interface CheckOptions {
+  readonly limits?: ArchiveLimits;
+  /** A folder of ours: layers are written there as they are read, so that what is used is what was checked. */
+  readonly keepLayersIn?: string;
+  /** Told of what was read so far. */
+  readonly onRead?: (bytes: number) => void;
+}
+
+/** Throws ImageError with the reason when the archive is not to be trusted. Reads it once, keeps little of it in memory. */
+export async function checkImageArchive(file: string, options: CheckOptions = {}): Promise<CheckedArchive> {
+  const allowed = { ...defaults, ...options.limits };
   const budget = new Budget(allowed);
   const blobs = new Map<string, Blob>();
   const names = new Set<string>();
   const links = new Map<string, string>();
-  const source = createReadStream(file);
-  const archive = strictTar(source);
+  const reading = {
+    onRead: options.onRead ?? (() => undefined),
+    onUnpacked: (bytes: number, packedBytes: number) => budget.ratio(bytes, packedBytes, 'the archive'),
+  };
   try {
-    for await (const entry of archive) {
-      const { type } = entry.header;
-      const name = plainName(entry.header.name, type);
+    for await (const { name, type, size, linkname, content } of archiveEntries(file, reading)) {
       // Whoever reads it later may believe the other one.
       if (type !== 'directory' && names.has(name))
         throw new ImageError(`the archive has ${JSON.stringify(name.slice(0, 200))} twice`);
       names.add(name);
       if (names.size > allowed.files)
         throw new ImageError(`the archive has more than ${allowed.files} files`);
-      if (type !== 'file') {
-        if (type === 'symlink') links.set(name, linkTarget(name, entry.header.linkname ?? ''));
-        entry.resume();
-      } else {
-        blobs.set(
-          name,
-          await readBlob(entry as unknown as AsyncIterable<Buffer>, entry.header.size ?? 0, budget),
-        );
+      if (type === 'symlink') links.set(name, linkTarget(name, linkname));
+      if (type === 'file') {
+        const keepAs =
+          options.keepLayersIn === undefined ? undefined : join(options.keepLayersIn, String(blobs.size));
+        blobs.set(name, await readBlob(content, { size, budget, keepAs }));
       }
     }
   } catch (error) {
@@ -111,11 +131,13 @@ export async function checkImageArchive(file: string, limits: ArchiveLimits = {}
     throw new ImageError(
       `${file} is not a readable image archive: ${error instanceof Error ? error.message : String(error)}`,
     );
-  } finally {
-    source.destroy();
   }
-  return checkStructure(withLinks(blobs, links));
+  const found = withLinks(blobs, links);
+  return { ...checkStructure(found), blobs: found };
 }
+
+/** Where a link of an archive leads, as containerd reads it: from the link's own folder. */
+const linkTarget = (name: string, linkname: string): string => posix.join(posix.dirname(name), linkname);
 
 /** A layer that occurs twice is a link in what `docker save` writes. As containerd: a link to a link leads nowhere. */
 function withLinks(
@@ -131,25 +153,46 @@ function withLinks(
   return all;
 }
 
-async function readBlob(entry: AsyncIterable<Buffer>, size: number, budget: Budget): Promise<Blob> {
+interface ReadingBlob {
+  readonly size: number;
+  readonly budget: Budget;
+  /** Undefined: it is only looked at. */
+  readonly keepAs: string | undefined;
+}
+
+async function readBlob(content: AsyncIterable<Buffer>, reading: ReadingBlob): Promise<Blob> {
+  const { budget, keepAs, size } = reading;
   const digest = sha256Running();
-  const chunks = entry[Symbol.asyncIterator]();
-  const head = await readHead(chunks, digest);
-  const all = withHead(head, chunks, digest);
+  const pieces = content[Symbol.asyncIterator]();
+  const head = await readHead(pieces);
   if (looksLikeLayer(head)) {
+    await using kept = keepAs === undefined ? undefined : await openKept(keepAs);
+    const all = told(withHead(head, pieces), async (piece) => {
+      digest.update(piece);
+      await kept?.write(piece);
+    });
     const refusals = await checkLayer(all, head, size, budget);
-    return { size, digest: `sha256:${digest.hex()}`, refusals };
+    await kept?.sync();
+    return {
+      size,
+      digest: `sha256:${digest.hex()}`,
+      packing: packingOf(head),
+      refusals,
+      ...(keepAs === undefined ? {} : { file: keepAs }),
+    };
   }
-  const kept: Buffer[] = [];
+  const document: Buffer[] = [];
   let length = 0;
-  for await (const chunk of all) {
-    length += chunk.length;
-    if (length <= largestDocument) kept.push(chunk);
+  for await (const piece of withHead(head, pieces)) {
+    digest.update(piece);
+    length += piece.length;
+    if (length <= largestDocument) document.push(piece);
   }
   const isDocument = length <= largestDocument && /^\s*[{[]/.test(head.toString('latin1'));
-  if (isDocument) budget.document(length);
-  const document = isDocument ? parseOrNothing(Buffer.concat(kept).toString()) : undefined;
-  return { size, digest: `sha256:${digest.hex()}`, document };
+  if (!isDocument) return { size, digest: `sha256:${digest.hex()}` };
+  budget.document(length);
+  const bytes = Buffer.concat(document);
+  return { size, digest: `sha256:${digest.hex()}`, bytes, document: parseOrNothing(bytes.toString()) };
 }
 
 function parseOrNothing(text: string): unknown {
@@ -161,35 +204,36 @@ function parseOrNothing(text: string): unknown {
 }
 
 /** The first 512 bytes, enough to know what a blob is. */
-async function readHead(chunks: AsyncIterator<Buffer>, digest: RunningDigest): Promise<Buffer> {
-  let head = Buffer.alloc(0);
+async function readHead(pieces: AsyncIterator<Buffer>): Promise<Buffer> {
+  let head: Buffer = Buffer.alloc(0);
   while (head.length < 512) {
-    const next = await chunks.next();
+    const next = await pieces.next();
     if (next.done) break;
-    digest.update(next.value);
-    head = Buffer.concat([head, next.value]);
+    head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
   }
   return head;
 }
 
-async function* withHead(
-  head: Buffer,
-  rest: AsyncIterator<Buffer>,
-  digest: RunningDigest,
-): AsyncGenerator<Buffer> {
+async function* withHead(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   if (head.length > 0) yield head;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) {
-    digest.update(next.value);
-    yield next.value;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+async function* told(
+  pieces: AsyncGenerator<Buffer>,
+  tell: (piece: Buffer) => Promise<void>,
+): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    await tell(piece);
+    yield piece;
   }
 }
 
-const isGzip = (head: Buffer): boolean => head[0] === 0x1f && head[1] === 0x8b;
-const isZstd = (head: Buffer): boolean => head.length >= 4 && head.readUInt32LE(0) === 0xfd2fb528;
 const isTar = (head: Buffer): boolean =>
-  head.length >= 512 && (head.toString('latin1', 257, 262) === 'ustar' || head.every((byte) => byte === 0));
+  head.length >= 512 &&
+  (head.toString('latin1', 257, 262) === 'ustar' || head.subarray(0, 512).every((byte) => byte === 0));
 
-const looksLikeLayer = (head: Buffer): boolean => isGzip(head) || isZstd(head) || isTar(head);
+const looksLikeLayer = (head: Buffer): boolean => packingOf(head) !== undefined || isTar(head);
 
 async function checkLayer(
   packed: AsyncGenerator<Buffer>,
@@ -197,23 +241,10 @@ async function checkLayer(
   packedSize: number,
   budget: Budget,
 ): Promise<NonNullable<Blob['refusals']>> {
-  const source = Readable.from(packed);
-  const unpacked = isGzip(head)
-    ? source.pipe(createGunzip())
-    : isZstd(head)
-      ? source.pipe(createZstdDecompress())
-      : source;
-  source.on('error', (error) => unpacked.destroy(error));
-  let bytes = 0;
-  unpacked.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    try {
-      budget.unpacked(bytes, packedSize, chunk.length);
-    } catch (error) {
-      unpacked.destroy(error as Error);
-    }
-  });
-  const layer = strictTar(unpacked);
+  const plain = unpacked(Readable.from(packed, { objectMode: false }), packingOf(head), (bytes, added) =>
+    budget.unpacked(bytes, packedSize, added),
+  );
+  const layer = strictTar(plain);
   const refusals: { linux: string | undefined; windows: string | undefined } = {
     linux: undefined,
     windows: undefined,
@@ -226,9 +257,9 @@ async function checkLayer(
     entry.resume();
   }
   // A tar file may end before the compressed stream does: the rest counts for the digest.
-  if (!unpacked.readableEnded) {
-    unpacked.resume();
-    await new Promise<void>((resolve, reject) => unpacked.on('close', resolve).on('error', reject));
+  if (!plain.readableEnded) {
+    plain.resume();
+    await new Promise<void>((resolve, reject) => plain.on('close', resolve).on('error', reject));
   }
   return refusals;
 }

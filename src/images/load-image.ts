@@ -1,6 +1,16 @@
-// Puts an image archive into containerd's store, where its CRI finds it.
+// Puts images into containerd's store, where its CRI finds them.
+import { constants } from 'node:fs';
+import { chmod, copyFile, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { pack } from 'tar-stream';
 import { type Processes, runOrThrow } from '../os/processes.ts';
+import { announceBlob } from '../rpc-api/containerd-content.ts';
+import type { GrpcClient } from '../wire/grpc-client.ts';
 import { checkImageArchive } from './check-archive.ts';
+import type { ImageForNode, KeptBlob } from './image-for-node.ts';
+
+const namespace = 'k8s.io';
 
 export interface LoadOptions {
   readonly processes: Processes;
@@ -21,17 +31,66 @@ export async function loadImage(options: LoadOptions): Promise<readonly string[]
   if (!/^(linux|windows)\/[a-z0-9]+$/.test(platform))
     throw new Error(`invalid platform ${JSON.stringify(platform)}`);
   if (options.checked !== true) await checkImageArchive(file);
-  const args = [
-    '--address',
-    address,
-    '--namespace',
-    'k8s.io',
-    'images',
-    'import',
-    '--platform',
-    platform,
-    file,
-  ];
+  const where = ['--address', address, '--namespace', namespace];
+  const args = [...where, 'images', 'import', '--platform', platform, file];
   const output = await runOrThrow(processes, ctr, args, { timeoutMs: 600_000 });
   return [...output.matchAll(/^unpacking (\S+) \(/gm)].map((match) => match[1] ?? '');
+}
+
+export interface LoadKept extends Omit<LoadOptions, 'file' | 'checked'> {
+  readonly grpc: GrpcClient;
+  /** containerd's root folder. */
+  readonly contentRoot: string;
+  readonly image: ImageForNode;
+  /** A folder of ours on the same disk, for the time being. */
+  readonly work: string;
+}
+
+/** The file itself, if both are on one disk: what several nodes have is there once. */
+async function place(blobs: string, { digest, file }: KeptBlob): Promise<void> {
+  const target = join(blobs, digest.replace('sha256:', ''));
+  try {
+    await link(file, target);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    if (code !== 'EXDEV' && code !== 'EMLINK') throw error;
+    const copy = `${target}.new`;
+    await copyFile(file, copy, constants.COPYFILE_FICLONE);
+    await chmod(copy, 0o444);
+    await rename(copy, target);
+  }
+}
+
+async function writeDocuments(documents: ImageForNode['documents'], file: string): Promise<void> {
+  const tar = pack();
+  for (const [name, bytes] of documents) tar.entry({ name }, bytes);
+  tar.finalize();
+  await writeFile(file, await buffer(tar), { mode: 0o600 });
+}
+
+/**
+ * The layers of an image, which were checked, are linked into containerd's store and made known to it; what it imports is the few
+ * documents about them. They are not read again but to be unpacked. Returns the names of the images.
+ */
+export async function loadKept(options: LoadKept): Promise<readonly string[]> {
+  const { contentRoot, grpc, image, work, ...common } = options;
+  const blobs = join(contentRoot, 'io.containerd.content.v1.content/blobs/sha256');
+  await mkdir(blobs, { recursive: true });
+  const file = join(work, 'documents.tar');
+  await mkdir(work, { recursive: true });
+  await writeDocuments(image.documents, file);
+  const load = async (): Promise<readonly string[]> => {
+    for (const layer of image.layers) {
+      await place(blobs, layer);
+      await announceBlob(grpc, { namespace, digest: layer.digest, size: layer.size });
+    }
+    return loadImage({ ...common, file, checked: true });
+  };
+  try {
+    // What no image names yet may be collected in between, when much else is removed.
+    return await load().catch(load);
+  } finally {
+    await rm(file, { force: true });
+  }
 }

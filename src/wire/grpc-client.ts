@@ -36,7 +36,13 @@ export interface GrpcClient {
     request: Q,
     options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
   ): Promise<R>;
-  serverStream<Q, R>(method: GrpcMethod<Q, R>, request: Q, signal: AbortSignal): AsyncIterable<R>;
+  /** Also a method that takes a stream, with one request. */
+  serverStream<Q, R>(
+    method: GrpcMethod<Q, R>,
+    request: Q,
+    signal: AbortSignal,
+    headers?: Readonly<Record<string, string>>,
+  ): AsyncIterable<R>;
   /** Resolves once the server accepts connections, or throws after `timeoutMs`. */
   ready(timeoutMs: number): Promise<void>;
   close(): void;
@@ -99,7 +105,8 @@ export function createGrpcClient(clock: Pick<Clock, 'now'>, address: string): Gr
         const cancel = (): void => call.cancel();
         signal?.addEventListener('abort', cancel, { once: true });
       }),
-    serverStream: (method, request, signal) => readStream(client, method, request, signal),
+    serverStream: (method, request, signal, headers = {}) =>
+      readStream(client, method, request, signal, headers),
     ready: (timeoutMs) =>
       new Promise((resolve, reject) =>
         client.waitForReady(clock.now() + timeoutMs, (error) =>
@@ -115,6 +122,7 @@ async function* readStream<Q, R>(
   method: GrpcMethod<Q, R>,
   request: Q,
   signal: AbortSignal,
+  headers: Readonly<Record<string, string>>,
 ): AsyncIterable<R> {
   signal.throwIfAborted();
   const stream: ClientReadableStream<R> = client.makeServerStreamRequest(
@@ -122,7 +130,7 @@ async function* readStream<Q, R>(
     (value: Q) => method.encode(value),
     (bytes: Buffer) => method.decode(bytes),
     request,
-    new Metadata(),
+    Metadata.fromHttp2Headers(headers),
     {},
   );
   const cancel = (): void => stream.cancel();

@@ -1,15 +1,17 @@
 // Images on the nodes of a running cluster: what fits a node is loaded into its containerd.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemClock } from '../../component-base/system-clock.ts';
 import { matchWindowsImage } from '../../component-helpers/windows-image-match.ts';
+import { archiveBytes } from '../../images/archive-entries.ts';
 import { checkArchiveFile } from '../../images/archive-file.ts';
-import { type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
-import { loadImage } from '../../images/load-image.ts';
-import { rewriteArchive } from '../../images/plain-archive.ts';
+import { type CheckedArchive, type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
+import { imageForNode } from '../../images/image-for-node.ts';
+import { loadImage, loadKept } from '../../images/load-image.ts';
 import { type SampleImage, sampleImages } from '../../images/sample-images.ts';
-import { selectPlatform } from '../../images/select-platform.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { runOrThrow } from '../../os/processes.ts';
+import { createGrpcClient } from '../../wire/grpc-client.ts';
 import type { Progress } from '../progress.ts';
 import { stoppedCluster } from './cluster-name.ts';
 import { clusterPaths, type NodeRecord, readClusterState } from './cluster-state.ts';
@@ -29,6 +31,8 @@ interface Where {
 interface Target extends NodeRecord {
   /** containerd's socket. */
   readonly address: string;
+  /** containerd's root folder. */
+  readonly contentRoot: string;
 }
 
 function targetsOf(where: Where): Target[] {
@@ -41,10 +45,10 @@ function targetsOf(where: Where): Target[] {
   if (state.kept) throw new Error(stoppedCluster(where.name));
   if (state.runtime !== 'containerd')
     throw new Error(`cluster ${JSON.stringify(where.name)} has the simulated runtime: it needs no images`);
-  return state.nodes.map((node) => ({
-    ...node,
-    address: nodeLayout(paths.node(node.name)).containerdSocket,
-  }));
+  return state.nodes.map((node) => {
+    const { containerdRoot, containerdSocket } = nodeLayout(paths.node(node.name));
+    return { ...node, address: containerdSocket, contentRoot: containerdRoot };
+  });
 }
 
 /** Why no platform of the image runs on the node; undefined when one does. */
@@ -75,22 +79,29 @@ const importInto = (node: Target, file: string): Promise<readonly string[]> =>
   });
 
 /** Of an index only what the node runs, which is what was checked: containerd, on Linux, knows nothing of Windows versions. */
-async function importFitting(node: Target, file: string, work: string): Promise<readonly string[]> {
+async function loadInto(node: Target, archive: CheckedArchive, work: string): Promise<readonly string[]> {
   const platform = { os: node.os, architecture: 'amd64', build: node.windowsBuild ?? 0 };
-  return importInto(node, await selectPlatform(file, platform, work));
+  const grpc = createGrpcClient(systemClock, `unix://${node.address}`);
+  try {
+    return await loadKept({
+      processes: linuxProcesses,
+      address: node.address,
+      platform: `${node.os}/amd64`,
+      grpc,
+      contentRoot: node.contentRoot,
+      image: imageForNode(archive, platform),
+      work: join(work, node.name),
+    });
+  } finally {
+    grpc.close();
+  }
 }
 
-/** Who wrote the archive decides what it says, not how it is read: nodes get one written anew from what was checked. */
-async function withPlainArchive<T>(
-  archive: string,
-  directory: string,
-  use: (plain: string, work: string) => Promise<T>,
-): Promise<T> {
+/** On the disk of the nodes, so that they can share what is in it; nothing of it stays. */
+async function withWorkFolder<T>(directory: string, use: (work: string) => Promise<T>): Promise<T> {
   const work = await mkdtemp(join(directory, 'load-'));
   try {
-    const plain = join(work, 'image.tar');
-    await rewriteArchive(archive, plain);
-    return await use(plain, work);
+    return await use(work);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -102,6 +113,20 @@ export interface LoadArchive extends Where {
   readonly node?: string | undefined;
 }
 
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(0);
+
+/** Reads it once: what is kept in `work` is what was checked. */
+async function checkInto(archive: string, work: string, progress: Progress): Promise<CheckedArchive> {
+  checkArchiveFile(archive);
+  const whole = megabytes(archiveBytes(archive));
+  return progress.step('the archive is sound', (detail) =>
+    checkImageArchive(archive, {
+      keepLayersIn: work,
+      onRead: (bytes) => detail(`${megabytes(bytes)} of ${whole} MB`),
+    }),
+  );
+}
+
 /** Throws when the archive is broken or hostile, or when no node can run what is in it. */
 export async function loadArchive(options: LoadArchive, progress: Progress): Promise<NodeImage[]> {
   const targets = targetsOf(options).filter(
@@ -109,26 +134,30 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
   );
   if (targets.length === 0)
     throw new Error(`cluster ${JSON.stringify(options.name)} has no node ${JSON.stringify(options.node)}`);
-  checkArchiveFile(options.archive);
-  const image = await progress.step('the archive is sound', () => checkImageArchive(options.archive));
   const directory = clusterPaths(options.home, options.name).root;
-  const loaded: NodeImage[] = [];
-  const refusals: string[] = [];
-  const load = async (plain: string, work: string): Promise<void> => {
-    for (const node of targets) {
-      const reason = options.node === undefined ? reasonAgainst(image, node) : undefined;
-      if (reason !== undefined) {
-        refusals.push(`not into ${node.name}: ${reason}`);
-        continue;
-      }
-      const names = await progress.step(`loaded into ${node.name}`, () => importFitting(node, plain, work));
-      loaded.push(...names.map((name) => ({ node: node.name, image: name })));
-    }
-  };
-  await withPlainArchive(options.archive, directory, load);
-  if (loaded.length === 0) throw new Error(`no node can run this image\n${refusals.join('\n')}`);
-  for (const refusal of refusals) progress.say(`  ${refusal}`);
-  return loaded;
+  return withWorkFolder(directory, async (work) => {
+    const image = await checkInto(options.archive, work, progress);
+    const judged = targets.map((node) => ({
+      node,
+      reason: options.node === undefined ? reasonAgainst(image, node) : undefined,
+    }));
+    const fitting = judged.filter(({ reason }) => reason === undefined).map(({ node }) => node);
+    const refusals = judged.flatMap(({ node, reason }) =>
+      reason === undefined ? [] : [`not into ${node.name}: ${reason}`],
+    );
+    if (fitting.length === 0) throw new Error(`no node can run this image\n${refusals.join('\n')}`);
+    const names = fitting.map((node) => node.name).join(', ');
+    const loaded = await progress.step(`loaded into ${names}`, () =>
+      Promise.all(
+        fitting.map(async (node) =>
+          (await loadInto(node, image, work)).map((name) => ({ node: node.name, image: name })),
+        ),
+      ),
+    );
+    if (loaded.flat().length === 0) throw new Error('the archive names no image: nothing was loaded');
+    for (const refusal of refusals) progress.say(`  ${refusal}`);
+    return loaded.flat();
+  });
 }
 
 const fits = (image: SampleImage, node: NodeRecord): boolean =>

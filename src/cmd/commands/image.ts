@@ -10,8 +10,10 @@ const progressOnStderr = (): ReturnType<typeof createProgress> =>
 
 function loadCommand(): Command {
   return new Command('load')
-    .description('load an image archive (OCI layout or docker save, as tar) into the nodes that can run it')
-    .argument('<archive>', 'path of the tar file')
+    .description(
+      'load an image archive (of docker save, podman, skopeo or buildx) into the nodes that can run it',
+    )
+    .argument('<archive>', "a tar file, also one packed by gzip or zstd, or a folder in OCI's layout")
     .option('--name <name>', 'name of the cluster', 'default')
     .option('--node <name>', 'only into this node, even when its Windows build does not fit')
     .action(async (archive: string, flags: { name: string; node?: string }) => {

@@ -1,4 +1,4 @@
-// The one manifest of several that a node runs, and an archive of just that.
+// The one manifest of several that a node runs, with its documents and layers and nothing else.
 import assert from 'node:assert/strict';
 import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,9 +8,10 @@ import { after, test } from 'node:test';
 import { pack } from 'tar-stream';
 import { sha256Hex } from '../crypto/digests.ts';
 import { checkImageArchive } from './check-archive.ts';
+import { chooseManifests, type ImageForNode, imageForNode } from './image-for-node.ts';
+import type { NodePlatform } from './image-index.ts';
 import { writeLayer } from './image-tar.ts';
 import { writeImageArchive } from './oci-archive.ts';
-import { chooseManifests, selectPlatform } from './select-platform.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'porthole-select-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -63,27 +64,44 @@ async function attested(name: string, { asPartOf, without }: Attested): Promise<
   return file;
 }
 
-test('the newest entry that fits the node is kept, with its blobs and its name', async () => {
+async function selected(file: string, node: NodePlatform): Promise<ImageForNode> {
+  const keepLayersIn = mkdtempSync(join(folder, 'kept-'));
+  return imageForNode(await checkImageArchive(file, { keepLayersIn }), node);
+}
+
+const indexOf = ({ documents }: ImageForNode) =>
+  JSON.parse(documents.get('index.json')!.toString()) as {
+    readonly manifests: readonly { readonly annotations: Readonly<Record<string, string>> }[];
+  };
+
+test('the newest entry that fits the node is kept, with its layer and its name', async () => {
   const file = await archiveOf('several', ['10.0.17763.1', '10.0.20348.9', '10.0.20348.10', '10.0.26100.1']);
-  const selected = await selectPlatform(file, windows(20348), folder);
-  assert.notEqual(selected, file);
-  const { names, platforms } = await checkImageArchive(selected);
-  assert.deepEqual(names, ['porthole.local/several:1']);
+  const image = await selected(file, windows(20348));
   assert.deepEqual(
-    platforms.map(({ osVersion }) => osVersion),
-    ['10.0.20348.10'],
+    indexOf(image).manifests.map(({ annotations }) => annotations['io.containerd.image.name']),
+    ['porthole.local/several:1'],
+  );
+  assert.equal(image.layers.length, 1);
+  assert.ok(readFileSync(image.layers[0]!.file, 'latin1').includes('10.0.20348.10'));
+  assert.deepEqual(
+    [...image.documents.values()]
+      .map((bytes) => bytes.toString())
+      .filter((text) => text.includes('os.version')),
+    [...image.documents.values()]
+      .map((bytes) => bytes.toString())
+      .filter((text) => text.includes('10.0.20348.10')),
   );
 });
 
-test('an archive with one manifest stays as it is, also when it does not fit', async () => {
-  const file = await archiveOf('single', ['10.0.26100.1']);
-  assert.equal(await selectPlatform(file, windows(20348), folder), file);
+test('the only manifest there is is taken, also when it does not fit', async () => {
+  const image = await selected(await archiveOf('single', ['10.0.26100.1']), windows(20348));
+  assert.equal(image.layers.length, 1);
 });
 
 test('an index without a fitting entry is refused as a registry’s is', async () => {
   const file = await archiveOf('none', ['10.0.17763.1', '10.0.26100.1']);
   await assert.rejects(
-    selectPlatform(file, windows(20348), folder),
+    selected(file, windows(20348)),
     /no matching manifest for windows\/amd64 10\.0\.20348 in the manifest list entries/,
   );
 });
@@ -93,11 +111,11 @@ test('what buildx says of how an image was built is no image: it is neither chec
   for (const file of [await archive, await attested('beside', { asPartOf: 'the archive' })]) {
     const { platforms } = await checkImageArchive(file);
     assert.deepEqual(platforms, [{ os: 'linux', architecture: 'amd64' }]);
-    const selected = await selectPlatform(file, { os: 'linux', architecture: 'amd64' }, folder);
-    assert.notEqual(selected, file);
-    const text = readFileSync(selected, 'latin1');
+    const { documents, layers } = await selected(file, { os: 'linux', architecture: 'amd64' });
+    const text = [...documents.values()].join('');
     assert.ok(text.includes('"os":"linux"'), 'the image is there');
     assert.ok(!text.includes('in-toto'), 'and nothing else');
+    assert.deepEqual(layers, []);
   }
 });
 
@@ -113,22 +131,26 @@ test('an archive of nothing but attestations holds no image', async () => {
 
 test('names that objects inherit and documents that are no index leave nothing to choose', () => {
   for (const document of [undefined, null, [], { manifests: 'x' }, { __proto__: { manifests: [] } }]) {
-    assert.equal(chooseManifests(new Map([['index.json', document]]), windows(20348)), undefined);
+    assert.deepEqual(chooseManifests(document, new Map(), windows(20348)), []);
   }
 });
 
-test('an index that is named several times offers each of its manifests once', () => {
+test('an index that is named several times, and one within another, offers each of its manifests once', () => {
   const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
   const entry = { digest: digest('a'), size: 1, platform: { os: 'linux', architecture: 'arm64' } };
   const index = { digest: digest('b'), size: 1 };
-  const documents = new Map<string, unknown>([
-    ['index.json', { manifests: [index, index, index] }],
-    [`blobs/sha256/${'b'.repeat(64)}`, { manifests: [entry, { ...entry, digest: digest('c') }] }],
-    [`blobs/sha256/${'a'.repeat(64)}`, {}],
-    [`blobs/sha256/${'c'.repeat(64)}`, {}],
+  const outer = { digest: digest('d'), size: 1 };
+  const blob = (letter: string, document: object) =>
+    [`blobs/sha256/${letter.repeat(64)}`, { size: 1, digest: digest(letter), document }] as const;
+  const blobs = new Map([
+    blob('d', { manifests: [index] }),
+    blob('b', { manifests: [entry, { ...entry, digest: digest('c') }] }),
+    blob('a', {}),
+    blob('c', {}),
   ]);
   assert.throws(
-    () => chooseManifests(documents, { os: 'linux', architecture: 'amd64' }),
+    () =>
+      chooseManifests({ manifests: [outer, index, index] }, blobs, { os: 'linux', architecture: 'amd64' }),
     /it offers linux\/arm64, linux\/arm64$/,
   );
 });

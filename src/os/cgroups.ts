@@ -10,6 +10,55 @@ export interface CgroupLimits {
   readonly pidsLimit?: number | undefined;
 }
 
+export interface CpuUse {
+  readonly usageNs: number;
+  readonly userNs: number;
+  readonly systemNs: number;
+  /** Absent: it may take all there is. */
+  readonly limit:
+    | {
+        readonly quotaUs: number;
+        readonly periodUs: number;
+        readonly periods: number;
+        readonly throttledPeriods: number;
+        readonly throttledNs: number;
+      }
+    | undefined;
+}
+
+export interface MemoryUse {
+  readonly usageBytes: number;
+  /** Without what the kernel can give back at once. */
+  readonly workingSetBytes: number;
+  readonly rssBytes: number;
+  readonly cacheBytes: number;
+  readonly swapBytes: number;
+  readonly mappedBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+  readonly maxUsageBytes: number | undefined;
+  /** How often it was refused more. */
+  readonly failures: number | undefined;
+  readonly limitBytes: number | undefined;
+}
+
+export interface DiskIo {
+  /** `/dev/sda`. */
+  readonly device: string;
+  readonly readBytes: number;
+  readonly writtenBytes: number;
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/** Of a group with its children; what no controller tells is absent. */
+export interface CgroupUsage {
+  readonly cpu: CpuUse | undefined;
+  readonly memory: MemoryUse | undefined;
+  readonly io: readonly DiskIo[];
+  readonly threads: number | undefined;
+}
+
 export interface Cgroups {
   readonly version: 1 | 2;
   /** Creates `name` (`/kubepods/burstable/pod…`) with its parents and sets the limits. */
@@ -21,4 +70,7 @@ export interface Cgroups {
   children(name: string): Promise<readonly string[]>;
   /** How often the kernel killed a process of the group for memory; undefined where it can't be told. */
   oomKills(name: string): Promise<number | undefined>;
+  usage(name: string): Promise<CgroupUsage>;
+  /** Processes of the group itself, as this one sees them; none when there is no such group. */
+  members(name: string): Promise<readonly number[]>;
 }

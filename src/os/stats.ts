@@ -31,8 +31,23 @@ export interface DiskUsage {
   readonly inodesFree: number;
 }
 
+/** Since the interface came. */
+export interface InterfaceTraffic {
+  readonly name: string;
+  readonly received: Traffic;
+  readonly sent: Traffic;
+}
+export interface Traffic {
+  readonly bytes: number;
+  readonly packets: number;
+  readonly errors: number;
+  readonly dropped: number;
+}
+
 export interface HostStats {
   machine(): Promise<MachineInfo>;
   usage(): Promise<MachineUsage>;
   disk(path: string): Promise<DiskUsage>;
+  /** Of the network that a process is in, without the loopback; none when it has ended. */
+  traffic(pid: number): Promise<readonly InterfaceTraffic[]>;
 }

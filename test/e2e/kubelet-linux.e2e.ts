@@ -1,6 +1,7 @@
 // The kubelet against real containerd and runc: lives of pods, volumes, probes, its server, an agent that restarts.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { configmaps, events, nodes, pods, secrets } from '../../src/api/generated/resources.ts';
@@ -111,6 +112,7 @@ test('the server serves nobody without a certificate, and nobody who has no righ
     '/metrics',
     '/metrics/probes',
     '/metrics/resource',
+    '/metrics/cadvisor',
   ]) {
     assert.equal((await node.request(path, '')).status, 401, path);
   }
@@ -136,6 +138,43 @@ test('statistics name the pod and its container', async () => {
     (await node.request('/metrics/resource')).text,
     /container_memory_working_set_bytes\{container="main",namespace="default",pod="all"\} \d+/,
   );
+  assert.match(
+    (await node.request('/metrics/resource')).text,
+    /^container_start_time_seconds\{container="main",namespace="default",pod="all"\} \d+(\.\d+)? \d+$/m,
+  );
+});
+
+test('what containers, pods and the node take of processors, memory and network is told by the names of cAdvisor', async () => {
+  const { text } = await node.request('/metrics/cadvisor');
+  const pod = await node.get('all');
+  const id = pod.status?.containerStatuses?.[0]?.containerID?.split('://')[1];
+  /** The values of all rows that have these labels. */
+  const values = (name: string, labels: Readonly<Record<string, string>>): number[] =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith(`${name}{`))
+      .filter((line) => Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`)))
+      .map((line) => Number(/\} (\S+) \d+$/.exec(line)?.[1]));
+  const own = { namespace: 'default', pod: 'all', container: 'main' };
+  const [cpu, ...others] = values('container_cpu_usage_seconds_total', { ...own, cpu: 'total', name: id! });
+  assert.ok(cpu !== undefined && cpu > 0 && others.length === 0, text);
+  assert.deepEqual(values('container_spec_memory_limit_bytes', own), [64 << 20]);
+  assert.deepEqual(values('container_spec_cpu_quota', own), [50_000]);
+  assert.ok(values('container_cpu_cfs_periods_total', own)[0]! > 0);
+  const [used] = values('container_memory_usage_bytes', own);
+  const [working] = values('container_memory_working_set_bytes', own);
+  assert.ok(working! > 0 && working! <= used! && used! <= 64 << 20);
+  // Its own and those of its containers.
+  assert.equal(values('container_memory_rss', { namespace: 'default', pod: 'all' }).length, 3);
+  assert.ok(values('container_processes', own)[0]! >= 1);
+  const started = Date.parse(pod.status?.containerStatuses?.[0]?.state?.running?.startedAt ?? '') / 1000;
+  assert.deepEqual(values('container_start_time_seconds', own), [started]);
+  const network = { namespace: 'default', pod: 'all', container: '', interface: 'eth0' };
+  for (const way of ['receive', 'transmit'])
+    for (const what of ['bytes', 'packets', 'packets_dropped', 'errors'])
+      assert.equal(values(`container_network_${way}_${what}_total`, network).length, 1, `${way} ${what}`);
+  assert.deepEqual(values('machine_cpu_cores', {}), [availableParallelism()]);
+  assert.match(text, /^container_scrape_error 0 \d+$/m);
 });
 
 test('an agent that restarts adopts what runs: same container, no restart', async () => {

@@ -2,9 +2,10 @@
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
 import { podAsTold } from '../pod-status.ts';
 import { containerLogs } from './container-logs-handler.ts';
+import { metrics } from './metrics-handler.ts';
 import type { RequestPath } from './request-attributes.ts';
 import { jsonResponse, type KubeletServerDeps, type Route, type RouteInput, textResponse } from './route.ts';
-import { metricsResource, statsSummary } from './stats-handler.ts';
+import { statsSummary } from './stats-handler.ts';
 import { attach, exec, portForward, run } from './streaming-session.ts';
 
 function podsOf({ deps }: RouteInput): HttpResponse {
@@ -19,14 +20,6 @@ async function healthz({ deps }: RouteInput): Promise<HttpResponse> {
   } catch {
     return textResponse(500, 'the container runtime does not answer');
   }
-}
-
-/** `/metrics` is about the agent itself, `/metrics/probes` about probes, `/metrics/resource` about what its pods use. */
-async function metrics(input: RouteInput): Promise<HttpResponse> {
-  const [part = ''] = input.parts;
-  if (part !== '' && part !== 'probes') return metricsResource(input);
-  const { text, contentType } = await input.deps.metrics[part].text();
-  return { status: 200, headers: { 'content-type': contentType }, body: Buffer.from(text) };
 }
 
 const routes: Readonly<Record<string, Route>> = Object.assign(Object.create(null), {

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CgroupLimits, Cgroups } from '../cgroups.ts';
+import { type ControllerDir, readCgroupUsage } from './cgroup-usage.ts';
 
 const v1Controllers = [
   'cpu',
@@ -169,6 +170,15 @@ function counterOf(text: string, name: string): number | undefined {
 export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
   const version = existsSync(join(root, 'cgroup.controllers')) ? 2 : 1;
   const controllers = (): string[] => v1Controllers.filter((c) => existsSync(join(root, c, 'cgroup.procs')));
+  /** On v1 a container is in every hierarchy that is mounted: one of them tells all of its processes. */
+  const pathOf = (name: string): string | undefined => {
+    const roots = version === 2 ? [root] : controllers().map((controller) => join(root, controller));
+    return roots.map((each) => join(each, name)).find((each) => existsSync(each));
+  };
+  const dirOf =
+    (name: string): ControllerDir =>
+    (controller) =>
+      version === 2 ? join(root, name) : join(root, controller, name);
   return {
     version,
     ensure: async (name, limits) => {
@@ -182,9 +192,7 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
       await limitV1(root, name, limits);
     },
     kill: async (name) => {
-      // On v1 a container is in every hierarchy that is mounted: one of them tells all of its processes.
-      const roots = version === 2 ? [root] : controllers().map((controller) => join(root, controller));
-      const path = roots.map((each) => join(each, name)).find((each) => existsSync(each));
+      const path = pathOf(name);
       if (path !== undefined) await killAll(path);
     },
     remove: async (name) => {
@@ -209,6 +217,11 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
       const path =
         version === 2 ? join(root, name, 'memory.events') : join(root, 'memory', name, 'memory.oom_control');
       return existsSync(path) ? counterOf(await readFile(path, 'utf8'), 'oom_kill') : undefined;
+    },
+    usage: (name) => readCgroupUsage(version, dirOf(name)),
+    members: async (name) => {
+      const path = pathOf(name);
+      return path === undefined ? [] : pidsOf(path);
     },
   };
 }

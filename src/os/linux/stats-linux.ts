@@ -1,7 +1,7 @@
 // The machine's facts and use from /proc, /etc and statfs.
 import { readFile, statfs } from 'node:fs/promises';
 import { availableParallelism, hostname } from 'node:os';
-import type { HostStats } from '../stats.ts';
+import type { HostStats, InterfaceTraffic, Traffic } from '../stats.ts';
 
 const textOf = async (path: string): Promise<string> => {
   try {
@@ -25,6 +25,20 @@ export function busyNs(procStat: string): number {
   const fields = (procStat.split('\n')[0] ?? '').split(/\s+/).slice(1, 9).map(Number);
   const idle = (fields[3] ?? 0) + (fields[4] ?? 0);
   return (fields.reduce((sum, v) => sum + v, 0) - idle) * 10_000_000;
+}
+
+/** Lines of /proc/<pid>/net/dev: a name, eight numbers of what came, eight of what went. */
+export function trafficOf(text: string): InterfaceTraffic[] {
+  return text.split('\n').flatMap((line) => {
+    const [name = '', numbers] = line.split(':');
+    if (numbers === undefined || name.trim() === 'lo') return [];
+    const all = numbers.trim().split(/\s+/).map(Number);
+    const from = (first: number): Traffic => {
+      const [bytes = 0, packets = 0, errors = 0, dropped = 0] = all.slice(first);
+      return { bytes, packets, errors, dropped };
+    };
+    return [{ name: name.trim(), received: from(0), sent: from(8) }];
+  });
 }
 
 export const linuxHostStats: HostStats = {
@@ -68,4 +82,5 @@ export const linuxHostStats: HostStats = {
       inodesFree: s.ffree,
     };
   },
+  traffic: async (pid) => trafficOf(await textOf(`/proc/${pid}/net/dev`)),
 };

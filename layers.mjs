@@ -111,9 +111,9 @@ export const layers = {
     'storage',
     'client',
     'apiserver',
-    'controller-runtime',
     'registry',
     'plugins',
+    'controllers',
   ],
   // floor 9: composition and the command line. May import everything in src.
   cmd: '*',

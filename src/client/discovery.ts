@@ -4,6 +4,8 @@ import type { Client } from './client.ts';
 
 export interface DiscoveredResource extends ResourceRef {
   readonly verbs: readonly string[];
+  /** `status`, `scale` … */
+  readonly subresources: readonly string[];
 }
 
 export interface Discovery {
@@ -28,17 +30,21 @@ interface ResourceList {
   }[];
 }
 
-async function getJson<T>(client: Client, path: string): Promise<T> {
+type RawClient = Pick<Client, 'raw'>;
+
+async function getJson<T>(client: RawClient, path: string): Promise<T> {
   const { body } = await client.raw({ method: 'GET', path });
   return JSON.parse(body.toString('utf8')) as T;
 }
 
-async function resourcesOf(client: Client, groupVersion: string): Promise<DiscoveredResource[]> {
+async function resourcesOf(client: RawClient, groupVersion: string): Promise<DiscoveredResource[]> {
   const cut = groupVersion.indexOf('/');
   const group = cut < 0 ? '' : groupVersion.slice(0, cut);
   const version = groupVersion.slice(cut + 1);
   const list = await getJson<ResourceList>(client, `${cut < 0 ? '/api' : '/apis'}/${groupVersion}`);
-  return (list.resources ?? [])
+  const all = list.resources ?? [];
+  const below = Map.groupBy(all, ({ name }) => name.split('/')[0] ?? '');
+  return all
     .filter((resource) => !resource.name.includes('/'))
     .map(({ name, kind, namespaced, verbs }) => ({
       group,
@@ -47,10 +53,11 @@ async function resourcesOf(client: Client, groupVersion: string): Promise<Discov
       kind,
       namespaced,
       verbs,
+      subresources: (below.get(name) ?? []).flatMap((one) => one.name.split('/').slice(1)),
     }));
 }
 
-export async function discover(client: Client): Promise<Discovery> {
+export async function discover(client: RawClient): Promise<Discovery> {
   const { groups = [] } = await getJson<GroupList>(client, '/apis');
   const failures: string[] = [];
   const found = new Map<string, DiscoveredResource>();

@@ -15,7 +15,7 @@ export interface EventRecorder {
 }
 
 export interface EventRecorderDeps {
-  readonly client: Client;
+  readonly client: Pick<Client, 'create' | 'patch'>;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -1,14 +1,16 @@
-// Holds a controller to what it declared: reading or writing anything else is a bug that shows at once.
+// Holds a controller to what it declared: asking for anything else is a bug that shows at once.
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import type { InformerFactory, Lister } from '../client/cache/informer.ts';
-import type { Client } from '../client/client.ts';
-import type { AnyResource } from './define-controller.ts';
+import type { Client, DeleteOptions, ListOptions, WriteOptions } from '../client/client.ts';
+import type { Logger } from '../component-base/logger.ts';
+import { type Access, isDeclared, type Verb } from './access.ts';
+import type { AnyResource, ControllerClient } from './define-controller.ts';
 
 const idOf = (resource: AnyResource): string => `${resource.group}/${resource.resource}`;
 
 class UndeclaredAccessError extends Error {
-  constructor(controller: string, verb: 'reads' | 'writes', resource: AnyResource) {
-    super(`${controller} does not declare ${idOf(resource)} in its ${verb}`);
+  constructor(controller: string, what: string) {
+    super(`${controller} does not declare that it may ${what}`);
     this.name = 'UndeclaredAccessError';
   }
 }
@@ -21,48 +23,74 @@ export function declaredReads(
   const declared = new Map(resources.map((r) => [idOf(r), informers.informer(r).lister]));
   return <T>(resource: ResourceRef<T>): Lister<T> => {
     const lister = declared.get(idOf(resource));
-    if (lister === undefined) throw new UndeclaredAccessError(controller, 'reads', resource);
+    if (lister === undefined) throw new UndeclaredAccessError(controller, `read ${idOf(resource)}`);
     return lister as Lister<T>;
   };
 }
 
-export function declaredWrites(
-  controller: string,
-  resources: readonly AnyResource[],
-  client: Client,
-): Client {
-  const declared = new Set(resources.map(idOf));
-  const check = (resource: AnyResource): void => {
-    if (!declared.has(idOf(resource))) throw new UndeclaredAccessError(controller, 'writes', resource);
+interface Declared {
+  readonly name: string;
+  readonly access: readonly Access[];
+  readonly namespace?: string | undefined;
+}
+
+/** Says so itself as well: a controller that goes on after an error would hide it. */
+const checkOf =
+  ({ name, access, namespace }: Declared, log: Logger) =>
+  (verb: Verb, target: AnyResource, where: string | undefined, subresource = ''): void => {
+    const isAllowed =
+      isDeclared(access, verb, target, subresource) && (namespace === undefined || namespace === where);
+    if (isAllowed) return;
+    const what = `${verb} ${idOf(target)}${subresource === '' ? '' : `/${subresource}`} in ${where ?? 'the cluster'}`;
+    const error = new UndeclaredAccessError(name, what);
+    log.error({ error }, 'a controller asks for what it did not declare');
+    throw error;
   };
+
+const namespaceOf = (object: unknown): string | undefined =>
+  (object as { metadata?: { namespace?: string } }).metadata?.namespace;
+
+/** The client of a controller: what it declared, and nothing that is not a verb on a resource. */
+export function declaredClient(declared: Declared, client: Client, log: Logger): ControllerClient {
+  const check = checkOf(declared, log);
+  const checkWrite = (verb: Verb, resource: AnyResource, object: unknown, how?: WriteOptions): void =>
+    check(verb, resource, namespaceOf(object), how?.subresource);
   return {
-    get: (...args) => client.get(...args),
-    list: (...args) => client.list(...args),
-    watch: (...args) => client.watch(...args),
-    raw: (...args) => client.raw(...args),
-    create: async (...args) => {
-      check(args[0]);
-      return client.create(...args);
+    get: async (resource, key, how) => {
+      check('get', resource, key.namespace, how?.subresource);
+      return client.get(resource, key, how);
     },
-    update: async (...args) => {
-      check(args[0]);
-      return client.update(...args);
+    list: async (resource, how?: ListOptions) => {
+      check('list', resource, how?.namespace);
+      return client.list(resource, how);
     },
-    patch: async (...args) => {
-      check(args[0]);
-      return client.patch(...args);
+    watch: (resource, how) => {
+      check('watch', resource, how?.namespace);
+      return client.watch(resource, how);
     },
-    delete: async (...args) => {
-      check(args[0]);
-      return client.delete(...args);
+    create: async (resource, object, how) => {
+      checkWrite('create', resource, object, how);
+      return client.create(resource, object, how);
     },
-    deleteCollection: async (...args) => {
-      check(args[0]);
-      return client.deleteCollection(...args);
+    update: async (resource, object, how) => {
+      checkWrite('update', resource, object, how);
+      return client.update(resource, object, how);
     },
-    createSubresource: async (...args) => {
-      check(args[0]);
-      return client.createSubresource(...args);
+    patch: async (resource, key, patch, how) => {
+      check('patch', resource, key.namespace, how?.subresource);
+      return client.patch(resource, key, patch, how);
+    },
+    delete: async (resource, key, how?: DeleteOptions) => {
+      check('delete', resource, key.namespace);
+      return client.delete(resource, key, how);
+    },
+    deleteCollection: async (resource, how) => {
+      check('deletecollection', resource, how.namespace);
+      return client.deleteCollection(resource, how);
+    },
+    createSubresource: async (resource, key, subresource, body) => {
+      check('create', resource, key.namespace, subresource);
+      return client.createSubresource(resource, key, subresource, body);
     },
   };
 }

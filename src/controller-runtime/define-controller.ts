@@ -5,19 +5,26 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { InformerFactory, Lister } from '../client/cache/informer.ts';
 import type { Client, ObjectKey } from '../client/client.ts';
+import type { Discovery } from '../client/discovery.ts';
 import type { EventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
+import type { Access } from './access.ts';
 import type { Expectations } from './expectations.ts';
 import type { Pace } from './pace.ts';
 
 export type AnyResource = ResourceRef<unknown>;
 
+/** Verbs on resources only: a path that is none could not be held to a declaration. */
+export type ControllerClient = Omit<Client, 'raw'>;
+
 export interface ControllerContext {
   /** The informer's view of a declared resource; refuses others. */
   read<T>(resource: ResourceRef<T>): Lister<T>;
-  /** Live reads of anything; writes of declared resources only. */
-  readonly write: Client;
+  /** Asks the server, live: for what `access` declares; refuses the rest. */
+  readonly write: ControllerClient;
+  /** What the server serves now; anybody may know. */
+  discover(): Promise<Discovery>;
   readonly events: EventRecorder;
   readonly expectations: Expectations;
   /** How many pods controllers may make for a namespace; shared by all of them. */
@@ -60,8 +67,10 @@ export interface ControllerDefinition<T> {
   /** Set when orphans of `owns` that the selector matches are to be adopted; their changes enqueue the matching owners. */
   readonly selectorOf?: (owner: T) => LabelSelector | undefined;
   readonly reads?: readonly AnyResource[];
-  /** 'any' for those that act on whatever the server serves. */
-  readonly writes: readonly AnyResource[] | 'any';
+  /** What it asks for through `write` and `events`. With what its informers read, this is the role of its service account. */
+  readonly access: readonly Access[];
+  /** Set when it asks for nothing outside of this namespace: its role is one of that namespace. */
+  readonly namespace?: string;
   readonly watches?: readonly Watch[];
   /** Indexes that reconcile needs on what it reads. */
   readonly indexes?: readonly {
@@ -85,7 +94,7 @@ export interface LoopDefinition {
   readonly name: string;
   readonly serviceAccount: string;
   readonly reads: readonly AnyResource[];
-  readonly writes: readonly AnyResource[] | 'any';
+  readonly access: readonly Access[];
   /** Runs until the signal is aborted. */
   run(context: ControllerContext, informers: InformerFactory): Promise<void>;
 }

@@ -6,10 +6,11 @@ import { aborted } from '../base/until-aborted.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import { objectKey } from '../client/cache/object-store.ts';
 import type { Client, ObjectKey } from '../client/client.ts';
+import { discover } from '../client/discovery.ts';
 import { createEventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
-import { declaredReads, declaredWrites } from './declared-access.ts';
+import { declaredClient, declaredReads } from './declared-access.ts';
 import type {
   Controller,
   ControllerContext,
@@ -55,18 +56,20 @@ const noQueue: Queue = { add() {}, addAfter() {} };
 
 function contextOf(
   runtime: ControllerRuntime,
-  definition: Pick<LoopDefinition, 'name' | 'serviceAccount' | 'writes'>,
+  definition: Pick<ControllerDefinition<unknown>, 'name' | 'serviceAccount' | 'access' | 'namespace'>,
   reads: Parameters<typeof declaredReads>[1],
   pace: Pace,
   queue: Queue,
 ): ControllerContext {
   const { clock, random, signal } = runtime;
-  const { name, serviceAccount, writes } = definition;
+  const { name, serviceAccount } = definition;
   const log = runtime.log.child({ controller: name });
-  const client = runtime.clientFor(serviceAccount);
+  const actual = runtime.clientFor(serviceAccount);
+  const client = declaredClient(definition, actual, log);
   return {
     read: declaredReads(name, reads, runtime.informers),
-    write: writes === 'any' ? client : declaredWrites(name, writes, client),
+    write: client,
+    discover: () => discover(actual),
     events: createEventRecorder({ client, clock, log }, { component: name }),
     expectations: new Expectations(clock),
     pace,

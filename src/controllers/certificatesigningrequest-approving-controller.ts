@@ -8,6 +8,7 @@ import {
 } from '../api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../api/generated/types/certificates-v1.ts';
 import { rfc3339 } from '../base/clock.ts';
+import { may } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -22,6 +23,7 @@ import {
   kubeletServingSigner,
   nodePrefix,
   nodesGroup,
+  signerRight,
   verdictOf,
 } from './certificates/signer-rules.ts';
 
@@ -117,7 +119,14 @@ export const certificateApprovingController = (options: ApprovalOptions): Contro
     serviceAccount: 'certificate-controller',
     for: certificatesigningrequests,
     ...(options.kubeletServing ? { reads: [nodes, endpointslices, servicecidrs] } : {}),
-    writes: [certificatesigningrequests, subjectaccessreviews],
+    access: [
+      may('update', certificatesigningrequests, 'approval'),
+      {
+        ...may('approve', signerRight),
+        names: options.kubeletServing ? [kubeletClientSigner, kubeletServingSigner] : [kubeletClientSigner],
+      },
+      may('create', subjectaccessreviews),
+    ],
     firstRetryMs: certificateRetryMs,
     async reconcile({ name }, context) {
       const request = context.read(certificatesigningrequests).get(name);

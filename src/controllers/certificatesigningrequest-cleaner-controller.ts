@@ -1,6 +1,7 @@
 // Deletes requests for certificates that were answered, or never will be.
 import { certificatesigningrequests } from '../api/generated/resources.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 import { disposableAt } from './certificates/request-state.ts';
 
@@ -8,7 +9,7 @@ export const certificateCleanerController: Controller = defineController({
   name: 'certificatesigningrequest-cleaner-controller',
   serviceAccount: 'certificate-controller',
   for: certificatesigningrequests,
-  writes: [certificatesigningrequests],
+  access: [may('delete', certificatesigningrequests)],
   async reconcile({ name }, context) {
     const request = context.read(certificatesigningrequests).get(name);
     if (request === undefined) return undefined;

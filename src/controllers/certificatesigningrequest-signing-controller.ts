@@ -2,12 +2,20 @@
 import { certificatesigningrequests } from '../api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../api/generated/types/certificates-v1.ts';
 import { rfc3339 } from '../base/clock.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 import { parseCertificateRequest, signCertificateRequest } from '../crypto/certificate-requests.ts';
 import { CertificateMismatchError, type KeyPair } from '../crypto/certificates.ts';
 import { certificateFacts } from '../crypto/subject.ts';
 import { certificateRetryMs, hasCondition, isIssued } from './certificates/request-state.ts';
-import { isOwnSigner, kubeletServingSigner, validityOf, verdictOf } from './certificates/signer-rules.ts';
+import {
+  isOwnSigner,
+  kubeletServingSigner,
+  ownSigners,
+  signerRight,
+  validityOf,
+  verdictOf,
+} from './certificates/signer-rules.ts';
 
 const fromBase64 = (text: string): string => Buffer.from(text, 'base64').toString('utf8');
 
@@ -59,7 +67,10 @@ export function certificateSigningController(
     queue: 'certificate',
     serviceAccount: 'certificate-controller',
     for: certificatesigningrequests,
-    writes: [certificatesigningrequests],
+    access: [
+      may('update', certificatesigningrequests, 'status'),
+      { ...may('sign', signerRight), names: ownSigners },
+    ],
     firstRetryMs: certificateRetryMs,
     async reconcile({ name }, context) {
       const request = context.read(certificatesigningrequests).get(name);

@@ -3,6 +3,7 @@ import { clusterroles } from '../api/generated/resources.ts';
 import type { ClusterRole, PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import { canonicalJson } from './workload/template-hash.ts';
 
@@ -26,7 +27,7 @@ export const clusterRoleAggregationController: Controller = defineController({
   queue: 'ClusterRoleAggregator',
   serviceAccount: 'clusterrole-aggregation-controller',
   for: clusterroles,
-  writes: [clusterroles],
+  access: [may(['escalate', 'update'], clusterroles)],
   watches: [
     watching(clusterroles, (_, __, context) =>
       context

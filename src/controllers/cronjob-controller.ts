@@ -1,11 +1,12 @@
 // Starts jobs by the clock.
-import { cronjobs, events, jobs } from '../api/generated/resources.ts';
+import { cronjobs, jobs } from '../api/generated/resources.ts';
 import type { CronJob, CronJobStatus, Job } from '../api/generated/types/batch-v1.ts';
 import type { ObjectReference } from '../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -185,7 +186,12 @@ export const cronJobController: Controller = defineController({
   serviceAccount: 'cronjob-controller',
   for: cronjobs,
   owns: [jobs],
-  writes: [cronjobs, jobs, events],
+  access: [
+    may('get', cronjobs),
+    may('update', cronjobs, 'status'),
+    may(['create', 'delete', 'get'], jobs),
+    mayRecordEvents,
+  ],
   async reconcile({ name, namespace }, context) {
     const cronJob = context.read(cronjobs).get(name, namespace);
     if (cronJob === undefined) return undefined;

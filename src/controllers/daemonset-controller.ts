@@ -1,11 +1,12 @@
 // One pod of a DaemonSet on each node that it fits.
-import { controllerrevisions, daemonsets, events, nodes, pods } from '../api/generated/resources.ts';
+import { controllerrevisions, daemonsets, nodes, pods } from '../api/generated/resources.ts';
 import type { DaemonSet } from '../api/generated/types/apps-v1.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { isEverything, selectorFrom } from '../apimachinery/label-selector.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { type Access, may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -23,6 +24,7 @@ import { FailedPods, holdFailedPods } from './daemon/failed-pods.ts';
 import { podSpecFor } from './daemon/node-fit.ts';
 import {
   hashOf,
+  mayKeepRevisions,
   type RevisionOwner,
   revisionHashLabel,
   syncRevisions,
@@ -86,6 +88,14 @@ async function makeAndRemove(
   if (!isNothing(update)) await carryOut(context, ds, update, view.hash);
 }
 
+const access: readonly Access[] = [
+  may('get', daemonsets),
+  may('update', daemonsets, 'status'),
+  may(['create', 'delete', 'patch'], pods),
+  mayKeepRevisions,
+  mayRecordEvents,
+];
+
 export function daemonSetController(): Controller {
   const failedPods = new FailedPods();
   return defineController({
@@ -95,7 +105,7 @@ export function daemonSetController(): Controller {
     for: daemonsets,
     owns: [pods, controllerrevisions],
     selectorOf: (ds) => ds.spec.selector,
-    writes: [daemonsets, pods, controllerrevisions, events],
+    access,
     watches: [
       watching(nodes, (node, { old }, context) =>
         old !== undefined &&

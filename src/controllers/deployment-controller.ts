@@ -1,10 +1,11 @@
 // Rolls a Deployment's pods from one template to the next by replica sets.
-import { deployments, events, pods, replicasets } from '../api/generated/resources.ts';
+import { deployments, pods, replicasets } from '../api/generated/resources.ts';
 import type { ReplicaSet } from '../api/generated/types/apps-v1.ts';
 import { withConditionLast } from '../apimachinery/conditions.ts';
 import { isEverything, selectorFrom } from '../apimachinery/label-selector.ts';
 import { keyOf } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import {
   controllerIndex,
@@ -23,7 +24,12 @@ export const deploymentController: Controller = defineController({
   for: deployments,
   owns: [replicasets],
   selectorOf: (d) => d.spec.selector,
-  writes: [deployments, replicasets, events],
+  access: [
+    may('get', deployments),
+    may('update', deployments, 'status'),
+    may(['create', 'delete', 'get', 'patch', 'update'], replicasets),
+    mayRecordEvents,
+  ],
   indexes: [{ resource: pods, name: controllerIndex, values: controllerIndexValues }],
   watches: [
     // Recreate waits for the last pod of the old kind to be gone.

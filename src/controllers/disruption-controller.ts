@@ -1,7 +1,6 @@
 // Says in the status of each disruption budget how many pods may be evicted now.
 import {
   deployments,
-  events,
   poddisruptionbudgets,
   pods,
   replicasets,
@@ -15,6 +14,7 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import { formatLabelSelector } from '../apimachinery/label-selector.ts';
 import { objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { anything, may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type AnyResource,
   type Controller,
@@ -112,7 +112,7 @@ export const disruptionController: Controller = defineController({
   queue: 'disruption',
   serviceAccount: 'disruption-controller',
   for: poddisruptionbudgets,
-  writes: [poddisruptionbudgets, events],
+  access: [may('update', poddisruptionbudgets, 'status'), may('get', anything, 'scale'), mayRecordEvents],
   watches: [
     watching(pods, (pod, { old }, context) => [
       ...new Set([...budgetsOf(context, pod), ...(old === undefined ? [] : budgetsOf(context, old))]),

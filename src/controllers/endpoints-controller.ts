@@ -5,6 +5,7 @@ import type { Endpoints } from '../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { isHeadless } from '../component-helpers/headless.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import { desiredSubsets } from './endpoints/desired-endpoints.ts';
 import { isManaged, selectedPods, servicesOf } from './endpoints/service-pods.ts';
@@ -21,7 +22,7 @@ export const endpointsController: Controller = defineController({
   serviceAccount: 'endpoint-controller',
   for: services,
   reads: [endpoints],
-  writes: [endpoints],
+  access: [may(['create', 'delete', 'update'], endpoints)],
   watches: [watching(pods, (pod, { old }, context) => servicesOf(pod, old, context))],
   async reconcile({ name, namespace }, context) {
     const service = context.read(services).get(name, namespace);

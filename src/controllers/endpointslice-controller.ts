@@ -1,6 +1,7 @@
 // Endpoint slices of services with a selector: what proxies and DNS read.
 import { endpointslices, nodes, pods, services } from '../api/generated/resources.ts';
 import { keyOf } from '../client/cache/object-store.ts';
+import { may } from '../controller-runtime/access.ts';
 import {
   type Controller,
   defineController,
@@ -21,7 +22,7 @@ export const endpointSliceController: Controller = defineController({
   for: services,
   owns: [endpointslices],
   reads: [nodes],
-  writes: [endpointslices],
+  access: [may(['create', 'delete', 'update'], endpointslices)],
   indexes: [
     index(endpointslices, byService, ({ metadata }) => {
       const { [serviceNameLabel]: service, [managedByLabel]: manager } = metadata.labels ?? {};

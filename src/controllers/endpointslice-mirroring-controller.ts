@@ -1,6 +1,7 @@
 // Mirrors Endpoints that somebody keeps by hand into endpoint slices: what proxies and DNS read.
 import { endpoints, endpointslices, services } from '../api/generated/resources.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
+import { may } from '../controller-runtime/access.ts';
 import {
   type Controller,
   defineController,
@@ -19,7 +20,7 @@ export const endpointSliceMirroringController: Controller = defineController({
   serviceAccount: 'endpointslicemirroring-controller',
   for: endpoints,
   owns: [endpointslices],
-  writes: [endpointslices],
+  access: [may(['create', 'delete', 'update'], endpointslices)],
   indexes: [
     index(endpointslices, byService, ({ metadata }) => {
       const { [serviceNameLabel]: service, [managedByLabel]: manager } = metadata.labels ?? {};

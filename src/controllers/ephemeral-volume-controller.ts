@@ -1,9 +1,10 @@
 // Makes the claims of generic ephemeral volumes: each pod's own, which go with it.
-import { events, persistentvolumeclaims, pods } from '../api/generated/resources.ts';
+import { persistentvolumeclaims, pods } from '../api/generated/resources.ts';
 import type { Pod, Volume } from '../api/generated/types/core-v1.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { claimOf, foreignClaim } from '../component-helpers/pod-claims.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -52,7 +53,7 @@ export const ephemeralVolumeController: Controller = defineController({
   serviceAccount: 'ephemeral-volume-controller',
   for: pods,
   reads: [persistentvolumeclaims],
-  writes: [persistentvolumeclaims, events],
+  access: [may('create', persistentvolumeclaims), mayRecordEvents],
   indexes: [
     index(pods, podsByClaim, (pod) =>
       ephemeralVolumes(pod).map((volume) => keyOf(claimOf(pod, volume) ?? '', pod.metadata.namespace)),

@@ -5,7 +5,8 @@ import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import { Turns } from '../base/turns.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import { reflect } from '../client/cache/reflector.ts';
-import { type DiscoveredResource, discover, supports } from '../client/discovery.ts';
+import { type DiscoveredResource, supports } from '../client/discovery.ts';
+import { anything, may } from '../controller-runtime/access.ts';
 import {
   type AnyResource,
   type Controller,
@@ -180,7 +181,7 @@ class GarbageCollector {
   }
 
   async #sync(): Promise<void> {
-    const { resources, failures } = await discover(this.#context.write);
+    const { resources, failures } = await this.#context.discover();
     const wanted = new Set<string>();
     for (const resource of resources) {
       this.#byKind.set(`${resource.group}/${resource.kind}`, resource);
@@ -225,6 +226,6 @@ export const garbageCollectorController = (shared: readonly AnyResource[]): Cont
     name: 'garbage-collector-controller',
     serviceAccount: 'generic-garbage-collector',
     reads: [],
-    writes: 'any',
+    access: [may(['delete', 'get', 'list', 'patch', 'watch'], anything)],
     run: (context, informers) => new GarbageCollector(context, informers, shared).run(),
   });

@@ -1,5 +1,5 @@
 // Runs pods to their end, as many as a Job asks for, and counts each exactly once.
-import { events, jobs, pods } from '../api/generated/resources.ts';
+import { jobs, pods } from '../api/generated/resources.ts';
 import type { Job, JobCondition, JobStatus } from '../api/generated/types/batch-v1.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import { findCondition, withConditionLast } from '../apimachinery/conditions.ts';
@@ -8,6 +8,7 @@ import { selectorFrom } from '../apimachinery/label-selector.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { keyOf } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -348,7 +349,12 @@ export function jobController(): Controller {
     owns: [pods],
     watches: [orphanWatch],
     selectorOf: (job) => job.spec?.selector,
-    writes: [jobs, pods, events],
+    access: [
+      may('get', jobs),
+      may('update', jobs, 'status'),
+      may(['create', 'delete', 'patch'], pods),
+      mayRecordEvents,
+    ],
     async reconcile({ name, namespace }, context) {
       const key = keyOf(name, namespace);
       const job = context.read(jobs).get(name, namespace);

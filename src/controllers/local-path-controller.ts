@@ -1,6 +1,5 @@
 // Makes a directory of the pod's node the volume of a claim, and gives the volume up after it.
 import {
-  events,
   nodes,
   persistentvolumeclaims,
   persistentvolumes,
@@ -10,6 +9,7 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import { objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { classOf } from '../component-helpers/volume-match.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import { localPathProvisioner, localVolume, volumeNameFor } from './storage/local-volume.ts';
 
@@ -21,7 +21,7 @@ export const localPathController: Controller = defineController({
   serviceAccount: 'persistent-volume-binder',
   for: persistentvolumeclaims,
   reads: [nodes],
-  writes: [persistentvolumes, events],
+  access: [may(['create', 'delete'], persistentvolumes), mayRecordEvents],
   watches: [
     // Keys without a namespace are volumes.
     watching(persistentvolumes, ({ metadata }) =>

@@ -2,7 +2,7 @@
 import { namespaces, pods } from '../api/generated/resources.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
-import { discover } from '../client/discovery.ts';
+import { anything, may } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import { deleteContent } from './namespace/delete-content.ts';
 import { deletionConditions, isDone } from './namespace/namespace-conditions.ts';
@@ -16,7 +16,12 @@ export const namespaceController: Controller = defineController({
   queue: 'namespace',
   serviceAccount: 'namespace-controller',
   for: namespaces,
-  writes: 'any',
+  access: [
+    may('get', namespaces),
+    may('update', namespaces, 'status'),
+    may('update', namespaces, 'finalize'),
+    may(['delete', 'deletecollection', 'list'], anything),
+  ],
   concurrency: 10,
   watches: [
     watching(pods, ({ metadata }, { type }, context) => {
@@ -29,7 +34,7 @@ export const namespaceController: Controller = defineController({
     const seen = context.read(namespaces).get(name);
     if (seen?.metadata.deletionTimestamp === undefined) return undefined;
     if (!(seen.spec?.finalizers ?? []).includes(finalizer)) return undefined;
-    const deletion = await deleteContent(context.write, await discover(context.write), name);
+    const deletion = await deleteContent(context.write, await context.discover(), name);
     try {
       let current = await context.write.get(namespaces, { name });
       if (current.metadata.uid !== seen.metadata.uid) return undefined;

@@ -1,9 +1,10 @@
 // Gives each node its own block of pod addresses.
-import { events, nodes } from '../api/generated/resources.ts';
+import { nodes } from '../api/generated/resources.ts';
 import type { Node } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { formatCidr } from '../base/ip.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 import { parseRange } from './node/cidr-blocks.ts';
 import { NodeBlocks } from './node/node-blocks.ts';
@@ -40,7 +41,7 @@ export function nodeIpamController(options: NodeIpamOptions): Controller {
     queue: 'cidrallocator_node',
     serviceAccount: 'node-controller',
     for: nodes,
-    writes: [nodes, events],
+    access: [may('patch', nodes), mayRecordEvents],
     watches: [
       // Whatever nodes have is known at each moment: to look at all of them for each new one costs more the more there are.
       watching(nodes, (node, { type }) => {

@@ -1,10 +1,11 @@
 // Notices nodes that fall silent, says so in their conditions and taints, and in the conditions of their pods.
-import { events, leases, nodes, pods } from '../api/generated/resources.ts';
+import { leases, nodes, pods } from '../api/generated/resources.ts';
 import type { Node, Pod } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { isPodReady } from '../component-helpers/pod-status.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -90,7 +91,12 @@ export function nodeLifecycleController(times: NodeLifecycleTimes, rates: Evicti
     serviceAccount: 'node-controller',
     for: nodes,
     reads: [pods],
-    writes: [nodes, pods, events],
+    access: [
+      may('patch', nodes),
+      may('update', nodes, 'status'),
+      may('update', pods, 'status'),
+      mayRecordEvents,
+    ],
     indexes: [index(pods, podsByNode, nodeNameValues)],
     watches: [
       watching(leases, ({ metadata }) => (metadata.namespace === leaseNamespace ? [metadata.name] : [])),

@@ -1,6 +1,5 @@
 // Finds volumes for claims, and says of each volume whether it is free, bound or left behind.
 import {
-  events,
   nodes,
   persistentvolumeclaims,
   persistentvolumes,
@@ -11,6 +10,7 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { classOf, findVolume, isFor, phaseOf } from '../component-helpers/volume-match.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -160,7 +160,13 @@ export const persistentVolumeBinderController: Controller = defineController({
   serviceAccount: 'persistent-volume-binder',
   for: persistentvolumeclaims,
   reads: [nodes],
-  writes: [persistentvolumeclaims, persistentvolumes, events],
+  access: [
+    may(['get', 'update'], persistentvolumeclaims),
+    may('update', persistentvolumeclaims, 'status'),
+    may('update', persistentvolumes),
+    may('update', persistentvolumes, 'status'),
+    mayRecordEvents,
+  ],
   // One at a time: two claims never take the same volume. Keys without a namespace are volumes.
   concurrency: 1,
   watches: [

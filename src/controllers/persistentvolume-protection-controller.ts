@@ -1,5 +1,6 @@
 // Keeps a volume that is to be deleted until no claim is bound to it.
 import { persistentvolumes } from '../api/generated/resources.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 import { finalizersDue, writeFinalizers } from './storage/protect.ts';
 
@@ -10,7 +11,7 @@ export const persistentVolumeProtectionController: Controller = defineController
   queue: 'pvprotection',
   serviceAccount: 'pv-protection-controller',
   for: persistentvolumes,
-  writes: [persistentvolumes],
+  access: [may('update', persistentvolumes)],
   async reconcile({ name }, context) {
     const volume = context.read(persistentvolumes).get(name);
     if (volume === undefined) return undefined;

@@ -2,6 +2,7 @@
 import { persistentvolumeclaims, pods } from '../api/generated/resources.ts';
 import { keyOf } from '../client/cache/object-store.ts';
 import { claimsOf, usesClaim } from '../component-helpers/pod-claims.ts';
+import { may } from '../controller-runtime/access.ts';
 import {
   type Controller,
   defineController,
@@ -18,7 +19,7 @@ export const persistentVolumeClaimProtectionController: Controller = defineContr
   queue: 'pvcprotection',
   serviceAccount: 'pvc-protection-controller',
   for: persistentvolumeclaims,
-  writes: [persistentvolumeclaims],
+  access: [may('update', persistentvolumeclaims), may('list', pods)],
   indexes: [
     index(pods, podsByClaim, (pod) => claimsOf(pod).map((claim) => keyOf(claim, pod.metadata.namespace))),
   ],

@@ -5,6 +5,7 @@ import { withCondition } from '../apimachinery/conditions.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { isPodTerminal, isPodTerminating } from '../component-helpers/pod-status.ts';
+import { may } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -112,7 +113,7 @@ export const podGarbageCollectorController = (threshold: number = defaultTermina
     name: 'pod-garbage-collector-controller',
     serviceAccount: 'pod-garbage-collector',
     reads: [pods, nodes],
-    writes: [pods],
+    access: [may('delete', pods), may('patch', pods, 'status'), may('get', nodes)],
     async run(context) {
       const { clock, signal } = context;
       const collector = new PodCollector(context, threshold);

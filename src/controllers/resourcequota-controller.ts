@@ -20,8 +20,8 @@ import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { ObjectMeta } from '../api/generated/types/meta-v1.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import { objectKey } from '../client/cache/object-store.ts';
-import { discover } from '../client/discovery.ts';
 import { countedResources, type GroupResource, isFinished } from '../component-helpers/quota-usage.ts';
+import { anything, may } from '../controller-runtime/access.ts';
 import {
   type AnyResource,
   type Controller,
@@ -87,7 +87,7 @@ async function countAll(
     else counts.set(idOf(one), context.read(known).list(namespace).length);
   }
   if (others.length === 0) return counts;
-  const { resources } = await discover(context.write);
+  const { resources } = await context.discover();
   for (const one of others) {
     const resource: ResourceRef | undefined = resources.find((r) => idOf(r) === idOf(one) && r.namespaced);
     if (resource === undefined) continue;
@@ -102,7 +102,7 @@ export const resourceQuotaController: Controller = defineController({
   queue: 'resourcequota_primary',
   serviceAccount: 'resourcequota-controller',
   for: resourcequotas,
-  writes: [resourcequotas],
+  access: [may('list', anything), may('update', resourcequotas, 'status')],
   watches: watched.map(quotasOf),
   resyncMs: recountEveryMs,
   async reconcile({ name, namespace = '' }, context) {

@@ -2,6 +2,7 @@
 import { configmaps, namespaces } from '../api/generated/resources.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 
 const mapName = 'kube-root-ca.crt';
@@ -22,7 +23,7 @@ export const rootCaCertificatePublisherController = (rootCa: ChangingText): Cont
     queue: 'root_ca_cert_publisher',
     serviceAccount: 'root-ca-cert-publisher',
     for: namespaces,
-    writes: [configmaps],
+    access: [may(['create', 'update'], configmaps)],
     watches: [
       watching(configmaps, ({ metadata }) => (metadata.name === mapName ? [metadata.namespace ?? ''] : [])),
     ],

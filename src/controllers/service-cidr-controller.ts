@@ -5,6 +5,7 @@ import type { ServiceCIDR } from '../api/generated/types/networking-v1.ts';
 import { findCondition, withConditionLast } from '../apimachinery/conditions.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { isDeleted, isNeeded } from '../component-helpers/service-cidrs.ts';
+import { may } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -34,7 +35,7 @@ export const serviceCidrController: Controller = defineController({
   queue: 'ipaddresses',
   serviceAccount: 'service-cidrs-controller',
   for: servicecidrs,
-  writes: [servicecidrs],
+  access: [may('update', servicecidrs), may('update', servicecidrs, 'status'), may('list', ipaddresses)],
   async reconcile({ name }, context) {
     const cidr = context.read(servicecidrs).get(name);
     if (cidr === undefined) return undefined;

@@ -1,6 +1,7 @@
 // Every namespace has the service account `default`.
 import { namespaces, serviceaccounts } from '../api/generated/resources.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
 
 const defaultAccount = 'default';
@@ -10,7 +11,7 @@ export const serviceAccountController: Controller = defineController({
   queue: 'serviceaccount',
   serviceAccount: 'service-account-controller',
   for: namespaces,
-  writes: [serviceaccounts],
+  access: [may('create', serviceaccounts)],
   watches: [
     watching(serviceaccounts, ({ metadata }, { type }) =>
       type === 'deleted' && metadata.name === defaultAccount ? [metadata.namespace ?? ''] : [],

@@ -1,7 +1,6 @@
 // Pods with names, numbers and storage of their own, one after the other.
 import {
   controllerrevisions,
-  events,
   persistentvolumeclaims,
   pods,
   statefulsets,
@@ -11,6 +10,7 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import { selectorFrom } from '../apimachinery/label-selector.ts';
 import { keyOf } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -18,6 +18,7 @@ import {
 } from '../controller-runtime/define-controller.ts';
 import {
   hashOf,
+  mayKeepRevisions,
   type RevisionOwner,
   sortRevisions,
   syncRevisions,
@@ -93,7 +94,14 @@ export const statefulSetController: Controller = defineController({
   owns: [pods, controllerrevisions],
   selectorOf: (set) => set.spec?.selector,
   reads: [persistentvolumeclaims],
-  writes: [statefulsets, pods, controllerrevisions, persistentvolumeclaims, events],
+  access: [
+    may('get', statefulsets),
+    may('update', statefulsets, 'status'),
+    may(['create', 'delete', 'patch'], pods),
+    mayKeepRevisions,
+    may('create', persistentvolumeclaims),
+    mayRecordEvents,
+  ],
   async reconcile({ name, namespace }, context) {
     const set = context.read(statefulsets).get(name, namespace);
     if (set?.spec === undefined || set.metadata.deletionTimestamp !== undefined) return undefined;

@@ -1,5 +1,5 @@
 // Deletes pods from nodes whose NoExecute taints they do not tolerate, or no longer.
-import { events, nodes, pods } from '../api/generated/resources.ts';
+import { nodes, pods } from '../api/generated/resources.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import { withCondition } from '../apimachinery/conditions.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
@@ -8,6 +8,7 @@ import { rfc3339 } from '../base/clock.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
 import { isPodTerminating } from '../component-helpers/pod-status.ts';
+import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -54,7 +55,7 @@ export function taintEvictionController(): Controller {
     queue: 'noexec_taint_pod',
     serviceAccount: 'node-controller',
     for: pods,
-    writes: [pods, events],
+    access: [may('delete', pods), may('patch', pods, 'status'), mayRecordEvents],
     indexes: [index(pods, podsByNode, (pod) => [pod.spec.nodeName ?? ''])],
     watches: [
       watching(nodes, (node, { old }, context) =>

@@ -2,6 +2,7 @@
 import { secrets } from '../api/generated/resources.ts';
 import type { Secret } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 
 /** Milliseconds since the epoch; undefined for what is no token, or one that stays. A time that can't be read has passed, as upstream. */
@@ -18,7 +19,8 @@ export const tokenCleanerController: Controller = defineController({
   queue: 'token_cleaner',
   serviceAccount: 'token-cleaner',
   for: secrets,
-  writes: [secrets],
+  namespace: 'kube-system',
+  access: [may('delete', secrets)],
   async reconcile(key, context) {
     const secret = context.read(secrets).get(key.name, key.namespace);
     const at = secret && expiresAt(secret);

@@ -2,6 +2,7 @@
 import { jobs } from '../api/generated/resources.ts';
 import type { Job } from '../api/generated/types/batch-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 
 /** Milliseconds since the epoch; undefined for a job that stays. */
@@ -20,7 +21,7 @@ export const ttlAfterFinishedController: Controller = defineController({
   queue: 'ttl_jobs_to_delete',
   serviceAccount: 'ttl-after-finished-controller',
   for: jobs,
-  writes: [jobs],
+  access: [may(['delete', 'get'], jobs)],
   async reconcile({ name, namespace }, context) {
     const job = context.read(jobs).get(name, namespace);
     const at = job === undefined || job.metadata.deletionTimestamp !== undefined ? undefined : expiresAt(job);

@@ -3,6 +3,7 @@ import recorded from '../api/schema/bootstrap-objects.json' with { type: 'json' 
 import type { JsonObject } from '../apimachinery/declaration.ts';
 import { arr, meta, obj, objs, str } from '../apimachinery/json-access.ts';
 import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts';
+import { controllerRoles } from '../controllers/controller-roles.ts';
 import { claimSpec } from '../registry/core/claims.ts';
 import { managedAddress } from '../registry/core/service-claims.ts';
 
@@ -28,6 +29,8 @@ export interface BootstrapFacts {
 export const kubeletClientUser = 'kube-apiserver-kubelet-client';
 
 const rbac = 'rbac.authorization.k8s.io';
+/** Says that the server adds what is missing at each start. */
+export const autoupdate = 'rbac.authorization.kubernetes.io/autoupdate';
 /** Recorded as they are, and the same in every cluster. */
 const copied: readonly string[] = [
   'v1/namespaces',
@@ -94,18 +97,31 @@ export function nodeRules(): readonly JsonObject[] {
   return objs(role?.rules);
 }
 
-const kubeletServingApprover: BootstrapObject = {
-  ...partsOf(`${rbac}/v1/clusterrolebindings`),
-  object: {
-    metadata: { name: 'porthole:kubelet-serving-approver' },
-    subjects: [{ kind: 'ServiceAccount', name: 'certificate-controller', namespace: 'kube-system' }],
-    roleRef: {
-      apiGroup: rbac,
-      kind: 'ClusterRole',
-      name: 'system:certificates.k8s.io:kubelet-serving-approver',
-    },
-  },
-};
+/** The role of each controller of this server and its binding, by upstream's names. */
+function controllerAccess(facts: BootstrapFacts): BootstrapObject[] {
+  return controllerRoles(facts).flatMap(({ serviceAccount, namespace, rules }) => {
+    const scope = namespace === undefined ? 'cluster' : '';
+    const kind = namespace === undefined ? 'ClusterRole' : 'Role';
+    const name = `system:controller:${serviceAccount}`;
+    const metadata = {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults' },
+      annotations: { [autoupdate]: 'true' },
+    };
+    const subjects = [{ kind: 'ServiceAccount', name: serviceAccount, namespace: 'kube-system' }];
+    return [
+      {
+        ...partsOf(`${rbac}/v1/${scope}roles`),
+        object: { metadata, rules: rules as unknown as JsonObject[] },
+      },
+      {
+        ...partsOf(`${rbac}/v1/${scope}rolebindings`),
+        object: { metadata, subjects, roleRef: { apiGroup: rbac, kind, name } },
+      },
+    ];
+  });
+}
 
 export const authenticationMap = (data: Readonly<Record<string, string>>): BootstrapObject => ({
   ...partsOf('v1/configmaps'),
@@ -221,7 +237,7 @@ const tokenTracking = ({ now }: BootstrapFacts): BootstrapObject => ({
 export const ownObjects = (facts: BootstrapFacts): BootstrapObject[] => [
   ...kubernetesService(facts),
   defaultServiceCidr(facts),
-  ...(facts.approveKubeletServing ? [kubeletServingApprover] : []),
+  ...controllerAccess(facts),
   ...ownBindings,
   tokenTracking(facts),
 ];

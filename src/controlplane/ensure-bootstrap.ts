@@ -10,7 +10,7 @@ import { rfc3339 } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { uncoveredRules } from '../plugins/authorization/rbac/policy-rules.ts';
 import type { CachedObject, CacheSource } from '../storage/watch/resource-cache.ts';
-import type { BootstrapObject } from './bootstrap-objects.ts';
+import { autoupdate, type BootstrapObject } from './bootstrap-objects.ts';
 
 export interface BootstrapDeps {
   readonly scheme: Scheme;
@@ -19,7 +19,6 @@ export interface BootstrapDeps {
   readonly random: Random;
 }
 
-const autoupdate = 'rbac.authorization.kubernetes.io/autoupdate';
 const rbac = 'rbac.authorization.k8s.io';
 
 /** Fields that follow the running server at each start. */

@@ -1,6 +1,7 @@
 // What an empty cluster holds, and that a start repairs what the server keeps up to date.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { controllerRoles } from '../../src/controllers/controller-roles.ts';
 import { startTestControlPlane, user } from '../../src/controlplane/testing/test-control-plane.ts';
 
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
@@ -70,7 +71,30 @@ test('the next start brings back lost rules and leaves additions of others', asy
   await next.close();
 });
 
-test('each controller of the list has the rights that its role gives, and no more', async () => {
+test('each controller has the role that its declaration says, by the name that upstream gives it', async () => {
+  const { ask, close } = await startTestControlPlane();
+  for (const { serviceAccount, namespace, rules } of controllerRoles({})) {
+    const name = `system:controller:${serviceAccount}`;
+    const at = namespace === undefined ? `${rbac}/cluster` : `${rbac}/namespaces/${namespace}/`;
+    const role = await ask('GET', `${at}roles/${name}`);
+    assert.deepEqual(role.body.rules, rules, name);
+    assert.deepEqual((role.body.metadata as { labels: unknown }).labels, {
+      'kubernetes.io/bootstrapping': 'rbac-defaults',
+    });
+    const binding = await ask('GET', `${at}rolebindings/${name}`);
+    assert.deepEqual(binding.body.subjects, [
+      { kind: 'ServiceAccount', name: serviceAccount, namespace: 'kube-system' },
+    ]);
+    assert.deepEqual(binding.body.roleRef, {
+      apiGroup: 'rbac.authorization.k8s.io',
+      kind: namespace === undefined ? 'ClusterRole' : 'Role',
+      name,
+    });
+  }
+  await close();
+});
+
+test('a controller may do what its role says, and no more', async () => {
   const { ask, close } = await startTestControlPlane();
   const controller = user(
     'system:serviceaccount:kube-system:deployment-controller',

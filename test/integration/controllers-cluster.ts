@@ -1,4 +1,5 @@
 // A control plane in process with all controllers under their own RBAC roles, and ways to wait for a state of its objects.
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { certificatesigningrequests } from '../../src/api/generated/resources.ts';
 import type { CertificateSigningRequest } from '../../src/api/generated/types/certificates-v1.ts';
@@ -18,6 +19,7 @@ import {
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { frozenInformers } from '../harness/frozen-informers.ts';
+import { refusedControllers } from '../harness/refused-controllers.ts';
 
 export interface ControllersCluster {
   readonly server: TestControlPlane;
@@ -80,12 +82,13 @@ export async function startCluster(
     metrics: server.metrics,
     name: 'test',
   });
+  const watched = refusedControllers((user) => controlPlane.clientFor(user), log);
   const running = startAllControllers(
     {
-      clientFor: (user) => controlPlane.clientFor(user),
+      clientFor: watched.clientFor,
       clock,
       random,
-      log,
+      log: watched.log,
       metrics: server.metrics,
       informers: factory,
       signal: ended.signal,
@@ -104,6 +107,7 @@ export async function startCluster(
     await running.done;
     await factory.stop();
     await server.close();
+    assert.deepEqual(watched.refusals, [], 'controllers asked for what they may not');
   });
   await running.ready;
   return {

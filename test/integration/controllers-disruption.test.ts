@@ -1,8 +1,16 @@
 // Disruption budgets and evictions through the real API server.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { deployments, namespaces, poddisruptionbudgets, pods } from '../../src/api/generated/resources.ts';
+import {
+  configmaps,
+  deployments,
+  namespaces,
+  poddisruptionbudgets,
+  pods,
+  serviceaccounts,
+} from '../../src/api/generated/resources.ts';
 import { isStatusError } from '../../src/apimachinery/errors.ts';
+import { controllerReference } from '../../src/controller-runtime/owner-reference.ts';
 import { startCluster } from './controllers-cluster.ts';
 
 const namespace = 'steady';
@@ -58,5 +66,31 @@ describe('disruption-controller', () => {
     await makeReady();
     await allowed(1);
     await evict(second);
+  });
+
+  it('says of a kind of owner that has no number of pods that it has none', async (t) => {
+    const { client, until } = await startCluster(t);
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    const owner = await client.create(configmaps, { metadata: { name: 'owner', namespace } });
+    await until(serviceaccounts, (l) => l.get('default', namespace), 'the account of its pods');
+    const labels = { app: 'a' };
+    await client.create(poddisruptionbudgets, {
+      metadata: { name: 'b', namespace },
+      spec: { selector: { matchLabels: labels }, maxUnavailable: 1 },
+    });
+    await client.create(pods, {
+      metadata: { name: 'p', namespace, labels, ownerReferences: [controllerReference(configmaps, owner)] },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    });
+    await until(
+      poddisruptionbudgets,
+      (l) =>
+        l
+          .get('b', namespace)
+          ?.status?.conditions?.some(({ message }) =>
+            message.includes('configmaps does not implement the scale subresource'),
+          ),
+      'the budget says why it allows nothing',
+    );
   });
 });

@@ -18,7 +18,7 @@ export interface ReflectorSink<T> {
 }
 
 export interface ReflectorDeps {
-  readonly client: Client;
+  readonly client: Pick<Client, 'list' | 'watch'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -53,7 +53,7 @@ function scopeOptions(scope: ReflectorScope) {
 
 /** All pages of a list as one; what came until then when `signal` is aborted. */
 async function listAll<T>(
-  client: Client,
+  client: Pick<Client, 'list'>,
   resource: ResourceRef<T>,
   scope: ReflectorScope,
   signal: AbortSignal,

@@ -88,7 +88,11 @@ const signers: ReadonlyMap<string, SignerRules> = new Map<string, SignerRules>([
   ],
 ]);
 
+export const ownSigners: readonly string[] = [...signers.keys()];
 export const isOwnSigner = (name: string): boolean => signers.has(name);
+
+/** What RBAC calls the right to approve and sign for a signer, which goes by its name. */
+export const signerRight = { group: 'certificates.k8s.io', resource: 'signers' } as const;
 
 export type Verdict =
   | { readonly keyUses: readonly KeyUse[]; readonly usages: readonly ('client' | 'server')[] }

@@ -5,9 +5,16 @@ import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import { int64, int64Max } from '../../apimachinery/serializer/json-numbers.ts';
+import { type Access, may } from '../../controller-runtime/access.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerReference, type Owned } from '../../controller-runtime/owner-reference.ts';
 import { canonicalJson, templateHash } from '../workload/template-hash.ts';
+
+/** Whoever calls what is here declares this. */
+export const mayKeepRevisions: Access = may(
+  ['create', 'delete', 'get', 'patch', 'update'],
+  controllerrevisions,
+);
 
 export interface RevisionOwner {
   readonly resource: ResourceRef;

@@ -10,7 +10,6 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { OwnerReference } from '../../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
-import { discover } from '../../client/discovery.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerOf, groupOf } from '../../controller-runtime/owner-reference.ts';
 
@@ -39,9 +38,10 @@ async function otherScale(
   owner: OwnerReference,
   namespace: string,
 ): Promise<Scale | undefined> {
-  const { resources } = await discover(context.write);
-  const resource = resources.find((r) => isKind(owner, r)) as ResourceRef<Scaled> | undefined;
-  if (resource === undefined) return undefined;
+  const { resources } = await context.discover();
+  const found = resources.find((r) => isKind(owner, r));
+  if (found === undefined) return undefined;
+  const resource = found as ResourceRef<Scaled>;
   try {
     const scale = await context.write.get(
       resource,
@@ -54,8 +54,7 @@ async function otherScale(
   } catch (error) {
     if (!isStatusError(error, 'NotFound')) throw error;
     // Either the object is gone, or its kind can't be scaled: the caller is told which.
-    const exists = await context.write.get(resource, { name: owner.name, namespace }).catch(() => undefined);
-    if (exists === undefined) return undefined;
+    if (found.subresources.includes('scale')) return undefined;
     const title = resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
     throw new Error(`${title} does not implement the scale subresource`);
   }

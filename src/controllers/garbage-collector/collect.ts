@@ -3,8 +3,8 @@ import type { ObjectMeta, OwnerReference } from '../../api/generated/types/meta-
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import { Slice, type Turns } from '../../base/turns.ts';
-import type { Client } from '../../client/client.ts';
 import { retryOnConflict } from '../../client/retry-on-conflict.ts';
+import type { ControllerClient } from '../../controller-runtime/define-controller.ts';
 import {
   blockingDependents,
   foregroundFinalizer,
@@ -14,7 +14,7 @@ import {
 } from './ownership-graph.ts';
 
 export interface Collector {
-  readonly client: Client;
+  readonly client: ControllerClient;
   readonly resourceOf: ResourceOf;
   /** An object may have tens of thousands of owners: they are asked for in turns. */
   readonly turns: Turns;
@@ -29,7 +29,12 @@ interface AnyObject {
   readonly metadata: ObjectMeta;
 }
 
-async function live(client: Client, resource: ResourceRef, name: string, namespace: string | undefined) {
+async function live(
+  client: ControllerClient,
+  resource: ResourceRef,
+  name: string,
+  namespace: string | undefined,
+) {
   try {
     return (await client.get(resource, { name, namespace })) as AnyObject;
   } catch (error) {
@@ -88,7 +93,11 @@ async function removeFinalizer(collector: Collector, item: GraphNode, finalizer:
   });
 }
 
-async function removeOwners(client: Client, item: GraphNode, uids: ReadonlySet<string>): Promise<void> {
+async function removeOwners(
+  client: ControllerClient,
+  item: GraphNode,
+  uids: ReadonlySet<string>,
+): Promise<void> {
   await retryOnConflict(async () => {
     const object = await live(client, item.resource, item.name, item.namespace);
     if (object === undefined || object.metadata.uid !== item.uid) return;
@@ -104,7 +113,11 @@ async function removeOwners(client: Client, item: GraphNode, uids: ReadonlySet<s
   });
 }
 
-async function unblock(client: Client, item: GraphNode, owners: ReadonlySet<string>): Promise<void> {
+async function unblock(
+  client: ControllerClient,
+  item: GraphNode,
+  owners: ReadonlySet<string>,
+): Promise<void> {
   await retryOnConflict(async () => {
     const object = await live(client, item.resource, item.name, item.namespace);
     if (object === undefined || object.metadata.uid !== item.uid) return;

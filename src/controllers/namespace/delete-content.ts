@@ -2,8 +2,8 @@
 import { pods } from '../../api/generated/resources.ts';
 import type { ObjectMeta } from '../../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
-import type { Client } from '../../client/client.ts';
 import { type DiscoveredResource, type Discovery, supports } from '../../client/discovery.ts';
+import type { ControllerClient } from '../../controller-runtime/define-controller.ts';
 import type { Deletion } from './namespace-conditions.ts';
 
 interface Progress {
@@ -23,7 +23,7 @@ const isAbsent = (error: unknown): boolean =>
   isStatusError(error, 'NotFound') || isStatusError(error, 'MethodNotAllowed');
 
 async function listOf(
-  client: Client,
+  client: ControllerClient,
   resource: DiscoveredResource,
   namespace: string,
 ): Promise<readonly AnyObject[]> {
@@ -32,7 +32,7 @@ async function listOf(
 }
 
 async function deleteOne(
-  client: Client,
+  client: ControllerClient,
   resource: DiscoveredResource,
   namespace: string,
   progress: Progress,
@@ -66,7 +66,7 @@ const isPods = (resource: DiscoveredResource): boolean =>
 
 /** While pods run, what they use stays: as upstream's ordered namespace deletion. */
 export async function deleteContent(
-  client: Client,
+  client: ControllerClient,
   discovery: Discovery,
   namespace: string,
 ): Promise<Deletion> {

@@ -1,5 +1,5 @@
 // Keeps the number of pods of an owner at what it asks for: what ReplicaSets and ReplicationControllers share.
-import { events, pods } from '../../api/generated/resources.ts';
+import { pods } from '../../api/generated/resources.ts';
 import type { ReplicaSet, ReplicaSetStatus } from '../../api/generated/types/apps-v1.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { LabelSelector } from '../../api/generated/types/meta-v1.ts';
@@ -15,6 +15,7 @@ import {
   isPodTerminal,
   isPodTerminating,
 } from '../../component-helpers/pod-status.ts';
+import { may, mayRecordEvents } from '../../controller-runtime/access.ts';
 import {
   type Controller,
   type ControllerContext,
@@ -146,7 +147,12 @@ export function replicaController<T extends ReplicaOwner>(kind: ReplicaKind<T>):
     for: resource,
     owns: [pods],
     selectorOf,
-    writes: [resource, pods, events],
+    access: [
+      may('get', resource),
+      may('update', resource, 'status'),
+      may(['create', 'delete', 'patch'], pods),
+      mayRecordEvents,
+    ],
     async reconcile({ name, namespace }, context) {
       const key = keyOf(name, namespace);
       const rs = context.read(resource).get(name, namespace);

@@ -1,8 +1,11 @@
 // How many pods a second the scheduling cycle alone places on 5,000 nodes (no API server; upstream's SchedulingBasic).
 import type { Client } from '../src/client/client.ts';
+import { createMetrics } from '../src/component-base/metrics.ts';
+import { systemClock } from '../src/component-base/system-clock.ts';
 import { systemRandom } from '../src/component-base/system-random.ts';
 import { SchedulerCache } from '../src/scheduler/cache.ts';
 import { Framework } from '../src/scheduler/framework/framework.ts';
+import { FrameworkMetrics } from '../src/scheduler/framework/framework-metrics.ts';
 import { defaultPlugins } from '../src/scheduler/plugins/registry.ts';
 import { schedulePod } from '../src/scheduler/scheduling-cycle.ts';
 import { makeNode, makePod } from '../src/scheduler/testing/builders.ts';
@@ -13,7 +16,8 @@ function podsPerSecond(nodes: number, pods: number): number {
   const cache = new SchedulerCache();
   for (let i = 0; i < nodes; i++)
     cache.setNode(makeNode(`node-${i}`, { cpu: '4', memory: '32Gi', labels: { zone: `z${i % 3}` } }));
-  const framework = new Framework(defaultPlugins({} as Client, noStorage));
+  const metrics = new FrameworkMetrics(createMetrics(), systemClock, 'bench');
+  const framework = new Framework(defaultPlugins({} as Client, noStorage), metrics);
   const queue = Array.from({ length: pods }, (_, i) => makePod(`pod-${i}`, { cpu: '100m', memory: '500Mi' }));
   let startAt = 0;
   const from = performance.now();

@@ -64,6 +64,10 @@ export class SchedulerCache {
     return this.#placed.has(pod.metadata.uid ?? '');
   }
 
+  sizes(): { readonly nodes: number; readonly pods: number; readonly assumed_pods: number } {
+    return { nodes: this.#nodes.size, pods: this.#placed.size, assumed_pods: this.#assumed.size };
+  }
+
   /** Valid until the next change; the scheduling cycle is synchronous. */
   snapshot(): Snapshot {
     this.#snapshot ??= snapshotOf([...this.#nodes.values()]);

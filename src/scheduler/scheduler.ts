@@ -1,26 +1,27 @@
 // The scheduler: takes pods without a node from the queue, one after the other, and binds them.
-import { nodes, pods } from '../api/generated/resources.ts';
-import type { Node, Pod } from '../api/generated/types/core-v1.ts';
-import { semanticEqual } from '../apimachinery/equality.ts';
+import { pods } from '../api/generated/resources.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import type { Client } from '../client/client.ts';
 import { type EventRecorder, referenceTo } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
+import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { SchedulerCache } from './cache.ts';
+import { schedulerName, watchCluster } from './cluster-events.ts';
 import { fitErrorMessage } from './fit-error.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import { Framework } from './framework/framework.ts';
-import type { ClusterEvent, Plugin, QueuedPod } from './framework/plugin.ts';
+import { FrameworkMetrics } from './framework/framework-metrics.ts';
+import type { Plugin, QueuedPod } from './framework/plugin.ts';
 import type { Status } from './framework/status.ts';
 import { defaultPlugins } from './plugins/registry.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
 import { RefusalWriter } from './refusal-writer.ts';
-import { noNodes, schedulePod } from './scheduling-cycle.ts';
-import { watchStorage } from './storage-view.ts';
+import { type AttemptResult, type SchedulerMetrics, schedulerMetrics } from './scheduler-metrics.ts';
+import { type CycleResult, noNodes, schedulePod } from './scheduling-cycle.ts';
+import { type WatchedStorage, watchStorage } from './storage-view.ts';
 
-export const schedulerName = 'default-scheduler';
 /** Scheduling stops for other work of the process after this. */
 const sliceMs = 5;
 const flushEveryMs = 30_000;
@@ -32,6 +33,7 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly metrics: MetricsRegistry;
   /** Plugins beside the default ones; their filters run last. */
   readonly extraPlugins?: readonly Plugin[];
 }
@@ -40,232 +42,211 @@ export interface Scheduler {
   stop(): void;
 }
 
-const isOurs = (pod: Pod): boolean => (pod.spec.schedulerName ?? schedulerName) === schedulerName;
-const isTerminal = (pod: Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-const hasNode = (pod: Pod): boolean => (pod.spec.nodeName ?? '') !== '';
+/** Starts scheduling; the informers must be started by the caller. */
+export const startScheduler = (options: SchedulerOptions): Scheduler => new PodScheduler(options);
 
-/** The events that a change of a node is. */
-function nodeEvents(old: Node, node: Node): ClusterEvent[] {
-  const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
-  const out: ClusterEvent[] = [];
-  if (differs(old.status?.allocatable, node.status?.allocatable)) out.push('NodeAllocatableUpdate');
-  if (differs(old.metadata.labels, node.metadata.labels)) out.push('NodeLabelUpdate');
-  if (differs(old.spec.taints, node.spec.taints)) out.push('NodeTaintUpdate');
-  if (differs(old.spec.unschedulable, node.spec.unschedulable)) out.push('NodeUnschedulableUpdate');
-  return out;
+/** One try to place a pod. */
+interface Attempt {
+  readonly queued: QueuedPod;
+  readonly beganMs: number;
 }
 
-/** Starts scheduling; the informers must be started by the caller. */
-export function startScheduler(options: SchedulerOptions): Scheduler {
-  const { client, clock, log } = options;
-  const storage = watchStorage(options.informers, clock, () => {
-    queue.moveAllOn('StorageChange');
-    wake();
-  });
-  const weighted = [
-    ...defaultPlugins(client, storage),
-    ...(options.extraPlugins ?? []).map((plugin) => ({ plugin, weight: 1 })),
-  ];
-  const framework = new Framework(weighted);
-  const cache = new SchedulerCache();
-  const refusals = new RefusalWriter({ client, clock, log });
-  let stopped = false;
-  let scheduled = false;
-  let startAt = 0;
+/** Why a try led to nothing. */
+interface Failure {
+  readonly message: string;
+  /** Without a plugin that refused it, the try itself went wrong. */
+  readonly refusedBy: ReadonlySet<string>;
+  readonly nominatedNode?: string | undefined;
+}
 
-  const queue = new SchedulingQueue({
-    clock,
-    less: framework.plugins.find((plugin) => plugin.less)!.less!,
-    preEnqueue: framework.plugins.filter((plugin) => plugin.preEnqueue),
-    requeueOn: new Map([
-      [noNodes, ['NodeAdd']],
-      ...framework.plugins.flatMap((plugin) =>
-        plugin.requeueOn ? [[plugin.name, plugin.requeueOn] as const] : [],
-      ),
-    ]),
-    onReady: () => wake(),
-  });
+const wentWrong = (message: string): Failure => ({ message, refusedBy: new Set() });
 
-  function wake(): void {
-    if (scheduled || stopped) return;
-    scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      runSlice();
+class PodScheduler implements Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #cache = new SchedulerCache();
+  readonly #storage: WatchedStorage;
+  readonly #framework: Framework;
+  readonly #queue: SchedulingQueue;
+  readonly #refusals: RefusalWriter;
+  readonly #metrics: SchedulerMetrics;
+  /** What is to be ended. */
+  readonly #ends: (() => void)[];
+  #cancelFlush: () => void = () => {};
+  #isStopped = false;
+  #isAwake = false;
+  /** Where the last search stopped. */
+  #startAt = 0;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    const { client, clock, extraPlugins = [], informers, log, metrics } = options;
+    this.#storage = watchStorage(informers, clock);
+    this.#framework = new Framework(
+      [...defaultPlugins(client, this.#storage), ...extraPlugins.map((plugin) => ({ plugin, weight: 1 }))],
+      new FrameworkMetrics(metrics, clock, schedulerName),
+    );
+    this.#queue = this.#newQueue();
+    this.#refusals = new RefusalWriter({ client, clock, log });
+    this.#metrics = schedulerMetrics(metrics, schedulerName);
+    this.#storage.onChange(() => this.#queue.moveAllOn('StorageChange'));
+    this.#ends = [
+      this.#metrics.showCache(() => this.#cache.sizes()),
+      watchCluster(informers, { cache: this.#cache, queue: this.#queue, refusals: this.#refusals }),
+    ];
+    this.#flushLater();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelFlush();
+    this.#queue.close();
+    this.#refusals.stop();
+    for (const end of this.#ends) end();
+    this.#storage.stop();
+  }
+
+  #newQueue(): SchedulingQueue {
+    const { clock, metrics } = this.#options;
+    const { plugins } = this.#framework;
+    return new SchedulingQueue({
+      clock,
+      metrics,
+      profile: schedulerName,
+      less: plugins.find((plugin) => plugin.less)!.less!,
+      preEnqueue: plugins.filter((plugin) => plugin.preEnqueue),
+      requeueOn: new Map([
+        [noNodes, ['NodeAdd']],
+        ...plugins.flatMap((plugin) => (plugin.requeueOn ? [[plugin.name, plugin.requeueOn] as const] : [])),
+      ]),
+      onReady: () => this.#wake(),
     });
   }
 
-  function runSlice(): void {
+  #flushLater(): void {
+    this.#cancelFlush = this.#options.clock.timer(flushEveryMs, () => {
+      this.#queue.flush();
+      this.#flushLater();
+    });
+  }
+
+  #wake(): void {
+    if (this.#isAwake || this.#isStopped) return;
+    this.#isAwake = true;
+    setImmediate(() => {
+      this.#isAwake = false;
+      this.#runSlice();
+    });
+  }
+
+  #runSlice(): void {
+    const { clock } = this.#options;
     const until = clock.monotonic() + sliceMs;
-    while (!stopped) {
-      const next = queue.pop();
-      if (!next) return;
-      guarded(next, () => scheduleOne(next));
+    while (!this.#isStopped) {
+      const queued = this.#queue.pop();
+      if (!queued) return;
+      const attempt = { queued, beganMs: clock.monotonic() };
+      this.#guarded(attempt, () => this.#scheduleOne(attempt));
       if (clock.monotonic() < until) continue;
-      wake();
+      this.#wake();
       return;
     }
   }
 
   /** A plugin that throws has failed this pod, not the scheduler: the pod is tried again after its back-off. */
-  function guarded(queued: QueuedPod, attempt: () => void | Promise<void>): void {
+  #guarded(attempt: Attempt, run: () => void | Promise<void>): void {
+    const { key, pod } = attempt.queued;
     const failed = (error: unknown): void => {
-      log.error({ pod: queued.key, error }, 'scheduling a pod failed');
-      cache.forget(queued.pod);
-      fail(queued, error instanceof Error ? error.message : String(error), new Set());
+      this.#options.log.error({ pod: key, error }, 'scheduling a pod failed');
+      this.#cache.forget(pod);
+      this.#fail(attempt, wentWrong(error instanceof Error ? error.message : String(error)));
     };
     try {
-      attempt()?.catch(failed);
+      run()?.catch(failed);
     } catch (error) {
       failed(error);
     }
   }
 
-  function scheduleOne(queued: QueuedPod): void {
-    const { pod } = queued;
-    if (pod.metadata.deletionTimestamp || cache.isPlaced(pod)) {
-      queue.done(queued.key);
+  #scheduleOne(attempt: Attempt): void {
+    const { key, pod } = attempt.queued;
+    if (pod.metadata.deletionTimestamp || this.#cache.isPlaced(pod)) {
+      this.#queue.done(key);
       return;
     }
-    const snapshot = cache.snapshot();
-    const result = schedulePod(pod, snapshot, { framework, random: options.random, startAt });
-    startAt = result.nextStart;
-    if (!result.fits) {
-      guarded(queued, () =>
-        handleUnschedulable(queued, result.statuses, result.state, result.refused, result.total),
-      );
-      return;
-    }
-    const { node, state } = result;
-    cache.assume(pod, node);
-    const refused = framework.runReserve(state, pod, node) ?? framework.runPermit(state, pod, node);
-    if (refused) {
-      framework.runUnreserve(state, pod, node);
-      cache.forget(pod);
-      fail(queued, refused.reasons.join(', '), new Set([refused.plugin ?? '']));
-      return;
-    }
-    guarded(queued, () => bind(queued, state, node));
+    const { clock, random } = this.#options;
+    const began = clock.monotonic();
+    const result = schedulePod(pod, this.#cache.snapshot(), {
+      framework: this.#framework,
+      random,
+      startAt: this.#startAt,
+    });
+    this.#metrics.searched((clock.monotonic() - began) / 1000);
+    this.#startAt = result.nextStart;
+    if (result.fits) this.#place(attempt, result);
+    else this.#guarded(attempt, () => this.#unschedulable(attempt, result));
   }
 
-  async function bind(queued: QueuedPod, state: CycleState, node: string): Promise<void> {
-    const { pod } = queued;
+  #place(attempt: Attempt, { node, state }: CycleResult & { fits: true }): void {
+    const { pod } = attempt.queued;
+    this.#cache.assume(pod, node);
+    const refused =
+      this.#framework.runReserve(state, pod, node) ?? this.#framework.runPermit(state, pod, node);
+    if (refused === undefined) {
+      this.#guarded(attempt, () => this.#bind(attempt, state, node));
+      return;
+    }
+    this.#framework.runUnreserve(state, pod, node);
+    this.#cache.forget(pod);
+    this.#fail(attempt, {
+      message: refused.reasons.join(', '),
+      refusedBy: new Set([refused.plugin ?? '']),
+    });
+  }
+
+  async #bind(attempt: Attempt, state: CycleState, node: string): Promise<void> {
+    const { addedAt, attempts, key, pod } = attempt.queued;
     // A refusal from before must not be written over PodScheduled=True.
-    await refusals.forget(pod);
-    const status = await framework.runBind(state, pod, node);
-    if (stopped) return;
-    if (!status) {
-      queue.done(queued.key);
-      options.events.event(
-        referenceTo(pods, pod),
-        'Normal',
-        'Scheduled',
-        `Successfully assigned ${queued.key} to ${node}`,
-      );
+    await this.#refusals.forget(pod);
+    const status = await this.#framework.runBind(state, pod, node);
+    if (this.#isStopped) return;
+    if (status) {
+      this.#framework.runUnreserve(state, pod, node);
+      this.#cache.forget(pod);
+      this.#queue.moveAllOn('AssignedPodDelete');
+      this.#fail(attempt, wentWrong(status.reasons.join(', ')));
       return;
     }
-    framework.runUnreserve(state, pod, node);
-    cache.forget(pod);
-    queue.moveAllOn('AssignedPodDelete');
-    fail(queued, status.reasons.join(', '), new Set());
+    this.#queue.done(key);
+    this.#ended(attempt, 'scheduled');
+    this.#metrics.scheduled(attempts, (this.#options.clock.monotonic() - addedAt) / 1000);
+    const message = `Successfully assigned ${key} to ${node}`;
+    this.#options.events.event(referenceTo(pods, pod), 'Normal', 'Scheduled', message);
   }
 
-  async function handleUnschedulable(
-    queued: QueuedPod,
-    statuses: ReadonlyMap<string, Status>,
-    state: CycleState,
-    refused: Status | undefined,
-    total: number,
-  ): Promise<void> {
-    const after = await framework.runPostFilter(state, queued.pod, cache.snapshot(), statuses);
-    const plugins = new Set(
-      [...statuses.values(), ...(refused ? [refused] : [])].flatMap((status) =>
-        status.plugin ? [status.plugin] : [],
-      ),
-    );
-    fail(queued, fitErrorMessage(total, statuses, refused, after?.message), plugins, after?.nominatedNode);
+  async #unschedulable(attempt: Attempt, result: CycleResult & { fits: false }): Promise<void> {
+    const { refused, state, statuses, total } = result;
+    const { pod } = attempt.queued;
+    const after = await this.#framework.runPostFilter(state, pod, this.#cache.snapshot(), statuses);
+    const refusals: Status[] = [...statuses.values(), ...(refused ? [refused] : [])];
+    this.#fail(attempt, {
+      message: fitErrorMessage(total, statuses, refused, after?.message),
+      refusedBy: new Set(refusals.flatMap(({ plugin }) => plugin ?? [])),
+      nominatedNode: after?.nominatedNode,
+    });
   }
 
-  function fail(
-    queued: QueuedPod,
-    message: string,
-    refusedBy: ReadonlySet<string>,
-    nominatedNode?: string,
-  ): void {
-    if (stopped) return;
-    queue.addUnschedulable(queued, refusedBy);
-    options.events.event(referenceTo(pods, queued.pod), 'Warning', 'FailedScheduling', message);
-    // Without a plugin that refused it, the try itself went wrong.
-    const reason = refusedBy.size === 0 ? 'SchedulerError' : 'Unschedulable';
-    refusals.write(queued.pod, { reason, message, nominatedNode });
+  #ended({ beganMs }: Attempt, result: AttemptResult): void {
+    this.#metrics.attempted(result, (this.#options.clock.monotonic() - beganMs) / 1000);
   }
 
-  const removeNodes = options.informers.informer(nodes).addHandler({
-    added: (node) => {
-      cache.setNode(node);
-      queue.moveAllOn('NodeAdd');
-      wake();
-    },
-    updated: (old, node) => {
-      cache.setNode(node);
-      for (const event of nodeEvents(old, node)) queue.moveAllOn(event);
-      wake();
-    },
-    deleted: (node) => cache.removeNode(node.metadata.name),
-  });
-
-  const schedulingMatters = (old: Pod, pod: Pod): boolean =>
-    !semanticEqual(old.metadata.labels, pod.metadata.labels) || !semanticEqual(old.spec, pod.spec);
-
-  const removePods = options.informers.informer(pods).addHandler({
-    added: (pod) => {
-      if (isTerminal(pod)) return;
-      if (hasNode(pod)) {
-        cache.addPod(pod);
-        queue.moveAllOn('AssignedPodAdd');
-      } else if (isOurs(pod)) queue.add(pod);
-    },
-    updated: (old, pod) => {
-      if (isTerminal(pod)) {
-        release(pod);
-        return;
-      }
-      if (hasNode(pod)) {
-        if (!hasNode(old)) queue.remove(old);
-        cache.addPod(pod);
-        if (!hasNode(old)) queue.moveAllOn('AssignedPodAdd');
-      } else if (isOurs(pod) && !cache.isPlaced(pod)) {
-        if (schedulingMatters(old, pod)) queue.update(pod);
-        else queue.refresh(pod);
-      }
-    },
-    deleted: (pod) => release(pod),
-  });
-
-  function release(pod: Pod): void {
-    queue.remove(pod);
-    void refusals.forget(pod);
-    if (!cache.isPlaced(pod)) return;
-    cache.removePod(pod);
-    queue.moveAllOn('AssignedPodDelete');
-    wake();
+  #fail(attempt: Attempt, { message, nominatedNode, refusedBy }: Failure): void {
+    if (this.#isStopped) return;
+    const { queued } = attempt;
+    const isError = refusedBy.size === 0;
+    this.#ended(attempt, isError ? 'error' : 'unschedulable');
+    this.#queue.addUnschedulable(queued, refusedBy);
+    this.#options.events.event(referenceTo(pods, queued.pod), 'Warning', 'FailedScheduling', message);
+    const reason = isError ? 'SchedulerError' : 'Unschedulable';
+    this.#refusals.write(queued.pod, { reason, message, nominatedNode });
   }
-
-  let cancelFlush = clock.timer(flushEveryMs, function flush() {
-    queue.flush();
-    wake();
-    if (!stopped) cancelFlush = clock.timer(flushEveryMs, flush);
-  });
-
-  return {
-    stop: () => {
-      stopped = true;
-      cancelFlush();
-      queue.close();
-      refusals.stop();
-      removeNodes();
-      removePods();
-      storage.stop();
-    },
-  };
 }

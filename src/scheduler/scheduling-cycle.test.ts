@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { Random } from '../base/random.ts';
+import { FakeClock } from '../base/testing/fake-clock.ts';
 import type { Client } from '../client/client.ts';
+import { createMetrics } from '../component-base/metrics.ts';
 import { fitErrorMessage } from './fit-error.ts';
 import { Framework } from './framework/framework.ts';
+import { FrameworkMetrics } from './framework/framework-metrics.ts';
 import type { NodeInfo } from './framework/node-info.ts';
 import { snapshotOf } from './framework/snapshot.ts';
 import { defaultPlugins } from './plugins/registry.ts';
@@ -14,7 +17,10 @@ import { makeNode, makePod, nodeWith } from './testing/builders.ts';
 import { noStorage } from './testing/no-storage.ts';
 
 const random: Random = { uint: () => 1, fraction: () => 0.5, uuid: () => 'u' };
-const framework = new Framework(defaultPlugins({} as Client, noStorage));
+const framework = new Framework(
+  defaultPlugins({} as Client, noStorage),
+  new FrameworkMetrics(createMetrics(), new FakeClock(), 'test'),
+);
 
 function place(pod: Pod, nodes: readonly NodeInfo[]): string {
   const result = schedulePod(pod, snapshotOf(nodes), { framework, random, startAt: 0 });

@@ -1,9 +1,8 @@
 // Which node for this pod: pure over a snapshot. Filters, then scores, then picks.
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { Random } from '../base/random.ts';
-import { CycleState } from './framework/cycle-state.ts';
+import type { CycleState } from './framework/cycle-state.ts';
 import type { Framework } from './framework/framework.ts';
-import type { NodeInfo } from './framework/node-info.ts';
 import type { Snapshot } from './framework/snapshot.ts';
 import type { Status } from './framework/status.ts';
 
@@ -43,53 +42,23 @@ export function schedulePod(
   snapshot: Snapshot,
   options: CycleOptions,
 ): CycleResult & { readonly nextStart: number } {
-  const { framework, random } = options;
-  const state = new CycleState();
-  const total = snapshot.nodes.length;
+  const { framework, random, startAt } = options;
+  const state = framework.beginCycle();
+  const { nodes } = snapshot;
+  const total = nodes.length;
   if (total === 0) {
     const refused: Status = { code: 'UnschedulableAndUnresolvable', reasons: [], plugin: noNodes };
     return { fits: false, statuses: new Map(), state, refused, total, nextStart: 0 };
   }
-  const pre = framework.runPreFilter(state, pod, snapshot);
-  if (pre.refused)
-    return {
-      fits: false,
-      statuses: new Map(),
-      state,
-      refused: pre.refused,
-      total,
-      nextStart: options.startAt,
-    };
-
-  const statuses = new Map<string, Status>();
-  const feasible: NodeInfo[] = [];
+  const { nodeNames: only, refused } = framework.runPreFilter(state, pod, snapshot);
+  if (refused) return { fits: false, statuses: new Map(), state, refused, total, nextStart: startAt };
   const enough = feasibleNodesToFind(total);
-  let looked = 0;
-  for (; looked < total && feasible.length < enough; looked++) {
-    const node = snapshot.nodes[(options.startAt + looked) % total]!;
-    if (pre.nodeNames && !pre.nodeNames.has(node.name)) {
-      statuses.set(node.name, {
-        code: 'UnschedulableAndUnresolvable',
-        reasons: ["node(s) didn't satisfy plugin(s) [NodeAffinity]"],
-        plugin: 'NodeAffinity',
-      });
-      continue;
-    }
-    const status = framework.runFilter(state, pod, node);
-    if (status) statuses.set(node.name, status);
-    else feasible.push(node);
-  }
-  const nextStart = (options.startAt + looked) % total;
-  if (feasible.length === 0) return { fits: false, statuses, state, total, nextStart };
-  if (feasible.length === 1)
-    return { fits: true, node: feasible[0]!.name, state, evaluated: looked, nextStart };
-  return {
-    fits: true,
-    node: pick(framework.runScore(state, pod, feasible), random),
-    state,
-    evaluated: looked,
-    nextStart,
-  };
+  const { feasible, looked, statuses } = framework.runFilters(state, pod, nodes, { startAt, enough, only });
+  const nextStart = (startAt + looked) % total;
+  const [first, ...more] = feasible;
+  if (first === undefined) return { fits: false, statuses, state, total, nextStart };
+  const node = more.length === 0 ? first.name : pick(framework.runScore(state, pod, feasible), random);
+  return { fits: true, node, state, evaluated: looked, nextStart };
 }
 
 /** The best score; among equals one by chance (reservoir sampling, as upstream's selectHost). */

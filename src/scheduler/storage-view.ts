@@ -8,15 +8,17 @@ import type { StorageView } from './plugins/volume-binding.ts';
 const bindTimeoutMs = 600_000;
 
 export interface WatchedStorage extends StorageView {
+  /** After each change of any of them from now on. */
+  onChange(listener: () => void): void;
   stop(): void;
 }
 
-/** `changed` is called after each change of any of them. */
-export function watchStorage(informers: InformerFactory, clock: Clock, changed: () => void): WatchedStorage {
+export function watchStorage(informers: InformerFactory, clock: Clock): WatchedStorage {
   const claims = informers.informer(persistentvolumeclaims);
   const volumes = informers.informer(persistentvolumes);
   const classes = informers.informer(storageclasses);
   const waiting = new Set<() => void>();
+  let changed = (): void => {};
   const notify = (): void => {
     for (const check of [...waiting]) check();
     changed();
@@ -25,6 +27,9 @@ export function watchStorage(informers: InformerFactory, clock: Clock, changed: 
   const removes = [claims.addHandler(handler), volumes.addHandler(handler), classes.addHandler(handler)];
   let stopped = false;
   return {
+    onChange: (listener) => {
+      changed = listener;
+    },
     claim: (name, namespace) => claims.lister.get(name, namespace),
     volume: (name) => volumes.lister.get(name),
     volumes: () => volumes.lister.list(),

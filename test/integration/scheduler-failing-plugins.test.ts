@@ -51,7 +51,8 @@ async function startWith(t: TestContext, extraPlugins: readonly Plugin[]) {
   });
   const informers = frozenInformers({ client: cluster.client, clock, random, log });
   const recorder = createEventRecorder({ client: own, clock, log }, { component: 'default-scheduler' });
-  const options = { client: own, informers, events: recorder, clock, random, log, extraPlugins };
+  const { metrics } = cluster.server;
+  const options = { client: own, informers, events: recorder, clock, random, log, metrics, extraPlugins };
   const scheduler = startScheduler(options);
   informers.start();
   t.after(async () => {

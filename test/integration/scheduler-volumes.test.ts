@@ -31,7 +31,9 @@ describe('VolumeBinding', () => {
     });
     const informers = frozenInformers({ client, clock, random, log });
     const recorder = createEventRecorder({ client: own, clock, log }, { component: 'default-scheduler' });
-    const scheduler = startScheduler({ client: own, informers, events: recorder, clock, random, log });
+    const { metrics } = server;
+    const options = { client: own, informers, events: recorder, clock, random, log, metrics };
+    const scheduler = startScheduler(options);
     informers.start();
     t.after(async () => {
       scheduler.stop();

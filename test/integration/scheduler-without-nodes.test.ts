@@ -27,7 +27,9 @@ it('R5: pods without any node wait for one: nothing is due but the flush, which 
     { component: 'default-scheduler' },
   );
   const clock = new FakeClock();
-  const scheduler = startScheduler({ client: own, informers, events: recorder, clock, random, log });
+  const { metrics } = server;
+  const options = { client: own, informers, events: recorder, clock, random, log, metrics };
+  const scheduler = startScheduler(options);
   informers.start();
   t.after(async () => {
     scheduler.stop();

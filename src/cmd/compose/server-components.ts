@@ -9,7 +9,8 @@ import { loopbackUser } from '../../controlplane/control-plane.ts';
 import { type DnsOptions, startDns } from '../../network/dns/dns-server.ts';
 import { ensureDnsAccess, ensureDnsService, lastDnsPort } from '../../network/dns/dns-service.ts';
 import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
-import { schedulerName, startScheduler } from '../../scheduler/scheduler.ts';
+import { schedulerName } from '../../scheduler/cluster-events.ts';
+import { startScheduler } from '../../scheduler/scheduler.ts';
 import type { DnsListener } from '../../wire/dns-sockets.ts';
 import type { ServerComponent } from './compose-server.ts';
 import { ensureDefaultStorageClass } from './default-storage-class.ts';
@@ -69,10 +70,10 @@ export function controllersComponent(options: {
 export function schedulerComponent(): ServerComponent {
   return {
     name: 'scheduler',
-    async start({ clientFor, clock, random, log, informers, signal }) {
+    async start({ clientFor, clock, random, log, metrics, informers, signal }) {
       const client = clientFor({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
       const events = createEventRecorder({ client, clock, log }, { component: schedulerName });
-      const scheduler = startScheduler({ client, informers, events, clock, random, log });
+      const scheduler = startScheduler({ client, informers, events, clock, random, log, metrics });
       return { done: aborted(signal).then(() => scheduler.stop()) };
     },
   };

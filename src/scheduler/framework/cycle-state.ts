@@ -13,6 +13,12 @@ export class CycleState {
   /** Plugins whose preFilter (preScore) said skip: their filter (score) is not called. */
   readonly skippedFilters: Set<string> = new Set();
   readonly skippedScores: Set<string> = new Set();
+  /** Whether its plugins are timed. */
+  readonly isSample: boolean;
+
+  constructor(isSample: boolean) {
+    this.isSample = isSample;
+  }
 
   read<T>(key: StateKey<T>): T | undefined {
     return this.#values.get(key) as T | undefined;

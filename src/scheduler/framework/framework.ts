@@ -1,6 +1,7 @@
 // Runs the plugins of one profile, extension point by extension point.
 import type { Pod } from '../../api/generated/types/core-v1.ts';
-import type { CycleState } from './cycle-state.ts';
+import { CycleState } from './cycle-state.ts';
+import type { ExtensionPoint, FrameworkMetrics, PluginMetrics } from './framework-metrics.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { NodeScore, Plugin, PostFilterResult, WeightedPlugin } from './plugin.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -12,35 +13,87 @@ function having<K extends keyof Plugin>(plugins: readonly Plugin[], point: K): r
   return plugins.filter((plugin) => plugin[point] !== undefined) as unknown as readonly Having<K>[];
 }
 
+/** A plugin at one of its points. */
+interface Placed<K extends keyof Plugin> extends PluginMetrics {
+  readonly plugin: Having<K>;
+}
+
 export interface PreFilterOutcome {
   /** A refusal that holds for every node. */
   readonly refused?: Status;
   readonly nodeNames?: ReadonlySet<string>;
 }
 
+export interface FilterOutcome {
+  readonly feasible: readonly NodeInfo[];
+  /** Why the others are not. */
+  readonly statuses: ReadonlyMap<string, Status>;
+  readonly looked: number;
+}
+
+const notAmongNodes: Status = {
+  code: 'UnschedulableAndUnresolvable',
+  reasons: ["node(s) didn't satisfy plugin(s) [NodeAffinity]"],
+  plugin: 'NodeAffinity',
+};
+
+const errorAmong = (statuses: ReadonlyMap<string, Status>): Result =>
+  statuses.values().find(({ code }) => code === 'Error');
+
 export class Framework {
   readonly plugins: readonly Plugin[];
+  readonly #metrics: FrameworkMetrics;
   readonly #weights: ReadonlyMap<string, number>;
-  readonly #preFilter: readonly Having<'preFilter'>[];
-  readonly #filter: readonly Having<'filter'>[];
+  readonly #preFilter: readonly Placed<'preFilter'>[];
+  readonly #filter: readonly Placed<'filter'>[];
   readonly #postFilter: readonly Having<'postFilter'>[];
-  readonly #preScore: readonly Having<'preScore'>[];
-  readonly #score: readonly Having<'score'>[];
+  readonly #preScore: readonly Placed<'preScore'>[];
+  readonly #score: readonly Placed<'score'>[];
+  readonly #normalize: ReadonlyMap<Plugin, Placed<'normalizeScores'>>;
+  readonly #reserve: readonly Placed<'reserve'>[];
+  readonly #permit: readonly Placed<'permit'>[];
+  readonly #preBind: readonly Placed<'preBind'>[];
+  readonly #bind: readonly Placed<'bind'>[];
 
-  constructor(weighted: readonly WeightedPlugin[]) {
+  constructor(weighted: readonly WeightedPlugin[], metrics: FrameworkMetrics) {
     this.plugins = weighted.map(({ plugin }) => plugin);
+    this.#metrics = metrics;
     this.#weights = new Map(weighted.map(({ plugin, weight }) => [plugin.name, weight]));
-    this.#preFilter = having(this.plugins, 'preFilter');
-    this.#filter = having(this.plugins, 'filter');
+    const placed = <K extends keyof Plugin>(point: K, name: ExtensionPoint): Placed<K>[] =>
+      having(this.plugins, point).map((plugin) => ({ plugin, ...metrics.plugin(plugin, name) }));
+    this.#preFilter = placed('preFilter', 'PreFilter');
+    this.#filter = placed('filter', 'Filter');
     this.#postFilter = having(this.plugins, 'postFilter');
-    this.#preScore = having(this.plugins, 'preScore');
-    this.#score = having(this.plugins, 'score');
+    this.#preScore = placed('preScore', 'PreScore');
+    this.#score = placed('score', 'Score');
+    this.#normalize = new Map(
+      placed('normalizeScores', 'ScoreExtensionNormalize').map((one) => [one.plugin, one]),
+    );
+    this.#reserve = placed('reserve', 'Reserve');
+    this.#permit = placed('permit', 'Permit');
+    this.#preBind = placed('preBind', 'PreBind');
+    this.#bind = placed('bind', 'Bind');
+  }
+
+  beginCycle(): CycleState {
+    return new CycleState(this.#metrics.takesSample());
   }
 
   runPreFilter(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterOutcome {
+    return this.#metrics.point(
+      'PreFilter',
+      () => this.#preFilterAll(state, pod, snapshot),
+      ({ refused }) => refused,
+    );
+  }
+
+  #preFilterAll(state: CycleState, pod: Pod, snapshot: Snapshot): PreFilterOutcome {
     let nodeNames: ReadonlySet<string> | undefined;
-    for (const plugin of this.#preFilter) {
+    let at = this.#metrics.begins(state);
+    for (const { asked, plugin, took } of this.#preFilter) {
+      asked.inc();
       const result = plugin.preFilter(state, pod, snapshot);
+      if (state.isSample) at = took(result?.status, at);
       if (!result) continue;
       if (result.status?.code === 'Skip') {
         state.skippedFilters.add(plugin.name);
@@ -56,11 +109,42 @@ export class Framework {
     return nodeNames ? { nodeNames } : {};
   }
 
+  /** Looks at nodes in turn, from `startAt`, until `enough` fit. `only` as preFilter says. */
+  runFilters(
+    state: CycleState,
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+    how: {
+      readonly startAt: number;
+      readonly enough: number;
+      readonly only: ReadonlySet<string> | undefined;
+    },
+  ): FilterOutcome {
+    const { startAt, enough, only } = how;
+    const search = (): FilterOutcome => {
+      const statuses = new Map<string, Status>();
+      const feasible: NodeInfo[] = [];
+      let looked = 0;
+      for (; looked < nodes.length && feasible.length < enough; looked++) {
+        const node = nodes[(startAt + looked) % nodes.length]!;
+        const status = only?.has(node.name) === false ? notAmongNodes : this.#filterOne(state, pod, node);
+        if (status) statuses.set(node.name, status);
+        else feasible.push(node);
+      }
+      return { feasible, statuses, looked };
+    };
+    // That nodes are refused is no failure of the point (upstream: findNodesThatPassFilters).
+    return this.#metrics.point('Filter', search, ({ statuses }) => errorAmong(statuses));
+  }
+
   /** The first refusal, or undefined when the node fits. */
-  runFilter(state: CycleState, pod: Pod, node: NodeInfo): Result {
-    for (const plugin of this.#filter) {
+  #filterOne(state: CycleState, pod: Pod, node: NodeInfo): Result {
+    let at = this.#metrics.begins(state);
+    for (const { asked, plugin, took } of this.#filter) {
       if (state.skippedFilters.has(plugin.name)) continue;
+      asked.inc();
       const status = plugin.filter(state, pod, node);
+      if (state.isSample) at = took(status, at);
       if (status) return { ...status, plugin: plugin.name };
     }
     return undefined;
@@ -82,41 +166,84 @@ export class Framework {
 
   /** Total scores by node, plugins' weights applied. */
   runScore(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): NodeScore[] {
-    for (const plugin of this.#preScore) {
-      if (plugin.preScore(state, pod, nodes)?.code === 'Skip') state.skippedScores.add(plugin.name);
+    const succeeded = (): undefined => undefined;
+    this.#metrics.point('PreScore', () => this.#preScoreAll(state, pod, nodes), succeeded);
+    return this.#metrics.point('Score', () => this.#scoreAll(state, pod, nodes), succeeded);
+  }
+
+  #preScoreAll(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): void {
+    let at = this.#metrics.begins(state);
+    for (const { asked, plugin, took } of this.#preScore) {
+      asked.inc();
+      const status = plugin.preScore(state, pod, nodes);
+      if (state.isSample) at = took(status, at);
+      if (status?.code === 'Skip') state.skippedScores.add(plugin.name);
     }
+  }
+
+  #scoreAll(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): NodeScore[] {
     const totals: NodeScore[] = nodes.map((node) => ({ node: node.name, score: 0 }));
-    for (const plugin of this.#score) {
+    for (const placed of this.#score) {
+      const { plugin } = placed;
       if (state.skippedScores.has(plugin.name)) continue;
-      const scores: NodeScore[] = nodes.map((node) => ({
-        node: node.name,
-        score: plugin.score(state, pod, node),
-      }));
-      plugin.normalizeScores?.(state, pod, scores);
+      const scores = this.#scoresOf(placed, state, pod, nodes);
       const weight = this.#weights.get(plugin.name) ?? 1;
       for (let i = 0; i < scores.length; i++) totals[i]!.score += scores[i]!.score * weight;
     }
     return totals;
   }
 
+  /** Brought to 0…100. */
+  #scoresOf(
+    { asked, plugin, took }: Placed<'score'>,
+    state: CycleState,
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+  ): NodeScore[] {
+    asked.inc(nodes.length);
+    let at = this.#metrics.begins(state);
+    const scores = nodes.map((node): NodeScore => {
+      const score = plugin.score(state, pod, node);
+      if (state.isSample) at = took(undefined, at);
+      return { node: node.name, score };
+    });
+    plugin.normalizeScores?.(state, pod, scores);
+    if (state.isSample) this.#normalize.get(plugin)?.took(undefined, at);
+    return scores;
+  }
+
   /** Reserves in order; undoes all when one refuses. */
   runReserve(state: CycleState, pod: Pod, node: string): Result {
-    for (const plugin of having(this.plugins, 'reserve')) {
-      const status = plugin.reserve(state, pod, node);
-      if (!status) continue;
-      this.runUnreserve(state, pod, node);
-      return { ...status, plugin: plugin.name };
-    }
-    return undefined;
+    const status = this.#metrics.point('Reserve', () =>
+      this.#refusal(this.#reserve, (plugin) => plugin.reserve(state, pod, node), state),
+    );
+    if (status) this.runUnreserve(state, pod, node);
+    return status;
   }
 
   runUnreserve(state: CycleState, pod: Pod, node: string): void {
-    for (const plugin of [...having(this.plugins, 'unreserve')].reverse()) plugin.unreserve(state, pod, node);
+    this.#metrics.point('Unreserve', () => {
+      for (const plugin of [...having(this.plugins, 'unreserve')].reverse())
+        plugin.unreserve(state, pod, node);
+    });
   }
 
   runPermit(state: CycleState, pod: Pod, node: string): Result {
-    for (const plugin of having(this.plugins, 'permit')) {
-      const status = plugin.permit(state, pod, node);
+    return this.#metrics.point('Permit', () =>
+      this.#refusal(this.#permit, (plugin) => plugin.permit(state, pod, node), state),
+    );
+  }
+
+  /** The first one. */
+  #refusal<K extends keyof Plugin>(
+    plugins: readonly Placed<K>[],
+    ask: (plugin: Having<K>) => Result,
+    state: CycleState,
+  ): Result {
+    let at = this.#metrics.begins(state);
+    for (const { plugin, took } of plugins) {
+      const status = ask(plugin);
+      if (state.isSample) at = took(status, at);
       if (status) return { ...status, plugin: plugin.name };
     }
     return undefined;
@@ -125,24 +252,37 @@ export class Framework {
   /** A plugin that throws has failed, like one that answers so. */
   async runBind(state: CycleState, pod: Pod, node: string): Promise<Result> {
     try {
-      return await this.#bind(state, pod, node);
+      const refused = await this.#metrics.pointAsync('PreBind', () => this.#preBindAll(state, pod, node));
+      if (refused) return refused;
+      const failed = await this.#metrics.pointAsync('Bind', () => this.#bindBy(state, pod, node));
+      if (failed) return failed;
+      this.#metrics.point('PostBind', () => {
+        for (const after of having(this.plugins, 'postBind')) after.postBind(state, pod, node);
+      });
+      return undefined;
     } catch (error) {
       return { code: 'Error', reasons: [error instanceof Error ? error.message : String(error)] };
     }
   }
 
-  async #bind(state: CycleState, pod: Pod, node: string): Promise<Result> {
-    for (const plugin of having(this.plugins, 'preBind')) {
+  async #preBindAll(state: CycleState, pod: Pod, node: string): Promise<Result> {
+    let at = this.#metrics.begins(state);
+    for (const { plugin, took } of this.#preBind) {
       const status = await plugin.preBind(state, pod, node);
+      if (state.isSample) at = took(status, at);
       if (status) return { ...status, plugin: plugin.name };
     }
-    for (const plugin of having(this.plugins, 'bind')) {
+    return undefined;
+  }
+
+  async #bindBy(state: CycleState, pod: Pod, node: string): Promise<Result> {
+    for (const { plugin, took } of this.#bind) {
+      const began = this.#metrics.begins(state);
       const bound = plugin.bind(state, pod, node);
       if (!bound) continue;
       const { status } = await bound;
-      if (status) return { ...status, plugin: plugin.name };
-      for (const after of having(this.plugins, 'postBind')) after.postBind(state, pod, node);
-      return undefined;
+      if (state.isSample) took(status, began);
+      return status && { ...status, plugin: plugin.name };
     }
     return { code: 'Error', reasons: ['no bind plugin took the pod'] };
   }

@@ -7,13 +7,12 @@ import type { Result, Status } from './status.ts';
 
 export const maxNodeScore = 100;
 
-/** A change in the cluster that may make a pod schedulable (upstream: ClusterEvent). */
+/** A change in the cluster that may make a pod schedulable, by upstream's label of it where there is one. */
 export type ClusterEvent =
   | 'NodeAdd'
-  | 'NodeAllocatableUpdate'
-  | 'NodeLabelUpdate'
-  | 'NodeTaintUpdate'
-  | 'NodeUnschedulableUpdate'
+  | 'NodeUpdateNodeAllocatable'
+  | 'NodeUpdateNodeLabel'
+  | 'NodeUpdateNodeTaint'
   | 'AssignedPodAdd'
   | 'AssignedPodDelete'
   | 'UnscheduledPodUpdate'
@@ -74,7 +73,7 @@ export interface QueuedPod {
   pod: Pod;
   readonly key: string;
   readonly priority: number;
-  /** When it first entered the active queue, in ms. */
+  /** When it entered the active queue first, in ms; before that, when it came. */
   readonly addedAt: number;
   readonly attempts: number;
   /** Plugins that refused it last time. */

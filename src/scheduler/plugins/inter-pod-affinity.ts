@@ -118,7 +118,13 @@ function preferences(pod: Pod, nodes: readonly NodeInfo[]): Map<string, number> 
 
 export const interPodAffinity: Plugin = {
   name: 'InterPodAffinity',
-  requeueOn: ['NodeAdd', 'NodeLabelUpdate', 'AssignedPodAdd', 'AssignedPodDelete', 'UnscheduledPodUpdate'],
+  requeueOn: [
+    'NodeAdd',
+    'NodeUpdateNodeLabel',
+    'AssignedPodAdd',
+    'AssignedPodDelete',
+    'UnscheduledPodUpdate',
+  ],
   preFilter: (state, pod, snapshot) => {
     const counts = count(pod, snapshot.nodes);
     if (counts.affinity.length === 0 && counts.antiAffinity.length === 0 && counts.refusedDomains.size === 0)

@@ -28,7 +28,7 @@ function pinnedNames(pod: Pod): Set<string> | undefined {
 
 export const nodeAffinity: Plugin = {
   name: 'NodeAffinity',
-  requeueOn: ['NodeAdd', 'NodeLabelUpdate', 'UnscheduledPodUpdate'],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'UnscheduledPodUpdate'],
   preFilter: (_state, pod) => {
     const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
     if (!required && Object.keys(pod.spec.nodeSelector ?? {}).length === 0) return { status: skip };

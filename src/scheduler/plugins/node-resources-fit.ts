@@ -48,7 +48,7 @@ const free = (capacity: number, used: number): number =>
 
 export const nodeResourcesFit: Plugin = {
   name: 'NodeResourcesFit',
-  requeueOn: ['NodeAdd', 'NodeAllocatableUpdate', 'AssignedPodDelete'],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeAllocatable', 'AssignedPodDelete'],
   preFilter: (state, pod) => {
     state.write(key, { request: requestOf(pod), nonZero: nonZeroRequestOf(pod) });
     return undefined;

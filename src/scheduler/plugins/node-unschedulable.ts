@@ -7,7 +7,7 @@ const cordon = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
 
 export const nodeUnschedulable: Plugin = {
   name: 'NodeUnschedulable',
-  requeueOn: ['NodeAdd', 'NodeUnschedulableUpdate', 'NodeTaintUpdate'],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeTaint'],
   filter: (_state, pod, node) => {
     if (!node.node.spec.unschedulable) return undefined;
     const tolerated = (pod.spec.tolerations ?? []).some((toleration) => toleratesTaint(toleration, cordon));

@@ -8,7 +8,7 @@ const key = stateKey<string>('PodSystem');
 
 export const podSystemPlugin: Plugin = {
   name: 'PodSystem',
-  requeueOn: ['NodeAdd', 'NodeLabelUpdate', 'UnscheduledPodUpdate'],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'UnscheduledPodUpdate'],
   preFilter: (state, pod, snapshot) => {
     const nodes = snapshot.nodes.map((node) => ({
       labels: node.node.metadata.labels,

@@ -81,8 +81,8 @@ export const podTopologySpread: Plugin = {
   name: 'PodTopologySpread',
   requeueOn: [
     'NodeAdd',
-    'NodeLabelUpdate',
-    'NodeTaintUpdate',
+    'NodeUpdateNodeLabel',
+    'NodeUpdateNodeTaint',
     'AssignedPodAdd',
     'AssignedPodDelete',
     'UnscheduledPodUpdate',

@@ -10,7 +10,7 @@ const hard = (taint: Taint): boolean => taint.effect === 'NoSchedule' || taint.e
 
 export const taintToleration: Plugin = {
   name: 'TaintToleration',
-  requeueOn: ['NodeAdd', 'NodeTaintUpdate', 'UnscheduledPodUpdate'],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeTaint', 'UnscheduledPodUpdate'],
   filter: (_state, pod, node) => {
     const taint = findUntoleratedTaint(
       (node.node.spec.taints ?? []).filter(hard),

@@ -39,7 +39,7 @@ test('X3: a generic ephemeral volume waits for the claim that was made for its p
   for (const [there, said] of rows) {
     const view = { claim: () => there } as unknown as StorageView;
     const result = volumeBinding(undefined as never, view).preFilter?.(
-      new CycleState(),
+      new CycleState(false),
       pod,
       undefined as never,
     );

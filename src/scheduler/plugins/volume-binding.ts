@@ -80,7 +80,7 @@ function claimsOfPod(pod: Pod, view: StorageView): Claims | string {
 export function volumeBinding(client: Client, view: StorageView): Plugin {
   return {
     name: 'VolumeBinding',
-    requeueOn: ['StorageChange', 'NodeAdd', 'NodeLabelUpdate'],
+    requeueOn: ['StorageChange', 'NodeAdd', 'NodeUpdateNodeLabel'],
     preFilter: (state, pod) => {
       if (claimsOf(pod).length === 0) return { status: skip };
       const claims = claimsOfPod(pod, view);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import { prioritySort } from '../plugins/priority-sort.ts';
 import { schedulingGates } from '../plugins/scheduling-gates.ts';
 import { noNodes } from '../scheduling-cycle.ts';
@@ -10,13 +11,17 @@ import { SchedulingQueue } from './scheduling-queue.ts';
 
 describe('the scheduling queue', () => {
   let clock: FakeClock;
+  let metrics: MetricsRegistry;
   let queue: SchedulingQueue;
   let woken = 0;
   beforeEach(() => {
     clock = new FakeClock();
     woken = 0;
+    metrics = createMetrics();
     queue = new SchedulingQueue({
       clock,
+      metrics,
+      profile: 'test',
       less: prioritySort.less!,
       preEnqueue: [schedulingGates],
       requeueOn: new Map([
@@ -41,7 +46,7 @@ describe('the scheduling queue', () => {
   test('tries a refused pod again only after an event that may help', () => {
     queue.add(makePod('p'));
     queue.addUnschedulable(queue.pop()!, new Set(['NodeResourcesFit']));
-    queue.moveAllOn('NodeLabelUpdate');
+    queue.moveAllOn('NodeUpdateNodeLabel');
     clock.advance(20_000);
     assert.equal(next(), undefined);
     queue.moveAllOn('AssignedPodDelete');
@@ -54,11 +59,16 @@ describe('the scheduling queue', () => {
       queue.addUnschedulable(queue.pop()!, new Set([noNodes]));
     }
     assert.equal(clock.pending, 0, 'nothing is due');
-    for (const event of ['AssignedPodAdd', 'AssignedPodDelete', 'StorageChange', 'NodeLabelUpdate'] as const)
+    for (const event of [
+      'AssignedPodAdd',
+      'AssignedPodDelete',
+      'StorageChange',
+      'NodeUpdateNodeLabel',
+    ] as const)
       queue.moveAllOn(event);
     clock.advance(20_000);
     queue.flush();
-    assert.deepEqual(queue.counts(), { active: 0, backoff: 0, unschedulable: 2 });
+    assert.deepEqual(queue.counts(), { active: 0, backoff: 0, unschedulable: 2, gated: 0 });
     queue.moveAllOn('NodeAdd');
     assert.deepEqual([next(), next(), next()], ['a', 'b', undefined]);
   });
@@ -74,7 +84,7 @@ describe('the scheduling queue', () => {
     const tried = queue.pop()!;
     queue.add(pods[3]!);
     for (const pod of newer) assert.equal(queue.refresh(pod), true);
-    assert.deepEqual(queue.counts(), { active: 1, backoff: 1, unschedulable: 1 });
+    assert.deepEqual(queue.counts(), { active: 1, backoff: 1, unschedulable: 1, gated: 0 });
     assert.equal(queue.refresh(makePod('unknown')), false);
     queue.addUnschedulable(tried, new Set([noNodes]));
     queue.moveAllOn('ForceActivate');
@@ -121,6 +131,42 @@ describe('the scheduling queue', () => {
     assert.equal(next(), undefined);
     queue.update({ ...pod, spec: { ...pod.spec, schedulingGates: [] } });
     assert.equal(next(), 'p');
+  });
+
+  test('tells which pods wait, what brought them there and who refused them', async () => {
+    const told = async (): Promise<readonly string[]> =>
+      (await metrics.text()).text
+        .split('\n')
+        .filter((line) => line.startsWith('scheduler_'))
+        .map((line) => line.replace('scheduler_', ''));
+    queue.add(makePod('gated', { spec: { schedulingGates: [{ name: 'wait' }] } }));
+    for (const name of ['a', 'b']) {
+      queue.add(makePod(name));
+      queue.addUnschedulable(queue.pop()!, new Set(['NodeResourcesFit']));
+    }
+    queue.moveAllOn('NodeAdd');
+    clock.advance(1_000);
+    queue.add(makePod('c'));
+    for (let tries = 0; tries < 3; tries++)
+      queue.addUnschedulable(queue.pop()!, new Set(['NodeResourcesFit']));
+    assert.deepEqual(await told(), [
+      'queue_incoming_pods_total{queue="gated",event="UnscheduledPodAdd"} 1',
+      'queue_incoming_pods_total{queue="active",event="UnscheduledPodAdd"} 3',
+      'queue_incoming_pods_total{queue="active",event="BackoffComplete"} 2',
+      'queue_incoming_pods_total{queue="unschedulable",event="ScheduleAttemptFailure"} 5',
+      'queue_incoming_pods_total{queue="backoff",event="NodeAdd"} 2',
+      'pending_pods{queue="active"} 0',
+      'pending_pods{queue="backoff"} 0',
+      'pending_pods{queue="unschedulable"} 3',
+      'pending_pods{queue="gated"} 1',
+      'unschedulable_pods{plugin="SchedulingGates",profile="test"} 1',
+      'unschedulable_pods{plugin="NodeResourcesFit",profile="test"} 3',
+    ]);
+    queue.close();
+    assert.ok(
+      !(await told()).some((line) => line.startsWith('pending_pods{')),
+      'one that ended is asked no more',
+    );
   });
 
   test('forgets a removed pod wherever it is', () => {

@@ -2,7 +2,15 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Heap } from '../../base/heap.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { ClusterEvent, Plugin, QueuedPod } from '../framework/plugin.ts';
+import {
+  countIncoming,
+  type PendingPods,
+  type QueueEvent,
+  showPending,
+  type WaitingIn,
+} from './pending-metrics.ts';
 
 const initialBackoffMs = 1_000;
 const maxBackoffMs = 10_000;
@@ -12,10 +20,14 @@ const flushUnschedulableAfterMs = 300_000;
 interface Waiting {
   readonly queued: QueuedPod;
   readonly since: number;
+  /** It was never tried: a plugin keeps it out of the queue. */
+  readonly isGated: boolean;
 }
 
 export interface SchedulingQueueOptions {
   readonly clock: Clock;
+  readonly metrics: MetricsRegistry;
+  readonly profile: string;
   readonly less: (a: QueuedPod, b: QueuedPod) => boolean;
   readonly preEnqueue: readonly Plugin[];
   /** Which plugins' refusals an event may cure. */
@@ -26,7 +38,7 @@ export interface SchedulingQueueOptions {
 
 const podKey = (pod: Pod): string => `${pod.metadata.namespace ?? ''}/${pod.metadata.name}`;
 
-export class SchedulingQueue {
+export class SchedulingQueue implements PendingPods {
   readonly #options: SchedulingQueueOptions;
   readonly #active: Heap<QueuedPod>;
   readonly #inActive = new Map<string, QueuedPod>();
@@ -35,34 +47,46 @@ export class SchedulingQueue {
   /** Being tried now: events that come meanwhile are remembered. */
   readonly #inFlight = new Map<string, { readonly queued: QueuedPod; readonly events: ClusterEvent[] }>();
 
+  readonly #hide: () => void;
+
   constructor(options: SchedulingQueueOptions) {
     this.#options = options;
     this.#active = new Heap(options.less);
+    this.#hide = showPending(options.metrics, options.profile, this);
   }
 
   get size(): number {
     return this.#inActive.size + this.#backoff.size + this.#unschedulable.size;
   }
 
-  /** Counts for the metric scheduler_pending_pods. */
-  counts(): { readonly active: number; readonly backoff: number; readonly unschedulable: number } {
+  counts(): Record<WaitingIn, number> {
+    const gated = [...this.#unschedulable.values()].filter(({ isGated }) => isGated).length;
     return {
       active: this.#inActive.size,
       backoff: this.#backoff.size,
-      unschedulable: this.#unschedulable.size,
+      unschedulable: this.#unschedulable.size - gated,
+      gated,
     };
   }
 
+  refusals(): Map<string, number> {
+    const counts = new Map<string, number>();
+    const waiting = [...this.#backoff.values(), ...this.#unschedulable.values()].map(({ queued }) => queued);
+    for (const { refusedBy } of [...this.#inActive.values(), ...waiting])
+      for (const plugin of refusedBy) counts.set(plugin, (counts.get(plugin) ?? 0) + 1);
+    return counts;
+  }
+
   add(pod: Pod): void {
-    const now = this.#options.clock.monotonic();
-    this.#enqueue({
+    const queued: QueuedPod = {
       pod,
       key: podKey(pod),
       priority: pod.spec.priority ?? 0,
-      addedAt: now,
+      addedAt: this.#options.clock.monotonic(),
       attempts: 0,
       refusedBy: new Set(),
-    });
+    };
+    this.#enqueue(queued, 'UnscheduledPodAdd');
   }
 
   /** The pod's spec or labels changed. */
@@ -76,7 +100,7 @@ export class SchedulingQueue {
     const waiting = this.#unschedulable.get(key);
     if (!waiting) return;
     this.#unschedulable.delete(key);
-    this.#enqueue(waiting.queued);
+    this.#enqueue(waiting.queued, 'UnscheduledPodUpdate');
   }
 
   /**
@@ -129,10 +153,10 @@ export class SchedulingQueue {
     this.#inFlight.delete(queued.key);
     const next: QueuedPod = { ...queued, refusedBy };
     if (refusedBy.size === 0 || events.some((event) => this.#mayHelp(next, event))) {
-      this.#backOff(next);
+      this.#backOff(next, 'ScheduleAttemptFailure');
       return;
     }
-    this.#unschedulable.set(queued.key, { queued: next, since: this.#options.clock.monotonic() });
+    this.#keep(next, { isGated: false }, 'ScheduleAttemptFailure');
   }
 
   /** Something changed in the cluster: pods that it may help get another try. */
@@ -142,8 +166,8 @@ export class SchedulingQueue {
       if (!this.#mayHelp(waiting.queued, event)) continue;
       this.#unschedulable.delete(key);
       const waitedMs = this.#options.clock.monotonic() - waiting.since;
-      if (waitedMs >= this.#backoffMs(waiting.queued)) this.#enqueue(waiting.queued);
-      else this.#backOff(waiting.queued, this.#backoffMs(waiting.queued) - waitedMs);
+      if (waitedMs >= this.#backoffMs(waiting.queued)) this.#enqueue(waiting.queued, event);
+      else this.#backOff(waiting.queued, event, this.#backoffMs(waiting.queued) - waitedMs);
     }
   }
 
@@ -153,11 +177,12 @@ export class SchedulingQueue {
     for (const [key, waiting] of this.#unschedulable) {
       if (now - waiting.since < flushUnschedulableAfterMs) continue;
       this.#unschedulable.delete(key);
-      this.#enqueue(waiting.queued);
+      this.#enqueue(waiting.queued, 'UnschedulableTimeout');
     }
   }
 
   close(): void {
+    this.#hide();
     for (const { cancel } of this.#backoff.values()) cancel();
     this.#backoff.clear();
   }
@@ -175,26 +200,34 @@ export class SchedulingQueue {
     return Math.min(maxBackoffMs, initialBackoffMs * 2 ** Math.max(0, queued.attempts - 1));
   }
 
-  #backOff(queued: QueuedPod, ms = this.#backoffMs(queued)): void {
+  /** Until an event that may help. */
+  #keep(queued: QueuedPod, { isGated }: Pick<Waiting, 'isGated'>, event: QueueEvent): void {
+    this.#unschedulable.set(queued.key, { queued, since: this.#options.clock.monotonic(), isGated });
+    countIncoming(this.#options.metrics, isGated ? 'gated' : 'unschedulable', event);
+  }
+
+  #backOff(queued: QueuedPod, event: QueueEvent, ms = this.#backoffMs(queued)): void {
     const cancel = this.#options.clock.timer(ms, () => {
       const waiting = this.#backoff.get(queued.key);
       this.#backoff.delete(queued.key);
-      if (waiting) this.#enqueue(waiting.queued);
+      if (waiting) this.#enqueue(waiting.queued, 'BackoffComplete');
     });
     this.#backoff.set(queued.key, { queued, cancel });
+    countIncoming(this.#options.metrics, 'backoff', event);
   }
 
-  #enqueue(queued: QueuedPod): void {
-    for (const plugin of this.#options.preEnqueue) {
-      if (plugin.preEnqueue?.(queued.pod) === undefined) continue;
-      this.#unschedulable.set(queued.key, {
-        queued: { ...queued, refusedBy: new Set([plugin.name]) },
-        since: this.#options.clock.monotonic(),
-      });
+  #enqueue(waiting: QueuedPod, event: QueueEvent): void {
+    const { clock, metrics, onReady, preEnqueue } = this.#options;
+    for (const plugin of preEnqueue) {
+      if (plugin.preEnqueue?.(waiting.pod) === undefined) continue;
+      this.#keep({ ...waiting, refusedBy: new Set([plugin.name]) }, { isGated: true }, event);
       return;
     }
+    // Whoever waited behind a gate did not wait for the scheduler.
+    const queued = waiting.attempts === 0 ? { ...waiting, addedAt: clock.monotonic() } : waiting;
     this.#inActive.set(queued.key, queued);
     this.#active.push(queued);
-    this.#options.onReady();
+    countIncoming(metrics, 'active', event);
+    onReady();
   }
 }

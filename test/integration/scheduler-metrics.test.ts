@@ -1,0 +1,157 @@
+// What the scheduler tells of itself while pods are bound, wait and are tried again, by upstream's names.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import {
+  namespaces,
+  nodes,
+  pods,
+  serviceaccounts,
+  storageclasses,
+} from '../../src/api/generated/resources.ts';
+import { createEventRecorder } from '../../src/client/event-recorder.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock as clock } from '../../src/component-base/system-clock.ts';
+import { systemRandom as random } from '../../src/component-base/system-random.ts';
+import { startScheduler } from '../../src/scheduler/scheduler.ts';
+import { eventually } from '../harness/eventually.ts';
+import { type Family, readExposition, sampleOf } from '../harness/exposition.ts';
+import { frozenInformers } from '../harness/frozen-informers.ts';
+import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
+
+const namespace = 'work';
+const profile = 'default-scheduler';
+
+interface Scheduling extends ControllersCluster {
+  readonly errors: string[];
+  told(): Promise<ReadonlyMap<string, Family>>;
+  /** Ends the scheduler and starts it again over the same informers, as a process does that leads again. */
+  again(): void;
+}
+
+async function startScheduling(t: TestContext): Promise<Scheduling> {
+  const cluster = await startCluster(t);
+  const { client, server } = cluster;
+  const { metrics } = server;
+  const own = server.controlPlane.clientFor({
+    name: 'system:kube-scheduler',
+    groups: ['system:authenticated'],
+  });
+  const errors: string[] = [];
+  const log = {
+    ...silentLogger,
+    error: (fields: object, message: string) => void errors.push(`${message} ${JSON.stringify(fields)}`),
+  };
+  const informers = frozenInformers({ client, clock, random, log });
+  const recorder = createEventRecorder({ client: own, clock, log }, { component: profile });
+  const options = { client: own, informers, events: recorder, clock, random, log, metrics };
+  let scheduler = startScheduler(options);
+  informers.start();
+  t.after(async () => {
+    scheduler.stop();
+    await informers.stop();
+  });
+  await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+  await client.create(serviceaccounts, { metadata: { name: 'default', namespace } }).catch(() => {});
+  await informers.waitForSync();
+  return {
+    ...cluster,
+    errors,
+    told: async () => readExposition((await metrics.text()).text),
+    again() {
+      scheduler.stop();
+      scheduler = startScheduler(options);
+    },
+  };
+}
+
+const makePod = ({ client }: Scheduling, name: string, spec: object = {}): Promise<unknown> =>
+  client.create(pods, {
+    metadata: { name, namespace },
+    spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+  });
+
+/** A node with room for so many pods. */
+async function makeNode({ client }: Scheduling, name: string, room: string): Promise<void> {
+  await client.create(nodes, { metadata: { name }, spec: {} });
+  const status = {
+    allocatable: { cpu: '4', memory: '8Gi', pods: room },
+    conditions: [{ type: 'Ready', status: 'True' }],
+  };
+  await client.patch(nodes, { name }, { type: 'merge', body: { status } }, { subresource: 'status' });
+  await client.patch(nodes, { name }, { type: 'merge', body: { spec: { taints: null } } });
+}
+
+test('attempts, queues, cache, extension points and plugins are told of pods that were bound and pods that wait', async (t) => {
+  const cluster = await startScheduling(t);
+  await makeNode(cluster, 'a', '2');
+  await makePod(cluster, 'gated', { schedulingGates: [{ name: 'wait' }] });
+  for (const name of ['one', 'two', 'three']) await makePod(cluster, name);
+  const told = async (
+    expected: readonly (readonly [name: string, labels: Record<string, string>, value: number])[],
+  ): Promise<void> =>
+    eventually(async () => {
+      const families = await cluster.told();
+      assert.deepEqual(
+        expected.map(([name, labels]) => [name, labels, sampleOf(families, `scheduler_${name}`, labels)]),
+        expected,
+      );
+    });
+  await told([
+    ['schedule_attempts_total', { result: 'scheduled', profile }, 2],
+    ['scheduling_attempt_duration_seconds_count', { result: 'scheduled', profile }, 2],
+    ['pending_pods', { queue: 'active' }, 0],
+    ['pending_pods', { queue: 'unschedulable' }, 1],
+    ['pending_pods', { queue: 'gated' }, 1],
+    ['unschedulable_pods', { plugin: 'NodeResourcesFit', profile }, 1],
+    ['unschedulable_pods', { plugin: 'SchedulingGates', profile }, 1],
+    ['queue_incoming_pods_total', { queue: 'active', event: 'UnscheduledPodAdd' }, 3],
+    ['queue_incoming_pods_total', { queue: 'gated', event: 'UnscheduledPodAdd' }, 1],
+    ['pod_scheduling_attempts_sum', {}, 2],
+    ['pod_scheduling_sli_duration_seconds_count', { attempts: '1' }, 2],
+    ['cache_size', { type: 'nodes' }, 1],
+    ['cache_size', { type: 'pods' }, 2],
+    ['cache_size', { type: 'assumed_pods' }, 0],
+    ['framework_extension_point_duration_seconds_count', { extension_point: 'Bind', status: 'Success' }, 2],
+    ['plugin_execution_duration_seconds_count', { plugin: 'DefaultBinder', extension_point: 'Bind' }, 1],
+  ]);
+  const first = await cluster.told();
+  const tries =
+    (sampleOf(first, 'scheduler_schedule_attempts_total', { result: 'unschedulable' }) ?? 0) +
+    (sampleOf(first, 'scheduler_schedule_attempts_total', { result: 'scheduled' }) ?? 0);
+  assert.equal(sampleOf(first, 'scheduler_scheduling_algorithm_duration_seconds_count'), tries);
+  // One node, each of whose filters is asked at most once a try.
+  const evaluated = sampleOf(first, 'scheduler_plugin_evaluation_total', {
+    plugin: 'NodeResourcesFit',
+    extension_point: 'Filter',
+  });
+  assert.equal(evaluated, tries);
+
+  await makeNode(cluster, 'b', '2');
+  await told([
+    ['schedule_attempts_total', { result: 'scheduled', profile }, 3],
+    ['pending_pods', { queue: 'unschedulable' }, 0],
+    ['pending_pods', { queue: 'gated' }, 1],
+    ['cache_size', { type: 'nodes' }, 2],
+    ['cache_size', { type: 'pods' }, 3],
+  ]);
+});
+
+test('a scheduler that leads again goes on counting, and is told at once of what the informers hold', async (t) => {
+  const cluster = await startScheduling(t);
+  await cluster.client.create(storageclasses, { metadata: { name: 'c' }, provisioner: 'x' });
+  await makeNode(cluster, 'a', '9');
+  await makePod(cluster, 'one');
+  const scheduled = (times: number): Promise<void> =>
+    eventually(async () => {
+      const families = await cluster.told();
+      const of = { result: 'scheduled', profile };
+      assert.equal(sampleOf(families, 'scheduler_schedule_attempts_total', of), times);
+      assert.equal(sampleOf(families, 'scheduler_cache_size', { type: 'pods' }), times);
+      assert.equal(sampleOf(families, 'scheduler_cache_size', { type: 'nodes' }), 1);
+    });
+  await scheduled(1);
+  cluster.again();
+  await makePod(cluster, 'two');
+  await scheduled(2);
+  assert.deepEqual(cluster.errors, []);
+});

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { defaultEventTtlMs } from '../../controlplane/object-lifetimes.ts';
+import { compileSooner } from '../compile-sooner.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
@@ -325,6 +326,7 @@ async function serve(flags: Flags): Promise<void> {
   try {
     // A part that can't start ends the process: half a control plane helps nobody.
     await Promise.race([server.ready, asked]);
+    compileSooner();
     const broken = await Promise.race([asked, server.broken]);
     // Whoever started this process starts it anew, which looks at the store again.
     if (broken !== undefined) throw broken;

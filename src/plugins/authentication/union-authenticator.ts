@@ -1,6 +1,10 @@
 // Asks authenticators in order; whoever is known also belongs to system:authenticated.
 import { StatusError } from '../../apimachinery/errors.ts';
-import type { Authenticator, UserInfo } from '../../apiserver/authentication/authenticator.ts';
+import type {
+  AskedAuthenticator,
+  Authenticator,
+  UserInfo,
+} from '../../apiserver/authentication/authenticator.ts';
 
 const authenticated = 'system:authenticated';
 const unauthenticated = 'system:unauthenticated';
@@ -12,7 +16,7 @@ function withAuthenticatedGroup(user: UserInfo): UserInfo {
 }
 
 /** A refusal, or a failure, of one is kept until all were asked, as upstream: another credential may still be good. */
-export function unionAuthenticator(authenticators: readonly Authenticator[]): Authenticator {
+export function unionAuthenticator(authenticators: readonly AskedAuthenticator[]): Authenticator {
   return {
     async authenticate(request) {
       const errors: unknown[] = [];
@@ -20,7 +24,8 @@ export function unionAuthenticator(authenticators: readonly Authenticator[]): Au
         try {
           const answer = authenticator.authenticate(request);
           const user = answer instanceof Promise ? await answer : answer;
-          if (user !== undefined) return withAuthenticatedGroup(user);
+          if (user instanceof StatusError) errors.push(user);
+          else if (user !== undefined) return withAuthenticatedGroup(user);
         } catch (error) {
           errors.push(error);
         }

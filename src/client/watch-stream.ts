@@ -15,13 +15,21 @@ export class WatchStreamError extends Error {
 const newline = 0x0a;
 const eventTypes = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
-async function parsed<T>(line: Buffer): Promise<WatchEvent<T>> {
-  let value: unknown;
+/** At once when it is small, as nearly every event is: a promise for each would cost each informer several rounds of jobs. */
+function parsed(line: Buffer): unknown {
   try {
-    value = await parseLarge(line.toString('utf8'));
+    const value = parseLarge(line.toString('utf8'));
+    return value instanceof Promise ? value.catch(undecodable) : value;
   } catch (cause) {
-    throw new WatchStreamError('unable to decode an event from the watch stream', { cause });
+    return undecodable(cause);
   }
+}
+
+function undecodable(cause: unknown): never {
+  throw new WatchStreamError('unable to decode an event from the watch stream', { cause });
+}
+
+function eventOf<T>(value: unknown): WatchEvent<T> {
   const event = value as Partial<WatchEvent<T>> | null;
   if (typeof event?.type !== 'string' || !eventTypes.has(event.type) || typeof event.object !== 'object')
     throw new WatchStreamError('unable to decode an event from the watch stream: not an event');
@@ -42,7 +50,9 @@ export async function* watchEvents<T>(chunks: AsyncIterable<Buffer>): AsyncGener
         pending = [];
         pendingBytes = 0;
       }
-      if (line.length > 0 && !(line.length === 1 && line[0] === 0x0d)) yield await parsed<T>(line);
+      if (line.length === 0 || (line.length === 1 && line[0] === 0x0d)) continue;
+      const value = parsed(line);
+      yield eventOf<T>(value instanceof Promise ? await value : value);
     }
     if (start < chunk.length) {
       const rest = chunk.subarray(start);

@@ -62,10 +62,19 @@ function including(encoded: JsonObject | undefined, element: string, found: Json
   return result;
 }
 
+/** So few are sorted in place: `sort` makes arrays to work in, which were a fifteenth of the garbage of a pod's create. */
+const fewNames = 24;
+
 /** Sorted as in fieldsV1, where each has the same letters before it. */
 function namesOf(value: JsonObject): readonly string[] {
   const names = Object.keys(value);
-  for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return names.sort();
+  if (names.length > fewNames) return names.sort();
+  for (let i = 1; i < names.length; i++) {
+    const name = names[i]!;
+    let at = i;
+    for (; at > 0 && names[at - 1]! > name; at--) names[at] = names[at - 1]!;
+    names[at] = name;
+  }
   return names;
 }
 

@@ -20,9 +20,11 @@ export function keyElement(
   let text = 'k:{';
   let first = true;
   let found = false;
+  let missing: ListKey | undefined;
   for (const key of keys) {
     const given = own(item, key.name);
     if (given !== undefined) found = true;
+    else if (key.default === undefined) missing ??= key;
     const value = given ?? key.default;
     if (value === undefined || value === null) continue;
     if (typeof value === 'object')
@@ -30,7 +32,6 @@ export function keyElement(
     text += `${first ? '' : ','}${JSON.stringify(key.name)}:${JSON.stringify(value)}`;
     first = false;
   }
-  const missing = keys.find((key) => own(item, key.name) === undefined && key.default === undefined);
   if (first || (!found && missing !== undefined) || (missing !== undefined && keys.length === 1))
     throw new TypedError(
       `${path}: element ${index}: associative list with keys has an element that omits key field "${(missing ?? keys[0])?.name}" (and doesn't have default value)`,

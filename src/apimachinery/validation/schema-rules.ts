@@ -43,10 +43,13 @@ function hasFaultyValue(node: PlanNode, value: Json | undefined): boolean {
     case 'struct':
       return hasFault(node, value as JsonObject, false);
     case 'array':
-      return (value as readonly Json[]).some((item) => hasFaultyValue(node.items, item));
+      for (const item of value as readonly Json[]) if (hasFaultyValue(node.items, item)) return true;
+      return false;
     case 'map':
       if (node.values.kind === 'scalar' || node.values.kind === 'bytes') return false;
-      return Object.values(value as JsonObject).some((item) => hasFaultyValue(node.values, item));
+      for (const key in value as JsonObject)
+        if (hasFaultyValue(node.values, (value as JsonObject)[key])) return true;
+      return false;
     default:
       return false;
   }

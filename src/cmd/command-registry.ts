@@ -7,6 +7,7 @@ export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['up', async () => (await import('./commands/up.ts')).upCommand()],
   ['down', async () => (await import('./commands/down.ts')).downCommand()],
   ['status', async () => (await import('./commands/status.ts')).statusCommand()],
+  ['node', async () => (await import('./commands/node.ts')).nodeCommand()],
   ['logs', async () => (await import('./commands/logs.ts')).logsCommand()],
   ['kubeconfig', async () => (await import('./commands/kubeconfig.ts')).kubeconfigCommand()],
   ['image', async () => (await import('./commands/image.ts')).imageCommand()],

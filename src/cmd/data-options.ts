@@ -1,5 +1,5 @@
 // The flags by which backup, restore and repair name a server's data directory.
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { clusterPaths } from './cluster/cluster-state.ts';
 import { portholeHome } from './setup/locations.ts';
 
@@ -12,9 +12,6 @@ export const withDataOptions = (command: Command): Command =>
   command
     .option('--data-dir <folder>', 'the data directory of a server')
     .option('--name <name>', 'or a cluster that porthole up made', 'default');
-
-export const outputOption = (): Option =>
-  new Option('-o, --output <format>', 'for programs').choices(['json']);
 
 /** Undefined: a data directory was given, whosever it is. */
 export const clusterOf = ({ dataDir, name }: DataFlags): { home: string; name: string } | undefined =>

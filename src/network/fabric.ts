@@ -187,6 +187,24 @@ export async function createFabric(ports: FabricPorts, options: FabricOptions): 
   };
 }
 
+/** Cables and namespaces of these nodes; names are exact. */
+export async function removeFabricNodes(
+  ports: FabricPorts,
+  clusterName: string,
+  names: readonly string[],
+): Promise<void> {
+  const there = (await ports.links.links()).map((link) => link.name);
+  const cables = names.map((name) => fabricPortName(clusterName, name));
+  // a namespace can outlive its name while a process is in it: its cable must not
+  await ports.links.apply(
+    cables.filter((name) => there.includes(name)).map((name) => ({ do: 'deleteLink', name })),
+    { keepGoing: 'silently' },
+  );
+  const namespaces = names.map((name) => nodeNetns(clusterName, name));
+  await ports.namespaces.delete(namespaces);
+  for (const name of namespaces) await ports.files.remove(`/etc/netns/${name}`);
+}
+
 /** Leaves nothing of the cluster's network; what is gone already is fine. Names are exact: cluster `a` never touches `a-b`. */
 export async function destroyFabric(
   ports: FabricPorts,
@@ -199,18 +217,9 @@ export async function destroyFabric(
   const before = await forwardingBefore(ports, clusterName);
   const tables = await ports.packetFilter.tables();
   const table = `ip ${fabricTable(clusterName)}`;
-  const links = (await ports.links.links()).map((link) => link.name);
-  const doomed = [...names.map((name) => fabricPortName(clusterName, name)), bridge].filter((name) =>
-    links.includes(name),
-  );
-  // a namespace can outlive its name while a process is in it: its cable must not
-  await ports.links.apply(
-    doomed.map((name) => ({ do: 'deleteLink', name })),
-    { keepGoing: 'silently' },
-  );
-  const namespaces = names.map((name) => nodeNetns(clusterName, name));
-  await ports.namespaces.delete(namespaces);
-  for (const name of namespaces) await ports.files.remove(`/etc/netns/${name}`);
+  await removeFabricNodes(ports, clusterName, names);
+  if ((await ports.links.links()).some((link) => link.name === bridge))
+    await ports.links.apply([{ do: 'deleteLink', name: bridge }], { keepGoing: 'silently' });
   for (const own of [cableGuardTable(clusterName), table])
     if (tables.includes(own)) await ports.packetFilter.apply(`delete table ${own}`);
   const others = tables.some((name) => name.startsWith('ip porthole-') && name !== table);

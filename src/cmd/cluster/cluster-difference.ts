@@ -10,14 +10,20 @@ export interface AskedFor extends NodeCounts {
 }
 
 const listed = (nodes: readonly PlannedNode[]): string =>
-  nodes.map(({ name, windowsBuild }) => [name, windowsBuild ?? ''].join(' ').trim()).join(', ');
+  nodes
+    .map(({ name, windowsBuild }) => [name, windowsBuild ?? ''].join(' ').trim())
+    .sort()
+    .join(', ');
 
 const isTainted = (nodes: readonly PlannedNode[]): boolean =>
   nodes.some((node) => node.windowsTaint === true);
 
 /** Of the first that differs; undefined: all is the same. */
 export function differenceOf(
-  has: Pick<ClusterState, 'nodes' | 'runtime' | 'bindAddress' | 'registryConfig' | 'registryPort'>,
+  has: Pick<
+    ClusterState,
+    'nodes' | 'madeWith' | 'runtime' | 'bindAddress' | 'registryConfig' | 'registryPort'
+  >,
   asked: AskedFor,
 ): string | undefined {
   const { bindAddress, registryConfig } = asked;
@@ -29,9 +35,11 @@ export function differenceOf(
   if (typeof asked.registry === 'number' && asked.registry !== registryPort)
     return `and its registry is another one (--registry ${registryPort})`;
   const wanted = planNodes(asked);
-  if (listed(wanted) !== listed(has.nodes)) return `with other nodes (${listed(has.nodes)})`;
-  if (isTainted(wanted) !== isTainted(has.nodes))
-    return `and its Windows nodes are ${isTainted(has.nodes) ? 'tainted (--windows-taint was given)' : 'not tainted (--windows-taint was not given)'}`;
+  // Who says again what the cluster was made with does not want to lose the nodes that were added since.
+  const same = [has.madeWith ?? [], has.nodes].find((nodes) => listed(wanted) === listed(nodes));
+  if (same === undefined) return `with other nodes (${listed(has.nodes)})`;
+  if (isTainted(wanted) !== isTainted(same))
+    return `and its Windows nodes are ${isTainted(same) ? 'tainted (--windows-taint was given)' : 'not tainted (--windows-taint was not given)'}`;
   if (asked.runtime !== 'auto' && asked.runtime !== has.runtime)
     return `with another runtime (--runtime ${has.runtime})`;
   return undefined;

@@ -50,6 +50,8 @@ export interface ClusterState {
   /** The pods' addresses; no other cluster of this machine has them. */
   readonly clusterCidr: string;
   readonly nodes: readonly NodeRecord[];
+  /** What `up` was asked for, when nodes were added or removed since. */
+  readonly madeWith?: readonly Omit<NodeRecord, 'ip' | 'netns'>[] | undefined;
   readonly processes: readonly RunningProcess[];
   /** Made by a version that gave names on the machine after the cluster's own: such a one can only be taken down. */
   readonly earlier?: true;

@@ -15,10 +15,12 @@ const preferredDnsPort = 10053;
 /** The one that everybody writes. */
 const preferredRegistryPort = 5000;
 
+/** With the address that it had, if it had one. */
+export type PlacedNode = PlannedNode & Partial<NodeRecord>;
+
 export interface PlaceCluster {
   readonly home: string;
-  /** With the addresses that they had. */
-  readonly nodes: readonly (PlannedNode & { readonly ip?: string })[];
+  readonly nodes: readonly PlacedNode[];
   /** As far as it is known: a cluster that was up before keeps its addresses. */
   readonly state: Pick<ClusterState, 'name' | 'id' | 'runtime'> & {
     readonly clusterCidr?: string | undefined;

@@ -22,7 +22,7 @@ export interface OpenClient {
   close(): Promise<void>;
 }
 
-async function clientOf(kubeconfig: string, connectTimeoutMs?: number): Promise<OpenClient> {
+export async function clientOf(kubeconfig: string, connectTimeoutMs?: number): Promise<OpenClient> {
   const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
   const open = httpTransport(systemClock, { ...transport, connectTimeoutMs });
   return { client: createClient(open), close: () => open.close() };

@@ -3,12 +3,13 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import { takeBackup, writeBackup } from '../compose/backups.ts';
-import { type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
+import { type DataFlags, dataDirOf, withDataOptions } from '../data-options.ts';
+import { type Output, outputOption, tell } from '../output-option.ts';
 import { createProgress } from '../progress.ts';
 
 interface Flags extends DataFlags {
   readonly pki: boolean;
-  readonly output?: 'json';
+  readonly output?: Output;
 }
 
 export function backupCommand(): Command {
@@ -43,10 +44,7 @@ Examples:
       );
       const { revision, entries, files } = backup;
       const told = { file, revision, objects: entries.length, keys: files.length, bytes, running };
-      if (flags.output === 'json') console.log(JSON.stringify(told));
-      else
-        console.log(
-          `${file}: ${told.objects} objects at revision ${revision}, ${told.keys} files of keys, ${bytes} bytes`,
-        );
+      const text = `${file}: ${told.objects} objects at revision ${revision}, ${told.keys} files of keys, ${bytes} bytes`;
+      tell(flags.output, told, text);
     });
 }

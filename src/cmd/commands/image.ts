@@ -1,7 +1,8 @@
 // porthole image: images of a cluster's nodes.
 import { Command } from 'commander';
 import { buildSamples, listImages, loadArchive } from '../cluster/node-images.ts';
-import { printTable } from '../print-table.ts';
+import { type Output, outputOption, tellList } from '../output-option.ts';
+import { printTable, tableText } from '../print-table.ts';
 import { createProgress } from '../progress.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
 
@@ -32,12 +33,11 @@ function lsCommand(): Command {
   return new Command('ls')
     .description('list the images of the nodes')
     .option('--name <name>', 'name of the cluster', 'default')
-    .action(async (flags: { name: string }) => {
-      const images = await listImages({ name: flags.name, home: portholeHome() });
-      printTable(
-        ['NODE', 'IMAGE'],
-        images.map((one) => [one.node, one.image]),
-      );
+    .addOption(outputOption())
+    .action(async ({ name, output }: { name: string; output?: Output }) => {
+      const images = await listImages({ name, home: portholeHome() });
+      const rows = images.map((one) => [one.node, one.image]);
+      tellList(output, 'NodeImageList', images, tableText(['NODE', 'IMAGE'], rows));
     });
 }
 

@@ -2,12 +2,13 @@
 import { Command } from 'commander';
 import { withServerStopped } from '../cluster/with-server-stopped.ts';
 import { type Examination, repairStore } from '../compose/backups.ts';
-import { clusterOf, type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
+import { clusterOf, type DataFlags, dataDirOf, withDataOptions } from '../data-options.ts';
+import { type Output, outputOption, tell } from '../output-option.ts';
 import { createProgress } from '../progress.ts';
 
 interface Flags extends DataFlags {
   readonly acceptLoss: boolean;
-  readonly output?: 'json';
+  readonly output?: Output;
 }
 
 export function repairCommand(): Command {
@@ -44,20 +45,20 @@ Examples:
             repair,
           )
         : await repair();
-      const json = flags.output === 'json';
+      const { output } = flags;
       if (examination.damage === undefined) {
-        console.log(json ? JSON.stringify({ dataDir, damaged: false }) : `${dataDir}: the store is whole`);
+        tell(output, { dataDir, damaged: false }, `${dataDir}: the store is whole`);
         return;
       }
       const said = sayDamage(dataDir, examination);
       if (accepted === undefined) {
-        console.log(json ? JSON.stringify(said) : textOf(said));
+        tell(output, said, textOf(said));
         process.exitCode = 1;
         return;
       }
       const { revision, aside } = accepted;
-      if (json) console.log(JSON.stringify({ ...said, revision, aside }));
-      else console.log(`${textOf(said)}\nit goes on at revision ${revision}; put aside: ${aside.join(', ')}`);
+      const text = `${textOf(said)}\nit goes on at revision ${revision}; put aside: ${aside.join(', ')}`;
+      tell(output, { ...said, revision, aside }, text);
     });
 }
 

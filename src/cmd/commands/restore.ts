@@ -4,12 +4,13 @@ import { clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
 import { refuseForeignBackup } from '../cluster/foreign-backup.ts';
 import { withServerStopped } from '../cluster/with-server-stopped.ts';
 import { checkRestore, readBackup, restoreBackup } from '../compose/backups.ts';
-import { clusterOf, type DataFlags, dataDirOf, outputOption, withDataOptions } from '../data-options.ts';
+import { clusterOf, type DataFlags, dataDirOf, withDataOptions } from '../data-options.ts';
+import { type Output, outputOption, tell } from '../output-option.ts';
 import { createProgress } from '../progress.ts';
 
 interface Flags extends DataFlags {
   readonly force: boolean;
-  readonly output?: 'json';
+  readonly output?: Output;
 }
 
 export function restoreCommand(): Command {
@@ -53,19 +54,16 @@ Examples:
             restore,
           )
         : await restore();
-      if (flags.output === 'json') {
-        console.log(JSON.stringify({ dataDir, from: backup.revision, ...restored }));
-        return;
-      }
-      console.log(
+      const text = [
         `${dataDir}: ${restored.objects} objects of ${backup.createdAt}; keys: ${restored.pki}; it goes on at revision ${restored.revision}`,
-      );
-      for (const path of restored.aside) console.log(`put aside: ${path}`);
-      for (const path of restored.removed)
-        console.log(`removed: ${path}, which was put aside before: the last two stay`);
-      if (cluster && restored.pki === 'restored')
-        console.log(
-          `the keys are others now: porthole up --name ${cluster.name}, as it was made, gives nodes and you certificates of them`,
-        );
+        ...restored.aside.map((path) => `put aside: ${path}`),
+        ...restored.removed.map((path) => `removed: ${path}, which was put aside before: the last two stay`),
+        ...(cluster && restored.pki === 'restored'
+          ? [
+              `the keys are others now: porthole up --name ${cluster.name}, as it was made, gives nodes and you certificates of them`,
+            ]
+          : []),
+      ];
+      tell(flags.output, { dataDir, from: backup.revision, ...restored }, text.join('\n'));
     });
 }

@@ -8,6 +8,7 @@ import { evictionHardOption } from '../eviction-hard-option.ts';
 import { type MergeFlags, mergeFileOf, sayContext, withMergeOptions } from '../kubeconfig-options.ts';
 import { createProgress } from '../progress.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
+import { windowsBuildOption } from '../windows-options.ts';
 
 function count(text: string): number {
   const number = Number(text);
@@ -50,7 +51,7 @@ interface Flags extends MergeFlags {
   name: string;
   linux: number;
   windows: number;
-  windowsBuild: string;
+  windowsBuild: number;
   windowsTaint?: boolean;
   topology: string;
   runtime: 'auto' | 'containerd' | 'simulated';
@@ -64,7 +65,6 @@ async function run(flags: Flags): Promise<void> {
     {
       ...flags,
       nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
-      windowsBuild: Number(flags.windowsBuild),
       mergeInto,
       home: portholeHome(),
       cache: portholeCache(),
@@ -84,11 +84,7 @@ export function upCommand(): Command {
     .option('--name <name>', 'name of the cluster', 'default')
     .option('--linux <n>', 'number of Linux nodes', count, 1)
     .option('--windows <n>', 'number of emulated Windows nodes', count, 1)
-    .addOption(
-      new Option('--windows-build <build>', 'build that the Windows nodes report and programs see')
-        .choices(['17763', '20348', '25398', '26100'])
-        .default('20348'),
-    )
+    .addOption(windowsBuildOption('--windows-build', 'build that the Windows nodes report and programs see'))
     .option('--windows-taint', 'taint the Windows nodes with os=windows:NoSchedule')
     .addOption(
       new Option('--topology <name>', 'how pod networks reach each other')

@@ -121,6 +121,23 @@ export async function superviseCluster(
   if (!started) process.kill(pid, 'SIGHUP');
 }
 
+/** It goes on, and nobody starts it again when it ends. */
+export async function forgetProcess(processes: Processes, root: string, role: string): Promise<void> {
+  const spec = readSupervision(root);
+  if (!spec) return;
+  const rest = spec.processes.filter((one) => one.role !== role);
+  writeSupervision(root, { ...spec, processes: rest });
+  await repairSupervisor(processes, root);
+  const { pid } = await untilAlive(root);
+  process.kill(pid, 'SIGHUP');
+  const until = performance.now() + newsTimeoutMs;
+  while (readSupervisorState(root)?.processes.some((one) => one.role === role)) {
+    if (performance.now() > until)
+      throw new Error(`the supervisor (pid ${pid}) does not let go of ${role}; see ${supervisorLog(root)}`);
+    await delay(lookEveryMs);
+  }
+}
+
 /** Its processes go on, and do not start it again: what it was told goes first. */
 export async function endSupervisor(root: string, graceMs: number): Promise<void> {
   removeSupervision(root);

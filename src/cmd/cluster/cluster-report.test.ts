@@ -6,11 +6,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { clusterPaths, writeClusterState } from '../cluster/cluster-state.ts';
-import { recordOf } from '../cluster/own-processes.ts';
-import { simulatedState } from '../cluster/testing/simulated-state.ts';
+
 import { writeSupervisorState } from '../supervisor/supervision.ts';
-import { fullDiskText, nodeText, textsOf } from './status.ts';
+import { fullDiskText, nodeText, processesOf } from './cluster-report.ts';
+import { clusterPaths, writeClusterState } from './cluster-state.ts';
+import { recordOf } from './own-processes.ts';
+import { simulatedState } from './testing/simulated-state.ts';
 
 test('B7: a server that the supervisor could not write down is found among the processes', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'status-'));
@@ -32,9 +33,19 @@ test('B7: a server that the supervisor could not write down is found among the p
     ...recordOf('supervisor', process.pid),
     processes: [before, { role: 'agent linux-1', restarts: 0 }],
   });
-  const textOf = await textsOf(paths, simulatedState);
-  assert.equal(textOf('server'), `pid ${child.pid}`);
-  assert.equal(textOf('agent linux-1'), 'not running');
+  const processOf = await processesOf(paths, simulatedState);
+  assert.deepEqual(processOf('server'), {
+    running: true,
+    pid: child.pid,
+    restarts: 0,
+    message: `pid ${child.pid}`,
+  });
+  assert.deepEqual(processOf('agent linux-1'), {
+    running: false,
+    pid: undefined,
+    restarts: 0,
+    message: 'not running',
+  });
 });
 
 test('B7: a disk without a byte, or without a file, is named', () => {
@@ -48,16 +59,13 @@ test('B7: a disk without a byte, or without a file, is named', () => {
 });
 
 test('B2: a node that is not Ready, or not there, is told with what to do', () => {
-  const registered = new Map([
-    ['a', { ready: true, why: '' }],
-    ['b', { ready: false, why: 'Kubelet stopped posting node status.' }],
-  ]);
-  const of = (node: string): string => nodeText(registered, node, 'x');
-  assert.equal(of('a'), '');
+  const of = (ready: boolean | undefined, registered: boolean | undefined, reason = ''): string =>
+    nodeText({ ready, registered, reason }, 'x');
+  assert.equal(of(true, true), '');
   assert.equal(
-    of('b'),
+    of(false, true, 'Kubelet stopped posting node status.'),
     ', NotReady (Kubelet stopped posting node status.): porthole up --name x repairs its network and processes',
   );
-  assert.equal(of('c'), ', not registered: porthole up --name x registers it again');
-  assert.equal(nodeText(undefined, 'c', 'x'), '');
+  assert.equal(of(undefined, false), ', not registered: porthole up --name x registers it again');
+  assert.equal(of(undefined, undefined), '');
 });

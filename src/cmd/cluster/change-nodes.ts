@@ -1,0 +1,166 @@
+// Adds a node to a cluster that is up, and takes one out again.
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { removeFabricNodes } from '../../network/fabric.ts';
+import { linuxFiles } from '../../os/linux/files-linux.ts';
+import { createLinuxHost } from '../../os/linux/host-linux.ts';
+import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { linuxFabricPorts } from '../compose/compose-fabric.ts';
+import type { Progress } from '../progress.ts';
+import { portholeCache } from '../setup/locations.ts';
+import { forgetProcess } from '../supervisor/supervise-cluster.ts';
+import { bringUp, settleNodes, type Wanted } from './bring-up.ts';
+import { withClusterLock } from './cluster-lock.ts';
+import { endingCluster, noSuchCluster, stoppedCluster } from './cluster-name.ts';
+import type { PlannedNode } from './cluster-plan.ts';
+import {
+  type ClusterPaths,
+  type ClusterState,
+  clusterPaths,
+  type NodeRecord,
+  readClusterState,
+} from './cluster-state.ts';
+import { deleteNode, drainNode } from './drain-node.ts';
+import { endContainers } from './end-containers.ts';
+import { nextNodeName, parseNodeName } from './node-name.ts';
+import { endProcesses } from './own-processes.ts';
+import { buildBeneath } from './prepare-machine.ts';
+import { clientOf } from './wait-ready.ts';
+import { runningProcesses } from './what-runs.ts';
+
+interface Where {
+  readonly home: string;
+  readonly cache: string;
+  /** Of the cluster. */
+  readonly name: string;
+}
+
+const graceMs = 10_000;
+const connectTimeoutMs = 5_000;
+const mostNodes = 100;
+
+/** Throws Error with the next step when nobody can work on its nodes. */
+function stateOf({ home, name }: Where): ClusterState {
+  const state = readClusterState(clusterPaths(home, name));
+  if (!state) throw new Error(noSuchCluster(name));
+  if (state.ending) throw new Error(endingCluster(state));
+  if (state.kept) throw new Error(stoppedCluster(name));
+  if (state.earlier)
+    throw new Error(
+      `cluster ${JSON.stringify(name)} was made by an earlier version of Porthole; it can only be taken down`,
+    );
+  return state;
+}
+
+async function withCluster<T>(
+  where: Where,
+  progress: Progress,
+  body: (state: ClusterState) => Promise<T>,
+): Promise<T> {
+  // Whose lock leaves a file must be there.
+  if (!existsSync(clusterPaths(where.home, where.name).root)) throw new Error(noSuchCluster(where.name));
+  return withClusterLock(linuxProcesses, where, progress, () => body(stateOf(where)));
+}
+
+/** What `up` was asked for stays in the record: the same command goes on finding its cluster. */
+const wantedWith = (where: Where, state: ClusterState, nodes: Wanted['nodes']): Wanted => ({
+  settings: { ...where, topology: state.topology },
+  known: {
+    ...state,
+    madeWith: state.madeWith ?? state.nodes.map(({ ip, netns, ...planned }) => planned),
+  },
+  runtime: state.runtime,
+  nodes,
+});
+
+const kindOf = ({ os, windowsBuild, windowsTaint }: PlannedNode): string =>
+  [os, windowsBuild, windowsTaint ? 'with --windows-taint' : undefined]
+    .filter((one) => one !== undefined)
+    .join(' ');
+
+/** Undefined: the next name that is free. One that is there already is only waited for. */
+export async function addNode(
+  where: Where,
+  asked: Omit<PlannedNode, 'name'> & { readonly node: string | undefined },
+  progress: Progress,
+): Promise<NodeRecord> {
+  return withCluster(where, progress, async (state) => {
+    const { node, ...kind } = asked;
+    const wanted = { name: parseNodeName(node ?? nextNodeName(kind.os, state.nodes)), ...kind };
+    const present = state.nodes.find(({ name }) => name === wanted.name);
+    if (present && kindOf(present) !== kindOf(wanted))
+      throw new Error(
+        `node ${wanted.name} is there already, and is ${kindOf(present)}; porthole node remove ${wanted.name} --name ${where.name} takes it out`,
+      );
+    if (!present && state.nodes.length >= mostNodes)
+      throw new Error(`cluster ${JSON.stringify(where.name)} has ${mostNodes} nodes, and takes no more`);
+    const nodes = present ? state.nodes : [...state.nodes, wanted];
+    const now = await bringUp(wantedWith(where, state, nodes), progress);
+    return now.nodes.find(({ name }) => name === wanted.name)!;
+  });
+}
+
+export interface RemoveNode extends Where {
+  readonly node: string;
+  readonly force: boolean;
+  readonly timeoutMs: number;
+}
+
+function nodeOf({ name, nodes }: ClusterState, node: string): NodeRecord {
+  const found = nodes.find((one) => one.name === node);
+  if (!found)
+    throw new Error(
+      `there is no node ${JSON.stringify(node)} in cluster ${JSON.stringify(name)}; it has ${nodes.map((one) => one.name).join(', ')}`,
+    );
+  if (nodes.length === 1)
+    throw new Error(`${node} is the only node of its cluster: porthole down --name ${name} takes both away`);
+  return found;
+}
+
+/** All that it is on this machine but its place on the network. */
+async function endNode(paths: ClusterPaths, state: ClusterState, { name }: NodeRecord): Promise<void> {
+  const role = `agent ${name}`;
+  await forgetProcess(linuxProcesses, paths.root, role);
+  const running = await runningProcesses(linuxFiles, paths, state);
+  await endProcesses(
+    running.filter((one) => one.role === role),
+    graceMs,
+  );
+  const isReal = state.runtime === 'containerd';
+  const host = createLinuxHost(
+    isReal ? { beneath: await buildBeneath(linuxProcesses, portholeCache()) } : {},
+  );
+  if (isReal) await endContainers(host, paths.node(name), state, { keep: false });
+  await (host.beneath?.remove ?? host.files.remove)(paths.node(name));
+}
+
+async function removeCable({ id }: ClusterState, { name }: NodeRecord): Promise<void> {
+  const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+  try {
+    await removeFabricNodes(ports, id, [name]);
+  } finally {
+    await ports.packetFilter.close();
+  }
+}
+
+/** The API server must answer: what it knows of the node goes first. A removal that was killed is ended by the next. */
+export async function removeNode(options: RemoveNode, progress: Progress): Promise<void> {
+  await withCluster(options, progress, async (state) => {
+    const paths = clusterPaths(options.home, options.name);
+    const node = nodeOf(state, options.node);
+    const { client, close } = await clientOf(paths.kubeconfig, connectTimeoutMs);
+    try {
+      await progress.step(`pods leave ${node.name}`, (detail) => drainNode({ client, ...options, detail }));
+      await progress.step(`${node.name} ends`, () => endNode(paths, state, node));
+      await deleteNode({ client, node: node.name });
+    } finally {
+      await close();
+    }
+    if (state.runtime === 'containerd') await removeCable(state, node);
+    const nodes = state.nodes.filter((one) => one !== node);
+    await settleNodes(wantedWith(options, state, nodes), progress);
+    // Until it was told, the server kept what it finds here renewed.
+    await rm(paths.node(node.name), { recursive: true, force: true });
+    await rm(`${paths.logs}/agent-${node.name}.log`, { force: true });
+  });
+}

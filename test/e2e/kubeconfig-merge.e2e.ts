@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { parseYaml } from '../../src/base/yaml.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import type { RunResult } from '../../src/os/processes.ts';
@@ -82,6 +83,54 @@ test(
     assert.deepEqual(contexts.trim().split('\n').sort(), ['porthole-a', 'porthole-b', 'prod']);
   },
 );
+
+test('U10: status says the same in JSON and YAML, in the shape of docs/OUTPUT.md', limit, async () => {
+  const json = await ok(launcher, ['status', '--name', 'a', '-o', 'json']);
+  const yaml = await ok(launcher, ['status', '--name', 'a', '-o', 'yaml']);
+  assert.deepEqual(parseYaml(yaml), JSON.parse(json));
+  const text = json.replaceAll(/"pid": \d+/g, '"pid": 1').replaceAll(/pid \d+/g, 'pid 1');
+  const running = { running: true, pid: 1, message: 'pid 1' };
+  assert.deepEqual(JSON.parse(text), {
+    apiVersion: 'cli.porthole.dev/v1',
+    kind: 'ClusterStatusList',
+    items: [
+      {
+        name: 'a',
+        phase: 'Running',
+        endpoint: await ok(kubectlPath, [
+          'config',
+          'view',
+          '-o',
+          'jsonpath={.clusters[?(@.name=="porthole-a")].cluster.server}',
+        ]),
+        runtime: 'simulated',
+        topology: 'host-gateway',
+        kubeconfig: join(scratch.path, 'home/clusters/a/kubeconfig'),
+        nodes: [
+          {
+            name: 'linux-1',
+            os: 'linux',
+            emulated: false,
+            address: '127.0.0.1',
+            agent: { ...running, restarts: 0 },
+            registered: true,
+            ready: true,
+          },
+        ],
+        server: { ...running, restarts: 0 },
+        supervisor: running,
+        problems: [],
+      },
+    ],
+  });
+  const nodes = JSON.parse(await ok(launcher, ['node', 'ls', '--name', 'a', '-o', 'json'])) as {
+    kind: string;
+  };
+  assert.equal(nodes.kind, 'NodeStatusList');
+  assert.match(await ok(launcher, ['version', '-o', 'yaml']), /^gitVersion: v1\.36/m);
+  const document = readFileSync('docs/OUTPUT.md', 'utf8');
+  for (const [, field] of text.matchAll(/"(\w+)":/g)) assert.ok(document.includes(`\`${field}\``), field);
+});
 
 test("U10: a cluster's own kubeconfig in $KUBECONFIG is left to the cluster", limit, async () => {
   const own = (await ok(launcher, ['kubeconfig', '--name', 'a', '--path'])).trim();

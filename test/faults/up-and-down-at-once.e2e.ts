@@ -97,6 +97,18 @@ describe('R17: commands at once', limit, () => {
       assert.match(result.stderr.toString(), /^porthole: there is no cluster "nope" in this home/m);
     }
   });
+
+  test('U10: npm stop of another cluster than was started says how to stop that one', limit, async () => {
+    assert.equal((await porthole(home.path, ...upArguments('other', 'simulated'))).code, 0);
+    const stopped = await porthole(home.path, 'stop');
+    assert.equal(stopped.code, 1);
+    assert.match(
+      stopped.stderr.toString(),
+      /^porthole: there is no cluster "default" to stop, but others are: npm stop -- --name other$/m,
+    );
+    assert.equal((await porthole(home.path, 'stop', '--name', 'other')).code, 0);
+    assert.equal((await porthole(home.path, 'stop')).code, 0, 'nothing is left');
+  });
 });
 
 describe('R17: killed commands', limit, () => {

@@ -26,3 +26,13 @@ test('N16: up names what differs, not the nodes when they are the same', () => {
   ];
   for (const [change, says] of rows) assert.equal(differenceOf(has, { ...asked, ...change }), says);
 });
+
+test('U10: who says again what a cluster was made with, or what it has become, finds it', () => {
+  const [linux, windows] = has.nodes as [(typeof has.nodes)[0], (typeof has.nodes)[0]];
+  const grown = { ...has, madeWith: has.nodes, nodes: [linux, windows, { ...linux, name: 'linux-2' }] };
+  assert.equal(differenceOf(grown, asked), undefined);
+  assert.equal(differenceOf(grown, { ...asked, linux: 2 }), undefined);
+  const others = 'with other nodes (linux-1, linux-2, windows-1 20348)';
+  assert.equal(differenceOf(grown, { ...asked, linux: 3 }), others);
+  assert.equal(differenceOf({ ...has, madeWith: has.nodes, nodes: [linux] }, asked), undefined);
+});

@@ -1,5 +1,6 @@
 // porthole stop: what `npm stop` runs.
 import { Command } from 'commander';
+import { clusterNames } from '../cluster/cluster-state.ts';
 import { down } from '../cluster/down.ts';
 import { createProgress } from '../progress.ts';
 import { portholeHome } from '../setup/locations.ts';
@@ -11,6 +12,11 @@ export function stopCommand(): Command {
     .action(async ({ name }: { name: string }) => {
       const progress = createProgress(process.stderr, () => performance.now());
       const wasThere = await down({ name, home: portholeHome() }, progress);
+      const others = clusterNames(portholeHome()).map((other) => `npm stop -- --name ${other}`);
+      if (!wasThere && others.length > 0)
+        throw new Error(
+          `there is no cluster ${JSON.stringify(name)} to stop, but others are: ${others.join(', ')}`,
+        );
       progress.say(wasThere ? 'the cluster is gone; nothing is left' : 'there is no cluster to stop');
     });
 }

@@ -129,7 +129,8 @@ test('U10: status says the same in JSON and YAML, in the shape of docs/OUTPUT.md
   assert.equal(nodes.kind, 'NodeStatusList');
   assert.match(await ok(launcher, ['version', '-o', 'yaml']), /^gitVersion: v1\.36/m);
   const document = readFileSync('docs/OUTPUT.md', 'utf8');
-  for (const [, field] of text.matchAll(/"(\w+)":/g)) assert.ok(document.includes(`\`${field}\``), field);
+  for (const [, field = ''] of text.matchAll(/"(\w+)":/g))
+    assert.ok(document.includes(`\`${field}\``), field);
 });
 
 test("U10: a cluster's own kubeconfig in $KUBECONFIG is left to the cluster", limit, async () => {

@@ -23,6 +23,8 @@ const testPackages: readonly SystemPackage[] = [
     why: 'a private registry to pull from',
   },
   { name: 'faketime', provides: 'faketime', why: 'sets the clock of a server that runs' },
+  { name: 'fish', provides: 'fish', why: 'completion is tried in it' },
+  { name: 'zsh', provides: 'zsh', why: 'completion is tried in it' },
 ];
 
 const say = (text: string): void => console.log(`   ${text} …`);

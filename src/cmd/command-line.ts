@@ -18,6 +18,11 @@ function textOf(error: unknown): string {
 
 export async function runCommandLine(argv: readonly string[]): Promise<void> {
   try {
+    // `porthole __complete -- words`: of the scripts that `porthole completion` prints.
+    if (argv[2] === '__complete') {
+      const { printCandidates } = await import('./completion/complete.ts');
+      return await printCandidates(argv.slice(4));
+    }
     const program = await createProgram(argv[2]);
     await program.parseAsync(argv);
   } catch (error) {

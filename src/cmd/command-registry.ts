@@ -17,5 +17,6 @@ export const commands: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['envtest', async () => (await import('./commands/envtest.ts')).envtestCommand()],
   ['server', async () => (await import('./commands/server.ts')).serverCommand()],
   ['agent', async () => (await import('./commands/agent.ts')).agentCommand()],
+  ['completion', async () => (await import('./commands/completion.ts')).completionCommand()],
   ['version', async () => (await import('./commands/version.ts')).versionCommand()],
 ]);

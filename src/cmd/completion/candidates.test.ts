@@ -1,0 +1,48 @@
+// What TAB offers, by the real commands.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createProgram } from '../program.ts';
+import { candidatesFor } from './candidates.ts';
+
+const program = await createProgram(undefined);
+const there = {
+  clusters: () => ['default', 'big'],
+  nodes: (cluster: string) => (cluster === 'big' ? ['linux-1', 'windows-1'] : ['linux-9']),
+};
+const offered = (...words: string[]): readonly string[] | 'files' => {
+  const found = candidatesFor(program, words, there);
+  return found === 'files' ? found : found.map(({ value }) => value);
+};
+
+test('U10: commands, and of them those that begin as typed', () => {
+  assert.ok(offered('').includes('up') && offered('').includes('completion'));
+  assert.deepEqual(offered('ku'), ['kubeconfig']);
+  assert.deepEqual(offered('node', ''), ['add', 'remove', 'list', 'help']);
+  assert.ok(!offered('envtest', '').includes('etcd'), 'hidden ones stay hidden');
+});
+
+test('U10: flags of the command that is typed, with what they are', () => {
+  assert.deepEqual(offered('down', '--'), ['--name', '--keep', '--help']);
+  assert.deepEqual(offered('up', '--windows-b'), ['--windows-build']);
+  assert.ok(candidatesFor(program, ['down', '--keep'], there)[0] !== undefined);
+});
+
+test('U10: values of flags: choices, clusters, nodes of the cluster that is typed, files', () => {
+  assert.deepEqual(offered('up', '--runtime', ''), ['auto', 'containerd', 'simulated']);
+  assert.deepEqual(offered('up', '--runtime', 's'), ['simulated']);
+  assert.deepEqual(offered('down', '--name', ''), ['default', 'big']);
+  assert.deepEqual(offered('down', '--name=b'), ['--name=big']);
+  assert.deepEqual(offered('image', 'load', '--name', 'big', '--node', 'l'), ['linux-1']);
+  assert.equal(offered('up', '--kubeconfig', ''), 'files');
+  assert.equal(offered('image', 'load', ''), 'files');
+  assert.deepEqual(offered('up', '--linux', ''), [], 'a number is not guessed');
+});
+
+test('U10: arguments: nodes of the cluster that is typed, parts of a cluster, choices', () => {
+  assert.deepEqual(offered('node', 'remove', ''), ['linux-9']);
+  assert.deepEqual(offered('node', 'remove', '--name', 'big', 'w'), ['windows-1']);
+  assert.deepEqual(offered('node', 'add', ''), [], 'its name is new');
+  assert.deepEqual(offered('logs', '--name=big', ''), ['server', 'supervisor', 'linux-1', 'windows-1']);
+  assert.deepEqual(offered('logs', 'server', ''), [], 'there is one');
+  assert.deepEqual(offered('completion', ''), ['bash', 'zsh', 'fish']);
+});

@@ -1,0 +1,34 @@
+// What the shells' scripts ask for at each TAB: candidates, one a line, each with a tab and what it is.
+import { clusterNames, clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
+import { commands } from '../command-registry.ts';
+import { createProgram } from '../program.ts';
+import { portholeHome } from '../setup/locations.ts';
+import { candidatesFor, type ThingsThere } from './candidates.ts';
+
+/** Nobody who presses TAB wants to read why. */
+function ifKnown(names: () => readonly string[]): readonly string[] {
+  try {
+    return names();
+  } catch {
+    return [];
+  }
+}
+
+const there: ThingsThere = {
+  clusters: () => ifKnown(() => clusterNames(portholeHome())),
+  nodes: (cluster) =>
+    ifKnown(() =>
+      (readClusterState(clusterPaths(portholeHome(), cluster))?.nodes ?? []).map(({ name }) => name),
+    ),
+};
+
+export async function printCandidates(words: readonly string[]): Promise<void> {
+  const [first] = words;
+  const program = await createProgram(words.length > 1 && commands.has(first ?? '') ? first : undefined);
+  const found = candidatesFor(program, words, there);
+  const lines =
+    found === 'files'
+      ? [':files']
+      : found.map(({ value, description = '' }) => `${value}\t${description.split('\n')[0]}`);
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}

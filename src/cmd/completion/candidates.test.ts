@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createProgram } from '../program.ts';
-import { candidatesFor } from './candidates.ts';
+import { candidatesAt } from './candidates.ts';
 
 const program = await createProgram(undefined);
 const there = {
@@ -10,7 +10,7 @@ const there = {
   nodes: (cluster: string) => (cluster === 'big' ? ['linux-1', 'windows-1'] : ['linux-9']),
 };
 const offered = (...words: string[]): readonly string[] | 'files' => {
-  const found = candidatesFor(program, words, there);
+  const found = candidatesAt(program, words, there);
   return found === 'files' ? found : found.map(({ value }) => value);
 };
 
@@ -24,7 +24,7 @@ test('U10: commands, and of them those that begin as typed', () => {
 test('U10: flags of the command that is typed, with what they are', () => {
   assert.deepEqual(offered('down', '--'), ['--name', '--keep', '--help']);
   assert.deepEqual(offered('up', '--windows-b'), ['--windows-build']);
-  assert.ok(candidatesFor(program, ['down', '--keep'], there)[0] !== undefined);
+  assert.ok(candidatesAt(program, ['down', '--keep'], there)[0] !== undefined);
 });
 
 test('U10: values of flags: choices, clusters, nodes of the cluster that is typed, files', () => {

@@ -94,7 +94,7 @@ function wordsOf(place: Place, there: ThingsThere): Candidates {
 }
 
 /** `words`: what is typed after the program's name; the last is the one at the cursor, as far as it is typed. */
-export function candidatesFor(program: Command, words: readonly string[], there: ThingsThere): Candidates {
+export function candidatesAt(program: Command, words: readonly string[], there: ThingsThere): Candidates {
   const word = words.at(-1) ?? '';
   const place = placeAfter(program, words.slice(0, -1));
   const [flag = '', inline] = word.startsWith('--') ? word.split(/=(.*)/s) : [word];

@@ -3,7 +3,7 @@ import { clusterNames, clusterPaths, readClusterState } from '../cluster/cluster
 import { commands } from '../command-registry.ts';
 import { createProgram } from '../program.ts';
 import { portholeHome } from '../setup/locations.ts';
-import { candidatesFor, type ThingsThere } from './candidates.ts';
+import { candidatesAt, type ThingsThere } from './candidates.ts';
 
 /** Nobody who presses TAB wants to read why. */
 function ifKnown(names: () => readonly string[]): readonly string[] {
@@ -25,7 +25,7 @@ const there: ThingsThere = {
 export async function printCandidates(words: readonly string[]): Promise<void> {
   const [first] = words;
   const program = await createProgram(words.length > 1 && commands.has(first ?? '') ? first : undefined);
-  const found = candidatesFor(program, words, there);
+  const found = candidatesAt(program, words, there);
   const lines =
     found === 'files'
       ? [':files']

@@ -6,7 +6,7 @@ import type { Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { AdmissionPlugin } from '../apiserver/admission/admission.ts';
 import { extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
-import { serveCustomResources } from '../apiserver/apiextensions/serve-custom-resources.ts';
+import { CustomResources } from '../apiserver/apiextensions/custom-resources.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
 import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
@@ -334,7 +334,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const repair = recordRepair(options, stored, { live, claims, client, reservations });
   await repair();
   keepFlowSchemaConditions({ api, live, clock, log });
-  await serveCustomResources({ api, scheme, rest, clock, log }).settled();
+  await new CustomResources({ api, scheme, rest, clock, log }).settled();
 
   return {
     api,

@@ -86,144 +86,164 @@ export const rootPath = (group: string, version: string): string =>
 /** How a subresource's kind is found by its full type name. */
 export type TypeOf = (gvk: GroupVersionKind) => string | undefined;
 
-export function operationsOf(d: ResourceDeclaration, typeOf: TypeOf): Operation[] {
-  const own: GroupVersionKind = { group: d.group, version: d.version, kind: d.kind };
-  const base = rootPath(d.group, d.version);
-  const collection = `${base}${d.namespaced ? '/namespaces/{namespace}' : ''}/${d.resource}`;
-  const item = `${collection}/{name}`;
-  const scope = d.namespaced ? ['namespace'] : [];
-  const idOf = (verb: string, suffix = ''): string =>
-    `${verb}${upperFirst(idPart(d.group, d.version))}${d.namespaced ? 'Namespaced' : ''}${d.kind}${suffix}`;
-  const common = { gvk: own, consumes: ['*/*'], produces: media };
-  const can = (verb: string): boolean => d.verbs.includes(verb);
-  const out: Operation[] = [];
-  const add = (operation: Omit<Operation, 'gvk' | 'consumes' | 'produces'> & Partial<Operation>): void => {
-    out.push({ ...common, ...operation });
-  };
-  if (can('list')) {
-    const list = {
-      method: 'get',
-      action: 'list',
-      query: listQuery,
-      answer: `${d.type}List`,
-      codes: [200],
-      produces: [...media, ...watchMedia],
-    } as const;
-    add({ ...list, path: collection, id: idOf('list'), inPath: scope });
-    if (d.namespaced)
-      add({
-        ...list,
-        path: `${base}/${d.resource}`,
-        id: `list${upperFirst(idPart(d.group, d.version))}${d.kind}ForAllNamespaces`,
-        inPath: [],
-      });
-  }
-  if (can('create'))
-    add({
-      path: collection,
-      method: 'post',
-      action: 'post',
-      id: idOf('create'),
-      query: writeQuery,
-      inPath: scope,
-      body: { type: d.type, required: true },
-      answer: d.type,
-      codes: [200, 201, 202],
-    });
-  if (can('deletecollection'))
-    add({
-      path: collection,
-      method: 'delete',
-      action: 'deletecollection',
-      id: idOf('deleteCollection'),
-      query: [...new Set([...listQuery, ...deleteQuery])]
-        .filter((q) => q !== 'watch' && q !== 'allowWatchBookmarks')
-        .sort(),
-      inPath: scope,
-      body: { type: deleteOptionsType, required: false },
-      answer: statusType,
-      codes: [200],
-    });
-  const one = { path: item, inPath: [...scope, 'name'] };
-  if (can('get'))
-    add({
-      ...one,
-      method: 'get',
-      action: 'get',
-      id: idOf('read'),
-      query: ['pretty'],
-      answer: d.type,
-      codes: [200],
-    });
-  if (can('update'))
-    add({
-      ...one,
-      method: 'put',
-      action: 'put',
-      id: idOf('replace'),
-      query: writeQuery,
-      body: { type: d.type, required: true },
-      answer: d.type,
-      codes: [200, 201],
-    });
-  if (can('delete'))
-    add({
-      ...one,
-      method: 'delete',
-      action: 'delete',
-      id: idOf('delete'),
-      query: deleteQuery,
-      body: { type: deleteOptionsType, required: false },
-      answer: statusType,
-      codes: [200, 202],
-    });
-  if (can('patch'))
-    add({
-      ...one,
-      method: 'patch',
-      action: 'patch',
-      id: idOf('patch'),
-      query: [...writeQuery, 'force'],
-      body: { type: patchType, required: true },
-      answer: d.type,
-      codes: [200, 201],
-      consumes: d.custom ? customPatches : patches,
-    });
-  if (can('watch')) {
-    const watch = {
-      method: 'get',
-      query: listQuery,
-      answer: watchEventType,
-      codes: [200],
-      produces: [...media, ...watchMedia],
-    } as const;
-    const watched = (path: string): string => `${base}/watch${path.slice(base.length)}`;
-    add({
-      ...watch,
-      path: watched(collection),
-      action: 'watchlist',
-      id: `${idOf('watch')}List`,
-      inPath: scope,
-    });
-    add({ ...watch, path: watched(item), action: 'watch', id: idOf('watch'), inPath: [...scope, 'name'] });
-    if (d.namespaced)
-      add({
-        ...watch,
-        path: `${base}/watch/${d.resource}`,
-        action: 'watchlist',
-        id: `watch${upperFirst(idPart(d.group, d.version))}${d.kind}ListForAllNamespaces`,
-        inPath: [],
-      });
-  }
-  for (const s of d.subresources) out.push(...subresourceOperations(s, { item, scope, idOf, typeOf }));
-  return out;
+/** A resource, and where it is found. */
+interface Place {
+  readonly of: ResourceDeclaration;
+  readonly base: string;
+  readonly collection: string;
+  readonly item: string;
+  /** Path parameters of the collection. */
+  readonly scope: readonly string[];
+  idOf(verb: string, suffix?: string): string;
+  readonly typeOf: TypeOf;
 }
 
-interface Place {
-  readonly item: string;
-  readonly scope: readonly string[];
-  readonly idOf: (verb: string, suffix?: string) => string;
-  readonly typeOf: TypeOf;
+function placeOf(of: ResourceDeclaration, typeOf: TypeOf): Place {
+  const base = rootPath(of.group, of.version);
+  const collection = `${base}${of.namespaced ? '/namespaces/{namespace}' : ''}/${of.resource}`;
+  return {
+    of,
+    base,
+    collection,
+    item: `${collection}/{name}`,
+    scope: of.namespaced ? ['namespace'] : [],
+    idOf: (verb, suffix = '') =>
+      `${verb}${upperFirst(idPart(of.group, of.version))}${of.namespaced ? 'Namespaced' : ''}${of.kind}${suffix}`,
+    typeOf,
+  };
+}
+
+type Described = Omit<Operation, 'gvk' | 'consumes' | 'produces'> & Partial<Operation>;
+
+const idInAll = ({ group, version, kind }: ResourceDeclaration, verb: string, suffix: string): string =>
+  `${verb}${upperFirst(idPart(group, version))}${kind}${suffix}`;
+
+function listOperations({ of, base, collection, idOf, scope }: Place): Described[] {
+  const list = {
+    method: 'get',
+    action: 'list',
+    query: listQuery,
+    answer: `${of.type}List`,
+    codes: [200],
+    produces: [...media, ...watchMedia],
+  } as const;
+  const own = { ...list, path: collection, id: idOf('list'), inPath: scope };
+  if (!of.namespaced) return [own];
+  const path = `${base}/${of.resource}`;
+  return [own, { ...list, path, id: idInAll(of, 'list', 'ForAllNamespaces'), inPath: [] }];
+}
+
+function watchOperations({ of, base, collection, item, idOf, scope }: Place): Described[] {
+  const watch = {
+    method: 'get',
+    query: listQuery,
+    answer: watchEventType,
+    codes: [200],
+    produces: [...media, ...watchMedia],
+  } as const;
+  const watched = (path: string): string => `${base}/watch${path.slice(base.length)}`;
+  const all = { ...watch, action: 'watchlist' };
+  const own = [
+    { ...all, path: watched(collection), id: `${idOf('watch')}List`, inPath: scope },
+    { ...watch, path: watched(item), action: 'watch', id: idOf('watch'), inPath: [...scope, 'name'] },
+  ];
+  if (!of.namespaced) return own;
+  const path = `${base}/watch/${of.resource}`;
+  return [...own, { ...all, path, id: idInAll(of, 'watch', 'ListForAllNamespaces'), inPath: [] }];
+}
+
+const deleteBody = { type: deleteOptionsType, required: false };
+
+const createOperations = ({ of, collection, idOf, scope }: Place): Described[] => [
+  {
+    path: collection,
+    method: 'post',
+    action: 'post',
+    id: idOf('create'),
+    query: writeQuery,
+    inPath: scope,
+    body: { type: of.type, required: true },
+    answer: of.type,
+    codes: [200, 201, 202],
+  },
+];
+
+const deleteAllOperations = ({ collection, idOf, scope }: Place): Described[] => [
+  {
+    path: collection,
+    method: 'delete',
+    action: 'deletecollection',
+    id: idOf('deleteCollection'),
+    query: [...new Set([...listQuery, ...deleteQuery])]
+      .filter((q) => q !== 'watch' && q !== 'allowWatchBookmarks')
+      .sort(),
+    inPath: scope,
+    body: deleteBody,
+    answer: statusType,
+    codes: [200],
+  },
+];
+
+/** Of one object, by what a resource can do. */
+const itemOperations: Readonly<
+  Record<string, (of: ResourceDeclaration) => Omit<Described, 'path' | 'inPath' | 'id'>>
+> = {
+  get: ({ type }) => ({ method: 'get', action: 'get', query: ['pretty'], answer: type, codes: [200] }),
+  update: ({ type }) => ({
+    method: 'put',
+    action: 'put',
+    query: writeQuery,
+    body: { type, required: true },
+    answer: type,
+    codes: [200, 201],
+  }),
+  delete: () => ({
+    method: 'delete',
+    action: 'delete',
+    query: deleteQuery,
+    body: deleteBody,
+    answer: statusType,
+    codes: [200, 202],
+  }),
+  patch: ({ type, custom }) => ({
+    method: 'patch',
+    action: 'patch',
+    query: [...writeQuery, 'force'],
+    body: { type: patchType, required: true },
+    answer: type,
+    codes: [200, 201],
+    consumes: custom ? customPatches : patches,
+  }),
+};
+
+const onItem =
+  (verb: string) =>
+  ({ of, item, idOf, scope }: Place): Described[] => [
+    { path: item, inPath: [...scope, 'name'], id: idOf(methods[verb]![2]), ...itemOperations[verb]!(of) },
+  ];
+
+/** In the order of upstream's documents. */
+const byVerb: readonly (readonly [verb: string, operations: (place: Place) => Described[]])[] = [
+  ['list', listOperations],
+  ['create', createOperations],
+  ['deletecollection', deleteAllOperations],
+  ['get', onItem('get')],
+  ['update', onItem('update')],
+  ['delete', onItem('delete')],
+  ['patch', onItem('patch')],
+  ['watch', watchOperations],
+];
+
+export function operationsOf(of: ResourceDeclaration, typeOf: TypeOf): Operation[] {
+  const place = placeOf(of, typeOf);
+  const gvk: GroupVersionKind = { group: of.group, version: of.version, kind: of.kind };
+  const common = { gvk, consumes: ['*/*'], produces: media };
+  return [
+    ...byVerb
+      .filter(([verb]) => of.verbs.includes(verb))
+      .flatMap(([, operations]) => operations(place).map((operation) => ({ ...common, ...operation }))),
+    ...of.subresources.flatMap((subresource) => subresourceOperations(subresource, place)),
+  ];
 }
 
 const methods: Readonly<Record<string, readonly [Operation['method'], string, string]>> = {

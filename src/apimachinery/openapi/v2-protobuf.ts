@@ -1,13 +1,12 @@
 // The v2 document in gnostic's protobuf form (openapi.v2.Document), which kubectl before 1.27 asks for.
 import type { Json, JsonObject } from '../declaration.ts';
 import { isObject, obj, objs, str, strs } from '../json-access.ts';
-import type { ProtoWriter } from '../serializer/protobuf/writer.ts';
-import { createProtoWriter } from '../serializer/protobuf/writer.ts';
+import { ProtoWriter } from '../serializer/protobuf/writer.ts';
 
 export const openApiV2MediaType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 export function encodeOpenApiV2(document: JsonObject): Uint8Array {
-  const w = createProtoWriter();
+  const w = new ProtoWriter();
   const text = (number: number, value: string): void => {
     if (value === '') return;
     w.tag(number, 2);

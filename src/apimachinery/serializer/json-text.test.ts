@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readJson } from './json-numbers.ts';
-import { parseJsonText, syntaxError } from './json-text.ts';
+import { syntaxError } from './json-syntax-error.ts';
+import { parseJsonText } from './json-text.ts';
 
 test('duplicate keys are named with their path, the last one counts', () => {
   const { value, duplicateFields } = parseJsonText(

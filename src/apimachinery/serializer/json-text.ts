@@ -5,6 +5,7 @@ import type { Json } from '../declaration.ts';
 import { definitionBounds, type ObjectBounds, tooManyMembers, tooManyValues } from '../object-bounds.ts';
 import { DecodeError } from '../schema-errors.ts';
 import { parseLongNumbers } from './json-numbers.ts';
+import { syntaxError } from './json-syntax-error.ts';
 
 export interface ParsedJson {
   readonly value: Json;
@@ -174,94 +175,4 @@ function duplicatePaths(text: string): string[] {
   };
   value('');
   return found;
-}
-
-const show = (c: string): string =>
-  c === "'" ? "'\\''" : c === '"' ? "'\"'" : `'${JSON.stringify(c).slice(1, -1)}'`;
-
-/** Go's words for what is wrong with a JSON text. */
-export function syntaxError(text: string): string {
-  let at = 0;
-  const space = (): void => {
-    while (at < text.length && ' \t\r\n'.includes(text[at]!)) at++;
-  };
-  const bad = (context: string): string =>
-    at >= text.length ? 'unexpected end of JSON input' : `invalid character ${show(text[at]!)} ${context}`;
-  const literal = (word: string): string | undefined => {
-    for (let i = 0; i < word.length; i++, at++)
-      if (text[at] !== word[i]) return bad(`in literal ${word} (expecting ${show(word[i]!)})`);
-    return undefined;
-  };
-  const string = (): string | undefined => {
-    for (at++; at < text.length; at++) {
-      const c = text[at]!;
-      if (c === '"') {
-        at++;
-        return undefined;
-      }
-      if (c < ' ') return bad('in string literal');
-      if (c === '\\') {
-        at++;
-        if (text[at] === 'u') {
-          for (let i = 0; i < 4; i++) {
-            at++;
-            if (!/[0-9a-fA-F]/.test(text[at] ?? '')) return bad('in \\u hexadecimal character escape');
-          }
-        } else if (!'"\\/bfnrt'.includes(text[at] ?? '\0')) return bad('in string escape code');
-      }
-    }
-    return 'unexpected end of JSON input';
-  };
-  const number = (): string | undefined => {
-    const match = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-    match.lastIndex = at;
-    const found = match.exec(text);
-    if (found) at += found[0].length;
-    else at++;
-    return found ? undefined : bad('in numeric literal');
-  };
-  const value = (): string | undefined => {
-    space();
-    const c = text[at];
-    if (c === '{' || c === '[') return collection(c);
-    if (c === '"') return string();
-    if (c === 't') return literal('true');
-    if (c === 'f') return literal('false');
-    if (c === 'n') return literal('null');
-    if (c !== undefined && /[-0-9]/.test(c)) return number();
-    return bad('looking for beginning of value');
-  };
-  const collection = (open: string): string | undefined => {
-    const close = open === '{' ? '}' : ']';
-    at++;
-    space();
-    if (text[at] === close) {
-      at++;
-      return undefined;
-    }
-    for (;;) {
-      if (open === '{') {
-        space();
-        if (text[at] !== '"') return bad('looking for beginning of object key string');
-        const error = string();
-        if (error) return error;
-        space();
-        if (text[at] !== ':') return bad('after object key');
-        at++;
-      }
-      const error = value();
-      if (error) return error;
-      space();
-      if (text[at] === close) {
-        at++;
-        return undefined;
-      }
-      if (text[at] !== ',') return bad(open === '{' ? 'after object key:value pair' : 'after array element');
-      at++;
-    }
-  };
-  const error = value();
-  if (error) return error;
-  space();
-  return bad('after top-level value');
 }

@@ -5,7 +5,7 @@ import { DecodeError } from '../../schema-errors.ts';
 import { decodeMessage } from './decode.ts';
 import { encodeMessage, NoProtobufForm } from './encode.ts';
 import { ProtoReader } from './reader.ts';
-import { createProtoWriter } from './writer.ts';
+import { ProtoWriter } from './writer.ts';
 
 const magic = Uint8Array.of(0x6b, 0x38, 0x73, 0);
 
@@ -33,7 +33,7 @@ export function encodeProtobuf(scheme: Scheme, object: JsonObject): Uint8Array {
 
 /** What stands before the message of a kind: a length of `size` bytes is promised. */
 function openEnvelope(apiVersion: string, kind: string, size: number): Uint8Array {
-  const w = createProtoWriter();
+  const w = new ProtoWriter();
   w.tag(1, 2);
   w.message(() => {
     w.tag(1, 2);
@@ -119,7 +119,7 @@ export function decodeProtobuf(
 
 /** One event of a watch stream: four bytes of length, then a WatchEvent whose object is in its own envelope. */
 export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
-  const w = createProtoWriter();
+  const w = new ProtoWriter();
   w.tag(1, 2);
   w.string(type);
   w.tag(2, 2);

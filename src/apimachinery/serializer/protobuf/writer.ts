@@ -2,31 +2,21 @@
 
 const text = new TextEncoder();
 
-export interface ProtoWriter {
-  /** Field key: number and wire type (0 varint, 1 fixed64, 2 bytes). */
-  tag(number: number, wireType: 0 | 1 | 2): void;
-  varint(value: number | bigint): void;
-  double(value: number): void;
-  bytes(value: Uint8Array): void;
-  string(value: string): void;
-  /** A length-delimited message: what `write` adds is measured and its length put before it. */
-  message(write: () => void): void;
-  finish(): Uint8Array;
-}
-
 const initialSize = 1024;
 
-export function createProtoWriter(): ProtoWriter {
-  let buffer = new Uint8Array(initialSize);
-  let at = 0;
-  const room = (more: number): void => {
-    if (at + more <= buffer.length) return;
-    const bigger = new Uint8Array(Math.max(buffer.length * 2, at + more));
-    bigger.set(buffer.subarray(0, at));
-    buffer = bigger;
-  };
-  const varint = (value: number | bigint): void => {
-    room(10);
+export class ProtoWriter {
+  #buffer = new Uint8Array(initialSize);
+  #at = 0;
+
+  /** Field key: number and wire type (0 varint, 1 fixed64, 2 bytes). */
+  tag(number: number, wireType: 0 | 1 | 2): void {
+    this.varint(number * 8 + wireType);
+  }
+
+  varint(value: number | bigint): void {
+    this.#room(10);
+    const buffer = this.#buffer;
+    let at = this.#at;
     if (typeof value === 'number' && value >= 0) {
       let rest = value;
       while (rest > 127) {
@@ -34,69 +24,82 @@ export function createProtoWriter(): ProtoWriter {
         rest = Math.floor(rest / 128);
       }
       buffer[at++] = rest;
-      return;
-    }
-    let rest = BigInt.asUintN(64, BigInt(value));
-    while (rest > 127n) {
-      buffer[at++] = Number(rest & 127n) | 128;
-      rest >>= 7n;
-    }
-    buffer[at++] = Number(rest);
-  };
-  const bytes = (value: Uint8Array): void => {
-    varint(value.length);
-    room(value.length);
-    buffer.set(value, at);
-    at += value.length;
-  };
-  return {
-    tag: (number, wireType) => varint(number * 8 + wireType),
-    varint,
-    double(value) {
-      room(8);
-      new DataView(buffer.buffer).setFloat64(at, value, true);
-      at += 8;
-    },
-    bytes,
-    string(value) {
-      // Short ASCII is the rule: no encoder call for it.
-      const length = value.length;
-      if (length < 128) {
-        room(length + 1);
-        const start = at + 1;
-        let i = 0;
-        for (; i < length; i++) {
-          const c = value.charCodeAt(i);
-          if (c > 127) break;
-          buffer[start + i] = c;
-        }
-        if (i === length) {
-          buffer[at] = length;
-          at = start + length;
-          return;
-        }
+    } else {
+      let rest = BigInt.asUintN(64, BigInt(value));
+      while (rest > 127n) {
+        buffer[at++] = Number(rest & 127n) | 128;
+        rest >>= 7n;
       }
-      bytes(text.encode(value));
-    },
-    message(write) {
-      room(5);
-      const start = at;
-      at += 1;
-      write();
-      const size = at - start - 1;
-      if (size < 128) {
-        buffer[start] = size;
+      buffer[at++] = Number(rest);
+    }
+    this.#at = at;
+  }
+
+  double(value: number): void {
+    this.#room(8);
+    new DataView(this.#buffer.buffer).setFloat64(this.#at, value, true);
+    this.#at += 8;
+  }
+
+  bytes(value: Uint8Array): void {
+    this.varint(value.length);
+    this.#room(value.length);
+    this.#buffer.set(value, this.#at);
+    this.#at += value.length;
+  }
+
+  string(value: string): void {
+    // Short ASCII is the rule: no encoder call for it.
+    const length = value.length;
+    if (length < 128) {
+      this.#room(length + 1);
+      const buffer = this.#buffer;
+      const start = this.#at + 1;
+      let i = 0;
+      for (; i < length; i++) {
+        const c = value.charCodeAt(i);
+        if (c > 127) break;
+        buffer[start + i] = c;
+      }
+      if (i === length) {
+        buffer[this.#at] = length;
+        this.#at = start + length;
         return;
       }
-      let width = 1;
-      for (let rest = size; rest > 127; rest = Math.floor(rest / 128)) width++;
-      room(width - 1);
-      buffer.copyWithin(start + width, start + 1, at);
-      const end = at + width - 1;
-      at = start;
-      varint(size);
-      at = end;
-    },
-    finish: () => buffer.slice(0, at),
-  };
+    }
+    this.bytes(text.encode(value));
+  }
+
+  /** A length-delimited message: what `write` adds is measured and its length put before it. */
+  message(write: () => void): void {
+    this.#room(5);
+    const start = this.#at;
+    this.#at += 1;
+    write();
+    const size = this.#at - start - 1;
+    if (size < 128) {
+      this.#buffer[start] = size;
+      return;
+    }
+    let width = 1;
+    for (let rest = size; rest > 127; rest = Math.floor(rest / 128)) width++;
+    this.#room(width - 1);
+    this.#buffer.copyWithin(start + width, start + 1, this.#at);
+    const end = this.#at + width - 1;
+    this.#at = start;
+    this.varint(size);
+    this.#at = end;
+  }
+
+  finish(): Uint8Array {
+    return this.#buffer.slice(0, this.#at);
+  }
+
+  #room(more: number): void {
+    const needed = this.#at + more;
+    if (needed <= this.#buffer.length) return;
+    const bigger = new Uint8Array(Math.max(this.#buffer.length * 2, needed));
+    bigger.set(this.#buffer.subarray(0, this.#at));
+    this.#buffer = bigger;
+  }
 }

@@ -3,20 +3,31 @@ import type { Draft, Revision } from './storage.ts';
 
 /** The complete JSON of a draft, in memory of its own so that nothing else is kept alive with it. */
 export function stamp(draft: Draft, revision: Revision): Buffer {
-  const { bytes, revisionAt } = draft;
+  const { bytes, revisionAt, gap = 0 } = draft;
+  const digits = String(revision);
+  // A revision begins with no zero: who finds one here is the first to stamp this draft, and no other state has its bytes.
+  const isOurs = digits.length === gap && bytes[revisionAt] === zero && Buffer.isBuffer(bytes);
+  if (!isOurs) return stampedCopy(draft, digits);
+  bytes.write(digits, revisionAt, 'latin1');
+  return bytes;
+}
+
+/** The JSON of a draft with these digits as its revision. */
+export function stampedCopy(draft: Draft, digits: string): Buffer {
+  const { bytes, revisionAt, gap = 0 } = draft;
   if (revisionAt < 0) {
     const copy = Buffer.allocUnsafeSlow(bytes.length);
     copy.set(bytes);
     return copy;
   }
-  const digits = String(revision);
-  const value = Buffer.allocUnsafeSlow(bytes.length + digits.length);
+  const value = Buffer.allocUnsafeSlow(bytes.length - gap + digits.length);
   value.set(bytes.subarray(0, revisionAt), 0);
   value.write(digits, revisionAt, 'latin1');
-  value.set(bytes.subarray(revisionAt), revisionAt + digits.length);
+  value.set(bytes.subarray(revisionAt + gap), revisionAt + digits.length);
   return value;
 }
 
+const zero = 0x30;
 const marker = Buffer.from('"resourceVersion":"');
 
 /** The digits of the revision that is written in an encoded object: only plain identifiers precede the first such field. */
@@ -41,12 +52,14 @@ export function draftAgain(value: Buffer): Draft {
 
 /** True when `value` is what `stamp` makes of `draft` and `revision`. */
 export function isStampOf(value: Buffer, draft: Draft, revision: Revision): boolean {
-  const { bytes, revisionAt } = draft;
+  const { bytes, revisionAt, gap = 0 } = draft;
+  if (value === bytes) return true;
   if (revisionAt < 0) return value.equals(bytes);
   const tail = revisionAt + String(revision).length;
-  if (value.length !== bytes.length + tail - revisionAt) return false;
+  const from = revisionAt + gap;
+  if (value.length - tail !== bytes.length - from) return false;
   return (
     value.compare(bytes, 0, revisionAt, 0, revisionAt) === 0 &&
-    value.compare(bytes, revisionAt, bytes.length, tail, value.length) === 0
+    value.compare(bytes, from, bytes.length, tail, value.length) === 0
   );
 }

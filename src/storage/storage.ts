@@ -15,6 +15,11 @@ export type LeaseId = number;
 export interface Draft {
   readonly bytes: Uint8Array;
   readonly revisionAt: number;
+  /**
+   * So many zeros stand at `revisionAt` in `bytes`, a buffer that shares its memory with nobody: a revision of as many digits may
+   * be written over them, and the bytes are kept as they are. Whoever hands it over does not change them from then on.
+   */
+  readonly gap?: number;
   /** Taken by a store that is full: what begins a deletion; in small pieces, what is told of an object that ends. */
   readonly urgency?: 'deletion' | 'ending' | undefined;
   /** With this lease the key is deleted, unless it was written again: a write that names none keeps it for good. */

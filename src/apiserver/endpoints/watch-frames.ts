@@ -134,7 +134,7 @@ function remember(event: CacheEvent): void {
     remembered.push(event);
     return;
   }
-  remembered[oldest]!.frames.clear();
+  remembered[oldest]!.forgetFrames();
   remembered[oldest] = event;
   oldest = (oldest + 1) % maxRemembered;
 }

@@ -3,15 +3,22 @@ import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { readJson, readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
 import { writeSteps } from '../../base/json-steps.ts';
 import type { Steps } from '../../base/turns.ts';
-import type { Draft } from '../../storage/storage.ts';
+import type { Draft, Revision } from '../../storage/storage.ts';
 
 const firstOfMetadata: readonly string[] = ['name', 'generateName', 'namespace', 'uid'];
 
-/** The revision is left empty; the store writes it at `revisionAt`. */
-export function encodeDraft(object: JsonObject): Draft {
+/**
+ * The revision is left empty; the store writes it at `revisionAt`. `newest`, the store's revision, tells how much room it
+ * will probably take: these very bytes are kept then, and no copy of them waits for the collector.
+ */
+export function encodeDraft(object: JsonObject, newest: Revision = 0): Draft {
   const { head, rest } = partsOf(object);
-  const bytes = Buffer.from(`${head}${afterRevision(JSON.stringify(rest))}`);
-  return { bytes, revisionAt: Buffer.byteLength(head) };
+  const room = newest === 0 ? '' : '0'.repeat(String(newest + 1).length);
+  const text = `${head}${room}${afterRevision(JSON.stringify(rest))}`;
+  // Not from the pool: a value of its own must not keep others alive.
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return { bytes, revisionAt: Buffer.byteLength(head), gap: room.length };
 }
 
 /** The same in steps, for large objects. */

@@ -5,6 +5,7 @@ import type { FieldError } from '../../apimachinery/field-error.ts';
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
 import { copyJson, num, str, strs } from '../../apimachinery/json-access.ts';
 import type { Steps } from '../../base/turns.ts';
+import { isStampOf } from '../../storage/stamp.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import { isUnknownOutcome } from '../../storage/watch/store-status.ts';
 import { heavyBytes } from '../request-context.ts';
@@ -316,7 +317,8 @@ async function write(
       created: false,
     };
   }
-  if (unchanged(draft.bytes, draft.revisionAt, current)) {
+  // As upstream: a write that changes nothing makes no revision and no event.
+  if (isStampOf(current.value, draft, current.revision)) {
     // Nothing is written that could show how old the cached object is.
     if (!(await store.isNewest(request.namespace, request.name, current))) return 'raced';
     return { value: store.servedBytes(current.value), revision: current.revision, created: false };
@@ -330,15 +332,4 @@ async function write(
   );
   if (!written.ok) return 'raced';
   return { value: store.servedBytes(written.entry.value), revision: written.entry.revision, created: false };
-}
-
-/** As upstream: a write that changes nothing makes no revision and no event. */
-function unchanged(bytes: Uint8Array, revisionAt: number, current: CachedObject): boolean {
-  const digits = String(current.revision).length;
-  const { value } = current;
-  if (value.length !== bytes.length + digits) return false;
-  return (
-    value.compare(bytes, 0, revisionAt, 0, revisionAt) === 0 &&
-    value.compare(bytes, revisionAt, bytes.length, revisionAt + digits, value.length) === 0
-  );
 }

@@ -4,6 +4,7 @@ import { invalidObject, tooLargeBody } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce, eachInTurn, type Steps } from '../../base/turns.ts';
+import { stampedCopy } from '../../storage/stamp.ts';
 import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import { heavyBytes } from '../request-context.ts';
@@ -153,7 +154,7 @@ export function toDraft(
 ): Drafted | Promise<Drafted> {
   const conversion = store.declaration.conversion;
   const stored = conversion ? conversion.toStorage(object) : object;
-  if (!isHeavy(options)) return drafted(encodeDraft(stored), stored);
+  if (!isHeavy(options)) return drafted(encodeDraft(stored, store.cache.currentRevision()), stored);
   return eachInTurn(encodeDraftSteps(stored), store.deps.turns).then((draft) => drafted(draft, stored));
 }
 
@@ -170,11 +171,5 @@ export async function dryRunResult(
   options: WriteOptions,
 ): Promise<Stored> {
   const { draft } = await toDraft(store, object, options);
-  const bytes = Buffer.from(draft.bytes);
-  const value = Buffer.concat([
-    bytes.subarray(0, draft.revisionAt),
-    Buffer.from(revision === 0 ? '' : String(revision)),
-    bytes.subarray(draft.revisionAt),
-  ]);
-  return { value: store.servedBytes(value), revision };
+  return { value: store.servedBytes(stampedCopy(draft, revision === 0 ? '' : String(revision))), revision };
 }

@@ -6,6 +6,7 @@ export interface Meta {
   readonly namespace?: string | undefined;
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
+  readonly ownerReferences?: readonly { readonly uid: string }[] | undefined;
 }
 
 export const metaOf = (object: unknown): Meta => (object as { metadata: Meta }).metadata;

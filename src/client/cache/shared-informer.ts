@@ -6,6 +6,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import type { Informer, InformerHandler, Lister } from './informer.ts';
 import { metaOf, ObjectStore, objectKey } from './object-store.ts';
 import type { ReflectorSink } from './reflector.ts';
+import { sharing } from './shared-parts.ts';
 
 export type Freeze = (object: unknown) => void;
 
@@ -26,10 +27,19 @@ export const dropManagedFields: Trim = (object) => {
   (object as { metadata: { managedFields?: unknown } }).metadata.managedFields = undefined;
 };
 
+/** Owners of which the newest object is remembered. */
+const maxOwners = 256;
+
 export interface InformerOptions {
   readonly trim?: Trim | undefined;
   readonly freeze?: Freeze | undefined;
 }
+
+/** Of what has no owner: the namespace. */
+const ownerOf = (object: unknown): string => {
+  const { ownerReferences, namespace } = metaOf(object);
+  return ownerReferences?.[0]?.uid ?? namespace ?? '';
+};
 
 export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
   readonly resource: ResourceRef<T>;
@@ -38,6 +48,8 @@ export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
   readonly #log: Logger;
   readonly #trim: Trim | undefined;
   readonly #freeze: Freeze | undefined;
+  /** The newest object of each owner: its template's next one will be much like it. */
+  readonly #newest = new Map<string, T>();
   readonly #synced: Promise<void>;
   #isSynced = false;
   #resolveSynced: () => void = () => {};
@@ -87,9 +99,10 @@ export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
 
   set(object: T): void {
     this.#trim?.(object);
-    this.#freeze?.(object);
     const key = objectKey(object);
     const before = this.#store.byKey(key);
+    this.#shareParts(object, before);
+    this.#freeze?.(object);
     if (before !== undefined) {
       const [was, is] = [metaOf(before), metaOf(object)];
       // A list read again, or a watch that starts a little early, repeats what is known.
@@ -100,6 +113,16 @@ export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
     const old = this.#store.set(key, object);
     for (const handler of this.#handlers)
       this.#call(() => (old === undefined ? handler.added?.(object) : handler.updated?.(old, object)));
+  }
+
+  /** Most of an object lives on with the one before; what is new dies young. */
+  #shareParts(object: T, before: T | undefined): void {
+    const owner = ownerOf(object);
+    const like = before ?? this.#newest.get(owner);
+    if (like !== undefined) sharing(object, like);
+    this.#newest.delete(owner);
+    this.#newest.set(owner, object);
+    if (this.#newest.size > maxOwners) this.#newest.delete(this.#newest.keys().next().value ?? '');
   }
 
   remove(object: T): void {

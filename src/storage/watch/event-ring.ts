@@ -31,6 +31,10 @@ export class RingEvent implements CacheEvent {
     this.#frames ??= new Map();
     return this.#frames;
   }
+
+  forgetFrames(): void {
+    this.#frames = undefined;
+  }
 }
 
 /** An event holds its object and, once a watcher asked for it, a frame of the same length. */

@@ -50,6 +50,7 @@ export interface CacheEvent {
   readonly revision: Revision;
   /** Memo of encoded watch frames, keyed by event type and media type; filled by the endpoints. */
   readonly frames: Map<string, Buffer>;
+  forgetFrames(): void;
 }
 
 /** A place in the event ring. Pulled, never pushed to, so a slow watcher costs nothing. */

@@ -4,6 +4,7 @@ import type { ObjectReference } from '../api/generated/types/core-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { apiVersionOf, type ResourceRef } from '../apimachinery/resource-ref.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
+import { Lanes } from '../base/lanes.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { Client } from './client.ts';
 import { EventCorrelator } from './event-correlator.ts';
@@ -52,6 +53,8 @@ export function referenceTo(resource: ResourceRef, object: Referable, fieldPath?
 /** More than this waiting means the server is away: newer ones are dropped, as client-go's full channel. */
 const maxWaiting = 1000;
 const maxMessageBytes = 1024;
+/** About several objects: the server stores together what comes together, in one commit. */
+const mostAtOnce = 16;
 
 interface Known {
   readonly name: string;
@@ -86,8 +89,8 @@ export function createEventRecorder(deps: EventRecorderDeps, source: EventSource
   const { client, clock, log } = deps;
   const correlator = new EventCorrelator();
   const known = new Map<string, Known>();
-  let tail: Promise<void> = Promise.resolve();
-  let waiting = 0;
+  const lanes = new Lanes(mostAtOnce);
+  const waiting = new Set<Promise<void>>();
   let serial = 0;
 
   async function create(about: ObjectReference, type: string, reason: string, message: string, key: string) {
@@ -98,8 +101,13 @@ export function createEventRecorder(deps: EventRecorderDeps, source: EventSource
     if (known.size > 4096) known.delete(known.keys().next().value ?? '');
   }
 
-  async function send(about: ObjectReference, type: string, reason: string, text: string): Promise<void> {
-    const object = [about.kind, about.namespace, about.name, about.uid, about.fieldPath].join('/');
+  async function send(
+    object: string,
+    about: ObjectReference,
+    type: string,
+    reason: string,
+    text: string,
+  ): Promise<void> {
     const facts = {
       source: `${source.component}/${source.host ?? ''}`,
       about: object,
@@ -126,23 +134,28 @@ export function createEventRecorder(deps: EventRecorderDeps, source: EventSource
 
   return {
     event(about, type, reason, message) {
-      if (waiting >= maxWaiting) return;
-      waiting += 1;
+      if (waiting.size >= maxWaiting) return;
       const text =
         Buffer.byteLength(message) > maxMessageBytes
           ? `${message.slice(0, maxMessageBytes - 4)} ...`
           : message;
-      tail = tail.then(async () => {
+      const object = [about.kind, about.namespace, about.name, about.uid, about.fieldPath].join('/');
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.add(promise);
+      lanes.add(object, async () => {
         try {
-          await send(about, type, reason, text);
+          await send(object, about, type, reason, text);
         } catch (error) {
           // A namespace that is going away refuses its events: that is its normal end.
           log.debug({ error, reason, about: about.name }, 'event was not written');
         } finally {
-          waiting -= 1;
+          waiting.delete(promise);
+          resolve();
         }
       });
     },
-    flush: () => tail,
+    flush: async () => {
+      await Promise.all(waiting);
+    },
   };
 }

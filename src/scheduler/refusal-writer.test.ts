@@ -83,15 +83,15 @@ describe('the writer of refusals', () => {
       assert.equal(body.status.conditions[0]?.lastTransitionTime, '2026-01-01T00:00:00Z');
   });
 
-  test('has eight writes under way, however many pods there are, and writes the last word of those that wait', async () => {
-    const pods = Array.from({ length: 10 }, (_, i) => makePod(`p${i}`));
+  test('has sixteen writes under way, however many pods there are, and writes the last word of those that wait', async () => {
+    const pods = Array.from({ length: 18 }, (_, i) => makePod(`p${i}`));
     for (const pod of pods) writer.write(pod, refusal);
-    assert.equal(writes.length, 8);
-    writer.write(pods[8]!, { ...refusal, message: 'newer' });
+    assert.equal(writes.length, 16);
+    writer.write(pods[16]!, { ...refusal, message: 'newer' });
     await writes[0]!.end();
     await writes[1]!.end();
-    assert.deepEqual(names().slice(8), ['p9', 'p8']);
-    assert.equal(writes[9]!.body.status.conditions[0]?.message, 'newer');
+    assert.deepEqual(names().slice(16), ['p17', 'p16']);
+    assert.equal(writes[17]!.body.status.conditions[0]?.message, 'newer');
   });
 
   test('writes one word about a pod after the other', async () => {
@@ -104,9 +104,9 @@ describe('the writer of refusals', () => {
   });
 
   test('writes nothing about a pod that got its node, and tells when the write under way is over', async () => {
-    const pods = Array.from({ length: 9 }, (_, i) => makePod(`p${i}`));
+    const pods = Array.from({ length: 17 }, (_, i) => makePod(`p${i}`));
     for (const pod of pods) writer.write(pod, refusal);
-    assert.equal(writer.forget(pods[8]!), undefined);
+    assert.equal(writer.forget(pods[16]!), undefined);
     let isOver = false;
     const over = writer.forget(pods[0]!)!.then(() => {
       isOver = true;
@@ -116,29 +116,29 @@ describe('the writer of refusals', () => {
     await writes[0]!.end(new StatusError(429, 'TooManyRequests', 'later'));
     await over;
     clock.advance(60_000);
-    assert.equal(writes.length, 8, 'neither the one that waited nor the one sent back');
+    assert.equal(writes.length, 16, 'neither the one that waited nor the one sent back');
   });
 
   test('waits a second when the server has too many requests, and then writes all', async () => {
-    const pods = Array.from({ length: 9 }, (_, i) => makePod(`p${i}`));
+    const pods = Array.from({ length: 17 }, (_, i) => makePod(`p${i}`));
     for (const pod of pods) writer.write(pod, refusal);
     await writes[0]!.end(new StatusError(429, 'TooManyRequests', 'later'));
     await writes[1]!.end();
     clock.advance(999);
-    assert.equal(writes.length, 8);
+    assert.equal(writes.length, 16);
     clock.advance(1);
-    assert.deepEqual(names().slice(8), ['p8', 'p0']);
+    assert.deepEqual(names().slice(16), ['p16', 'p0']);
   });
 
   test('goes on after a write that fails, and stops when told to', async () => {
-    const pods = Array.from({ length: 10 }, (_, i) => makePod(`p${i}`));
+    const pods = Array.from({ length: 18 }, (_, i) => makePod(`p${i}`));
     for (const pod of pods) writer.write(pod, refusal);
     await writes[0]!.end(new StatusError(404, 'NotFound', 'gone'));
-    assert.equal(writes.length, 9);
+    assert.equal(writes.length, 17);
     await writes[1]!.end(new StatusError(429, 'TooManyRequests', 'later'));
     writer.stop();
     assert.equal(clock.pending, 0);
     await writes[2]!.end();
-    assert.equal(writes.length, 9);
+    assert.equal(writes.length, 17);
   });
 });

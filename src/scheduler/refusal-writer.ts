@@ -7,7 +7,7 @@ import type { Client } from '../client/client.ts';
 import type { Logger } from '../component-base/logger.ts';
 
 /** Ten thousand at once would be refused with 429 for the most part, and keep users' requests waiting. */
-const mostAtOnce = 8;
+const mostAtOnce = 16;
 /** After a 429. */
 const pauseMs = 1_000;
 

@@ -4,7 +4,6 @@ import { isStatusError } from '../apimachinery/errors.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import { Turns } from '../base/turns.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
-import { reflect } from '../client/cache/reflector.ts';
 import { type DiscoveredResource, supports } from '../client/discovery.ts';
 import { anything, may } from '../controller-runtime/access.ts';
 import {
@@ -164,9 +163,9 @@ class GarbageCollector {
           this.#remove((object as AnyObject).metadata.uid);
         },
       };
-      const { write: client, clock, random, log, signal } = this.#context;
+      const { signal } = this.#context;
       const scope = AbortSignal.any([signal, this.#endOf(resource)]);
-      void reflect({ client, clock, random, log }, resource, {}, sink, scope).then(() => {
+      void this.#informers.follow(resource, sink, scope).then(() => {
         // At the end of all of it nothing is gone.
         if (!signal.aborted) for (const uid of known) this.#remove(uid);
         resolve();

@@ -60,6 +60,7 @@ import {
 } from './bootstrap-objects.ts';
 import { type BootstrapDeps, ensureBootstrap } from './ensure-bootstrap.ts';
 import { keepFlowSchemaConditions } from './flow-schema-conditions.ts';
+import { withOwnWatches } from './own-watches.ts';
 
 export interface ControlPlaneOptions {
   readonly scheme: Scheme;
@@ -108,6 +109,8 @@ export interface ControlPlane {
   readonly live: LiveObjects;
   /** A client in this process that acts as `user`: the same filters, authorization and admission, no socket. */
   clientFor(user: UserInfo, options?: ClientOptions): Client;
+  /** What all components of this process share: it reads everything, and sees writes as they were. */
+  readonly reader: Client;
   readonly bootstrapped: { readonly created: number; readonly repaired: number };
   /**
    * Looks whether the cluster's own ServiceCIDR is there, and whether what is recorded of cluster IPs, node ports and quota
@@ -341,6 +344,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     handle: (request) => api.handle(request),
     live,
     clientFor,
+    reader: withOwnWatches(client, stored),
     bootstrapped,
     repair,
     publishAuthorities: async () => {

@@ -75,7 +75,7 @@ export async function startCluster(
   const clock = systemClock;
   const random = systemRandom;
   const factory: InformerFactory = frozenInformers({
-    client,
+    client: controlPlane.reader,
     clock,
     random,
     log,

@@ -21,7 +21,7 @@ it('R5: pods without any node wait for one: nothing is due but the flush, which 
     name: 'system:kube-scheduler',
     groups: ['system:authenticated'],
   });
-  const informers = frozenInformers({ client, clock: systemClock, random, log });
+  const informers = frozenInformers({ client: server.controlPlane.reader, clock: systemClock, random, log });
   const recorder = createEventRecorder(
     { client: own, clock: systemClock, log },
     { component: 'default-scheduler' },

@@ -42,6 +42,8 @@ export function createInformerFactory(
       }
       return entry.informer as unknown as Informer<T>;
     },
+    follow: (resource, sink, signal) =>
+      reflect(deps, resource, {}, sink, AbortSignal.any([signal, ended.signal])),
     start() {
       if (ended.signal.aborted) return;
       for (const entry of running.values())

@@ -1,5 +1,6 @@
 // A local, always fresh copy of one resource, shared by every component in the process (client-go's SharedInformer).
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import type { ReflectorSink } from './reflector.ts';
 
 export interface InformerHandler<T> {
   added?(object: T): void;
@@ -38,6 +39,8 @@ export interface InformerFactory {
       readonly labelSelector?: string;
     },
   ): Informer<T>;
+  /** Tells `sink` what there is and what changes, until `signal` is aborted; nothing is kept. */
+  follow<T>(resource: ResourceRef<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void>;
   /** Starts all informers asked for so far; may be called again. */
   start(): void;
   waitForSync(signal?: AbortSignal): Promise<void>;

@@ -20,7 +20,6 @@ import {
   type ControlPlane,
   type ControlPlaneOptions,
   createControlPlane,
-  loopbackUser,
 } from '../../controlplane/control-plane.ts';
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { objectLifetimes } from '../../controlplane/object-lifetimes.ts';
@@ -403,7 +402,7 @@ function startComponents(
   let working = components.length === 0;
   const ending = new AbortController();
   const informers = createInformerFactory(
-    { client: plane.clientFor(loopbackUser), clock, random, log, metrics, name: 'porthole-server' },
+    { client: plane.reader, clock, random, log, metrics, name: 'porthole-server' },
     { trim: dropManagedFields },
   );
   const context: ComponentContext = {

@@ -19,8 +19,15 @@ export class RingEvent implements CacheEvent {
   readonly previous: CachedObject | undefined;
   readonly revision: Revision;
   #frames: Map<string, Buffer> | undefined;
+  #written: object | undefined;
 
-  constructor(type: CacheEvent['type'], object: CachedObject, previous: CachedObject | undefined) {
+  constructor(
+    type: CacheEvent['type'],
+    object: CachedObject,
+    previous: CachedObject | undefined,
+    written?: object,
+  ) {
+    this.#written = written;
     this.type = type;
     this.object = object;
     this.previous = previous;
@@ -30,6 +37,14 @@ export class RingEvent implements CacheEvent {
   get frames(): Map<string, Buffer> {
     this.#frames ??= new Map();
     return this.#frames;
+  }
+
+  /** What was written knows no revision yet. */
+  takeObject(): object | undefined {
+    const written = this.#written as { readonly metadata: object } | undefined;
+    this.#written = undefined;
+    if (written === undefined) return undefined;
+    return { ...written, metadata: { ...written.metadata, resourceVersion: String(this.revision) } };
   }
 
   forgetFrames(): void {

@@ -51,6 +51,7 @@ type Outcome = Written | KeyExists | RevisionConflict;
 interface PendingWrite {
   readonly draft: Draft;
   readonly index: IndexRecord;
+  readonly object: object;
 }
 
 const endOfPrefix = (prefix: Key): Key => `${prefix.slice(0, -1)}0`; // '0' follows '/'
@@ -65,6 +66,8 @@ export class MemoryResourceCache implements ResourceCache {
   readonly #inverted = new Map<string, Map<string, Map<Key, CachedObject>>>();
   readonly #ring: EventRing;
   readonly #cursors = new Set<RingCursor>();
+  /** Watchers that take what was written as it was. */
+  #takers = 0;
   readonly #rounds = new WakeRounds(this.#cursors, setImmediate);
   readonly #pending = new Map<Key, PendingWrite[]>();
   #indexOf: IndexOf | undefined;
@@ -99,10 +102,12 @@ export class MemoryResourceCache implements ResourceCache {
 
   apply(event: StorageEvent): void {
     const previous = this.#byKey.get(event.key);
-    const object = new LazyCachedObject(event, this.#indexer, this.#takeIndex(event));
+    const written = this.#writtenBy(event);
+    const object = new LazyCachedObject(event, this.#indexer, written?.index);
     if (event.type === 'delete') this.#remove(event.key);
     else this.#place(object);
-    this.#ring.push(new RingEvent(changeOf(event), object, previous));
+    const taken = this.#takers > 0 ? written?.object : undefined;
+    this.#ring.push(new RingEvent(changeOf(event), object, previous, taken));
   }
 
   /** The very same state of an object is in it. */
@@ -231,16 +236,23 @@ export class MemoryResourceCache implements ResourceCache {
     while (more && next < extra.length) more = page.add(extra[next++]!);
   }
 
-  watch(from: Revision, namespace: string): WatchCursor {
+  watch(
+    from: Revision,
+    namespace: string,
+    { takesObjects }: { readonly takesObjects: boolean } = { takesObjects: false },
+  ): WatchCursor {
     const prefix = namespace === '' ? this.#prefix : `${this.#prefix}${namespace}/`;
     const cursor = new RingCursor(
       this.#ring,
       from,
       prefix,
       () => this.currentRevision(),
-      (c) => this.#cursors.delete(c),
+      (c) => {
+        if (this.#cursors.delete(c) && takesObjects) this.#takers--;
+      },
     );
     this.#cursors.add(cursor);
+    if (takesObjects) this.#takers++;
     return cursor;
   }
 
@@ -299,7 +311,7 @@ export class MemoryResourceCache implements ResourceCache {
     object: unknown,
     write: (draft: Draft) => Promise<T>,
   ): Promise<T> {
-    const pending: PendingWrite = { draft, index: this.#indexer()(object) };
+    const pending: PendingWrite = { draft, index: this.#indexer()(object), object: object as object };
     const list = this.#pending.get(key);
     if (list === undefined) this.#pending.set(key, [pending]);
     else list.push(pending);
@@ -333,9 +345,9 @@ export class MemoryResourceCache implements ResourceCache {
     return shown?.catch(() => {});
   }
 
-  /** An event whose bytes are those of a draft of ours has that draft's index: no need to parse it. */
-  #takeIndex(event: StorageEvent): IndexRecord | undefined {
-    return this.#pending.get(event.key)?.find((p) => isStampOf(event.value, p.draft, event.revision))?.index;
+  /** An event whose bytes are those of a draft of ours is that write: no need to parse it. */
+  #writtenBy(event: StorageEvent): PendingWrite | undefined {
+    return this.#pending.get(event.key)?.find((p) => isStampOf(event.value, p.draft, event.revision));
   }
 }
 

@@ -51,6 +51,8 @@ export interface CacheEvent {
   /** Memo of encoded watch frames, keyed by event type and media type; filled by the endpoints. */
   readonly frames: Map<string, Buffer>;
   forgetFrames(): void;
+  /** The object as it was written, once, for whoever asks first: it is theirs. undefined: only its bytes are known. */
+  takeObject(): object | undefined;
 }
 
 /** A place in the event ring. Pulled, never pushed to, so a slow watcher costs nothing. */
@@ -79,10 +81,10 @@ export interface ResourceCache {
   waitFor(revision: Revision): Promise<void>;
   /** When it shows all that was written before the call, by whichever server; undefined: it does. Rejects as waitFor. */
   fresh(): Promise<void> | undefined;
-  /** Events after `from`; throws CompactedError. Namespace '' for all. */
-  watch(from: Revision, namespace: string): WatchCursor;
+  /** Events after `from`; throws CompactedError. Namespace '' for all. `takesObjects`: it takes them as soon as it can. */
+  watch(from: Revision, namespace: string, how?: { readonly takesObjects: boolean }): WatchCursor;
 
-  /** `object` is the parsed form of the draft; the index record is made from it. */
+  /** `object` is the parsed form of the draft, not to be changed any more; the index record is made from it. */
   create(namespace: string, name: string, draft: Draft, object: unknown): Promise<Written | KeyExists>;
   update(
     namespace: string,

@@ -85,6 +85,9 @@ function newEvent(
   };
 }
 
+const shortened = (message: string): string =>
+  Buffer.byteLength(message) > maxMessageBytes ? `${message.slice(0, maxMessageBytes - 4)} ...` : message;
+
 export function createEventRecorder(deps: EventRecorderDeps, source: EventSource): EventRecorder {
   const { client, clock, log } = deps;
   const correlator = new EventCorrelator();
@@ -135,10 +138,7 @@ export function createEventRecorder(deps: EventRecorderDeps, source: EventSource
   return {
     event(about, type, reason, message) {
       if (waiting.size >= maxWaiting) return;
-      const text =
-        Buffer.byteLength(message) > maxMessageBytes
-          ? `${message.slice(0, maxMessageBytes - 4)} ...`
-          : message;
+      const text = shortened(message);
       const object = [about.kind, about.namespace, about.name, about.uid, about.fieldPath].join('/');
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.add(promise);

@@ -288,7 +288,6 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const issuer = options.serviceAccountIssuer ?? `https://kubernetes.default.svc.${options.clusterDomain}`;
   const ownHost = hostPort(options.advertiseAddress, options.securePort);
   const tokenKeys = [verificationKey(options.serviceAccountKey)];
-
   const { tokens, authenticator } = authentication(options, live, issuer, tokenKeys);
   const resolver = createRuleResolver(live);
   const authorizer = authorization(live, resolver);

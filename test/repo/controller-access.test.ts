@@ -90,11 +90,11 @@ function declarationsOf(file: string, text: string): Map<string, Declared> {
     let recordsEvents = false;
     const visitCall = (call: ts.CallExpression): void => {
       const use = { where: `${file}#${title}`, resource: resourceOf(call.arguments[0]) };
-      if (ts.isIdentifier(call.expression) && call.expression.text === 'reflect')
-        for (const verb of ['list', 'watch'] as const)
-          uses.push({ ...use, verb, resource: undefined, subresource: '' });
       if (!ts.isPropertyAccessExpression(call.expression)) return;
       const { name, expression } = call.expression;
+      if (name.text === 'follow' && /[iI]nformers$/.test(expression.getText()))
+        for (const verb of ['list', 'watch'] as const)
+          uses.push({ ...use, verb, resource: undefined, subresource: '' });
       const verb = verbs[name.text];
       if (verb !== undefined && /\b(write|client)$/.test(expression.getText()))
         uses.push({ ...use, verb, subresource: subresourceOf(call) });

@@ -104,20 +104,9 @@ export function createEventRecorder(deps: EventRecorderDeps, source: EventSource
     if (known.size > 4096) known.delete(known.keys().next().value ?? '');
   }
 
-  async function send(
-    object: string,
-    about: ObjectReference,
-    type: string,
-    reason: string,
-    text: string,
-  ): Promise<void> {
-    const facts = {
-      source: `${source.component}/${source.host ?? ''}`,
-      about: object,
-      type,
-      reason,
-      message: text,
-    };
+  async function send(object: string, about: ObjectReference, type: string, reason: string, text: string) {
+    const from = `${source.component}/${source.host ?? ''}`;
+    const facts = { source: from, about: object, type, reason, message: text };
     const correlation = correlator.correlate(facts, clock.now());
     if (correlation.action === 'drop') return;
     const { key, message } = correlation;

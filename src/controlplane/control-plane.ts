@@ -346,9 +346,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     reader: withOwnWatches(client, stored),
     bootstrapped,
     repair,
-    publishAuthorities: async () => {
-      await ensureBootstrap(stored, [authenticationMap(extensionAuthentication(options.authorities))]);
-    },
+    publishAuthorities: async () =>
+      void (await ensureBootstrap(stored, [authenticationMap(extensionAuthentication(options.authorities))])),
   };
 }
 

@@ -60,6 +60,7 @@ test('what a socket brings is given on a kilobyte at a turn while that takes lon
     got.push(bytes.length);
     ms += cost;
   });
+  turned.resume();
   pair.client.write(Buffer.alloc(40_000));
   for (let i = 0; i < 3; i++) await turns.grant();
   assert.deepEqual(got, [1024, 1024, 1024]);
@@ -81,6 +82,7 @@ test('a connection takes turns with the proven ones of its address after eight s
   turned.on('data', () => {
     ms += cost;
   });
+  turned.resume();
   const send = async (): Promise<string> => {
     pair.client.write('a');
     await turns.grant();
@@ -102,6 +104,7 @@ test('the first request in what had to wait for its turn is known to have waited
   const had: boolean[] = [];
   // As Node tells of a stream of HTTP/2.
   turned.on('data', () => process.nextTick(() => had.push(turned.takeTurn(), turned.takeTurn())));
+  turned.resume();
   pair.client.write('a');
   await turns.grant();
   rounds.begin = () => undefined;
@@ -117,6 +120,7 @@ test('a handshake that is longer than ten kilobytes is cut before TLS has seen t
   turned.on('data', (bytes: Buffer) => {
     got += bytes.length;
   });
+  turned.resume();
   pair.client.resume();
   pair.client.write(Buffer.alloc(89_000));
   await new Promise((resolve) => pair.client.once('close', resolve));
@@ -131,6 +135,7 @@ test('what comes right behind a handshake is not counted to it', async () => {
     got += bytes.length;
     if (got >= 9000) turned.handshakeEnded();
   });
+  turned.resume();
   pair.client.write(Buffer.alloc(50_000));
   while (got < 50_000) await once(turned, 'data');
   assert.equal(got, 50_000);
@@ -142,6 +147,7 @@ test('a client that has left is let go although nobody reads what it had sent', 
   await using pair = await connected();
   const turned = new TurnedSocket(pair.server, { ...unturned, afterEndMs: 50 });
   turned.once('data', () => turned.pause());
+  turned.resume();
   pair.client.end('a');
   await once(pair.server, 'close');
 });
@@ -184,6 +190,7 @@ test('who does not take what it gets is given no more, and the end comes last', 
     turned.pause();
     setImmediate(() => turned.resume());
   });
+  turned.resume();
   await once(turned, 'end');
   assert.ok(Buffer.concat(parts).equals(all));
   // The other direction is still open.

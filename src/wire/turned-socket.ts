@@ -1,6 +1,6 @@
 // The bytes of a TLS connection on their way to the TLS library: a little at a time, in turns with other connections.
+import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import type { Rounds } from '../base/rounds.ts';
 
 export interface TurnedSocketOptions {
@@ -17,8 +17,6 @@ const handshakeBytes = 10 * 1024;
 const slice = { least: 1024, most: 64 * 1024, slowMs: 2, quickMs: 0.5, step: 4 } as const;
 /** So many slices in a row cost little before a connection takes turns with those of which that is known. */
 const provenBy = 8;
-/** More of them are asked for when these have been taken. */
-const keptBytes = 16 * 1024;
 
 /** TLS ends its own side first: a client that ends that of TCP, and takes nothing for so long, has left. */
 const afterEndMs = 15_000;
@@ -32,8 +30,13 @@ export const socketBeingFed = (): TurnedSocket | undefined => fed;
  * Node reads a socket until it is empty, and whatever is in one read is decrypted, parsed and told of in one go: 64 KB can
  * be three thousand records or hundreds of streams, and all sockets that are readable are read in one round of the event loop.
  * So TLS reads from here. Slices are small while they cost much; their beginnings take turns by address, as requests do.
+ * It has of a stream what Node's TLS asks of one. A stream of its own would keep what comes once more, and cost each request a tenth.
  */
-export class TurnedSocket extends Duplex {
+export class TurnedSocket extends EventEmitter {
+  // What TLS asks to know what to do itself when the client has said its last.
+  readonly allowHalfOpen = false;
+  readonly readable = true;
+  readonly writable = true;
   readonly raw: Socket;
   readonly #options: TurnedSocketOptions;
   readonly #address: string;
@@ -42,16 +45,16 @@ export class TurnedSocket extends Duplex {
   #asksForTurn = false;
   /** A turn that was waited for, which the first request in what it brought may have. */
   #turnToGive = false;
-  /** Whoever reads has taken what it got. */
+  /** Nothing is told before `resume`. */
   #isWanted = false;
   #hasEnded = false;
+  #isOver = false;
   #slice: number = slice.least;
   #quickInRow = 0;
   #handshakeLeft: number = handshakeBytes;
 
   constructor(raw: Socket, options: TurnedSocketOptions) {
-    // What TLS asks to know what to do itself when the client has said its last.
-    super({ allowHalfOpen: false, readableHighWaterMark: keptBytes });
+    super();
     this.raw = raw;
     this.#options = options;
     this.#address = raw.remoteAddress ?? '';
@@ -64,8 +67,11 @@ export class TurnedSocket extends Duplex {
       this.#feed();
       this.#endSoon();
     });
-    raw.on('error', (error) => this.destroy(error));
-    raw.on('close', () => this.destroy());
+    raw.on('error', (error) => this.emit('error', error));
+    raw.on('close', () => {
+      this.destroy();
+      this.emit('close');
+    });
     raw.pause();
   }
 
@@ -74,13 +80,19 @@ export class TurnedSocket extends Duplex {
     this.#handshakeLeft = Number.POSITIVE_INFINITY;
   }
 
-  override _read(): void {
+  pause(): void {
+    this.#isWanted = false;
+  }
+
+  /** Later, as of any stream: who asks may not be ready yet. */
+  resume(): void {
+    if (this.#isWanted) return;
     this.#isWanted = true;
-    this.#feed();
+    process.nextTick(() => this.#feed());
   }
 
   #feed(): void {
-    while (this.#isWanted && !this.destroyed && !this.#asksForTurn) {
+    while (this.#isWanted && !this.#isOver && !this.#asksForTurn) {
       if (this.#waiting.length === 0) {
         if (this.#hasEnded) this.#end();
         else this.raw.resume();
@@ -103,9 +115,8 @@ export class TurnedSocket extends Duplex {
   }
 
   #end(): void {
-    // It has answered then whether it goes on; the stream has not to end as well.
-    this.allowHalfOpen = true;
-    this.push(null);
+    this.#isOver = true;
+    this.emit('end');
   }
 
   /**
@@ -148,7 +159,7 @@ export class TurnedSocket extends Duplex {
     const before = fed;
     fed = this;
     try {
-      this.#isWanted = this.push(bytes);
+      this.emit('data', bytes);
     } finally {
       fed = before;
     }
@@ -176,23 +187,22 @@ export class TurnedSocket extends Duplex {
   }
 
   // What is written goes to the socket as it is: a second queue in front of its own would only cost.
-  override write(...args: unknown[]): boolean {
+  write(...args: unknown[]): boolean {
     return (this.raw.write as (...args: unknown[]) => boolean).apply(this.raw, args);
   }
-  override end(...args: unknown[]): this {
+  end(...args: unknown[]): void {
     (this.raw.end as (...args: unknown[]) => unknown).apply(this.raw, args);
-    return this;
   }
-  override cork(): void {
+  cork(): void {
     this.raw.cork();
   }
-  override uncork(): void {
+  uncork(): void {
     this.raw.uncork();
   }
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+  destroy(): void {
+    this.#isOver = true;
     this.#waiting = [];
     this.raw.destroy();
-    callback(error);
   }
 }
 

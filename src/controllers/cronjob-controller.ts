@@ -6,6 +6,7 @@ import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { rfc3339 } from '../base/clock.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { declareMetrics, exponentialBuckets } from '../component-base/metrics.ts';
 import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
   type Controller,
@@ -18,6 +19,15 @@ import { isNamespaceTerminating } from './workload/namespace-terminating.ts';
 
 /** Upstream's: so that the timer never fires just before the minute. */
 const timerSlackMs = 100;
+
+const creationSkew = declareMetrics((metrics) =>
+  metrics.histogram(
+    'cronjob_controller_job_creation_skew_duration_seconds',
+    'Time between when a cronjob is scheduled to be run, and when the corresponding job is created',
+    [],
+    exponentialBuckets(1, 2, 10),
+  ),
+);
 
 class CronJobSync {
   readonly #context: ControllerContext;
@@ -148,6 +158,7 @@ class CronJobSync {
         },
         spec: template.spec ?? { template: {} },
       });
+      creationSkew(this.#context.metrics).observe({}, (this.#context.clock.now() - due) / 1000);
       this.#event('Normal', 'SuccessfulCreate', `Created job ${name}`);
       return job;
     } catch (error) {

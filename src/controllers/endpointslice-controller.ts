@@ -10,6 +10,7 @@ import {
 } from '../controller-runtime/define-controller.ts';
 import { desiredSlices, managedBy, managedByLabel, serviceNameLabel } from './endpoints/desired-slices.ts';
 import { isManaged, selectedPods, servicesOf } from './endpoints/service-pods.ts';
+import { showSlices } from './endpoints/slice-metrics.ts';
 import { writeSlices } from './endpoints/write-slices.ts';
 
 const byService = 'endpointsliceService';
@@ -30,6 +31,15 @@ export const endpointSliceController: Controller = defineController({
     }),
   ],
   watches: [watching(pods, (pod, { old }, context) => servicesOf(pod, old, context))],
+  start: ({ metrics, read }) =>
+    showSlices(
+      metrics,
+      'endpoint_slice_controller',
+      () =>
+        read(endpointslices)
+          .list()
+          .filter(({ metadata }) => metadata.labels?.[managedByLabel] === managedBy).length,
+    ),
   async reconcile({ name, namespace }, context) {
     const key = keyOf(name, namespace);
     const service = context.read(services).get(name, namespace);
@@ -44,7 +54,12 @@ export const endpointSliceController: Controller = defineController({
       .filter((slice) => slice.metadata.deletionTimestamp === undefined);
     const zoneOf = (node: string): string | undefined =>
       context.read(nodes).get(node)?.metadata.labels?.[zoneLabel];
-    await writeSlices(context, key, desiredSlices(service, selectedPods(context, service), existing, zoneOf));
+    await writeSlices(
+      context,
+      'endpoint_slice_controller',
+      key,
+      desiredSlices(service, selectedPods(context, service), existing, zoneOf),
+    );
     return undefined;
   },
 });

@@ -10,6 +10,7 @@ import {
 } from '../controller-runtime/define-controller.ts';
 import { managedByLabel, serviceNameLabel } from './endpoints/desired-slices.ts';
 import { isMirrored, mirroredSlices, mirroringManager } from './endpoints/mirrored-slices.ts';
+import { showSlices } from './endpoints/slice-metrics.ts';
 import { writeSlices } from './endpoints/write-slices.ts';
 
 const byService = 'mirroredService';
@@ -30,6 +31,15 @@ export const endpointSliceMirroringController: Controller = defineController({
     }),
   ],
   watches: [watching(services, (service) => [objectKey(service)])],
+  start: ({ metrics, read }) =>
+    showSlices(
+      metrics,
+      'endpoint_slice_mirroring_controller',
+      () =>
+        read(endpointslices)
+          .list()
+          .filter(({ metadata }) => metadata.labels?.[managedByLabel] === mirroringManager).length,
+    ),
   async reconcile({ name, namespace }, context) {
     const key = keyOf(name, namespace);
     const found = context.read(endpoints).get(name, namespace);
@@ -42,7 +52,12 @@ export const endpointSliceMirroringController: Controller = defineController({
     const service = context.read(services).get(name, namespace);
     const mirrored = isMirrored(found, service) ? found : undefined;
     if (mirrored === undefined && existing.length === 0) return undefined;
-    await writeSlices(context, key, mirroredSlices(mirrored, existing));
+    await writeSlices(
+      context,
+      'endpoint_slice_mirroring_controller',
+      key,
+      mirroredSlices(mirrored, existing),
+    );
     return undefined;
   },
 });

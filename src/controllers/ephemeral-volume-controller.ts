@@ -3,6 +3,7 @@ import { persistentvolumeclaims, pods } from '../api/generated/resources.ts';
 import type { Pod, Volume } from '../api/generated/types/core-v1.ts';
 import { keyOf, objectKey } from '../client/cache/object-store.ts';
 import { referenceTo } from '../client/event-recorder.ts';
+import { declareMetrics } from '../component-base/metrics.ts';
 import { claimOf, foreignClaim } from '../component-helpers/pod-claims.ts';
 import { may, mayRecordEvents } from '../controller-runtime/access.ts';
 import {
@@ -19,6 +20,14 @@ const podsByClaim = 'ephemeralClaim';
 const ephemeralVolumes = ({ spec }: Pod): Volume[] =>
   (spec.volumes ?? []).filter(({ ephemeral }) => ephemeral !== undefined);
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const declared = declareMetrics((metrics) => {
+  const help = 'Number of PersistentVolumeClaim creation requests';
+  return {
+    created: metrics.counter('ephemeral_volume_controller_create_total', help, []),
+    failed: metrics.counter('ephemeral_volume_controller_create_failures_total', help, []),
+  };
+});
 
 /** Throws Error with upstream's text. */
 async function ensureClaim(context: ControllerContext, pod: Pod, volume: Volume): Promise<void> {
@@ -40,9 +49,12 @@ async function ensureClaim(context: ControllerContext, pod: Pod, volume: Volume)
     ...(labels === undefined ? {} : { labels }),
     ownerReferences: [controllerReference(pods, pod)],
   };
+  const { created, failed } = declared(context.metrics);
+  created.inc({});
   try {
     await context.write.create(persistentvolumeclaims, { metadata, spec: template.spec });
   } catch (error) {
+    failed.inc({});
     throw new Error(`create PVC ${name}: ${textOf(error)}`, { cause: error });
   }
 }

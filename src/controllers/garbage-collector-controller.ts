@@ -5,6 +5,7 @@ import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import { Turns } from '../base/turns.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import { type DiscoveredResource, supports } from '../client/discovery.ts';
+import { declareMetrics } from '../component-base/metrics.ts';
 import { anything, may } from '../controller-runtime/access.ts';
 import {
   type AnyResource,
@@ -32,6 +33,14 @@ const isIgnored = (r: ResourceRef): boolean =>
 
 const definesKinds = (r: ResourceRef): boolean =>
   r.group === 'apiextensions.k8s.io' && r.resource === 'customresourcedefinitions';
+
+const syncErrors = declareMetrics((metrics) =>
+  metrics.counter(
+    'garbagecollector_controller_resources_sync_error_total',
+    'Number of garbage collector resources sync errors',
+    [],
+  ),
+);
 
 class GarbageCollector {
   readonly #context: ControllerContext;
@@ -210,6 +219,7 @@ class GarbageCollector {
         for (const uid of early) this.#deleting.add(uid);
       } catch (error) {
         if (signal.aborted) break;
+        syncErrors(this.#context.metrics).inc({});
         log.warn({ error }, 'discovery failed');
       }
       await clock.sleep(discoverEveryMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});

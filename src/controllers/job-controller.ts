@@ -16,6 +16,7 @@ import {
   watching,
 } from '../controller-runtime/define-controller.ts';
 import { failureAnnotations, hasIndexLimit, retryAt } from './job/index-failures.ts';
+import { jobFinished, jobSynced, podsCounted, type SyncAction } from './job/job-metrics.ts';
 import {
   countPods,
   deadlineAt,
@@ -155,6 +156,7 @@ class JobSync {
   readonly #memory: Memory;
   #job: Job;
   readonly #pods: readonly Pod[];
+  #action: SyncAction = 'reconciling';
 
   constructor(context: ControllerContext, memory: Memory, job: Job, claimed: readonly Pod[]) {
     this.#context = context;
@@ -168,12 +170,28 @@ class JobSync {
   }
   async #write(status: JobStatus): Promise<void> {
     if (sameStatus(status, this.#job.status)) return;
-    this.#job = await this.#context.write.update(jobs, { ...this.#job, status }, { subresource: 'status' });
+    const before = this.#job;
+    this.#job = await this.#context.write.update(jobs, { ...before, status }, { subresource: 'status' });
+    podsCounted(this.#context.metrics, before, status);
     this.#memory.written = Number(this.#job.metadata.resourceVersion);
   }
 
   /** Returns when to look again. */
   async run(mayChange: boolean): Promise<number | undefined> {
+    const { clock, metrics } = this.#context;
+    const began = clock.monotonic();
+    let failed = true;
+    try {
+      const again = await this.#sync(mayChange);
+      failed = false;
+      return again;
+    } finally {
+      const seconds = (clock.monotonic() - began) / 1000;
+      jobSynced(metrics, this.#job, { action: this.#action, seconds, failed });
+    }
+  }
+
+  async #sync(mayChange: boolean): Promise<number | undefined> {
     const { clock } = this.#context;
     const memory = this.#memory;
     const now = clock.now();
@@ -187,11 +205,14 @@ class JobSync {
       try {
         const change =
           outcome === undefined ? podChanges(this.#job, counts) : { create: [], remove: counts.active };
+        this.#action = 'tracking';
         await removePods(this.#context, memory, this.#job, change.remove);
+        if (change.remove.length > 0) this.#action = 'pods_deleted';
         active = active.filter((pod) => !change.remove.includes(pod));
         const { due, waitMs } = dueIndexes(memory, this.#job, change.create, counts, now);
         if (due.length < change.create.length) again = waitMs;
         await createPods(this.#context, this.#job, due, counts);
+        if (due.length > 0) this.#action = 'pods_created';
       } catch (error) {
         failure = error;
       }
@@ -270,8 +291,11 @@ class JobSync {
       const now = findCondition(after, type);
       return now?.status === status && findCondition(before, type)?.status !== status ? now : undefined;
     };
-    if (isNew('Complete', 'True') !== undefined) this.#event('Normal', 'Completed', 'Job completed');
+    const complete = isNew('Complete', 'True');
     const failed = isNew('Failed', 'True');
+    const end = complete ?? failed;
+    if (end !== undefined) jobFinished(this.#context.metrics, this.#job, end);
+    if (complete !== undefined) this.#event('Normal', 'Completed', 'Job completed');
     if (failed !== undefined) this.#event('Warning', failed.reason ?? '', failed.message ?? '');
     if (isNew('Suspended', 'True') !== undefined) this.#event('Normal', 'Suspended', 'Job suspended');
     if (findCondition(before, 'Suspended')?.status === 'True' && isNew('Suspended', 'False') !== undefined)

@@ -13,8 +13,10 @@ import {
   index,
   watching,
 } from '../controller-runtime/define-controller.ts';
+import { nodeEvicted, nodeLookedAt, showZones } from './node/health-metrics.ts';
 import {
   desiredTaints,
+  hasEvictionTaint,
   type NodeHealth,
   type NodeLifecycleTimes,
   nodeHealth,
@@ -22,7 +24,7 @@ import {
   unknownConditions,
 } from './node/node-health.ts';
 import { ZoneEvictions } from './node/zone-evictions.ts';
-import { type EvictionRates, readyStatus } from './node/zone-state.ts';
+import { type EvictionRates, readyStatus, zoneKey } from './node/zone-state.ts';
 import { Zones } from './node/zones.ts';
 
 const leaseNamespace = 'kube-node-lease';
@@ -69,6 +71,15 @@ async function noteReadiness(context: ControllerContext, before: Node, silent: b
   return node;
 }
 
+async function writeTaints(context: ControllerContext, node: Node, mayEvict: boolean): Promise<void> {
+  const taints = desiredTaints(node, mayEvict, context.clock.now());
+  if (taints === undefined) return;
+  const { name, resourceVersion } = node.metadata;
+  const body = { metadata: { resourceVersion }, spec: { taints } };
+  await context.write.patch(nodes, { name }, { type: 'merge', body });
+  if (mayEvict && !hasEvictionTaint(node)) nodeEvicted(context.metrics, zoneKey(node));
+}
+
 export function nodeLifecycleController(times: NodeLifecycleTimes, rates: EvictionRates): Controller {
   const healths = new Map<string, NodeHealth>();
   const evictions = new ZoneEvictions(rates);
@@ -111,7 +122,7 @@ export function nodeLifecycleController(times: NodeLifecycleTimes, rates: Evicti
     start(context) {
       zones = new Zones(context.read(nodes).list());
       zonesChanged = true;
-      return undefined;
+      return showZones(context.metrics, () => zones);
     },
     async reconcile({ name }, context) {
       const moment = context.clock.monotonic();
@@ -128,12 +139,9 @@ export function nodeLifecycleController(times: NodeLifecycleTimes, rates: Evicti
       healths.set(name, health);
       const silentIn = silentAt(known, health, times) - moment;
       const node = await noteReadiness(context, known, silentIn <= 0);
+      nodeLookedAt(context.metrics, { seconds: (context.clock.monotonic() - moment) / 1000 });
       const turnIn = evictions.waitFor(node, moment);
-      const taints = desiredTaints(node, turnIn === 0, now);
-      if (taints !== undefined) {
-        const body = { metadata: { resourceVersion: node.metadata.resourceVersion }, spec: { taints } };
-        await context.write.patch(nodes, { name }, { type: 'merge', body });
-      }
+      await writeTaints(context, node, turnIn === 0);
       const waits = [silentAt(node, health, times) - moment, turnIn].filter((ms) => ms > 0 && ms < Infinity);
       return { requeueAfterMs: waits.length === 0 ? undefined : Math.ceil(Math.min(...waits)) };
     },

@@ -4,6 +4,7 @@ import type { Pod } from '../api/generated/types/core-v1.ts';
 import { withCondition } from '../apimachinery/conditions.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import { rfc3339 } from '../base/clock.ts';
+import { declareMetrics } from '../component-base/metrics.ts';
 import { isPodTerminal, isPodTerminating } from '../component-helpers/pod-status.ts';
 import { may } from '../controller-runtime/access.ts';
 import {
@@ -27,8 +28,24 @@ const surplusTerminated = (all: readonly Pod[], threshold: number): readonly Pod
   return terminated.sort((a, b) => createdAt(a) - createdAt(b)).slice(0, terminated.length - threshold);
 };
 
-async function remove(context: ControllerContext, pod: Pod, why: string | undefined): Promise<void> {
-  const { name, namespace, uid } = pod.metadata;
+const declared = declareMetrics((metrics) => ({
+  deleted: metrics.counter(
+    'pod_gc_collector_force_delete_pods_total',
+    'Number of pods that are being forcefully deleted since the Pod GC Controller started.',
+    ['namespace', 'reason'],
+  ),
+  failed: metrics.counter(
+    'pod_gc_collector_force_delete_pod_errors_total',
+    'Number of errors encountered when forcefully deleting the pods since the Pod GC Controller started.',
+    ['namespace', 'reason'],
+  ),
+}));
+
+type Reason = 'terminated' | 'orphaned' | 'out-of-service' | 'unscheduled';
+
+async function remove(context: ControllerContext, pod: Pod, reason: Reason, why?: string): Promise<void> {
+  const { name, namespace = '', uid } = pod.metadata;
+  const { deleted, failed } = declared(context.metrics);
   try {
     if (!isPodTerminal(pod) && why !== undefined) {
       const conditions = withCondition(pod.status?.conditions, {
@@ -51,8 +68,10 @@ async function remove(context: ControllerContext, pod: Pod, why: string | undefi
       { name, namespace },
       { gracePeriodSeconds: 0, preconditions: { uid: uid ?? '' } },
     );
+    deleted.inc({ namespace, reason });
   } catch (error) {
     if (isStatusError(error, 'NotFound')) return;
+    failed.inc({ namespace, reason });
     context.log.warn({ error, pod: `${namespace}/${name}` }, 'pod could not be collected');
   }
 }
@@ -83,12 +102,12 @@ class PodCollector {
   async collect(): Promise<void> {
     const context = this.#context;
     const all = context.read(pods).list();
-    for (const pod of surplusTerminated(all, this.#threshold)) await remove(context, pod, undefined);
+    for (const pod of surplusTerminated(all, this.#threshold)) await remove(context, pod, 'terminated');
     const gone = new Map<string, Promise<boolean>>();
     for (const pod of all) {
       const nodeName = pod.spec.nodeName ?? '';
       if (nodeName === '') {
-        if (isPodTerminating(pod)) await remove(context, pod, undefined);
+        if (isPodTerminating(pod)) await remove(context, pod, 'unscheduled');
         continue;
       }
       const node = context.read(nodes).get(nodeName);
@@ -97,12 +116,12 @@ class PodCollector {
         const outOfService = node.spec?.taints?.some((taint) => taint.key === outOfServiceTaint) === true;
         const ready =
           node.status?.conditions?.find((condition) => condition.type === 'Ready')?.status === 'True';
-        if (isPodTerminating(pod) && outOfService && !ready) await remove(context, pod, undefined);
+        if (isPodTerminating(pod) && outOfService && !ready) await remove(context, pod, 'out-of-service');
         continue;
       }
       const verdict = gone.get(nodeName) ?? this.#isGone(nodeName);
       gone.set(nodeName, verdict);
-      if (await verdict) await remove(context, pod, 'PodGC: node no longer exists');
+      if (await verdict) await remove(context, pod, 'orphaned', 'PodGC: node no longer exists');
     }
     for (const name of this.#missingSince.keys()) if (!gone.has(name)) this.#missingSince.delete(name);
   }

@@ -2,6 +2,7 @@
 import { jobs } from '../api/generated/resources.ts';
 import type { Job } from '../api/generated/types/batch-v1.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { declareMetrics, exponentialBuckets } from '../component-base/metrics.ts';
 import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController } from '../controller-runtime/define-controller.ts';
 
@@ -15,6 +16,15 @@ function expiresAt(job: Job): number | undefined {
   const at = Date.parse(finished?.lastTransitionTime ?? '');
   return ttl === undefined || Number.isNaN(at) ? undefined : at + ttl * 1000;
 }
+
+const deletionDelay = declareMetrics((metrics) =>
+  metrics.histogram(
+    'ttl_after_finished_controller_job_deletion_duration_seconds',
+    'The time it took to delete the job since it became eligible for deletion',
+    [],
+    exponentialBuckets(0.1, 2, 14),
+  ),
+);
 
 export const ttlAfterFinishedController: Controller = defineController({
   name: 'ttl-after-finished-controller',
@@ -40,6 +50,7 @@ export const ttlAfterFinishedController: Controller = defineController({
         { name, namespace },
         { propagationPolicy: 'Foreground', preconditions },
       );
+      deletionDelay(context.metrics).observe({}, (context.clock.now() - again) / 1000);
     } catch (error) {
       if (!isStatusError(error, 'NotFound')) throw error;
     }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cronjobs, jobs, namespaces } from '../../src/api/generated/resources.ts';
 import type { CronJob, Job } from '../../src/api/generated/types/batch-v1.ts';
+import { readExposition, sampleOf } from '../harness/exposition.ts';
 import { startCluster } from './controllers-cluster.ts';
 
 const namespace = 'night';
@@ -10,7 +11,7 @@ const template = { spec: { containers: [{ name: 'c', image: 'i' }], restartPolic
 
 describe('cronjob-controller', () => {
   it('starts what is due, notices its end, keeps a short history', async (t) => {
-    const { client, until } = await startCluster(t, { disabled: ['job-controller'] });
+    const { client, server, until } = await startCluster(t, { disabled: ['job-controller'] });
     await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
     await client.create(cronjobs, {
       metadata: { name: 'c', namespace },
@@ -64,6 +65,11 @@ describe('cronjob-controller', () => {
       },
       { subresource: 'status' },
     );
+    const families = readExposition((await server.metrics.text()).text);
+    const skew = 'cronjob_controller_job_creation_skew_duration_seconds';
+    assert.ok((sampleOf(families, `${skew}_count`) ?? 0) >= 1);
+    const late = (sampleOf(families, `${skew}_sum`) ?? 0) / (sampleOf(families, `${skew}_count`) ?? 1);
+    assert.ok(late > 0 && late < 120, `${late} s after it was due`);
     await until(jobs, (l) => l.get(job.metadata.name, namespace) === undefined, 'no history');
     await until(
       cronjobs,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { leases, nodes } from '../../src/api/generated/resources.ts';
 import type { Node } from '../../src/api/generated/types/core-v1.ts';
+import { readExposition, sampleOf } from '../harness/exposition.ts';
 import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
 
 const leaseNamespace = 'kube-node-lease';
@@ -104,4 +105,6 @@ test('most nodes fall silent: none is evicted from; then two, one after the othe
   for (const name of names) await kubelets.revive(name);
   await until(nodes, (l) => l.list().every((node) => taintsOf(node).length === 0), 'nodes without taints');
   assert.deepEqual([...begun.keys()].sort(), ['n3', 'n4']);
+  const families = readExposition((await cluster.server.metrics.text()).text);
+  assert.equal(sampleOf(families, 'node_collector_evictions_total'), 2);
 });

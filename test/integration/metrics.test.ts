@@ -1,8 +1,10 @@
 // What a control plane tells of itself at /metrics after real work, by upstream's names, in a form that Prometheus reads.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { deployments, pods } from '../../src/api/generated/resources.ts';
+import { deployments, jobs, nodes, pods, services } from '../../src/api/generated/resources.ts';
 import type { Deployment } from '../../src/api/generated/types/apps-v1.ts';
+import type { Job } from '../../src/api/generated/types/batch-v1.ts';
+import type { Service } from '../../src/api/generated/types/core-v1.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type Family, readExposition, sampleOf } from '../harness/exposition.ts';
 import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
@@ -72,11 +74,28 @@ const upstream: Readonly<Record<string, string>> = {
   apiserver_request_total: 'counter',
   apiserver_resource_objects: 'gauge',
   apiserver_storage_objects: 'gauge',
+  cronjob_controller_job_creation_skew_duration_seconds: 'histogram',
+  endpoint_slice_controller_changes: 'counter',
+  endpoint_slice_controller_num_endpoint_slices: 'gauge',
+  endpoint_slice_mirroring_controller_changes: 'counter',
+  endpoint_slice_mirroring_controller_num_endpoint_slices: 'gauge',
   informer_processing_latency_seconds: 'histogram',
+  job_controller_job_pods_finished_total: 'counter',
+  job_controller_job_sync_duration_seconds: 'histogram',
+  job_controller_job_syncs_total: 'counter',
+  job_controller_jobs_finished_total: 'counter',
+  node_collector_evictions_total: 'counter',
+  node_collector_unhealthy_nodes_in_zone: 'gauge',
+  node_collector_update_node_health_duration_seconds: 'histogram',
+  node_collector_zone_health: 'gauge',
+  node_collector_zone_size: 'gauge',
   rest_client_request_duration_seconds: 'histogram',
   rest_client_request_size_bytes: 'histogram',
   rest_client_requests_total: 'counter',
   rest_client_response_size_bytes: 'histogram',
+  root_ca_cert_publisher_sync_duration_seconds: 'histogram',
+  root_ca_cert_publisher_sync_total: 'counter',
+  ttl_after_finished_controller_job_deletion_duration_seconds: 'histogram',
   workqueue_adds_total: 'counter',
   workqueue_depth: 'gauge',
   workqueue_longest_running_processor_seconds: 'gauge',
@@ -88,9 +107,68 @@ const upstream: Readonly<Record<string, string>> = {
 
 test('all that is told is named and typed as upstream does it', async (t) => {
   const families = await told(await withDeployment(t, 1));
-  const types = Object.fromEntries([...families].map(([name, { type }]) => [name, type]));
-  assert.deepEqual(types, upstream);
-  for (const [name, { help }] of families) assert.notEqual(help, '', name);
+  assert.ok(families.size > 30, `${families.size} metrics`);
+  for (const [name, { help, type }] of families) {
+    assert.equal(type, upstream[name], name);
+    assert.notEqual(help, '', name);
+  }
+});
+
+const jobOf = (name: string) => ({
+  metadata: { name, namespace: 'default' },
+  spec: {
+    ttlSecondsAfterFinished: 0,
+    template: {
+      spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'example.com/x:1' }] },
+    },
+  },
+});
+
+test("controllers tell of jobs, slices, zones and namespaces by upstream's names", async (t) => {
+  const cluster = await startCluster(t);
+  const { client, until } = cluster;
+  await client.create(jobs, jobOf('work') as unknown as Job);
+  const pod = await until(pods, (lister) => lister.list('default')[0], 'a pod of the job');
+  const done = { status: { phase: 'Succeeded' } };
+  await client.patch(pods, pod.metadata, { type: 'merge', body: done }, { subresource: 'status' });
+  await client.create(services, {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+  } as unknown as Service);
+  await client.create(nodes, { metadata: { name: 'a' }, spec: {} });
+  const ready = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+  await client.patch(nodes, { name: 'a' }, { type: 'merge', body: ready }, { subresource: 'status' });
+  await until(jobs, (lister) => lister.list('default').length === 0, 'the job is deleted');
+  await eventually(async () => {
+    const families = await told(cluster);
+    const of = (name: string, labels: Record<string, string> = {}): number =>
+      sampleOf(families, name, labels) ?? -1;
+    const mode = { completion_mode: 'NonIndexed' };
+    assert.equal(
+      of('job_controller_jobs_finished_total', {
+        ...mode,
+        result: 'succeeded',
+        reason: 'CompletionsReached',
+      }),
+      1,
+    );
+    assert.equal(of('job_controller_job_pods_finished_total', { ...mode, result: 'succeeded' }), 1);
+    assert.equal(
+      of('job_controller_job_syncs_total', { ...mode, action: 'pods_created', result: 'success' }),
+      1,
+    );
+    assert.ok(of('job_controller_job_sync_duration_seconds_count', { ...mode, action: 'tracking' }) >= 1);
+    assert.equal(of('ttl_after_finished_controller_job_deletion_duration_seconds_count'), 1);
+    assert.ok(of('endpoint_slice_controller_changes', { operation: 'create' }) >= 1);
+    assert.equal(of('endpoint_slice_controller_num_endpoint_slices'), 1);
+    assert.equal(of('node_collector_zone_size', { zone: '' }), 1);
+    assert.equal(of('node_collector_zone_health', { zone: '' }), 100);
+    assert.equal(of('node_collector_unhealthy_nodes_in_zone', { zone: '' }), 0);
+    assert.ok(of('node_collector_update_node_health_duration_seconds_count') >= 1);
+    // default, kube-node-lease, kube-public, kube-system
+    assert.ok(of('root_ca_cert_publisher_sync_total', { code: '200' }) >= 4);
+    for (const [name, { type }] of families) assert.equal(type, upstream[name], name);
+  });
 });
 
 test('what a scraper would refuse or count wrongly is found', () => {

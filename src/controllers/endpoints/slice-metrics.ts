@@ -1,0 +1,28 @@
+// What the controllers of endpoint slices tell of them, by upstream's names.
+import { declareMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
+
+export type SliceController = 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller';
+
+const declared = declareMetrics((metrics) => {
+  const of = (controller: SliceController) => ({
+    changes: metrics.counter(`${controller}_changes`, 'Number of EndpointSlice changes', ['operation']),
+    slices: metrics.readGauge(`${controller}_num_endpoint_slices`, 'Number of EndpointSlices', []),
+  });
+  return {
+    endpoint_slice_controller: of('endpoint_slice_controller'),
+    endpoint_slice_mirroring_controller: of('endpoint_slice_mirroring_controller'),
+  };
+});
+
+export const sliceChanged = (
+  metrics: MetricsRegistry,
+  controller: SliceController,
+  operation: 'create' | 'update' | 'delete',
+): void => declared(metrics)[controller].changes.inc({ operation });
+
+/** Asked from now on; the result ends that. */
+export const showSlices = (
+  metrics: MetricsRegistry,
+  controller: SliceController,
+  count: () => number,
+): (() => void) => declared(metrics)[controller].slices.add(() => [[{}, count()]]);

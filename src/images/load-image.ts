@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
 import { type Processes, runOrThrow } from '../os/processes.ts';
 import { announceBlob } from '../rpc-api/containerd-content.ts';
+import { type Lease, withLease } from '../rpc-api/containerd-leases.ts';
 import type { GrpcClient } from '../wire/grpc-client.ts';
 import { checkImageArchive } from './check-archive.ts';
 import type { ImageForNode, KeptBlob } from './image-for-node.ts';
@@ -62,6 +63,15 @@ async function place(blobs: string, { digest, file }: KeptBlob): Promise<void> {
   }
 }
 
+/** What lies there before anybody has announced it may be collected in between. */
+async function announceInPlace(blobs: string, layer: KeptBlob, lease: Lease): Promise<void> {
+  const announce = async (): Promise<void> => {
+    await place(blobs, layer);
+    await announceBlob(lease, layer);
+  };
+  await announce().catch(announce);
+}
+
 async function writeDocuments(documents: ImageForNode['documents'], file: string): Promise<void> {
   const tar = pack();
   for (const [name, bytes] of documents) tar.entry({ name }, bytes);
@@ -80,16 +90,12 @@ export async function loadKept(options: LoadKept): Promise<readonly string[]> {
   const file = join(work, 'documents.tar');
   await mkdir(work, { recursive: true });
   await writeDocuments(image.documents, file);
-  const load = async (): Promise<readonly string[]> => {
-    for (const layer of image.layers) {
-      await place(blobs, layer);
-      await announceBlob(grpc, { namespace, digest: layer.digest, size: layer.size });
-    }
-    return loadImage({ ...common, file, checked: true });
-  };
   try {
-    // What no image names yet may be collected in between, when much else is removed.
-    return await load().catch(load);
+    // No image names a layer before the documents are there: meanwhile the lease does.
+    return await withLease(grpc, { namespace, nowMs: Date.now() }, async (lease) => {
+      for (const layer of image.layers) await announceInPlace(blobs, layer, lease);
+      return loadImage({ ...common, file, checked: true });
+    });
   } finally {
     await rm(file, { force: true });
   }

@@ -1,6 +1,7 @@
 // containerd's content service, as far as it is asked: what lies in its store already is made known to it.
 import protobuf from 'protobufjs';
-import { type GrpcClient, type GrpcMethod, isGrpcError } from '../wire/grpc-client.ts';
+import { type GrpcMethod, isGrpcError } from '../wire/grpc-client.ts';
+import type { Lease } from './containerd-leases.ts';
 
 interface WriteRequest {
   readonly action: number;
@@ -34,15 +35,14 @@ const write: GrpcMethod<WriteRequest, undefined> = {
  * it there, says that all of it was written, and takes the commit. Rejects when it finds none.
  */
 export async function announceBlob(
-  grpc: GrpcClient,
-  { namespace, digest, size }: { readonly namespace: string; readonly digest: string; readonly size: number },
+  { grpc }: Lease,
+  { digest, size }: { readonly digest: string; readonly size: number },
 ): Promise<void> {
   const ref = `announce-${digest}`;
   const asked = { action: commit, ref, total: size, expected: digest, offset: size };
-  const headers = { 'containerd-namespace': namespace };
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    for await (const _ of grpc.serverStream(write, asked, signal, headers));
+    for await (const _ of grpc.serverStream(write, asked, signal));
     signal.throwIfAborted();
   } catch (error) {
     if (!isGrpcError(error, 'AlreadyExists')) throw error;

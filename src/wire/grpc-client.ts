@@ -30,18 +30,24 @@ export interface GrpcMethod<Request, Response> {
   decode(bytes: Buffer): Response;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 export interface GrpcClient {
   unary<Q, R>(
     method: GrpcMethod<Q, R>,
     request: Q,
-    options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+    options: {
+      readonly timeoutMs: number;
+      readonly signal?: AbortSignal | undefined;
+      readonly headers?: Headers | undefined;
+    },
   ): Promise<R>;
   /** Also a method that takes a stream, with one request. */
   serverStream<Q, R>(
     method: GrpcMethod<Q, R>,
     request: Q,
     signal: AbortSignal,
-    headers?: Readonly<Record<string, string>>,
+    headers?: Headers,
   ): AsyncIterable<R>;
   /** Resolves once the server accepts connections, or throws after `timeoutMs`. */
   ready(timeoutMs: number): Promise<void>;
@@ -86,7 +92,7 @@ export function createGrpcClient(clock: Pick<Clock, 'now'>, address: string): Gr
     'grpc.default_authority': 'localhost',
   });
   return {
-    unary: (method, request, { timeoutMs, signal }) =>
+    unary: (method, request, { timeoutMs, signal, headers = {} }) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted();
         const call = client.makeUnaryRequest(
@@ -94,7 +100,7 @@ export function createGrpcClient(clock: Pick<Clock, 'now'>, address: string): Gr
           (value) => method.encode(value),
           (bytes) => method.decode(bytes),
           request,
-          new Metadata({ waitForReady: false }),
+          Metadata.fromHttp2Headers(headers),
           { deadline: clock.now() + timeoutMs },
           (error, value) => {
             signal?.removeEventListener('abort', cancel);
@@ -117,12 +123,21 @@ export function createGrpcClient(clock: Pick<Clock, 'now'>, address: string): Gr
   };
 }
 
+/** The same connection; each call of it has these headers, too. */
+export const withHeaders = (client: GrpcClient, headers: Headers): GrpcClient => ({
+  ...client,
+  unary: (method, request, options) =>
+    client.unary(method, request, { ...options, headers: { ...headers, ...options.headers } }),
+  serverStream: (method, request, signal, more) =>
+    client.serverStream(method, request, signal, { ...headers, ...more }),
+});
+
 async function* readStream<Q, R>(
   client: GrpcJsClient,
   method: GrpcMethod<Q, R>,
   request: Q,
   signal: AbortSignal,
-  headers: Readonly<Record<string, string>>,
+  headers: Headers,
 ): AsyncIterable<R> {
   signal.throwIfAborted();
   const stream: ClientReadableStream<R> = client.makeServerStreamRequest(

@@ -2,11 +2,16 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
+import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { writeLayer } from '../../src/images/image-tar.ts';
-import { writeImageArchive } from '../../src/images/oci-archive.ts';
+import { type ImagePart, writeImageArchive } from '../../src/images/oci-archive.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { runOrThrow } from '../../src/os/processes.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
 import type { Kubectl } from '../harness/kubectl.ts';
+import { pushArchive } from '../harness/push-archive.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 interface PodView {
@@ -18,6 +23,8 @@ interface PodView {
   };
 }
 
+const limit = { timeout: 60_000 };
+const registryPort = 5008;
 let cluster: TestCluster;
 let kubectl: Kubectl;
 let scratch: ReturnType<typeof scratchDirectory>;
@@ -25,7 +32,12 @@ let scratch: ReturnType<typeof scratchDirectory>;
 before(
   async () => {
     scratch = scratchDirectory('images');
-    cluster = await startTestCluster({ linux: 1, windows: 1, windowsBuild: 25398 });
+    cluster = await startTestCluster({
+      linux: 1,
+      windows: 1,
+      windowsBuild: 25398,
+      arguments: ['--registry', String(registryPort)],
+    });
     kubectl = cluster.kubectl;
   },
   { timeout: 240_000 },
@@ -35,11 +47,13 @@ after(async () => {
   scratch?.remove();
 });
 
-const limit = { timeout: 60_000 };
-
-/** An archive of a Windows image for each of these versions; every one holds a file that names its own. */
-async function archive(name: string, osVersions: readonly string[]): Promise<string> {
-  const parts = [];
+/** An archive of a Windows image for each of these versions; every one holds a file that names its own. `others`: what is there before. */
+async function archive(
+  name: string,
+  osVersions: readonly string[],
+  others: readonly ImagePart[] = [],
+): Promise<string> {
+  const parts = [...others];
   for (const osVersion of osVersions) {
     const layer = join(scratch.path, `${name}-${osVersion}.layer`);
     await writeLayer(
@@ -58,7 +72,11 @@ async function archive(name: string, osVersions: readonly string[]): Promise<str
 }
 const load = (file: string, ...more: string[]): ReturnType<TestCluster['porthole']> =>
   cluster.porthole(['image', 'load', '--name', cluster.name, ...more, file], { timeoutMs: 60_000 });
-const podOf = (name: string): string =>
+const podOf = (
+  name: string,
+  image = `porthole.local/test/${name}:1`,
+  imagePullPolicy = 'IfNotPresent',
+): string =>
   JSON.stringify({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -70,8 +88,8 @@ const podOf = (name: string): string =>
       containers: [
         {
           name: 'main',
-          image: `porthole.local/test/${name}:1`,
-          imagePullPolicy: 'IfNotPresent',
+          image,
+          imagePullPolicy,
           command: ['cmd', '/c', 'type C:\\version.txt'],
         },
       ],
@@ -159,4 +177,69 @@ test('archives that are broken or hostile are refused by the command line', limi
   }
   const images = await cluster.porthole(['image', 'ls', '--name', cluster.name]);
   assert.doesNotMatch(images.stdout, /test\/(dots|absolute|link|linux-path)/);
+});
+
+describe('an index at a registry', { timeout: 200_000 }, () => {
+  const registry = `localhost:${registryPort}`;
+  const push = async (file: string, repository: string): Promise<string> =>
+    pushArchive(file, `http://${registry}/v2/${repository}`, '1');
+  const leases = async (): Promise<string> => {
+    const { containerdSocket } = nodeLayout(clusterPaths(cluster.home, cluster.name).node('windows-1'));
+    const where = ['--address', containerdSocket, '--namespace', 'k8s.io'];
+    return runOrThrow(linuxProcesses, 'ctr', [...where, 'leases', 'ls', '-q']);
+  };
+  let made = 0;
+  /** What a pod of the image says. */
+  async function says(image: string, policy: string): Promise<string> {
+    const name = `pulled-${++made}`;
+    await kubectl.apply(podOf(name, image, policy));
+    await kubectl.ok(['wait', '--for=jsonpath={.status.phase}=Succeeded', `pod/${name}`, '--timeout=50s']);
+    return kubectl.ok(['logs', name]);
+  }
+
+  test('gives the newest entry that fits the build: by tag, by digest, by both, and when it is asked for again', async () => {
+    const versions = ['10.0.17763.8146', '10.0.25398.10', '10.0.20348.1', '10.0.25398.7', '10.0.26100.1'];
+    const digest = await push(await archive('pushed', versions), 'team/pushed');
+    assert.equal(await says(`${registry}/team/pushed:1`, 'IfNotPresent'), '10.0.25398.10');
+    assert.equal(await says(`${registry}/team/pushed@${digest}`, 'IfNotPresent'), '10.0.25398.10');
+    assert.equal(await says(`${registry}/team/pushed:1@${digest}`, 'Always'), '10.0.25398.10');
+    assert.equal(await says(`${registry}/team/pushed:1`, 'Always'), '10.0.25398.10');
+    // Another index under the same name.
+    await push(await archive('pushed-again', ['10.0.20348.2', '10.0.17763.1']), 'team/pushed');
+    assert.equal(await says(`${registry}/team/pushed:1`, 'Always'), '10.0.20348.2');
+    assert.equal(await says(`${registry}/team/pushed:1`, 'Never'), '10.0.20348.2');
+  });
+
+  test('for Linux as well gives a Windows node its Windows', async () => {
+    const layer = join(scratch.path, 'linux.layer');
+    await writeLayer(layer, [{ kind: 'file', path: 'version.txt', data: 'linux' }]);
+    const linux = { os: 'linux', architecture: 'amd64', config: {}, layers: [layer] } as const;
+    await push(await archive('mixed', ['10.0.17763.1', '10.0.20348.1'], [linux]), 'team/mixed');
+    assert.equal(await says(`${registry}/team/mixed:1`, 'IfNotPresent'), '10.0.20348.1');
+    assert.equal(await says(`${registry}/team/mixed:1`, 'Always'), '10.0.20348.1');
+    const { stdout } = await cluster.porthole(['image', 'ls', '--name', cluster.name]);
+    assert.equal(stdout.match(/windows-1 +\S+team\/mixed\S+/g)?.length, 2, stdout);
+  });
+
+  test('that has nothing for the build is refused in containerd’s words, with what there is', async () => {
+    await push(await archive('unfit', ['10.0.17763.1', '10.0.26100.1']), 'team/unfit');
+    const image = `${registry}/team/unfit:1`;
+    await kubectl.apply(podOf('unfit', image));
+    const { message } = await waiting('unfit');
+    assert.ok(
+      message.includes(
+        `failed to pull and unpack image "${image}": no match for platform in manifest: not found`,
+      ),
+      message,
+    );
+    assert.match(
+      message,
+      /no matching manifest for windows\/amd64 10\.0\.25398 in the manifest list entries: it offers windows\/amd64 10\.0\.17763\.1, windows\/amd64 10\.0\.26100\.1\./,
+    );
+    await kubectl.ok(['delete', 'pod', 'unfit', '--wait=false']);
+  });
+
+  test('leaves nothing behind that would keep content for ever', async () => {
+    assert.equal(await leases(), '');
+  });
 });

@@ -5,14 +5,16 @@ import { systemClock } from '../../component-base/system-clock.ts';
 import { exitCodeFile } from '../../component-helpers/emulated-windows.ts';
 import { forgetExitCode, readExitCode } from '../../emulation/wine/exit-code.ts';
 import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
+import { type WindowsPullDeps, withWindowsIndexes } from '../../images/windows-pull.ts';
 import { imageVolumesDir } from '../../kubelet/containerd/containerd-config.ts';
 import { createContainerdRuntime } from '../../kubelet/containerd/containerd-runtime.ts';
 import { withRegistryAdvice } from '../../kubelet/containerd/registry-advice.ts';
 import type { Host } from '../../os/host.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { runOrThrow } from '../../os/processes.ts';
 import { type Cri, createCri } from '../../rpc-api/cri.ts';
-import { createGrpcClient } from '../../wire/grpc-client.ts';
+import { createGrpcClient, type GrpcClient } from '../../wire/grpc-client.ts';
 import type { NodeLayout } from '../cluster/node-layout.ts';
 import { buildBeneath, buildCniClient, nativeDir } from '../cluster/prepare-machine.ts';
 import { entryFile } from '../setup/package-root.ts';
@@ -105,7 +107,9 @@ async function open({ options, layout, log, metrics, opened }: RuntimeInput): Pr
   const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
   opened.defer(() => grpc.close());
   const { images, runtime } = createCri(grpc);
-  const cri = { runtime, images: withRegistryAdvice(images, options.registryConfig) };
+  const chosen =
+    handler === undefined ? images : withWindowsIndexes(images, windowsPulls(options, layout, grpc, host));
+  const cri = { runtime, images: withRegistryAdvice(chosen, options.registryConfig) };
   return {
     clients: [proxyClient],
     kubelet: {
@@ -135,6 +139,31 @@ async function open({ options, layout, log, metrics, opened }: RuntimeInput): Pr
         },
         host,
       ),
+    },
+  };
+}
+
+const largestIndex = 4 << 20;
+
+function windowsPulls(
+  { windowsBuild }: AgentOptions,
+  { containerdRoot, containerdSocket }: NodeLayout,
+  grpc: GrpcClient,
+  { files }: Host,
+): WindowsPullDeps {
+  const where = ['--address', containerdSocket, '--namespace', 'k8s.io'];
+  const blobs = join(containerdRoot, 'io.containerd.content.v1.content/blobs');
+  return {
+    node: { os: 'windows', architecture: 'amd64', build: windowsBuild },
+    grpc,
+    clock: systemClock,
+    readBlob: async (digest) => {
+      const file = join(blobs, digest.replace(':', '/'));
+      const size = (await files.stat(file))?.sizeBytes ?? Number.POSITIVE_INFINITY;
+      return size > largestIndex ? undefined : files.readIfThere(file);
+    },
+    tag: async (from, to) => {
+      await runOrThrow(linuxProcesses, 'ctr', [...where, 'images', 'tag', '--force', from, to]);
     },
   };
 }

@@ -169,7 +169,7 @@ type ObjectCache = ReturnType<typeof createObjectCache>;
 type SayEvent = Parameters<typeof createImagePuller>[0]['event'];
 
 const imagePuller = (
-  { runtime: { pullRecords: records }, clock, log }: KubeletOptions,
+  { runtime: { pullRecords: records, registryLogins }, clock, log }: KubeletOptions,
   { images }: Cri,
   objects: ObjectCache,
   event: SayEvent,
@@ -178,7 +178,7 @@ const imagePuller = (
     images,
     clock,
     event,
-    credentials: (pod, image) => imageCredentials(objects, pod, image),
+    credentials: async (pod, image) => imageCredentials(objects, pod, image, await registryLogins()),
     access: createImageAccess({ records, images, clock, log }),
   });
 

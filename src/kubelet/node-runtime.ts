@@ -41,6 +41,8 @@ export interface NodeRuntime {
   fullExitCode(containerId: string): Promise<number | undefined>;
   /** What an image's configuration says of its platform; undefined when it can't be told. */
   imagePlatform(imageId: string): Promise<ImagePlatformFacts | undefined>;
+  /** What `docker login` wrote for the node as a whole, read with each pull; undefined: nothing. */
+  registryLogins(): Promise<string | undefined>;
   volumes(deps: VolumeManagerDeps): VolumeManager;
   prober(deps: NodeProberDeps): Prober;
   /** Undefined: pods take nothing of the machine, so none is ended for the sake of it. */

@@ -205,6 +205,14 @@ describe('up --registry-mirror', limit, () => {
   });
 });
 
+test('down --keep keeps what it holds, and up goes on with it under the same name', limit, async () => {
+  const kept = await cluster.porthole(['down', '--name', cluster.name, '--keep']);
+  assert.equal(kept.code, 0, kept.stderr);
+  await assert.rejects(fetch(`http://${own}/v2/`));
+  await cluster.up();
+  await runs(`${own}/team/app:1`);
+});
+
 test('down takes the registry and what it holds along', limit, async () => {
   const { registry } = clusterPaths(cluster.home, cluster.name);
   assert.ok(existsSync(join(registry, 'data')));

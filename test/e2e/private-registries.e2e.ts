@@ -16,7 +16,10 @@ import { busybox, podManifest, untilTerm } from '../harness/linux-cluster.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const limit = { timeout: 300_000 };
-const ports = { plain: 5001, tls: 5002, mutual: 5003 } as const;
+const ports = { plain: 5001, tls: 5002, mutual: 5003, login: 5004 } as const;
+/** Of docker-registry's file of passwords: `se:cret` by bcrypt. */
+const htpasswd = 'robot:$2b$04$0MF6yLnli95VlM4z0zmKfeRPGsTl21mV9vbqhNyAQ4IIKbG6LaRpG\n';
+const basic = Buffer.from('robot:se:cret').toString('base64');
 const day = 86_400_000;
 
 let cluster: TestCluster;
@@ -99,6 +102,7 @@ before(async () => {
   children.push(await startDockerRegistry({ ...common, port: ports.plain }));
   children.push(await startDockerRegistry({ ...common, port: ports.tls, tls }));
   children.push(await startDockerRegistry({ ...common, port: ports.mutual, tls: { ...tls, clientcas } }));
+  children.push(await startDockerRegistry({ ...common, port: ports.login, tls, htpasswd }));
   children.push(await startDockerRegistry({ ...common, address: '127.0.0.1', port: ports.plain }));
 
   const { containerdSocket } = nodeLayout(paths.node(record.name));
@@ -149,6 +153,32 @@ describe('--registry-config', limit, () => {
       'client.key': client.privateKeyPem,
     });
     await runs(image);
+  });
+
+  test('a registry that wants a password gets the one in config.json, as docker login writes it, for pods without a secret', async () => {
+    const image = `${registry('login')}/team/app:1`;
+    configure(registry('login'), { 'ca.crt': ca });
+    assert.match(await refusal(image), /401 Unauthorized|authorization failed/);
+    const file = join(certs, 'config.json');
+    writeFileSync(file, JSON.stringify({ auths: { [registry('login')]: { auth: basic } } }));
+    await runs(image);
+    // Open to every pod of the node, as upstream's node-wide credentials make it.
+    const never = 'pull-never';
+    await cluster.kubectl.apply(podManifest(never, { image, imagePullPolicy: 'Never', command: untilTerm }));
+    await cluster.kubectl.ok(['wait', '--for=condition=Ready', `pod/${never}`, '--timeout=50s']);
+    rmSync(file);
+    assert.match(await refusal(image), /401 Unauthorized|authorization failed/);
+  });
+
+  test('a mirror over TLS that wants a password gets the one in its hosts.toml', async () => {
+    const mirror = (header: string): string =>
+      `[host."https://${registry('login')}"]\n  capabilities = ["pull", "resolve"]\n  ca = "ca.crt"\n${header}`;
+    const files = (header: string) => ({ 'hosts.toml': mirror(header), 'ca.crt': ca });
+    configure('behind.invalid', files(''));
+    assert.match(await refusal('behind.invalid/team/app:1'), /behind\.invalid|401|authorization/);
+    const header = `  [host."https://${registry('login')}".header]\n    Authorization = "Basic ${basic}"\n`;
+    configure('behind.invalid', files(header));
+    await runs('behind.invalid/team/app:1');
   });
 
   test('a mirror is asked in place of a registry that nobody reaches', async () => {

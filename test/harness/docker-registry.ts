@@ -11,6 +11,8 @@ export interface RegistryOptions {
   readonly folder: string;
   readonly address: string;
   readonly port: number;
+  /** Who may, a line each, with passwords hashed by bcrypt. Default: everybody. */
+  readonly htpasswd?: string;
   /** Paths; without it plain HTTP is spoken. */
   readonly tls?: {
     readonly certificate: string;
@@ -23,6 +25,8 @@ export interface RegistryOptions {
 export async function startDockerRegistry(options: RegistryOptions): Promise<Child> {
   const { address, folder, from, port, tls } = options;
   const file = join(folder, `registry-${port}.yml`);
+  const htpasswd = join(folder, `registry-${port}.htpasswd`);
+  if (options.htpasswd !== undefined) writeFileSync(htpasswd, options.htpasswd);
   // JSON is YAML, too
   writeFileSync(
     file,
@@ -30,6 +34,7 @@ export async function startDockerRegistry(options: RegistryOptions): Promise<Chi
       version: 0.1,
       log: { level: 'error' },
       storage: { filesystem: { rootdirectory: join(folder, 'store') } },
+      ...(options.htpasswd === undefined ? {} : { auth: { htpasswd: { realm: 'test', path: htpasswd } } }),
       http: { addr: `${address}:${port}`, ...(tls === undefined ? {} : { tls }) },
     }),
   );

@@ -8,7 +8,7 @@ import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
 import { type WindowsPullDeps, withWindowsIndexes } from '../../images/windows-pull.ts';
 import { imageVolumesDir } from '../../kubelet/containerd/containerd-config.ts';
 import { createContainerdRuntime } from '../../kubelet/containerd/containerd-runtime.ts';
-import { withRegistryAdvice } from '../../kubelet/containerd/registry-advice.ts';
+import { registryFolderOf, withRegistryAdvice } from '../../kubelet/containerd/registry-advice.ts';
 import type { Host } from '../../os/host.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
@@ -118,6 +118,10 @@ async function open({ options, layout, log, metrics, opened }: RuntimeInput): Pr
         cri: handler === undefined ? cri : withoutLeftovers(cri, host.files, handler.stateDir),
         host,
         paths: { root: layout.kubelet, logs: join(options.dataDir, 'pod-logs') },
+        registryLogins: async () => {
+          const file = join(registryFolderOf(options.registryConfig), 'config.json');
+          return (await host.files.readIfThere(file, { maxBytes: largestLogins }))?.toString();
+        },
         contentRoot: layout.containerdRoot,
         cgroupRoot: layout.cgroupRoot,
         problems: containerd.problems,
@@ -144,6 +148,7 @@ async function open({ options, layout, log, metrics, opened }: RuntimeInput): Pr
 }
 
 const largestIndex = 4 << 20;
+const largestLogins = 1 << 20;
 
 function windowsPulls(
   { windowsBuild }: AgentOptions,

@@ -16,6 +16,8 @@ export interface ContainerdRuntimeOptions {
   readonly paths: KubeletPaths;
   /** containerd's root folder, to read image configurations; absent: images are not checked before they run. */
   readonly contentRoot?: string | undefined;
+  /** Default: the node has none. */
+  readonly registryLogins?: NodeRuntime['registryLogins'];
   /** Prefix of the pods' cgroups. Default '', for `/kubepods`. */
   readonly cgroupRoot?: string;
   /** Default: nothing else is needed. */
@@ -52,6 +54,7 @@ export async function createContainerdRuntime(options: ContainerdRuntimeOptions)
     }),
     problems: options.problems ?? (() => []),
     fullExitCode: options.fullExitCode ?? (async () => undefined),
+    registryLogins: options.registryLogins ?? (async () => undefined),
     imagePlatform:
       contentRoot === undefined ? async () => undefined : createImagePlatform(files, contentRoot),
     volumes: (deps) =>

@@ -62,9 +62,12 @@ async function adviceOfOwn(images: ImageService, image: string): Promise<string 
   );
 }
 
+/** Of those in containerd's config_path the last one is the user's. */
+export const registryFolderOf = (dirs: string): string => dirs.split(':').at(-1) ?? '';
+
 /**
  * What containerd says of a pull comes with the next step, in events and in the container's status. `dirs`: as containerd's
- * config_path; the last one is the user's.
+ * config_path.
  */
 export const withRegistryAdvice = (images: ImageService, dirs: string): ImageService => ({
   ...images,
@@ -75,7 +78,7 @@ export const withRegistryAdvice = (images: ImageService, dirs: string): ImageSer
       if (!(error instanceof GrpcError)) throw error;
       const own = await adviceOfOwn(images, spec.image ?? '');
       if (own !== undefined) throw new GrpcError(error.method, error.code, `${own} (${error.message})`);
-      const next = registryAdvice(error.message, spec.image ?? '', dirs.split(':').at(-1) ?? '');
+      const next = registryAdvice(error.message, spec.image ?? '', registryFolderOf(dirs));
       if (next === undefined) throw error;
       throw new GrpcError(error.method, error.code, `${error.message}; next step: ${next}`);
     }

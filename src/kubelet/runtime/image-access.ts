@@ -25,7 +25,7 @@ export interface ImageAccess {
   ): Promise<boolean>;
   /** Before a pull; each is followed by `pulled`, `failed` or `abandoned`. */
   intend(image: string): Promise<void>;
-  /** `used`: undefined when nobody was asked for a password. */
+  /** `used`: undefined when nobody was asked for a password; with the node's own it is open to all of its pods, too. */
   pulled(image: string, there: Image, used: PullCredential | undefined): Promise<void>;
   /** It brought nothing. */
   failed(image: string): Promise<void>;
@@ -39,7 +39,9 @@ const seenSecretsLimit = 100;
 const sameSecret = (a: PullSecret, b: PullSecret): boolean =>
   a.uid === b.uid && a.namespace === b.namespace && a.name === b.name;
 
-const secretOf = ({ source, hash }: PullCredential): PullSecret => ({ ...source, credentialHash: hash });
+/** None of the node's own. */
+const secretsOf = (credentials: readonly PullCredential[]): PullSecret[] =>
+  credentials.flatMap(({ source, hash }) => (source ? [{ ...source, credentialHash: hash }] : []));
 
 const inOrder = (a: PullSecret, b: PullSecret): number => {
   const [left, right] = [a, b].map(({ namespace, name, uid }) => `${namespace}\0${name}\0${uid}`);
@@ -194,7 +196,7 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
         log.warn({ error, image }, 'credentials of a pod could not be read; it has to pull');
         return [];
       });
-      const opening = openingSecret(known, own.map(secretOf));
+      const opening = openingSecret(known, secretsOf(own));
       if (!opening) return true;
       const { secret, isNew } = opening;
       if (isNew && (known.kubernetesSecrets?.length ?? 0) < seenSecretsLimit)
@@ -211,7 +213,7 @@ export function createImageAccess(deps: ImageAccessDeps): ImageAccess {
     },
     pulled: (image, there, used) =>
       noted(async () => {
-        const learnt = used ? { kubernetesSecrets: [secretOf(used)] } : { nodePodsAccessible: true };
+        const learnt = used?.source ? { kubernetesSecrets: secretsOf([used]) } : { nodePodsAccessible: true };
         await remember(deps, image, there, learnt);
         await intents.end(image);
       }, image),

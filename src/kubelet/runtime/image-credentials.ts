@@ -1,4 +1,4 @@
-// Registry credentials from a pod's imagePullSecrets.
+// Registry credentials from a pod's imagePullSecrets, and those of its node.
 import type { Pod, Secret } from '../../api/generated/types/core-v1.ts';
 import { withoutTrailing } from '../../base/without-trailing.ts';
 import { parseImageReference, repositoryOf } from '../../component-helpers/image-reference.ts';
@@ -27,15 +27,19 @@ function configOf(secret: Secret): { readonly raw: string; readonly whole: boole
 
 function entriesOf(secret: Secret): [string, AuthEntry][] {
   const config = configOf(secret);
-  if (!config) return [];
+  return config ? entriesIn(Buffer.from(config.raw, 'base64').toString('utf8'), config.whole) : [];
+}
+
+/** `whole`: as `docker login` writes it; else what is beneath its `auths`. */
+function entriesIn(config: string, whole: boolean): [string, AuthEntry][] {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(Buffer.from(config.raw, 'base64').toString('utf8'));
+    parsed = JSON.parse(config);
   } catch {
     return []; // not JSON: upstream ignores such a secret too
   }
   if (typeof parsed !== 'object' || parsed === null) return [];
-  const auths: unknown = config.whole ? (parsed as { auths?: unknown }).auths : parsed;
+  const auths: unknown = whole ? (parsed as { auths?: unknown }).auths : parsed;
   if (typeof auths !== 'object' || auths === null) return [];
   return Object.entries(auths).filter(([, entry]) => typeof entry === 'object' && entry !== null);
 }
@@ -54,18 +58,25 @@ function authConfig(entry: AuthEntry): AuthConfig {
   };
 }
 
-/** One way into a registry, and the secret that it is from. */
+/** One way into a registry, and the secret that it is from; undefined: the node's own, which is every pod's there. */
 export interface PullCredential {
   readonly auth: AuthConfig;
-  readonly source: { readonly uid: string; readonly namespace: string; readonly name: string };
+  readonly source: { readonly uid: string; readonly namespace: string; readonly name: string } | undefined;
   /** Tells whether two are the same without saying what they are. */
   readonly hash: string;
 }
 
+const credentialOf = (entry: AuthEntry, source: PullCredential['source']): PullCredential => {
+  const auth = authConfig(entry);
+  return { auth, source, hash: sha256Hex(JSON.stringify(auth)) };
+};
+
+/** The pod's own first. `ofNode`: what `docker login` wrote for the node. */
 export async function imageCredentials(
   objects: ObjectSource,
   pod: Pod,
   image: string,
+  ofNode: string | undefined,
 ): Promise<readonly PullCredential[]> {
   if (!parseImageReference(image)) return [];
   const namespace = podNamespace(pod);
@@ -74,10 +85,10 @@ export async function imageCredentials(
     const secret = await objects.secret(namespace, name);
     if (!secret) continue;
     const source = { uid: secret.metadata.uid ?? '', namespace, name };
-    for (const [key, entry] of entriesOf(secret)) {
-      const auth = authConfig(entry);
-      entries.push([key, { auth, source, hash: sha256Hex(JSON.stringify(auth)) }]);
-    }
+    for (const [key, entry] of entriesOf(secret)) entries.push([key, credentialOf(entry, source)]);
   }
-  return entriesFor(entries, repositoryOf(image));
+  const nodes = entriesIn(ofNode ?? '', true).map(
+    ([key, entry]) => [key, credentialOf(entry, undefined)] as const,
+  );
+  return [...entriesFor(entries, repositoryOf(image)), ...entriesFor(nodes, repositoryOf(image))];
 }

@@ -60,6 +60,7 @@ export function createSimulatedRuntime(cri: Cri, stats: Pick<HostStats, 'disk'>)
     problems: () => [],
     fullExitCode: async () => undefined,
     imagePlatform: async () => undefined,
+    registryLogins: async () => undefined,
     volumes: () => noVolumes,
     prober: () => noProbes,
     meter: () => undefined,

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
 import { type Processes, runOrThrow } from '../os/processes.ts';
 import { announceBlob } from '../rpc-api/containerd-content.ts';
-import { type Lease, withLease } from '../rpc-api/containerd-leases.ts';
+import { type Lease, type LeasePlace, withLease } from '../rpc-api/containerd-leases.ts';
 import type { GrpcClient } from '../wire/grpc-client.ts';
 import { checkImageArchive } from './check-archive.ts';
 import type { ImageForNode, KeptBlob } from './image-for-node.ts';
@@ -38,7 +38,7 @@ export async function loadImage(options: LoadOptions): Promise<readonly string[]
   return [...output.matchAll(/^unpacking (\S+) \(/gm)].map((match) => match[1] ?? '');
 }
 
-export interface LoadKept extends Omit<LoadOptions, 'file' | 'checked'> {
+export interface LoadKept extends Omit<LoadOptions, 'file' | 'checked'>, Omit<LeasePlace, 'namespace'> {
   readonly grpc: GrpcClient;
   /** containerd's root folder. */
   readonly contentRoot: string;
@@ -84,7 +84,7 @@ async function writeDocuments(documents: ImageForNode['documents'], file: string
  * documents about them. They are not read again but to be unpacked. Returns the names of the images.
  */
 export async function loadKept(options: LoadKept): Promise<readonly string[]> {
-  const { contentRoot, grpc, image, work, ...common } = options;
+  const { clock, contentRoot, grpc, image, random, work, ...common } = options;
   const blobs = join(contentRoot, 'io.containerd.content.v1.content/blobs/sha256');
   await mkdir(blobs, { recursive: true });
   const file = join(work, 'documents.tar');
@@ -92,7 +92,7 @@ export async function loadKept(options: LoadKept): Promise<readonly string[]> {
   await writeDocuments(image.documents, file);
   try {
     // No image names a layer before the documents are there: meanwhile the lease does.
-    return await withLease(grpc, { namespace, nowMs: Date.now() }, async (lease) => {
+    return await withLease(grpc, { namespace, clock, random }, async (lease) => {
       for (const layer of image.layers) await announceInPlace(blobs, layer, lease);
       return loadImage({ ...common, file, checked: true });
     });

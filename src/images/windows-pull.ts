@@ -1,5 +1,6 @@
 // Pulls for a Windows node that is emulated: of an index the entry that its build runs. containerd, on Linux, chooses for Linux.
 import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
 import { parseImageReference } from '../component-helpers/image-reference.ts';
 import { withLease } from '../rpc-api/containerd-leases.ts';
 import { createCri, type ImageService } from '../rpc-api/cri.ts';
@@ -16,6 +17,7 @@ export interface WindowsPullDeps {
   readonly node: NodePlatform;
   readonly grpc: GrpcClient;
   readonly clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
+  readonly random: Pick<Random, 'uuid'>;
   /** A small blob of the node's content store; undefined for one that is large, or not there. */
   readonly readBlob: (digest: string) => Promise<Buffer | undefined>;
   /** Gives an image one more name, and takes that from another. */
@@ -145,7 +147,7 @@ export const withWindowsIndexes = (images: ImageService, deps: WindowsPullDeps):
   pullImage: async (...asked) => {
     const names = namesOf(asked[0].image ?? '');
     if (names === undefined) return images.pullImage(...asked);
-    const place = { namespace: 'k8s.io', nowMs: deps.clock.now() };
+    const place = { ...deps, namespace: 'k8s.io' };
     return withLease(deps.grpc, place, ({ grpc, content }) =>
       pullChosen(images, { images: createCri(grpc).images, content }, deps, names, asked),
     );

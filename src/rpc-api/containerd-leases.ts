@@ -1,6 +1,7 @@
 // containerd's leases: what is written under one is not collected while it is held, and it knows what that is.
-import { randomUUID } from 'node:crypto';
 import protobuf from 'protobufjs';
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
 import { type GrpcClient, type GrpcMethod, withHeaders } from '../wire/grpc-client.ts';
 
 const namespaceHeader = 'containerd-namespace';
@@ -63,15 +64,21 @@ export interface Lease {
   content(): Promise<readonly string[]>;
 }
 
+export interface LeasePlace {
+  readonly namespace: string;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Pick<Random, 'uuid'>;
+}
+
 /** Holds a lease while `use` works; then what nobody has named may be collected. */
 export async function withLease<T>(
   grpc: GrpcClient,
-  { namespace, nowMs }: { readonly namespace: string; readonly nowMs: number },
+  { clock, namespace, random }: LeasePlace,
   use: (lease: Lease) => Promise<T>,
 ): Promise<T> {
-  const id = `porthole-${randomUUID()}`;
+  const id = `porthole-${random.uuid()}`;
   const inNamespace = withHeaders(grpc, { [namespaceHeader]: namespace });
-  const labels = { 'containerd.io/gc.expire': new Date(nowMs + expiresAfterMs).toISOString() };
+  const labels = { 'containerd.io/gc.expire': new Date(clock.now() + expiresAfterMs).toISOString() };
   await inNamespace.unary(createLease, { id, labels }, { timeoutMs });
   try {
     return await use({

@@ -22,6 +22,12 @@ const own = `localhost:${port}`;
 const asked = ['--linux', '2', '--windows', '0'];
 
 const scratch = scratchDirectory('local-registry');
+/** What a registry says of one before it sends it. */
+const hugeManifest = {
+  'content-type': 'application/vnd.oci.image.manifest.v1+json',
+  'content-length': 1 << 30,
+  'docker-content-digest': `sha256:${'a'.repeat(64)}`,
+} as const;
 let cluster: TestCluster;
 let archive: string;
 let digest: string;
@@ -186,6 +192,31 @@ describe('up --registry-mirror', limit, () => {
       assert.match(await refusal('down.invalid/team/app:1'), /down\.invalid/);
     } finally {
       empty.close();
+    }
+  });
+
+  test('of a hostile one containerd follows a redirect from the node, never to the loopback of this machine, and reads no huge manifest', async () => {
+    const asked: string[] = [];
+    const secret = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.end('secret');
+    });
+    await new Promise<void>((resolve) => secret.listen(0, '127.0.0.1', resolve));
+    const { port: secretPort } = secret.address() as AddressInfo;
+    const hostile = createServer(({ url }, response) => {
+      if (url?.includes('/huge/')) response.writeHead(200, hugeManifest).end();
+      else response.writeHead(307, { location: `http://127.0.0.1:${secretPort}/secret` }).end();
+    });
+    await new Promise<void>((resolve) => hostile.listen(0, '0.0.0.0', resolve));
+    try {
+      await mirrors(`hostile.invalid=http://localhost:${(hostile.address() as AddressInfo).port}`);
+      const followed = await refusal('hostile.invalid/redirect/app:1');
+      assert.match(followed, /Head "http:\/\/127\.0\.0\.1:\d+\/secret": .*connection refused/);
+      assert.deepEqual(asked, []);
+      assert.match(await refusal('hostile.invalid/huge/app:1'), /rejecting 1073741824 byte manifest/);
+    } finally {
+      secret.close();
+      hostile.close();
     }
   });
 

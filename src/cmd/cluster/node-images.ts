@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../component-base/system-clock.ts';
+import { systemRandom } from '../../component-base/system-random.ts';
 import { matchWindowsImage } from '../../component-helpers/windows-image-match.ts';
 import { archiveBytes } from '../../images/archive-entries.ts';
 import { checkArchiveFile } from '../../images/archive-file.ts';
@@ -88,6 +89,8 @@ async function loadInto(node: Target, archive: CheckedArchive, work: string): Pr
       address: node.address,
       platform: `${node.os}/amd64`,
       grpc,
+      clock: systemClock,
+      random: systemRandom,
       contentRoot: node.contentRoot,
       image: imageForNode(archive, platform),
       work: join(work, node.name),

@@ -2,6 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../component-base/system-clock.ts';
+import { systemRandom } from '../../component-base/system-random.ts';
 import { exitCodeFile } from '../../component-helpers/emulated-windows.ts';
 import { forgetExitCode, readExitCode } from '../../emulation/wine/exit-code.ts';
 import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
@@ -162,6 +163,7 @@ function windowsPulls(
     node: { os: 'windows', architecture: 'amd64', build: windowsBuild },
     grpc,
     clock: systemClock,
+    random: systemRandom,
     readBlob: async (digest) => {
       const file = join(blobs, digest.replace(':', '/'));
       const size = (await files.stat(file))?.sizeBytes ?? Number.POSITIVE_INFINITY;

@@ -1,23 +1,34 @@
-// Lists of a prefix, whole or in pages, for drivers that hold their state in a map.
+// Lists of a prefix, whole or in pages, for drivers that hold their state in memory.
+import type { SortedMap } from '../base/sorted-map.ts';
 import type { EventLog } from './event-log.ts';
 import type { Entry, Key, ListOptions, ListResult, Revision } from './storage.ts';
 
 /**
  * By key, in the order of code units, which is the order of bytes for the names that Kubernetes allows. `now`: the
- * revision of `entries`. Throws CompactedError.
+ * revision of `entries`. A page costs what it holds, and what was written since its revision. Throws CompactedError.
  */
 export function entriesUnder(
-  { entries, log, now }: { entries: ReadonlyMap<Key, Entry>; log: EventLog; now: Revision },
+  { entries, log, now }: { entries: SortedMap<Entry>; log: EventLog; now: Revision },
   prefix: Key,
   { revision = now, after = '', limit = Number.POSITIVE_INFINITY }: ListOptions = {},
 ): ListResult {
+  const start = after < prefix ? prefix : `${after}\0`;
   const otherwise = revision === now ? undefined : log.statesAt(revision);
+  const former = [...(otherwise?.values() ?? [])]
+    .filter((entry) => entry !== undefined && entry.key >= start && entry.key.startsWith(prefix))
+    .sort((a, b) => (a!.key < b!.key ? -1 : 1)) as Entry[];
   const found: Entry[] = [];
-  const add = (entry: Entry): void => {
-    if (entry.key > after && entry.key.startsWith(prefix)) found.push(entry);
+  let next = 0;
+  const takeFormer = (before: Key | undefined): void => {
+    while (next < former.length && (before === undefined || former[next]!.key < before))
+      found.push(former[next++]!);
   };
-  for (const entry of entries.values()) if (otherwise?.has(entry.key) !== true) add(entry);
-  for (const entry of otherwise?.values() ?? []) if (entry !== undefined) add(entry);
-  found.sort((a, b) => (a.key < b.key ? -1 : 1));
+  entries.walk(start, (key, entry) => {
+    if (!key.startsWith(prefix)) return false;
+    takeFormer(key);
+    if (otherwise?.has(key) !== true) found.push(entry);
+    return found.length <= limit;
+  });
+  if (found.length <= limit) takeFormer(undefined);
   return { entries: found.slice(0, limit), revision, more: found.length > limit };
 }

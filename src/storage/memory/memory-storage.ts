@@ -1,5 +1,6 @@
-// The driver of tests and of servers that keep nothing: a map, with the same contract as the durable ones.
+// The driver of tests and of servers that keep nothing: a sorted map, with the same contract as the durable ones.
 import type { Clock } from '../../base/clock.ts';
+import { SortedMap } from '../../base/sorted-map.ts';
 import { entriesUnder } from '../entries-under.ts';
 import type { HistoryLimits } from '../event-log.ts';
 import { defaultHistoryLimits, EventLog } from '../event-log.ts';
@@ -33,7 +34,7 @@ function uncaught(error: unknown): void {
 }
 
 export class MemoryStorage implements Storage {
-  readonly #entries = new Map<Key, Entry>();
+  readonly #entries = new SortedMap<Entry>();
   readonly #log: EventLog;
   #revision: Revision = firstRevision;
   #closed = false;

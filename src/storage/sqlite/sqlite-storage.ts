@@ -1,5 +1,6 @@
 // The embedded driver: state in memory, every write in SQLite before anyone sees it, many writes in one sync.
 import type { Clock } from '../../base/clock.ts';
+import { SortedMap } from '../../base/sorted-map.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { entriesUnder } from '../entries-under.ts';
 import type { HistoryLimits } from '../event-log.ts';
@@ -89,7 +90,7 @@ const scarceCompactionStep = 20;
 class SqliteStorage implements Storage {
   readonly space: StoreSpace = new StoreSpace();
   readonly #writer: WriterThread;
-  readonly #entries = new Map<Key, Entry>();
+  readonly #entries = new SortedMap<Entry>();
   readonly #log: EventLog;
   readonly #leases: Leases;
   readonly #clock: Clock;
@@ -153,7 +154,7 @@ class SqliteStorage implements Storage {
   /** Entries that are the present state are shared with it, not held twice. */
   #historyOf(loaded: Loaded): StorageEvent[] {
     const known = new Map<Revision, Entry>();
-    for (const entry of this.#entries.values()) known.set(entry.revision, entry);
+    for (const [, entry] of this.#entries.from('')) known.set(entry.revision, entry);
     return loaded.history.map((row): StorageEvent => {
       const { key, revision } = row;
       const entry = known.get(revision) ?? { key, value: asBuffer(row.value ?? new Uint8Array()), revision };

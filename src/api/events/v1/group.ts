@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
-import { event, eventFromCore, eventToCore } from '../../core/v1/event.ts';
+import { event, eventFromCore, eventToCore, referenceFields } from '../../core/v1/event.ts';
 import type { Event as CoreEvent } from '../../generated/types/core-v1.ts';
 import type { Event } from '../../generated/types/events-v1.ts';
 
@@ -11,17 +11,9 @@ const asCore = (modern: Decoded<Event>): Decoded<CoreEvent> =>
 
 /** The names that events.k8s.io adds to those of core; selectors may use both. */
 function selectableFields(modern: Decoded<Event>): Record<string, string> {
-  const core = asCore(modern);
-  const { regarding = {} } = modern;
   return {
-    ...event.selectableFields?.(core),
-    'regarding.kind': regarding.kind ?? '',
-    'regarding.namespace': regarding.namespace ?? '',
-    'regarding.name': regarding.name ?? '',
-    'regarding.uid': regarding.uid ?? '',
-    'regarding.apiVersion': regarding.apiVersion ?? '',
-    'regarding.resourceVersion': regarding.resourceVersion ?? '',
-    'regarding.fieldPath': regarding.fieldPath ?? '',
+    ...event.selectableFields?.(asCore(modern)),
+    ...referenceFields('regarding', modern.regarding),
     reportingController: modern.reportingController ?? '',
   };
 }

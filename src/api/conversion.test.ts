@@ -28,7 +28,9 @@ test('an event of events.k8s.io is stored as a core event and comes back the sam
   assert.equal(stored['apiVersion'], 'v1');
   assert.equal(stored['message'], 'hello');
   assert.deepEqual(d.conversion!.fromStorage(stored), event);
-  assert.equal(d.selectableFields(event)['involvedObject.name'], 'p');
+  const core = scheme.resource('', 'v1', 'events')!;
+  assert.equal(core.selectableFields(stored)[d.selectableFieldNames.get('regarding.name')!], 'p');
+  assert.equal(core.selectableFieldNames.get('regarding.name'), undefined);
   assert.equal(d.row(event, 0)[3], 'pod/p');
 });
 

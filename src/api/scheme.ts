@@ -58,7 +58,7 @@ function declare(
   const hasStatus =
     schema?.fields?.['status'] !== undefined && resource.subresources.some((s) => s.subresource === 'status');
   const own = behaviour.selectableFields;
-  const names = own ? Object.keys(own({})) : [];
+  const names = own ? Object.keys(own({})).map((name) => [name, name] as const) : [];
   return {
     group,
     version,
@@ -93,11 +93,11 @@ function declare(
       behaviour.row ??
       ((object, now) => [meta(object)['name'] ?? '', ageOf(meta(object)['creationTimestamp'], now)]),
     selectableFields: own ?? (() => ({})),
-    selectableFieldNames: [
-      'metadata.name',
-      ...(resource.scope === 'Namespaced' ? ['metadata.namespace'] : []),
-      ...names,
-    ],
+    selectableFieldNames: new Map([
+      ['metadata.name', 'metadata.name'],
+      ...(resource.scope === 'Namespaced' ? [['metadata.namespace', 'metadata.namespace'] as const] : []),
+      ...(behaviour.storedFieldNames ?? names),
+    ]),
   };
 }
 

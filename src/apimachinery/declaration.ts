@@ -106,10 +106,10 @@ export interface ResourceDeclaration {
   };
   /** Cells of one table row, in the order of `columns`; `now` in ms since the epoch. */
   row(object: JsonObject, now: number): Json[];
-  /** Values that field selectors may name, beyond metadata.name and metadata.namespace. */
+  /** Values that field selectors may name, beyond metadata.name and metadata.namespace, of an object as it is stored. */
   selectableFields(object: JsonObject): Readonly<Record<string, string>>;
-  /** Names that field selectors may use (used to refuse others with upstream's message). */
-  readonly selectableFieldNames: readonly string[];
+  /** Names that field selectors may use, and how the stored kind calls them. Others are refused in upstream's words. */
+  readonly selectableFieldNames: ReadonlyMap<string, string>;
 }
 
 /** All kinds of one server. CRDs are added and removed at run time. */

@@ -46,9 +46,18 @@ export function parseFieldSelector(text: string): FieldSelector {
     if (parts === undefined) throw new Error(`invalid selector: '${text}'; can't understand '${term}'`);
     requirements.push({ ...parts, value: unescapeFieldValue(parts.value) });
   }
-  return requirements.length <= fewTerms
-    ? { requirements }
-    : { requirements, byField: rulesOf(requirements) };
+  return selectorOf(requirements);
+}
+
+const selectorOf = (requirements: readonly FieldRequirement[]): FieldSelector =>
+  requirements.length <= fewTerms ? { requirements } : { requirements, byField: rulesOf(requirements) };
+
+/** The same by other names: each field's is in `names`, or stays. */
+export function renameFields(
+  { requirements }: FieldSelector,
+  names: ReadonlyMap<string, string>,
+): FieldSelector {
+  return selectorOf(requirements.map((one) => ({ ...one, field: names.get(one.field) ?? one.field })));
 }
 
 function splitTerms(text: string): string[] {

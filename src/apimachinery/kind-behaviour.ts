@@ -6,6 +6,8 @@ import type { NameRule } from './validation/names.ts';
 export interface BehaviourOf<Thing> {
   readonly row?: (object: Thing, now: number) => Json[];
   readonly selectableFields?: (object: Thing) => Readonly<Record<string, string>>;
+  /** Of another face of a stored kind: the names of field selectors, and how that kind calls them. */
+  readonly storedFieldNames?: ReadonlyMap<string, string>;
   readonly strategy?: Strategy<Thing>;
   /** The rule of metadata.name. Default: a DNS subdomain. */
   readonly nameRule?: NameRule;

@@ -228,6 +228,35 @@ test('a list comes in pages that show one moment, and selectors choose', async (
   );
 });
 
+test('events are chosen by the names that each of their groups has for a field', async () => {
+  for (const name of ['p', 'q'])
+    await server.request('POST', '/api/v1/namespaces/ev/events', {
+      metadata: { name: `about-${name}` },
+      involvedObject: { kind: 'Pod', name, namespace: 'ev' },
+      reason: 'Because',
+      source: { component: `c-${name}` },
+    });
+  const [core, modern] = ['/api/v1', '/apis/events.k8s.io/v1'];
+  for (const [root, selector] of [
+    [core, 'involvedObject.name=p'],
+    [core, 'reportingComponent=c-p'],
+    [modern, 'regarding.name=p'],
+    [modern, 'regarding.kind=Pod,regarding.name!=q'],
+    [modern, 'reportingController=c-p'],
+    [modern, 'involvedObject.name=p'],
+  ] as const) {
+    const query = `fieldSelector=${encodeURIComponent(selector)}`;
+    const list = object(await server.request('GET', `${root}/namespaces/ev/events?${query}`));
+    assert.deepEqual(
+      list.items.map(({ metadata }) => metadata['name']),
+      ['about-p'],
+      selector,
+    );
+  }
+  const wrong = await server.request('GET', `${core}/namespaces/ev/events?fieldSelector=regarding.name%3Dp`);
+  assert.equal(message(wrong), 'field label not supported: regarding.name');
+});
+
 test('delete honours preconditions, waits for finalizers and answers a Status', async () => {
   const made = object(
     await server.request('POST', maps('d'), { metadata: { name: 'a', finalizers: ['x.io/y'] } }),

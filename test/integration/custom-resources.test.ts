@@ -1,10 +1,13 @@
 // Custom resources on a whole control plane: definitions become kinds, and go with their objects.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { systemClock } from '../../src/component-base/system-clock.ts';
 import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
+import { FailingStorage } from '../../src/storage/testing/failing-storage.ts';
 import { eventually } from '../harness/eventually.ts';
 
 let cluster: TestControlPlane;
@@ -202,6 +205,98 @@ test('a definition goes after its objects, and those after their finalizers', as
     { everyMs: 5 },
   );
   assert.equal((await cluster.ask('GET', path('stones'))).status, 404);
+});
+
+test('selectors ask each version for its own fields, also for those that its definition names later', async () => {
+  const fields = (...jsonPaths: string[]) => ({
+    selectableFields: jsonPaths.map((jsonPath) => ({ jsonPath })),
+  });
+  await define('picks', 'Pick', fields('.spec.size'));
+  const url = `${crds}/picks.test.example.com`;
+  for (const [name, size] of [
+    ['a', 1],
+    ['b', 2],
+  ] as const) {
+    const made = await cluster.ask('POST', path('picks'), {
+      metadata: { name },
+      spec: { size, replicas: size },
+    });
+    assert.equal(made.status, 201, made.text);
+  }
+  const chosen = async (version: string, field: string): Promise<unknown> => {
+    const { body, message } = await cluster.ask(
+      'GET',
+      `${path('picks', version)}?fieldSelector=${field}%3D2`,
+    );
+    return (
+      (body['items'] as { metadata: { name: string } }[] | undefined)?.map((o) => o.metadata.name) ?? message
+    );
+  };
+  assert.deepEqual(await chosen('v1', 'spec.size'), ['b']);
+  assert.equal(await chosen('v1', 'spec.replicas'), 'field label not supported: spec.replicas');
+  const crd = (await cluster.ask('GET', url)).body as { spec: { versions: object[] } };
+  Object.assign(crd.spec.versions[0]!, fields('.spec.size', '.spec.replicas'));
+  Object.assign(crd.spec.versions[1]!, {
+    schema: {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: {
+          spec: { type: 'object', properties: { size: { type: 'integer' }, replicas: { type: 'integer' } } },
+        },
+      },
+    },
+    ...fields('.spec.replicas'),
+  });
+  const put = await cluster.ask('PUT', url, crd);
+  assert.equal(put.status, 200, put.text);
+  await eventually(async () => assert.deepEqual(await chosen('v1', 'spec.replicas'), ['b']), { everyMs: 5 });
+  assert.deepEqual(await chosen('v1', 'spec.size'), ['b']);
+  assert.deepEqual(await chosen('v2', 'spec.replicas'), ['b']);
+  assert.equal(await chosen('v2', 'spec.size'), 'field label not supported: spec.size');
+});
+
+test('each version has its replicas where it says', async () => {
+  const scale = (field: string) => ({
+    subresources: { scale: { specReplicasPath: `.spec.${field}`, statusReplicasPath: '.status.n' } },
+  });
+  const crd = definition('ranks', 'Rank', scale('replicas')) as { spec: { versions: object[] } };
+  const object = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  Object.assign(crd.spec.versions[1]!, {
+    schema: { openAPIV3Schema: { ...object, properties: { spec: object, status: object } } },
+    ...scale('size'),
+  });
+  assert.equal((await cluster.ask('POST', crds, crd)).status, 201);
+  const made = { metadata: { name: 'a' }, spec: { size: 2, replicas: 3 } };
+  await eventually(async () => assert.equal((await cluster.ask('POST', path('ranks'), made)).status, 201), {
+    everyMs: 5,
+  });
+  for (const [version, replicas] of [
+    ['v1', 3],
+    ['v2', 2],
+  ] as const) {
+    const url = `${path('ranks', version)}/a/scale`;
+    assert.deepEqual((await cluster.ask('GET', url)).body['spec'], { replicas });
+    const grown = await cluster.ask('PATCH', url, { spec: { replicas: replicas + 5 } }, merge);
+    assert.deepEqual(grown.body['spec'], { replicas: replicas + 5 }, grown.text);
+  }
+  assert.deepEqual((await cluster.ask('GET', `${path('ranks')}/a`)).body['spec'], { size: 7, replicas: 8 });
+});
+
+test('a definition whose status could not be written is served as soon as it can be', async (t) => {
+  const storage = new FailingStorage(new MemoryStorage(systemClock));
+  const create = storage.create.bind(storage);
+  storage.create = async (key, draft) => {
+    const made = await create(key, draft);
+    // The next write is that of its status.
+    if (key.includes('/customresourcedefinitions/')) storage.loseAnswer('not stored', key);
+    return made;
+  };
+  const plane = await startTestControlPlane({ storage });
+  t.after(() => plane.close());
+  assert.equal((await plane.ask('POST', crds, definition('lates', 'Late'))).status, 201);
+  await eventually(async () => assert.equal((await plane.ask('GET', path('lates'))).status, 200), {
+    everyMs: 5,
+  });
 });
 
 test('objects and kinds are there again after a restart', async () => {

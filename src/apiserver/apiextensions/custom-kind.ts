@@ -86,29 +86,23 @@ function strategyOf(schema: StructuralSchema): Strategy {
   };
 }
 
-function selectable(version: JsonObject): Pick<
-  ResourceDeclaration,
-  'selectableFields' | 'selectableFieldNames'
-> & {
-  readonly names: readonly string[];
-} {
-  const fields = objs(version['selectableFields']).flatMap((field) => {
-    const text = str(field['jsonPath']);
-    return text === '' ? [] : [{ name: text.replace(/^\./, ''), path: parseJsonPath(text) }];
-  });
-  const names = fields.map((field) => field.name);
-  return {
-    names,
-    selectableFieldNames: names,
-    selectableFields: (object) =>
-      Object.fromEntries(
-        fields.map(({ name, path }) => {
-          const value = path.find(object)[0];
-          return [name, value === undefined || value === null ? '' : String(value)];
-        }),
-      ),
-  };
+/** Of all versions: they share the objects, and what is known of them. */
+function selectableFieldsOf(versions: readonly JsonObject[]): ResourceDeclaration['selectableFields'] {
+  const names = new Set(versions.flatMap(selectableNames));
+  const paths = [...names].map((name) => [name, parseJsonPath(`.${name}`)] as const);
+  return (object) =>
+    Object.fromEntries(
+      paths.map(([name, path]) => {
+        const value = path.find(object)[0];
+        return [name, value === undefined || value === null ? '' : String(value)];
+      }),
+    );
 }
+
+const selectableNames = (version: JsonObject): string[] =>
+  objs(version['selectableFields'])
+    .map((field) => str(field['jsonPath']).replace(/^\./, ''))
+    .filter((name) => name !== '');
 
 /** `version` is one of the definition's; it must be served. */
 export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme): CustomKind {
@@ -129,7 +123,6 @@ export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme)
   const storageVersion = str(versions.find((v) => v['storage'] === true)?.['name']) || name;
   const deleting = obj(crd['metadata'])['deletionTimestamp'] !== undefined;
   const { columns, row } = printerColumns(version);
-  const { names: fieldNames, selectableFields } = selectable(version);
   const namespaced = spec['scope'] === 'Namespaced';
   const asVersion =
     (v: string) =>
@@ -170,8 +163,12 @@ export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme)
       ? { conversion: { toStorage: asVersion(storageVersion), fromStorage: asVersion(name) } }
       : {}),
     row,
-    selectableFields,
-    selectableFieldNames: ['metadata.name', ...(namespaced ? ['metadata.namespace'] : []), ...fieldNames],
+    selectableFields: selectableFieldsOf(versions),
+    selectableFieldNames: new Map(
+      ['metadata.name', ...(namespaced ? ['metadata.namespace'] : []), ...selectableNames(version)].map(
+        (field) => [field, field],
+      ),
+    ),
   };
   return {
     declaration,

@@ -30,6 +30,10 @@ interface Served {
   readonly scales: readonly string[];
 }
 
+/** After the write of a definition failed; less and less often. */
+const firstRetryMs = 500;
+const longestRetryMs = 60_000;
+
 export class CustomResources {
   readonly #config: CustomResourcesConfig;
   readonly #definitions: ResourceStore;
@@ -39,6 +43,9 @@ export class CustomResources {
   /** Ends of the watches of objects that finalizers hold, by definition. */
   readonly #waiting = new Map<string, () => void>();
   #cursor: WatchCursor;
+  /** Passes in a row in which something could not be written. */
+  #failures = 0;
+  #cancelRetry: () => void = () => {};
 
   /** From now on what is defined is served. */
   constructor(config: CustomResourcesConfig) {
@@ -59,6 +66,7 @@ export class CustomResources {
 
   close(): void {
     this.#isClosed = true;
+    this.#cancelRetry();
     this.#cursor.close();
     for (const stop of this.#waiting.values()) stop();
   }
@@ -122,15 +130,16 @@ export class CustomResources {
           return [];
         }
       });
-    const scales: string[] = [];
-    for (const { kind, version } of kinds) {
+    const scaled = kinds.flatMap(({ kind: { declaration }, version }) => {
       const scale = obj(version['subresources'])['scale'];
-      if (scale === undefined) continue;
-      const key = restKey(kind.declaration.group, kind.declaration.resource, 'scale');
-      rest.set(key, customScale(obj(scale)));
-      scales.push(key);
-    }
-    return { kinds: kinds.map(({ kind }) => kind), scales };
+      return scale === undefined ? [] : [{ declaration, scale: obj(scale) }];
+    });
+    const [key] = scaled.map(({ declaration }) => restKey(declaration.group, declaration.resource, 'scale'));
+    const byVersion = scaled.map(
+      ({ declaration: { group, version }, scale }) => [`${group}/${version}`, scale] as const,
+    );
+    if (key !== undefined) rest.set(key, customScale(new Map(byVersion)));
+    return { kinds: kinds.map(({ kind }) => kind), scales: key === undefined ? [] : [key] };
   }
 
   /** Writes what is due for each definition. */
@@ -138,6 +147,7 @@ export class CustomResources {
     if (this.#isClosed) return;
     this.#read();
     const { api, log } = this.#config;
+    let failed = false;
     for (const { crd, kinds } of [...this.#served.values()])
       try {
         if (meta(crd)['deletionTimestamp'] === undefined) await this.#writeStatus(crd);
@@ -146,9 +156,20 @@ export class CustomResources {
           await this.#clearAway(crd, first && api.store(first.group, first.version, first.resource));
         }
       } catch (error) {
-        if (!isStatusError(error, 'NotFound'))
-          log.warn({ crd: nameOf(crd), error }, 'custom resource definition');
+        if (isStatusError(error, 'NotFound')) continue;
+        log.warn({ crd: nameOf(crd), error }, 'custom resource definition');
+        failed = true;
       }
+    this.#retryAfter(failed);
+  }
+
+  /** Nothing else may ever happen to a definition whose write failed. */
+  #retryAfter(failed: boolean): void {
+    this.#cancelRetry();
+    const ms = Math.min(firstRetryMs * 2 ** this.#failures, longestRetryMs);
+    this.#failures = failed ? this.#failures + 1 : 0;
+    if (failed && !this.#isClosed)
+      this.#cancelRetry = this.#config.clock.timer(ms, () => this.#changed());
   }
 
   async #writeStatus(crd: JsonObject): Promise<void> {

@@ -23,14 +23,27 @@ function withValue(object: JsonObject, names: readonly string[], value: Json): J
   return { ...object, [first]: rest.length === 0 ? value : withValue(obj(object[first]), rest, value) };
 }
 
-/** `scale` is spec.versions[*].subresources.scale. */
-export function customScale(scale: JsonObject): RestHandler {
-  const specPath = namesOf(scale['specReplicasPath']);
-  const statusPath = namesOf(scale['statusReplicasPath']);
-  const selectorPath = namesOf(scale['labelSelectorPath']);
+interface ScalePaths {
+  readonly specPath: readonly string[];
+  readonly statusPath: readonly string[];
+  readonly selectorPath: readonly string[];
+}
+
+const pathsOf = (scale: JsonObject): ScalePaths => ({
+  specPath: namesOf(scale['specReplicasPath']),
+  statusPath: namesOf(scale['statusReplicasPath']),
+  selectorPath: namesOf(scale['labelSelectorPath']),
+});
+
+/** spec.versions[*].subresources.scale, by the apiVersion that objects of the version say. */
+export function customScale(scales: ReadonlyMap<string, JsonObject>): RestHandler {
+  const versions = new Map([...scales].map(([apiVersion, scale]) => [apiVersion, pathsOf(scale)]));
+  const none = pathsOf({});
+  const pathsIn = (parent: JsonObject): ScalePaths => versions.get(str(parent['apiVersion'])) ?? none;
   return {
     view: {
       get(parent) {
+        const { selectorPath, specPath, statusPath } = pathsIn(parent);
         const { name, namespace, uid, resourceVersion, creationTimestamp } = meta(parent);
         const replicas = num(at(parent, specPath));
         const selector = selectorPath.length === 0 ? '' : str(at(parent, selectorPath));
@@ -48,7 +61,7 @@ export function customScale(scale: JsonObject): RestHandler {
           throw invalidObject({ group: 'autoscaling', kind: 'Scale' }, str(meta(view)['name']), [
             invalid('spec.replicas', replicas, 'should be a non-negative integer'),
           ]);
-        return withValue(parent, specPath, replicas);
+        return withValue(parent, pathsIn(parent).specPath, replicas);
       },
     },
   };

@@ -7,6 +7,7 @@ import {
   type FieldSelector,
   matchesFieldSelector,
   parseFieldSelector,
+  renameFields,
 } from '../../apimachinery/field-selector.ts';
 import {
   isEverything,
@@ -85,15 +86,15 @@ function readFieldSelector(text: string | null, declaration: ResourceDeclaration
   }
   const names = declaration.selectableFieldNames;
   for (const { field } of selector.requirements) {
-    if (field === 'metadata.name' || field === 'metadata.namespace' || names.includes(field)) continue;
-    const own = names.some((n) => n !== 'metadata.name' && n !== 'metadata.namespace');
+    if (field === 'metadata.name' || field === 'metadata.namespace' || names.has(field)) continue;
+    const own = [...names.keys()].some((n) => n !== 'metadata.name' && n !== 'metadata.namespace');
     throw badRequest(
       own
         ? `field label not supported: ${field}`
         : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
     );
   }
-  return selector.requirements.length === 0 ? undefined : selector;
+  return selector.requirements.length === 0 ? undefined : renameFields(selector, names);
 }
 
 /** As upstream: beside a name, a selector may say nothing but that name. */
@@ -118,7 +119,7 @@ function exactField(
   declaration: ResourceDeclaration,
 ): { readonly name: string; readonly value: string } | undefined {
   if (!fields) return undefined;
-  for (const name of declaration.selectableFieldNames) {
+  for (const name of declaration.selectableFieldNames.values()) {
     if (name.startsWith('metadata.')) continue;
     const value = exactFieldValue(fields, name);
     if (value !== undefined) return { name, value };

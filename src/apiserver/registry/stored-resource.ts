@@ -134,7 +134,13 @@ export function indexRecord(declaration: ResourceDeclaration, object: JsonObject
   };
 }
 
-export const openCache = (source: CacheSource, declaration: ResourceDeclaration): ResourceCache =>
-  source.cache({ group: declaration.storage.group, resource: declaration.storage.resource }, (object) =>
-    indexRecord(declaration, object as JsonObject),
-  );
+/** One for each way to read fields: a cache that is given another makes its records anew. */
+const indexes = new WeakMap<ResourceDeclaration['selectableFields'], (object: unknown) => IndexRecord>();
+
+export function openCache(source: CacheSource, declaration: ResourceDeclaration): ResourceCache {
+  const { selectableFields, storage } = declaration;
+  const indexOf =
+    indexes.get(selectableFields) ?? ((object) => indexRecord(declaration, object as JsonObject));
+  indexes.set(selectableFields, indexOf);
+  return source.cache({ group: storage.group, resource: storage.resource }, indexOf);
+}

@@ -9,6 +9,8 @@ export class LazyCachedObject implements CachedObject {
   readonly value: Buffer;
   readonly revision: Revision;
   #index: IndexRecord | undefined;
+  /** What made it: fields that selectors may ask for come and go with the definition of a kind. */
+  #madeBy: IndexOf | undefined;
   readonly #indexOf: () => IndexOf;
 
   constructor(entry: Entry, indexOf: () => IndexOf, index?: IndexRecord) {
@@ -16,11 +18,17 @@ export class LazyCachedObject implements CachedObject {
     this.value = entry.value;
     this.revision = entry.revision;
     this.#indexOf = indexOf;
+    if (index === undefined) return;
     this.#index = index;
+    this.#madeBy = indexOf();
   }
 
   get index(): IndexRecord {
-    this.#index ??= this.#indexOf()(JSON.parse(this.value.toString('utf8')));
+    const indexOf = this.#indexOf();
+    if (this.#index === undefined || this.#madeBy !== indexOf) {
+      this.#index = indexOf(JSON.parse(this.value.toString('utf8')));
+      this.#madeBy = indexOf;
+    }
     return this.#index;
   }
 }

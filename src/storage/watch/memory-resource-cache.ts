@@ -85,7 +85,9 @@ export class MemoryResourceCache implements ResourceCache {
   }
 
   useIndex(indexOf: IndexOf): void {
-    this.#indexOf ??= indexOf;
+    if (this.#indexOf === indexOf) return;
+    this.#indexOf = indexOf;
+    this.#inverted.clear();
   }
 
   // -- what the source feeds --

@@ -107,7 +107,7 @@ export interface ResourceCache {
   deleteUnreadable(namespace: string, name: string): Promise<void>;
 }
 
-/** All caches over one store, made on first use. */
+/** All caches over one store, made on first use; the last `indexOf` of a resource counts. */
 export interface CacheSource {
   cache(
     resource: { readonly group: string; readonly resource: string },

@@ -38,21 +38,16 @@ function row(event: Decoded<Event>, now: number): Json[] {
   ];
 }
 
-/** What selectors may ask of the object that an event is about. */
-export function referenceFields(
-  prefix: 'involvedObject' | 'regarding',
-  about: Decoded<Event>['involvedObject'],
-): Record<string, string> {
-  const { kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath } = about ?? {};
-  const fields = { kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath };
-  return Object.fromEntries(
-    Object.entries(fields).map(([field, value]) => [`${prefix}.${field}`, value ?? '']),
-  );
-}
-
 function selectableFields(event: Decoded<Event>): Record<string, string> {
+  const about = event.involvedObject ?? {};
   return {
-    ...referenceFields('involvedObject', event.involvedObject),
+    'involvedObject.kind': about.kind ?? '',
+    'involvedObject.namespace': about.namespace ?? '',
+    'involvedObject.name': about.name ?? '',
+    'involvedObject.uid': about.uid ?? '',
+    'involvedObject.apiVersion': about.apiVersion ?? '',
+    'involvedObject.resourceVersion': about.resourceVersion ?? '',
+    'involvedObject.fieldPath': about.fieldPath ?? '',
     reason: event.reason ?? '',
     reportingComponent: (event.reportingComponent ?? '') || (event.source?.component ?? ''),
     source: (event.source?.component ?? '') || (event.reportingComponent ?? ''),

@@ -497,3 +497,30 @@ async function knownTo(port: number): Promise<Socket> {
   socket.resume();
   return socket;
 }
+
+test('a request that names the whole URL, as of a proxy, is one for its path', async () => {
+  const asked: string[] = [];
+  const { server, port } = await listening({
+    tls: undefined,
+    handler: async ({ url }) => {
+      asked.push(url);
+      return { status: 200, headers: {}, body: Buffer.from('x') };
+    },
+  });
+  const socket = await silent(port);
+  const targets = [
+    'http://h:6443/version?a=b',
+    'HTTPS://h/a//b',
+    'http://h',
+    'http://h?a=b',
+    '/http://h/x',
+    '*',
+  ];
+  for (const target of targets) {
+    socket.write(`${target === '*' ? 'OPTIONS' : 'GET'} ${target} HTTP/1.1\r\nhost: h\r\n\r\n`);
+    await once(socket, 'data');
+  }
+  assert.deepEqual(asked, ['/version?a=b', '/a//b', '/', '/?a=b', '/http://h/x', '*']);
+  socket.destroy();
+  await server.close(0);
+});

@@ -30,6 +30,14 @@ const unknownCoding: HttpResponse = {
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
+/** RFC 9112, 3.2.2: whoever believes that he asks a proxy sends the whole URL. */
+function pathOf(target: string): string {
+  const [authority] = /^https?:\/\/[^/?#]*/i.exec(target) ?? [];
+  if (authority === undefined) return target;
+  const path = target.slice(authority.length);
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
 export class Http1Request implements HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -47,7 +55,7 @@ export class Http1Request implements HttpRequest {
     upgrade?: { readonly socket: Duplex; readonly head: Buffer },
   ) {
     this.method = message.method ?? 'GET';
-    this.url = message.url ?? '/';
+    this.url = pathOf(message.url ?? '/');
     this.headers = message.headers as HttpHeaders;
     this.upgrade = upgrade;
     this.#message = message;

@@ -1,7 +1,13 @@
 // The HTTP/2 client against a real server on the loopback.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  createServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type Settings,
+} from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import type { Clock } from '../base/clock.ts';
@@ -20,8 +26,9 @@ const clock: Clock = {
 async function serve(
   t: TestContext,
   answer: (stream: ServerHttp2Stream, path: string) => void,
+  settings: Settings = {},
 ): Promise<{ client: Http2Client; server: Http2Server; sessions: ServerHttp2Session[] }> {
-  const server = createServer();
+  const server = createServer({ settings });
   const sessions: ServerHttp2Session[] = [];
   server.on('session', (session) => sessions.push(session));
   server.on('stream', (stream: ServerHttp2Stream, headers) => {
@@ -66,6 +73,34 @@ describe('createHttp2Client', () => {
       Array.from({ length: 50 }, (_, i) => `/${i}`),
     );
     assert.equal(sessions.length, 1);
+  });
+
+  it('has streams without end on as many sessions as the server has room for, and never waits for their end', async (t) => {
+    const { client, sessions } = await serve(
+      t,
+      (stream, path) => {
+        stream.respond({ ':status': 200 });
+        if (path !== '/watch') stream.end(path);
+      },
+      { maxConcurrentStreams: 5 },
+    );
+    const ending = new AbortController();
+    const { signal } = ending;
+    const watches = await Promise.all(
+      Array.from({ length: 12 }, () => client.request({ ...get('/watch'), signal })),
+    );
+    assert.deepEqual([watches.length, sessions.length], [12, 3]);
+    for (let i = 0; i < 10; i++) assert.equal(await text((await client.request(get('/a'))).body), '/a');
+    assert.equal(sessions.length, 3, 'room that there is again is used');
+    ending.abort();
+    for (const { body } of watches) assert.equal(await text(body), '');
+  });
+
+  it('gives up on a server that closes each connection', async (t) => {
+    const { client, server, sessions } = await serve(t, () => {});
+    server.on('session', (session) => session.close());
+    await assert.rejects(client.request(get('/')), ConnectionError);
+    assert.ok(sessions.length <= 3, `${sessions.length} connections`);
   });
 
   it('sends a body', async (t) => {

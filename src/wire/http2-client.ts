@@ -1,4 +1,4 @@
-// A small HTTP/2 client of one server: one session, made anew when it dies, many streams.
+// A small HTTP/2 client of one server: many streams on one session, on more where that has no room, and on a new one when it dies.
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -93,16 +93,11 @@ async function* bodyOf(
 function exchange(
   clock: Clock,
   origin: string,
-  to: ClientHttp2Session,
+  stream: ClientHttp2Stream,
   request: Http2Request,
 ): Promise<Http2Response> {
   return new Promise((resolve, reject) => {
     const { signal, timeoutMs = 0, body } = request;
-    const hasBody = body !== undefined && body.length > 0;
-    const stream = to.request(
-      { ':method': request.method, ':path': request.path, ...request.headers },
-      { endStream: !hasBody },
-    );
     const onAbort = (): void => stream.close(constants.NGHTTP2_CANCEL);
     const late = (): void => {
       fail(new ConnectionError('ETIMEDOUT', `no answer within ${timeoutMs} ms`));
@@ -128,9 +123,11 @@ function exchange(
         body: bodyOf(stream, signal),
       });
     });
-    if (hasBody) stream.end(body);
+    if (hasBody(request)) stream.end(body);
   });
 }
+
+const hasBody = ({ body }: Http2Request): boolean => body !== undefined && body.length > 0;
 
 function plainHeaders(headers: IncomingHttpHeaders): Http2Response['headers'] {
   const plain: Record<string, string | readonly string[] | undefined> = {};
@@ -139,13 +136,35 @@ function plainHeaders(headers: IncomingHttpHeaders): Http2Response['headers'] {
   return plain;
 }
 
+interface Session {
+  readonly http2: ClientHttp2Session;
+  readonly socket: Socket;
+  /** Given out, and not yet closed. */
+  streams: number;
+}
+
+/**
+ * What its server lets a session have: a stream beyond it would wait for the end of another, and watches never end. The
+ * first one is begun whatever the server says.
+ */
+const hasRoom = ({ http2, streams }: Session): boolean =>
+  streams < Math.max(1, http2.remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY);
+
+const isGone = ({ http2 }: Session): boolean => http2.closed || http2.destroyed;
+
+/** A server that lets go of session after session, each before its first stream, gets no more of them for one request. */
+const mostGone = 3;
+
 class SessionClient implements RenewableHttp2Client {
   readonly #clock: Clock;
   readonly #options: Http2ClientOptions;
   #tls: ClientTls;
-  #current: Promise<ClientHttp2Session> | undefined;
-  /** All that are open, with their sockets: also those that still have streams, but get no new ones. */
-  readonly #sessions = new Map<ClientHttp2Session, Socket>();
+  /** Being connected, for all that find no room elsewhere. */
+  #opening: Promise<Session> | undefined;
+  /** Those that get new streams. */
+  readonly #usable = new Set<Session>();
+  /** All that are open, also those that still have streams, but get no new ones. */
+  readonly #sessions = new Set<Session>();
   #isClosed = false;
 
   constructor(clock: Clock, options: Http2ClientOptions) {
@@ -155,78 +174,93 @@ class SessionClient implements RenewableHttp2Client {
   }
 
   async request(request: Http2Request): Promise<Http2Response> {
+    const { origin } = this.#options;
     request.signal?.throwIfAborted();
-    let to = await this.#session();
-    if (to.closed || to.destroyed) {
-      this.#current = undefined;
-      to = await this.#session();
+    for (let gone = 0; ; ) {
+      const session = this.#roomy() ?? (await this.#opened());
+      request.signal?.throwIfAborted();
+      if (isGone(session)) {
+        if (++gone === mostGone) throw new ConnectionError('ECONNRESET', `${origin} closes each connection`);
+      } else if (hasRoom(session)) {
+        // At once: what becomes of a stream is told to whoever listens by then.
+        return exchange(this.#clock, origin, beginStream(session, request), request);
+      }
     }
-    request.signal?.throwIfAborted();
-    return exchange(this.#clock, this.#options.origin, to, request);
   }
 
   setTls(renewed: ClientTls): void {
     this.#tls = renewed;
-    const old = this.#current;
-    this.#current = undefined;
-    old?.then(
-      (session) => session.close(),
+    for (const { http2 } of this.#usable) http2.close();
+    this.#usable.clear();
+    this.#opening?.then(
+      ({ http2 }) => http2.close(),
       () => {},
     );
+    this.#opening = undefined;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#current = undefined;
-    const ended = [...this.#sessions.values()].map(
-      (socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())),
+    this.#usable.clear();
+    const ended = [...this.#sessions].map(
+      ({ socket }) => new Promise<void>((resolve) => socket.once('close', () => resolve())),
     );
-    for (const session of this.#sessions.keys()) this.#destroy(session);
+    for (const session of this.#sessions) destroy(session);
     await Promise.all(ended);
   }
 
-  #session(): Promise<ClientHttp2Session> {
-    if (this.#isClosed) return Promise.reject(new ConnectionError('ECLOSED', 'the client is closed'));
-    if (this.#current === undefined) {
-      const opened = this.#open(() => {
-        if (this.#current === opened) this.#current = undefined;
-      });
-      this.#current = opened;
-      opened.catch(() => {});
-    }
-    return this.#current;
+  #roomy(): Session | undefined {
+    for (const session of this.#usable) if (!isGone(session) && hasRoom(session)) return session;
+    return undefined;
   }
 
-  #open(forget: () => void): Promise<ClientHttp2Session> {
+  #opened(): Promise<Session> {
+    if (this.#isClosed) return Promise.reject(new ConnectionError('ECLOSED', 'the client is closed'));
+    if (this.#opening !== undefined) return this.#opening;
+    const opening = this.#open();
+    const done = (): void => {
+      if (this.#opening === opening) this.#opening = undefined;
+    };
+    opening.then((session) => {
+      if (this.#opening === opening) this.#usable.add(session);
+      done();
+    }, done);
+    this.#opening = opening;
+    return opening;
+  }
+
+  #open(): Promise<Session> {
     const { origin, connectTimeoutMs: timeoutMs = 10_000 } = this.#options;
     return new Promise((resolve, reject) => {
       const socket = this.#openSocket(new URL(origin));
-      const session = connect(origin, {
+      const http2 = connect(origin, {
         createConnection: () => socket,
         settings: { enablePush: false, initialWindowSize: 1 << 20 },
       });
-      this.#sessions.set(session, socket);
+      const session: Session = { http2, socket, streams: 0 };
+      this.#sessions.add(session);
       socket.once('close', () => this.#sessions.delete(session));
       const stop = this.#clock.timer(timeoutMs, () =>
-        this.#destroy(session, new ConnectionError('ETIMEDOUT', `no connection within ${timeoutMs} ms`)),
+        destroy(session, new ConnectionError('ETIMEDOUT', `no connection within ${timeoutMs} ms`)),
       );
-      session.once('connect', () => {
+      // The first thing that a server says: how many streams it takes.
+      http2.once('remoteSettings', () => {
         stop();
         // Node's own limit would end the session of a busy agent: its streams are long-lived watches.
-        session.setLocalWindowSize(8 << 20);
+        http2.setLocalWindowSize(8 << 20);
         this.#keepAlive(session);
         resolve(session);
       });
       const over = (): void => {
         stop();
-        forget();
+        this.#usable.delete(session);
       };
-      session.on('error', (cause) => {
+      http2.on('error', (cause) => {
         over();
         reject(new ConnectionError(codeOf(cause), `connecting to ${origin}: ${textOf(cause)}`, { cause }));
       });
-      session.once('goaway', over);
-      session.once('close', () => {
+      http2.once('goaway', over);
+      http2.once('close', () => {
         over();
         reject(new ConnectionError('ECONNRESET', `connecting to ${origin}: closed by the server`));
       });
@@ -250,39 +284,45 @@ class SessionClient implements RenewableHttp2Client {
     });
   }
 
-  #keepAlive(session: ClientHttp2Session): void {
+  #keepAlive(session: Session): void {
+    const { http2 } = session;
     const intervalMs = this.#options.pingIntervalMs ?? 15_000;
     let cancel = (): void => {};
     const arm = (): void => {
       cancel = this.#clock.timer(intervalMs, () => {
-        if (session.destroyed) return;
+        if (http2.destroyed) return;
         let answered = false;
-        session.ping((error) => {
+        http2.ping((error) => {
           answered = error === null;
         });
         cancel = this.#clock.timer(intervalMs, () => {
           if (answered) arm();
-          else
-            this.#destroy(
-              session,
-              new ConnectionError('ETIMEDOUT', `no answer to a ping for ${intervalMs} ms`),
-            );
+          else destroy(session, new ConnectionError('ETIMEDOUT', `no answer to a ping for ${intervalMs} ms`));
         });
       });
     };
     arm();
-    session.once('close', () => cancel());
+    http2.once('close', () => cancel());
   }
+}
 
-  /**
-   * A session that was told to go away ends its socket in good order, and waits for a peer that may be gone; one whose
-   * socket is not connected yet leaves it alone.
-   */
-  #destroy(session: ClientHttp2Session, error?: Error): void {
-    const socket = this.#sessions.get(session);
-    session.destroy(error);
-    socket?.destroy();
-  }
+function beginStream(session: Session, request: Http2Request): ClientHttp2Stream {
+  const head = { ':method': request.method, ':path': request.path, ...request.headers };
+  const stream = session.http2.request(head, { endStream: !hasBody(request) });
+  session.streams++;
+  stream.once('close', () => {
+    session.streams--;
+  });
+  return stream;
+}
+
+/**
+ * A session that was told to go away ends its socket in good order, and waits for a peer that may be gone; one whose
+ * socket is not connected yet leaves it alone.
+ */
+function destroy({ http2, socket }: Session, error?: Error): void {
+  http2.destroy(error);
+  socket.destroy();
 }
 
 export const createHttp2Client = (clock: Clock, options: Http2ClientOptions): RenewableHttp2Client =>

@@ -104,6 +104,11 @@ const selectableNames = (version: JsonObject): string[] =>
     .map((field) => str(field['jsonPath']).replace(/^\./, ''))
     .filter((name) => name !== '');
 
+function fieldNames(version: JsonObject, namespaced: boolean): ResourceDeclaration['selectableFieldNames'] {
+  const places = namespaced ? ['metadata.name', 'metadata.namespace'] : ['metadata.name'];
+  return new Map([...places, ...selectableNames(version)].map((name) => [name, name]));
+}
+
 /** `version` is one of the definition's; it must be served. */
 export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme): CustomKind {
   const spec = obj(crd['spec']);
@@ -164,11 +169,7 @@ export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme)
       : {}),
     row,
     selectableFields: selectableFieldsOf(versions),
-    selectableFieldNames: new Map(
-      ['metadata.name', ...(namespaced ? ['metadata.namespace'] : []), ...selectableNames(version)].map(
-        (field) => [field, field],
-      ),
-    ),
+    selectableFieldNames: fieldNames(version, namespaced),
   };
   return {
     declaration,

@@ -168,8 +168,7 @@ export class CustomResources {
     this.#cancelRetry();
     const ms = Math.min(firstRetryMs * 2 ** this.#failures, longestRetryMs);
     this.#failures = failed ? this.#failures + 1 : 0;
-    if (failed && !this.#isClosed)
-      this.#cancelRetry = this.#config.clock.timer(ms, () => this.#changed());
+    if (failed && !this.#isClosed) this.#cancelRetry = this.#config.clock.timer(ms, () => this.#changed());
   }
 
   async #writeStatus(crd: JsonObject): Promise<void> {

@@ -148,10 +148,20 @@ function begin(
   return { outgoing, answered };
 }
 
+/** What Go's reverse proxy says of an answer that nobody asked for. */
+const unaskedUpgrade = (protocol: string): BackendError =>
+  new BackendError(`backend tried to switch protocol ${JSON.stringify(protocol)} when "" was requested`);
+
 /** The answer's head at once, its body as it comes. Throws BackendError. */
 export function requestBackend(target: BackendTarget, request: BackendRequest): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const { outgoing, answered } = begin(target, request, reject);
+    // Node tells of no end of a connection that nobody takes over.
+    outgoing.on('upgrade', (response, socket) => {
+      answered();
+      socket.destroy();
+      reject(unaskedUpgrade(response.headers.upgrade ?? ''));
+    });
     outgoing.on('response', (response) => {
       answered();
       const headers = endToEnd(response.headers);

@@ -66,3 +66,15 @@ test('R7: an answer that breaks off is a failed probe, as upstream', async (t) =
   const probed = await probe(port);
   assert.deepEqual(probed, { status: 0, body: '', location: '', error: 'unexpected EOF' });
 });
+
+test('an answer that switches to a protocol nobody asked for ends a probe, and a proxied request', async (t) => {
+  const port = await answering(
+    t,
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nhello',
+  );
+  assert.deepEqual(await probe(port), { status: 101, body: '', location: '' });
+  await assert.rejects(
+    requestBackend({ host: '127.0.0.1', port }, { method: 'GET', path: '/', headers: { host: 'x' } }),
+    { message: 'backend tried to switch protocol "x" when "" was requested' },
+  );
+});

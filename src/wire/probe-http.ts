@@ -142,6 +142,11 @@ export function probeHttp(r: HttpProbeRequest, signal: AbortSignal): Promise<Htt
       response = answer;
       readAnswer(request, answer, end);
     });
+    // Node tells of no end of a connection that nobody takes over. It is an answer like others, and no good one.
+    request.on('upgrade', (answer, socket) => {
+      socket.destroy();
+      end({ status: answer.statusCode ?? 0, body: '', location: '' });
+    });
     request.on('error', (error) => {
       if (response?.complete !== true) end(failure(errorText(r, error)));
     });

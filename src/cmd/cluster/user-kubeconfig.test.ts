@@ -68,8 +68,23 @@ test('U10: merged into a file that is made for its owner only, again, and remove
   assert.equal(readFileSync(file, 'utf8'), once);
   const said: string[] = [];
   await removeFromKubeconfigs(readClusterState(paths)!, paths, (text) => said.push(text));
-  assert.doesNotMatch(readFileSync(file, 'utf8'), /porthole/);
+  assert.equal(existsSync(file), false, 'a file that was made for it goes with it');
   assert.deepEqual(said, []);
+});
+
+test('U10: a file that holds anything else, or is a link, stays without the cluster', async (t) => {
+  const home = scratch(t);
+  const paths = clusterIn(home);
+  const [mine, link] = [join(home, 'mine'), join(home, 'link')];
+  writeFileSync(mine, '# mine\n');
+  symlinkSync(join(home, 'linked'), link);
+  writeFileSync(join(home, 'linked'), '');
+  for (const file of [mine, link]) {
+    await mergeCluster(simulatedState, home, file);
+    await removeFromKubeconfigs({ ...simulatedState, mergedInto: [file] }, paths, () => {});
+    assert.doesNotMatch(readFileSync(file, 'utf8'), /porthole/);
+  }
+  assert.match(readFileSync(mine, 'utf8'), /^# mine\n/);
 });
 
 test('U10: a link stays a link, and its file is made private', async (t) => {

@@ -3,6 +3,7 @@ import {
   chownSync,
   closeSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -14,7 +15,11 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { writeDurably } from '../../component-base/durable-file.ts';
-import { mergedKubeconfig, withoutCluster } from '../../controlplane/kubeconfig-text.ts';
+import {
+  type KubeconfigFacts,
+  mergedKubeconfig,
+  withoutCluster,
+} from '../../controlplane/kubeconfig-text.ts';
 import { adminOf } from '../compose/cluster-credentials.ts';
 import type { Environment } from '../setup/locations.ts';
 import { type ClusterPaths, type ClusterState, clusterPaths, writeClusterState } from './cluster-state.ts';
@@ -68,13 +73,17 @@ async function withKubeconfigLock<T>(file: string, body: () => T): Promise<T> {
   }
 }
 
-/** A link stays one; whoever had the file has it. */
+/** A link stays one; whoever had the file has it. One without text goes. */
 async function change(file: string, edit: (text: string) => string | undefined): Promise<void> {
   await withKubeconfigLock(file, () => {
     const there = statSync(file, { throwIfNoEntry: false });
     const before = there ? readFileSync(file, 'utf8') : '';
     const after = edit(before);
     if (after === undefined) return;
+    if (after === '') {
+      rmSync(file);
+      return;
+    }
     const target = there ? realpathSync(file) : file;
     writeDurably(target, after);
     if (there && there.uid !== process.geteuid?.()) chownSync(target, there.uid, there.gid);
@@ -100,6 +109,13 @@ export async function mergeCluster(state: ClusterState, home: string, file: stri
   await change(file, (text) => mergedKubeconfig(text, { ...admin, ...namesOf(state) }));
 }
 
+/** What is left of a file that we made is nothing that anybody wrote. */
+function textWithout(text: string, facts: KubeconfigFacts, isLink: boolean): string | undefined {
+  const left = withoutCluster(text, facts);
+  const isOurs = left === withoutCluster(mergedKubeconfig('', facts), facts);
+  return isOurs && !isLink ? '' : left;
+}
+
 function mentions(file: string, name: string): boolean {
   try {
     return readFileSync(file, 'utf8').includes(name);
@@ -118,10 +134,11 @@ export async function removeFromKubeconfigs(
   if (admin === undefined) return;
   const files = new Set([...(state.mergedInto ?? []), ...kubeconfigFiles(process.env)]);
   for (const file of [...files].filter((one) => mentions(one, contextName(state.name))))
-    await change(file, (text) => withoutCluster(text, { ...admin, ...namesOf(state) })).catch(
-      ({ cause, message }: Error) =>
-        say(
-          `  warning: ${message} and still has context ${contextName(state.name)}: ${(cause as Error).message}`,
-        ),
+    await change(file, (text) =>
+      textWithout(text, { ...admin, ...namesOf(state) }, lstatSync(file).isSymbolicLink()),
+    ).catch(({ cause, message }: Error) =>
+      say(
+        `  warning: ${message} and still has context ${contextName(state.name)}: ${(cause as Error).message}`,
+      ),
     );
 }

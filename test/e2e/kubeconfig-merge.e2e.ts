@@ -22,6 +22,18 @@ const env = {
   PORTHOLE_HOME: join(scratch.path, 'home'),
   PORTHOLE_CACHE: portholeCache(),
 };
+const file = join(scratch.path, 'cluster.yaml');
+const config = `apiVersion: cli.porthole.dev/v1
+kind: Cluster
+name: b
+runtime: simulated
+merge: false
+nodes:
+- os: linux
+- os: windows
+  name: old
+  windowsBuild: ltsc2019
+`;
 const prod = `apiVersion: v1
 kind: Config
 # the one that matters
@@ -46,11 +58,8 @@ async function ok(path: string, args: readonly string[], more?: Record<string, s
   assert.equal(code, 0, `${args.join(' ')}: ${stdout}${stderr}`);
   return stdout.toString();
 }
-const up = (name: string, ...flags: string[]): Promise<string> =>
-  ok(launcher, [
-    ...['up', '--name', name, '--linux', '1', '--windows', '0', '--runtime', 'simulated'],
-    ...flags,
-  ]);
+const up = (name: string): Promise<string> =>
+  ok(launcher, [...['up', '--name', name, '--linux', '1', '--windows', '0', '--runtime', 'simulated']]);
 const current = async (more?: Record<string, string>): Promise<string> =>
   (await run(kubectlPath, ['config', 'current-context'], more)).stdout.toString().trim();
 
@@ -73,8 +82,14 @@ test(
     assert.match(await ok(kubectlPath, ['get', 'nodes']), /^linux-1 +Ready/m);
     assert.match(readFileSync(theirs, 'utf8'), /# the one that matters/);
     assert.equal(statSync(theirs).mode & 0o777, 0o600);
-    await up('b', '--no-merge');
-    assert.equal(await current(), 'porthole-a', '--no-merge leaves it alone');
+    writeFileSync(file, config);
+    for (const flags of [
+      ['--config', file],
+      ['--config', file, '--no-merge'],
+    ])
+      await ok(launcher, ['up', ...flags]);
+    assert.equal(await current(), 'porthole-a', 'merge: false and --no-merge leave it alone');
+    assert.match(await ok(launcher, ['node', 'list', '--name', 'b']), /^old +windows 17763 \(emulated\)/m);
     await ok(launcher, ['kubeconfig', '--name', 'b', '--merge', '--kubeconfig', other]);
     assert.equal(await current({ KUBECONFIG: other }), 'porthole-b');
     assert.match(await ok(kubectlPath, ['get', 'nodes'], { KUBECONFIG: other }), /^linux-1 +Ready/m);

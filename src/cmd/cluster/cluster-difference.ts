@@ -1,8 +1,9 @@
 // In what a cluster that is there differs from what `up` is asked for: pure.
-import { type NodeCounts, type PlannedNode, planNodes } from './cluster-plan.ts';
+import type { PlannedNode } from './cluster-plan.ts';
 import type { ClusterState, RuntimeKind } from './cluster-state.ts';
 
-export interface AskedFor extends NodeCounts {
+export interface AskedFor {
+  readonly nodes: readonly PlannedNode[];
   readonly runtime: 'auto' | RuntimeKind;
   readonly bindAddress?: string | undefined;
   readonly registryConfig?: string | undefined;
@@ -14,6 +15,9 @@ const listed = (nodes: readonly PlannedNode[]): string =>
     .map(({ name, windowsBuild }) => [name, windowsBuild ?? ''].join(' ').trim())
     .sort()
     .join(', ');
+
+const kinds = (nodes: readonly PlannedNode[]): string =>
+  JSON.stringify(nodes.map(({ name, os, windowsBuild }) => [name, os, windowsBuild]).sort());
 
 const isTainted = (nodes: readonly PlannedNode[]): boolean =>
   nodes.some((node) => node.windowsTaint === true);
@@ -34,9 +38,9 @@ export function differenceOf(
   const { registryPort = asked.registry } = has;
   if (typeof asked.registry === 'number' && asked.registry !== registryPort)
     return `and its registry is another one (--registry ${registryPort})`;
-  const wanted = planNodes(asked);
+  const wanted = asked.nodes;
   // Who says again what the cluster was made with does not want to lose the nodes that were added since.
-  const same = [has.madeWith ?? [], has.nodes].find((nodes) => listed(wanted) === listed(nodes));
+  const same = [has.madeWith ?? [], has.nodes].find((nodes) => kinds(wanted) === kinds(nodes));
   if (same === undefined) return `with other nodes (${listed(has.nodes)})`;
   if (isTainted(wanted) !== isTainted(same))
     return `and its Windows nodes are ${isTainted(same) ? 'tainted (--windows-taint was given)' : 'not tainted (--windows-taint was not given)'}`;

@@ -8,18 +8,14 @@ import { bringUp, type Settings } from './bring-up.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 import { differenceOf } from './cluster-difference.ts';
 import { withClusterLock } from './cluster-lock.ts';
-import { planNodes } from './cluster-plan.ts';
+import type { PlannedNode } from './cluster-plan.ts';
 import { type ClusterState, clusterPaths, type RuntimeKind, readClusterState } from './cluster-state.ts';
 import { downAlone } from './down.ts';
 import { sayWhenInterrupted } from './interrupted.ts';
 import { mergeCluster } from './user-kubeconfig.ts';
 
 export interface UpOptions extends Settings {
-  readonly linux: number;
-  readonly windows: number;
-  readonly windowsBuild: number;
-  /** Windows nodes are tainted with os=windows:NoSchedule. */
-  readonly windowsTaint?: boolean | undefined;
+  readonly nodes: readonly PlannedNode[];
   readonly runtime: 'auto' | RuntimeKind;
   /** A kubeconfig that gets the cluster's context, and chooses it. Undefined: none. */
   readonly mergeInto?: string | undefined;
@@ -72,7 +68,7 @@ function checkRegistryConfig(dir: string | undefined): void {
 
 /** Starts what is not running; a cluster that is up already is left as it is. Waits for another `up` or `down` of it. */
 export async function up(options: UpOptions, progress: Progress): Promise<UpResult> {
-  if (options.linux + options.windows === 0)
+  if (options.nodes.length === 0)
     throw new Error('a cluster needs a node: --linux or --windows of at least 1');
   if (options.bindAddress !== undefined) checkBindAddress(options.bindAddress, everyMachineAddress());
   checkRegistryConfig(options.registryConfig);
@@ -95,7 +91,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
   const runtime = known?.runtime ?? decideRuntime(options, progress);
   if (runtime === 'simulated' && options.registry !== undefined)
     throw new Error('nodes of the simulated runtime pull nothing: --registry is for real ones');
-  const nodes = known?.nodes ?? planNodes(options);
+  const nodes = known?.nodes ?? options.nodes;
   const state = await bringUp({ settings: options, known, runtime, nodes }, progress);
   return { server: state.server, kubeconfig: paths.kubeconfig, state };
 }

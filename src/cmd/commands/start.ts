@@ -2,6 +2,7 @@
 import { dirname } from 'node:path';
 import { Command, Option } from 'commander';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { planNodes } from '../cluster/cluster-plan.ts';
 import { buildSamples } from '../cluster/node-images.ts';
 import { runSample } from '../cluster/sample-run.ts';
 import { up } from '../cluster/up.ts';
@@ -25,7 +26,14 @@ async function start(flags: Flags): Promise<void> {
   );
   const mergeInto = mergeFileOf(flags);
   const cluster = await up(
-    { ...flags, linux: 1, windows: 1, windowsBuild: 20348, topology: 'host-gateway', mergeInto, home, cache },
+    {
+      ...flags,
+      nodes: planNodes({ linux: 1, windows: 1, windowsBuild: 20348 }),
+      topology: 'host-gateway',
+      mergeInto,
+      home,
+      cache,
+    },
     progress,
   );
   sayContext(progress, flags.name, mergeInto);

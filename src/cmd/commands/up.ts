@@ -1,8 +1,10 @@
 // porthole up: a whole cluster on this machine.
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { planNodes } from '../cluster/cluster-plan.ts';
 import { type Mirrors, parseMirror } from '../cluster/registries/mirrors.ts';
 import { up } from '../cluster/up.ts';
+import { applyConfig } from '../config-file.ts';
 import { duration } from '../duration-option.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { type MergeFlags, mergeFileOf, sayContext, withMergeOptions } from '../kubeconfig-options.ts';
@@ -40,6 +42,7 @@ function mirror(text: string, before: Mirrors | undefined): Mirrors {
 }
 
 interface Flags extends MergeFlags {
+  config?: string;
   registry?: number | true;
   registryMirror?: Mirrors;
   quotaBackendBytes?: number;
@@ -57,13 +60,16 @@ interface Flags extends MergeFlags {
   runtime: 'auto' | 'containerd' | 'simulated';
 }
 
-async function run(flags: Flags): Promise<void> {
+async function run({ config }: Flags, command: Command): Promise<void> {
+  const named = config === undefined ? undefined : applyConfig(command, config);
+  const flags = command.opts<Flags>();
   const progress = createProgress(process.stderr, () => performance.now());
   const started = performance.now();
   const mergeInto = mergeFileOf(flags);
   const cluster = await up(
     {
       ...flags,
+      nodes: named ?? planNodes(flags),
       nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
       mergeInto,
       home: portholeHome(),
@@ -82,6 +88,10 @@ export function upCommand(): Command {
   return withMergeOptions(new Command('up'))
     .description('bring a cluster up on this machine; returns when all nodes are Ready')
     .option('--name <name>', 'name of the cluster', 'default')
+    .option(
+      '--config <file>',
+      "a file with these flags, written windowsBuild and so on, and 'nodes' with a name, os and windowsBuild for each",
+    )
     .option('--linux <n>', 'number of Linux nodes', count, 1)
     .option('--windows <n>', 'number of emulated Windows nodes', count, 1)
     .addOption(windowsBuildOption('--windows-build', 'build that the Windows nodes report and programs see'))

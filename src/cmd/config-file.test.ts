@@ -1,0 +1,69 @@
+// What a file says in the place of up's flags.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Command } from 'commander';
+import { upCommand } from './commands/up.ts';
+import { applyConfig } from './config-file.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'config-'));
+after(() => rmSync(folder, { recursive: true }));
+const file = join(folder, 'cluster.yaml');
+const head = 'apiVersion: cli.porthole.dev/v1\nkind: Cluster\n';
+
+/** `up` with these flags and a file of this text. */
+function told(text: string, ...flags: string[]): { nodes: unknown; flags: Record<string, unknown> } {
+  const command: Command = upCommand().action(() => {});
+  command.parse(flags, { from: 'user' });
+  writeFileSync(file, text);
+  const nodes = applyConfig(command, file);
+  return { nodes, flags: command.opts() };
+}
+
+test('U10: settings are the flags, and a flag that is given goes before', () => {
+  const text = `${head}name: big\nlinux: 2\nruntime: simulated\nallowMachineAccess: true\nmerge: false\nnodeMonitorGracePeriod: 20s\nregistryMirror: [docker.io=http://localhost:1, quay.io=http://localhost:2]\nregistry: true\n`;
+  const { nodes, flags } = told(text, '--linux', '3');
+  assert.equal(nodes, undefined);
+  assert.deepEqual(
+    ['name', 'linux', 'runtime', 'allowMachineAccess', 'merge', 'nodeMonitorGracePeriod', 'registry'].map(
+      (key) => flags[key],
+    ),
+    ['big', 3, 'simulated', true, false, 20_000, true],
+  );
+  assert.deepEqual(Object.keys(flags['registryMirror'] as object), ['docker.io', 'quay.io']);
+});
+
+test('U10: nodes have names, systems and builds of their own', () => {
+  const text = `${head}nodes:\n- os: linux\n- {name: web, os: windows, windowsBuild: ltsc2019, windowsTaint: true}\n- {os: windows}\n- {os: linux}\n`;
+  assert.deepEqual(told(text).nodes, [
+    { name: 'linux-1', os: 'linux' },
+    { name: 'web', os: 'windows', windowsBuild: 17763, windowsTaint: true },
+    { name: 'windows-1', os: 'windows', windowsBuild: 20348 },
+    { name: 'linux-2', os: 'linux' },
+  ]);
+});
+
+test('U10: what can not be is named with its setting', () => {
+  const rows: [string, RegExp, ...string[]][] = [
+    ['linux: 1\n', /does not begin with apiVersion: cli\.porthole\.dev\/v1 and kind: Cluster$/],
+    [`${head}linus: 1\n`, /there is no "linus"; there are nodes, .*linux, windows/],
+    [`${head}config: x\n`, /there is no "config"/],
+    [`${head}linux: many\n`, /cluster\.yaml: linux: a whole number/],
+    [`${head}runtime: docker\n`, /cluster\.yaml: runtime: .*Allowed choices are auto/],
+    [`${head}windowsTaint: 1\n`, /cluster\.yaml: windowsTaint: true or false/],
+    [`${head}linux: true\n`, /cluster\.yaml: linux: a text or a number/],
+    [`${head}nodes: 2\n`, /cluster\.yaml: nodes: a list/],
+    [`${head}nodes: [{}]\n`, /each has an os/],
+    [`${head}nodes: [{os: linux, build: 1}]\n`, /there is no "build" in a node/],
+    [`${head}nodes: [{os: linux, windowsBuild: 20348}]\n`, /linux-1 is no Windows node/],
+    [`${head}nodes: [{os: windows, windowsBuild: 7}]\n`, /known are 17763/],
+    [`${head}nodes: [{os: linux, name: A}]\n`, /node name "A"/],
+    [`${head}nodes: [{os: linux, name: a}, {os: linux, name: a}]\n`, /two are called a/],
+    [`${head}linux: 1\nnodes: [{os: linux}]\n`, /nodes says which there are; linux says so, too/],
+    [`${head}nodes: [{os: linux}]\n`, /windows says so, too/, '--windows', '2'],
+    [`${head}linux: [\n`, /cluster\.yaml: YAML: line 4/],
+  ];
+  for (const [text, says, ...flags] of rows) assert.throws(() => told(text, ...flags), says, text);
+});

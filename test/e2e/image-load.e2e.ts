@@ -1,15 +1,17 @@
 // `porthole image load`: every form of an archive, on two nodes that share what is in it; a bad one leaves nothing behind.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
@@ -165,6 +167,15 @@ describe('porthole image load', limit, () => {
       statSync(blobFile('linux-1', digest)).ino,
       statSync(join(folder, 'blobs/sha256', digest)).ino,
     );
+  });
+
+  test('what a load that was killed has left goes with the next one; of one that runs it stays', async () => {
+    const killed = spawnSync('true');
+    const [left, running] = [killed.pid, process.pid].map((pid) => join(clusterFolder(), `load-${pid}-x`));
+    for (const folder of [left!, running!]) mkdirSync(folder);
+    assert.equal((await load(join(scratch.path, 'oci.tar'))).code, 0);
+    assert.deepEqual(leftOvers(), [basename(running!)]);
+    rmdirSync(running!);
   });
 
   test('an archive that is found bad at its end leaves nothing: no image, no layer, no folder', async () => {

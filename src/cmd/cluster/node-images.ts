@@ -1,5 +1,5 @@
 // Images on the nodes of a running cluster: what fits a node is loaded into its containerd.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
@@ -17,6 +17,7 @@ import type { Progress } from '../progress.ts';
 import { stoppedCluster } from './cluster-name.ts';
 import { clusterPaths, type NodeRecord, readClusterState } from './cluster-state.ts';
 import { nodeLayout } from './node-layout.ts';
+import { startTicksOf } from './own-processes.ts';
 import { nativeDir } from './prepare-machine.ts';
 
 export interface NodeImage {
@@ -100,9 +101,19 @@ async function loadInto(node: Target, archive: CheckedArchive, work: string): Pr
   }
 }
 
+/** What a load that was interrupted left; its process stands in the name. */
+async function removeAbandoned(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const pid = /^load-(\d+)-/.exec(name)?.[1];
+    if (pid !== undefined && startTicksOf(Number(pid)) === undefined)
+      await rm(join(directory, name), { recursive: true, force: true });
+  }
+}
+
 /** On the disk of the nodes, so that they can share what is in it; nothing of it stays. */
 async function withWorkFolder<T>(directory: string, use: (work: string) => Promise<T>): Promise<T> {
-  const work = await mkdtemp(join(directory, 'load-'));
+  await removeAbandoned(directory);
+  const work = await mkdtemp(join(directory, `load-${process.pid}-`));
   try {
     return await use(work);
   } finally {

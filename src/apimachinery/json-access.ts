@@ -1,6 +1,7 @@
 // Reads values out of untyped JSON: each function answers an empty value where the shape is another.
+
+import { put } from '../base/put.ts';
 import type { Json, JsonObject } from './declaration.ts';
-import { put } from './patch/own-property.ts';
 
 const emptyObject: JsonObject = Object.freeze({});
 const emptyList: Json[] = [];

@@ -1,4 +1,5 @@
 // JSON in steps: a text of megabytes is read and written piece by piece, where JSON.parse and JSON.stringify stop everything.
+import { put } from './put.ts';
 import type { Steps } from './turns.ts';
 
 /**
@@ -201,13 +202,6 @@ function endOfString(text: string, open: number): number {
     if (c === backslash) at++;
   }
   return text.length;
-}
-
-/** `__proto__` is a name like any other. */
-function put(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__')
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  else object[key] = value;
 }
 
 /** The text of JSON.stringify(value) in pieces, each handed over as soon as it is there. */

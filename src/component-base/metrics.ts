@@ -1,5 +1,6 @@
 // Metrics in Prometheus' text form, with upstream's names.
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { rememberedFor } from '../base/remembered-for.ts';
 import { version } from './version.ts';
 
 export interface MetricsRegistry {
@@ -52,17 +53,9 @@ export const exponentialBuckets = (start: number, factor: number, count: number)
  * What a component counts, made once for each registry: one that starts again, when it leads again, goes on counting where it
  * was.
  */
-export function declareMetrics<T>(declare: (metrics: MetricsRegistry) => T): (metrics: MetricsRegistry) => T {
-  const known = new WeakMap<MetricsRegistry, T>();
-  return (metrics) => {
-    let declared = known.get(metrics);
-    if (declared === undefined) {
-      declared = declare(metrics);
-      known.set(metrics, declared);
-    }
-    return declared;
-  };
-}
+export const declareMetrics = <T>(
+  declare: (metrics: MetricsRegistry) => T,
+): ((metrics: MetricsRegistry) => T) => rememberedFor(declare);
 
 interface Sample {
   readonly labels: Labels;

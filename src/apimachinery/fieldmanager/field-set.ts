@@ -1,9 +1,11 @@
 // A set of field paths as a tree, the form that fieldsV1 has: `f:` names a field, `k:` a list element by its keys,
 // `v:` an element by its value, `.` the node itself.
+
+import { put } from '../../base/put.ts';
 import type { Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
-import { isJsonObject, put } from '../patch/own-property.ts';
+import { isJsonObject } from '../patch/own-property.ts';
 
 /** Never changed once made; parts are shared between sets. */
 export interface FieldSet {

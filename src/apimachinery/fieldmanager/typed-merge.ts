@@ -1,6 +1,8 @@
 // Lays an applied object over the live one, and takes out what nobody applies any more.
+
+import { put } from '../../base/put.ts';
 import type { Json, JsonObject } from '../declaration.ts';
-import { isJsonObject, own, put } from '../patch/own-property.ts';
+import { isJsonObject, own } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
 import { elementsOf } from './path-element.ts';
 import { elementName } from './typed-compare.ts';

@@ -1,10 +1,12 @@
 // JSON patch (RFC 6902) with the limits and answers of kube-apiserver.
+
+import { put } from '../../base/put.ts';
 import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { identicalJson } from '../equality.ts';
 import { badRequest } from '../errors.ts';
 import { readJson } from '../serializer/json-numbers.ts';
-import { isJsonObject, own, put } from './own-property.ts';
+import { isJsonObject, own } from './own-property.ts';
 import { assertShallow, tooLarge, unprocessable } from './patch-error.ts';
 
 /** Upstream's maxJSONPatchOperations. */

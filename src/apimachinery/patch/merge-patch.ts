@@ -1,7 +1,9 @@
 // JSON merge patch (RFC 7386): null removes, objects merge, all else replaces.
+
+import { put } from '../../base/put.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
-import { isJsonObject, own, put } from './own-property.ts';
+import { isJsonObject, own } from './own-property.ts';
 import { assertShallow } from './patch-error.ts';
 
 /** The patched object; `live` is not changed but shares what the patch does not touch. Throws StatusError. */

@@ -1,4 +1,4 @@
-// Reading and writing members of JSON objects of unknown origin: `__proto__` is a name like any other.
+// Reading members of JSON objects of unknown origin: `__proto__` is a name like any other.
 import type { Json, JsonObject } from '../declaration.ts';
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
@@ -6,9 +6,3 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 
 export const own = (object: JsonObject, key: string): Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined;
-
-export function put(object: JsonObject, key: string, value: Json | undefined): void {
-  if (key === '__proto__')
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  else object[key] = value;
-}

@@ -1,9 +1,11 @@
 // Strategic merge patch: lists of objects merge by key, with the directives $patch, $retainKeys,
 // $deleteFromPrimitiveList and $setElementOrder. Follows upstream's strategicpatch step by step.
+
+import { put } from '../../base/put.ts';
 import type { Json, JsonObject, SchemaSource } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
 import { assertFollows, inOrder, textOf } from './element-order.ts';
-import { isJsonObject, own, put } from './own-property.ts';
+import { isJsonObject, own } from './own-property.ts';
 import { assertShallow, unclassified, unprocessable } from './patch-error.ts';
 import type { PatchMeta, PatchSchema } from './patch-schema.ts';
 import { patchMetaOf, patchSchemaOf } from './patch-schema.ts';

@@ -1,7 +1,9 @@
 // Who stands behind a name of the cluster: hosts and their ports, read no further than an answer needs. Pure.
+
 import type { Service } from '../../api/generated/types/core-v1.ts';
 import type { Endpoint, EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { parseIp } from '../../base/ip.ts';
+import { rememberedFor } from '../../base/remembered-for.ts';
 
 /** How much of what a name means is of use. */
 export interface Want {
@@ -64,22 +66,16 @@ export const serviceGroup = (service: Service): Group => ({
   ports: service.spec.ports ?? [],
 });
 
-/** Lists of ports are thousands long, and of objects that nobody changes: each is read once, not for each question. */
-function rememberedFor<T>(make: (ports: readonly Port[]) => T): (ports: readonly Port[]) => T {
-  const made = new WeakMap<readonly Port[], T>();
-  return (ports) => {
-    const known = made.get(ports) ?? make(ports);
-    made.set(ports, known);
-    return known;
-  };
-}
 export const portKey = (name: string | undefined, protocol: string | undefined): string =>
   `${(protocol ?? 'TCP').toLowerCase()} ${name ?? ''}`;
-const portsByName = rememberedFor((ports) => Map.groupBy(ports, (port) => portKey(port.name, port.protocol)));
+/** Lists of ports are thousands long, and of objects that nobody changes: each is read once, not for each question. */
+const portsByName = rememberedFor((ports: readonly Port[]) =>
+  Map.groupBy(ports, (port) => portKey(port.name, port.protocol)),
+);
 /** A record says the number alone: ports that share one are one. */
-export const portNumbers: (ports: readonly Port[]) => readonly number[] = rememberedFor((ports) => [
-  ...new Set(ports.map(({ port = 0 }) => port)),
-]);
+export const portNumbers: (ports: readonly Port[]) => readonly number[] = rememberedFor(
+  (ports: readonly Port[]) => [...new Set(ports.map(({ port = 0 }) => port))],
+);
 
 export function* withPort(groups: Iterable<Group>, key: string): Iterable<Group> {
   for (const { hosts, ports } of groups) yield { hosts, ports: portsByName(ports).get(key) ?? [] };

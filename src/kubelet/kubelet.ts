@@ -8,7 +8,7 @@ import type { InformerFactory } from '../client/cache/informer.ts';
 import type { Client } from '../client/client.ts';
 import { createEventRecorder } from '../client/event-recorder.ts';
 import type { Logger } from '../component-base/logger.ts';
-import type { MetricsRegistry } from '../component-base/metrics.ts';
+import type { CounterMetric, MetricsRegistry } from '../component-base/metrics.ts';
 import type { Host } from '../os/host.ts';
 import type { Cri } from '../rpc-api/cri.ts';
 import { admitPod } from './admit-handlers.ts';
@@ -16,6 +16,7 @@ import { type Eviction, type EvictionManager, startEvictionManager } from './evi
 import type { Threshold } from './eviction/thresholds.ts';
 import { type KubeletContext, podEvent } from './kubelet-context.ts';
 import { type KubeletMetrics, kubeletMetrics } from './metrics/kubelet-metrics.ts';
+import { timedCgroups } from './metrics/timed-cgroups.ts';
 import type { NodeOs } from './node-os/node-os.ts';
 import type { NodeRuntime } from './node-runtime.ts';
 import { startNodeLease } from './node-status/node-lease.ts';
@@ -119,11 +120,17 @@ const evictedWithinMs = 30_000;
 /** Upstream: immediateEvictionGracePeriodSeconds. */
 const evictionGraceSeconds = 1;
 
-async function evictPod(ctx: KubeletContext, workers: PodWorkers, eviction: Eviction): Promise<void> {
-  const { pod, message, disruption } = eviction;
+async function evictPod(
+  ctx: KubeletContext,
+  workers: PodWorkers,
+  evicted: CounterMetric,
+  eviction: Eviction,
+): Promise<void> {
+  const { pod, message, disruption, signal } = eviction;
   const worker = workers.get(podUid(pod));
   if (!worker) return;
   podEvent(ctx, pod, { type: 'Warning', reason: 'Evicted', message });
+  evicted.inc({ eviction_signal: signal });
   const gone = worker.evict({ reason: 'Evicted', message, disruption }, evictionGraceSeconds);
   await Promise.race([gone, ctx.clock.sleep(evictedWithinMs)]);
 }
@@ -133,6 +140,7 @@ function startEviction(
   options: KubeletOptions,
   ctx: KubeletContext,
   workers: PodWorkers,
+  evicted: CounterMetric,
   conditionsChanged: () => void,
 ): EvictionManager | undefined {
   const { host, clock, log, runtime } = options;
@@ -151,7 +159,7 @@ function startEviction(
     },
     active,
     measure: meter.measure,
-    evict: (eviction) => evictPod(ctx, workers, eviction),
+    evict: (eviction) => evictPod(ctx, workers, evicted, eviction),
     announce: (message) => ctx.recorder.event(about, 'Warning', 'EvictionThresholdMet', message),
     conditionsChanged,
   });
@@ -170,7 +178,7 @@ type SayEvent = Parameters<typeof createImagePuller>[0]['event'];
 
 const imagePuller = (
   { runtime: { pullRecords: records, registryLogins }, clock, log }: KubeletOptions,
-  { images }: Cri,
+  { cri: { images }, pulls: durations }: KubeletMetrics,
   objects: ObjectCache,
   event: SayEvent,
 ): ReturnType<typeof createImagePuller> =>
@@ -180,6 +188,7 @@ const imagePuller = (
     event,
     credentials: async (pod, image) => imageCredentials(objects, pod, image, await registryLogins()),
     access: createImageAccess({ records, images, clock, log }),
+    durations,
   });
 
 function createContext(
@@ -194,24 +203,22 @@ function createContext(
   const recorder = createEventRecorder({ client, clock, log }, source);
   const event: SayEvent = (pod, e) => podEvent({ recorder }, pod, e);
   const changed = (uids: readonly string[]): void => workers().objectsChanged(uids);
-  const objects = createObjectCache({ client, clock, random, log, changed });
+  const common = { client, clock, random, log };
+  const objects = createObjectCache({ ...common, changed });
   const allocatable = allocatableNumbers(facts);
   const commands = createCommands({ runtime: cri.runtime, clock });
   const ctx: KubeletContext = {
-    client,
+    ...common,
     cri,
     nodeOs,
     nodeName: options.nodeName,
     nodeIPs,
-    clock,
-    random,
-    log,
     recorder,
     services: options.informers.informer(services).lister,
     objects,
     storage: runtime.storage,
-    volumes: runtime.volumes({ client, clock, random, log, objects, nodeOs, nodeIPs, allocatable }),
-    images: imagePuller(options, cri, objects, event),
+    volumes: runtime.volumes({ ...common, objects, nodeOs, nodeIPs, allocatable, metrics: metrics.volumes }),
+    images: imagePuller(options, metrics, objects, event),
     status: createStatusManager({
       client,
       clock,
@@ -229,7 +236,7 @@ function createContext(
       changed: (uid) => workers().wake(uid),
       event,
     }),
-    cgroups: runtime.cgroups,
+    cgroups: runtime.cgroups && timedCgroups(runtime.cgroups, metrics.node, clock),
     cgroupRoot: runtime.cgroupRoot,
     seccompRoot: runtime.seccompRoot,
     podPidsLimit: options.podPidsLimit ?? defaultPodPidsLimit,
@@ -333,7 +340,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       admitPod(options.nodeOs, room, pod, active),
   );
   workers = all;
-  const eviction = startEviction(options, ctx, all, () => status.poke());
+  const eviction = startEviction(options, ctx, all, metrics.evicted, () => status.poke());
   const server =
     options.server &&
     (await startKubeletServer(

@@ -127,6 +127,18 @@ test('the server tells what the kubelet counts of itself', async () => {
   const { text } = await node.request('/metrics');
   assert.match(text, /^kubelet_running_pods [1-9]/m);
   assert.match(text, /^kubelet_runtime_operations_total\{operation_type="start_container"\} [1-9]/m);
+  const plugin = 'plugin_name="kubernetes.io/configmap"';
+  for (const line of [
+    `volume_manager_total_volumes{${plugin},state="desired_state_of_world"} [1-9]`,
+    `volume_manager_total_volumes{${plugin},state="actual_state_of_world"} [1-9]`,
+    'storage_operation_duration_seconds_count{volume_plugin="kubernetes.io/secret",operation_name="volume_mount",status="success",migrated="false"} [1-9]',
+    'kubelet_cgroup_manager_duration_seconds_count{operation_type="create"} [1-9]',
+    'kubelet_http_requests_total{method="GET",path="containerLogs",server_type="readwrite",long_running="false"} [1-9]',
+    'kubelet_http_requests_total{method="GET",path="exec",server_type="readwrite",long_running="true"} [1-9]',
+    'kubelet_http_inflight_requests{method="GET",path="metrics",server_type="readwrite",long_running="false"} 1',
+    'kubelet_certificate_manager_server_ttl_seconds [1-9]',
+  ])
+    assert.match(text, new RegExp(`^${line.replace(/[{}.]/g, '\\$&')}`, 'm'));
   assert.match((await node.request('/metrics/probes')).text, /^# TYPE prober_probe_total counter$/m);
   assert.equal((await node.request('/metrics/nothing')).status, 404);
 });

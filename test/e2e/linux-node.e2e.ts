@@ -83,6 +83,24 @@ describe('a Linux node', () => {
     assert.equal(node!.status.conditions.find((condition) => condition.type === 'Ready')?.status, 'True');
     assert.equal(node!.status.allocatable['pods'], '110');
   });
+
+  test('tells of its agent, and of what its pods take, to whoever may ask', limit, async () => {
+    const [name] = (await kubectl.ok(['get', 'nodes', '-o', 'name'])).trim().split('\n');
+    const path = `/api/v1/${name!.replace('node/', 'nodes/')}/proxy/metrics`;
+    const text = await kubectl.ok(['get', '--raw', path]);
+    for (const line of [
+      /^kubernetes_build_info\{.*git_version="v1\.36/m,
+      /^process_cpu_seconds_total [0-9.]+$/m,
+      /^process_resident_memory_bytes [1-9]/m,
+      /^rest_client_requests_total\{code="20[01]",method="(POST|PATCH|PUT)",host="[0-9.]+:\d+"\} [1-9]/m,
+      /^rest_client_request_duration_seconds_count\{verb="GET",host="[0-9.]+:\d+"\} [1-9]/m,
+      /^kubelet_certificate_manager_client_ttl_seconds [1-9]/m,
+      /^kubelet_certificate_manager_server_ttl_seconds [1-9]/m,
+    ])
+      assert.match(text, line);
+    const used = await kubectl.ok(['get', '--raw', `${path}/cadvisor`]);
+    assert.match(used, /^container_cpu_usage_seconds_total\{container="",cpu="total",id="\/[^"]*kubepods"/m);
+  });
 });
 
 for (const version of ['1.36', '1.20'] as const) {

@@ -4,6 +4,7 @@ import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
 import { version } from '../../component-base/version.ts';
+import { showCertificateTtl } from '../../kubelet/certificates/certificate-ttl.ts';
 import { defaultEvictionHard, parseThresholds } from '../../kubelet/eviction/thresholds.ts';
 import { startKubelet } from '../../kubelet/kubelet.ts';
 import { parseReservation, sumOfReservations } from '../../kubelet/resources/node-reservation.ts';
@@ -41,12 +42,20 @@ async function openAgent(
   const layout = nodeLayout(options.dataDir);
   const driver = nodeRuntimes[options.runtime];
   driver.forgetLiveness(layout);
-  const nodeClient = await clientFrom(options.kubeconfig, 'porthole-kubelet', systemClock);
+  const nodeClient = await clientFrom(options.kubeconfig, 'porthole-kubelet', systemClock, metrics);
+  showCertificateTtl(metrics, systemClock, 'client', nodeClient.certificate);
   opened.defer(() => nodeClient.close());
   const { client } = nodeClient;
   const runtime = await driver.open({ options, layout, client, log, metrics, opened });
   const { memoryFloor } = runtime.kubelet.nodeOs;
-  const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
+  const informers = createInformerFactory({
+    client,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    metrics,
+    name: 'porthole-kubelet',
+  });
   opened.defer(() => informers.stop());
   const kubelet = await startKubelet({
     ...runtime.kubelet,

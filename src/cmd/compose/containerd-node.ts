@@ -90,6 +90,7 @@ async function open({ options, layout, log, metrics, opened }: RuntimeInput): Pr
     join(options.dataDir, 'kube-proxy.kubeconfig'),
     'porthole-proxy',
     systemClock,
+    metrics,
   );
   opened.defer(() => proxyClient.close());
   const handler = options.os === 'windows' ? await windowsHandler(options, layout) : undefined;

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Client } from '../../client/client.ts';
+import { clientMetrics } from '../../client/client-metrics.ts';
 import { createClient } from '../../client/create-client.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { httpTransport } from '../../client/transport-http.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { startCertificateManager } from '../../kubelet/certificates/certificate-manager.ts';
 import type { Kubelet } from '../../kubelet/kubelet.ts';
 import { certificateStore } from './certificate-store.ts';
@@ -19,11 +21,18 @@ export interface FileClient {
   readonly server: string;
   /** Reads the kubeconfig and what it names again. */
   reload(): Promise<void>;
+  /** PEM of its certificate; undefined when it has none. */
+  certificate(): string | undefined;
   close(): Promise<void>;
 }
 
 /** A client whose certificates follow their files. */
-export async function clientFrom(kubeconfig: string, userAgent: string, clock: Clock): Promise<FileClient> {
+export async function clientFrom(
+  kubeconfig: string,
+  userAgent: string,
+  clock: Clock,
+  metrics: MetricsRegistry,
+): Promise<FileClient> {
   const load = async () => {
     try {
       return (await loadKubeconfig(kubeconfig, (path) => readFile(path))).transport;
@@ -40,7 +49,11 @@ export async function clientFrom(kubeconfig: string, userAgent: string, clock: C
   let tls = await load();
   const transport = httpTransport(clock, tls);
   return {
-    client: createClient(transport, { userAgent }),
+    client: createClient(transport, {
+      userAgent,
+      metrics: clientMetrics(metrics, clock, new URL(tls.server).host),
+    }),
+    certificate: () => tls.cert?.toString(),
     server: tls.server,
     reload: async () => {
       const now = await load();

@@ -8,7 +8,7 @@ import { podText } from '../pod-format.ts';
 import { qosClass } from '../resources/qos.ts';
 import { runEvery } from '../run-every.ts';
 import { isCritical, type MeasuredPod, pressureMessage, rankedForEviction } from './choose-pod.ts';
-import { hasStorageLimit, hidesFromLimit, storageExcess } from './pod-usage.ts';
+import { type Excess, hasStorageLimit, hidesFromLimit, storageExcess } from './pod-usage.ts';
 import {
   conditionOf,
   type MetThreshold,
@@ -17,6 +17,7 @@ import {
   observe,
   type PressureCondition,
   resourceOf,
+  type Signal,
   type StarvedResource,
   shortageOf,
   type Threshold,
@@ -32,6 +33,8 @@ export interface Eviction {
   readonly message: string;
   /** For the node's sake: the pod gets the condition DisruptionTarget. */
   readonly disruption: boolean;
+  /** What the node, or the pod's limit, was short of. */
+  readonly signal: Signal | Excess['signal'];
 }
 
 export interface EvictionDeps {
@@ -61,9 +64,12 @@ const monitorMs = 10_000;
 const transitionMs = 300_000;
 
 /** Whoever has a limit must be measurable: files without number are no way around it. */
-function overLimit({ pod, usage, unmeasured }: MeasuredPod): string | undefined {
+function overLimit({ pod, usage, unmeasured }: MeasuredPod): Excess | undefined {
   const hides = unmeasured?.settled === true && hidesFromLimit(pod, usage);
-  return storageExcess(pod, usage) ?? (hides ? unmeasured.message : undefined);
+  const hidden: Excess | undefined = hides
+    ? { signal: 'ephemeralpodfs.limit', message: unmeasured.message }
+    : undefined;
+  return storageExcess(pod, usage) ?? hidden;
 }
 
 /** Undefined: it can't be known. Limits of pods hold also then. */
@@ -93,8 +99,8 @@ export function startEvictionManager(deps: EvictionDeps): EvictionManager {
   async function evictOverLimit(): Promise<boolean> {
     const limited = deps.active().filter((pod) => hasStorageLimit(pod) && !isCritical(pod));
     const evictions = (await deps.measure(limited, 'ephemeral-storage')).flatMap((measured) => {
-      const message = overLimit(measured);
-      return message === undefined ? [] : [{ pod: measured.pod, message, disruption: false }];
+      const excess = overLimit(measured);
+      return excess === undefined ? [] : [{ ...excess, pod: measured.pod, disruption: false }];
     });
     await Promise.all(evictions.map((eviction) => deps.evict(eviction)));
     return evictions.length > 0;
@@ -112,7 +118,8 @@ export function startEvictionManager(deps: EvictionDeps): EvictionManager {
       return;
     }
     deps.log.info({ resource, pod: podText(first.pod) }, 'evicting a pod');
-    await deps.evict({ pod: first.pod, message: pressureMessage(first, met), disruption: true });
+    const { signal } = met;
+    await deps.evict({ pod: first.pod, message: pressureMessage(first, met), disruption: true, signal });
   }
 
   async function look(): Promise<void> {

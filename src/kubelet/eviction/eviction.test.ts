@@ -88,30 +88,34 @@ const limited = (limit: string | undefined, volume: object = {}): Pod =>
 
 test('a pod over its limits is told which one', () => {
   const small = { sizeLimit: '1Mi' };
-  assert.equal(storageExcess(limited(undefined, small), usage([used('main')], { x: mi })), undefined);
   assert.equal(
-    storageExcess(limited(undefined, small), usage([used('main')], { x: mi + 1 })),
-    'Usage of EmptyDir volume "x" exceeds the limit "1Mi". ',
+    storageExcess(limited(undefined, small), usage([used('main')], { x: mi }))?.message,
+    undefined,
   );
+  assert.deepEqual(storageExcess(limited(undefined, small), usage([used('main')], { x: mi + 1 })), {
+    signal: 'emptydirfs.limit',
+    message: 'Usage of EmptyDir volume "x" exceeds the limit "1Mi". ',
+  });
   assert.equal(
-    storageExcess(limited(undefined), usage([used('main', { rootfsBytes: gi })], { x: gi })),
+    storageExcess(limited(undefined), usage([used('main', { rootfsBytes: gi })], { x: gi }))?.message,
     undefined,
   );
   // Containers, logs and volumes on the disk count together …
   assert.equal(
-    storageExcess(limited('3Mi'), usage([used('main', { rootfsBytes: mi, logsBytes: mi })], { x: mi + 1 })),
+    storageExcess(limited('3Mi'), usage([used('main', { rootfsBytes: mi, logsBytes: mi })], { x: mi + 1 }))
+      ?.message,
     'Pod ephemeral local storage usage exceeds the total limit of containers 3Mi. ',
   );
   // … what is in memory does not.
   const inMemory = usage([used('main', { rootfsBytes: mi, logsBytes: mi })], { x: 2 * mi });
-  assert.equal(storageExcess(limited('3Mi', { medium: 'Memory' }), inMemory), undefined);
+  assert.equal(storageExcess(limited('3Mi', { medium: 'Memory' }), inMemory)?.message, undefined);
   const two = aPod({
     containers: ['a', 'b'].map((name) =>
       aContainer(name, { resources: { limits: { 'ephemeral-storage': '2Mi' } } }),
     ),
   });
   assert.equal(
-    storageExcess(two, usage([used('a'), used('b', { logsBytes: 3 * mi })])),
+    storageExcess(two, usage([used('a'), used('b', { logsBytes: 3 * mi })]))?.message,
     'Container b exceeded its local ephemeral storage limit "2Mi". ',
   );
 });
@@ -281,10 +285,10 @@ test('one pod is evicted a look, critical ones never; the condition and the refu
   await look();
   await look();
   assert.deepEqual(
-    evicted.map(({ pod, disruption }) => [pod.metadata.name, disruption]),
+    evicted.map(({ pod, disruption, signal }) => [pod.metadata.name, disruption, signal]),
     [
-      ['a', true],
-      ['b', true],
+      ['a', true, 'nodefs.available'],
+      ['b', true, 'nodefs.available'],
     ],
   );
   available = 50 * gi;

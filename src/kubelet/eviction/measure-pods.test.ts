@@ -237,7 +237,7 @@ test('what a node keeps for a pod counts as the pod’s: hosts, ends of containe
     runtime: { listContainerStats: async () => Object.keys(kept).map(stats) },
   });
   const measured = await meter.measure(pods, 'ephemeral-storage');
-  const told = measured.map(({ pod, usage }) => storageExcess(pod, usage));
+  const told = measured.map(({ pod, usage }) => storageExcess(pod, usage)?.message);
   const over = 'Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ';
   assert.deepEqual(told, [over, over, over, undefined]);
 });

@@ -56,30 +56,46 @@ export function podUse(pod: Pod, usage: PodUsage, resource: StarvedResource): nu
 
 const exceeds = (used: number, limit: Quantity): boolean => compareQuantities(quantityOf(used), limit) > 0;
 
-function emptyDirExcess(pod: Pod, usage: PodUsage): string | undefined {
+/** Why a pod must go although its node has room. */
+export interface Excess {
+  /** Upstream's name of the limit. */
+  readonly signal: 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
+  readonly message: string;
+}
+
+function emptyDirExcess(pod: Pod, usage: PodUsage): Excess | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
     const limit = tryParseQuantity(emptyDir?.sizeLimit);
     const used = usage.volumes.get(name);
     if (limit === undefined || used === undefined || quantityValue(limit) <= 0) continue;
     if (exceeds(used.bytes, limit))
-      return `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit "${formatQuantity(limit)}". `;
+      return {
+        signal: 'emptydirfs.limit',
+        message: `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit "${formatQuantity(limit)}". `,
+      };
   }
   return undefined;
 }
 
-function podExcess(pod: Pod, usage: PodUsage): string | undefined {
+function podExcess(pod: Pod, usage: PodUsage): Excess | undefined {
   const limit = podResource(pod, 'limits', 'ephemeral-storage');
   if (limit === undefined || !exceeds(podUse(pod, usage, 'ephemeral-storage'), limit)) return undefined;
-  return `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
+  return {
+    signal: 'ephemeralpodfs.limit',
+    message: `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `,
+  };
 }
 
-function containerExcess(pod: Pod, usage: PodUsage): string | undefined {
+function containerExcess(pod: Pod, usage: PodUsage): Excess | undefined {
   for (const { name, rootfsBytes, logsBytes } of usage.containers) {
     const container = pod.spec.containers.find((c) => c.name === name);
     const limit = tryParseQuantity(container?.resources?.limits?.['ephemeral-storage']);
     if (limit === undefined || quantityValue(limit) === 0) continue;
     if (exceeds(rootfsBytes + logsBytes, limit))
-      return `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `;
+      return {
+        signal: 'ephemeralcontainerfs.limit',
+        message: `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `,
+      };
   }
   return undefined;
 }
@@ -106,6 +122,6 @@ export const hasStorageLimit = (pod: Pod): boolean =>
   podResource(pod, 'limits', 'ephemeral-storage') !== undefined ||
   (pod.spec.volumes ?? []).some(isSizeLimited);
 
-/** Why a pod must go although its node has room: upstream's message; undefined: it keeps to its limits. */
-export const storageExcess = (pod: Pod, usage: PodUsage): string | undefined =>
+/** With upstream's message; undefined: it keeps to its limits. */
+export const storageExcess = (pod: Pod, usage: PodUsage): Excess | undefined =>
   emptyDirExcess(pod, usage) ?? podExcess(pod, usage) ?? containerExcess(pod, usage);

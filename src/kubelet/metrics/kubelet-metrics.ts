@@ -1,6 +1,6 @@
-// What one kubelet tells of itself, by upstream's names: /metrics and /metrics/probes of its server.
+// What one kubelet tells of itself, by upstream's names: /metrics and /metrics/probes of its server. What it tells of its pods is read when it is asked for.
 import type { Clock } from '../../base/clock.ts';
-import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
+import { type CounterMetric, createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Cri } from '../../rpc-api/cri.ts';
 import type { ContainerConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { labelContainerName, labelPodUid } from '../pod-format.ts';
@@ -10,6 +10,8 @@ import { showNode } from './node-metrics.ts';
 import { PassDurations } from './pass-durations.ts';
 import { PodStarts } from './pod-starts.ts';
 import { type ProbeMetrics, probeMetrics } from './probe-metrics.ts';
+import { PullDurations } from './pull-durations.ts';
+import { type VolumeMetrics, volumeMetrics } from './volume-metrics.ts';
 
 export interface KubeletMetrics {
   readonly node: MetricsRegistry;
@@ -20,6 +22,10 @@ export interface KubeletMetrics {
   readonly starts: PodStarts;
   readonly passes: PassDurations;
   readonly probe: ProbeMetrics;
+  readonly pulls: PullDurations;
+  readonly volumes: VolumeMetrics;
+  /** By `eviction_signal`. */
+  readonly evicted: CounterMetric;
 }
 
 export interface KubeletMetricsDeps {
@@ -46,7 +52,8 @@ export function kubeletMetrics({
     if (spec?.initContainers?.some(isNamed)) return 'init_container';
     return spec?.ephemeralContainers?.some(isNamed) ? 'ephemeral_container' : 'container';
   };
-  showNode(node, nodeName, () => (workers()?.list() ?? []).map(({ observed }) => observed));
+  const workerList = () => workers()?.list() ?? [];
+  showNode(node, nodeName, () => workerList().map(({ observed }) => observed));
   return {
     node,
     probes,
@@ -54,5 +61,14 @@ export function kubeletMetrics({
     starts: new PodStarts(node, clock),
     passes: new PassDurations(node, clock),
     probe: probeMetrics(probes),
+    evicted: node.counter('kubelet_evictions', 'Cumulative number of pod evictions by eviction signal', [
+      'eviction_signal',
+    ]),
+    pulls: new PullDurations(node),
+    volumes: volumeMetrics(node, clock, () =>
+      workerList()
+        .filter((worker) => !worker.isTerminated)
+        .map(({ pod }) => pod),
+    ),
   };
 }

@@ -33,6 +33,7 @@ function puller(answers: Answers) {
   let now = 0;
   let set = 0;
   const said: string[] = [];
+  const durations: (readonly [number, number])[] = [];
   let pulls = 0;
   let isThere = false;
   let credentials: readonly PullCredential[] = [];
@@ -70,6 +71,7 @@ function puller(answers: Answers) {
       clock,
       log: silentLogger,
     }),
+    durations: { pulled: (bytes, ms) => durations.push([bytes, ms]) },
   });
   const ensure = (image: string, imagePullPolicy?: string, signal = new AbortController().signal) => {
     const container = aContainer('main', { image, ...(imagePullPolicy ? { imagePullPolicy } : {}) });
@@ -78,6 +80,7 @@ function puller(answers: Answers) {
   return {
     ensure,
     said,
+    durations,
     pulls: () => pulls,
     as: (...own: readonly PullCredential[]) => {
       credentials = own;
@@ -151,6 +154,10 @@ test('the pull policy decides whether an image that is there is pulled again', a
   await present.ensure('example.com/x');
   await present.ensure('example.com/x:1', 'Always');
   assert.equal(present.pulls(), 2);
+  assert.deepEqual(present.durations, [
+    [7, 0],
+    [7, 0],
+  ]);
   assert.ok(
     present.said.includes(
       'Normal Pulled: Successfully pulled image "example.com/x" in 0s (0s including waiting). Image size: 7 bytes.',

@@ -7,6 +7,7 @@ import { parseImageReference } from '../../component-helpers/image-reference.ts'
 import type { ImageService } from '../../rpc-api/cri.ts';
 import type { Image, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { isGrpcError } from '../../wire/grpc-client.ts';
+import type { PullDurations } from '../metrics/pull-durations.ts';
 import { type AnyContainer, failureText } from '../pod-format.ts';
 import type { ImageAccess } from './image-access.ts';
 import type { PullCredential } from './image-credentials.ts';
@@ -23,6 +24,7 @@ export interface ImagePullerDeps {
   /** Credentials of the pod's imagePullSecrets for an image. */
   readonly credentials: (pod: Pod, image: string) => Promise<readonly PullCredential[]>;
   readonly access: ImageAccess;
+  readonly durations: Pick<PullDurations, 'pulled'>;
 }
 
 /** Who wants an image, for as long as the signal does not say otherwise. */
@@ -209,7 +211,9 @@ function withBackOff(
       const there = await pull(wish);
       failures.delete(key);
       backoff.reset(key);
-      const took = formatGoDuration(Math.round(deps.clock.monotonic() - began));
+      const tookMs = deps.clock.monotonic() - began;
+      deps.durations.pulled(there.size ?? 0, tookMs);
+      const took = formatGoDuration(Math.round(tookMs));
       say(
         'Normal',
         'Pulled',

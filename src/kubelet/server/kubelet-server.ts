@@ -1,6 +1,8 @@
 // The kubelet's HTTPS server: what the API server asks a node for.
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
 import { createHttpServer } from '../../wire/http-server.ts';
+import { showCertificateTtl } from '../certificates/certificate-ttl.ts';
+import { countedRequests } from '../metrics/request-metrics.ts';
 import { delegatedAuth } from './delegated-auth.ts';
 import { requestPath } from './request-attributes.ts';
 import { type KubeletServerDeps, textResponse } from './route.ts';
@@ -24,7 +26,8 @@ export async function startKubeletServer(
   deps: KubeletServerDeps,
   options: { readonly address: string; readonly port: number; readonly tls: KubeletServerTls },
 ): Promise<KubeletServer> {
-  const { tls } = options;
+  let { tls } = options;
+  showCertificateTtl(deps.metrics[''], deps.ctx.clock, 'server', () => tls.cert);
   const authorize = delegatedAuth(deps.ctx);
   const handler = async (request: HttpRequest): Promise<HttpResponse> => {
     const path = requestPath(request.url);
@@ -33,10 +36,17 @@ export async function startKubeletServer(
     return refused ?? routeRequest(deps, request, path);
   };
   const server = createHttpServer({
-    handler,
+    handler: countedRequests(deps.metrics[''], deps.ctx.clock, handler),
     tls: { cert: tls.cert, key: tls.key, clientCa: tls.clientCa },
     onError: (error, where) => deps.ctx.log.debug({ error, where }, 'kubelet server'),
   });
   const { port } = await server.listen(options.port, options.address);
-  return { port, setTls: (renewed) => server.setTls(renewed), close: () => server.close(0) };
+  return {
+    port,
+    setTls: (renewed) => {
+      tls = renewed;
+      server.setTls(renewed);
+    },
+    close: () => server.close(0),
+  };
 }

@@ -10,7 +10,7 @@ export interface KubeletServerDeps {
   readonly workers: PodWorkers;
   readonly host: Pick<Host, 'files' | 'stats'>;
   /** By path below /metrics; '' is /metrics itself. */
-  readonly metrics: Readonly<Record<'' | 'probes', Pick<MetricsRegistry, 'text'>>>;
+  readonly metrics: Readonly<Record<'' | 'probes', MetricsRegistry>>;
 }
 
 export interface RouteInput {

@@ -7,6 +7,7 @@ import type { Client } from '../../client/client.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { Beneath } from '../../os/beneath.ts';
 import type { Host } from '../../os/host.ts';
+import type { VolumeMetrics } from '../metrics/volume-metrics.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import { podUid } from '../pod-format.ts';
 import type { ObjectSource } from '../runtime/env-vars.ts';
@@ -32,6 +33,7 @@ export interface NodeVolumeManagerDeps {
   readonly podDir: (uid: string) => string;
   readonly nodeIPs: readonly string[];
   readonly allocatable: FieldContext['allocatable'];
+  readonly metrics: VolumeMetrics;
 }
 
 class NodeVolumeManager implements VolumeManager {
@@ -56,12 +58,13 @@ class NodeVolumeManager implements VolumeManager {
   }
 
   async tearDown(pod: Pod): Promise<void> {
-    const { host, podDir } = this.#deps;
+    const { host, metrics, podDir } = this.#deps;
     this.#tokens.forget(pod);
     const volumes = `${podDir(podUid(pod))}/volumes`;
     await releasePodPins(host, podDir(podUid(pod)));
     await host.mounts.unmountAllBelow(volumes);
     await host.beneath.remove(volumes);
+    metrics.tornDown(pod);
   }
 
   refreshInMs(pod: Pod): number | undefined {
@@ -71,17 +74,18 @@ class NodeVolumeManager implements VolumeManager {
   async #setUpOne(pod: Pod, volume: Volume, podIPs: readonly string[]): Promise<ReadyVolume> {
     const plugin = pluginOf(volume);
     if (!plugin) throw new VolumeError(volume.name, new Error('no volume plugin matched'));
-    const { host, podDir, nodeIPs, allocatable, ...rest } = this.#deps;
+    const { host, podDir, nodeIPs, allocatable, metrics, ...rest } = this.#deps;
+    const context = {
+      ...rest,
+      ...host,
+      pod,
+      volume,
+      dir: volumeDir(podDir(podUid(pod)), plugin, volume),
+      fields: { podIPs, nodeIPs, allocatable },
+      token: (audience: string, seconds: number) => this.#tokens.get(pod, audience, seconds),
+    };
     try {
-      const location = await plugin.setUp({
-        ...rest,
-        ...host,
-        pod,
-        volume,
-        dir: volumeDir(podDir(podUid(pod)), plugin, volume),
-        fields: { podIPs, nodeIPs, allocatable },
-        token: (audience, seconds) => this.#tokens.get(pod, audience, seconds),
-      });
+      const location = await metrics.setUp(pod, volume.name, plugin.name, () => plugin.setUp(context));
       return { volume, plugin, location };
     } catch (error) {
       throw new VolumeError(volume.name, error);

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { EmptyDirVolumeSource } from '../../api/generated/types/core-v1.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { createMetrics } from '../../component-base/metrics.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
+import { volumeMetrics } from '../metrics/volume-metrics.ts';
 import { createLinuxNodeOs } from '../node-os/linux.ts';
 import { createWindowsNodeOs } from '../node-os/windows.ts';
 import { aContainer, aPod } from '../testing/observed-builder.ts';
@@ -39,6 +42,7 @@ function manager(t: TestContext, mount: () => Promise<void>, nodeOs = linux) {
     client: { get: async () => claim(root) },
     nodeOs,
     podDir: () => root,
+    metrics: volumeMetrics(createMetrics(), new FakeClock(), () => []),
   } as never);
 }
 const mounts = (count: number, more: object = {}) =>

@@ -17,7 +17,7 @@ const zoneLabel = 'topology.kubernetes.io/zone';
 
 export const ${camel(name)}: Plugin = {
   name: '${pascal(name)}',
-  requeueOn: ['NodeAdd', 'NodeLabelUpdate'],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel'],
   filter: (_state, pod, { node }) => {
     const wanted = pod.metadata.annotations?.[annotation];
     return wanted === undefined || wanted === node.metadata.labels?.[zoneLabel]
@@ -39,7 +39,7 @@ const node = new NodeInfo(makeNode('n', { labels: { 'topology.kubernetes.io/zone
 const filtered = (zone?: string) => {
   const pod = makePod('p');
   if (zone !== undefined) pod.metadata.annotations = { 'porthole.dev/${name}': zone };
-  return ${camel(name)}.filter?.(new CycleState(), pod, node);
+  return ${camel(name)}.filter?.(new CycleState(false), pod, node);
 };
 
 test('a pod that names no zone passes, and one that names the node\\'s', () => {

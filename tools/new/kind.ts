@@ -62,6 +62,8 @@ function servedBy(
   return undefined;
 }
 
+const refusalOf = (hasSpec: boolean): string => (hasSpec ? 'invalid' : 'forbidden');
+
 const kindFile = (
   kind: string,
   resource: string,
@@ -69,7 +71,7 @@ const kindFile = (
   hasSpec: boolean,
 ): string => `// The kind ${kind}: what its types do not say.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-import { type FieldError, ${hasSpec ? 'invalid' : 'forbidden'} } from '../../../apimachinery/field-error.ts';
+import { type FieldError, ${refusalOf(hasSpec)} } from '../../../apimachinery/field-error.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { ${kind} } from '../../generated/types/${module}.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';

@@ -52,6 +52,8 @@ test('a pod of another zone does not', () => {
 });
 `;
 
+const factoryOf = (name: string): string => `create${pascal(name)}`;
+
 const admissionPlugin = (
   name: string,
 ): string => `// ${pascal(name)}: refuses namespaces whose annotation says that they are to be made by others.
@@ -62,7 +64,7 @@ import { requested } from './request/typed-request.ts';
 
 const annotation = 'porthole.dev/${name}';
 
-export function create${pascal(name)}(): AdmissionPlugin {
+export function ${factoryOf(name)}(): AdmissionPlugin {
   return {
     name: '${pascal(name)}',
     operations: ['CREATE'],
@@ -119,9 +121,9 @@ export function newPlugin(tree: Tree, { name: given, of }: PluginOptions): reado
   const registry = 'src/plugins/admission/registry.ts';
   tree.create(`src/plugins/admission/${name}.ts`, admissionPlugin(name));
   tree.create(`test/integration/admission-${name}.test.ts`, admissionTest(name));
-  tree.addImport(registry, `import { create${pascal(name)} } from './${name}.ts';`);
+  tree.addImport(registry, `import { ${factoryOf(name)} } from './${name}.ts';`);
   tree.edit(registry, (text) =>
-    text.replace(/^ *createResourceQuota\(.*$/m, (line) => `    create${pascal(name)}(),\n${line}`),
+    text.replace(/^ *createResourceQuota\(.*$/m, (line) => `    ${factoryOf(name)}(),\n${line}`),
   );
   return [
     'admit changes the object, validate refuses it and runs after all that change; a plugin writes nothing',

@@ -1,6 +1,6 @@
 // Names in an image archive as everybody who reads it must read them. Pure.
 import { posix } from 'node:path';
-import { ImageError } from './image-index.ts';
+import { ImageError, isRecord } from './image-index.ts';
 
 /** Of the node's own: who replaces it runs as the first process of each pod. */
 export const pauseRepository = 'porthole.local/pause';
@@ -27,4 +27,17 @@ export function refuseReserved(names: readonly string[]): void {
       throw new ImageError(
         `the archive names an image ${JSON.stringify(name.slice(0, 200))}: that is the sandbox of every pod on a node; give the image another name`,
       );
+}
+
+/** In the order in which containerd asks for them; to the second it adds what a short name lacks. */
+const nameAnnotations = ['io.containerd.image.name', 'org.opencontainers.image.ref.name'] as const;
+
+/** Of an entry of `index.json` the annotation that containerd names the image by, and the name: an empty one is none to it. */
+export function nameAnnotation(entry: unknown): readonly [annotation: string, name: string] | undefined {
+  const annotations = isRecord(entry) && isRecord(entry['annotations']) ? entry['annotations'] : {};
+  for (const annotation of nameAnnotations) {
+    const name = annotations[annotation];
+    if (typeof name === 'string' && name !== '') return [annotation, name];
+  }
+  return undefined;
 }

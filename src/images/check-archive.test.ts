@@ -284,6 +284,49 @@ test("the sandbox's name is nobody's", async () => {
   }
 });
 
+/** An archive whose index gives its one image these annotations. */
+async function annotated(name: string, annotations: object): Promise<string> {
+  const manifest = JSON.stringify({ schemaVersion: 2, config: describe(config), layers: [] });
+  const blobs = [config, manifest].map((blob) => [`blobs/sha256/${sha256Hex(blob)}`, blob]);
+  const index = JSON.stringify({ manifests: [{ ...describe(manifest), annotations }] });
+  const file = join(folder, name);
+  writeFileSync(file, await tarOf({ 'index.json': index, ...Object.fromEntries(blobs) }));
+  return file;
+}
+
+test('an image has the name that containerd gives it, which is checked, and is given no other', async () => {
+  const [own, reference] = ['io.containerd.image.name', 'org.opencontainers.image.ref.name'];
+  const pause = 'porthole.local/pause:1';
+  for (const annotations of [
+    { [own]: '', [reference]: pause },
+    { [own]: 7, [reference]: pause },
+    { [own]: pause, [reference]: 'x.example/a:1' },
+  ])
+    await assert.rejects(
+      checkImageArchive(await annotated('reserved', annotations)),
+      /that is the sandbox of every pod/,
+      JSON.stringify(annotations),
+    );
+  for (const [annotations, names, given] of [
+    [{ [own]: 'x.example/a:1', [reference]: pause }, ['x.example/a:1'], { [own]: 'x.example/a:1' }],
+    // As buildx writes it: containerd fills in what a short name lacks in this annotation only.
+    [{ [own]: '', [reference]: 'latest', other: 'x' }, ['latest'], { [reference]: 'latest' }],
+    [{ [own]: '', [reference]: '' }, [], undefined],
+    [{ other: 'x' }, [], undefined],
+  ] as const) {
+    const checked = await checkImageArchive(await annotated('named', annotations));
+    assert.deepEqual(checked.names, names);
+    const { documents } = imageForNode(checked, { os: 'linux', architecture: 'amd64' });
+    const { manifests } = JSON.parse(documents.get('index.json')!.toString()) as {
+      readonly manifests: readonly { readonly annotations?: object }[];
+    };
+    assert.deepEqual(
+      manifests.map(({ annotations }) => annotations),
+      [given],
+    );
+  }
+});
+
 test('large layers that are no bombs pass, and what lies behind the end of a layer counts for its digest only', async () => {
   const zeros = (mib: number): Buffer => Buffer.alloc(mib * 2 ** 20);
   for (const [name, layer] of [

@@ -5,7 +5,7 @@ import type { Header } from 'tar-stream';
 import { sha256Running } from '../component-base/content-hash.ts';
 import type { ImagePlatform } from '../component-helpers/windows-image-match.ts';
 import { archiveEntries } from './archive-entries.ts';
-import { refuseReserved } from './archive-names.ts';
+import { nameAnnotation, refuseReserved } from './archive-names.ts';
 import { descriptorOf, ImageError, indexEntries, isRecord, platformOf } from './image-index.ts';
 import { openKept } from './kept-layer.ts';
 import { checkLayerEntry, type LayerHeader } from './layer-entry-check.ts';
@@ -283,13 +283,9 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
   // An archive may be both. Which of them is loaded decides its reader: both must be sound.
   const docker = !entries || blobs.has('manifest.json') ? checkDockerStructure(blobs) : undefined;
   if (!entries) return docker!;
-  const names = (isRecord(root) && Array.isArray(root['manifests']) ? root['manifests'] : [])
-    .map((entry: unknown) => (isRecord(entry) && isRecord(entry['annotations']) ? entry['annotations'] : {}))
-    .map(
-      (annotations) =>
-        annotations['io.containerd.image.name'] ?? annotations['org.opencontainers.image.ref.name'],
-    )
-    .filter((name) => typeof name === 'string');
+  const listed: unknown[] =
+    isRecord(root) && Array.isArray(root['manifests']) ? (root['manifests'] as unknown[]) : [];
+  const names = listed.flatMap((entry) => nameAnnotation(entry)?.[1] ?? []);
   refuseReserved(names);
   const found: Found = { platforms: [], checkedAt: new Map() };
   // What is no image is left out when the archive is loaded: `selectPlatform`.

@@ -98,6 +98,31 @@ test('the only manifest there is is taken, also when it does not fit', async () 
   assert.equal(image.layers.length, 1);
 });
 
+test('images that differ in the second annotation only, the first being empty, are two', () => {
+  const image = (letter: string, name: string) => ({
+    digest: `sha256:${letter.repeat(64)}`,
+    size: 1,
+    mediaType: 'm',
+    annotations: { 'io.containerd.image.name': '', 'org.opencontainers.image.ref.name': name },
+  });
+  const blobs = new Map(
+    ['a', 'b'].map((letter) => [
+      `blobs/sha256/${letter.repeat(64)}`,
+      { size: 1, digest: `sha256:${letter.repeat(64)}`, document: {} },
+    ]),
+  );
+  const manifests = [image('a', 'x.example/a:1'), image('b', 'x.example/b:1')];
+  assert.deepEqual(
+    chooseManifests({ manifests }, blobs, windows(20348)),
+    manifests.map(({ digest, size, mediaType, annotations }) => ({
+      mediaType,
+      digest,
+      size,
+      annotations: { 'org.opencontainers.image.ref.name': annotations['org.opencontainers.image.ref.name'] },
+    })),
+  );
+});
+
 test('an index without a fitting entry is refused as a registry’s is', async () => {
   const file = await archiveOf('none', ['10.0.17763.1', '10.0.26100.1']);
   await assert.rejects(

@@ -1,6 +1,7 @@
 // Of a checked archive what one node runs: of several platforms one manifest, with its documents and its layers. Pure.
 import { parseImageReference } from '../component-helpers/image-reference.ts';
 import { sha256Hex } from '../crypto/digests.ts';
+import { nameAnnotation } from './archive-names.ts';
 import type { Blob, CheckedArchive } from './check-archive.ts';
 import {
   ImageError,
@@ -36,12 +37,6 @@ const mediaTypes = {
 const blobName = (digest: string): string => `blobs/${digest.replace(':', '/')}`;
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
 
-const nameOf = (entry: unknown): string => {
-  const annotations = isRecord(entry) && isRecord(entry['annotations']) ? entry['annotations'] : {};
-  const name = annotations['io.containerd.image.name'] ?? annotations['org.opencontainers.image.ref.name'];
-  return typeof name === 'string' ? name : '';
-};
-
 /** An index names the platform, or else the configuration does. */
 function withPlatform(entry: ManifestEntry, blobs: Blobs): ManifestEntry {
   if (entry.platform.os !== '') return entry;
@@ -70,7 +65,7 @@ function offeredBy(named: readonly ManifestEntry[], blobs: Blobs): readonly Mani
 export function chooseManifests(root: unknown, blobs: Blobs, node: NodePlatform): readonly object[] {
   const entries = indexEntries(root) ?? [];
   const raw = listOf(isRecord(root) ? root['manifests'] : undefined);
-  const images = Map.groupBy(entries.keys(), (at) => nameOf(raw[at]));
+  const images = Map.groupBy(entries.keys(), (at) => nameAnnotation(raw[at])?.[1]);
   return [...images.values()].flatMap((positions) => {
     const offered = offeredBy(
       positions.map((at) => entries[at]!),
@@ -78,9 +73,9 @@ export function chooseManifests(root: unknown, blobs: Blobs, node: NodePlatform)
     );
     if (offered.length === 0) return [];
     const { mediaType, digest, size } = offered.length === 1 ? offered[0]! : selectManifest(offered, node);
-    const first = raw[positions[0]!];
-    const annotations = isRecord(first) ? first['annotations'] : undefined;
-    return [{ mediaType, digest, size, ...(isRecord(annotations) ? { annotations } : {}) }];
+    // The name that was checked and nothing else: of several annotations containerd might take another.
+    const named = nameAnnotation(raw[positions[0]!]);
+    return [{ mediaType, digest, size, ...(named && { annotations: Object.fromEntries([named]) }) }];
   });
 }
 

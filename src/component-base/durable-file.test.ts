@@ -1,7 +1,17 @@
 // A file is whole or not there, and nothing of it is left when it can't be written.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -45,6 +55,26 @@ test('B9: nor does what can not be put in its place', (t) => {
   assert.deepEqual(readdirSync(folder), ['taken']);
   mkdirSync(join(folder, 'free.new'));
   assert.throws(() => writeDurably(join(folder, 'free'), 'x'), { code: 'EISDIR' });
+});
+
+test('H1: a link where the half is written goes; what it leads to is not touched', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'porthole-durable-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const [file, other, secret] = ['file', 'other', 'secret'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(secret, 'of another');
+  symlinkSync(secret, `${file}.new`);
+  linkSync(secret, `${other}.new`);
+  for (const path of [file, other]) {
+    writeDurably(path, 'x');
+    assert.ok(lstatSync(path).isFile());
+    assert.equal(lstatSync(path).mode & 0o777, 0o600);
+    assert.equal(readFileSync(path, 'utf8'), 'x');
+  }
+  assert.equal(readFileSync(secret, 'utf8'), 'of another');
 });
 
 test('B8: a folder in the place of a file is named', (t) => {

@@ -1,5 +1,15 @@
 // Files that outlive a power cut: their bytes, and their names in their folder, are on the disk before anyone is told.
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fchownSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /** What a folder says of its entries is on the disk. */
@@ -33,13 +43,35 @@ function removeHalf(path: string): void {
   } catch {}
 }
 
-/** Whole or not at all, readable by its owner only. */
-export function writeDurably(path: string, bytes: string | Uint8Array): void {
+/** What a killed write left, or a link of somebody else to a file that is not his: the name goes, nothing is followed. */
+function removeName(path: string): void {
   try {
-    writeFileSync(`${path}.new`, bytes, { mode: 0o600, flush: true });
-    renameDurably(`${path}.new`, path);
+    unlinkSync(path);
   } catch (error) {
-    removeHalf(`${path}.new`);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** Whole or not at all, readable by its owner only, also where others may write: only a file made here is written or given away. */
+export function writeDurably(
+  path: string,
+  bytes: string | Uint8Array,
+  owner?: { readonly uid: number; readonly gid: number },
+): void {
+  const half = `${path}.new`;
+  removeName(half);
+  const file = openSync(half, 'wx', 0o600);
+  try {
+    try {
+      if (owner) fchownSync(file, owner.uid, owner.gid);
+      writeFileSync(file, bytes);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameDurably(half, path);
+  } catch (error) {
+    removeHalf(half);
     throw error;
   }
 }

@@ -1,15 +1,15 @@
 // The kubeconfig of whoever runs a command: a cluster's context comes with `up` and goes with `down`, by kind's rules and client-go's lock.
 import {
-  chownSync,
   closeSync,
+  constants,
   existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
   rmSync,
-  statSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -20,6 +20,7 @@ import {
   mergedKubeconfig,
   withoutCluster,
 } from '../../controlplane/kubeconfig-text.ts';
+import { asOwnerOf } from '../../os/as-owner.ts';
 import { adminOf } from '../compose/cluster-credentials.ts';
 import type { Environment } from '../setup/locations.ts';
 import { type ClusterPaths, type ClusterState, clusterPaths, writeClusterState } from './cluster-state.ts';
@@ -49,50 +50,78 @@ export function fileToMerge(files: readonly string[]): string {
 }
 
 /** Whoever else writes it by client-go's rules waits, or fails; so do we. */
-async function withKubeconfigLock<T>(file: string, body: () => T): Promise<T> {
+async function withKubeconfigLock(file: string, body: () => void): Promise<void> {
   const lock = `${file}.lock`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
-  const until = performance.now() + patienceMs;
-  for (;;) {
+  const isDone = (): boolean => {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
     try {
       closeSync(openSync(lock, 'wx', 0));
-      break;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      if (performance.now() > until)
-        throw Object.assign(new Error(`${file} is locked by another program`), {
-          next: `try again; if nothing writes it, a program was killed while it did: rm ${lock}`,
-        });
-      await delay(lookEveryMs);
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
     }
+    try {
+      body();
+    } finally {
+      rmSync(lock, { force: true });
+    }
+    return true;
+  };
+  const until = performance.now() + patienceMs;
+  while (!asOwnerOf(file, isDone)) {
+    if (performance.now() > until)
+      throw Object.assign(new Error(`${file} is locked by another program`), {
+        next: `try again; if nothing writes it, a program was killed while it did: rm ${lock}`,
+      });
+    await delay(lookEveryMs);
+  }
+}
+
+interface Found {
+  readonly text: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Undefined: not there. No link; a pipe would be waited for, and what a device says has no end. */
+function readFound(file: string): Found | undefined {
+  let opened: number;
+  try {
+    opened = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
   try {
-    return body();
+    const found = fstatSync(opened);
+    if (!found.isFile()) throw new Error('it is no regular file');
+    return { text: readFileSync(opened, 'utf8'), uid: found.uid, gid: found.gid };
   } finally {
-    rmSync(lock, { force: true });
+    closeSync(opened);
   }
 }
 
 /** A link stays one; whoever had the file has it. One without text goes. */
 async function change(file: string, edit: (text: string) => string | undefined): Promise<void> {
   await withKubeconfigLock(file, () => {
-    const there = statSync(file, { throwIfNoEntry: false });
-    const before = there ? readFileSync(file, 'utf8') : '';
-    const after = edit(before);
+    const target = existsSync(file) ? realpathSync(file) : file;
+    const before = readFound(target);
+    const after = edit(before?.text ?? '');
     if (after === undefined) return;
-    if (after === '') {
-      rmSync(file);
-      return;
-    }
-    const target = there ? realpathSync(file) : file;
-    writeDurably(target, after);
-    if (there && there.uid !== process.geteuid?.()) chownSync(target, there.uid, there.gid);
+    if (after === '') rmSync(file);
+    else writeDurably(target, after, before?.uid === process.geteuid?.() ? undefined : before);
   }).catch((cause: unknown) => {
     throw Object.assign(new Error(`${file} was not changed`, { cause }), {
-      next: (cause as { next?: string }).next ?? `repair ${file}, or name another one by --kubeconfig`,
+      next: (cause as { next?: string }).next ?? nextStep(file, cause),
     });
   });
 }
+
+/** Root acts as the folder's owner here, who may not write what an earlier command made as root. */
+const nextStep = (file: string, cause: unknown): string =>
+  ['EACCES', 'EPERM'].includes((cause as NodeJS.ErrnoException).code ?? '')
+    ? `give ${file}, and its folder, to the user whose home it is in (chown), or name another one by --kubeconfig`
+    : `repair ${file}, or name another one by --kubeconfig`;
 
 /**
  * The cluster's context becomes the current one of the file, and its record says so. For the holder of the cluster's lock.
@@ -118,7 +147,7 @@ function textWithout(text: string, facts: KubeconfigFacts, isLink: boolean): str
 
 function mentions(file: string, name: string): boolean {
   try {
-    return readFileSync(file, 'utf8').includes(name);
+    return asOwnerOf(file, () => readFound(realpathSync(file)))?.text.includes(name) === true;
   } catch {
     return false; // not there, or not ours to read: we did not write it
   }

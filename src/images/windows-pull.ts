@@ -22,6 +22,8 @@ export interface WindowsPullDeps {
   readonly readBlob: (digest: string) => Promise<Buffer | undefined>;
   /** Gives an image one more name, and takes that from another. */
   readonly tag: (from: string, to: string) => Promise<void>;
+  /** Takes these names, and no other that their image has. */
+  readonly untag: (names: readonly string[]) => Promise<void>;
 }
 
 type Asked = Parameters<ImageService['pullImage']>;
@@ -70,14 +72,19 @@ function parsed(bytes: Buffer | undefined): unknown {
   }
 }
 
-/** Of the first index among the blobs of a pull; undefined when it found a manifest at once. */
-async function entriesAmong(
+interface Index {
+  readonly digest: string;
+  readonly entries: readonly ManifestEntry[];
+}
+
+/** The first index among the blobs of a pull; undefined when it found a manifest at once. */
+async function indexAmong(
   { readBlob }: WindowsPullDeps,
   digests: readonly string[],
-): Promise<readonly ManifestEntry[] | undefined> {
+): Promise<Index | undefined> {
   for (const digest of digests) {
     const entries = indexEntries(parsed(await readBlob(digest)));
-    if (entries) return entries.filter((entry) => !entry.isAttestation);
+    if (entries) return { digest, entries: entries.filter((entry) => !entry.isAttestation) };
   }
   return undefined;
 }
@@ -101,14 +108,14 @@ function choose(
   }
 }
 
-async function untilNamed(
+async function untilNames(
   images: ImageService,
   deps: WindowsPullDeps,
   name: string,
-  ref: string,
+  isMeant: (id: string | undefined) => boolean,
 ): Promise<void> {
   const until = deps.clock.monotonic() + nameTimeoutMs;
-  while ((await images.imageStatus({ image: name }))?.id !== ref) {
+  while (!isMeant((await images.imageStatus({ image: name }))?.id)) {
     if (deps.clock.monotonic() > until)
       throw new GrpcError(
         method,
@@ -117,6 +124,20 @@ async function untilNamed(
       );
     await deps.clock.sleep(lookEveryMs);
   }
+}
+
+/**
+ * Of what was pulled for Linux the names that the pull made: the one asked for, the index's digest and the image's id. CRI
+ * would take all that the image has: other people's too, who have the same image, or whose image an index only claims to name.
+ */
+async function unname(
+  images: ImageService,
+  deps: WindowsPullDeps,
+  { repository, whole }: Names,
+  { digest, ref }: { readonly digest: string; readonly ref: string },
+): Promise<void> {
+  await deps.untag([whole, `${repository}@${digest}`, ref]);
+  await untilNames(images, deps, whole, (id) => id !== ref);
 }
 
 /** Under a lease: it knows which index was read, and nothing of it is collected before it has its name. */
@@ -128,17 +149,17 @@ async function pullChosen(
   [spec, ...rest]: Asked,
 ): Promise<string> {
   const outcome = await attempt(leased.images, [spec, ...rest]);
-  const entries = await entriesAmong(deps, await leased.content());
-  if (entries === undefined) {
+  const index = await indexAmong(deps, await leased.content());
+  if (index === undefined) {
     if ('failure' in outcome) throw outcome.failure;
     return outcome.ref;
   }
   // An index for Linux as well: what was pulled is nothing for this node.
-  if ('ref' in outcome) await images.removeImage({ image: outcome.ref });
-  const chosen = `${names.repository}@${choose(deps, entries, names, outcome)}`;
+  if ('ref' in outcome) await unname(images, deps, names, { digest: index.digest, ref: outcome.ref });
+  const chosen = `${names.repository}@${choose(deps, index.entries, names, outcome)}`;
   const ref = await leased.images.pullImage({ ...spec, image: chosen }, ...rest);
   await deps.tag(chosen, names.whole);
-  await untilNamed(images, deps, names.whole, ref);
+  await untilNames(images, deps, names.whole, (id) => id === ref);
   return ref;
 }
 

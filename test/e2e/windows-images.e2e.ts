@@ -183,10 +183,10 @@ describe('an index at a registry', { timeout: 200_000 }, () => {
   const registry = `localhost:${registryPort}`;
   const push = async (file: string, repository: string): Promise<string> =>
     pushArchive(file, `http://${registry}/v2/${repository}`, '1');
-  const leases = async (): Promise<string> => {
+  const ctr = async (...args: readonly string[]): Promise<string> => {
     const { containerdSocket } = nodeLayout(clusterPaths(cluster.home, cluster.name).node('windows-1'));
     const where = ['--address', containerdSocket, '--namespace', 'k8s.io'];
-    return runOrThrow(linuxProcesses, 'ctr', [...where, 'leases', 'ls', '-q']);
+    return runOrThrow(linuxProcesses, 'ctr', [...where, ...args]);
   };
   let made = 0;
   /** What a pod of the image says. */
@@ -210,15 +210,23 @@ describe('an index at a registry', { timeout: 200_000 }, () => {
     assert.equal(await says(`${registry}/team/pushed:1`, 'Never'), '10.0.20348.2');
   });
 
-  test('for Linux as well gives a Windows node its Windows', async () => {
+  test('for Linux as well gives a Windows node its Windows, and takes nobody else’s image of the same content', async () => {
     const layer = join(scratch.path, 'linux.layer');
     await writeLayer(layer, [{ kind: 'file', path: 'version.txt', data: 'linux' }]);
     const linux = { os: 'linux', architecture: 'amd64', config: {}, layers: [layer] } as const;
+    const others = 'porthole.local/others/linux:1';
+    const otherArchive = join(scratch.path, 'others.tar');
+    await writeImageArchive(otherArchive, others, [linux]);
+    await ctr('images', 'import', '--platform', 'linux/amd64', otherArchive);
+    const listed = async (): Promise<string> =>
+      (await cluster.porthole(['image', 'ls', '--name', cluster.name])).stdout;
+    assert.match(await listed(), /windows-1 +porthole\.local\/others\/linux:1/);
     await push(await archive('mixed', ['10.0.17763.1', '10.0.20348.1'], [linux]), 'team/mixed');
     assert.equal(await says(`${registry}/team/mixed:1`, 'IfNotPresent'), '10.0.20348.1');
     assert.equal(await says(`${registry}/team/mixed:1`, 'Always'), '10.0.20348.1');
-    const { stdout } = await cluster.porthole(['image', 'ls', '--name', cluster.name]);
+    const stdout = await listed();
     assert.equal(stdout.match(/windows-1 +\S+team\/mixed\S+/g)?.length, 2, stdout);
+    assert.match(stdout, /windows-1 +porthole\.local\/others\/linux:1/);
   });
 
   test('that has nothing for the build is refused in containerd’s words, with what there is', async () => {
@@ -240,6 +248,6 @@ describe('an index at a registry', { timeout: 200_000 }, () => {
   });
 
   test('leaves nothing behind that would keep content for ever', async () => {
-    assert.equal(await leases(), '');
+    assert.equal(await ctr('leases', 'ls', '-q'), '');
   });
 });

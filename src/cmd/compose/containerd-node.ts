@@ -158,7 +158,10 @@ function windowsPulls(
   grpc: GrpcClient,
   { files }: Host,
 ): WindowsPullDeps {
-  const where = ['--address', containerdSocket, '--namespace', 'k8s.io'];
+  const ctrImages = async (...args: readonly string[]): Promise<void> => {
+    const where = ['--address', containerdSocket, '--namespace', 'k8s.io'];
+    await runOrThrow(linuxProcesses, 'ctr', [...where, 'images', ...args]);
+  };
   const blobs = join(containerdRoot, 'io.containerd.content.v1.content/blobs');
   return {
     node: { os: 'windows', architecture: 'amd64', build: windowsBuild },
@@ -170,9 +173,8 @@ function windowsPulls(
       const size = (await files.stat(file))?.sizeBytes ?? Number.POSITIVE_INFINITY;
       return size > largestIndex ? undefined : files.readIfThere(file);
     },
-    tag: async (from, to) => {
-      await runOrThrow(linuxProcesses, 'ctr', [...where, 'images', 'tag', '--force', from, to]);
-    },
+    tag: (from, to) => ctrImages('tag', '--force', from, to),
+    untag: (names) => ctrImages('rm', ...names),
   };
 }
 

@@ -404,6 +404,13 @@ test('documents are kept within bounds', async () => {
   const long = JSON.stringify(['x'.repeat(4 * 2 ** 20 - 10)]);
   const files = Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`d${i}`, long]));
   await assert.rejects(checkImageArchive(await around('many', files, {})), /bytes of manifests/);
+  // Short as text, and shorter packed: what they become in memory is what counts.
+  const empties = `[${'{},'.repeat(900_000)}{}]`;
+  await checkImageArchive(await around('values', { a: empties }, {}));
+  await assert.rejects(
+    checkImageArchive(await around('more-values', { a: empties, b: empties }, {})),
+    /manifests have more than 2000000 values/,
+  );
 });
 
 test('more than the allowed bytes, entries or files are refused', async () => {

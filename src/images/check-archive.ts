@@ -32,6 +32,8 @@ const defaults = { unpackedBytes: 64 * 2 ** 30, ratio: 250, entries: 2_000_000, 
 const largestDocument = 4 * 2 ** 20;
 /** Of all documents: indexes, manifests and configurations are kept until the last has been read. */
 const mostDocumentBytes = 64 * 2 ** 20;
+/** In all documents: `{}` takes three bytes of text, fewer when it is packed, and some eighty once it is parsed. */
+const mostDocumentValues = 2_000_000;
 const ratioMatters = 64 * 2 ** 20;
 
 const rootDocuments: ReadonlySet<string> = new Set(['index.json', 'manifest.json', 'oci-layout']);
@@ -49,11 +51,19 @@ export interface Blob {
   readonly refusals?: Readonly<Record<'linux' | 'windows', string | undefined>>;
 }
 
+/** At most so many: before each but the first is one of these. */
+function valuesIn(text: Buffer): number {
+  let values = 1;
+  for (const byte of text) if (byte === 0x2c || byte === 0x5b || byte === 0x7b) values++;
+  return values;
+}
+
 class Budget {
   readonly #limits: Required<ArchiveLimits>;
   #bytes = 0;
   #entries = 0;
   #documentBytes = 0;
+  #documentValues = 0;
   constructor(limits: Required<ArchiveLimits>) {
     this.#limits = limits;
   }
@@ -71,10 +81,13 @@ class Budget {
       throw new ImageError(`${what} unpacks to over ${ratio} times its size: a decompression bomb`);
     }
   }
-  document(added: number): void {
-    this.#documentBytes += added;
+  document(text: Buffer): void {
+    this.#documentBytes += text.length;
     if (this.#documentBytes > mostDocumentBytes)
       throw new ImageError(`the archive has more than ${mostDocumentBytes} bytes of manifests`);
+    this.#documentValues += valuesIn(text);
+    if (this.#documentValues > mostDocumentValues)
+      throw new ImageError(`the archive's manifests have more than ${mostDocumentValues} values`);
   }
   entry(): void {
     this.#entries++;
@@ -190,8 +203,8 @@ async function readBlob(content: AsyncIterable<Buffer>, reading: ReadingBlob): P
   }
   const isDocument = length <= largestDocument && /^\s*[{[]/.test(head.toString('latin1'));
   if (!isDocument) return { size, digest: `sha256:${digest.hex()}` };
-  budget.document(length);
   const bytes = Buffer.concat(document);
+  budget.document(bytes);
   return { size, digest: `sha256:${digest.hex()}`, bytes, document: parseOrNothing(bytes.toString()) };
 }
 

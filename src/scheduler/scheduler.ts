@@ -168,9 +168,9 @@ class PodScheduler implements Scheduler {
   }
 
   #scheduleOne(attempt: Attempt): void {
-    const { key, pod } = attempt.queued;
+    const { pod } = attempt.queued;
     if (pod.metadata.deletionTimestamp || this.#cache.isPlaced(pod)) {
-      this.#queue.done(key);
+      this.#queue.done(attempt.queued);
       return;
     }
     const { clock, random } = this.#options;
@@ -216,7 +216,7 @@ class PodScheduler implements Scheduler {
       this.#fail(attempt, wentWrong(status.reasons.join(', ')));
       return;
     }
-    this.#queue.done(key);
+    this.#queue.done(attempt.queued);
     this.#ended(attempt, 'scheduled');
     this.#metrics.scheduled(attempts, (this.#options.clock.monotonic() - addedAt) / 1000);
     const message = `Successfully assigned ${key} to ${node}`;
@@ -244,7 +244,7 @@ class PodScheduler implements Scheduler {
     const { queued } = attempt;
     const isError = refusedBy.size === 0;
     this.#ended(attempt, isError ? 'error' : 'unschedulable');
-    this.#queue.addUnschedulable(queued, refusedBy);
+    if (!this.#queue.addUnschedulable(queued, refusedBy)) return;
     this.#options.events.event(referenceTo(pods, queued.pod), 'Warning', 'FailedScheduling', message);
     const reason = isError ? 'SchedulerError' : 'Unschedulable';
     this.#refusals.write(queued.pod, { reason, message, nominatedNode });

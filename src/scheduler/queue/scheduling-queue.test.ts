@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
+import type { QueuedPod } from '../framework/plugin.ts';
 import { prioritySort } from '../plugins/priority-sort.ts';
 import { schedulingGates } from '../plugins/scheduling-gates.ts';
 import { noNodes } from '../scheduling-cycle.ts';
@@ -124,6 +125,35 @@ describe('the scheduling queue', () => {
     clock.advance(1_000);
     assert.equal(next(), 'p');
   });
+
+  test('does not take a pod back that was removed while it was tried', () => {
+    for (const refusedBy of [new Set<string>(), new Set(['NodeResourcesFit'])]) {
+      const pod = makePod('p');
+      queue.add(pod);
+      const tried = queue.pop()!;
+      queue.remove(pod);
+      assert.equal(queue.addUnschedulable(tried, refusedBy), false);
+      assert.equal(queue.size, 0);
+      assert.equal(clock.pending, 0, 'nothing is due');
+    }
+  });
+
+  for (const [what, ends] of [
+    ['fails', (tried: QueuedPod) => void queue.addUnschedulable(tried, new Set())],
+    ['is over', (tried: QueuedPod) => queue.done(tried)],
+  ] as const)
+    test(`does not take one pod for another of its name, when the try of the removed one ${what}`, () => {
+      const pod = makePod('p');
+      queue.add(pod);
+      const removed = queue.pop()!;
+      queue.remove(pod);
+      queue.add(makePod('p'));
+      const tried = queue.pop()!;
+      ends(removed);
+      assert.equal(queue.size, 0);
+      assert.equal(queue.addUnschedulable(tried, new Set(['NodeResourcesFit'])), true);
+      assert.equal(queue.counts().unschedulable, 1);
+    });
 
   test('keeps a gated pod out until its gates are gone', () => {
     const pod = makePod('p', { spec: { schedulingGates: [{ name: 'wait' }] } });

@@ -143,20 +143,22 @@ export class SchedulingQueue implements PendingPods {
   }
 
   /** The try is over: bound, or gone. */
-  done(key: string): void {
-    this.#inFlight.delete(key);
+  done(queued: QueuedPod): void {
+    this.#endTry(queued);
   }
 
-  /** The try failed; `pod` waits for an event that may help, or for its back-off. */
-  addUnschedulable(queued: QueuedPod, refusedBy: ReadonlySet<string>): void {
-    const events = this.#inFlight.get(queued.key)?.events ?? [];
-    this.#inFlight.delete(queued.key);
+  /**
+   * The try failed; the pod waits for an event that may help, or for its back-off. False when it was removed meanwhile:
+   * nothing would ever take it out of here again.
+   */
+  addUnschedulable(queued: QueuedPod, refusedBy: ReadonlySet<string>): boolean {
+    const events = this.#endTry(queued);
+    if (!events) return false;
     const next: QueuedPod = { ...queued, refusedBy };
-    if (refusedBy.size === 0 || events.some((event) => this.#mayHelp(next, event))) {
+    if (refusedBy.size === 0 || events.some((event) => this.#mayHelp(next, event)))
       this.#backOff(next, 'ScheduleAttemptFailure');
-      return;
-    }
-    this.#keep(next, { isGated: false }, 'ScheduleAttemptFailure');
+    else this.#keep(next, { isGated: false }, 'ScheduleAttemptFailure');
+    return true;
   }
 
   /** Something changed in the cluster: pods that it may help get another try. */
@@ -185,6 +187,14 @@ export class SchedulingQueue implements PendingPods {
     this.#hide();
     for (const { cancel } of this.#backoff.values()) cancel();
     this.#backoff.clear();
+  }
+
+  /** What came during the try, unless it ended before: the pod is gone, and another of its name may be tried by now. */
+  #endTry(queued: QueuedPod): readonly ClusterEvent[] | undefined {
+    const tried = this.#inFlight.get(queued.key);
+    if (tried?.queued !== queued) return undefined;
+    this.#inFlight.delete(queued.key);
+    return tried.events;
   }
 
   #mayHelp(queued: QueuedPod, event: ClusterEvent): boolean {

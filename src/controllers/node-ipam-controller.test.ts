@@ -11,6 +11,7 @@ function controllerOf(failures: unknown[]) {
   const given: [node: string, block: unknown][] = [];
   const context = {
     read: () => ({ get: (name: string): Node => ({ metadata: { name }, spec: {} }), list: () => [] }),
+    events: { event: () => undefined },
     write: {
       patch: (_: unknown, { name }: { name: string }, { body }: { body: Node }) => {
         given.push([name, body.spec?.podCIDR]);
@@ -50,4 +51,17 @@ test('a block that was refused is free again', async () => {
   // The last to be given again: packets to it may still be under way.
   for (let i = 0; i < 256; i++) await reconcile(`n${i}`);
   assert.ok(given.slice(1).some(([, block]) => block === '10.1.0.0/24'));
+});
+
+test('a block in doubt stays so when it is written again and refused: the first write may have been stored', async () => {
+  const busy = new StatusError(429, 'TooManyRequests', 'later');
+  const { given, reconcile } = controllerOf([new StatusError(504, 'Timeout', 'no answer'), busy, busy]);
+  for (let i = 0; i < 3; i++) await assert.rejects(reconcile('a'));
+  for (let i = 1; i < 256; i++) await reconcile(`n${i}`);
+  await assert.rejects(reconcile('b'), /no remaining CIDRs/, 'every block but that one is given');
+  await reconcile('a');
+  const ofA = given.filter(([node]) => node === 'a').map(([, block]) => block);
+  assert.deepEqual(new Set(ofA), new Set(['10.1.0.0/24']));
+  assert.equal(ofA.length, 4);
+  assert.equal(given.filter(([, block]) => block === '10.1.0.0/24').length, 4, "nobody else's");
 });

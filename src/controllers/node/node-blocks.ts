@@ -22,8 +22,8 @@ interface Holding {
   readonly ranges: readonly Cidr[];
   /** Given, and not yet seen in the node. */
   readonly isNew: boolean;
-  /** Given, and whether it was written is not known. */
-  readonly isDoubtful?: boolean;
+  /** Given, and whether it was written is not known: it is to be given again, or its second write is under way. */
+  readonly doubt?: 'open' | 'under way';
 }
 
 /** What a user wrote there by hand and is no prefix takes no block of ours. */
@@ -46,7 +46,7 @@ export class NodeBlocks {
   /** Nothing is to be written. */
   has(name: string): boolean {
     const held = this.#held.get(name);
-    return held !== undefined && held.isDoubtful !== true;
+    return held !== undefined && held.doubt !== 'open';
   }
 
   /** What stands in a node. A node without any keeps what was just given to it. */
@@ -69,8 +69,8 @@ export class NodeBlocks {
   /** One block of each range, the same as before when that is doubtful; or the range that has none left. */
   give(name: string): { readonly blocks: readonly string[] } | { readonly isFull: Cidr } {
     const held = this.#held.get(name);
-    if (held?.isDoubtful === true) {
-      this.#held.set(name, { ...held, isDoubtful: false });
+    if (held?.doubt === 'open') {
+      this.#held.set(name, { ...held, doubt: 'under way' });
       return { blocks: held.texts };
     }
     const ranges: Cidr[] = [];
@@ -89,12 +89,14 @@ export class NodeBlocks {
   /** Whether the node got what was given to it is not known: nobody else gets it, and it is given again. */
   doubt(name: string): void {
     const held = this.#held.get(name);
-    if (held?.isNew === true) this.#held.set(name, { ...held, isDoubtful: true });
+    if (held?.isNew === true) this.#held.set(name, { ...held, doubt: 'open' });
   }
 
-  /** The node did not get what was given to it. */
+  /** The node did not get what was given to it; of a block that was in doubt an earlier write may have been stored. */
   takeBack(name: string): void {
-    if (this.#held.get(name)?.isNew === true) this.#release(name);
+    const held = this.#held.get(name);
+    if (held?.doubt !== undefined) this.doubt(name);
+    else if (held?.isNew === true) this.#release(name);
   }
 
   #formerBlock(name: string, { left }: Pool): ReturnType<BlockPool['free']> {

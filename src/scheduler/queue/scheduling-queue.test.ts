@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
-import type { QueuedPod } from '../framework/plugin.ts';
+import type { ClusterEvent, QueuedPod } from '../framework/plugin.ts';
 import { prioritySort } from '../plugins/priority-sort.ts';
 import { schedulingGates } from '../plugins/scheduling-gates.ts';
 import { noNodes } from '../scheduling-cycle.ts';
@@ -15,6 +15,11 @@ describe('the scheduling queue', () => {
   let metrics: MetricsRegistry;
   let queue: SchedulingQueue;
   let woken = 0;
+  const requeueOn = new Map<string, readonly ClusterEvent[]>([
+    ['NodeResourcesFit', ['NodeAdd', 'AssignedPodDelete']],
+    ['SchedulingGates', ['UnscheduledPodUpdate']],
+    [noNodes, ['NodeAdd']],
+  ]);
   beforeEach(() => {
     clock = new FakeClock();
     woken = 0;
@@ -25,11 +30,7 @@ describe('the scheduling queue', () => {
       profile: 'test',
       less: prioritySort.less!,
       preEnqueue: [schedulingGates],
-      requeueOn: new Map([
-        ['NodeResourcesFit', ['NodeAdd', 'AssignedPodDelete']],
-        ['SchedulingGates', ['UnscheduledPodUpdate']],
-        [noNodes, ['NodeAdd']],
-      ]),
+      requeueOn,
       onReady: () => woken++,
     });
   });
@@ -124,6 +125,16 @@ describe('the scheduling queue', () => {
     queue.addUnschedulable(tried, new Set(['NodeResourcesFit']));
     clock.advance(1_000);
     assert.equal(next(), 'p');
+  });
+
+  test('remembers an event once, however often it comes while the pod is being tried', (t) => {
+    queue.add(makePod('p'));
+    const tried = queue.pop()!;
+    for (let i = 0; i < 1_000; i++) queue.moveAllOn('NodeUpdateNodeLabel');
+    const asked = t.mock.method(requeueOn, 'get');
+    queue.addUnschedulable(tried, new Set(['NodeResourcesFit']));
+    assert.equal(asked.mock.callCount(), 1);
+    assert.equal(queue.counts().unschedulable, 1);
   });
 
   test('does not take a pod back that was removed while it was tried', () => {

@@ -44,8 +44,8 @@ export class SchedulingQueue implements PendingPods {
   readonly #inActive = new Map<string, QueuedPod>();
   readonly #backoff = new Map<string, { readonly queued: QueuedPod; readonly cancel: () => void }>();
   readonly #unschedulable = new Map<string, Waiting>();
-  /** Being tried now: events that come meanwhile are remembered. */
-  readonly #inFlight = new Map<string, { readonly queued: QueuedPod; readonly events: ClusterEvent[] }>();
+  /** Being tried now, some for minutes: which events came meanwhile is remembered, each once. */
+  readonly #inFlight = new Map<string, { readonly queued: QueuedPod; readonly events: Set<ClusterEvent> }>();
 
   readonly #hide: () => void;
 
@@ -96,7 +96,7 @@ export class SchedulingQueue implements PendingPods {
       this.add(pod);
       return;
     }
-    this.#inFlight.get(key)?.events.push('UnscheduledPodUpdate');
+    this.#inFlight.get(key)?.events.add('UnscheduledPodUpdate');
     const waiting = this.#unschedulable.get(key);
     if (!waiting) return;
     this.#unschedulable.delete(key);
@@ -137,7 +137,7 @@ export class SchedulingQueue implements PendingPods {
       if (this.#inActive.get(next.key) !== next) continue;
       this.#inActive.delete(next.key);
       const queued = { ...next, attempts: next.attempts + 1 };
-      this.#inFlight.set(next.key, { queued, events: [] });
+      this.#inFlight.set(next.key, { queued, events: new Set() });
       return queued;
     }
   }
@@ -155,7 +155,7 @@ export class SchedulingQueue implements PendingPods {
     const events = this.#endTry(queued);
     if (!events) return false;
     const next: QueuedPod = { ...queued, refusedBy };
-    if (refusedBy.size === 0 || events.some((event) => this.#mayHelp(next, event)))
+    if (refusedBy.size === 0 || [...events].some((event) => this.#mayHelp(next, event)))
       this.#backOff(next, 'ScheduleAttemptFailure');
     else this.#keep(next, { isGated: false }, 'ScheduleAttemptFailure');
     return true;
@@ -163,7 +163,7 @@ export class SchedulingQueue implements PendingPods {
 
   /** Something changed in the cluster: pods that it may help get another try. */
   moveAllOn(event: ClusterEvent): void {
-    for (const { events } of this.#inFlight.values()) events.push(event);
+    for (const { events } of this.#inFlight.values()) events.add(event);
     for (const [key, waiting] of this.#unschedulable) {
       if (!this.#mayHelp(waiting.queued, event)) continue;
       this.#unschedulable.delete(key);
@@ -190,7 +190,7 @@ export class SchedulingQueue implements PendingPods {
   }
 
   /** What came during the try, unless it ended before: the pod is gone, and another of its name may be tried by now. */
-  #endTry(queued: QueuedPod): readonly ClusterEvent[] | undefined {
+  #endTry(queued: QueuedPod): ReadonlySet<ClusterEvent> | undefined {
     const tried = this.#inFlight.get(queued.key);
     if (tried?.queued !== queued) return undefined;
     this.#inFlight.delete(queued.key);

@@ -120,9 +120,18 @@ export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
     const owner = ownerOf(object);
     const like = before ?? this.#newest.get(owner);
     if (like !== undefined) sharing(object, like);
+    // It may have had another owner.
+    if (before !== undefined) this.#forgetNewest(before);
     this.#newest.delete(owner);
     this.#newest.set(owner, object);
     if (this.#newest.size > maxOwners) this.#newest.delete(this.#newest.keys().next().value ?? '');
+  }
+
+  /** Nothing of a deleted object is kept: whoever makes and deletes large ones has no quota in here. */
+  #forgetNewest(object: T): void {
+    const owner = ownerOf(object);
+    const newest = this.#newest.get(owner);
+    if (newest !== undefined && metaOf(newest).uid === metaOf(object).uid) this.#newest.delete(owner);
   }
 
   remove(object: T): void {
@@ -134,6 +143,7 @@ export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
   #remove(key: string, last: T | undefined): void {
     const old = this.#store.delete(key);
     if (old === undefined) return;
+    this.#forgetNewest(old);
     const object = last ?? old;
     for (const handler of this.#handlers) this.#call(() => handler.deleted?.(object));
   }

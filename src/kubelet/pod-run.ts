@@ -9,6 +9,7 @@ import { podCgroup, podCgroupLimits } from './resources/qos.ts';
 import { killContainer, killContainers, podGraceSeconds, stopSandboxes } from './runtime/kill-container.ts';
 import { podIPsOf } from './runtime/pod-ips.ts';
 import type { PreStopHooks } from './runtime/pre-stop-hooks.ts';
+import { PullFailures } from './runtime/pull-failures.ts';
 import { goSeconds, RestartBackoff } from './runtime/restart-backoff.ts';
 import { sandboxConfig } from './runtime/sandbox-config.ts';
 import { startContainer } from './runtime/start-container.ts';
@@ -34,6 +35,7 @@ export class PodRun {
   readonly #ctx: KubeletContext;
   readonly #options: PodRunOptions;
   readonly #backoff = new RestartBackoff();
+  readonly #pullFailures = new PullFailures();
   readonly #notBefore = new Map<string, number>();
   /** By container: the end that was seen, and until when it is waited for, on the clock that nobody sets. */
   readonly #ends = new Map<string, { readonly id: string; readonly untilMs: number }>();
@@ -281,6 +283,7 @@ export class PodRun {
         podIPs: podIPsOf(this.#ctx, pod, observed),
         volumes: this.#volumes!,
         handler: this.#handler ?? '',
+        pullFailures: this.#pullFailures,
         signal,
       });
       this.waiting.delete(name);

@@ -7,6 +7,7 @@ import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { createImageAccess } from './image-access.ts';
 import type { PullCredential } from './image-credentials.ts';
 import { createImagePuller } from './image-puller.ts';
+import { PullFailures } from './pull-failures.ts';
 import { createMemoryPullRecords } from './pull-records.ts';
 import { StartError } from './start-error.ts';
 
@@ -36,6 +37,7 @@ function puller(answers: Answers) {
   const durations: (readonly [number, number])[] = [];
   let pulls = 0;
   let isThere = false;
+  let failures = new PullFailures();
   let credentials: readonly PullCredential[] = [];
   const images = {
     listImages: async () => [],
@@ -75,13 +77,17 @@ function puller(answers: Answers) {
   });
   const ensure = (image: string, imagePullPolicy?: string, signal = new AbortController().signal) => {
     const container = aContainer('main', { image, ...(imagePullPolicy ? { imagePullPolicy } : {}) });
-    return made.ensure({ pod: aPod(), container, sandboxConfig: {}, signal });
+    return made.ensure({ pod: aPod(), container, sandboxConfig: {}, failures, signal });
   };
   return {
     ensure,
     said,
     durations,
     pulls: () => pulls,
+    /** The pod has gone; who asks from now on is another one. */
+    podGone: () => {
+      failures = new PullFailures();
+    },
     as: (...own: readonly PullCredential[]) => {
       credentials = own;
     },
@@ -133,6 +139,19 @@ test('a failed pull is ErrImagePull, then ImagePullBackOff until its time has co
     'Normal BackOff: Back-off pulling image "example.com/x:1"',
     'Warning Failed: Error: ImagePullBackOff',
   ]);
+});
+
+test('what failed for a pod is kept as long as the pod, and by nobody else', async () => {
+  const p = puller({
+    pull: async () => {
+      throw new GrpcError('/x', 'NotFound', 'no such image');
+    },
+  });
+  await failure(p.ensure('example.com/x:1'));
+  assert.equal((await failure(p.ensure('example.com/x:1'))).reason, 'ImagePullBackOff');
+  p.podGone();
+  assert.equal((await failure(p.ensure('example.com/x:1'))).reason, 'ErrImagePull');
+  assert.equal(p.pulls(), 2);
 });
 
 test('a clock that is set back makes nobody wait longer for the next pull', async () => {

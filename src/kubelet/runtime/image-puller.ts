@@ -11,7 +11,7 @@ import type { PullDurations } from '../metrics/pull-durations.ts';
 import { type AnyContainer, failureText } from '../pod-format.ts';
 import type { ImageAccess } from './image-access.ts';
 import type { PullCredential } from './image-credentials.ts';
-import { RestartBackoff } from './restart-backoff.ts';
+import type { PullFailure, PullFailures } from './pull-failures.ts';
 import { StartError } from './start-error.ts';
 
 export interface ImagePullerDeps {
@@ -32,6 +32,8 @@ export interface ImageWish {
   readonly pod: Pod;
   readonly container: AnyContainer;
   readonly sandboxConfig: PodSandboxConfig;
+  /** The pod's own: nothing of it is kept here once the pod has gone. */
+  readonly failures: PullFailures;
   readonly signal: AbortSignal;
 }
 
@@ -180,37 +182,30 @@ const recorded =
     return untilAborted(recordedPull(deps, pull, { credentials, image, sandboxConfig, signal }), signal);
   };
 
+/** Throws StartError while it is too early for another try. */
+function refuseEarly(image: string, last: PullFailure | undefined, say: Say): void {
+  if (!last || last.remainingMs <= 0) return;
+  const message = `Back-off pulling image "${image}"`;
+  say('Normal', 'BackOff', message);
+  say('Warning', 'Failed', 'Error: ImagePullBackOff');
+  throw new StartError('ImagePullBackOff', `${message}: ErrImagePull: ${last.message}`, last.remainingMs);
+}
+
 /** What failed for a pod is tried again ever later. */
 function withBackOff(
   deps: ImagePullerDeps,
   pull: ReturnType<typeof recorded>,
 ): (wish: ImageWish) => Promise<Image> {
-  const backoff = new RestartBackoff();
-  const failures = new Map<string, { atMs: number; message: string }>();
-
-  /** The failure before this try, if any; throws StartError while it is too early for another. */
-  function lastFailure(key: string, image: string, say: Say): { readonly atMs: number } | undefined {
-    const last = failures.get(key);
-    const remaining = last ? backoff.remainingMs(key, last.atMs, deps.clock.monotonic()) : 0;
-    if (!last || remaining <= 0) return last;
-    const message = `Back-off pulling image "${image}"`;
-    say('Normal', 'BackOff', message);
-    say('Warning', 'Failed', 'Error: ImagePullBackOff');
-    throw new StartError('ImagePullBackOff', `${message}: ErrImagePull: ${last.message}`, remaining);
-  }
-
   return async (wish) => {
-    const { pod, container, signal } = wish;
+    const { container, failures, signal } = wish;
     const image = container.image ?? '';
-    const key = `${pod.metadata.uid}_${image}`;
     const say = sayer(deps, wish);
-    const last = lastFailure(key, image, say);
+    refuseEarly(image, failures.last(image, deps.clock.monotonic()), say);
     say('Normal', 'Pulling', `Pulling image "${image}"`);
     const began = deps.clock.monotonic();
     try {
       const there = await pull(wish);
-      failures.delete(key);
-      backoff.reset(key);
+      failures.succeeded(image);
       const tookMs = deps.clock.monotonic() - began;
       deps.durations.pulled(there.size ?? 0, tookMs);
       const took = formatGoDuration(Math.round(tookMs));
@@ -222,14 +217,12 @@ function withBackOff(
       return there;
     } catch (error) {
       signal.throwIfAborted(); // nobody waits for it: that is no failure
-      const now = deps.clock.monotonic();
       const message = failureText(error);
       say('Warning', 'Failed', `Failed to pull image "${image}": ${message}`);
       say('Warning', 'Failed', 'Error: ErrImagePull');
-      backoff.next(key, last?.atMs ?? now, now);
-      failures.set(key, { atMs: now, message });
+      const delayMs = failures.failed(image, message, deps.clock.monotonic());
       // The next look, a moment later, shows the back-off, as upstream's next sync does.
-      throw new StartError('ErrImagePull', message, Math.min(backoff.delayMs(key), 5000));
+      throw new StartError('ErrImagePull', message, Math.min(delayMs, 5000));
     }
   };
 }

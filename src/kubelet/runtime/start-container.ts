@@ -10,6 +10,7 @@ import { containerConfig, gracePeriodSeconds, imageUserOf } from './container-co
 import { containerEnvironment, type Environment } from './env-vars.ts';
 import { hostsFile } from './hosts-file.ts';
 import { runHook } from './lifecycle-hooks.ts';
+import type { PullFailures } from './pull-failures.ts';
 import { withRecursiveReadOnly } from './runtime-features.ts';
 import { StartError, type StartFailure } from './start-error.ts';
 
@@ -22,6 +23,7 @@ export interface StartInput {
   readonly podIPs: readonly string[];
   readonly volumes: MountedVolumes;
   readonly handler: string;
+  readonly pullFailures: PullFailures;
   /** The pod is to end: nothing more is begun for it, and what only waits is left. */
   readonly signal: AbortSignal;
 }
@@ -89,7 +91,13 @@ async function withReason<T>(reason: StartFailure, work: () => Promise<T>): Prom
 async function create(ctx: KubeletContext, input: StartInput, attempt: number): Promise<string> {
   const { pod, container } = input;
   const { signal, sandboxConfig } = input;
-  const image = await ctx.images.ensure({ pod, container, sandboxConfig, signal });
+  const image = await ctx.images.ensure({
+    pod,
+    container,
+    sandboxConfig,
+    failures: input.pullFailures,
+    signal,
+  });
   await checkImage(ctx, input, image);
   const config = await withReason('CreateContainerConfigError', async () => {
     const environment = await untilAborted(environmentOf(ctx, input), signal);

@@ -8,6 +8,7 @@ export interface MachineInfo {
   readonly machineId: string;
   readonly systemUuid: string;
   readonly bootId: string;
+  readonly bootedAtMs: number;
   readonly kernelVersion: string;
   readonly osImage: string;
   readonly maxPids: number;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { configmaps, events, nodes, pods, secrets } from '../../src/api/generated/resources.ts';
 import { eventually } from '../harness/eventually.ts';
+import { readExposition, sampleOf } from '../harness/exposition.ts';
 import { type KubeletNode, startKubeletNode } from '../harness/kubelet-node.ts';
 
 let node: KubeletNode;
@@ -141,6 +142,8 @@ test('the server tells what the kubelet counts of itself', async () => {
     assert.match(text, new RegExp(`^${line.replace(/[{}.]/g, '\\$&')}`, 'm'));
   assert.match((await node.request('/metrics/probes')).text, /^# TYPE prober_probe_total counter$/m);
   assert.equal((await node.request('/metrics/nothing')).status, 404);
+  for (const part of ['', '/probes', '/resource', '/cadvisor'])
+    readExposition((await node.request(`/metrics${part}`)).text);
 });
 
 test('statistics name the pod and its container', async () => {
@@ -219,6 +222,15 @@ test('a failing container is restarted with back-off and shows its last words', 
   assert.equal(status.restartCount, 1);
   const previous = await node.request('/containerLogs/default/crash/main?previous=true');
   assert.equal(previous.text, 'boom\n');
+  const summary = JSON.parse((await node.request('/stats/summary')).text);
+  const told = summary.pods.find((p: { podRef: { name: string } }) => p.podRef.name === 'crash');
+  assert.deepEqual(
+    told.containers.map((c: { name: string }) => c.name),
+    ['main'],
+  );
+  const families = readExposition((await node.request('/metrics/resource')).text);
+  const labels = { container: 'main', namespace: 'default', pod: 'crash' };
+  assert.ok((sampleOf(families, 'container_start_time_seconds', labels) ?? 0) > 1e9);
   await node.remove('crash');
 });
 

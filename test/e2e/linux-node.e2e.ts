@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import type { TestCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
+import { readExposition } from '../harness/exposition.ts';
 import type { Kubectl } from '../harness/kubectl.ts';
 import {
   busybox,
@@ -99,6 +100,8 @@ describe('a Linux node', () => {
     ])
       assert.match(text, line);
     const used = await kubectl.ok(['get', '--raw', `${path}/cadvisor`]);
+    for (const one of [text, used, await kubectl.ok(['get', '--raw', `${path}/resource`])])
+      readExposition(one);
     assert.match(used, /^container_cpu_usage_seconds_total\{container="",cpu="total",id="\/[^"]*kubepods"/m);
   });
 });

@@ -9,7 +9,8 @@ export interface Family {
 }
 
 const header = /^# (HELP|TYPE) ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)$/;
-const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
+/** With the time of day when it was so, or without. */
+const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)(?: -?\d+)?$/;
 const label = /^([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)/;
 const types: readonly string[] = ['counter', 'gauge', 'histogram', 'summary', 'untyped'];
 
@@ -64,15 +65,22 @@ function checkHistogram(name: string, { samples }: Family): void {
   }
 }
 
-function readSample(line: string, families: ReadonlyMap<string, Family>): void {
+/** In whatever order labels are written, with or without empty ones, and whatever time is told: it is one series, and a scrape takes one sample of it. */
+function seriesOf(name: string, labels: string): string {
+  const told = [...labelsOf(labels)].filter(([, value]) => value !== '');
+  return JSON.stringify([name, told.sort()]);
+}
+
+function readSample(line: string, families: ReadonlyMap<string, Family>, told: Set<string>): void {
   const [, name = '', labels = '', value = ''] = sample.exec(line) ?? assert.fail(`no sample: ${line}`);
   const family =
     families.get(name) ??
     families.get(name.replace(/_(bucket|sum|count)$/, '')) ??
     assert.fail(`without a type: ${line}`);
-  labelsOf(labels);
   const key = labels === '' ? name : `${name}{${labels}}`;
-  assert.ok(!family.samples.has(key), `told twice: ${key}`);
+  const series = seriesOf(name, labels);
+  assert.ok(!told.has(series), `told twice: ${key}`);
+  told.add(series);
   const number = numberOf(value);
   if (family.type !== 'gauge') assert.ok(number >= 0, `below 0: ${line}`);
   family.samples.set(key, number);
@@ -83,10 +91,11 @@ export function readExposition(text: string): ReadonlyMap<string, Family> {
   assert.ok(text.endsWith('\n'), 'the last line has an end');
   const families = new Map<string, Family>();
   const helps = new Map<string, string>();
+  const told = new Set<string>();
   for (const line of text.split('\n')) {
     if (line === '') continue;
     if (!line.startsWith('#')) {
-      readSample(line, families);
+      readSample(line, families, told);
       continue;
     }
     const [, what, name = '', rest = ''] = header.exec(line) ?? assert.fail(`no header: ${line}`);

@@ -12,6 +12,7 @@ import { systemRandom } from '../../src/component-base/system-random.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
 import { createSimulatedCri } from '../../src/kubelet/simulated/simulated-cri.ts';
 import { eventually } from '../harness/eventually.ts';
+import { readExposition } from '../harness/exposition.ts';
 import { createNodeNamespaces } from '../harness/node-namespaces.ts';
 import { startSimulatedKubelet } from '../harness/simulated-kubelet.ts';
 
@@ -34,6 +35,7 @@ async function startNode(t: TestContext): Promise<{ client: Client; metrics: Met
 const tells = (metrics: MetricsRegistry, lines: readonly string[]): Promise<void> =>
   eventually(async () => {
     const { text } = await metrics.text();
+    readExposition(text);
     for (const line of lines) assert.ok(text.split('\n').includes(line), `${line} in\n${text}`);
   });
 

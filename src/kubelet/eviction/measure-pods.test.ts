@@ -242,6 +242,24 @@ test('what a node keeps for a pod counts as the pod’s: hosts, ends of containe
   assert.deepEqual(told, [over, over, over, undefined]);
 });
 
+test('a container counts as it is now, and not as one of its name that ended before it', async () => {
+  const pod = podOf('p', {});
+  const life = (attempt: number): ContainerStats => ({
+    attributes: {
+      id: `id-${attempt}`,
+      metadata: { name: 'main', attempt },
+      labels: { [labelPodUid]: 'p', [labelContainerName]: 'main' },
+    },
+    memory: { workingSetBytes: { value: attempt } },
+    writableLayer: { usedBytes: { value: attempt } },
+  });
+  const lives = [1, 2, 0].map(life);
+  const { meter } = aNode([pod], { p: little }, { runtime: { listContainerStats: async () => lives } });
+  const [measured] = await meter.measure([pod], 'ephemeral-storage');
+  const [main] = measured!.usage.containers;
+  assert.deepEqual([main?.memoryBytes, main?.rootfsBytes], [2, 2]);
+});
+
 test('a volume in memory counts where it is a folder on disk', async () => {
   const limited = { resources: { limits: { 'ephemeral-storage': '1Mi' } } };
   const pod = podOf('p', { medium: 'Memory' }, limited);

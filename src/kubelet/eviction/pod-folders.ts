@@ -2,6 +2,7 @@
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { FolderUsage } from '../../os/beneath.ts';
 import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
+import { newestStats } from '../newest-stats.ts';
 import { labelContainerName, podUid } from '../pod-format.ts';
 import type { PodStorage } from '../pod-storage.ts';
 import { pluginOf, volumeDir } from '../volumes/volume-dir.ts';
@@ -52,8 +53,9 @@ export function usageOfFolders(
   stats: readonly ContainerStats[],
   untold: ReadonlySet<string>,
 ): PodUsage {
+  const newest = newestStats(stats);
   const containers = logs.map(({ name }, i) => {
-    const told = stats.find((each) => each.attributes?.labels?.[labelContainerName] === name);
+    const told = newest.find((each) => each.attributes?.labels?.[labelContainerName] === name);
     const written = used[volumes.length + i] ?? nothing;
     return {
       name,

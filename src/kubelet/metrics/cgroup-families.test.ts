@@ -79,6 +79,7 @@ test('what the runtime could not tell is said; labels are quoted', () => {
     namespace: 'n',
     uid: 'u',
     container: 'a"\\\n',
+    createdAtMs: 4500,
     timeMs: 0,
     cpuNs: 2e9,
     workingSetBytes: 5,
@@ -86,7 +87,6 @@ test('what the runtime could not tell is said; labels are quoted', () => {
   const input = {
     uses: [use],
     node: { cpuUsageNs: 3e9, memoryWorkingSetBytes: 6 },
-    startedAtMs: new Map([[`u/${use.container}`, 4500]]),
     nowMs: 9000,
   };
   const labels = 'container="a\\"\\\\\\n",namespace="n",pod="p"';

@@ -8,6 +8,7 @@ export interface ResourceUse {
   readonly namespace: string;
   readonly uid: string;
   readonly container: string;
+  readonly createdAtMs: number | undefined;
   /** When it was so; 0: the runtime does not say. */
   readonly timeMs: number;
   readonly cpuNs: number;
@@ -17,15 +18,13 @@ export interface ResourceUse {
 export interface ResourceInput {
   readonly uses: readonly ResourceUse[];
   readonly node: Pick<MachineUsage, 'cpuUsageNs' | 'memoryWorkingSetBytes'>;
-  /** By `<uid of the pod>/<container>`. */
-  readonly startedAtMs: ReadonlyMap<string, number>;
   readonly nowMs: number;
   readonly failed: boolean;
 }
 
 const containerOf = ({ container, namespace, pod }: ResourceUse): Labels => ({ container, namespace, pod });
 
-export function resourceFamilies({ uses, node, startedAtMs, nowMs, failed }: ResourceInput): Family[] {
+export function resourceFamilies({ uses, node, nowMs, failed }: ResourceInput): Family[] {
   const containers = (of: (use: ResourceUse) => number): Row[] =>
     uses.map((use) => ({ labels: containerOf(use), value: of(use), atMs: use.timeMs || nowMs }));
   const pods = [...Map.groupBy(uses, ({ uid }) => uid).values()];
@@ -36,8 +35,8 @@ export function resourceFamilies({ uses, node, startedAtMs, nowMs, failed }: Res
       atMs: nowMs,
     }));
   const starts = uses.flatMap((use): Row[] => {
-    const startMs = startedAtMs.get(`${use.uid}/${use.container}`);
-    return startMs === undefined ? [] : [{ labels: containerOf(use), value: startMs / 1000, atMs: nowMs }];
+    const { createdAtMs: ms } = use;
+    return ms === undefined ? [] : [{ labels: containerOf(use), value: ms / 1000, atMs: nowMs }];
   });
   const cpu = (use: ResourceUse): number => use.cpuNs / 1e9;
   const memory = (use: ResourceUse): number => use.workingSetBytes;

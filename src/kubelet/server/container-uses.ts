@@ -1,6 +1,14 @@
-// What containers use, from the runtime's statistics.
+// What containers use, from the runtime's statistics; of each container of a name the last one alone, as who asks knows them by name.
 import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
-import { labelContainerName, labelPodName, labelPodNamespace, labelPodUid } from '../pod-format.ts';
+import { newestStats } from '../newest-stats.ts';
+import {
+  labelContainerName,
+  labelPodName,
+  labelPodNamespace,
+  labelPodUid,
+  podNamespace,
+} from '../pod-format.ts';
+import type { PodWorker } from '../pod-worker.ts';
 import type { KubeletServerDeps } from './route.ts';
 
 export interface ContainerUse {
@@ -8,6 +16,8 @@ export interface ContainerUse {
   readonly namespace: string;
   readonly uid: string;
   readonly container: string;
+  /** Undefined: its worker has not seen it yet. */
+  readonly createdAtMs: number | undefined;
   readonly timeMs: number;
   readonly cpuNs: number;
   readonly nanoCores: number | undefined;
@@ -15,13 +25,14 @@ export interface ContainerUse {
   readonly rootfsBytes: number;
 }
 
-function useOf(stats: ContainerStats): ContainerUse {
+function useOf(stats: ContainerStats, createdAtMs: number | undefined): ContainerUse {
   const label = (name: string): string => stats.attributes?.labels?.[name] ?? '';
   return {
     pod: label(labelPodName),
     namespace: label(labelPodNamespace),
     uid: label(labelPodUid),
     container: label(labelContainerName),
+    createdAtMs,
     timeMs: Math.floor((stats.cpu?.timestamp ?? 0) / 1e6),
     cpuNs: stats.cpu?.usageCoreNanoSeconds?.value ?? 0,
     nanoCores: stats.cpu?.usageNanoCores?.value,
@@ -56,8 +67,20 @@ export function cpuRate(deps: KubeletServerDeps, key: string, cpuNs: number): nu
 export const nodeKey = '';
 const keyOf = (use: ContainerUse): string => `${use.uid}/${use.container}`;
 
+/** Of the pods of the API. One that is still being taken away is hidden by a new one of its name. */
+function visibleUses(workers: readonly PodWorker[], stats: readonly ContainerStats[]): ContainerUse[] {
+  const byName = new Map(workers.map((w) => [`${podNamespace(w.pod)}/${w.pod.metadata.name}`, w]));
+  const byUid = new Map([...byName.values()].map((w) => [w.uid, w]));
+  return newestStats(stats).flatMap((each) => {
+    const { id, labels } = each.attributes ?? {};
+    const worker = byUid.get(labels?.[labelPodUid] ?? '');
+    const seen = worker?.observed.containers.find((c) => c.id === id);
+    return worker ? [useOf(each, seen?.createdAtMs)] : [];
+  });
+}
+
 export async function uses(deps: KubeletServerDeps): Promise<ContainerUse[]> {
-  const all = (await deps.ctx.cri.runtime.listContainerStats()).map(useOf);
+  const all = visibleUses(deps.workers.list(), await deps.ctx.cri.runtime.listContainerStats());
   const known = samples.get(deps.ctx);
   const there = new Set([nodeKey, ...all.map(keyOf)]);
   for (const key of known?.keys() ?? []) if (!there.has(key)) known?.delete(key);

@@ -30,20 +30,12 @@ async function scraped<T>({ ctx }: KubeletServerDeps, read: Promise<readonly T[]
 }
 
 async function resource(deps: KubeletServerDeps): Promise<HttpResponse> {
-  const { ctx, host, workers } = deps;
+  const { ctx, host } = deps;
   const { all, failed } = await scraped(deps, uses(deps));
-  const running = workers
-    .list()
-    .flatMap(({ uid, observed }) =>
-      observed.containers
-        .filter(({ state }) => state === 'running')
-        .map(({ name, startedAtMs }) => [`${uid}/${name}`, startedAtMs] as const),
-    );
   return shown(
     resourceFamilies({
       uses: all,
       node: await host.stats.usage(),
-      startedAtMs: new Map(running),
       nowMs: ctx.clock.now(),
       failed,
     }),

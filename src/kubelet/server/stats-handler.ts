@@ -14,7 +14,7 @@ function containerJson(deps: KubeletServerDeps, use: ContainerUse): object {
   const time = rfc3339(use.timeMs || deps.ctx.clock.now());
   return {
     name: use.container,
-    startTime: time,
+    startTime: use.createdAtMs === undefined ? undefined : rfc3339(use.createdAtMs),
     cpu: cpuJson(time, use.nanoCores ?? 0, use.cpuNs),
     memory: { time, workingSetBytes: use.workingSetBytes, usageBytes: use.workingSetBytes },
     rootfs: { time, usedBytes: use.rootfsBytes },
@@ -50,7 +50,7 @@ export async function statsSummary({ deps, parts }: RouteInput): Promise<HttpRes
   return jsonResponse({
     node: {
       nodeName: ctx.nodeName,
-      startTime: time,
+      startTime: rfc3339(ctx.machine.bootedAtMs),
       cpu: cpuJson(time, cpuRate(deps, nodeKey, usage.cpuUsageNs), usage.cpuUsageNs),
       memory: {
         time,

@@ -9,7 +9,7 @@ import type { Processes } from '../processes.ts';
 import { createLinuxCgroups, weightOfShares } from './cgroups-linux.ts';
 import { linuxFiles } from './files-linux.ts';
 import { createLinuxMounts, parseMountInfo } from './mounts-linux.ts';
-import { busyNs, memoryField } from './stats-linux.ts';
+import { bootedAtMs, busyNs, memoryField } from './stats-linux.ts';
 
 test('mountinfo is parsed with optional fields and octal escapes', () => {
   const text =
@@ -131,6 +131,7 @@ test('shares become the weight that runc computes', () => {
 
 test('meminfo and stat give bytes and nanoseconds', () => {
   assert.equal(memoryField('MemTotal:       24 kB\nMemAvailable:    8 kB\n', 'MemAvailable'), 8192);
+  assert.equal(bootedAtMs('cpu  10 0 5\nintr 1 btime 2\nbtime 1767225600\n'), Date.UTC(2026, 0, 1));
   assert.equal(busyNs('cpu  10 0 5 100 7 0 0 0 0 0\n'), 150_000_000);
 });
 

@@ -27,6 +27,10 @@ export function busyNs(procStat: string): number {
   return (fields.reduce((sum, v) => sum + v, 0) - idle) * 10_000_000;
 }
 
+/** `btime 1790000000` of /proc/stat. */
+export const bootedAtMs = (procStat: string): number =>
+  Number(/^btime (\d+)$/m.exec(procStat)?.[1] ?? 0) * 1000;
+
 /** Lines of /proc/<pid>/net/dev: a name, eight numbers of what came, eight of what went. */
 export function trafficOf(text: string): InterfaceTraffic[] {
   return text.split('\n').flatMap((line) => {
@@ -52,6 +56,7 @@ export const linuxHostStats: HostStats = {
       machineId: await textOf('/etc/machine-id'),
       systemUuid: (await textOf('/sys/class/dmi/id/product_uuid')) || (await textOf('/etc/machine-id')),
       bootId: await textOf('/proc/sys/kernel/random/boot_id'),
+      bootedAtMs: bootedAtMs(await textOf('/proc/stat')),
       kernelVersion: await textOf('/proc/sys/kernel/osrelease'),
       appArmor: (await textOf('/sys/module/apparmor/parameters/enabled')) === 'Y',
       osImage: prettyName(await textOf('/etc/os-release')),

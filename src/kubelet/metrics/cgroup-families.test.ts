@@ -1,6 +1,7 @@
 // What is told of control groups and of what pods use, as Prometheus reads it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { silentLogger } from '../../component-base/logger.ts';
 import type { CgroupUsage } from '../../os/cgroups.ts';
 import { aPod, exited, observedContainer, observedPod } from '../testing/observed-builder.ts';
 import { cgroupFamilies } from './cgroup-families.ts';
@@ -17,19 +18,23 @@ const usage: CgroupUsage = {
 };
 const nothing: CgroupUsage = { cpu: undefined, memory: undefined, io: [], threads: undefined };
 
-test('a pod, its sandbox and what runs in it are read; the network is the one of its sandbox', async () => {
+test('a pod, its sandbox and what runs in it are read; the network is the one of its sandbox; what can not be read takes nothing with it', async () => {
   const asked: number[] = [];
   const traffic = { bytes: 7, packets: 1, errors: 0, dropped: 0 };
   const observed = observedPod([
     observedContainer('main', { startedAtMs: 4500 }),
     observedContainer('gone', { id: 'gone' }),
+    observedContainer('broken', { id: 'broken' }),
     exited('init', 0),
   ]);
-  const readings = await readGroups({
+  const { all: readings, failed } = await readGroups({
     cgroups: {
       usage: async (name) => (name.endsWith('/gone') || name === '/' ? nothing : usage),
       members: async (name) => (name.endsWith('/s1') ? [17, 18] : name.endsWith('/main-id') ? [19] : []),
-      oomKills: async () => undefined,
+      oomKills: async (name) => {
+        if (name.endsWith('/broken')) throw new Error('EIO: i/o error, read');
+        return undefined;
+      },
     },
     cgroupRoot: '/node',
     stats: {
@@ -38,8 +43,10 @@ test('a pod, its sandbox and what runs in it are read; the network is the one of
         return [{ name: 'eth0', received: traffic, sent: { ...traffic, bytes: 8 } }];
       },
     },
+    log: silentLogger,
     workers: [{ pod: aPod(), observed }],
   });
+  assert.ok(failed);
   assert.deepEqual(
     readings.map(({ labels }) => [labels.id, labels.container, labels.name]),
     [

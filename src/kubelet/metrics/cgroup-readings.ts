@@ -1,5 +1,6 @@
 // What the control groups of a node have used: the machine, all pods together, each pod, its sandbox and its containers.
 import { fewAtOnce } from '../../base/few-at-once.ts';
+import type { Logger } from '../../component-base/logger.ts';
 import type { Cgroups, CgroupUsage } from '../../os/cgroups.ts';
 import type { HostStats, InterfaceTraffic } from '../../os/stats.ts';
 import { podNamespace } from '../pod-format.ts';
@@ -34,6 +35,7 @@ export interface ReadingDeps {
   readonly cgroups: Pick<Cgroups, 'usage' | 'members' | 'oomKills'>;
   readonly cgroupRoot: string;
   readonly stats: Pick<HostStats, 'traffic'>;
+  readonly log: Pick<Logger, 'warn'>;
   readonly workers: readonly Pick<PodWorker, 'pod' | 'observed'>[];
 }
 
@@ -59,23 +61,42 @@ function groupsOf({ pod, observed }: Pick<PodWorker, 'pod' | 'observed'>, root: 
   ];
 }
 
-/** Of groups that no controller knows, nothing: they have gone, or are to come. */
-export async function readGroups(deps: ReadingDeps): Promise<GroupReading[]> {
-  const { cgroups, cgroupRoot, stats, workers } = deps;
-  const all: Group[] = [
+export interface GroupReadings {
+  readonly all: readonly GroupReading[];
+  /** Some that are there are not among them. */
+  readonly failed: boolean;
+}
+
+async function readGroup({ cgroups, stats }: ReadingDeps, group: Group): Promise<GroupReading> {
+  const { id } = group.labels;
+  const [usage, pids, oomKills] = await Promise.all([
+    cgroups.usage(id),
+    cgroups.members(id),
+    cgroups.oomKills(id),
+  ]);
+  const [first] = pids;
+  const traffic = group.isSandbox && first !== undefined ? await stats.traffic(first) : [];
+  return { ...group, usage, processes: pids.length, oomKills, traffic };
+}
+
+/** Of groups that no controller knows, nothing: they have gone, or are to come. One that can't be read takes none of the others with it. */
+export async function readGroups(deps: ReadingDeps): Promise<GroupReadings> {
+  const { cgroupRoot, workers, log } = deps;
+  const groups: Group[] = [
     ...['/', allPodsCgroup(cgroupRoot)].map((id) => ({ labels: { ...nobody, id } })),
     ...workers.flatMap((worker) => groupsOf(worker, cgroupRoot)),
   ];
-  const readings = await fewAtOnce(all, groupsAtOnce, async (group) => {
-    const { id } = group.labels;
-    const [usage, pids, oomKills] = await Promise.all([
-      cgroups.usage(id),
-      cgroups.members(id),
-      cgroups.oomKills(id),
-    ]);
-    const [first] = pids;
-    const traffic = group.isSandbox && first !== undefined ? await stats.traffic(first) : [];
-    return { ...group, usage, processes: pids.length, oomKills, traffic };
+  let failed = false;
+  const readings = await fewAtOnce(groups, groupsAtOnce, async (group) => {
+    try {
+      return await readGroup(deps, group);
+    } catch (error) {
+      failed = true;
+      log.warn({ error, group: group.labels.id }, 'what a control group uses could not be read');
+      return undefined;
+    }
   });
-  return readings.filter(({ usage }) => usage.cpu !== undefined || usage.memory !== undefined);
+  const isKnown = (reading: GroupReading | undefined): reading is GroupReading =>
+    reading?.usage.cpu !== undefined || reading?.usage.memory !== undefined;
+  return { all: readings.filter(isKnown), failed };
 }

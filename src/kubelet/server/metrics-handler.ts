@@ -2,7 +2,7 @@
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { HttpResponse } from '../../wire/http-message.ts';
 import { cgroupFamilies } from '../metrics/cgroup-families.ts';
-import { type GroupReading, readGroups } from '../metrics/cgroup-readings.ts';
+import { readGroups } from '../metrics/cgroup-readings.ts';
 import { exposition, expositionType, type Family } from '../metrics/exposition.ts';
 import { resourceFamilies } from '../metrics/resource-families.ts';
 import { uses } from './container-uses.ts';
@@ -19,25 +19,19 @@ const shown = (families: readonly Family[]): HttpResponse => ({
   body: Buffer.from(exposition(families)),
 });
 
-/** Whoever scrapes is told that something is missing, and gets the rest. */
-async function scraped<T>({ ctx }: KubeletServerDeps, read: Promise<readonly T[]>) {
-  try {
-    return { all: await read, failed: false };
-  } catch (error) {
-    ctx.log.warn({ error }, 'what pods use could not be read in full');
-    return { all: [], failed: true };
-  }
-}
-
 async function resource(deps: KubeletServerDeps): Promise<HttpResponse> {
   const { ctx, host } = deps;
-  const { all, failed } = await scraped(deps, uses(deps));
+  // Whoever scrapes is told that something is missing, and gets the rest.
+  const all = await uses(deps).catch((error: unknown) => {
+    ctx.log.warn({ error }, 'what pods use could not be read');
+    return undefined;
+  });
   return shown(
     resourceFamilies({
-      uses: all,
+      uses: all ?? [],
       node: await host.stats.usage(),
       nowMs: ctx.clock.now(),
-      failed,
+      failed: all === undefined,
     }),
   );
 }
@@ -45,12 +39,9 @@ async function resource(deps: KubeletServerDeps): Promise<HttpResponse> {
 /** By cAdvisor's names, though there is none; nothing of pods on a node without control groups. */
 async function cadvisor(deps: KubeletServerDeps): Promise<HttpResponse> {
   const { ctx, host, workers } = deps;
-  const { cgroups, cgroupRoot, machine } = ctx;
-  const groups = cgroups && { cgroups, cgroupRoot, stats: host.stats, workers: workers.list() };
-  const { all, failed } = await scraped<GroupReading>(
-    deps,
-    groups ? readGroups(groups) : Promise.resolve([]),
-  );
+  const { cgroups, cgroupRoot, log, machine } = ctx;
+  const groups = cgroups && { cgroups, cgroupRoot, log, stats: host.stats, workers: workers.list() };
+  const { all, failed } = groups ? await readGroups(groups) : { all: [], failed: false };
   const atMs = ctx.clock.now();
   const { machineId: machine_id, systemUuid: system_uuid, bootId: boot_id } = machine;
   const labels = { boot_id, machine_id, system_uuid };

@@ -127,3 +127,18 @@ test('what came and what went over each interface, but for the loopback', () => 
   ]);
   assert.deepEqual(trafficOf(''), []);
 });
+
+test('a group that ends while it is asked for kills tells none, and no error', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'ended-'));
+  t.after(() => rmSync(root, { recursive: true }));
+  const cgroups = createLinuxCgroups(root);
+  const folder = join(root, 'memory/pod');
+  // Who looks whether it is there, and then reads, loses the race in one of these.
+  for (let i = 0; i < 200; i++) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'memory.oom_control'), 'oom_kill 3\n');
+    const asked = Array.from({ length: 8 }, () => cgroups.oomKills('/pod'));
+    rmSync(folder, { recursive: true });
+    for (const kills of await Promise.all(asked)) assert.ok(kills === undefined || kills === 3);
+  }
+});

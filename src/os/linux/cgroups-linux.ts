@@ -216,7 +216,7 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
     oomKills: async (name) => {
       const path =
         version === 2 ? join(root, name, 'memory.events') : join(root, 'memory', name, 'memory.oom_control');
-      return existsSync(path) ? counterOf(await readFile(path, 'utf8'), 'oom_kill') : undefined;
+      return counterOf((await whileThere(readFile(path, 'utf8'))) ?? '', 'oom_kill');
     },
     usage: (name) => readCgroupUsage(version, dirOf(name)),
     members: async (name) => {

@@ -15,24 +15,26 @@ const usage = `usage: npm run new -- <what> …
   plugin scheduler|admission <name>
   command <name>`;
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    group: { type: 'string' },
-    version: { type: 'string' },
-    plural: { type: 'string' },
-    openapi: { type: 'string' },
-    for: { type: 'string', default: 'configmaps' },
-    cluster: { type: 'boolean', default: false },
-  },
-});
-const [what, ...names] = positionals;
+const options = {
+  group: { type: 'string' },
+  version: { type: 'string' },
+  plural: { type: 'string' },
+  openapi: { type: 'string' },
+  for: { type: 'string', default: 'configmaps' },
+  cluster: { type: 'boolean', default: false },
+} as const;
 const tree = new Tree(process.cwd());
 
 /** What is left to do, in sentences; undefined for what is not understood. */
 function write(): readonly string[] | undefined {
-  const [name, second] = names;
-  if (name === undefined) return undefined;
+  const { positionals, values } = parseArgs({ allowPositionals: true, options });
+  const [what, name, second, ...others] = positionals;
+  if (name === undefined || others.length > 0) return undefined;
+  if (what === 'plugin')
+    return second !== undefined && (name === 'scheduler' || name === 'admission')
+      ? newPlugin(tree, { name: second, of: name })
+      : undefined;
+  if (second !== undefined) return undefined;
   if (what === 'kind') {
     const { group, version, plural, openapi, cluster } = values;
     const document =
@@ -41,8 +43,6 @@ function write(): readonly string[] | undefined {
   }
   if (what === 'controller') return newController(tree, { name, for: values.for });
   if (what === 'command') return newCommand(tree, { name });
-  if (what === 'plugin' && second !== undefined && (name === 'scheduler' || name === 'admission'))
-    return newPlugin(tree, { name: second, of: name });
   return undefined;
 }
 
@@ -53,6 +53,8 @@ try {
   for (const path of tree.touched) console.log(path);
   console.log(`\n${left.map((line) => `- ${line}`).join('\n')}\n- npm run check`);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
+  const message = error instanceof Error ? error.message : String(error);
+  // Of a flag that there is not, parseArgs also says how to pass it on, which is of no use here.
+  console.error(message.startsWith('Unknown option') ? message.split('. ')[0] : message);
   process.exitCode = 1;
 }

@@ -1,4 +1,5 @@
 // npm run new -- command <name>: a command with its help, its test and its line in the list.
+import { checkName } from './names.ts';
 import { camel, kebab, type Tree } from './tree.ts';
 
 const command = (name: string): string => `// porthole ${name}: how many clusters this machine has.
@@ -33,6 +34,7 @@ test('--help says what it is for', async () => {
 `;
 
 export function newCommand(tree: Tree, { name: given }: { readonly name: string }): readonly string[] {
+  checkName('name', given);
   const name = kebab(given);
   tree.create(`src/cmd/commands/${name}.ts`, command(name));
   tree.create(`src/cmd/commands/${name}.test.ts`, commandTest(name));

@@ -1,4 +1,5 @@
 // npm run new -- controller <name>: a controller with its declaration, its pure part, their tests, and its line in the list.
+import { checkName } from './names.ts';
 import { camel, kebab, type Tree } from './tree.ts';
 
 export interface ControllerOptions {
@@ -95,6 +96,7 @@ export function newController(
   tree: Tree,
   { name: given, for: plural }: ControllerOptions,
 ): readonly string[] {
+  checkName('name', given);
   const name = kebab(given).replace(/-controller$/, '');
   const key = camel(name);
   if (!tree.read('src/api/generated/resources.ts').includes(`export const ${plural}:`))

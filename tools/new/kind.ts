@@ -1,8 +1,9 @@
 // npm run new -- kind <Kind>: types and row of the data, the kind's file with its test, and its line in the list of its group.
 import type { GroupVersionKind, JsonObject, TypeSchema } from '../../src/apimachinery/json.ts';
+import { checkName } from './names.ts';
 import { type ImportedKind, kindOfDocument, listOf } from './openapi-types.ts';
 import { withNumbers } from './protobuf-numbers.ts';
-import { camel, kebab, pascal, type Tree } from './tree.ts';
+import { camel, kebab, type Tree } from './tree.ts';
 
 export interface KindOptions {
   readonly kind: string;
@@ -200,15 +201,31 @@ function addData(tree: Tree, { gvk, types }: ImportedKind, { resource, isNamespa
 function importedKind(options: KindOptions, known: Record<string, unknown>): ImportedKind {
   if (options.document !== undefined)
     return kindOfDocument(options.document, options, (type) => type in known);
-  if (options.group === undefined)
-    throw new Error('say --group, or --openapi with a document that has the kind');
-  return minimalKind({ group: options.group, version: options.version ?? 'v1', kind: pascal(options.kind) });
+  if (!options.group) throw new Error('say --group, or --openapi with a document that has the kind');
+  return minimalKind({ group: options.group, version: options.version ?? 'v1', kind: options.kind });
+}
+
+/** Files and constants of a group have its first label only, and where another group has that label they would be mixed. */
+function checkFolder(
+  tree: Tree,
+  known: Readonly<Record<string, TypeSchema>>,
+  group: string,
+  label: string,
+): void {
+  const isOfGroup = Object.entries(known).some(
+    ([name, { gvk = [] }]) => name.split('.').at(-3) === label && gvk.some((own) => own.group === group),
+  );
+  if (tree.has(`src/api/${label}`) && !isOfGroup)
+    throw new Error(`src/api/${label} is not of ${group}: it takes a group that begins with another label`);
 }
 
 export function newKind(tree: Tree, options: KindOptions): readonly string[] {
   const known = tree.json<Record<string, TypeSchema>>(`${schemas}/types.json`);
   const imported = importedKind(options, known);
   const { gvk, types } = imported;
+  checkName('kind', gvk.kind);
+  checkName('version', gvk.version);
+  if (gvk.group !== '') checkName('group', gvk.group);
   const isKnown = Object.values(known).some(({ gvk: own = [] }) =>
     own.some(
       ({ group, version, kind }) => group === gvk.group && version === gvk.version && kind === gvk.kind,
@@ -220,8 +237,10 @@ export function newKind(tree: Tree, options: KindOptions): readonly string[] {
     isNamespaced: !options.isClusterScoped,
   };
   const resource = options.plural ?? served.resource;
+  checkName('plural', resource);
   const parts = [...types.keys()][0]!.split('.');
   // As tools/gen/api-types.ts names the file of a type.
+  checkFolder(tree, known, gvk.group, parts.at(-3)!);
   const module = `${parts.at(-3)}-${parts.at(-2)}`;
   const folder = `src/api/${parts.at(-3)}/${gvk.version}`;
   addData(tree, imported, { ...served, resource });

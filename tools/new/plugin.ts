@@ -1,4 +1,5 @@
 // npm run new -- plugin scheduler|admission <name>: a plugin with its test and its line in the list.
+import { checkName } from './names.ts';
 import { camel, kebab, pascal, type Tree } from './tree.ts';
 
 export interface PluginOptions {
@@ -102,6 +103,7 @@ test('${pascal(name)} refuses with its reason', async () => {
 `;
 
 export function newPlugin(tree: Tree, { name: given, of }: PluginOptions): readonly string[] {
+  checkName('name', given);
   const name = kebab(given);
   if (of === 'scheduler') {
     const registry = 'src/scheduler/plugins/registry.ts';

@@ -8,7 +8,7 @@ export function versionCommand(): Command {
     .description('print versions')
     .addOption(outputOption())
     .action(({ output }: { output?: Output }) => {
-      const all = { ...version, platform: `${process.platform}/${process.arch}`, node: process.version };
+      const all = { ...version, node: process.version };
       tell(output, all, `porthole ${all.gitVersion} (Node ${all.node}, ${all.platform})`);
     });
 }

@@ -100,7 +100,9 @@ test('U10: two that come at once wait for each other and get names of their own'
 test('U10: one that is there is waited for; what can not be is refused with a sentence', limit, async () => {
   const pids = (): unknown => readClusterState(paths)!.processes;
   const before_ = pids();
-  assert.equal(await node('add', 'linux-2'), 'linux-2');
+  const again = await cluster.porthole(['node', 'add', 'linux-2', '--name', name]);
+  assert.deepEqual([again.code, again.stdout.trim()], [0, 'linux-2'], again.stderr);
+  assert.match(again.stderr, /node linux-2 is in cluster nodes already/);
   assert.deepEqual(pids(), before_, 'nothing was started again');
   const here = ['--name', name];
   await refused(
@@ -191,6 +193,11 @@ test('U10: a node goes when its pods have gone, which a budget may hold up', lim
   );
   assert.match(await cluster.kubectl.ok(['get', 'node', 'linux-2']), /Ready,SchedulingDisabled/);
   await node('remove', 'linux-2', '--force');
+  await refused(
+    ['remove', 'linux-1', ...here],
+    /cannot delete Pods that declare no controller \(use --force to override\): default\/client\n {2}next: kubectl delete them/,
+  );
+  await cluster.kubectl.ok(['delete', 'pod', 'client']);
   await node('remove', 'linux-1');
   assert.deepEqual(Object.keys(await addresses()), ['windows-1', 'linux-3']);
   const nodes = await cluster.kubectl.ok(['get', 'nodes', '-o', 'name']);

@@ -94,6 +94,7 @@ export async function addNode(
       );
     if (!present && state.nodes.length >= mostNodes)
       throw new Error(`cluster ${JSON.stringify(where.name)} has ${mostNodes} nodes, and takes no more`);
+    if (present) progress.say(`node ${wanted.name} is in cluster ${where.name} already`);
     const nodes = present ? state.nodes : [...state.nodes, wanted];
     const now = await bringUp(wantedWith(where, state, nodes), progress);
     return now.nodes.find(({ name }) => name === wanted.name)!;

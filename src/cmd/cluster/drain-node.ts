@@ -1,4 +1,4 @@
-// Empties a node before it goes, as `kubectl drain` does: no new pods, evictions that budgets may hold up, and a wait for the end.
+// Empties a node before it goes, as `kubectl drain` does: no new pods, nothing for pods that nobody would make again, evictions that budgets may hold up, and a wait for the end.
 import { setTimeout as delay } from 'node:timers/promises';
 import { nodes, pods } from '../../api/generated/resources.ts';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
@@ -11,10 +11,15 @@ interface DrainedNode {
 }
 
 export interface DrainOptions extends DrainedNode {
-  /** Pods are deleted at once, whatever a budget says. */
+  /** Pods are deleted at once, whatever a budget says, and without a controller, too. */
   readonly force: boolean;
   readonly timeoutMs: number;
   readonly detail: (text: string) => void;
+}
+
+interface Asked {
+  readonly atMs: number;
+  readonly why: string | undefined;
 }
 
 const lookEveryMs = 100;
@@ -25,6 +30,31 @@ const keyOf = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.n
 const goesWithNode = ({ metadata }: Pod): boolean =>
   metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined ||
   metadata.ownerReferences?.some((owner) => owner.controller === true && owner.kind === 'DaemonSet') === true;
+
+/** Nobody makes it anew elsewhere. One that has ended, or was told to, is lost already. */
+const isUnmanaged = ({ metadata, status }: Pod): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  status?.phase !== 'Succeeded' &&
+  status?.phase !== 'Failed' &&
+  !metadata.ownerReferences?.some((owner) => owner.controller === true);
+
+/** Before any pod is told to go, in the words of `kubectl drain`. */
+function refuseUnmanaged(node: string, left: readonly Pod[]): void {
+  const unmanaged = left.filter(isUnmanaged);
+  if (unmanaged.length === 0) return;
+  throw Object.assign(
+    new Error(
+      `cannot delete Pods that declare no controller (use --force to override): ${unmanaged.map(keyOf).join(', ')}`,
+    ),
+    {
+      next: `kubectl delete them, and the same again; or --force, which deletes all pods of ${node} at once; or kubectl uncordon ${node}, which takes no new pods now`,
+    },
+  );
+}
+
+/** Told to go, and kept by somebody who may never let go of it: that needs no node. */
+const isKeptOnly = ({ metadata }: Pod): boolean =>
+  metadata.deletionTimestamp !== undefined && (metadata.finalizers?.length ?? 0) > 0;
 
 const unlessGone = (error: unknown): undefined => {
   if (isStatusError(error, 'NotFound')) return undefined;
@@ -50,27 +80,34 @@ async function evict({ client }: DrainedNode, { metadata }: Pod): Promise<string
 const deleteNow = ({ client }: DrainedNode, { metadata: { name, namespace = '' } }: Pod): Promise<void> =>
   client.delete(pods, { name, namespace }, { gracePeriodSeconds: 0 }).catch(unlessGone);
 
+/** Once; again after a while where the server refused. */
+async function evictAll(
+  options: DrainOptions,
+  left: readonly Pod[],
+  asked: Map<string, Asked>,
+): Promise<void> {
+  refuseUnmanaged(options.node, left);
+  for (const pod of left) {
+    const before = asked.get(keyOf(pod));
+    const isDue =
+      before === undefined || (before.why !== undefined && performance.now() - before.atMs > againAfterMs);
+    if (pod.metadata.deletionTimestamp === undefined && isDue)
+      asked.set(keyOf(pod), { atMs: performance.now(), why: await evict(options, pod) });
+  }
+}
+
 /** False when there is no such Node. Throws Error with the next step when pods stay. */
 export async function drainNode(options: DrainOptions): Promise<boolean> {
   const { client, detail, force, node, timeoutMs } = options;
   const cordon = { type: 'merge', body: { spec: { unschedulable: true } } } as const;
   if ((await client.patch(nodes, { name: node }, cordon).catch(unlessGone)) === undefined) return false;
   const until = performance.now() + timeoutMs;
-  const asked = new Map<string, { readonly atMs: number; readonly why: string | undefined }>();
+  const asked = new Map<string, Asked>();
   for (;;) {
-    const left = (await podsOf(options)).filter((pod) => !goesWithNode(pod));
+    const left = (await podsOf(options)).filter((pod) => !goesWithNode(pod) && !(force && isKeptOnly(pod)));
     if (left.length === 0) return true;
-    if (force) {
-      for (const pod of left) await deleteNow(options, pod);
-      continue;
-    }
-    for (const pod of left) {
-      const before = asked.get(keyOf(pod));
-      const isDue =
-        before === undefined || (before.why !== undefined && performance.now() - before.atMs > againAfterMs);
-      if (pod.metadata.deletionTimestamp === undefined && isDue)
-        asked.set(keyOf(pod), { atMs: performance.now(), why: await evict(options, pod) });
-    }
+    if (force) for (const pod of left) await deleteNow(options, pod);
+    else await evictAll(options, left, asked);
     const reasons = left.map((pod) => `${keyOf(pod)} (${asked.get(keyOf(pod))?.why ?? 'ends'})`);
     detail(`${left.length} ${left.length === 1 ? 'pod' : 'pods'} left`);
     if (performance.now() > until)

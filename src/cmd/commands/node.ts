@@ -60,11 +60,11 @@ interface RemoveFlags extends Flags {
 function removeCommand(): Command {
   return new Command('remove')
     .description(
-      'empty a node as kubectl drain does, and take it out of its cluster with all that it has stored',
+      'empty a node as kubectl drain --ignore-daemonsets --delete-emptydir-data does, and take it out of its cluster with all that it has stored; pods without a controller stop it',
     )
     .addArgument(new Argument('<node>', 'its name'))
     .option('--name <name>', 'name of the cluster', 'default')
-    .option('--force', 'delete its pods at once: no budget holds them, no grace')
+    .option('--force', 'delete its pods at once, also without a controller: no budget holds them, no grace')
     .addOption(durationOption('timeout', 'how long its pods may take to leave', duration('2m')))
     .action(async (node: string, flags: RemoveFlags) => {
       const progress = progressOnStderr();

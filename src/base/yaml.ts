@@ -109,6 +109,16 @@ function written(value: unknown): unknown {
   return value;
 }
 
+/** Whether something is after the first document, which alone is read. */
+export function hasMoreYaml(text: string): boolean {
+  const parser = new Parser();
+  let filled = 0;
+  for (const token of boundedTokens(text))
+    for (const part of parser.next(token)) if (part.type === 'document' && part.value) filled++;
+  for (const part of parser.end()) if (part.type === 'document' && part.value) filled++;
+  return filled > 1;
+}
+
 export const parseYaml = (text: string): unknown => parseFirst(text, false);
 
 export const toYaml = (value: unknown): string =>

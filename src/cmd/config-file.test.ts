@@ -50,20 +50,41 @@ test('U10: what can not be is named with its setting', () => {
     ['linux: 1\n', /does not begin with apiVersion: cli\.porthole\.dev\/v1 and kind: Cluster$/],
     [`${head}linus: 1\n`, /there is no "linus"; there are nodes, .*linux, windows/],
     [`${head}config: x\n`, /there is no "config"/],
-    [`${head}linux: many\n`, /cluster\.yaml: linux: a whole number/],
-    [`${head}runtime: docker\n`, /cluster\.yaml: runtime: .*Allowed choices are auto/],
-    [`${head}windowsTaint: 1\n`, /cluster\.yaml: windowsTaint: true or false/],
-    [`${head}linux: true\n`, /cluster\.yaml: linux: a text or a number/],
-    [`${head}nodes: 2\n`, /cluster\.yaml: nodes: a list/],
-    [`${head}nodes: [{}]\n`, /each has an os/],
-    [`${head}nodes: [{os: linux, build: 1}]\n`, /there is no "build" in a node/],
+    [`${head}linux: many\n`, /cluster\.yaml: linux: "many": a whole number/],
+    [`${head}runtime: docker\n`, /cluster\.yaml: runtime: "docker": Allowed choices are auto/],
+    [`${head}windowsTaint: 1\n`, /cluster\.yaml: windowsTaint: 1: true or false/],
+    [`${head}linux: true\n`, /cluster\.yaml: linux: true: a text or a number/],
+    [`${head}nodes: 2\n`, /cluster\.yaml: nodes: 2: a list/],
+    [`${head}registry: maybe\n`, /cluster\.yaml: registry: "maybe": a port from 1 to 65535, or true\.$/],
+    [`${head}nodes: [{}]\n`, /cluster\.yaml: nodes\[0\]: there is no os, which is linux or windows\.$/],
+    [
+      `${head}nodes: [{os: linux}, {name: web, os: linus}]\n`,
+      /: nodes\[1\] \(web\): os: "linus": linux or windows\.$/,
+    ],
+    [`${head}nodes: [linux]\n`, /cluster\.yaml: nodes\[0\]: "linux": fields name, os/],
+    [`${head}nodes: [{os: windows, windowsTaint: yes}]\n`, /nodes\[0\]: windowsTaint: "yes": true or false/],
+    [`${head}nodes: [{os: linux, name: {a: 1}}]\n`, /nodes\[0\]: name: {"a":1}: a text/],
+    [`${head}---\n${head}name: other\n`, /cluster\.yaml holds more than one document/],
+    [`${head}nodes: [{os: linux, build: 1}]\n`, /nodes\[0\]: there is no "build" in a node/],
     [`${head}nodes: [{os: linux, windowsBuild: 20348}]\n`, /linux-1 is no Windows node/],
-    [`${head}nodes: [{os: windows, windowsBuild: 7}]\n`, /known are 17763/],
+    [`${head}nodes: [{os: windows, windowsBuild: 7}]\n`, /nodes\[0\]: windowsBuild: 7: known are 17763/],
     [`${head}nodes: [{os: linux, name: A}]\n`, /node name "A"/],
-    [`${head}nodes: [{os: linux, name: a}, {os: linux, name: a}]\n`, /two are called a/],
+    [`${head}nodes: [{os: linux, name: a}, {os: linux, name: a}]\n`, /nodes\[1\] \(a\): two are called a/],
     [`${head}linux: 1\nnodes: [{os: linux}]\n`, /nodes says which there are; linux says so, too/],
     [`${head}nodes: [{os: linux}]\n`, /windows says so, too/, '--windows', '2'],
     [`${head}linux: [\n`, /cluster\.yaml: YAML: line 4/],
   ];
   for (const [text, says, ...flags] of rows) assert.throws(() => told(text, ...flags), says, text);
+});
+
+test('L3: no registry is none', () => {
+  assert.equal(told(`${head}registry: false\n`).flags['registry'], undefined);
+});
+
+test('U10: a file that is not there is named, and what it is for; a document without text is none', () => {
+  const command: Command = upCommand().action(() => {});
+  const gone = join(folder, 'gone.yaml');
+  assert.throws(() => applyConfig(command, gone), { message: `--config ${gone}: there is no such file` });
+  assert.throws(() => applyConfig(command, folder), /: EISDIR/);
+  assert.equal(told(`# mine\n---\n${head}linux: 2\n---\n`).flags['linux'], 2);
 });

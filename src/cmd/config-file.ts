@@ -1,7 +1,7 @@
 // `up --config`: a file in the place of flags, and with more to say about nodes. A flag that is given goes before it.
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, type Option } from 'commander';
-import { parseYaml } from '../base/yaml.ts';
+import { hasMoreYaml, parseYaml } from '../base/yaml.ts';
 import type { PlannedNode } from './cluster/cluster-plan.ts';
 import { nextNodeName, parseNodeName } from './cluster/node-name.ts';
 
@@ -17,6 +17,8 @@ const isMap = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function valueFor(option: Option, value: unknown): unknown {
+  // Without a value the flag means yes; there is no flag for no.
+  if (value === false && option.optional) return undefined;
   if (typeof value === 'boolean' && !option.required) return value;
   if (!option.required && !option.optional) throw new InvalidArgumentError('true or false.');
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -25,40 +27,103 @@ function valueFor(option: Option, value: unknown): unknown {
   return items.reduce<unknown>((before, item) => option.parseArg?.(String(item), before) ?? item, undefined);
 }
 
+const mostShown = 60;
+
+/** As it may be written in the file. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
+}
+
+/** Names in an error what it is about. */
+function within<T>(where: string, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    throw new Error(`${where}: ${(error as Error).message}`);
+  }
+}
+
+const settingOf = (option: Option, key: string, value: unknown): unknown =>
+  within(`${key}: ${shown(value)}`, () => {
+    try {
+      return valueFor(option, value);
+    } catch (error) {
+      // What the flag alone means, without a value.
+      if (option.optional) throw new Error(`${(error as Error).message.replace(/\.$/, '')}, or true.`);
+      throw error;
+    }
+  });
+
+function osOf({ os }: Fields): PlannedNode['os'] {
+  if (os === 'linux' || os === 'windows') return os;
+  throw new InvalidArgumentError(
+    os === undefined ? 'there is no os, which is linux or windows.' : `os: ${shown(os)}: linux or windows.`,
+  );
+}
+
+function nameOf({ name }: Fields, os: PlannedNode['os'], before: readonly PlannedNode[]): string {
+  if (name === undefined) return nextNodeName(os, before);
+  if (typeof name !== 'string' && typeof name !== 'number')
+    throw new InvalidArgumentError(`name: ${shown(name)}: a text.`);
+  const parsed = parseNodeName(String(name));
+  if (before.some((one) => one.name === parsed)) throw new InvalidArgumentError(`two are called ${parsed}.`);
+  return parsed;
+}
+
 function plannedNode(item: unknown, before: readonly PlannedNode[], buildOption: Option): PlannedNode {
-  const { name, os, windowsBuild, windowsTaint } = isMap(item) ? item : {};
-  if (!isMap(item) || (os !== 'linux' && os !== 'windows'))
-    throw new InvalidArgumentError('each has an os, linux or windows.');
+  if (!isMap(item)) throw new InvalidArgumentError(`${shown(item)}: fields ${nodeFields.join(', ')}.`);
   const unknown = Object.keys(item).find((field) => !nodeFields.includes(field));
   if (unknown !== undefined)
     throw new InvalidArgumentError(
       `there is no ${JSON.stringify(unknown)} in a node; there are ${nodeFields.join(', ')}.`,
     );
-  const named = name === undefined ? nextNodeName(os, before) : parseNodeName(String(name));
-  if (before.some((one) => one.name === named)) throw new InvalidArgumentError(`two are called ${named}.`);
+  const os = osOf(item);
+  const name = nameOf(item, os, before);
+  const { windowsBuild, windowsTaint } = item;
   if (os === 'linux') {
-    if (windowsBuild === undefined && windowsTaint === undefined) return { name: named, os };
-    throw new InvalidArgumentError(`${named} is no Windows node: it has no windowsBuild, no windowsTaint.`);
+    if (windowsBuild === undefined && windowsTaint === undefined) return { name, os };
+    throw new InvalidArgumentError(`${name} is no Windows node: it has no windowsBuild, no windowsTaint.`);
   }
-  const build = valueFor(buildOption, windowsBuild ?? buildOption.defaultValue) as number;
-  return { name: named, os, windowsBuild: build, ...(windowsTaint === true ? { windowsTaint } : {}) };
+  if (windowsTaint !== undefined && typeof windowsTaint !== 'boolean')
+    throw new InvalidArgumentError(`windowsTaint: ${shown(windowsTaint)}: true or false.`);
+  const build = settingOf(buildOption, 'windowsBuild', windowsBuild ?? buildOption.defaultValue) as number;
+  return { name, os, windowsBuild: build, ...(windowsTaint === true ? { windowsTaint } : {}) };
 }
 
-/** Names in an error whose setting it is. */
-function within<T>(file: string, key: string, body: () => T): T {
+function plannedNodes(nodes: unknown, buildOption: Option): PlannedNode[] {
+  if (!Array.isArray(nodes)) throw new InvalidArgumentError(`nodes: ${shown(nodes)}: a list.`);
+  const planned: PlannedNode[] = [];
+  for (const [index, item] of (nodes as readonly unknown[]).entries()) {
+    const name = isMap(item) && typeof item['name'] === 'string' ? ` (${item['name']})` : '';
+    planned.push(within(`nodes[${index}]${name}`, () => plannedNode(item, planned, buildOption)));
+  }
+  return planned;
+}
+
+function textOf(file: string): string {
   try {
-    return body();
+    return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Error(`${file}: ${key}: ${(error as Error).message}`);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw new Error(`${file}: ${(error as Error).message}`);
+    throw new Error(`--config ${file}: there is no such file`);
   }
 }
 
 function readConfig(file: string): Fields {
-  const config = within(file, 'YAML', () => parseYaml(readFileSync(file, 'utf8')));
+  const text = textOf(file);
+  const config = within(`${file}: YAML`, () => parseYaml(text));
   if (!isMap(config) || config['apiVersion'] !== apiVersion || config['kind'] !== kind)
     throw new Error(`${file} does not begin with apiVersion: ${apiVersion} and kind: ${kind}`);
+  if (hasMoreYaml(text))
+    throw new Error(`${file} holds more than one document (after ---): a file is one cluster`);
   return config;
 }
+
+/** The first setting that says which nodes there are to be; undefined: they are those of a cluster without any word. */
+export const askedNodes = (command: Command): string | undefined =>
+  nodeSettings.find((key) => ['cli', 'config'].includes(command.getOptionValueSource(key) ?? ''));
 
 /** Sets what the file says and no flag does; returns the nodes, if it names them. Throws Error with the setting. */
 export function applyConfig(command: Command, file: string): PlannedNode[] | undefined {
@@ -77,19 +142,12 @@ export function applyConfig(command: Command, file: string): PlannedNode[] | und
     if (command.getOptionValueSource(key) !== 'cli')
       command.setOptionValueWithSource(
         key,
-        within(file, key, () => valueFor(option, value)),
+        within(file, () => settingOf(option, key, value)),
         'config',
       );
   }
   if (nodes === undefined) return undefined;
-  const other = nodeSettings.find((key) =>
-    ['cli', 'config'].includes(command.getOptionValueSource(key) ?? ''),
-  );
+  const other = askedNodes(command);
   if (other !== undefined) throw new Error(`${file}: nodes says which there are; ${other} says so, too`);
-  return within(file, 'nodes', () => {
-    if (!Array.isArray(nodes)) throw new InvalidArgumentError('a list.');
-    const planned: PlannedNode[] = [];
-    for (const item of nodes) planned.push(plannedNode(item, planned, known.get('windowsBuild')!));
-    return planned;
-  });
+  return within(file, () => plannedNodes(nodes, known.get('windowsBuild')!));
 }

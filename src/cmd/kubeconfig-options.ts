@@ -1,7 +1,7 @@
 // Which kubeconfig a cluster's context is merged into: the flags of `up` and `start`.
 import { join, resolve, sep } from 'node:path';
 import { type Command, Option } from 'commander';
-import { contextName, fileToMerge, kubeconfigFiles } from './cluster/user-kubeconfig.ts';
+import { fileToMerge, kubeconfigFiles } from './cluster/user-kubeconfig.ts';
 import type { Progress } from './progress.ts';
 import { portholeHome } from './setup/locations.ts';
 
@@ -32,6 +32,6 @@ export function mergeFileOf({ merge, kubeconfig }: MergeFlags): string | undefin
   return file.startsWith(join(portholeHome(), 'clusters') + sep) ? undefined : file;
 }
 
-export function sayContext(progress: Progress, cluster: string, file: string | undefined): void {
-  if (file !== undefined) progress.say(`kubectl's context is ${contextName(cluster)} now, in ${file}`);
+export function sayContext(progress: Progress, context: string | undefined, file: string | undefined): void {
+  if (context !== undefined) progress.say(`kubectl's context is ${context} now, in ${file}`);
 }

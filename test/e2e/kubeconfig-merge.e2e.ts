@@ -88,6 +88,13 @@ test(
       ['--config', file, '--no-merge'],
     ])
       await ok(launcher, ['up', ...flags]);
+    // Without a word about nodes, a cluster goes on with those it has.
+    await ok(launcher, ['up', '--name', 'b', '--no-merge']);
+    const other_ = await run(launcher, ['up', '--name', 'b', '--no-merge', '--linux', '2']);
+    assert.match(other_.stderr.toString(), /with other nodes .*deletes it with all that it has stored/);
+    const again = await run(launcher, ['node', 'add', 'linux-1', '--name', 'b']);
+    assert.deepEqual([again.code, again.stdout.toString()], [0, 'linux-1\n']);
+    assert.match(again.stderr.toString(), /node linux-1 is in cluster b already/);
     assert.equal(await current(), 'porthole-a', 'merge: false and --no-merge leave it alone');
     assert.match(await ok(launcher, ['node', 'list', '--name', 'b']), /^old +windows 17763 \(emulated\)/m);
     await ok(launcher, ['kubeconfig', '--name', 'b', '--merge', '--kubeconfig', other]);

@@ -295,7 +295,7 @@ describe('S20: when asked', limit, () => {
 
     const refused = await cluster.porthole([...args, '--bind-address', machineAddress]);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /its server listens elsewhere .*take it down first/);
+    assert.match(refused.stderr, /its server listens elsewhere .*deletes it with all that it has stored/);
     const other = await startTestCluster({ name: 'open', runtime: 'simulated', bindAddress: machineAddress });
     try {
       const { server } = readClusterState(clusterPaths(other.home, other.name))!;

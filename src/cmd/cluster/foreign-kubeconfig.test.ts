@@ -162,7 +162,7 @@ test('H1: an end of a cluster that finds a link does not empty what it leads to'
   const text = readFileSync(mine, 'utf8');
   rmSync(there.file);
   symlinkSync(mine, there.file);
-  assert.match((await removed(there, there.file)).join(), /was not changed and still has context porthole-x/);
+  assert.match((await removed(there, there.file)).join(), /was not changed and still has cluster porthole-x/);
   assert.deepEqual([lstatSync(mine).uid, readFileSync(mine, 'utf8')], [0, text]);
 });
 

@@ -16,6 +16,8 @@ import { mergeCluster } from './user-kubeconfig.ts';
 
 export interface UpOptions extends Settings {
   readonly nodes: readonly PlannedNode[];
+  /** Nobody asked for them: a cluster that is there goes on with its own. */
+  readonly anyNodes?: boolean;
   readonly runtime: 'auto' | RuntimeKind;
   /** A kubeconfig that gets the cluster's context, and chooses it. Undefined: none. */
   readonly mergeInto?: string | undefined;
@@ -26,6 +28,8 @@ export interface UpResult {
   readonly server: string;
   readonly kubeconfig: string;
   readonly state: ClusterState;
+  /** Of `mergeInto`. */
+  readonly context?: string;
 }
 
 const isOnPath = (program: string): boolean =>
@@ -48,10 +52,11 @@ function checkSame(state: ClusterState, options: UpOptions): void {
     throw new Error(
       `cluster ${JSON.stringify(state.name)} was made by an earlier version of Porthole and can't go on with this one; take it down first: porthole down --name ${state.name}`,
     );
-  const difference = differenceOf(state, options);
+  const nodes = options.anyNodes ? state.nodes : options.nodes;
+  const difference = differenceOf(state, { ...options, nodes });
   if (difference === undefined) return;
   throw new Error(
-    `cluster ${JSON.stringify(state.name)} is there already, ${difference}; take it down first: porthole down --name ${state.name}`,
+    `cluster ${JSON.stringify(state.name)} is there already, ${difference}; porthole up --name ${state.name} goes on with it as it is, and porthole down --name ${state.name} deletes it with all that it has stored`,
   );
 }
 
@@ -76,8 +81,8 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
   return sayWhenInterrupted({ name, paths: clusterPaths(home, name), say: progress.say }, () =>
     withClusterLock(linuxProcesses, options, progress, async () => {
       const result = await upAlone(options, progress);
-      if (options.mergeInto !== undefined) await mergeCluster(result.state, home, options.mergeInto);
-      return result;
+      if (options.mergeInto === undefined) return result;
+      return { ...result, context: await mergeCluster(result.state, home, options.mergeInto) };
     }),
   );
 }

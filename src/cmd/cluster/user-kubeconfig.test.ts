@@ -102,6 +102,19 @@ test('U10: a link stays a link, and its file is made private', async (t) => {
   assert.equal(statSync(target).mode & 0o777, 0o600);
 });
 
+test('U10: a context that its owner named otherwise is the one that is chosen, and told', async (t) => {
+  const home = scratch(t);
+  clusterIn(home);
+  const file = join(home, 'config');
+  assert.equal(await mergeCluster(simulatedState, home, file), 'porthole-x');
+  const renamed = readFileSync(file, 'utf8')
+    .replace('current-context: porthole-x', 'current-context: other')
+    .replace(/(contexts:\n {2}- name: )porthole-x/, '$1mine');
+  writeFileSync(file, renamed);
+  assert.equal(await mergeCluster(simulatedState, home, file), 'mine');
+  assert.match(readFileSync(file, 'utf8'), /^current-context: mine$/m);
+});
+
 test('U10: a file that another program has locked is waited for', async (t) => {
   const home = scratch(t);
   clusterIn(home);
@@ -128,7 +141,7 @@ test('U10: what is no kubeconfig is left as it is, and named; at the end of a cl
   });
   const said: string[] = [];
   await removeFromKubeconfigs({ ...simulatedState, mergedInto: [file] }, paths, (text) => said.push(text));
-  assert.match(said.join(), /warning: .*config was not changed and still has context porthole-x: line 2/);
+  assert.match(said.join(), /warning: .*config was not changed and still has cluster porthole-x: line 2/);
   assert.equal(readFileSync(file, 'utf8'), broken);
 });
 

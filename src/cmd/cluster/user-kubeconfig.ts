@@ -14,6 +14,7 @@ import {
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseYaml } from '../../base/yaml.ts';
 import { writeDurably } from '../../component-base/durable-file.ts';
 import {
   type KubeconfigFacts,
@@ -29,7 +30,7 @@ const patienceMs = 5_000;
 const lookEveryMs = 20;
 
 /** Of cluster, user and context there: others have a cluster `default`, too. */
-export const contextName = (cluster: string): string => `porthole-${cluster}`;
+const contextName = (cluster: string): string => `porthole-${cluster}`;
 
 const namesOf = ({ name }: ClusterState): { clusterName: string; userName: string; contextName: string } => ({
   clusterName: contextName(name),
@@ -124,10 +125,11 @@ const nextStep = (file: string, cause: unknown): string =>
     : `repair ${file}, or name another one by --kubeconfig`;
 
 /**
- * The cluster's context becomes the current one of the file, and its record says so. For the holder of the cluster's lock.
+ * The cluster's context becomes the current one of the file, and its record says so. Returns its name, which the file's owner may
+ * have changed. For the holder of the cluster's lock.
  * Throws Error with the next step.
  */
-export async function mergeCluster(state: ClusterState, home: string, file: string): Promise<void> {
+export async function mergeCluster(state: ClusterState, home: string, file: string): Promise<string> {
   const paths = clusterPaths(home, state.name);
   const admin = adminOf(paths.kubeconfig, state.name);
   if (admin === undefined)
@@ -135,7 +137,12 @@ export async function mergeCluster(state: ClusterState, home: string, file: stri
   // First: a command that is killed here has `down` look into one file more.
   const mergedInto = [...new Set([...(state.mergedInto ?? []), file])];
   writeClusterState(paths, { ...state, mergedInto });
-  await change(file, (text) => mergedKubeconfig(text, { ...admin, ...namesOf(state) }));
+  let merged = '';
+  await change(file, (text) => {
+    merged = mergedKubeconfig(text, { ...admin, ...namesOf(state) });
+    return merged;
+  });
+  return (parseYaml(merged) as { readonly 'current-context': string })['current-context'];
 }
 
 /** What is left of a file that we made is nothing that anybody wrote. */
@@ -167,7 +174,7 @@ export async function removeFromKubeconfigs(
       textWithout(text, { ...admin, ...namesOf(state) }, lstatSync(file).isSymbolicLink()),
     ).catch(({ cause, message }: Error) =>
       say(
-        `  warning: ${message} and still has context ${contextName(state.name)}: ${(cause as Error).message}`,
+        `  warning: ${message} and still has cluster ${contextName(state.name)}: ${(cause as Error).message}`,
       ),
     );
 }

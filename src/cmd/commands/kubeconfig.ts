@@ -33,12 +33,12 @@ async function merge(name: string, kubeconfig: string | undefined): Promise<void
   const file = mergeFileOf({ ...(kubeconfig === undefined ? {} : { kubeconfig }) });
   if (file === undefined)
     throw new Error(`$KUBECONFIG is a cluster's own file: --kubeconfig names another one`);
-  await withClusterLock(linuxProcesses, { home, name }, progress, async () => {
+  const context = await withClusterLock(linuxProcesses, { home, name }, progress, async () => {
     const state = readClusterState(clusterPaths(home, name));
     if (!state) throw new Error(noSuchCluster(name));
-    await mergeCluster(state, home, file);
+    return mergeCluster(state, home, file);
   });
-  sayContext(progress, name, file);
+  sayContext(progress, context, file);
 }
 
 export function kubeconfigCommand(): Command {

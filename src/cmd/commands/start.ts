@@ -36,7 +36,7 @@ async function start(flags: Flags): Promise<void> {
     },
     progress,
   );
-  sayContext(progress, flags.name, mergeInto);
+  sayContext(progress, cluster.context, mergeInto);
   const { runtime } = cluster.state;
   if (runtime === 'containerd') await buildSamples({ name: flags.name, home, cache }, progress);
   for (const { command, output } of await runSample(

@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { planNodes } from '../cluster/cluster-plan.ts';
 import { type Mirrors, parseMirror } from '../cluster/registries/mirrors.ts';
 import { up } from '../cluster/up.ts';
-import { applyConfig } from '../config-file.ts';
+import { applyConfig, askedNodes } from '../config-file.ts';
 import { duration } from '../duration-option.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { type MergeFlags, mergeFileOf, sayContext, withMergeOptions } from '../kubeconfig-options.ts';
@@ -70,6 +70,7 @@ async function run({ config }: Flags, command: Command): Promise<void> {
     {
       ...flags,
       nodes: named ?? planNodes(flags),
+      anyNodes: named === undefined && askedNodes(command) === undefined,
       nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
       mergeInto,
       home: portholeHome(),
@@ -80,7 +81,7 @@ async function run({ config }: Flags, command: Command): Promise<void> {
   progress.say(
     `cluster ${flags.name} is up after ${((performance.now() - started) / 1000).toFixed(1)} s: ${cluster.server}`,
   );
-  sayContext(progress, flags.name, mergeInto);
+  sayContext(progress, cluster.context, mergeInto);
   console.log(`export KUBECONFIG=${cluster.kubeconfig}`);
 }
 

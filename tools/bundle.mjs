@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { intoPlace, keptMs } from './into-place.mjs';
+import { intoPlace, keptMs, scratchBeside } from './into-place.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
@@ -72,7 +72,7 @@ export async function bundleDoors() {
 
 /** Into `dist`; parts of earlier bundles stay for `keep` ms. Answers which files went into them. */
 export async function bundlePrograms(keep = keptMs) {
-  const scratch = `${dist}.new-${process.pid}`;
+  const scratch = scratchBeside(dist);
   const pinned = {
     ...common,
     target: 'node24',

@@ -1,8 +1,11 @@
 // Puts what was bundled where it is started from, while programs of before still run from there. Plain JavaScript.
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 
 /** Thirty days: longer than a server goes without having loaded all that it needs. */
 export const keptMs = 30 * 24 * 3_600_000;
+
+/** A folder to bundle into. Two that bundle at once may have one number, each in a process namespace of its own. */
+export const scratchBeside = (dist) => mkdtempSync(`${dist}.new-`);
 
 /**
  * Whoever starts finds either the files of before or those of `scratch`. What runs may still have to load a part of the bundle that it began with

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { scratchDirectory } from '../test/harness/scratch.ts';
-import { intoPlace, keptMs } from './into-place.mjs';
+import { intoPlace, keptMs, scratchBeside } from './into-place.mjs';
 
 function build(folder: string, text: string, parts: readonly string[]): void {
   mkdirSync(folder);
@@ -26,4 +26,19 @@ test('parts of an earlier build stay until they are old, and a build that keeps 
   build(join(folder, 'third'), 'third', []);
   intoPlace(join(folder, 'third'), dist, 0);
   assert.deepEqual(readdirSync(dist), ['porthole.mjs']);
+});
+
+test('two that bundle at once take nothing from each other', () => {
+  const { path: folder, remove } = scratchDirectory('into-place');
+  after(remove);
+  const dist = join(folder, 'dist');
+  const [first, second] = [scratchBeside(dist), scratchBeside(dist)];
+  for (const [scratch, text] of [
+    [first, 'first'],
+    [second, 'second'],
+  ] as const)
+    writeFileSync(join(scratch, 'porthole.mjs'), text);
+  intoPlace(first, dist, keptMs);
+  intoPlace(second, dist, keptMs);
+  assert.equal(readFileSync(join(dist, 'porthole.mjs'), 'utf8'), 'second');
 });

@@ -1,5 +1,6 @@
 // Names in an image archive as everybody who reads it must read them. Pure.
 import { posix } from 'node:path';
+import { fullNameOf, parseImageReference } from '../component-helpers/image-reference.ts';
 import { ImageError, isRecord } from './image-index.ts';
 
 /** Of the node's own: who replaces it runs as the first process of each pod. */
@@ -29,15 +30,20 @@ export function refuseReserved(names: readonly string[]): void {
       );
 }
 
-/** In the order in which containerd asks for them; to the second it adds what a short name lacks. */
+/** In the order in which containerd asks for them; an empty one is none to it. */
 const nameAnnotations = ['io.containerd.image.name', 'org.opencontainers.image.ref.name'] as const;
+/** What skopeo, podman and buildah write of `oci:folder:v1`: a name to containerd, which then makes one of the day up. */
+const tagAlone = /^[\w.-]+$/;
 
-/** Of an entry of `index.json` the annotation that containerd names the image by, and the name: an empty one is none to it. */
-export function nameAnnotation(entry: unknown): readonly [annotation: string, name: string] | undefined {
+/** The whole name that an entry of `index.json` asks for. Throws ImageError for one that nothing can have, and for the sandbox's. */
+export function imageName(entry: unknown): string | undefined {
   const annotations = isRecord(entry) && isRecord(entry['annotations']) ? entry['annotations'] : {};
-  for (const annotation of nameAnnotations) {
-    const name = annotations[annotation];
-    if (typeof name === 'string' && name !== '') return [annotation, name];
-  }
-  return undefined;
+  const asked = nameAnnotations.map((annotation) => annotations[annotation]);
+  const at = asked.findIndex((name) => typeof name === 'string' && name !== '');
+  const name = asked[at];
+  if (typeof name !== 'string' || (at > 0 && tagAlone.test(name))) return undefined;
+  refuseReserved([name, fullNameOf(name)]);
+  if (parseImageReference(name) === undefined)
+    throw new ImageError(`the archive names an image ${JSON.stringify(name.slice(0, 200))}`);
+  return fullNameOf(name);
 }

@@ -307,24 +307,31 @@ test('an image has the name that containerd gives it, which is checked, and is g
       /that is the sandbox of every pod/,
       JSON.stringify(annotations),
     );
-  for (const [annotations, names, given] of [
-    [{ [own]: 'x.example/a:1', [reference]: pause }, ['x.example/a:1'], { [own]: 'x.example/a:1' }],
-    // As buildx writes it: containerd fills in what a short name lacks in this annotation only.
-    [{ [own]: '', [reference]: 'latest', other: 'x' }, ['latest'], { [reference]: 'latest' }],
-    [{ [own]: '', [reference]: '' }, [], undefined],
-    [{ other: 'x' }, [], undefined],
+  for (const [annotations, names] of [
+    [{ [own]: 'x.example/a:1', [reference]: pause }, ['x.example/a:1']],
+    [{ [own]: '', [reference]: 'app:v1' }, ['docker.io/library/app:v1']],
+    [{ [own]: 'app' }, ['docker.io/library/app:latest']],
+    // As skopeo, podman and buildah write it: containerd would make up a name of the day, which no pod can ask for.
+    [{ [own]: '', [reference]: 'v1', other: 'x' }, []],
+    [{ [own]: '', [reference]: '' }, []],
+    [{ other: 'x' }, []],
   ] as const) {
     const checked = await checkImageArchive(await annotated('named', annotations));
     assert.deepEqual(checked.names, names);
-    const { documents } = imageForNode(checked, { os: 'linux', architecture: 'amd64' });
-    const { manifests } = JSON.parse(documents.get('index.json')!.toString()) as {
-      readonly manifests: readonly { readonly annotations?: object }[];
+    const given = (tag?: string): readonly (object | undefined)[] => {
+      const { documents } = imageForNode(checked, { os: 'linux', architecture: 'amd64' }, tag);
+      const { manifests } = JSON.parse(documents.get('index.json')!.toString()) as {
+        readonly manifests: readonly { readonly annotations?: object }[];
+      };
+      return manifests.map((manifest) => manifest.annotations);
     };
     assert.deepEqual(
-      manifests.map(({ annotations }) => annotations),
-      [given],
+      given(),
+      names.map((name) => ({ [own]: name })),
     );
+    assert.deepEqual(given('y.example/b:2'), [{ [own]: 'y.example/b:2' }]);
   }
+  await assert.rejects(checkImageArchive(await annotated('odd', { [own]: 'a b' })), /names an image "a b"/);
 });
 
 test('large layers that are no bombs pass, and what lies behind the end of a layer counts for its digest only', async () => {

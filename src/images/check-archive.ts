@@ -5,7 +5,7 @@ import type { Header } from 'tar-stream';
 import { sha256Running } from '../component-base/content-hash.ts';
 import type { ImagePlatform } from '../component-helpers/windows-image-match.ts';
 import { archiveEntries } from './archive-entries.ts';
-import { nameAnnotation, refuseReserved } from './archive-names.ts';
+import { imageName, refuseReserved } from './archive-names.ts';
 import { descriptorOf, ImageError, indexEntries, isRecord, platformOf } from './image-index.ts';
 import { openKept } from './kept-layer.ts';
 import { checkLayerEntry, type LayerHeader } from './layer-entry-check.ts';
@@ -298,8 +298,7 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
   if (!entries) return docker!;
   const listed: unknown[] =
     isRecord(root) && Array.isArray(root['manifests']) ? (root['manifests'] as unknown[]) : [];
-  const names = listed.flatMap((entry) => nameAnnotation(entry)?.[1] ?? []);
-  refuseReserved(names);
+  const names = listed.flatMap((entry) => imageName(entry) ?? []);
   const found: Found = { platforms: [], checkedAt: new Map() };
   // What is no image is left out when the archive is loaded: `selectPlatform`.
   const images = entries.filter((entry) => !entry.isAttestation);

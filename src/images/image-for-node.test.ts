@@ -64,9 +64,9 @@ async function attested(name: string, { asPartOf, without }: Attested): Promise<
   return file;
 }
 
-async function selected(file: string, node: NodePlatform): Promise<ImageForNode> {
+async function selected(file: string, node: NodePlatform, tag?: string): Promise<ImageForNode> {
   const keepLayersIn = mkdtempSync(join(folder, 'kept-'));
-  return imageForNode(await checkImageArchive(file, { keepLayersIn }), node);
+  return imageForNode(await checkImageArchive(file, { keepLayersIn }), node, tag);
 }
 
 const indexOf = ({ documents }: ImageForNode) =>
@@ -118,7 +118,7 @@ test('images that differ in the second annotation only, the first being empty, a
       mediaType,
       digest,
       size,
-      annotations: { 'org.opencontainers.image.ref.name': annotations['org.opencontainers.image.ref.name'] },
+      annotations: { 'io.containerd.image.name': annotations['org.opencontainers.image.ref.name'] },
     })),
   );
 });
@@ -136,7 +136,7 @@ test('what buildx says of how an image was built is no image: it is neither chec
   for (const file of [await archive, await attested('beside', { asPartOf: 'the archive' })]) {
     const { platforms } = await checkImageArchive(file);
     assert.deepEqual(platforms, [{ os: 'linux', architecture: 'amd64' }]);
-    const { documents, layers } = await selected(file, { os: 'linux', architecture: 'amd64' });
+    const { documents, layers } = await selected(file, { os: 'linux', architecture: 'amd64' }, 'x.example/app:1');
     const text = [...documents.values()].join('');
     assert.ok(text.includes('"os":"linux"'), 'the image is there');
     assert.ok(!text.includes('in-toto'), 'and nothing else');
@@ -175,7 +175,12 @@ test('an index that is named several times, and one within another, offers each 
   ]);
   assert.throws(
     () =>
-      chooseManifests({ manifests: [outer, index, index] }, blobs, { os: 'linux', architecture: 'amd64' }),
+      chooseManifests(
+        { manifests: [outer, index, index] },
+        blobs,
+        { os: 'linux', architecture: 'amd64' },
+        'x.example/app:1',
+      ),
     /it offers linux\/arm64, linux\/arm64$/,
   );
 });

@@ -1,7 +1,6 @@
 // Of a checked archive what one node runs: of several platforms one manifest, with its documents and its layers. Pure.
-import { parseImageReference } from '../component-helpers/image-reference.ts';
 import { sha256Hex } from '../crypto/digests.ts';
-import { nameAnnotation } from './archive-names.ts';
+import { imageName } from './archive-names.ts';
 import type { Blob, CheckedArchive } from './check-archive.ts';
 import {
   ImageError,
@@ -61,21 +60,29 @@ function offeredBy(named: readonly ManifestEntry[], blobs: Blobs): readonly Mani
     .map((entry) => withPlatform(entry, blobs));
 }
 
-/** What `index.json` says for this node. Throws ImageError when none of several fits; the only one there is always does. */
-export function chooseManifests(root: unknown, blobs: Blobs, node: NodePlatform): readonly object[] {
+/**
+ * What `index.json` says for this node, under its name or under `tag`; what has neither is left out. Throws ImageError when none
+ * of several fits; the only one there is always does.
+ */
+export function chooseManifests(
+  root: unknown,
+  blobs: Blobs,
+  node: NodePlatform,
+  tag?: string,
+): readonly object[] {
   const entries = indexEntries(root) ?? [];
   const raw = listOf(isRecord(root) ? root['manifests'] : undefined);
-  const images = Map.groupBy(entries.keys(), (at) => nameAnnotation(raw[at])?.[1]);
-  return [...images.values()].flatMap((positions) => {
+  const images = Map.groupBy(entries.keys(), (at) => tag ?? imageName(raw[at]));
+  return [...images].flatMap(([name, positions]) => {
+    if (name === undefined) return [];
     const offered = offeredBy(
       positions.map((at) => entries[at]!),
       blobs,
     );
     if (offered.length === 0) return [];
     const { mediaType, digest, size } = offered.length === 1 ? offered[0]! : selectManifest(offered, node);
-    // The name that was checked and nothing else: of several annotations containerd might take another.
-    const named = nameAnnotation(raw[positions[0]!]);
-    return [{ mediaType, digest, size, ...(named && { annotations: Object.fromEntries([named]) }) }];
+    // This name and nothing else: of several annotations containerd might take another, and it makes up what one lacks.
+    return [{ mediaType, digest, size, annotations: { 'io.containerd.image.name': name } }];
   });
 }
 
@@ -104,25 +111,24 @@ function fromDocker(blobs: Blobs): { readonly root: object; readonly blobs: Blob
     const manifest = { size: bytes.length, digest: `sha256:${sha256Hex(bytes)}`, bytes, document };
     for (const blob of [manifest, config, ...layers]) all.set(blobName(blob.digest), blob);
     const tags = listOf(image['RepoTags']).filter((tag) => typeof tag === 'string');
-    return tags.map((tag) => ({
+    const names = tags.length === 0 ? [''] : tags.map(String);
+    return names.map((name) => ({
       ...describe(mediaTypes.manifest, manifest),
-      annotations: { 'io.containerd.image.name': fullName(tag) },
+      annotations: { 'io.containerd.image.name': name },
     }));
   });
   return { root: { schemaVersion: 2, manifests }, blobs: all };
 }
 
-function fullName(tag: string): string {
-  const reference = parseImageReference(tag);
-  if (!reference) throw new ImageError(`manifest.json names an image ${JSON.stringify(tag.slice(0, 200))}`);
-  return `${reference.registry}/${reference.path}:${reference.tag}`;
-}
-
 /** Throws ImageError when nothing in it is for the node. */
-export function imageForNode(archive: Pick<CheckedArchive, 'blobs'>, node: NodePlatform): ImageForNode {
+export function imageForNode(
+  archive: Pick<CheckedArchive, 'blobs'>,
+  node: NodePlatform,
+  tag?: string,
+): ImageForNode {
   const own = archive.blobs.get('index.json')?.document;
   const { root, blobs } = indexEntries(own) ? { root: own, blobs: archive.blobs } : fromDocker(archive.blobs);
-  const manifests = chooseManifests(root, blobs, node);
+  const manifests = chooseManifests(root, blobs, node, tag);
   const documents = new Map<string, Buffer>([
     ['oci-layout', Buffer.from('{"imageLayoutVersion":"1.0.0"}')],
     ['index.json', Buffer.from(JSON.stringify({ schemaVersion: 2, manifests }))],

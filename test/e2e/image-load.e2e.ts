@@ -78,8 +78,8 @@ async function dockerArchive(name: string): Promise<string> {
   return file;
 }
 
-const load = (file: string): ReturnType<TestCluster['porthole']> =>
-  cluster.porthole(['image', 'load', '--name', cluster.name, file]);
+const load = (file: string, ...flags: string[]): ReturnType<TestCluster['porthole']> =>
+  cluster.porthole(['image', 'load', '--name', cluster.name, file, ...flags]);
 
 /** On both nodes a program of it reads a file of it. */
 async function isOnBoth(name: string, path = '/said.txt', says = name): Promise<void> {
@@ -167,6 +167,28 @@ describe('porthole image load', limit, () => {
       statSync(blobFile('linux-1', digest)).ino,
       statSync(join(folder, 'blobs/sha256', digest)).ino,
     );
+  });
+
+  test('a folder that names only a tag, as skopeo writes it, gets its name by --tag; without it nothing is loaded', async () => {
+    const folder = join(scratch.path, 'tagged');
+    mkdirSync(folder);
+    await runOrThrow(linuxProcesses, 'tar', ['-xf', await ociArchive('tagged'), '-C', folder]);
+    const index = join(folder, 'index.json');
+    const { manifests } = JSON.parse(readFileSync(index, 'utf8')) as { manifests: object[] };
+    const named = manifests.map((entry) => ({
+      ...entry,
+      annotations: { 'org.opencontainers.image.ref.name': 'v1' },
+    }));
+    writeFileSync(index, JSON.stringify({ schemaVersion: 2, manifests: named }));
+    const { code, stdout, stderr } = await load(folder);
+    assert.equal(code, 1);
+    assert.match(stderr, /gives its image no name.*\n.*--tag <name>:<tag>/);
+    assert.doesNotMatch(stdout + stderr, /loaded into/);
+    assert.match((await load(folder, '--tag', 'a b')).stderr, /--tag "a b": want the name of an image/);
+    assert.equal((await load(folder, '--tag', 'porthole.local/test/tagged:1')).code, 0);
+    await isOnBoth('tagged');
+    const { stdout: all } = await cluster.porthole(['image', 'ls', '--name', cluster.name]);
+    assert.doesNotMatch(all, /import-/);
   });
 
   test('what a load that was killed has left goes with the next one; of one that runs it stays', async () => {

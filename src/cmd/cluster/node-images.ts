@@ -3,9 +3,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../component-base/system-clock.ts';
 import { systemRandom } from '../../component-base/system-random.ts';
+import { fullNameOf, parseImageReference } from '../../component-helpers/image-reference.ts';
 import { matchWindowsImage } from '../../component-helpers/windows-image-match.ts';
 import { archiveBytes } from '../../images/archive-entries.ts';
 import { checkArchiveFile } from '../../images/archive-file.ts';
+import { refuseReserved } from '../../images/archive-names.ts';
 import { type CheckedArchive, type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
 import { imageForNode } from '../../images/image-for-node.ts';
 import { loadImage, loadKept } from '../../images/load-image.ts';
@@ -81,7 +83,12 @@ const importInto = (node: Target, file: string): Promise<readonly string[]> =>
   });
 
 /** Of an index only what the node runs, which is what was checked: containerd, on Linux, knows nothing of Windows versions. */
-async function loadInto(node: Target, archive: CheckedArchive, work: string): Promise<readonly string[]> {
+async function loadInto(
+  node: Target,
+  archive: CheckedArchive,
+  work: string,
+  tag: string | undefined,
+): Promise<readonly string[]> {
   const platform = { os: node.os, architecture: 'amd64', build: node.windowsBuild ?? 0 };
   const grpc = createGrpcClient(systemClock, `unix://${node.address}`);
   try {
@@ -93,7 +100,7 @@ async function loadInto(node: Target, archive: CheckedArchive, work: string): Pr
       clock: systemClock,
       random: systemRandom,
       contentRoot: node.contentRoot,
-      image: imageForNode(archive, platform),
+      image: imageForNode(archive, platform, tag),
       work: join(work, node.name),
     });
   } finally {
@@ -125,6 +132,8 @@ export interface LoadArchive extends Where {
   readonly archive: string;
   /** Load into this node even when its Windows build does not fit: to see what happens. */
   readonly node?: string | undefined;
+  /** The image's name, instead of what the archive says. */
+  readonly tag?: string | undefined;
 }
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(0);
@@ -141,6 +150,24 @@ async function checkInto(archive: string, work: string, progress: Progress): Pro
   );
 }
 
+/** Throws Error with the next step: a pod names an image by its whole name, so one without is nobody's. */
+function nameFor({ archive, tag }: LoadArchive, { names }: CheckedImage): string | undefined {
+  const several = new Set(names).size;
+  if (tag === undefined && several > 0) return undefined;
+  if (tag === undefined)
+    throw Object.assign(new Error('the archive gives its image no name, or a tag without a repository'), {
+      next: `porthole image load ${archive} --tag <name>:<tag>`,
+    });
+  if (parseImageReference(tag) === undefined)
+    throw new Error(`--tag ${JSON.stringify(tag)}: want the name of an image, such as example.com/app:1`);
+  if (several > 1)
+    throw new Error(
+      `--tag names one image, and the archive has ${several}: ${[...new Set(names)].join(', ')}`,
+    );
+  refuseReserved([tag, fullNameOf(tag)]);
+  return fullNameOf(tag);
+}
+
 /** Throws when the archive is broken or hostile, or when no node can run what is in it. */
 export async function loadArchive(options: LoadArchive, progress: Progress): Promise<NodeImage[]> {
   const targets = targetsOf(options).filter(
@@ -151,6 +178,7 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
   const directory = clusterPaths(options.home, options.name).root;
   return withWorkFolder(directory, async (work) => {
     const image = await checkInto(options.archive, work, progress);
+    const tag = nameFor(options, image);
     const judged = targets.map((node) => ({
       node,
       reason: options.node === undefined ? reasonAgainst(image, node) : undefined,
@@ -164,11 +192,10 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
     const loaded = await progress.step(`loaded into ${names}`, () =>
       Promise.all(
         fitting.map(async (node) =>
-          (await loadInto(node, image, work)).map((name) => ({ node: node.name, image: name })),
+          (await loadInto(node, image, work, tag)).map((name) => ({ node: node.name, image: name })),
         ),
       ),
     );
-    if (loaded.flat().length === 0) throw new Error('the archive names no image: nothing was loaded');
     for (const refusal of refusals) progress.say(`  ${refusal}`);
     return loaded.flat();
   });

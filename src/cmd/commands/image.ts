@@ -17,11 +17,9 @@ function loadCommand(): Command {
     .argument('<archive>', "a tar file, also one packed by gzip or zstd, or a folder in OCI's layout")
     .option('--name <name>', 'name of the cluster', 'default')
     .option('--node <name>', 'only into this node, even when its Windows build does not fit')
-    .action(async (archive: string, flags: { name: string; node?: string }) => {
-      const loaded = await loadArchive(
-        { name: flags.name, node: flags.node, home: portholeHome(), archive },
-        progressOnStderr(),
-      );
+    .option('--tag <image>', "the image's name, such as example.com/app:1; default: what the archive says")
+    .action(async (archive: string, flags: { name: string; node?: string; tag?: string }) => {
+      const loaded = await loadArchive({ ...flags, home: portholeHome(), archive }, progressOnStderr());
       printTable(
         ['NODE', 'IMAGE'],
         loaded.map((one) => [one.node, one.image]),

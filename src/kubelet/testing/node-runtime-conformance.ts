@@ -9,6 +9,7 @@ import { systemRandom } from '../../component-base/system-random.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../rpc-api/generated/cri-v1.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
 import { probeMetrics } from '../metrics/probe-metrics.ts';
+import { volumeMetrics } from '../metrics/volume-metrics.ts';
 import type { NodeOs } from '../node-os/node-os.ts';
 import type { NodeRuntime, VolumeManagerDeps } from '../node-runtime.ts';
 import { observePod } from '../observed-pod.ts';
@@ -193,7 +194,14 @@ function aboutPods(under: Under): void {
 
   test('volumes can be set up again and taken down again', async () => {
     const { runtime, nodeOs } = under();
-    const about = { clock: systemClock, random: systemRandom, log: silentLogger, nodeOs, nodeIPs: [] };
+    const about = {
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+      metrics: volumeMetrics(createMetrics(), systemClock, () => []),
+      nodeOs,
+      nodeIPs: [],
+    };
     const volumes = runtime.volumes(about as unknown as VolumeManagerDeps);
     const pod = podOf(under(), 'volumes');
     const { signal } = new AbortController();

@@ -7,14 +7,25 @@ import type { ClusterPaths, ClusterState } from '../cluster-state.ts';
 import { crashCheck } from '../crash-check.ts';
 import { waitForProcess } from '../wait-ready.ts';
 import { announceRegistry } from './announce-registry.ts';
-import { hostsFilesOf, writeHostsFiles } from './hosts-files.ts';
+import { hostsFilesOf, portsOfMirrors, writeHostsFiles } from './hosts-files.ts';
 import { registryProcesses } from './local-registry.ts';
+import type { Mirrors } from './mirrors.ts';
 
 export interface OpenRegistries {
   readonly paths: ClusterPaths;
   readonly gateway: string;
   readonly cache: string;
   readonly state: Pick<ClusterState, 'registryPort' | 'registryMirrors'>;
+}
+
+/** The cluster's own registry has a door that only reads; of others only who runs them knows whether they take pushes. */
+function warnOfWriters(mirrors: Mirrors | undefined, own: number | undefined, progress: Progress): void {
+  const ports = [...new Set(portsOfMirrors(mirrors))].filter((port) => port !== own);
+  if (ports.length === 0) return;
+  const which = ports.length === 1 ? `port ${ports[0]}` : `ports ${ports.join(', ')}`;
+  progress.say(
+    `  warning: pods reach the mirrors on this machine too (${which}): one that takes pushes lets any pod choose what all nodes run; make it refuse them, as a pull-through cache does, or use --registry, which pods only read`,
+  );
 }
 
 /** The processes that the cluster has for them. */
@@ -24,6 +35,7 @@ export async function openRegistries(
 ): Promise<readonly SupervisedProcess[]> {
   const { registryPort: port, registryMirrors: mirrors } = state;
   writeHostsFiles(paths.certs, hostsFilesOf({ gateway, registryPort: port, mirrors }));
+  warnOfWriters(mirrors, port, progress);
   if (port === undefined) return [];
   const program = await progress.step('docker-registry is there', (detail) =>
     ensureDockerRegistry(linuxProcesses, cache, detail),

@@ -136,7 +136,11 @@ test('what buildx says of how an image was built is no image: it is neither chec
   for (const file of [await archive, await attested('beside', { asPartOf: 'the archive' })]) {
     const { platforms } = await checkImageArchive(file);
     assert.deepEqual(platforms, [{ os: 'linux', architecture: 'amd64' }]);
-    const { documents, layers } = await selected(file, { os: 'linux', architecture: 'amd64' }, 'x.example/app:1');
+    const { documents, layers } = await selected(
+      file,
+      { os: 'linux', architecture: 'amd64' },
+      'x.example/app:1',
+    );
     const text = [...documents.values()].join('');
     assert.ok(text.includes('"os":"linux"'), 'the image is there');
     assert.ok(!text.includes('in-toto'), 'and nothing else');

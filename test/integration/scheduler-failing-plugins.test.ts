@@ -1,18 +1,12 @@
 // A try that fails: a plugin that throws fails its pod, which is tried again; a pod that is gone by then is not.
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { events, namespaces, nodes, pods, serviceaccounts } from '../../src/api/generated/resources.ts';
+import { events, nodes, pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
 import type { Client } from '../../src/client/client.ts';
-import { createEventRecorder } from '../../src/client/event-recorder.ts';
-import { silentLogger as log } from '../../src/component-base/logger.ts';
-import { systemClock as clock } from '../../src/component-base/system-clock.ts';
-import { systemRandom as random } from '../../src/component-base/system-random.ts';
 import type { Plugin } from '../../src/scheduler/framework/plugin.ts';
-import { startScheduler } from '../../src/scheduler/scheduler.ts';
-import { frozenInformers } from '../harness/frozen-informers.ts';
-import { startCluster } from './controllers-cluster.ts';
+import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
 
 const namespace = 'work';
 const points = ['preFilter', 'filter', 'reserve', 'permit', 'preBind', 'postFilter'] as const;
@@ -46,28 +40,7 @@ function refusesOnce(): Plugin {
   };
 }
 
-async function startWith(t: TestContext, extraPlugins: readonly Plugin[]) {
-  const cluster = await startCluster(t);
-  const own = cluster.server.controlPlane.clientFor({
-    name: 'system:kube-scheduler',
-    groups: ['system:authenticated'],
-  });
-  const informers = frozenInformers({ client: cluster.client, clock, random, log });
-  const recorder = createEventRecorder({ client: own, clock, log }, { component: 'default-scheduler' });
-  const { metrics } = cluster.server;
-  const options = { client: own, informers, events: recorder, clock, random, log, metrics, extraPlugins };
-  const scheduler = startScheduler(options);
-  informers.start();
-  t.after(async () => {
-    scheduler.stop();
-    await informers.stop();
-  });
-  return { ...cluster, informers };
-}
-
-async function createPlaces({ client }: { readonly client: Client }): Promise<void> {
-  await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
-  await client.create(serviceaccounts, { metadata: { name: 'default', namespace } }).catch(() => {});
+async function createNode({ client }: { readonly client: Client }): Promise<void> {
   await client.create(nodes, { metadata: { name: 'a' }, spec: {} });
   const status = {
     allocatable: { cpu: '4', memory: '8Gi', pods: '10' },
@@ -85,9 +58,12 @@ const createPod = ({ client }: { readonly client: Client }, metadata: Pod['metad
 
 describe('R20: a plugin that throws', () => {
   it('fails its pod at every extension point: an event says so, and the pod is scheduled at another try', async (t) => {
-    const cluster = await startWith(t, [...points.map(throwsOnce), refusesOnce()]);
+    const cluster = await startSchedulerCluster(t, {
+      namespace,
+      extraPlugins: [...points.map(throwsOnce), refusesOnce()],
+    });
     const { until } = cluster;
-    await createPlaces(cluster);
+    await createNode(cluster);
     const names = [...points.map((point) => point.toLowerCase()), 'well'];
     await Promise.all(names.map((name) => createPod(cluster, { name })));
     for (const name of names)
@@ -126,10 +102,8 @@ function holdsFirst() {
   return { plugin, reached: reached.promise, end: held.resolve, tried };
 }
 
-type Running = Awaited<ReturnType<typeof startWith>>;
-
 /** The scheduler's own informer has seen that it is gone. */
-function schedulerLoses({ informers }: Running, name: string): Promise<void> {
+function schedulerLoses({ informers }: SchedulerCluster, name: string): Promise<void> {
   const informer = informers.informer(pods);
   return new Promise((resolve) => {
     const check = (): void => {
@@ -141,7 +115,7 @@ function schedulerLoses({ informers }: Running, name: string): Promise<void> {
 }
 
 /** Resolves when as many tries went wrong, and tells how many pods wait. */
-async function waitingAfter({ server }: Running, errors: number): Promise<number> {
+async function waitingAfter({ server }: SchedulerCluster, errors: number): Promise<number> {
   for (;;) {
     const { text } = await server.metrics.text();
     const sum = (start: string): number =>
@@ -158,8 +132,8 @@ async function waitingAfter({ server }: Running, errors: number): Promise<number
 describe('a pod that is deleted while it is being bound', () => {
   it('is not tried again, and another of its name is scheduled', { timeout: 60_000 }, async (t) => {
     const { end, plugin, reached, tried } = holdsFirst();
-    const cluster = await startWith(t, [plugin]);
-    await createPlaces(cluster);
+    const cluster = await startSchedulerCluster(t, { namespace, extraPlugins: [plugin] });
+    await createNode(cluster);
     const gone = await createPod(cluster, { name: 'p' });
     await reached;
     await cluster.client.delete(pods, { name: 'p', namespace }, { gracePeriodSeconds: 0 });

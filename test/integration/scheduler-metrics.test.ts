@@ -1,66 +1,24 @@
 // What the scheduler tells of itself while pods are bound, wait and are tried again, by upstream's names.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import {
-  namespaces,
-  nodes,
-  pods,
-  serviceaccounts,
-  storageclasses,
-} from '../../src/api/generated/resources.ts';
-import { createEventRecorder } from '../../src/client/event-recorder.ts';
-import { silentLogger } from '../../src/component-base/logger.ts';
-import { systemClock as clock } from '../../src/component-base/system-clock.ts';
-import { systemRandom as random } from '../../src/component-base/system-random.ts';
-import { startScheduler } from '../../src/scheduler/scheduler.ts';
+import { nodes, pods, storageclasses } from '../../src/api/generated/resources.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type Family, readExposition, sampleOf } from '../harness/exposition.ts';
-import { frozenInformers } from '../harness/frozen-informers.ts';
-import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
+import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
 
 const namespace = 'work';
 const profile = 'default-scheduler';
 
-interface Scheduling extends ControllersCluster {
-  readonly errors: string[];
+interface Scheduling extends SchedulerCluster {
   told(): Promise<ReadonlyMap<string, Family>>;
-  /** Ends the scheduler and starts it again over the same informers, as a process does that leads again. */
-  again(): void;
 }
 
 async function startScheduling(t: TestContext): Promise<Scheduling> {
-  const cluster = await startCluster(t);
-  const { client, server } = cluster;
-  const { metrics } = server;
-  const own = server.controlPlane.clientFor({
-    name: 'system:kube-scheduler',
-    groups: ['system:authenticated'],
-  });
-  const errors: string[] = [];
-  const log = {
-    ...silentLogger,
-    error: (fields: object, message: string) => void errors.push(`${message} ${JSON.stringify(fields)}`),
-  };
-  const informers = frozenInformers({ client, clock, random, log });
-  const recorder = createEventRecorder({ client: own, clock, log }, { component: profile });
-  const options = { client: own, informers, events: recorder, clock, random, log, metrics };
-  let scheduler = startScheduler(options);
-  informers.start();
-  t.after(async () => {
-    scheduler.stop();
-    await informers.stop();
-  });
-  await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
-  await client.create(serviceaccounts, { metadata: { name: 'default', namespace } }).catch(() => {});
-  await informers.waitForSync();
+  const cluster = await startSchedulerCluster(t, { namespace });
+  await cluster.informers.waitForSync();
   return {
     ...cluster,
-    errors,
-    told: async () => readExposition((await metrics.text()).text),
-    again() {
-      scheduler.stop();
-      scheduler = startScheduler(options);
-    },
+    told: async () => readExposition((await cluster.server.metrics.text()).text),
   };
 }
 

@@ -3,44 +3,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   events,
-  namespaces,
   nodes,
   persistentvolumeclaims,
   persistentvolumes,
   pods,
-  serviceaccounts,
   storageclasses,
 } from '../../src/api/generated/resources.ts';
-import { createEventRecorder } from '../../src/client/event-recorder.ts';
-import { silentLogger as log } from '../../src/component-base/logger.ts';
-import { systemClock as clock } from '../../src/component-base/system-clock.ts';
-import { systemRandom as random } from '../../src/component-base/system-random.ts';
-import { startScheduler } from '../../src/scheduler/scheduler.ts';
-import { frozenInformers } from '../harness/frozen-informers.ts';
-import { startCluster } from './controllers-cluster.ts';
+import { startSchedulerCluster } from './scheduler-cluster.ts';
 
 const namespace = 'data';
 const hostname = 'kubernetes.io/hostname';
 
 describe('VolumeBinding', () => {
   it("waits for a claim that must be bound first, and binds others on the pod's node", async (t) => {
-    const { client, until, server } = await startCluster(t);
-    const own = server.controlPlane.clientFor({
-      name: 'system:kube-scheduler',
-      groups: ['system:authenticated'],
-    });
-    const informers = frozenInformers({ client, clock, random, log });
-    const recorder = createEventRecorder({ client: own, clock, log }, { component: 'default-scheduler' });
-    const { metrics } = server;
-    const options = { client: own, informers, events: recorder, clock, random, log, metrics };
-    const scheduler = startScheduler(options);
-    informers.start();
-    t.after(async () => {
-      scheduler.stop();
-      await informers.stop();
-    });
-    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
-    await client.create(serviceaccounts, { metadata: { name: 'default', namespace } }).catch(() => {});
+    const { client, until } = await startSchedulerCluster(t, { namespace });
     for (const name of ['a', 'b']) {
       await client.create(nodes, { metadata: { name, labels: { [hostname]: name } }, spec: {} });
       const status = {

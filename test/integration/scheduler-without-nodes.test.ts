@@ -1,42 +1,17 @@
 // Pods that fit nowhere cost nothing while they wait: no try, no timer, no write, until there is a node.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { events, namespaces, nodes, pods, serviceaccounts } from '../../src/api/generated/resources.ts';
+import { events, nodes, pods } from '../../src/api/generated/resources.ts';
 import { FakeClock } from '../../src/base/testing/fake-clock.ts';
-import { createEventRecorder } from '../../src/client/event-recorder.ts';
-import { silentLogger as log } from '../../src/component-base/logger.ts';
-import { systemClock } from '../../src/component-base/system-clock.ts';
-import { systemRandom as random } from '../../src/component-base/system-random.ts';
-import { startScheduler } from '../../src/scheduler/scheduler.ts';
-import { frozenInformers } from '../harness/frozen-informers.ts';
-import { startCluster } from './controllers-cluster.ts';
+import { startSchedulerCluster } from './scheduler-cluster.ts';
 
 const namespace = 'work';
 const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
 const message = 'no nodes available to schedule pods';
 
 it('R5: pods without any node wait for one: nothing is due but the flush, which writes no condition again', async (t) => {
-  const { client, server, until } = await startCluster(t);
-  const own = server.controlPlane.clientFor({
-    name: 'system:kube-scheduler',
-    groups: ['system:authenticated'],
-  });
-  const informers = frozenInformers({ client: server.controlPlane.reader, clock: systemClock, random, log });
-  const recorder = createEventRecorder(
-    { client: own, clock: systemClock, log },
-    { component: 'default-scheduler' },
-  );
   const clock = new FakeClock();
-  const { metrics } = server;
-  const options = { client: own, informers, events: recorder, clock, random, log, metrics };
-  const scheduler = startScheduler(options);
-  informers.start();
-  t.after(async () => {
-    scheduler.stop();
-    await informers.stop();
-  });
-  await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
-  await client.create(serviceaccounts, { metadata: { name: 'default', namespace } }).catch(() => {});
+  const { client, until } = await startSchedulerCluster(t, { namespace, clock });
   for (const name of names)
     await client.create(pods, {
       metadata: { name, namespace },

@@ -4,7 +4,12 @@ const domain =
   /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::[0-9]+)?$|^\[[0-9a-fA-F:]+\](?::[0-9]+)?$/;
 const component = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/;
 const tag = /^\w[\w.-]{0,127}$/;
+const id = /^[0-9a-f]{64}$/;
 const digest = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
+const dockerHub = 'docker.io';
+/** Its name of once; containerd keeps no image by it. */
+const dockerHubOnce = 'index.docker.io';
+const longestPath = 255;
 
 export interface ImageReference {
   readonly registry: string;
@@ -16,9 +21,9 @@ export interface ImageReference {
 const isRegistry = (text: string): boolean =>
   text.includes('.') || text.includes(':') || text === 'localhost' || text !== text.toLowerCase();
 
-/** Undefined when it can't name an image; docker.io and `latest` are filled in. */
+/** Undefined when it can't name an image; docker.io, its `library/` and `latest` are filled in, as containerd does. */
 export function parseImageReference(text: string): ImageReference | undefined {
-  if (text.length > 1024) return undefined;
+  if (text.length > 1024 || id.test(text)) return undefined;
   const [nameAndTag = '', digestPart] = text.split('@', 2) as [string, string?];
   if (text.split('@').length > 2 || (digestPart !== undefined && !digest.test(digestPart))) return undefined;
   const slash = nameAndTag.lastIndexOf('/');
@@ -27,12 +32,13 @@ export function parseImageReference(text: string): ImageReference | undefined {
   const tagPart = colon < 0 ? undefined : nameAndTag.slice(colon + 1);
   if (tagPart !== undefined && !tag.test(tagPart)) return undefined;
   const parts = name.split('/');
-  const own = parts.length > 1 && isRegistry(parts[0]!) ? parts.shift()! : undefined;
-  if (own !== undefined && !domain.test(own)) return undefined;
-  if (parts.some((p) => !component.test(p))) return undefined;
-  const path = own === undefined && parts.length === 1 ? `library/${parts[0]}` : parts.join('/');
+  const host = parts.length > 1 && isRegistry(parts[0]!) ? parts.shift()! : dockerHub;
+  if (!domain.test(host) || parts.some((part) => !component.test(part))) return undefined;
+  const registry = host === dockerHubOnce ? dockerHub : host;
+  const path = registry === dockerHub && parts.length === 1 ? `library/${parts[0]}` : parts.join('/');
+  if (path.length > longestPath) return undefined;
   return {
-    registry: own ?? 'docker.io',
+    registry,
     path,
     tag: tagPart ?? (digestPart === undefined ? 'latest' : ''),
     digest: digestPart ?? '',
@@ -42,8 +48,7 @@ export function parseImageReference(text: string): ImageReference | undefined {
 /** The name without tag and digest, as credentials and records are kept by; what names no image is its own. */
 export function repositoryOf(image: string): string {
   const reference = parseImageReference(image);
-  if (!reference) return image;
-  return `${reference.registry === 'index.docker.io' ? 'docker.io' : reference.registry}/${reference.path}`;
+  return reference ? `${reference.registry}/${reference.path}` : image;
 }
 
 /** As a runtime keeps it: with its registry, by its digest, and `latest` where it says neither that nor a tag. */

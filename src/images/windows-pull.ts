@@ -1,7 +1,7 @@
 // Pulls for a Windows node that is emulated: of an index the entry that its build runs. containerd, on Linux, chooses for Linux.
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
-import { parseImageReference } from '../component-helpers/image-reference.ts';
+import { fullNameOf, parseImageReference, repositoryOf } from '../component-helpers/image-reference.ts';
 import { withLease } from '../rpc-api/containerd-leases.ts';
 import { createCri, type ImageService } from '../rpc-api/cri.ts';
 import { type GrpcClient, GrpcError } from '../wire/grpc-client.ts';
@@ -40,15 +40,8 @@ interface Names {
   readonly whole: string;
 }
 
-function namesOf(image: string): Names | undefined {
-  const reference = parseImageReference(image);
-  if (!reference) return undefined;
-  const repository = `${reference.registry}/${reference.path}`;
-  return {
-    repository,
-    whole: reference.digest === '' ? `${repository}:${reference.tag}` : `${repository}@${reference.digest}`,
-  };
-}
+const namesOf = (image: string): Names | undefined =>
+  parseImageReference(image) && { repository: repositoryOf(image), whole: fullNameOf(image) };
 
 /** What a pull came to: an image, or none because an index has nothing for Linux. */
 type Outcome = { readonly ref: string } | { readonly failure: GrpcError };

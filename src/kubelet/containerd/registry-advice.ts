@@ -1,5 +1,5 @@
 // What to write where when a registry is refused for want of a certificate: containerd says what is wrong, not what helps.
-import { parseImageReference } from '../../component-helpers/image-reference.ts';
+import { parseImageReference, repositoryOf } from '../../component-helpers/image-reference.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
 
@@ -36,8 +36,6 @@ export function registryAdvice(message: string, image: string, dir: string): str
 
 /** Images of our own making come from no registry. */
 const ownRegistry = 'porthole.local';
-
-const repositoryOf = (name: string): string => name.replace(/[:@][^/]*$/, '');
 
 /** Undefined for an image that is another's. `there`: names of the node's images. Pure. */
 export function ownImageAdvice(image: string, there: readonly string[]): string | undefined {

@@ -1,7 +1,6 @@
 // A container's environment: references, services, what is missing, names.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseImageReference } from '../../component-helpers/image-reference.ts';
 import { aContainer, aPod } from '../testing/observed-builder.ts';
 import { parseResolvConf, podDns } from './dns-config.ts';
 import { expand } from './env-expansion.ts';
@@ -168,29 +167,6 @@ test('waits double from 10 s to 5 minutes, and a good run forgets them', () => {
   // The clock was set back by two days since it ended.
   assert.equal(backoff.remainingMs('k', now, now - 172_800_000), backoff.delayMs('k'));
   assert.deepEqual([10_000, 80_000, 300_000].map(goSeconds), ['10s', '1m20s', '5m0s']);
-});
-
-test('image names are taken apart, and what is none is refused', () => {
-  assert.deepEqual(parseImageReference('busybox'), {
-    registry: 'docker.io',
-    path: 'library/busybox',
-    tag: 'latest',
-    digest: '',
-  });
-  assert.equal(parseImageReference('localhost:5000/a/b:1')?.registry, 'localhost:5000');
-  for (const bad of [
-    '',
-    'UPPER',
-    'a b',
-    'a:',
-    'a@sha256:1',
-    '../x',
-    'a/../b',
-    'a;rm',
-    `${'a'.repeat(2000)}`,
-  ]) {
-    assert.equal(parseImageReference(bad), undefined, bad);
-  }
 });
 
 test('the end of a log is its text without times and streams', () => {

@@ -156,14 +156,37 @@ async function pullChosen(
   return ref;
 }
 
+/** The pull of what is for Linux moved a name that the node had: one that comes to nothing leaves it what it was. */
+async function orAsBefore(
+  images: ImageService,
+  deps: WindowsPullDeps,
+  whole: string,
+  pull: () => Promise<string>,
+): Promise<string> {
+  const before = (await images.imageStatus({ image: whole }))?.id;
+  try {
+    return await pull();
+  } catch (error) {
+    const isMoved = before !== undefined && (await images.imageStatus({ image: whole }))?.id !== before;
+    if (isMoved) {
+      // CRI keeps each image by its id as well.
+      await deps.tag(before, whole);
+      await untilNames(images, deps, whole, (id) => id === before);
+    }
+    throw error;
+  }
+}
+
 export const withWindowsIndexes = (images: ImageService, deps: WindowsPullDeps): ImageService => ({
   ...images,
   pullImage: async (...asked) => {
     const names = namesOf(asked[0].image ?? '');
     if (names === undefined) return images.pullImage(...asked);
     const place = { ...deps, namespace: 'k8s.io' };
-    return withLease(deps.grpc, place, ({ grpc, content }) =>
-      pullChosen(images, { images: createCri(grpc).images, content }, deps, names, asked),
+    return orAsBefore(images, deps, names.whole, () =>
+      withLease(deps.grpc, place, ({ grpc, content }) =>
+        pullChosen(images, { images: createCri(grpc).images, content }, deps, names, asked),
+      ),
     );
   },
 });

@@ -82,11 +82,14 @@ const load = (file: string, ...flags: string[]): ReturnType<TestCluster['porthol
   cluster.porthole(['image', 'load', '--name', cluster.name, file, ...flags]);
 
 /** On both nodes a program of it reads a file of it. */
-async function isOnBoth(name: string, path = '/said.txt', says = name): Promise<void> {
+async function isOnBoth(
+  name: string,
+  { path = '/said.txt', says = name, image = `porthole.local/test/${name}:1` } = {},
+): Promise<void> {
   for (const nodeName of nodes) {
     const pod = `${name}-${nodeName}`;
     const container = {
-      image: `porthole.local/test/${name}:1`,
+      image,
       imagePullPolicy: 'Never',
       command: ['/bin/cat', path],
     };
@@ -146,7 +149,7 @@ describe('porthole image load', limit, () => {
     assert.equal(code, 0, stderr);
     await isOnBoth('docker');
     await cluster.kubectl.ok(['delete', 'pods', '--all', '--grace-period=1']);
-    await isOnBoth('docker', '/packed.txt', 'packed');
+    await isOnBoth('docker', { path: '/packed.txt', says: 'packed' });
   });
 
   test("a .tar.gz and a folder in OCI's layout are loaded as they are", async () => {
@@ -187,6 +190,9 @@ describe('porthole image load', limit, () => {
     assert.match((await load(folder, '--tag', 'a b')).stderr, /--tag "a b": want the name of an image/);
     assert.equal((await load(folder, '--tag', 'porthole.local/test/tagged:1')).code, 0);
     await isOnBoth('tagged');
+    // containerd keeps it as docker.io/library/hub:1, and finds it by both.
+    assert.equal((await load(folder, '--tag', 'docker.io/hub:1')).code, 0);
+    await isOnBoth('hub', { image: 'docker.io/hub:1', says: 'tagged' });
     const { stdout: all } = await cluster.porthole(['image', 'ls', '--name', cluster.name]);
     assert.doesNotMatch(all, /import-/);
   });

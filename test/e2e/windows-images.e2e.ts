@@ -1,6 +1,6 @@
 // Windows images on a node: which of them it runs, what it says of the others, and archives that nobody should load.
 import assert from 'node:assert/strict';
-import { appendFileSync, copyFileSync, truncateSync } from 'node:fs';
+import { appendFileSync, copyFileSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
@@ -227,6 +227,28 @@ describe('an index at a registry', { timeout: 200_000 }, () => {
     const stdout = await listed();
     assert.equal(stdout.match(/windows-1 +\S+team\/mixed\S+/g)?.length, 2, stdout);
     assert.match(stdout, /windows-1 +porthole\.local\/others\/linux:1/);
+  });
+
+  test('of which the entry is gone when it is asked for again leaves the node what it had', async () => {
+    const layer = join(scratch.path, 'half.layer');
+    await writeLayer(layer, [{ kind: 'file', path: 'version.txt', data: 'linux' }]);
+    const linux = { os: 'linux', architecture: 'amd64', config: {}, layers: [layer] } as const;
+    const index = await push(await archive('half', ['10.0.20348.1'], [linux]), 'team/half');
+    const image = `${registry}/team/half:1`;
+    assert.equal(await says(image, 'IfNotPresent'), '10.0.20348.1');
+    const blob = (digest: string): string => {
+      const hex = digest.replace('sha256:', '');
+      const data = join(clusterPaths(cluster.home, cluster.name).registry, 'data/docker/registry/v2');
+      return join(data, 'blobs/sha256', hex.slice(0, 2), hex, 'data');
+    };
+    const { manifests } = JSON.parse(readFileSync(blob(index), 'utf8')) as {
+      manifests: { digest: string; platform: { os: string } }[];
+    };
+    rmSync(blob(manifests.find(({ platform }) => platform.os === 'windows')!.digest));
+    await kubectl.apply(podOf('half', image, 'Always'));
+    assert.match((await waiting('half')).reason, /^(ErrImagePull|ImagePullBackOff)$/);
+    assert.equal(await says(image, 'Never'), '10.0.20348.1');
+    await kubectl.ok(['delete', 'pod', 'half', '--wait=false']);
   });
 
   test('that has nothing for the build is refused in containerd’s words, with what there is', async () => {

@@ -54,6 +54,12 @@ test('U10: what can not be is named with its setting', () => {
     [`${head}runtime: docker\n`, /cluster\.yaml: runtime: "docker": Allowed choices are auto/],
     [`${head}windowsTaint: 1\n`, /cluster\.yaml: windowsTaint: 1: true or false/],
     [`${head}linux: true\n`, /cluster\.yaml: linux: true: a text or a number/],
+    [`${head}linux: [1, 2]\n`, /cluster\.yaml: linux: \[1,2\]: a text or a number/],
+    [`${head}linux: []\n`, /cluster\.yaml: linux: \[\]: a text or a number/],
+    [`${head}name: [a, b]\n`, /cluster\.yaml: name: \["a","b"\]: a text or a number/],
+    [`${head}name: []\n`, /cluster\.yaml: name: \[\]: a text or a number/],
+    [`${head}name:\n`, /cluster\.yaml: name: null: a text or a number/],
+    [`${head}registryMirror: [[]]\n`, /cluster\.yaml: registryMirror: \[\[\]\]: a text or a number/],
     [`${head}nodes: 2\n`, /cluster\.yaml: nodes: 2: a list/],
     [`${head}registry: maybe\n`, /cluster\.yaml: registry: "maybe": a port from 1 to 65535, or true\.$/],
     [`${head}nodes: [{}]\n`, /cluster\.yaml: nodes\[0\]: there is no os, which is linux or windows\.$/],
@@ -75,6 +81,11 @@ test('U10: what can not be is named with its setting', () => {
     [`${head}linux: [\n`, /cluster\.yaml: YAML: line 4/],
   ];
   for (const [text, says, ...flags] of rows) assert.throws(() => told(text, ...flags), says, text);
+});
+
+test('a number where a text belongs is its text', () => {
+  const { name, bindAddress } = told(`${head}name: 2024\nbindAddress: 0\n`).flags;
+  assert.deepEqual([name, bindAddress], ['2024', '0']);
 });
 
 test('L3: no registry is none', () => {

@@ -11,6 +11,8 @@ const apiVersion = 'cli.porthole.dev/v1';
 const kind = 'Cluster';
 /** What `nodes` says for each. */
 const nodeSettings: readonly string[] = ['linux', 'windows', 'windowsBuild', 'windowsTaint'];
+/** Flags that may be given again: their values are a list here. */
+const repeated: readonly string[] = ['registryMirror'];
 const nodeFields: readonly string[] = ['name', 'os', 'windowsBuild', 'windowsTaint'];
 
 const isMap = (value: unknown): value is Fields =>
@@ -21,10 +23,13 @@ function valueFor(option: Option, value: unknown): unknown {
   if (value === false && option.optional) return undefined;
   if (typeof value === 'boolean' && !option.required) return value;
   if (!option.required && !option.optional) throw new InvalidArgumentError('true or false.');
-  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const items: readonly unknown[] = Array.isArray(value) && repeated.includes(option.attributeName()) ? value : [value];
   if (!items.every((item) => typeof item === 'string' || typeof item === 'number'))
     throw new InvalidArgumentError('a text or a number.');
-  return items.reduce<unknown>((before, item) => option.parseArg?.(String(item), before) ?? item, undefined);
+  return items.reduce<unknown>(
+    (before, item) => (option.parseArg ? option.parseArg(String(item), before) : String(item)),
+    undefined,
+  );
 }
 
 const mostShown = 60;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { livingSupervisor } from '../../src/cmd/supervisor/supervise-cluster.ts';
 import { busyboxImage, linuxSampleImages } from '../../src/images/sample-images.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
@@ -145,6 +146,19 @@ describe('up --registry', limit, () => {
       shown.stdout,
       /^registry localhost:5005: registry: pid \d+, 1 restart.*; registry for nodes: pid \d+/m,
     );
+  });
+
+  test('one of its doors is all that a crash left: up takes it for the cluster\'s own', async () => {
+    const door = 'registry for nodes';
+    const left = state().processes.find((one) => one.role === door)!.pid;
+    const { root } = clusterPaths(cluster.home, cluster.name);
+    const gone = state().processes.filter((one) => one.role !== door);
+    for (const { pid } of [livingSupervisor(root)!, ...gone]) process.kill(pid, 'SIGKILL');
+    const { code, stderr } = await upAgain();
+    assert.equal(code, 0, stderr);
+    assert.equal(state().processes.find((one) => one.role === door)?.pid, left);
+    assert.equal((await fetch(`http://${own}/v2/team/app/tags/list`)).status, 200);
+    await runs(`${own}/team/app:1`);
   });
 
   test('a port that somebody has is refused with who to ask', async () => {

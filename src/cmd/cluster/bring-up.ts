@@ -22,6 +22,7 @@ import { type AddressChoice, type PlacedCluster, type PlacedNode, placeCluster }
 import { prepareMachine } from './prepare-machine.ts';
 import { registerAgain } from './register-again.ts';
 import { portsOfMirrors } from './registries/hosts-files.ts';
+import { registryRoles } from './registries/local-registry.ts';
 import { type Mirrors, mergeMirrors } from './registries/mirrors.ts';
 import { openRegistries, registryAnswers } from './registries/open-registries.ts';
 import { type AwaitedNode, waitForNodes, waitForServer } from './wait-ready.ts';
@@ -127,6 +128,8 @@ async function place(
 ): Promise<{ readonly placed: PlacedCluster; readonly state: ClusterState }> {
   const { known, nodes: planned, paths, runningBefore, runtime, settings } = wanted;
   const kept = keptOf(wanted);
+  // One that is left keeps the port for both.
+  const isDoor = (role: string): boolean => [...registryRoles(paths).values()].includes(role);
   const record = (choice: AddressChoice, nodes: readonly NodeRecord[]): ClusterState => {
     const state: ClusterState = {
       name: settings.name,
@@ -162,7 +165,7 @@ async function place(
           port: known && Number(new URL(known.server).port),
           serverRuns: runningBefore.some((one) => one.role === 'server'),
           registryPort: known?.registryPort,
-          registryRuns: runningBefore.some((one) => one.role === 'registry'),
+          registryRuns: runningBefore.some((one) => isDoor(one.role)),
         },
         registry: settings.registry,
         mirrorPorts: portsOfMirrors(kept.registryMirrors),

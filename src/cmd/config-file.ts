@@ -23,7 +23,8 @@ function valueFor(option: Option, value: unknown): unknown {
   if (value === false && option.optional) return undefined;
   if (typeof value === 'boolean' && !option.required) return value;
   if (!option.required && !option.optional) throw new InvalidArgumentError('true or false.');
-  const items: readonly unknown[] = Array.isArray(value) && repeated.includes(option.attributeName()) ? value : [value];
+  const items: readonly unknown[] =
+    Array.isArray(value) && repeated.includes(option.attributeName()) ? value : [value];
   if (!items.every((item) => typeof item === 'string' || typeof item === 'number'))
     throw new InvalidArgumentError('a text or a number.');
   return items.reduce<unknown>(

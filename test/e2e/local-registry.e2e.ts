@@ -148,7 +148,7 @@ describe('up --registry', limit, () => {
     );
   });
 
-  test('one of its doors is all that a crash left: up takes it for the cluster\'s own', async () => {
+  test("one of its doors is all that a crash left: up takes it for the cluster's own", async () => {
     const door = 'registry for nodes';
     const left = state().processes.find((one) => one.role === door)!.pid;
     const { root } = clusterPaths(cluster.home, cluster.name);

@@ -10,8 +10,8 @@ import {
 export interface ClientMetrics {
   /** Undefined: there was no answer. */
   answered(method: string, status: number | undefined): void;
-  /** From the beginning of a request to the end of its answer; not of watches. */
-  took(method: string, sinceMs: number, requestBytes: number | undefined, responseBytes: number): void;
+  /** From the beginning of a request to the end of its answer, or until it failed; not of watches. Undefined: none came. */
+  took(method: string, sinceMs: number, requestBytes: number, responseBytes: number | undefined): void;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
@@ -88,8 +88,8 @@ export function clientMetrics(
     took(method, sinceMs, requestBytes, responseBytes) {
       const known = of(method);
       known.duration.observe((clock.monotonic() - sinceMs) / 1000);
-      if (requestBytes !== undefined) known.requestSize.observe(requestBytes);
-      known.responseSize.observe(responseBytes);
+      known.requestSize.observe(requestBytes);
+      if (responseBytes !== undefined) known.responseSize.observe(responseBytes);
     },
   };
 }

@@ -62,16 +62,27 @@ describe('createClient', () => {
     await client.patch(pods, key, { type: 'merge', body: {} });
     for await (const _ of createClient(answering(200, '').transport, { metrics }).watch(pods));
     await assert.rejects(createClient(answering(404, '{}').transport, { metrics }).get(pods, key));
-    const broken: Transport = { ...transport, request: () => Promise.reject(new Error('no route')) };
-    await assert.rejects(createClient(broken, { metrics }).get(pods, key), /no route/);
+    const silent: Transport = {
+      ...transport,
+      async request() {
+        clock.advance(60_000);
+        throw new Error('no answer');
+      },
+    };
+    await assert.rejects(createClient(silent, { metrics }).get(pods, key), /no answer/);
     const told = (await registry.text()).text.split('\n');
     for (const line of [
       'rest_client_requests_total{code="200",method="GET",host="h:1"} 2',
       'rest_client_requests_total{code="404",method="GET",host="h:1"} 1',
       'rest_client_requests_total{code="<error>",method="GET",host="h:1"} 1',
       'rest_client_requests_total{code="200",method="PATCH",host="h:1"} 1',
-      'rest_client_request_duration_seconds_sum{verb="GET",host="h:1"} 0.3',
-      'rest_client_request_duration_seconds_count{verb="GET",host="h:1"} 1',
+      'rest_client_request_duration_seconds_sum{verb="GET",host="h:1"} 60.3',
+      // The watch is none of them.
+      'rest_client_request_duration_seconds_count{verb="GET",host="h:1"} 3',
+      'rest_client_request_size_bytes_sum{verb="GET",host="h:1"} 0',
+      'rest_client_request_size_bytes_count{verb="GET",host="h:1"} 3',
+      'rest_client_response_size_bytes_sum{verb="GET",host="h:1"} 17',
+      'rest_client_response_size_bytes_count{verb="GET",host="h:1"} 2',
       'rest_client_request_size_bytes_sum{verb="PATCH",host="h:1"} 2',
       'rest_client_response_size_bytes_sum{verb="PATCH",host="h:1"} 15',
     ])

@@ -31,6 +31,7 @@ export interface ClientOptions {
 }
 
 const maxBodyBytes = 1 << 30;
+const maxErrorBytes = 1 << 20;
 const patchMediaTypes = {
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
@@ -87,12 +88,11 @@ interface Send {
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** A request whose answer is a success, or the error that the answer is. */
+/** A request's answer, whatever it says. */
 function sender(transport: Transport, options: ClientOptions): (send: Send) => Promise<TransportResponse> {
   const timeoutMs = options.requestTimeoutMs ?? 60_000;
   const userAgent = options.userAgent ?? 'porthole';
   return async (send) => {
-    if (send.method !== 'GET') options.beforeWrite?.();
     const headers: Record<string, string> = {
       accept: send.accept ?? 'application/json',
       'user-agent': userAgent,
@@ -103,16 +103,13 @@ function sender(transport: Transport, options: ClientOptions): (send: Send) => P
     }
     const { method, path, body, signal } = send;
     let status: number | undefined;
-    let response: TransportResponse;
     try {
-      response = await transport.request({ method, path, headers, body, signal, timeoutMs });
+      const response = await transport.request({ method, path, headers, body, signal, timeoutMs });
       ({ status } = response);
+      return response;
     } finally {
       options.metrics?.answered(method, status);
     }
-    if (!isSuccess(response.status))
-      throw responseError(response.status, await readAll(response.body, 1 << 20));
-    return response;
   };
 }
 
@@ -133,6 +130,8 @@ async function* watchWith<T>(
   const path = withQuery(resourcePath(resource, { namespace: o?.namespace }), query);
   try {
     const response = await open({ method: 'GET', path, signal });
+    if (!isSuccess(response.status))
+      throw responseError(response.status, await readAll(response.body, maxErrorBytes));
     yield* watchEvents<T>(response.body);
   } catch (error) {
     if (o?.signal?.aborted === true && !isStatusError(error)) return;
@@ -145,12 +144,20 @@ async function* watchWith<T>(
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
   const open = sender(transport, options);
   const { metrics } = options;
+  /** Throws the error that an answer is. What fails is timed, too: whoever looks for what is slow finds time-outs there. */
   async function exchange(send: Send): Promise<{ status: number; body: Buffer }> {
+    if (send.method !== 'GET') options.beforeWrite?.();
     const began = metrics?.clock.monotonic() ?? 0;
-    const response = await open(send);
-    const body = await readAll(response.body, maxBodyBytes);
-    metrics?.took(send.method, began, send.body?.length, body.length);
-    return { status: response.status, body };
+    let size: number | undefined;
+    try {
+      const { status, body: stream } = await open(send);
+      const body = await readAll(stream, isSuccess(status) ? maxBodyBytes : maxErrorBytes);
+      size = body.length;
+      if (!isSuccess(status)) throw responseError(status, body);
+      return { status, body };
+    } finally {
+      metrics?.took(send.method, began, send.body?.length ?? 0, size);
+    }
   }
   async function call<R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> {
     const answer = await exchange({ method, path, body, contentType });

@@ -44,6 +44,17 @@ describe('an informer', () => {
     assert.notEqual(dataOf(map('b', '3')), first);
   });
 
+  it('does not walk through what a list repeats', () => {
+    const walked: unknown[] = [];
+    informer = new SharedInformer(configmaps, silentLogger, { freeze: (object) => walked.push(object) });
+    const [first, changed] = [map('a', '1'), map('a', '2')];
+    informer.replace([first]);
+    informer.replace([map('a', '1')]);
+    assert.equal(informer.lister.get('a', 'n'), first);
+    informer.replace([changed]);
+    assert.deepEqual(walked, [first, changed]);
+  });
+
   it('keeps nothing of one that had another owner before', () => {
     const first = dataOf(map('a', '1'));
     informer.set(map('a', '2', 'owner'));

@@ -98,18 +98,21 @@ export class SharedInformer<T> implements Informer<T>, ReflectorSink<T> {
   }
 
   set(object: T): void {
-    this.#trim?.(object);
     const key = objectKey(object);
-    const before = this.#store.byKey(key);
-    this.#shareParts(object, before);
-    this.#freeze?.(object);
+    let before = this.#store.byKey(key);
     if (before !== undefined) {
       const [was, is] = [metaOf(before), metaOf(object)];
       // A list read again, or a watch that starts a little early, repeats what is known.
       if (was.resourceVersion === is.resourceVersion && was.uid === is.uid) return;
       // Deleted and made again while nobody looked: two objects, not an update of one.
-      if (was.uid !== is.uid) this.#remove(key, undefined);
+      if (was.uid !== is.uid) {
+        this.#remove(key, undefined);
+        before = undefined;
+      }
     }
+    this.#trim?.(object);
+    this.#shareParts(object, before);
+    this.#freeze?.(object);
     const old = this.#store.set(key, object);
     for (const handler of this.#handlers)
       this.#call(() => (old === undefined ? handler.added?.(object) : handler.updated?.(old, object)));

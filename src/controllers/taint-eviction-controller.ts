@@ -78,9 +78,10 @@ export function taintEvictionController(): Controller {
         return undefined;
       }
       seen.set(key, seenAt);
-      const left = seenAt + delay - moment;
-      if (left > 0) return { requeueAfterMs: left };
-      if (await evict(pod, context)) podEvicted(context.metrics, { seconds: -left / 1000 });
+      const dueAt = seenAt + delay;
+      if (dueAt > moment) return { requeueAfterMs: dueAt - moment };
+      if (await evict(pod, context))
+        podEvicted(context.metrics, { seconds: (context.clock.monotonic() - dueAt) / 1000 });
       seen.delete(key);
       return undefined;
     },

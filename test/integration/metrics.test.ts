@@ -1,10 +1,17 @@
 // What a control plane tells of itself at /metrics after real work, by upstream's names, in a form that Prometheus reads.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { deployments, jobs, nodes, pods, services } from '../../src/api/generated/resources.ts';
+import {
+  deployments,
+  jobs,
+  nodes,
+  pods,
+  serviceaccounts,
+  services,
+} from '../../src/api/generated/resources.ts';
 import type { Deployment } from '../../src/api/generated/types/apps-v1.ts';
 import type { Job } from '../../src/api/generated/types/batch-v1.ts';
-import type { Service } from '../../src/api/generated/types/core-v1.ts';
+import type { Node, Service } from '../../src/api/generated/types/core-v1.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type Family, readExposition, sampleOf } from '../harness/exposition.ts';
 import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
@@ -168,6 +175,23 @@ test("controllers tell of jobs, slices, zones and namespaces by upstream's names
     // default, kube-node-lease, kube-public, kube-system
     assert.ok(of('root_ca_cert_publisher_sync_total', { code: '200' }) >= 4);
     for (const [name, { type }] of families) assert.equal(type, upstream[name], name);
+  });
+});
+
+test('an eviction is timed from the taint until the pod is deleted', async (t) => {
+  const cluster = await startCluster(t, { disabled: ['node-lifecycle-controller'] });
+
+  await cluster.until(serviceaccounts, (lister) => lister.get('default', 'default'), 'what pods run as');
+  const taints = [{ key: 'k', effect: 'NoExecute' }];
+  await cluster.client.create(nodes, { metadata: { name: 'tainted' }, spec: { taints } } as unknown as Node);
+  const spec = { nodeName: 'tainted', containers: [{ name: 'main', image: 'example.com/x:1' }] };
+  await cluster.client.create(pods, { metadata: { name: 'p', namespace: 'default' }, spec });
+  await eventually(async () => {
+    const families = await told(cluster);
+    const of = (name: string): number => sampleOf(families, `taint_eviction_controller_${name}`, {}) ?? -1;
+    assert.equal(of('pod_deletions_total'), 1);
+    assert.equal(of('pod_deletion_duration_seconds_count'), 1);
+    assert.ok(of('pod_deletion_duration_seconds_sum') > 0, 'two writes take their time');
   });
 });
 

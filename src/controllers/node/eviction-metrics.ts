@@ -15,7 +15,7 @@ const declared = declareMetrics((metrics) => ({
   ),
 }));
 
-/** `late`: since it was due. */
+/** `late`: from when it was due until it was deleted. */
 export function podEvicted(metrics: MetricsRegistry, late: { readonly seconds: number }): void {
   const { delay, deletions } = declared(metrics);
   deletions.inc({});

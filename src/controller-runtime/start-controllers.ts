@@ -12,6 +12,7 @@ import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { declaredClient, declaredReads } from './declared-access.ts';
 import type {
+  AnyResource,
   Controller,
   ControllerContext,
   ControllerDefinition,
@@ -92,6 +93,7 @@ const isExpected = (error: unknown): boolean =>
 
 async function runKeyed(
   definition: ControllerDefinition<unknown>,
+  reads: readonly AnyResource[],
   runtime: ControllerRuntime,
   pace: Pace,
 ): Promise<Stop> {
@@ -115,7 +117,6 @@ async function runKeyed(
       }
     },
   });
-  const reads = resourcesRead(definition);
   const context = contextOf(runtime, definition, reads, pace, queue);
   await Promise.all(reads.map((resource) => informers.informer(resource).synced(signal)));
   const end = definition.start?.(context);
@@ -159,16 +160,14 @@ export function startControllers(
 ): RunningControllers {
   const { informers, signal, log } = runtime;
   for (const controller of list) {
-    if (controller.type === 'keyed') {
-      for (const resource of resourcesRead(controller.definition)) informers.informer(resource);
-      addIndexes(controller.definition, informers);
-    } else for (const resource of controller.definition.reads) informers.informer(resource);
+    for (const resource of resourcesRead(controller)) informers.informer(resource);
+    if (controller.type === 'keyed') addIndexes(controller.definition, informers);
   }
   informers.start();
   const pace = new Pace(runtime.clock, runtime.pace);
   const starting = list.map((controller) =>
     controller.type === 'keyed'
-      ? runKeyed(controller.definition, runtime, pace)
+      ? runKeyed(controller.definition, resourcesRead(controller), runtime, pace)
       : runLoop(controller.definition, runtime, pace),
   );
   const ready = Promise.all(starting).then(() => {});

@@ -2,7 +2,12 @@
 import { matchesObject } from '../apimachinery/label-selector.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import { objectKey } from '../client/cache/object-store.ts';
-import type { AnyResource, ControllerContext, ControllerDefinition } from './define-controller.ts';
+import type {
+  AnyResource,
+  Controller,
+  ControllerContext,
+  ControllerDefinition,
+} from './define-controller.ts';
 import {
   controllerIndex,
   controllerIndexValues,
@@ -23,13 +28,10 @@ export function addIndexes(definition: Definition, informers: InformerFactory): 
 }
 
 /** All resources whose informers the controller needs. */
-export function resourcesRead(definition: Definition): readonly AnyResource[] {
-  return [
-    definition.for,
-    ...(definition.owns ?? []),
-    ...(definition.reads ?? []),
-    ...(definition.watches ?? []).map((watch) => watch.resource),
-  ];
+export function resourcesRead(controller: Controller): readonly AnyResource[] {
+  if (controller.type === 'loop') return controller.definition.reads;
+  const { for: main, owns = [], reads = [], watches = [] } = controller.definition;
+  return [main, ...owns, ...reads, ...watches.map((watch) => watch.resource)];
 }
 
 function ownerKey(definition: Definition, object: Owned, context: ControllerContext): string | undefined {

@@ -12,11 +12,8 @@ export interface ControllerRole {
   readonly rules: readonly PolicyRule[];
 }
 
-const informed = (controller: Controller): readonly Access[] => {
-  const resources =
-    controller.type === 'keyed' ? resourcesRead(controller.definition) : controller.definition.reads;
-  return resources.map((resource) => may(['list', 'watch'], resource));
-};
+const informed = (controller: Controller): readonly Access[] =>
+  resourcesRead(controller).map((resource) => may(['list', 'watch'], resource));
 
 const namespaceOf = (controller: Controller): string | undefined =>
   controller.type === 'keyed' ? controller.definition.namespace : undefined;

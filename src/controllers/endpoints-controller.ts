@@ -4,7 +4,7 @@ import { endpoints, pods, services } from '../api/generated/resources.ts';
 import type { Endpoints } from '../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
-import { keyOf } from '../client/cache/object-store.ts';
+import { objectKey } from '../client/cache/object-store.ts';
 import { isHeadless } from '../component-helpers/headless.ts';
 import { may } from '../controller-runtime/access.ts';
 import { type Controller, defineController, watching } from '../controller-runtime/define-controller.ts';
@@ -26,7 +26,7 @@ export const endpointsController: Controller = defineController({
   watches: [
     watching(pods, (pod, { old }, context) => servicesOf(pod, old, context)),
     // What was read may have been older than the last write: it looks again when that has come.
-    watching(endpoints, ({ metadata }) => [keyOf(metadata.name, metadata.namespace)]),
+    watching(endpoints, (one) => [objectKey(one)]),
   ],
   async reconcile({ name, namespace }, context) {
     const service = context.read(services).get(name, namespace);

@@ -31,15 +31,7 @@ export const endpointSliceController: Controller = defineController({
     }),
   ],
   watches: [watching(pods, (pod, { old }, context) => servicesOf(pod, old, context))],
-  start: ({ metrics, read }) =>
-    showSlices(
-      metrics,
-      'endpoint_slice_controller',
-      () =>
-        read(endpointslices)
-          .list()
-          .filter(({ metadata }) => metadata.labels?.[managedByLabel] === managedBy).length,
-    ),
+  start: (context) => showSlices(context, 'endpoint_slice_controller', managedBy),
   async reconcile({ name, namespace }, context) {
     const key = keyOf(name, namespace);
     const service = context.read(services).get(name, namespace);

@@ -31,15 +31,7 @@ export const endpointSliceMirroringController: Controller = defineController({
     }),
   ],
   watches: [watching(services, (service) => [objectKey(service)])],
-  start: ({ metrics, read }) =>
-    showSlices(
-      metrics,
-      'endpoint_slice_mirroring_controller',
-      () =>
-        read(endpointslices)
-          .list()
-          .filter(({ metadata }) => metadata.labels?.[managedByLabel] === mirroringManager).length,
-    ),
+  start: (context) => showSlices(context, 'endpoint_slice_mirroring_controller', mirroringManager),
   async reconcile({ name, namespace }, context) {
     const key = keyOf(name, namespace);
     const found = context.read(endpoints).get(name, namespace);

@@ -1,5 +1,5 @@
 // All controllers, by upstream's names.
-import type { AnyResource, Controller } from '../controller-runtime/define-controller.ts';
+import type { Controller } from '../controller-runtime/define-controller.ts';
 import { resourcesRead } from '../controller-runtime/wire-events.ts';
 import { certificateApprovingController } from './certificatesigningrequest-approving-controller.ts';
 import { certificateCleanerController } from './certificatesigningrequest-cleaner-controller.ts';
@@ -106,8 +106,5 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     tokenCleanerController,
     ttlAfterFinishedController,
   ];
-  const shared: AnyResource[] = list.flatMap((controller) =>
-    controller.type === 'keyed' ? resourcesRead(controller.definition) : controller.definition.reads,
-  );
-  return [...list, garbageCollectorController(shared)];
+  return [...list, garbageCollectorController(list.flatMap(resourcesRead))];
 }

@@ -142,8 +142,7 @@ function differences(controller: Controller, known: ReadonlyMap<string, Declared
   const { name, definition } = controller;
   const { uses, recordsEvents } = reached(known, `src/controllers/${name}.ts`);
   const { access } = definition;
-  const reads =
-    controller.type === 'keyed' ? resourcesRead(controller.definition) : controller.definition.reads;
+  const reads = resourcesRead(controller);
   const isRead = (resource: AnyResource): boolean => reads.some((one) => one.resource === resource.resource);
   const undeclared = uses.filter(({ verb, resource, subresource }) =>
     resource === undefined

@@ -1,5 +1,9 @@
 // What the controllers of endpoint slices tell of them, by upstream's names.
+import { endpointslices } from '../../api/generated/resources.ts';
+import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { declareMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
+import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
+import { managedByLabel } from './desired-slices.ts';
 
 export type SliceController = 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller';
 
@@ -21,8 +25,12 @@ export const sliceChanged = (
 ): void => declared(metrics)[controller].changes.inc({ operation });
 
 /** Asked from now on; the result ends that. */
-export const showSlices = (
-  metrics: MetricsRegistry,
+export function showSlices(
+  { metrics, read }: Pick<ControllerContext, 'metrics' | 'read'>,
   controller: SliceController,
-  count: () => number,
-): (() => void) => declared(metrics)[controller].slices.add(() => [[{}, count()]]);
+  manager: string,
+): () => void {
+  const isIts = ({ metadata }: EndpointSlice): boolean => metadata.labels?.[managedByLabel] === manager;
+  const count = (): number => read(endpointslices).list().filter(isIts).length;
+  return declared(metrics)[controller].slices.add(() => [[{}, count()]]);
+}

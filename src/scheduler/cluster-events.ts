@@ -4,7 +4,7 @@ import type { Node, Pod } from '../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import type { InformerFactory, InformerHandler } from '../client/cache/informer.ts';
 import type { SchedulerCache } from './cache.ts';
-import type { ClusterEvent } from './framework/plugin.ts';
+import type { ClusterEvent, PodUpdate } from './framework/plugin.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 import type { RefusalWriter } from './refusal-writer.ts';
 
@@ -34,6 +34,17 @@ function nodeEvents(old: Node, node: Node): Set<ClusterEvent> {
 
 const schedulingMatters = (old: Pod, pod: Pod): boolean =>
   !semanticEqual(old.metadata.labels, pod.metadata.labels) || !semanticEqual(old.spec, pod.spec);
+
+/** What of a pod has changed, the first that is true; upstream may tell of several. */
+function podUpdate(old: Pod, pod: Pod): PodUpdate {
+  const [gates, was] = [pod, old].map(({ spec }) => spec.schedulingGates?.length ?? 0);
+  if (!semanticEqual(old.metadata.labels, pod.metadata.labels)) return 'UnschedulablePodUpdatePodLabel';
+  if (gates === 0 && was !== 0) return 'UnschedulablePodUpdatePodSchedulingGatesEliminated';
+  // Tolerations can only be added.
+  if (old.spec.tolerations?.length !== pod.spec.tolerations?.length)
+    return 'UnschedulablePodUpdatePodToleration';
+  return 'UnschedulablePodUpdate';
+}
 
 const nodeHandler = ({ cache, queue }: ToldOfChanges): InformerHandler<Node> => ({
   added(node) {
@@ -70,7 +81,7 @@ function podHandler({ cache, queue, refusals }: ToldOfChanges): InformerHandler<
         cache.addPod(pod);
         if (!hasNode(old)) queue.moveAllOn('AssignedPodAdd');
       } else if (isOurs(pod) && !cache.isPlaced(pod)) {
-        if (schedulingMatters(old, pod)) queue.update(pod);
+        if (schedulingMatters(old, pod)) queue.update(pod, podUpdate(old, pod));
         else queue.refresh(pod);
       }
     },

@@ -88,7 +88,7 @@ class PodScheduler implements Scheduler {
     this.#queue = this.#newQueue();
     this.#refusals = new RefusalWriter({ client, clock, log });
     this.#metrics = schedulerMetrics(metrics, schedulerName);
-    this.#storage.onChange(() => this.#queue.moveAllOn('StorageChange'));
+    this.#storage.onChange((event) => this.#queue.moveAllOn(event));
     this.#ends = [
       this.#metrics.showCache(() => this.#cache.sizes()),
       watchCluster(informers, { cache: this.#cache, queue: this.#queue, refusals: this.#refusals }),

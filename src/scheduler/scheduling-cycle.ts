@@ -1,4 +1,4 @@
-// Which node for this pod: pure over a snapshot. Filters, then scores, then picks.
+// Which node for this pod, of a snapshot: filters, then scores, then picks. What is counted of it is counted here, too.
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import type { Random } from '../base/random.ts';
 import type { CycleState } from './framework/cycle-state.ts';
@@ -18,7 +18,7 @@ export function feasibleNodesToFind(total: number): number {
 }
 
 export type CycleResult =
-  | { readonly fits: true; readonly node: string; readonly state: CycleState; readonly evaluated: number }
+  | { readonly fits: true; readonly node: string; readonly state: CycleState }
   | {
       readonly fits: false;
       readonly statuses: ReadonlyMap<string, Status>;
@@ -55,10 +55,10 @@ export function schedulePod(
   const enough = feasibleNodesToFind(total);
   const { feasible, looked, statuses } = framework.runFilters(state, pod, nodes, { startAt, enough, only });
   const nextStart = (startAt + looked) % total;
-  const [first, ...more] = feasible;
+  const [first] = feasible;
   if (first === undefined) return { fits: false, statuses, state, total, nextStart };
-  const node = more.length === 0 ? first.name : pick(framework.runScore(state, pod, feasible), random);
-  return { fits: true, node, state, evaluated: looked, nextStart };
+  const node = feasible.length === 1 ? first.name : pick(framework.runScore(state, pod, feasible), random);
+  return { fits: true, node, state, nextStart };
 }
 
 /** The best score; among equals one by chance (reservoir sampling, as upstream's selectHost). */

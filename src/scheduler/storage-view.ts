@@ -2,14 +2,17 @@
 import { persistentvolumeclaims, persistentvolumes, storageclasses } from '../api/generated/resources.ts';
 import type { Clock } from '../base/clock.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
+import type { StorageEvent } from './framework/plugin.ts';
 import type { StorageView } from './plugins/volume-binding.ts';
 
 /** Upstream's bindTimeoutSeconds. */
 const bindTimeoutMs = 600_000;
 
+type Watched = 'PersistentVolumeClaim' | 'PersistentVolume' | 'storage.k8s.io/StorageClass';
+
 export interface WatchedStorage extends StorageView {
-  /** After each change of any of them from now on. */
-  onChange(listener: () => void): void;
+  /** After each change of any of them from now on. That one goes helps no pod. */
+  onChange(listener: (event: StorageEvent) => void): void;
   stop(): void;
 }
 
@@ -18,13 +21,26 @@ export function watchStorage(informers: InformerFactory, clock: Clock): WatchedS
   const volumes = informers.informer(persistentvolumes);
   const classes = informers.informer(storageclasses);
   const waiting = new Set<() => void>();
-  let changed = (): void => {};
-  const notify = (): void => {
+  let changed = (_event: StorageEvent): void => {};
+  const checkAll = (): void => {
     for (const check of [...waiting]) check();
-    changed();
   };
-  const handler = { added: notify, updated: notify, deleted: notify };
-  const removes = [claims.addHandler(handler), volumes.addHandler(handler), classes.addHandler(handler)];
+  const telling = (resource: Watched) => {
+    const tell = (event: StorageEvent): void => {
+      checkAll();
+      changed(event);
+    };
+    return {
+      added: () => tell(`${resource}Add`),
+      updated: () => tell(`${resource}Update`),
+      deleted: checkAll,
+    };
+  };
+  const removes = [
+    claims.addHandler(telling('PersistentVolumeClaim')),
+    volumes.addHandler(telling('PersistentVolume')),
+    classes.addHandler(telling('storage.k8s.io/StorageClass')),
+  ];
   let stopped = false;
   return {
     onChange: (listener) => {
@@ -52,7 +68,7 @@ export function watchStorage(informers: InformerFactory, clock: Clock): WatchedS
     stop() {
       stopped = true;
       for (const remove of removes) remove();
-      for (const check of [...waiting]) check();
+      checkAll();
     },
   };
 }

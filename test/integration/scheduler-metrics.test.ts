@@ -1,7 +1,9 @@
 // What the scheduler tells of itself while pods are bound, wait and are tried again, by upstream's names.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { nodes, pods, storageclasses } from '../../src/api/generated/resources.ts';
+import { nodes, persistentvolumeclaims, pods, storageclasses } from '../../src/api/generated/resources.ts';
+import type { Plugin } from '../../src/scheduler/framework/plugin.ts';
+import { unschedulable } from '../../src/scheduler/framework/status.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type Family, readExposition, sampleOf } from '../harness/exposition.ts';
 import { type SchedulerCluster, startSchedulerCluster } from './scheduler-cluster.ts';
@@ -13,8 +15,8 @@ interface Scheduling extends SchedulerCluster {
   told(): Promise<ReadonlyMap<string, Family>>;
 }
 
-async function startScheduling(t: TestContext): Promise<Scheduling> {
-  const cluster = await startSchedulerCluster(t, { namespace });
+async function startScheduling(t: TestContext, extraPlugins: readonly Plugin[] = []): Promise<Scheduling> {
+  const cluster = await startSchedulerCluster(t, { namespace, extraPlugins });
   await cluster.informers.waitForSync();
   return {
     ...cluster,
@@ -62,8 +64,8 @@ test('attempts, queues, cache, extension points and plugins are told of pods tha
     ['pending_pods', { queue: 'gated' }, 1],
     ['unschedulable_pods', { plugin: 'NodeResourcesFit', profile }, 1],
     ['unschedulable_pods', { plugin: 'SchedulingGates', profile }, 1],
-    ['queue_incoming_pods_total', { queue: 'active', event: 'UnscheduledPodAdd' }, 3],
-    ['queue_incoming_pods_total', { queue: 'gated', event: 'UnscheduledPodAdd' }, 1],
+    ['queue_incoming_pods_total', { queue: 'active', event: 'UnschedulablePodAdd' }, 3],
+    ['queue_incoming_pods_total', { queue: 'gated', event: 'UnschedulablePodAdd' }, 1],
     ['pod_scheduling_attempts_sum', {}, 2],
     ['pod_scheduling_sli_duration_seconds_count', { attempts: '1' }, 2],
     ['cache_size', { type: 'nodes' }, 1],
@@ -92,6 +94,87 @@ test('attempts, queues, cache, extension points and plugins are told of pods tha
     ['cache_size', { type: 'nodes' }, 2],
     ['cache_size', { type: 'pods' }, 3],
   ]);
+});
+
+test("what wakes a pod is told by upstream's name of the event", async (t) => {
+  const cluster = await startScheduling(t);
+  const { client } = cluster;
+  /** How many waits there were so far, and that nothing is tried now. */
+  const atRest = (queue: 'gated' | 'unschedulable', refusals: number): Promise<void> =>
+    eventually(async () => {
+      const families = await cluster.told();
+      const of = { result: 'unschedulable', profile };
+      assert.equal(sampleOf(families, 'scheduler_schedule_attempts_total', of) ?? 0, refusals);
+      assert.equal(sampleOf(families, 'scheduler_pending_pods', { queue }), 1);
+    });
+  const isTold = (event: string): Promise<void> =>
+    eventually(async () => {
+      const families = await cluster.told();
+      const counts = ['active', 'backoff'].map(
+        (queue) => sampleOf(families, 'scheduler_queue_incoming_pods_total', { queue, event }) ?? 0,
+      );
+      assert.deepEqual([event, counts[0]! + counts[1]!], [event, 1]);
+    });
+  const change = (name: string, body: object): Promise<unknown> =>
+    client.patch(pods, { name, namespace }, { type: 'merge', body });
+  await makeNode(cluster, 'a', '9');
+  await makePod(cluster, 'gated', { schedulingGates: [{ name: 'wait' }] });
+  await atRest('gated', 0);
+  await change('gated', { spec: { schedulingGates: null } });
+  await isTold('UnschedulablePodUpdatePodSchedulingGatesEliminated');
+  await makePod(cluster, 'elsewhere', { nodeSelector: { not: 'there' } });
+  await atRest('unschedulable', 1);
+  await change('elsewhere', { metadata: { labels: { changed: 'yes' } } });
+  await isTold('UnschedulablePodUpdatePodLabel');
+  await atRest('unschedulable', 2);
+  const { spec } = await client.get(pods, { name: 'elsewhere', namespace });
+  await change('elsewhere', { spec: { tolerations: [...(spec.tolerations ?? []), { operator: 'Exists' }] } });
+  await isTold('UnschedulablePodUpdatePodToleration');
+  await atRest('unschedulable', 3);
+  await client.delete(pods, { name: 'elsewhere', namespace }, { gracePeriodSeconds: 0 });
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+  await makePod(cluster, 'stores', { volumes });
+  await atRest('unschedulable', 4);
+  await client.create(persistentvolumeclaims, {
+    metadata: { name: 'data', namespace },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  });
+  await isTold('PersistentVolumeClaimAdd');
+});
+
+test('a refused reservation is undone once, and each point that was reached is timed', async (t) => {
+  let reserved = 0;
+  const undone: number[] = [];
+  const holds: Plugin = {
+    name: 'Holds',
+    reserve: () => {
+      reserved += 1;
+      return undefined;
+    },
+    unreserve: () => {
+      undone.push(reserved);
+    },
+    postFilter: () => ({ message: '' }),
+  };
+  const refuses: Plugin = {
+    name: 'Refuses',
+    requeueOn: [],
+    reserve: () => (reserved === 1 ? unschedulable('not yet') : undefined),
+  };
+  const cluster = await startScheduling(t, [holds, refuses]);
+  await makeNode(cluster, 'a', '9');
+  await makePod(cluster, 'one');
+  const point = (extension_point: string, status: string): Promise<void> =>
+    eventually(async () => {
+      const of = { extension_point, status, profile };
+      const name = 'scheduler_framework_extension_point_duration_seconds_count';
+      assert.equal(sampleOf(await cluster.told(), name, of), 1);
+    });
+  await point('Reserve', 'Unschedulable');
+  await point('Unreserve', 'Success');
+  assert.deepEqual(undone, [1]);
+  await makePod(cluster, 'nowhere', { nodeSelector: { not: 'there' } });
+  await point('PostFilter', 'Unschedulable');
 });
 
 test('a scheduler that leads again goes on counting, and is told at once of what the informers hold', async (t) => {

@@ -5,7 +5,7 @@ import type { ExtensionPoint, FrameworkMetrics, PluginMetrics } from './framewor
 import type { NodeInfo } from './node-info.ts';
 import type { NodeScore, Plugin, PostFilterResult, WeightedPlugin } from './plugin.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { Result, Status } from './status.ts';
+import { type Result, type Status, unschedulable } from './status.ts';
 
 type Having<K extends keyof Plugin> = Plugin & { readonly [P in K]-?: NonNullable<Plugin[P]> };
 
@@ -40,20 +40,25 @@ const notAmongNodes: Status = {
 const errorAmong = (statuses: ReadonlyMap<string, Status>): Result =>
   statuses.values().find(({ code }) => code === 'Error');
 
+const statusOfRoom = (made: PostFilterResult | undefined): Result =>
+  made?.nominatedNode === undefined ? unschedulable() : undefined;
+
 export class Framework {
   readonly plugins: readonly Plugin[];
   readonly #metrics: FrameworkMetrics;
   readonly #weights: ReadonlyMap<string, number>;
   readonly #preFilter: readonly Placed<'preFilter'>[];
   readonly #filter: readonly Placed<'filter'>[];
-  readonly #postFilter: readonly Having<'postFilter'>[];
+  readonly #postFilter: readonly Placed<'postFilter'>[];
   readonly #preScore: readonly Placed<'preScore'>[];
   readonly #score: readonly Placed<'score'>[];
   readonly #normalize: ReadonlyMap<Plugin, Placed<'normalizeScores'>>;
   readonly #reserve: readonly Placed<'reserve'>[];
+  readonly #unreserve: readonly Placed<'unreserve'>[];
   readonly #permit: readonly Placed<'permit'>[];
   readonly #preBind: readonly Placed<'preBind'>[];
   readonly #bind: readonly Placed<'bind'>[];
+  readonly #postBind: readonly Placed<'postBind'>[];
 
   constructor(weighted: readonly WeightedPlugin[], metrics: FrameworkMetrics) {
     this.plugins = weighted.map(({ plugin }) => plugin);
@@ -63,16 +68,18 @@ export class Framework {
       having(this.plugins, point).map((plugin) => ({ plugin, ...metrics.plugin(plugin, name) }));
     this.#preFilter = placed('preFilter', 'PreFilter');
     this.#filter = placed('filter', 'Filter');
-    this.#postFilter = having(this.plugins, 'postFilter');
+    this.#postFilter = placed('postFilter', 'PostFilter');
     this.#preScore = placed('preScore', 'PreScore');
     this.#score = placed('score', 'Score');
     this.#normalize = new Map(
       placed('normalizeScores', 'ScoreExtensionNormalize').map((one) => [one.plugin, one]),
     );
     this.#reserve = placed('reserve', 'Reserve');
+    this.#unreserve = placed('unreserve', 'Unreserve').reverse();
     this.#permit = placed('permit', 'Permit');
     this.#preBind = placed('preBind', 'PreBind');
     this.#bind = placed('bind', 'Bind');
+    this.#postBind = placed('postBind', 'PostBind');
   }
 
   beginCycle(): CycleState {
@@ -156,12 +163,18 @@ export class Framework {
     snapshot: Snapshot,
     statuses: ReadonlyMap<string, Status>,
   ): Promise<PostFilterResult | undefined> {
-    let last: PostFilterResult | undefined;
-    for (const plugin of this.#postFilter) {
-      last = await plugin.postFilter(state, pod, snapshot, statuses);
-      if (last.nominatedNode !== undefined) return last;
-    }
-    return last;
+    if (this.#postFilter.length === 0) return undefined;
+    const makeRoom = async (): Promise<PostFilterResult | undefined> => {
+      let last: PostFilterResult | undefined;
+      let at = this.#metrics.begins(state);
+      for (const { plugin, took } of this.#postFilter) {
+        last = await plugin.postFilter(state, pod, snapshot, statuses);
+        if (state.isSample) at = took(statusOfRoom(last), at);
+        if (last.nominatedNode !== undefined) return last;
+      }
+      return last;
+    };
+    return this.#metrics.pointAsync('PostFilter', makeRoom, statusOfRoom);
   }
 
   /** Total scores by node, plugins' weights applied. */
@@ -212,26 +225,36 @@ export class Framework {
     return scores;
   }
 
-  /** Reserves in order; undoes all when one refuses. */
+  /** Reserves in order. When one refuses, whoever calls undoes it, as with all that may refuse after it. */
   runReserve(state: CycleState, pod: Pod, node: string): Result {
-    const status = this.#metrics.point('Reserve', () =>
+    return this.#metrics.point('Reserve', () =>
       this.#refusal(this.#reserve, (plugin) => plugin.reserve(state, pod, node), state),
     );
-    if (status) this.runUnreserve(state, pod, node);
-    return status;
   }
 
   runUnreserve(state: CycleState, pod: Pod, node: string): void {
-    this.#metrics.point('Unreserve', () => {
-      for (const plugin of [...having(this.plugins, 'unreserve')].reverse())
-        plugin.unreserve(state, pod, node);
-    });
+    this.#tellAll('Unreserve', this.#unreserve, (plugin) => plugin.unreserve(state, pod, node), state);
   }
 
   runPermit(state: CycleState, pod: Pod, node: string): Result {
     return this.#metrics.point('Permit', () =>
       this.#refusal(this.#permit, (plugin) => plugin.permit(state, pod, node), state),
     );
+  }
+
+  #tellAll<K extends keyof Plugin>(
+    point: ExtensionPoint,
+    plugins: readonly Placed<K>[],
+    tell: (plugin: Having<K>) => void,
+    state: CycleState,
+  ): void {
+    this.#metrics.point(point, () => {
+      let at = this.#metrics.begins(state);
+      for (const { plugin, took } of plugins) {
+        tell(plugin);
+        if (state.isSample) at = took(undefined, at);
+      }
+    });
   }
 
   /** The first one. */
@@ -256,9 +279,7 @@ export class Framework {
       if (refused) return refused;
       const failed = await this.#metrics.pointAsync('Bind', () => this.#bindBy(state, pod, node));
       if (failed) return failed;
-      this.#metrics.point('PostBind', () => {
-        for (const after of having(this.plugins, 'postBind')) after.postBind(state, pod, node);
-      });
+      this.#tellAll('PostBind', this.#postBind, (plugin) => plugin.postBind(state, pod, node), state);
       return undefined;
     } catch (error) {
       return { code: 'Error', reasons: [error instanceof Error ? error.message : String(error)] };

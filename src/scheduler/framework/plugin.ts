@@ -7,7 +7,26 @@ import type { Result, Status } from './status.ts';
 
 export const maxNodeScore = 100;
 
-/** A change in the cluster that may make a pod schedulable, by upstream's label of it where there is one. */
+/** Of a pod that waits. All but the last say what of it has changed. */
+export const podUpdates = [
+  'UnschedulablePodUpdatePodLabel',
+  'UnschedulablePodUpdatePodSchedulingGatesEliminated',
+  'UnschedulablePodUpdatePodToleration',
+  'UnschedulablePodUpdate',
+] as const;
+export type PodUpdate = (typeof podUpdates)[number];
+
+export const storageEvents = [
+  'PersistentVolumeAdd',
+  'PersistentVolumeUpdate',
+  'PersistentVolumeClaimAdd',
+  'PersistentVolumeClaimUpdate',
+  'storage.k8s.io/StorageClassAdd',
+  'storage.k8s.io/StorageClassUpdate',
+] as const;
+export type StorageEvent = (typeof storageEvents)[number];
+
+/** A change in the cluster that may make a pod schedulable, by upstream's label of it (ClusterEvent.Label). */
 export type ClusterEvent =
   | 'NodeAdd'
   | 'NodeUpdateNodeAllocatable'
@@ -15,9 +34,8 @@ export type ClusterEvent =
   | 'NodeUpdateNodeTaint'
   | 'AssignedPodAdd'
   | 'AssignedPodDelete'
-  | 'UnscheduledPodUpdate'
-  /** Of a claim, a volume or a storage class. */
-  | 'StorageChange'
+  | PodUpdate
+  | StorageEvent
   | 'ForceActivate';
 
 export interface PreFilterResult {

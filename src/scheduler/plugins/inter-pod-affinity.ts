@@ -3,7 +3,7 @@ import type { Pod, PodAffinityTerm, WeightedPodAffinityTerm } from '../../api/ge
 import { matchesSelector, type Selector, selectorFrom } from '../../apimachinery/label-selector.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
-import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
+import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable, unschedulable } from '../framework/status.ts';
 
 interface Term {
@@ -118,13 +118,7 @@ function preferences(pod: Pod, nodes: readonly NodeInfo[]): Map<string, number> 
 
 export const interPodAffinity: Plugin = {
   name: 'InterPodAffinity',
-  requeueOn: [
-    'NodeAdd',
-    'NodeUpdateNodeLabel',
-    'AssignedPodAdd',
-    'AssignedPodDelete',
-    'UnscheduledPodUpdate',
-  ],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'AssignedPodAdd', 'AssignedPodDelete', ...podUpdates],
   preFilter: (state, pod, snapshot) => {
     const counts = count(pod, snapshot.nodes);
     if (counts.affinity.length === 0 && counts.antiAffinity.length === 0 && counts.refusedDomains.size === 0)

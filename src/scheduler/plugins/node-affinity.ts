@@ -5,7 +5,7 @@ import {
   matchesRequiredNodeAffinity,
 } from '../../component-helpers/node-affinity.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
+import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
 
 const key = stateKey<readonly PreferredSchedulingTerm[]>('NodeAffinity');
@@ -28,7 +28,7 @@ function pinnedNames(pod: Pod): Set<string> | undefined {
 
 export const nodeAffinity: Plugin = {
   name: 'NodeAffinity',
-  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', 'UnscheduledPodUpdate'],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeLabel', ...podUpdates],
   preFilter: (_state, pod) => {
     const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
     if (!required && Object.keys(pod.spec.nodeSelector ?? {}).length === 0) return { status: skip };

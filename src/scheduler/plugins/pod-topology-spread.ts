@@ -5,7 +5,7 @@ import { matchesRequiredNodeAffinity } from '../../component-helpers/node-affini
 import { findUntoleratedTaint } from '../../component-helpers/taints.ts';
 import { stateKey } from '../framework/cycle-state.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
-import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
+import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable, unschedulable } from '../framework/status.ts';
 
 interface Constraint {
@@ -85,7 +85,7 @@ export const podTopologySpread: Plugin = {
     'NodeUpdateNodeTaint',
     'AssignedPodAdd',
     'AssignedPodDelete',
-    'UnscheduledPodUpdate',
+    ...podUpdates,
   ],
   preFilter: (state, pod, snapshot) => {
     const constraints = constraintsOf(pod, 'DoNotSchedule');

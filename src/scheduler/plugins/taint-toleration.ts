@@ -2,7 +2,7 @@
 import type { Taint, Toleration } from '../../api/generated/types/core-v1.ts';
 import { findUntoleratedTaint, toleratesTaint } from '../../component-helpers/taints.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import { maxNodeScore, type Plugin } from '../framework/plugin.ts';
+import { maxNodeScore, type Plugin, podUpdates } from '../framework/plugin.ts';
 import { skip, unresolvable } from '../framework/status.ts';
 
 const key = stateKey<readonly Toleration[]>('TaintToleration');
@@ -10,7 +10,7 @@ const hard = (taint: Taint): boolean => taint.effect === 'NoSchedule' || taint.e
 
 export const taintToleration: Plugin = {
   name: 'TaintToleration',
-  requeueOn: ['NodeAdd', 'NodeUpdateNodeTaint', 'UnscheduledPodUpdate'],
+  requeueOn: ['NodeAdd', 'NodeUpdateNodeTaint', ...podUpdates],
   filter: (_state, pod, node) => {
     const taint = findUntoleratedTaint(
       (node.node.spec.taints ?? []).filter(hard),

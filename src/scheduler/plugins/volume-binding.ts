@@ -11,7 +11,7 @@ import type { Client } from '../../client/client.ts';
 import { claimOf, claimsOf, foreignClaim } from '../../component-helpers/pod-claims.ts';
 import { classOf, findVolume, isReachable } from '../../component-helpers/volume-match.ts';
 import { stateKey } from '../framework/cycle-state.ts';
-import type { Plugin } from '../framework/plugin.ts';
+import { type Plugin, storageEvents } from '../framework/plugin.ts';
 import { failure, skip, unresolvable } from '../framework/status.ts';
 
 /** What the plugin knows of storage, and a way to wait for it. */
@@ -80,7 +80,7 @@ function claimsOfPod(pod: Pod, view: StorageView): Claims | string {
 export function volumeBinding(client: Client, view: StorageView): Plugin {
   return {
     name: 'VolumeBinding',
-    requeueOn: ['StorageChange', 'NodeAdd', 'NodeUpdateNodeLabel'],
+    requeueOn: [...storageEvents, 'NodeAdd', 'NodeUpdateNodeLabel'],
     preFilter: (state, pod) => {
       if (claimsOf(pod).length === 0) return { status: skip };
       const claims = claimsOfPod(pod, view);

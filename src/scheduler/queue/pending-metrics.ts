@@ -6,7 +6,7 @@ export type WaitingIn = 'active' | 'backoff' | 'unschedulable' | 'gated';
 /** What brings a pod into one of them, by upstream's labels. */
 export type QueueEvent =
   | ClusterEvent
-  | 'UnscheduledPodAdd'
+  | 'UnschedulablePodAdd'
   | 'ScheduleAttemptFailure'
   | 'BackoffComplete'
   | 'UnschedulableTimeout';

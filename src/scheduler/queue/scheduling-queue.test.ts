@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
-import type { ClusterEvent, QueuedPod } from '../framework/plugin.ts';
+import { type ClusterEvent, podUpdates, type QueuedPod } from '../framework/plugin.ts';
 import { prioritySort } from '../plugins/priority-sort.ts';
 import { schedulingGates } from '../plugins/scheduling-gates.ts';
 import { noNodes } from '../scheduling-cycle.ts';
@@ -17,7 +17,7 @@ describe('the scheduling queue', () => {
   let woken = 0;
   const requeueOn = new Map<string, readonly ClusterEvent[]>([
     ['NodeResourcesFit', ['NodeAdd', 'AssignedPodDelete']],
-    ['SchedulingGates', ['UnscheduledPodUpdate']],
+    ['SchedulingGates', podUpdates],
     [noNodes, ['NodeAdd']],
   ]);
   beforeEach(() => {
@@ -64,7 +64,7 @@ describe('the scheduling queue', () => {
     for (const event of [
       'AssignedPodAdd',
       'AssignedPodDelete',
-      'StorageChange',
+      'PersistentVolumeClaimAdd',
       'NodeUpdateNodeLabel',
     ] as const)
       queue.moveAllOn(event);
@@ -100,7 +100,7 @@ describe('the scheduling queue', () => {
     queue.add(pod);
     const tried = queue.pop()!;
     const changed = { ...pod, metadata: { ...pod.metadata, labels: { changed: 'yes' } } };
-    queue.update(changed);
+    queue.update(changed, 'UnschedulablePodUpdatePodLabel');
     queue.addUnschedulable(tried, new Set(['SchedulingGates']));
     clock.advance(1_000);
     assert.equal(queue.pop()?.pod, changed);
@@ -170,7 +170,8 @@ describe('the scheduling queue', () => {
     const pod = makePod('p', { spec: { schedulingGates: [{ name: 'wait' }] } });
     queue.add(pod);
     assert.equal(next(), undefined);
-    queue.update({ ...pod, spec: { ...pod.spec, schedulingGates: [] } });
+    const spec = { ...pod.spec, schedulingGates: [] };
+    queue.update({ ...pod, spec }, 'UnschedulablePodUpdatePodSchedulingGatesEliminated');
     assert.equal(next(), 'p');
   });
 
@@ -191,8 +192,8 @@ describe('the scheduling queue', () => {
     for (let tries = 0; tries < 3; tries++)
       queue.addUnschedulable(queue.pop()!, new Set(['NodeResourcesFit']));
     assert.deepEqual(await told(), [
-      'queue_incoming_pods_total{queue="gated",event="UnscheduledPodAdd"} 1',
-      'queue_incoming_pods_total{queue="active",event="UnscheduledPodAdd"} 3',
+      'queue_incoming_pods_total{queue="gated",event="UnschedulablePodAdd"} 1',
+      'queue_incoming_pods_total{queue="active",event="UnschedulablePodAdd"} 3',
       'queue_incoming_pods_total{queue="active",event="BackoffComplete"} 2',
       'queue_incoming_pods_total{queue="unschedulable",event="ScheduleAttemptFailure"} 5',
       'queue_incoming_pods_total{queue="backoff",event="NodeAdd"} 2',
@@ -228,7 +229,8 @@ describe('the scheduling queue', () => {
   test('hands out the newest version of a pod that changed while waiting', () => {
     const pod = makePod('p');
     queue.add(pod);
-    queue.update({ ...pod, metadata: { ...pod.metadata, labels: { changed: 'yes' } } });
+    const metadata = { ...pod.metadata, labels: { changed: 'yes' } };
+    queue.update({ ...pod, metadata }, 'UnschedulablePodUpdatePodLabel');
     assert.deepEqual(queue.pop()?.pod.metadata.labels, { changed: 'yes' });
     assert.equal(next(), undefined);
   });

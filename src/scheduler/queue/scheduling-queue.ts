@@ -3,7 +3,7 @@ import type { Pod } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Heap } from '../../base/heap.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
-import type { ClusterEvent, Plugin, QueuedPod } from '../framework/plugin.ts';
+import type { ClusterEvent, Plugin, PodUpdate, QueuedPod } from '../framework/plugin.ts';
 import {
   countIncoming,
   type PendingPods,
@@ -86,21 +86,21 @@ export class SchedulingQueue implements PendingPods {
       attempts: 0,
       refusedBy: new Set(),
     };
-    this.#enqueue(queued, 'UnscheduledPodAdd');
+    this.#enqueue(queued, 'UnschedulablePodAdd');
   }
 
   /** The pod's spec or labels changed. */
-  update(pod: Pod): void {
+  update(pod: Pod, event: PodUpdate): void {
     const key = podKey(pod);
     if (!this.refresh(pod)) {
       this.add(pod);
       return;
     }
-    this.#inFlight.get(key)?.events.add('UnscheduledPodUpdate');
+    this.#inFlight.get(key)?.events.add(event);
     const waiting = this.#unschedulable.get(key);
     if (!waiting) return;
     this.#unschedulable.delete(key);
-    this.#enqueue(waiting.queued, 'UnscheduledPodUpdate');
+    this.#enqueue(waiting.queued, event);
   }
 
   /**

@@ -113,6 +113,27 @@ function sender(transport: Transport, options: ClientOptions): (send: Send) => P
   };
 }
 
+/** Throws the error that an answer is. What fails is timed, too: whoever looks for what is slow finds time-outs there. */
+function exchanger(
+  open: (send: Send) => Promise<TransportResponse>,
+  { beforeWrite, metrics }: ClientOptions,
+): (send: Send) => Promise<{ status: number; body: Buffer }> {
+  return async (send) => {
+    if (send.method !== 'GET') beforeWrite?.();
+    const began = metrics?.clock.monotonic() ?? 0;
+    let size: number | undefined;
+    try {
+      const { status, body: stream } = await open(send);
+      const body = await readAll(stream, isSuccess(status) ? maxBodyBytes : maxErrorBytes);
+      size = body.length;
+      if (!isSuccess(status)) throw responseError(status, body);
+      return { status, body };
+    } finally {
+      metrics?.took(send.method, began, send.body?.length ?? 0, size);
+    }
+  };
+}
+
 async function* watchWith<T>(
   open: (send: Send) => Promise<TransportResponse>,
   resource: ResourceRef<T>,
@@ -143,22 +164,7 @@ async function* watchWith<T>(
 
 export function createClient(transport: Transport, options: ClientOptions = {}): Client {
   const open = sender(transport, options);
-  const { metrics } = options;
-  /** Throws the error that an answer is. What fails is timed, too: whoever looks for what is slow finds time-outs there. */
-  async function exchange(send: Send): Promise<{ status: number; body: Buffer }> {
-    if (send.method !== 'GET') options.beforeWrite?.();
-    const began = metrics?.clock.monotonic() ?? 0;
-    let size: number | undefined;
-    try {
-      const { status, body: stream } = await open(send);
-      const body = await readAll(stream, isSuccess(status) ? maxBodyBytes : maxErrorBytes);
-      size = body.length;
-      if (!isSuccess(status)) throw responseError(status, body);
-      return { status, body };
-    } finally {
-      metrics?.took(send.method, began, send.body?.length ?? 0, size);
-    }
-  }
+  const exchange = exchanger(open, options);
   async function call<R>(method: string, path: string, body?: Buffer, contentType?: string): Promise<R> {
     const answer = await exchange({ method, path, body, contentType });
     return (await parseLarge(answer.body.toString('utf8'))) as R;

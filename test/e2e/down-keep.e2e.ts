@@ -24,8 +24,8 @@ let cluster: TestCluster;
 let found: Record<string, string[]>;
 
 /** Writes when it began, and on SIGTERM when it ended. */
-const diary =
-  'echo begin >> /data/diary; trap "echo end >> /data/diary; exit 0" TERM; while true; do sleep 600 & wait $!; done';
+const diary = (file: string): string =>
+  `echo begin >> /data/${file}; trap "echo end >> /data/${file}; exit 0" TERM; while true; do sleep 600 & wait $!; done`;
 const template = (app: string, spec: object): object => ({
   metadata: { labels: { app } },
   spec,
@@ -36,6 +36,16 @@ const deployment = (app: string, spec: object): object => ({
   metadata: { name: app },
   spec: { replicas: 1, selector: { matchLabels: { app } }, template: template(app, spec) },
 });
+
+/** Its programs end at once with their sandbox when that is the first of their process namespace. */
+const writer = (app: string, spec: object): object =>
+  deployment(
+    app,
+    podSpec(
+      { command: ['sh', '-c', diary(app)], volumeMounts: [{ name: 'v', mountPath: '/data' }] },
+      { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }], ...spec },
+    ),
+  );
 
 before(async () => {
   found = await traces();
@@ -50,13 +60,8 @@ before(async () => {
         metadata: { name: 'data' },
         spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
       },
-      deployment(
-        'writer',
-        podSpec(
-          { command: ['sh', '-c', diary], volumeMounts: [{ name: 'v', mountPath: '/data' }] },
-          { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] },
-        ),
-      ),
+      writer('writer', {}),
+      writer('sharing-writer', { shareProcessNamespace: true }),
       deployment(
         'windows-web',
         podSpec(
@@ -137,8 +142,10 @@ test(
       },
       { timeoutMs: 90_000, everyMs: 200 },
     );
-    const written = await cluster.kubectl.ok(['exec', 'deploy/writer', '--', 'cat', '/data/diary']);
-    assert.equal(written, 'begin\nend\nbegin\n', 'programs are told to end, and what they wrote stays');
+    for (const app of ['writer', 'sharing-writer']) {
+      const written = await cluster.kubectl.ok(['exec', `deploy/${app}`, '--', 'cat', `/data/${app}`]);
+      assert.equal(written, 'begin\nend\nbegin\n', `${app} is told to end, and what it wrote stays`);
+    }
     await eventually(async () =>
       assert.match(
         await cluster.kubectl.ok([

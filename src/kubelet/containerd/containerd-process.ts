@@ -163,22 +163,43 @@ export async function shimSocketOf({ host }: ContainerdDeps, bundle: string): Pr
   return /^unix:\/\/(\/run\/containerd\/s\/[0-9a-f]+)$/.exec(address)?.[1];
 }
 
-/** As a node that is shut down does it: what runs below the shims may finish its work. */
+interface Running {
+  readonly pid: number;
+  readonly startTime: string;
+}
+
+/** Of a pod: a shim's children but its first, which is the sandbox. */
+async function programsOf({ host }: ContainerdDeps, ofShim: readonly number[]): Promise<Running[]> {
+  const found = await Promise.all(
+    ofShim.map(async (pid) => ({ pid, startTime: await startTimeOf(host.files, pid) })),
+  );
+  return found
+    .filter((one): one is Running => one.startTime !== undefined)
+    .sort((a, b) => Number(a.startTime) - Number(b.startTime))
+    .slice(1);
+}
+
+/**
+ * As a node that is shut down does it: what runs below the shims may finish its work. Sandboxes are not told, for the
+ * kernel kills at once whoever shares the process namespace of one that ends.
+ */
 async function letEnd(
   deps: ContainerdDeps,
   shims: readonly RunningProcess[],
   children: ReadonlyMap<number, readonly number[]>,
   graceMs: number,
 ): Promise<void> {
-  const programs = shims.flatMap(({ pid }) => children.get(pid) ?? []);
-  const running = await Promise.all(
-    programs.map(async (pid) => ({ pid, startTime: await startTimeOf(deps.host.files, pid) })),
-  );
-  if (programs.length > 0) await kill(deps, programs, 'TERM');
+  const programs = await Promise.all(shims.map(({ pid }) => programsOf(deps, children.get(pid) ?? [])));
+  const running = programs.flat();
+  if (running.length > 0)
+    await kill(
+      deps,
+      running.map(({ pid }) => pid),
+      'TERM',
+    );
   const until = deps.clock.monotonic() + graceMs;
   for (const { pid, startTime } of running)
-    if (startTime !== undefined)
-      await waitGone(deps, pid, startTime, Math.max(0, until - deps.clock.monotonic()));
+    await waitGone(deps, pid, startTime, Math.max(0, until - deps.clock.monotonic()));
 }
 
 /**

@@ -45,6 +45,9 @@ export interface HistogramMetric {
   remove(labels: Labels): void;
 }
 
+/** Prometheus' own, for requests of a few ms up to some seconds. */
+export const defaultBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
 /** `count` buckets, each `factor` times as wide as the one before. */
 export const exponentialBuckets = (start: number, factor: number, count: number): number[] =>
   Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(12)));

@@ -1,7 +1,7 @@
 // Notices what changes in the runtime: a relist every second, sooner where the runtime sends events (upstream: PLEG).
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../component-base/logger.ts';
-import type { MetricsRegistry } from '../component-base/metrics.ts';
+import { defaultBuckets, type MetricsRegistry } from '../component-base/metrics.ts';
 import type { RuntimeService } from '../rpc-api/cri.ts';
 import { isGrpcError } from '../wire/grpc-client.ts';
 import { labelPodUid } from './pod-format.ts';
@@ -48,7 +48,6 @@ async function snapshot(runtime: RuntimeService): Promise<Snapshot> {
 }
 
 /** Prometheus' own, as upstream takes them. */
-const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** What is told of each relist that came to its end. */
 function relistMetrics({ metrics, clock }: PlegDeps): (began: number, before: number) => void {
@@ -56,13 +55,13 @@ function relistMetrics({ metrics, clock }: PlegDeps): (began: number, before: nu
     'kubelet_pleg_relist_duration_seconds',
     'Duration in seconds for relisting pods in PLEG.',
     [],
-    buckets,
+    defaultBuckets,
   );
   const interval = metrics.histogram(
     'kubelet_pleg_relist_interval_seconds',
     'Interval in seconds between relisting in PLEG.',
     [],
-    buckets,
+    defaultBuckets,
   );
   const lastSeen = metrics.gauge(
     'kubelet_pleg_last_seen_seconds',

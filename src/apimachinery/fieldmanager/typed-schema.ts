@@ -1,4 +1,5 @@
 // The schema as ownership sees it: what is one value, what merges, and what identifies a list's elements.
+import { once } from '../../base/once.ts';
 import type { FieldSchema, Json, SchemaSource } from '../declaration.ts';
 
 export type TypedSchema =
@@ -92,11 +93,3 @@ function listSchema(source: SchemaSource, field: FieldSchema): TypedSchema {
 
 const isEmptyObject = (value: Json | undefined): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}

@@ -1,5 +1,7 @@
 // Lets a request in when its priority level has seats for it, and keeps what one user may have under way within limits.
 import type { Clock } from '../../base/clock.ts';
+import { once } from '../../base/once.ts';
+import { EndingBody, untilGiven } from '../../wire/answer-end.ts';
 import type { Classified, FlowControl } from '../flowcontrol/flow-control.ts';
 import type { InFlight } from '../flowcontrol/in-flight.ts';
 import { widthOf } from '../flowcontrol/request-width.ts';
@@ -144,64 +146,16 @@ async function streamed(
   release: () => void,
   turn: Promise<void> | undefined,
 ): Promise<ApiResponse> {
-  let lasts = false;
   try {
     if (turn !== undefined) await turn;
-    const response = await next(context);
-    const { upgrade } = context.request;
-    if (response.hijacked === true && upgrade !== undefined) {
-      lasts = !upgrade.socket.destroyed;
-      upgrade.socket.once('close', release);
-      return response;
-    }
-    if (response.body === undefined || !isPullBody(response.body)) return response;
-    lasts = true;
-    return { ...response, body: new EndingBody(response.body, release) };
-  } finally {
-    if (!lasts) release();
+    return untilGiven(context.request, await next(context), release);
+  } catch (error) {
+    release();
+    throw error;
   }
 }
 
 const nothing = (): void => {};
-
-function once(run: () => void): () => void {
-  let done = false;
-  return () => {
-    if (done) return;
-    done = true;
-    run();
-  };
-}
-
-/** The same body; `ended` is called when it has been read or given up. */
-class EndingBody implements PullBody {
-  readonly #body: PullBody;
-  readonly #ended: () => void;
-
-  constructor(body: PullBody, ended: () => void) {
-    this.#body = body;
-    this.#ended = ended;
-  }
-
-  get stallMs(): number | undefined {
-    return this.#body.stallMs;
-  }
-  get initialized(): Promise<void> | undefined {
-    return this.#body.initialized;
-  }
-  pull(maxBytes: number): Buffer | undefined | null {
-    const bytes = this.#body.pull(maxBytes);
-    if (bytes === null) this.#ended();
-    return bytes;
-  }
-  onReady(callback: () => void): void {
-    this.#body.onReady(callback);
-  }
-  close(): void {
-    this.#ended();
-    this.#body.close();
-  }
-}
 
 /** A reader who takes a little now and then must not keep seats: after the request's time the answer is cut. */
 function withDeadline(body: PullBody, clock: Pick<Clock, 'timer'>, ended: () => void): PullBody {

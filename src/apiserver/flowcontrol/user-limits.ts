@@ -1,4 +1,5 @@
 // How much one user may have under way: requests that run or wait, watches, and streams. Beyond that there is 429.
+import { once } from '../../base/once.ts';
 import { accountNamespace, sharesOfNamespace } from './shares.ts';
 
 export interface UserLimits {
@@ -28,13 +29,10 @@ export class UserPlaces {
       this.#users.release(user);
       return undefined;
     }
-    let taken = true;
-    return () => {
-      if (!taken) return;
-      taken = false;
+    return once(() => {
       this.#users.release(user);
       if (namespace !== undefined) this.#namespaces.release(namespace);
-    };
+    });
   }
 }
 

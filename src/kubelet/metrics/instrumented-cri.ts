@@ -1,6 +1,6 @@
 // Counts and times what the kubelet asks the runtime for (upstream: kuberuntime/instrumented_services).
 import type { Clock } from '../../base/clock.ts';
-import type { MetricsRegistry } from '../../component-base/metrics.ts';
+import { defaultBuckets, exponentialBuckets, type MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Cri, ImageService, RuntimeService } from '../../rpc-api/cri.ts';
 import type { ContainerConfig } from '../../rpc-api/generated/cri-v1.ts';
 
@@ -38,8 +38,7 @@ const imageOperations: Readonly<Record<keyof ImageService, string>> = {
 };
 
 /** From 5 ms, each 2.5 times the one before. */
-const operationBuckets = Array.from({ length: 14 }, (_, i) => 0.005 * 2.5 ** i);
-const sandboxBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const operationBuckets = exponentialBuckets(0.005, 2.5, 14);
 
 export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
@@ -118,7 +117,7 @@ function startsCounter(runtime: RuntimeService, { metrics, clock, typeOf }: Inst
     'kubelet_run_podsandbox_duration_seconds',
     'Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.',
     handler,
-    sandboxBuckets,
+    defaultBuckets,
   );
   const errors = metrics.counter(
     'kubelet_run_podsandbox_errors_total',

@@ -1,11 +1,13 @@
 // What is counted of requests, images, volumes and control groups, by upstream's names.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { Pod } from '../../api/generated/types/core-v1.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Cgroups } from '../../os/cgroups.ts';
-import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
+import { type HttpRequest, type HttpResponse, isPullBody, type PullBody } from '../../wire/http-message.ts';
 import { aPod } from '../testing/observed-builder.ts';
 import { PullDurations } from './pull-durations.ts';
 import { countedRequests } from './request-metrics.ts';
@@ -46,20 +48,68 @@ test('requests are counted by what is asked for; what is unknown, or as long as 
   ]);
 });
 
+test('a session is in flight until its connection is closed, what is followed until nobody reads it any more', async () => {
+  const metrics = createMetrics();
+  const clock = new FakeClock();
+  const body: PullBody = { pull: () => undefined, onReady: () => undefined, close: () => undefined };
+  const handle = countedRequests(metrics, clock, async ({ upgrade }) =>
+    upgrade
+      ? { status: 101, headers: {}, body: undefined, hijacked: true }
+      : { status: 200, headers: {}, body },
+  );
+  const socket = new PassThrough();
+  const ask = (url: string, more: object = {}): Promise<HttpResponse> =>
+    handle({ method: 'GET', url, ...more } as HttpRequest);
+  const upgrade = { socket, head: Buffer.alloc(0) };
+  for (const url of ['/exec/n/p/c', '/portForward/n/p', '/metrics/%63advisor']) await ask(url, { upgrade });
+  const logs = await ask('/containerLogs/n/p/c?follow=true');
+  const inFlight = (path: string, long: string): string =>
+    `kubelet_http_inflight_requests{method="GET",path="${path}",server_type="readwrite",long_running="${long}"}`;
+  const all = [
+    inFlight('exec', 'true'),
+    // As upstream, whose list of what runs long has another name for it.
+    inFlight('portForward', 'false'),
+    inFlight('metrics/cadvisor', 'false'),
+    inFlight('containerLogs', 'false'),
+  ];
+  await tells(
+    metrics,
+    all.map((line) => `${line} 1`),
+  );
+  clock.advance(3000);
+  const closed = once(socket, 'close');
+  socket.destroy();
+  await closed;
+  assert.ok(isPullBody(logs.body));
+  logs.body.close();
+  await tells(metrics, [
+    ...all.map((line) => `${line} 0`),
+    'kubelet_http_requests_duration_seconds_sum{method="GET",path="exec",server_type="readwrite",long_running="true"} 3',
+  ]);
+});
+
 test('pulls are told apart by the size of the image', async () => {
   const metrics = createMetrics();
   const durations = new PullDurations(metrics);
-  const sizes = [0, 1, 10 * 2 ** 20 - 1, 10 * 2 ** 20, 2 ** 30, 100 * 2 ** 30];
+  const bounds = [10 * 2 ** 20, 2 ** 30, 100 * 2 ** 30];
+  const sizes = [0, 1, ...bounds, ...bounds.map((size) => size + 1)];
   for (const size of sizes) durations.pulled(size, 2000);
+  durations.pulled(1, 400_000);
   const count = (size: string): string =>
     `kubelet_image_pull_duration_seconds_count{image_size_in_bytes="${size}"}`;
   await tells(metrics, [
     `${count('N/A')} 1`,
-    `${count('0-10MB')} 2`,
+    `${count('0-10MB')} 3`,
     `${count('10MB-100MB')} 1`,
+    `${count('500MB-1GB')} 1`,
     `${count('1GB-5GB')} 1`,
+    `${count('60GB-100GB')} 1`,
     `${count('GT100GB')} 1`,
-    'kubelet_image_pull_duration_seconds_sum{image_size_in_bytes="0-10MB"} 4',
+    'kubelet_image_pull_duration_seconds_sum{image_size_in_bytes="0-10MB"} 404',
+    ...[360, 480].map(
+      (le, i) =>
+        `kubelet_image_pull_duration_seconds_bucket{le="${le}",image_size_in_bytes="0-10MB"} ${2 + i}`,
+    ),
   ]);
 });
 

@@ -1,11 +1,9 @@
 // How long a pod's worker takes for one pass, by what it was made for.
 import type { Clock } from '../../base/clock.ts';
-import type { HistogramMetric, MetricsRegistry } from '../../component-base/metrics.ts';
+import { defaultBuckets, type HistogramMetric, type MetricsRegistry } from '../../component-base/metrics.ts';
 
 /** The first one; one after a change that the API told of; any other. */
 export type PassKind = 'create' | 'update' | 'sync';
-
-const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export class PassDurations {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -17,7 +15,7 @@ export class PassDurations {
       'kubelet_pod_worker_duration_seconds',
       'Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync',
       ['operation_type'],
-      buckets,
+      defaultBuckets,
     );
   }
 

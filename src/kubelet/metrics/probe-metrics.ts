@@ -1,5 +1,5 @@
 // What probes answered, and how long that took: /metrics/probes. What was told of a container goes with it.
-import type { MetricsRegistry } from '../../component-base/metrics.ts';
+import { defaultBuckets, type MetricsRegistry } from '../../component-base/metrics.ts';
 
 /** `probe_type`, container, pod, namespace. */
 export interface ProbeLabels {
@@ -17,8 +17,6 @@ export interface ProbeMetrics {
 const probeResults = ['successful', 'failed', 'unknown'] as const;
 export type ProbeResult = (typeof probeResults)[number];
 
-const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
 export function probeMetrics(metrics: Pick<MetricsRegistry, 'counter' | 'histogram'>): ProbeMetrics {
   const total = metrics.counter(
     'prober_probe_total',
@@ -29,7 +27,7 @@ export function probeMetrics(metrics: Pick<MetricsRegistry, 'counter' | 'histogr
     'prober_probe_duration_seconds',
     'Duration in seconds for a probe response.',
     ['probe_type', 'container', 'pod', 'namespace'],
-    buckets,
+    defaultBuckets,
   );
   return {
     answered: (labels, pod_uid, result, seconds) => {

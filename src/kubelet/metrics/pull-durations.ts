@@ -1,11 +1,11 @@
 // How long images take to be pulled, by how large they are.
 import type { HistogramMetric, MetricsRegistry } from '../../component-base/metrics.ts';
 
-const buckets = [1, 5, 10, 20, 30, 60, 180, 300, 600, 900, 1200, 1800, 2700, 3600];
+const buckets = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
 
 const mib = 2 ** 20;
 const gib = 2 ** 30;
-/** Upstream's names of what is as large as this, or larger; the largest first. */
+/** Upstream's names of what is larger than this; the largest first. */
 const sizes: readonly (readonly [number, string])[] = [
   [100 * gib, 'GT100GB'],
   [60 * gib, '60GB-100GB'],
@@ -18,7 +18,7 @@ const sizes: readonly (readonly [number, string])[] = [
   [500 * mib, '500MB-1GB'],
   [100 * mib, '100MB-500MB'],
   [10 * mib, '10MB-100MB'],
-  [1, '0-10MB'],
+  [0, '0-10MB'],
 ];
 
 export class PullDurations {
@@ -34,7 +34,7 @@ export class PullDurations {
   }
 
   pulled(sizeBytes: number, tookMs: number): void {
-    const [, image_size_in_bytes = 'N/A'] = sizes.find(([atLeast]) => sizeBytes >= atLeast) ?? [];
+    const [, image_size_in_bytes = 'N/A'] = sizes.find(([bytes]) => sizeBytes > bytes) ?? [];
     this.#duration.observe({ image_size_in_bytes }, tookMs / 1000);
   }
 }

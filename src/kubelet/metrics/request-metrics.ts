@@ -1,15 +1,19 @@
 // What the kubelet's server was asked for, and how long that took. What anybody can write in a request is no label.
 import type { Clock } from '../../base/clock.ts';
-import type { Labels, MetricsRegistry } from '../../component-base/metrics.ts';
+import { once } from '../../base/once.ts';
+import { defaultBuckets, type Labels, type MetricsRegistry } from '../../component-base/metrics.ts';
+import { untilGiven } from '../../wire/answer-end.ts';
 import type { HttpRequest, HttpResponse } from '../../wire/http-message.ts';
+import { requestPath } from '../server/request-attributes.ts';
 
-const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const labelNames = ['method', 'path', 'server_type', 'long_running'];
 
 const methods = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
-const longRunning = ['exec', 'attach', 'portForward'];
+/** Upstream's list has `portforward` too, which is the name of no path: those are not counted as such there. */
+const longRunning = ['exec', 'attach'];
 const paths = [
   ...longRunning,
+  'portForward',
   'run',
   'containerLogs',
   'pods',
@@ -23,8 +27,8 @@ const paths = [
 ];
 
 function labelsOf({ method, url }: HttpRequest): Labels {
-  const parts = url.split('?', 1)[0]!.split('/').slice(1);
-  const root = parts[0] === 'metrics' ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
+  const [first = '', second] = requestPath(url)?.parts ?? [];
+  const root = first === 'metrics' && second !== undefined ? `${first}/${second}` : first;
   return {
     method: methods.includes(method) ? method : 'other',
     path: paths.includes(root) ? root : 'other',
@@ -33,7 +37,7 @@ function labelsOf({ method, url }: HttpRequest): Labels {
   };
 }
 
-/** A stream counts until its response begins. */
+/** As upstream, exec and the like are in flight until their session ends, and what is followed until nobody does. */
 export function countedRequests(
   metrics: Pick<MetricsRegistry, 'counter' | 'gauge' | 'histogram'>,
   clock: Pick<Clock, 'monotonic'>,
@@ -48,7 +52,7 @@ export function countedRequests(
     'kubelet_http_requests_duration_seconds',
     'Duration in seconds to serve http requests',
     labelNames,
-    buckets,
+    defaultBuckets,
   );
   const inFlight = metrics.gauge(
     'kubelet_http_inflight_requests',
@@ -67,11 +71,15 @@ export function countedRequests(
     const began = clock.monotonic();
     total.inc(labels);
     add(labels, 1);
-    try {
-      return await handle(request);
-    } finally {
+    const ended = once(() => {
       add(labels, -1);
       duration.observe(labels, (clock.monotonic() - began) / 1000);
+    });
+    try {
+      return untilGiven(request, await handle(request), ended);
+    } catch (error) {
+      ended();
+      throw error;
     }
   };
 }

@@ -1,9 +1,7 @@
 // Times what is done to the control groups of pods.
 import type { Clock } from '../../base/clock.ts';
-import type { MetricsRegistry } from '../../component-base/metrics.ts';
+import { defaultBuckets, type MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Cgroups } from '../../os/cgroups.ts';
-
-const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export function timedCgroups(
   cgroups: Cgroups,
@@ -14,7 +12,7 @@ export function timedCgroups(
     'kubelet_cgroup_manager_duration_seconds',
     'Duration in seconds for cgroup manager operations. Broken down by method.',
     ['operation_type'],
-    buckets,
+    defaultBuckets,
   );
   const timed =
     <A extends readonly unknown[]>(operation_type: string, work: (...given: A) => Promise<void>) =>

@@ -186,7 +186,7 @@ const imagePuller = (
     images,
     clock,
     event,
-    credentials: async (pod, image) => imageCredentials(objects, pod, image, await registryLogins()),
+    credentials: (pod, image) => imageCredentials({ objects, registryLogins, log }, pod, image),
     access: createImageAccess({ records, images, clock, log }),
     durations,
   });

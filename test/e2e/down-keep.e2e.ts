@@ -23,9 +23,9 @@ const traces = async (): Promise<Record<string, string[]>> => {
 let cluster: TestCluster;
 let found: Record<string, string[]>;
 
-/** Writes when it began, and on SIGTERM when it ended. */
+/** Writes when it began, and on SIGTERM, after a second's work, when it ended. */
 const diary = (file: string): string =>
-  `echo begin >> /data/${file}; trap "echo end >> /data/${file}; exit 0" TERM; while true; do sleep 600 & wait $!; done`;
+  `echo begin >> /data/${file}; trap "sleep 1; echo end >> /data/${file}; exit 0" TERM; while true; do sleep 600 & wait $!; done`;
 const template = (app: string, spec: object): object => ({
   metadata: { labels: { app } },
   spec,

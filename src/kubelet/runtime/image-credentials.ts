@@ -2,8 +2,10 @@
 import type { Pod, Secret } from '../../api/generated/types/core-v1.ts';
 import { withoutTrailing } from '../../base/without-trailing.ts';
 import { parseImageReference, repositoryOf } from '../../component-helpers/image-reference.ts';
+import type { Logger } from '../../component-base/logger.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import type { AuthConfig } from '../../rpc-api/generated/cri-v1.ts';
+import type { NodeRuntime } from '../node-runtime.ts';
 import { podNamespace } from '../pod-format.ts';
 import type { ObjectSource } from './env-vars.ts';
 import { entriesFor } from './registry-keyring.ts';
@@ -71,23 +73,35 @@ const credentialOf = (entry: AuthEntry, source: PullCredential['source']): PullC
   return { auth, source, hash: sha256Hex(JSON.stringify(auth)) };
 };
 
-/** The pod's own first. `ofNode`: what `docker login` wrote for the node. */
+export interface CredentialSources {
+  readonly objects: Pick<ObjectSource, 'secret'>;
+  readonly registryLogins: NodeRuntime['registryLogins'];
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+/** As upstream, a file that can't be read is none: most images need no password. */
+const loginsOf = ({ registryLogins, log }: CredentialSources): Promise<string | undefined> =>
+  registryLogins().catch((error: unknown) => {
+    log.warn({ error }, 'the registry passwords of the node could not be read');
+    return undefined;
+  });
+
+/** The pod's own first. */
 export async function imageCredentials(
-  objects: ObjectSource,
+  sources: CredentialSources,
   pod: Pod,
   image: string,
-  ofNode: string | undefined,
 ): Promise<readonly PullCredential[]> {
   if (!parseImageReference(image)) return [];
   const namespace = podNamespace(pod);
   const entries: [string, PullCredential][] = [];
   for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
-    const secret = await objects.secret(namespace, name);
+    const secret = await sources.objects.secret(namespace, name);
     if (!secret) continue;
     const source = { uid: secret.metadata.uid ?? '', namespace, name };
     for (const [key, entry] of entriesOf(secret)) entries.push([key, credentialOf(entry, source)]);
   }
-  const nodes = entriesIn(ofNode ?? '', true).map(
+  const nodes = entriesIn((await loginsOf(sources)) ?? '', true).map(
     ([key, entry]) => [key, credentialOf(entry, undefined)] as const,
   );
   return [...entriesFor(entries, repositoryOf(image)), ...entriesFor(nodes, repositoryOf(image))];

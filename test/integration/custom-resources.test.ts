@@ -1,6 +1,7 @@
 // Custom resources on a whole control plane: definitions become kinds, and go with their objects.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { FakeClock } from '../../src/base/testing/fake-clock.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import {
   startTestControlPlane,
@@ -297,6 +298,20 @@ test('a definition whose status could not be written is served as soon as it can
   await eventually(async () => assert.equal((await plane.ask('GET', path('lates'))).status, 200), {
     everyMs: 5,
   });
+});
+
+test('a server that has stopped tries no definition again', async () => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage(clock);
+  const update = storage.update.bind(storage);
+  storage.update = (key, ...more) =>
+    key.includes('/customresourcedefinitions/') ? Promise.reject(new Error('no')) : update(key, ...more);
+  const plane = await startTestControlPlane({ storage, clock });
+  const before = clock.pending;
+  assert.equal((await plane.ask('POST', crds, definition('lates', 'Late'))).status, 201);
+  await eventually(async () => assert.equal(clock.pending, before + 1), { everyMs: 5 });
+  await plane.close();
+  assert.ok(clock.pending <= before, `${clock.pending} timers are left`);
 });
 
 test('objects and kinds are there again after a restart', async () => {

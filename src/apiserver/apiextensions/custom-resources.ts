@@ -56,12 +56,13 @@ export class CustomResources {
     this.#cursor.onEvent(() => this.#listen());
   }
 
-  /** Resolves when all that was seen is served and its status is written. */
-  async settled(): Promise<void> {
+  /** Itself, when all that was seen is served and its status is written. */
+  async settled(): Promise<this> {
     for (let last: unknown; last !== this.#work; ) {
       last = this.#work;
       await this.#work;
     }
+    return this;
   }
 
   close(): void {

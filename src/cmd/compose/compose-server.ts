@@ -3,6 +3,7 @@ import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
 import type { Clock } from '../../base/clock.ts';
 import { comparableIp } from '../../base/ip.ts';
+import { once } from '../../base/once.ts';
 import type { Random } from '../../base/random.ts';
 import type { InformerFactory } from '../../client/cache/informer.ts';
 import { createInformerFactory } from '../../client/cache/informer-factory.ts';
@@ -126,6 +127,7 @@ export interface RunningServer {
   readonly ready: Promise<void>;
   /** Resolves when the store can't be trusted any more: the process must end, and be started anew. */
   readonly broken: Promise<Error>;
+  /** Once, however often it is asked for. */
   stop(): Promise<void>;
 }
 
@@ -179,6 +181,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     advertiseAddress: advertise,
     securePort: port,
   });
+  opened.defer(() => plane.close());
   serve(plane);
   // Not before: a server whose store is full must start, so that somebody can make room.
   limitStore(storage, options.quotaBytes ?? defaultQuotaBytes, options.log);
@@ -198,16 +201,17 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     pki,
     ready: components.ready,
     broken: broken.promise,
-    async stop() {
+    stop: once(async () => {
       plane.api.beginShutdown();
       components.end();
       await rotation.stop();
       await components.ended();
       await server.close(components.areReady() ? 1000 : 0);
+      plane.close();
       caches.close();
       await storage.close();
       owned.release();
-    },
+    }),
   };
 }
 

@@ -116,6 +116,7 @@ export async function startTestControlPlane(
       return { status: response.status, text, body: parsed, message: String(parsed.message ?? ''), warnings };
     },
     async close() {
+      controlPlane.close();
       caches.close();
       await storage.close();
     },

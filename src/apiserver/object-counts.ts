@@ -11,14 +11,15 @@ export function showObjectCounts(
   scheme: Scheme,
   stores: EndpointDependencies['store'],
 ): void {
-  /** Versions of a kind share their objects. */
+  /** Versions of a kind share their objects; the one that is stored need not be served. */
   function* counts(): Generator<{ group: string; resource: string; count: number }> {
+    const seen = new Set<string>();
     for (const declaration of scheme.resources()) {
-      const { group, version, resource, storage } = declaration;
-      const isStored =
-        group === storage.group && version === storage.version && resource === storage.resource;
-      if (isStored && !declaration.virtual)
-        yield { group, resource, count: stores(declaration).cache.count() };
+      const { group, resource } = declaration.storage;
+      const key = `${group}/${resource}`;
+      if (declaration.virtual || seen.has(key)) continue;
+      seen.add(key);
+      yield { group, resource, count: stores(declaration).cache.count() };
     }
   }
   metrics.readGauge('apiserver_resource_objects', help, ['group', 'resource'], () =>

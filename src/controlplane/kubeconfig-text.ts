@@ -1,4 +1,5 @@
 // Kubeconfig files with everything inside: written, written to, and taken out of again; pure.
+import { isObject } from '../apimachinery/json-access.ts';
 import { toYaml } from '../base/yaml.ts';
 import { editYaml, type YamlText } from '../base/yaml-edit.ts';
 import type { KeyPairPem } from '../crypto/certificates.ts';
@@ -66,10 +67,8 @@ function configOf(facts: KubeconfigFacts): Config {
 function openConfig(text: string): YamlText {
   const config = editYaml(text);
   const root = config.get([]) ?? {};
-  const isMap = (value: unknown): boolean =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
   const lists = ['clusters', 'users', 'contexts'].map((list) => config.get([list]) ?? []);
-  if (!isMap(root) || !lists.every((list) => Array.isArray(list) && list.every(isMap)))
+  if (!isObject(root) || !lists.every((list) => Array.isArray(list) && list.every(isObject)))
     throw new Error('it is no kubeconfig');
   return config;
 }

@@ -1,12 +1,11 @@
 // Watches of this server's own informers: what was written comes to them as it was, without bytes between that must be parsed again.
 import type { Scheme } from '../apimachinery/declaration.ts';
-import { StatusError } from '../apimachinery/errors.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import { openCache } from '../apiserver/registry/stored-resource.ts';
 import type { Client, WatchEvent, WatchOptions } from '../client/client.ts';
 import { parseLarge } from '../client/parse-large.ts';
-import { CompactedError } from '../storage/storage.ts';
-import type { CacheEvent, CacheSource, ResourceCache, WatchCursor } from '../storage/watch/resource-cache.ts';
+import type { CacheSource, ResourceCache } from '../storage/watch/resource-cache.ts';
+import { storeStatus } from '../storage/watch/store-status.ts';
 
 interface Stored {
   readonly scheme: Scheme;
@@ -70,11 +69,10 @@ async function* watchCache<T>(
 }
 
 /** What the watcher must hear in order to list anew. */
-function orExpired<R extends WatchCursor | CacheEvent | undefined>(read: () => R): R {
+function orExpired<R>(read: () => R): R {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof CompactedError)) throw error;
-    throw new StatusError(410, 'Expired', error.message);
+    throw storeStatus(error);
   }
 }

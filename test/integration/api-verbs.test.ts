@@ -234,16 +234,23 @@ test('events are chosen by the names that each of their groups has for a field',
       metadata: { name: `about-${name}` },
       involvedObject: { kind: 'Pod', name, namespace: 'ev' },
       reason: 'Because',
-      source: { component: `c-${name}` },
+      source: { component: `s-${name}` },
+      reportingComponent: `c-${name}`,
     });
+  await server.request('POST', '/api/v1/namespaces/ev/events', {
+    metadata: { name: 'of-a-source' },
+    involvedObject: { namespace: 'ev' },
+    source: { component: 'c-p' },
+  });
   const [core, modern] = ['/api/v1', '/apis/events.k8s.io/v1'];
   for (const [root, selector] of [
     [core, 'involvedObject.name=p'],
     [core, 'reportingComponent=c-p'],
     [modern, 'regarding.name=p'],
     [modern, 'regarding.kind=Pod,regarding.name!=q'],
+    [core, 'source=s-p'],
     [modern, 'reportingController=c-p'],
-    [modern, 'involvedObject.name=p'],
+    [modern, 'source=s-p'],
   ] as const) {
     const query = `fieldSelector=${encodeURIComponent(selector)}`;
     const list = object(await server.request('GET', `${root}/namespaces/ev/events?${query}`));
@@ -253,8 +260,15 @@ test('events are chosen by the names that each of their groups has for a field',
       selector,
     );
   }
-  const wrong = await server.request('GET', `${core}/namespaces/ev/events?fieldSelector=regarding.name%3Dp`);
-  assert.equal(message(wrong), 'field label not supported: regarding.name');
+  for (const [root, name] of [
+    [core, 'regarding.name'],
+    [core, 'reportingController'],
+    [modern, 'involvedObject.name'],
+    [modern, 'reportingComponent'],
+  ] as const) {
+    const wrong = await server.request('GET', `${root}/namespaces/ev/events?fieldSelector=${name}%3Dp`);
+    assert.equal(message(wrong), `field label not supported: ${name}`);
+  }
 });
 
 test('delete honours preconditions, waits for finalizers and answers a Status', async () => {

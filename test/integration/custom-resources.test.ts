@@ -300,6 +300,26 @@ test('a definition whose status could not be written is served as soon as it can
   });
 });
 
+test('objects are counted also where the version that is stored is not served', async () => {
+  const unserved = definition('hiddens', 'Hidden', { storage: false }) as {
+    spec: { versions: { served: boolean; storage: boolean }[] };
+  };
+  Object.assign(unserved.spec.versions[1]!, { served: false, storage: true });
+  assert.equal((await cluster.ask('POST', crds, unserved)).status, 201);
+  await eventually(
+    async () =>
+      assert.equal(
+        (await cluster.ask('POST', path('hiddens'), { kind: 'Hidden', metadata: { name: 'a' } })).status,
+        201,
+      ),
+    { everyMs: 5 },
+  );
+  assert.match(
+    (await cluster.metrics.text()).text,
+    /^apiserver_resource_objects\{group="test.example.com",resource="hiddens"\} 1$/m,
+  );
+});
+
 test('a server that has stopped tries no definition again', async () => {
   const clock = new FakeClock();
   const storage = new MemoryStorage(clock);

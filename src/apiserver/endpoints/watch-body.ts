@@ -4,8 +4,8 @@ import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Turns } from '../../base/turns.ts';
 import { withRevision } from '../../storage/stamp.ts';
-import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, CacheEvent, Predicate, WatchCursor } from '../../storage/watch/resource-cache.ts';
+import { storeStatus } from '../../storage/watch/store-status.ts';
 import type { PullBody } from '../http.ts';
 import { statusObject } from '../response.ts';
 import {
@@ -270,12 +270,11 @@ function joined(frames: readonly Buffer[], size: number): Buffer {
 }
 
 export function errorFrame(format: FrameFormat, error: unknown): Buffer {
+  const told = storeStatus(error);
   const status =
-    error instanceof CompactedError
-      ? new StatusError(410, 'Expired', error.message)
-      : error instanceof StatusError
-        ? error
-        : new StatusError(500, 'InternalError', error instanceof Error ? error.message : String(error));
+    told instanceof StatusError
+      ? told
+      : new StatusError(500, 'InternalError', error instanceof Error ? error.message : String(error));
   return objectFrame(format, 'ERROR', statusObject(status) as JsonObject);
 }
 

@@ -26,7 +26,8 @@ test("a pod's own passwords are tried before those of its node", async () => {
 });
 
 test('passwords of the node that cannot be read take none of the others with them', async () => {
-  const unreadable = (): Promise<never> => Promise.reject(new Error('EISDIR: illegal operation on a directory'));
+  const unreadable = (): Promise<never> =>
+    Promise.reject(new Error('EISDIR: illegal operation on a directory'));
   assert.deepEqual(await users('r.example/a:1', unreadable), ['own']);
   assert.deepEqual(await users('other.example/a:1', unreadable), [], 'a public image');
 });

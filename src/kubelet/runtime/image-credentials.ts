@@ -1,8 +1,8 @@
 // Registry credentials from a pod's imagePullSecrets, and those of its node.
 import type { Pod, Secret } from '../../api/generated/types/core-v1.ts';
 import { withoutTrailing } from '../../base/without-trailing.ts';
-import { parseImageReference, repositoryOf } from '../../component-helpers/image-reference.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import { parseImageReference, repositoryOf } from '../../component-helpers/image-reference.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import type { AuthConfig } from '../../rpc-api/generated/cri-v1.ts';
 import type { NodeRuntime } from '../node-runtime.ts';

@@ -1,4 +1,5 @@
 // What the kubelet knows of the images it pulled, in upstream's files and format (kubelet.config.k8s.io, KEP 2535).
+import { isObject } from '../../apimachinery/json-access.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import type { Files } from '../../os/files.ts';
 
@@ -40,9 +41,6 @@ export interface PullRecords {
 const apiVersion = 'kubelet.config.k8s.io/v1beta1';
 const nameOf = (key: string): string => `sha256-${sha256Hex(key)}`;
 const isRecordName = (name: string): boolean => /^sha256-[0-9a-f]{64}$/.test(name);
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Throws SyntaxError: a record that says less than it should must not open an image. */
 function parsed(text: Buffer, kind: string): Record<string, unknown> {

@@ -1,5 +1,7 @@
 // Bound service account tokens: signature, issuer and audience, then whether what they are bound to still exists.
+
 import { nodes, pods, secrets, serviceaccounts } from '../../api/generated/resources.ts';
+import { isObject } from '../../apimachinery/json-access.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import type { TokenAuthenticator } from '../../apiserver/authentication/token-authenticator.ts';
 import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
@@ -36,18 +38,15 @@ interface Identity {
   readonly user: UserInfo;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function boundOf(value: unknown): Bound | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { name, uid } = value;
   return typeof name === 'string' && typeof uid === 'string' ? { name, uid } : undefined;
 }
 
 function identityOf(claims: JwtClaims): Identity | string {
   const own = claims['kubernetes.io'];
-  if (!isRecord(own) || typeof own.namespace !== 'string') return 'service account namespace is missing';
+  if (!isObject(own) || typeof own.namespace !== 'string') return 'service account namespace is missing';
   const serviceaccount = boundOf(own.serviceaccount);
   if (serviceaccount === undefined) return 'service account is missing';
   if (claims.sub !== `system:serviceaccount:${own.namespace}:${serviceaccount.name}`) {

@@ -69,6 +69,27 @@ test('ResourceCache reads its own writes and lists by namespace, label and node'
   source.close();
 });
 
+test('what is written while selectors get other names is found by those', async () => {
+  const storage = new MemoryStorage(systemClock);
+  const under = Promise.withResolvers<void>();
+  const storing = storage.create.bind(storage);
+  storage.create = async (key, draft) => {
+    await under.promise;
+    return await storing(key, draft);
+  };
+  const source = await createCacheSource(storage, systemClock);
+  const written = create(source.cache(pods, indexOf), 'n', 'a', 'n1');
+  const cache = source.cache(pods, (object) => {
+    const { fields, ...more } = indexOf(object);
+    return { ...more, fields: { ...fields, 'spec.place': (object as Thing).node } };
+  });
+  under.resolve();
+  await written;
+  const { items } = cache.list({ ...all, exactField: { name: 'spec.place', value: 'n1' } });
+  assert.equal(items.length, 1);
+  source.close();
+});
+
 test('pages of a list all show the revision of the first, whatever is written between', async () => {
   const source = await createCacheSource(new MemoryStorage(systemClock), systemClock);
   const cache = source.cache(pods, indexOf);

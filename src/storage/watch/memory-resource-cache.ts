@@ -51,6 +51,8 @@ type Outcome = Written | KeyExists | RevisionConflict;
 interface PendingWrite {
   readonly draft: Draft;
   readonly index: IndexRecord;
+  /** What made it: it may be another by the time that the store tells of the write. */
+  readonly madeBy: IndexOf;
   readonly object: object;
 }
 
@@ -105,7 +107,8 @@ export class MemoryResourceCache implements ResourceCache {
   apply(event: StorageEvent): void {
     const previous = this.#byKey.get(event.key);
     const written = this.#writtenBy(event);
-    const object = new LazyCachedObject(event, this.#indexer, written?.index);
+    const index = written?.madeBy === this.#indexOf ? written?.index : undefined;
+    const object = new LazyCachedObject(event, this.#indexer, index);
     if (event.type === 'delete') this.#remove(event.key);
     else this.#place(object);
     const taken = this.#takers > 0 ? written?.object : undefined;
@@ -313,7 +316,8 @@ export class MemoryResourceCache implements ResourceCache {
     object: unknown,
     write: (draft: Draft) => Promise<T>,
   ): Promise<T> {
-    const pending: PendingWrite = { draft, index: this.#indexer()(object), object: object as object };
+    const madeBy = this.#indexer();
+    const pending: PendingWrite = { draft, index: madeBy(object), madeBy, object: object as object };
     const list = this.#pending.get(key);
     if (list === undefined) this.#pending.set(key, [pending]);
     else list.push(pending);

@@ -1,5 +1,6 @@
 // What the store can't do, as the API tells it.
 import { StatusError } from '../../apimachinery/errors.ts';
+import { CompactedError } from '../storage.ts';
 import { StorageError } from '../storage-error.ts';
 
 /** The answer to a write was lost: it may be stored, now or in a moment. */
@@ -8,6 +9,7 @@ export const isUnknownOutcome = (error: unknown): boolean =>
 
 /** In etcd's words, or upstream's, where they have some; what is no failure of the store stays as it is. */
 export function storeStatus(error: unknown): unknown {
+  if (error instanceof CompactedError) return new StatusError(410, 'Expired', error.message);
   if (!(error instanceof StorageError)) return error;
   if (error.code === 'NoSpace') return new StatusError(500, '', 'etcdserver: mvcc: database space exceeded');
   if (error.code !== 'Unknown') return new StatusError(500, 'InternalError', error.message);

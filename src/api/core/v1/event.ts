@@ -49,7 +49,7 @@ function selectableFields(event: Decoded<Event>): Record<string, string> {
     'involvedObject.resourceVersion': about.resourceVersion ?? '',
     'involvedObject.fieldPath': about.fieldPath ?? '',
     reason: event.reason ?? '',
-    reportingComponent: (event.reportingComponent ?? '') || (event.source?.component ?? ''),
+    reportingComponent: event.reportingComponent ?? '',
     source: (event.source?.component ?? '') || (event.reportingComponent ?? ''),
     type: event.type ?? '',
   };

@@ -10,19 +10,14 @@ const asCore = (modern: Decoded<Event>): Decoded<CoreEvent> =>
   eventToCore(modern as JsonObject) as Decoded<CoreEvent>;
 
 const coreNames = Object.keys(event.selectableFields?.({}) ?? {});
-const about = 'involvedObject.';
+const ownName = (core: string): string =>
+  core === 'reportingComponent' ? 'reportingController' : core.replace(/^involvedObject\./, 'regarding.');
 
 export const eventsV1: GroupBehaviours<{ events: Event }> = {
   events: {
     row: (o, now) => event.row?.(asCore(o), now) ?? [],
-    // Its own names beside those of core; selectors may use both.
-    storedFieldNames: new Map([
-      ...coreNames.map((name) => [name, name] as const),
-      ...coreNames
-        .filter((name) => name.startsWith(about))
-        .map((name) => [`regarding.${name.slice(about.length)}`, name] as const),
-      ['reportingController', 'reportingComponent'],
-    ]),
+    // Its own names only, as upstream; what is stored has those of core.
+    storedFieldNames: new Map(coreNames.map((name) => [ownName(name), name] as const)),
     strategy: { allowCreateOnUpdate: true, allowUnconditionalUpdate: true },
     storage: { group: '', version: 'v1', resource: 'events' },
     conversion: { toStorage: eventToCore, fromStorage: eventFromCore },

@@ -43,7 +43,13 @@ test('the launcher becomes the program: one process, with its arguments and its 
   assert.deepEqual(JSON.parse(await text(child.stdout)), [
     child.pid,
     ['a b', '', "c'd"],
-    ['--min-semi-space-size=4', '--max-semi-space-size=4'],
+    [
+      '--min-semi-space-size=4',
+      '--max-semi-space-size=4',
+      '--no-parallel-scavenge',
+      '--initial-old-space-size=48',
+      '--heap-growing-percent=60',
+    ],
     '2',
   ]);
   assert.equal(await ended, 7);

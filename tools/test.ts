@@ -36,10 +36,12 @@ const longest: readonly string[] = [
 const own = { concurrency: 2 };
 /** More than there are processors: some files wait for a lock, a thread, a child. */
 const shared = { concurrency: 1, shared: 3 };
+/** They read the same sources, which one process parses once. */
+const together = { concurrency: 1, shared: 1 };
 /** Files that end in `.e2e.ts` run on a prepared machine, each in a namespace box. */
 const groups = {
   unit: { globs: ['src/**/*.test.ts', 'tools/**/*.test.ts'], timeoutMs: 60_000, processes: shared },
-  repo: { globs: ['test/repo/**/*.test.ts'], timeoutMs: 120_000, processes: shared },
+  repo: { globs: ['test/repo/**/*.test.ts'], timeoutMs: 120_000, processes: together },
   integration: {
     globs: ['test/integration/**/*.test.ts', 'test/conformance/**/*.test.ts'],
     timeoutMs: 120_000,

@@ -1,6 +1,6 @@
 // What controllers ask of the server, read from their source: all of it is declared, and nothing is declared that none asks for.
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import ts from 'typescript';
@@ -8,6 +8,7 @@ import { isDeclared, type Verb } from '../../src/controller-runtime/access.ts';
 import type { AnyResource, Controller } from '../../src/controller-runtime/define-controller.ts';
 import { resourcesRead } from '../../src/controller-runtime/wire-events.ts';
 import { allControllers } from '../../src/controllers/registry.ts';
+import { parsedFile, parsedText } from './parsed.ts';
 
 interface Use {
   readonly where: string;
@@ -74,8 +75,8 @@ const subresourceOf = (call: ts.CallExpression): string =>
     .map(({ initializer }) => (initializer as ts.StringLiteral).text)[0] ?? '';
 
 /** What each function, class and constant of a file asks for, and what else it names. */
-function declarationsOf(file: string, text: string): Map<string, Declared> {
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+function declarationsOf(source: ts.SourceFile): Map<string, Declared> {
+  const file = source.fileName;
   const imports = importsOf(file, source);
   const all = topLevel(source);
   const own = new Set(all.map(([name]) => name));
@@ -121,7 +122,7 @@ function declarationsOf(file: string, text: string): Map<string, Declared> {
 const declarations = new Map(
   globSync('src/controllers/**/*.ts')
     .filter((file) => !file.endsWith('.test.ts'))
-    .flatMap((file) => [...declarationsOf(file, readFileSync(file, 'utf8'))]),
+    .flatMap((file) => [...declarationsOf(parsedFile(file))]),
 );
 
 /** All that can be reached from what the controller's file declares. */
@@ -191,7 +192,7 @@ test('a call that is not declared is found, also below, live and of a subresourc
   const controller = controllers.find(({ name }) => `src/controllers/${name}.ts` === file)!;
   const elsewhere = [...declarations].filter(([name]) => !name.startsWith(`${file}#`));
   const planted = (text: string): string[] =>
-    differences(controller, new Map([...elsewhere, ...declarationsOf(file, text)]));
+    differences(controller, new Map([...elsewhere, ...declarationsOf(parsedText(file, text))]));
   const resourcesFrom = "import { jobs, secrets } from '../api/generated/resources.ts';\n";
   const right = 'context.write.get(jobs, key); context.write.delete(jobs, key);';
   assert.deepEqual(planted(`${resourcesFrom}function f() { ${right} }`), []);

@@ -1,8 +1,9 @@
 // What several files need is written once: no two functions of files have the same body, whatever their names and those in them.
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { test } from 'node:test';
 import ts from 'typescript';
+import { parsedFile, parsedText } from './parsed.ts';
 
 /** Shorter ones say less than an import would. */
 const fewestStatements = 3;
@@ -48,8 +49,8 @@ function shapeOf(node: FunctionLike): string {
     if (ts.isPrefixUnaryExpression(inner) || ts.isPostfixUnaryExpression(inner))
       words.push(String(inner.operator));
     words.push(`${inner.kind}(`);
-    if (inner.getChildCount() === 0) words.push(inner.getText());
-    else ts.forEachChild(inner, visit);
+    if (ts.isToken(inner)) words.push(inner.getText());
+    ts.forEachChild(inner, visit);
     words.push(')');
   };
   const withoutOwnName = [...node.parameters, node.body!];
@@ -69,14 +70,13 @@ function* functionsOf(source: ts.SourceFile): Generator<[name: string, node: Fun
 }
 
 /** `file#function file#function …` of each body that several have. */
-function writtenAgain(files: Iterable<readonly [file: string, text: string]>): string[] {
+function writtenAgain(sources: readonly ts.SourceFile[]): string[] {
   const shapes = new Map<string, string[]>();
-  for (const [file, text] of files) {
-    const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  for (const source of sources) {
     for (const [name, node] of functionsOf(source)) {
       if (statementsIn(node.body!) < fewestStatements) continue;
       const shape = shapeOf(node);
-      shapes.set(shape, [...(shapes.get(shape) ?? []), `${file}#${name}`]);
+      shapes.set(shape, [...(shapes.get(shape) ?? []), `${source.fileName}#${name}`]);
     }
   }
   return [...shapes.values()].filter((places) => places.length > 1).map((places) => places.join(' '));
@@ -87,10 +87,7 @@ const planted =
 
 test('a body that is written again is found, whatever its names and types are', () => {
   const again = (text: string): string[] =>
-    writtenAgain([
-      ['x.ts', planted],
-      ['y.ts', text],
-    ]);
+    writtenAgain([parsedText('x.ts', planted), parsedText('y.ts', text)]);
   for (const text of [
     planted,
     planted.replace('function f(a: string)', 'const h = (a: unknown) =>'),
@@ -112,9 +109,5 @@ test('a body that is written again is found, whatever its names and types are', 
 test('no two files have a function of the same body', () => {
   const files = globSync('src/**/*.ts').filter((file) => !/\/generated\/|\.test\.ts$/.test(file));
   assert.ok(files.length > 500, `${files.length} files were read`);
-  assert.deepEqual(
-    writtenAgain(files.map((file) => [file, readFileSync(file, 'utf8')])),
-    [],
-    'give it one home, below those who need it',
-  );
+  assert.deepEqual(writtenAgain(files.map(parsedFile)), [], 'give it one home, below those who need it');
 });

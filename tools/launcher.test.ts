@@ -1,12 +1,25 @@
 // bin/porthole in packages made for it: what it becomes, what it looks for, and what it says where it can't run.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+
+type Child = ChildProcessByStdio<Writable, Readable, null>;
 
 const launcher = fileURLToPath(new URL('../bin/porthole', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'launcher-'));
@@ -18,13 +31,13 @@ function write(file: string, content: string, mode = 0o644): void {
   chmodSync(file, mode);
 }
 
+const tellsItsStart = `
+console.log(JSON.stringify([process.pid, process.argv.slice(2), process.execArgv, process.env.MALLOC_ARENA_MAX]));
+process.exitCode = 7;`;
+
 /** A package as npm installs it: without sources. `nodeIn`: the folder whose node_modules has the pinned Node. */
-function packageIn(root: string, nodeIn?: string): string {
-  write(
-    join(root, 'dist/porthole.mjs'),
-    `console.log(JSON.stringify([process.pid, process.argv.slice(2), process.execArgv, process.env.MALLOC_ARENA_MAX]));
-     process.exitCode = 7;`,
-  );
+function packageIn(root: string, nodeIn?: string, bundle = tellsItsStart): string {
+  write(join(root, 'dist/porthole.mjs'), bundle);
   const copy = join(root, 'bin/porthole');
   mkdirSync(dirname(copy));
   copyFileSync(launcher, copy);
@@ -66,6 +79,43 @@ test('who starts it by node gets the same, also where node can become no other p
     });
     assert.deepEqual(JSON.parse(stdout)[1], ['a b', ''], stderr);
     assert.equal(status, 7);
+  }
+});
+
+test('where node can become no other program, a terminal’s ^C is not told it twice; what is sent to node alone is handed on', async () => {
+  const root = join(scratch, 'signals');
+  const copy = packageIn(
+    root,
+    root,
+    `process.once('SIGINT', () => process.kill(process.ppid, 'SIGTERM'));
+process.once('SIGTERM', () => process.exit());
+setInterval(() => {}, 1e6);
+console.log('ready');`,
+  );
+  write(join(root, 'package.json'), '{"type":"module"}');
+  write(
+    join(root, 'no-execve.mjs'),
+    `import { ChildProcess } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+process.execve = undefined;
+const { kill } = ChildProcess.prototype;
+ChildProcess.prototype.kill = function (signal) {
+  appendFileSync(process.env.HANDED_ON, signal + ' ');
+  return kill.call(this, signal);
+};`,
+  );
+  const byNode = [process.execPath, '--import', join(root, 'no-execve.mjs'), copy];
+  const atTerminal = ['script', '--quiet', '--return', '--command', byNode.join(' '), '/dev/null'];
+  for (const [[command = '', ...args], interrupt, handedOn] of [
+    [atTerminal, ({ stdin }: Child) => stdin.write('\x03'), 'SIGTERM '],
+    [byNode, (child: Child) => child.kill('SIGINT'), 'SIGINT SIGTERM '],
+  ] as const) {
+    const log = join(root, `${basename(command)}.log`);
+    const env = { ...process.env, HANDED_ON: log };
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], env });
+    child.stdout.once('data', () => interrupt(child));
+    await once(child, 'close');
+    assert.equal(readFileSync(log, 'utf8'), handedOn, command);
   }
 });
 

@@ -11,4 +11,7 @@ function build(text: string): number {
 }
 
 export const windowsBuildOption = (flags: string, description: string): Option =>
-  new Option(`${flags} <build>`, description).argParser(build).default(20348);
+  new Option(`${flags} <build>`, description)
+    .choices(windowsVersions.flatMap((one) => [String(one.build), one.imageTag]))
+    .argParser(build)
+    .default(20348);

@@ -300,7 +300,7 @@ function checkStructure(blobs: ReadonlyMap<string, Blob>): CheckedImage {
     isRecord(root) && Array.isArray(root['manifests']) ? (root['manifests'] as unknown[]) : [];
   const names = listed.flatMap((entry) => imageName(entry) ?? []);
   const found: Found = { platforms: [], checkedAt: new Map() };
-  // What is no image is left out when the archive is loaded: `selectPlatform`.
+  // What is no image is left out when the archive is loaded: `chooseManifests`.
   const images = entries.filter((entry) => !entry.isAttestation);
   for (const { digest, size } of images) checkDocument(blobs, digest, size, found, 0);
   const { platforms } = found;

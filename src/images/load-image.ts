@@ -1,17 +1,16 @@
 // Puts images into containerd's store, where its CRI finds them.
 import { constants } from 'node:fs';
 import { chmod, copyFile, link, mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
-import { type Processes, runOrThrow } from '../os/processes.ts';
-import { announceBlob } from '../rpc-api/containerd-content.ts';
+import type { Processes } from '../os/processes.ts';
+import { announceBlob, blobFile } from '../rpc-api/containerd-content.ts';
 import { type Lease, type LeasePlace, withLease } from '../rpc-api/containerd-leases.ts';
 import type { GrpcClient } from '../wire/grpc-client.ts';
 import { checkImageArchive } from './check-archive.ts';
+import { criNamespace, ctr } from './ctr.ts';
 import type { ImageForNode, KeptBlob } from './image-for-node.ts';
-
-const namespace = 'k8s.io';
 
 export interface LoadOptions {
   readonly processes: Processes;
@@ -22,19 +21,16 @@ export interface LoadOptions {
   readonly platform: string;
   /** True for an archive that was checked already or that we made ourselves. */
   readonly checked?: boolean;
-  /** Default `ctr`, looked up in PATH. */
-  readonly ctr?: string;
 }
 
 /** Checks, imports and unpacks; returns the names of the images. Throws ImageError for an archive that is not to be trusted. */
 export async function loadImage(options: LoadOptions): Promise<readonly string[]> {
-  const { processes, address, file, platform, ctr = 'ctr' } = options;
+  const { processes, address, file, platform } = options;
   if (!/^(linux|windows)\/[a-z0-9]+$/.test(platform))
     throw new Error(`invalid platform ${JSON.stringify(platform)}`);
   if (options.checked !== true) await checkImageArchive(file);
-  const where = ['--address', address, '--namespace', namespace];
-  const args = [...where, 'images', 'import', '--platform', platform, file];
-  const output = await runOrThrow(processes, ctr, args, { timeoutMs: 600_000 });
+  const args = ['images', 'import', '--platform', platform, file];
+  const output = await ctr(processes, address, args, { timeoutMs: 600_000 });
   return [...output.matchAll(/^unpacking (\S+) \(/gm)].map((match) => match[1] ?? '');
 }
 
@@ -48,8 +44,9 @@ export interface LoadKept extends Omit<LoadOptions, 'file' | 'checked'>, Omit<Le
 }
 
 /** The file itself, if both are on one disk: what several nodes have is there once. */
-async function place(blobs: string, { digest, file }: KeptBlob): Promise<void> {
-  const target = join(blobs, digest.replace('sha256:', ''));
+async function place(contentRoot: string, { digest, file }: KeptBlob): Promise<void> {
+  const target = blobFile(contentRoot, digest);
+  await mkdir(dirname(target), { recursive: true });
   try {
     await link(file, target);
   } catch (error) {
@@ -64,9 +61,9 @@ async function place(blobs: string, { digest, file }: KeptBlob): Promise<void> {
 }
 
 /** What lies there before anybody has announced it may be collected in between. */
-async function announceInPlace(blobs: string, layer: KeptBlob, lease: Lease): Promise<void> {
+async function announceInPlace(contentRoot: string, layer: KeptBlob, lease: Lease): Promise<void> {
   const announce = async (): Promise<void> => {
-    await place(blobs, layer);
+    await place(contentRoot, layer);
     await announceBlob(lease, layer);
   };
   await announce().catch(announce);
@@ -85,15 +82,13 @@ async function writeDocuments(documents: ImageForNode['documents'], file: string
  */
 export async function loadKept(options: LoadKept): Promise<readonly string[]> {
   const { clock, contentRoot, grpc, image, random, work, ...common } = options;
-  const blobs = join(contentRoot, 'io.containerd.content.v1.content/blobs/sha256');
-  await mkdir(blobs, { recursive: true });
   const file = join(work, 'documents.tar');
   await mkdir(work, { recursive: true });
   await writeDocuments(image.documents, file);
   try {
     // No image names a layer before the documents are there: meanwhile the lease does.
-    return await withLease(grpc, { namespace, clock, random }, async (lease) => {
-      for (const layer of image.layers) await announceInPlace(blobs, layer, lease);
+    return await withLease(grpc, { namespace: criNamespace, clock, random }, async (lease) => {
+      for (const layer of image.layers) await announceInPlace(contentRoot, layer, lease);
       return loadImage({ ...common, file, checked: true });
     });
   } finally {

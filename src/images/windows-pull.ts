@@ -5,6 +5,7 @@ import { fullNameOf, parseImageReference, repositoryOf } from '../component-help
 import { withLease } from '../rpc-api/containerd-leases.ts';
 import { createCri, type ImageService } from '../rpc-api/cri.ts';
 import { type GrpcClient, GrpcError } from '../wire/grpc-client.ts';
+import { criNamespace } from './ctr.ts';
 import {
   ImageError,
   indexEntries,
@@ -182,7 +183,7 @@ export const withWindowsIndexes = (images: ImageService, deps: WindowsPullDeps):
   pullImage: async (...asked) => {
     const names = namesOf(asked[0].image ?? '');
     if (names === undefined) return images.pullImage(...asked);
-    const place = { ...deps, namespace: 'k8s.io' };
+    const place = { ...deps, namespace: criNamespace };
     return orAsBefore(images, deps, names.whole, () =>
       withLease(deps.grpc, place, ({ grpc, content }) =>
         pullChosen(images, { images: createCri(grpc).images, content }, deps, names, asked),

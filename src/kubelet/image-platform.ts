@@ -1,5 +1,6 @@
 // What an image's configuration says of its platform, read from containerd's content store.
 import type { Files } from '../os/files.ts';
+import { blobFile } from '../rpc-api/containerd-content.ts';
 import type { ImagePlatformFacts } from './node-os/node-os.ts';
 
 const maxConfigBytes = 4 << 20;
@@ -10,10 +11,8 @@ export function createImagePlatform(
   contentRoot: string,
 ): (imageId: string) => Promise<ImagePlatformFacts | undefined> {
   return async (imageId) => {
-    const digest = /^sha256:([0-9a-f]{64})$/.exec(imageId)?.[1];
-    if (digest === undefined) return undefined;
-    const path = `${contentRoot}/io.containerd.content.v1.content/blobs/sha256/${digest}`;
-    const bytes = await files.readIfThere(path, { maxBytes: maxConfigBytes });
+    if (!/^sha256:[0-9a-f]{64}$/.test(imageId)) return undefined;
+    const bytes = await files.readIfThere(blobFile(contentRoot, imageId), { maxBytes: maxConfigBytes });
     if (!bytes) return undefined;
     let config: Record<string, unknown>;
     try {

@@ -30,6 +30,10 @@ const write: GrpcMethod<WriteRequest, undefined> = {
   decode: () => undefined,
 };
 
+/** Where the store whose root folder this is has a blob. */
+export const blobFile = (root: string, digest: string): string =>
+  `${root}/io.containerd.content.v1.content/blobs/${digest.replace(':', '/')}`;
+
 /**
  * A blob that lies in the store's folder under its digest becomes one of the namespace, with no byte written: containerd finds
  * it there, says that all of it was written, and takes the commit. Rejects when it finds none.

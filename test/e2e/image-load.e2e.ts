@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   statSync,
   writeFileSync,
@@ -17,10 +18,12 @@ import { gzipSync } from 'node:zlib';
 import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { sha256Hex } from '../../src/crypto/digests.ts';
+import { ctr } from '../../src/images/ctr.ts';
 import { writeLayer } from '../../src/images/image-tar.ts';
 import { writeImageArchive } from '../../src/images/oci-archive.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { runOrThrow } from '../../src/os/processes.ts';
+import { blobFile } from '../../src/rpc-api/containerd-content.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
 import { podSpec } from '../harness/linux-cluster.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
@@ -108,9 +111,9 @@ async function isOnBoth(
 }
 
 const clusterFolder = (): string => clusterPaths(cluster.home, cluster.name).root;
-const blobFile = (node: string, digest: string): string => {
+const blobOn = (node: string, digest: string): string => {
   const { containerdRoot } = nodeLayout(clusterPaths(cluster.home, cluster.name).node(node));
-  return join(containerdRoot, 'io.containerd.content.v1.content/blobs/sha256', digest);
+  return blobFile(containerdRoot, `sha256:${digest}`);
 };
 const leftOvers = (): string[] => readdirSync(clusterFolder()).filter((name) => name.startsWith('load-'));
 
@@ -129,7 +132,7 @@ describe('porthole image load', limit, () => {
     for (const node of nodes) assert.match(stdout, new RegExp(`${node} +porthole\\.local/test/oci:1`));
     await isOnBoth('oci');
     const digest = sha256Hex(readFileSync(join(scratch.path, 'oci.layer')));
-    const [first, second] = nodes.map((node) => statSync(blobFile(node, digest)));
+    const [first, second] = nodes.map((node) => statSync(blobOn(node, digest)));
     assert.equal(first!.ino, second!.ino);
     assert.equal(first!.mode & 0o777, 0o444);
     assert.deepEqual(leftOvers(), []);
@@ -138,8 +141,7 @@ describe('porthole image load', limit, () => {
   test('an image removed from one node is whole on the other, and can be loaded again', async () => {
     const { containerdSocket } = nodeLayout(clusterPaths(cluster.home, cluster.name).node('linux-1'));
     await cluster.kubectl.ok(['delete', 'pods', '--all', '--grace-period=1']);
-    const rm = ['--address', containerdSocket, '-n', 'k8s.io', 'images', 'rm', '--sync'];
-    await runOrThrow(linuxProcesses, 'ctr', [...rm, 'porthole.local/test/oci:1']);
+    await ctr(linuxProcesses, containerdSocket, ['images', 'rm', '--sync', 'porthole.local/test/oci:1']);
     assert.equal((await load(join(scratch.path, 'oci.tar'))).code, 0);
     await isOnBoth('oci');
   });
@@ -167,7 +169,7 @@ describe('porthole image load', limit, () => {
     // Nodes have files of their own: what is done to the folder afterwards is not done to them.
     const digest = sha256Hex(readFileSync(join(scratch.path, 'folder.layer')));
     assert.notEqual(
-      statSync(blobFile('linux-1', digest)).ino,
+      statSync(blobOn('linux-1', digest)).ino,
       statSync(join(folder, 'blobs/sha256', digest)).ino,
     );
   });
@@ -206,6 +208,24 @@ describe('porthole image load', limit, () => {
     rmdirSync(running!);
   });
 
+  test('a node that fails is named, and the others have what they were given', async () => {
+    const [first, second] = nodes.map(
+      (node) => nodeLayout(clusterPaths(cluster.home, cluster.name).node(node)).containerdSocket,
+    );
+    const away = `${first}.away`;
+    renameSync(first!, away);
+    const { code, stdout, stderr } = await load(await ociArchive('half')).finally(() =>
+      renameSync(away, first!),
+    );
+    assert.equal(code, 1);
+    assert.match(stderr, /^porthole: linux-1: .*containerd\.sock/m);
+    assert.doesNotMatch(stdout + stderr, /linux-2: |\n +at /);
+    const ctrOfSecond = (...args: string[]): Promise<string> => ctr(linuxProcesses, second!, args);
+    assert.match(await ctrOfSecond('images', 'ls', '-q'), /test\/half:1/);
+    assert.equal(await ctrOfSecond('leases', 'ls', '-q'), '');
+    assert.deepEqual(leftOvers(), []);
+  });
+
   test('an archive that is found bad at its end leaves nothing: no image, no layer, no folder', async () => {
     const bad = join(scratch.path, 'bad.tar');
     copyFileSync(await ociArchive('bad'), bad);
@@ -226,7 +246,7 @@ describe('porthole image load', limit, () => {
     }
     assert.deepEqual(leftOvers(), []);
     const digest = sha256Hex(readFileSync(join(scratch.path, 'bad.layer')));
-    for (const node of nodes) assert.throws(() => statSync(blobFile(node, digest)), { code: 'ENOENT' });
+    for (const node of nodes) assert.throws(() => statSync(blobOn(node, digest)), { code: 'ENOENT' });
     const { stdout } = await cluster.porthole(['image', 'ls', '--name', cluster.name]);
     assert.doesNotMatch(stdout, /test\/(bad|cut)/);
   });

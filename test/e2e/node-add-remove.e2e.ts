@@ -1,6 +1,7 @@
 // U10: nodes come to a cluster that is up and leave it; `up`, `status` and `down` know them.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
@@ -192,6 +193,9 @@ test('U10: a node goes when its pods have gone, which a budget may hold up', lim
     /linux-2 still has pods after 2 s, and takes no new ones: default\/held-\S+ \(Cannot evict pod as it would violate the pod's disruption budget\.\)\n {2}next: the same with --force/,
   );
   assert.match(await cluster.kubectl.ok(['get', 'node', 'linux-2']), /Ready,SchedulingDisabled/);
+  const shown = await node('list');
+  assert.match(shown, /^linux-1 .*, Ready$/m);
+  assert.match(shown, /^linux-2 .*, Ready, cordoned: kubectl uncordon linux-2 /m);
   await node('remove', 'linux-2', '--force');
   await refused(
     ['remove', 'linux-1', ...here],
@@ -216,6 +220,15 @@ test('U10: a node goes when its pods have gone, which a budget may hold up', lim
     assert.deepEqual(named, []);
   }
   assert.equal((await cluster.porthole(['status', '--name', name])).code, 0);
+});
+
+test('what a removal that was killed has left of a node is removed by the same command', limit, async () => {
+  const left = paths.node('linux-2');
+  mkdirSync(left, { recursive: true });
+  writeFileSync(join(left, 'agent.kubeconfig'), '');
+  await node('remove', 'linux-2');
+  assert.equal(existsSync(left), false);
+  await refused(['remove', 'linux-2', '--name', name], /there is no node "linux-2" in cluster "nodes"/);
 });
 
 test('U10: nodes keep their addresses over down --keep, also beside one that is gone', limit, async () => {

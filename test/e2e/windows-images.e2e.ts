@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
+import { ctr } from '../../src/images/ctr.ts';
 import { writeLayer } from '../../src/images/image-tar.ts';
 import { type ImagePart, writeImageArchive } from '../../src/images/oci-archive.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
-import { runOrThrow } from '../../src/os/processes.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
 import type { Kubectl } from '../harness/kubectl.ts';
 import { pushArchive } from '../harness/push-archive.ts';
@@ -183,10 +183,9 @@ describe('an index at a registry', { timeout: 200_000 }, () => {
   const registry = `localhost:${registryPort}`;
   const push = async (file: string, repository: string): Promise<string> =>
     pushArchive(file, `http://${registry}/v2/${repository}`, '1');
-  const ctr = async (...args: readonly string[]): Promise<string> => {
+  const onNode = (...args: readonly string[]): Promise<string> => {
     const { containerdSocket } = nodeLayout(clusterPaths(cluster.home, cluster.name).node('windows-1'));
-    const where = ['--address', containerdSocket, '--namespace', 'k8s.io'];
-    return runOrThrow(linuxProcesses, 'ctr', [...where, ...args]);
+    return ctr(linuxProcesses, containerdSocket, args);
   };
   let made = 0;
   /** What a pod of the image says. */
@@ -217,7 +216,7 @@ describe('an index at a registry', { timeout: 200_000 }, () => {
     const others = 'porthole.local/others/linux:1';
     const otherArchive = join(scratch.path, 'others.tar');
     await writeImageArchive(otherArchive, others, [linux]);
-    await ctr('images', 'import', '--platform', 'linux/amd64', otherArchive);
+    await onNode('images', 'import', '--platform', 'linux/amd64', otherArchive);
     const listed = async (): Promise<string> =>
       (await cluster.porthole(['image', 'ls', '--name', cluster.name])).stdout;
     assert.match(await listed(), /windows-1 +porthole\.local\/others\/linux:1/);
@@ -270,6 +269,6 @@ describe('an index at a registry', { timeout: 200_000 }, () => {
   });
 
   test('leaves nothing behind that would keep content for ever', async () => {
-    assert.equal(await ctr('leases', 'ls', '-q'), '');
+    assert.equal(await onNode('leases', 'ls', '-q'), '');
   });
 });

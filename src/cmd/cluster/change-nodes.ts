@@ -11,18 +11,18 @@ import { portholeCache } from '../setup/locations.ts';
 import { forgetProcess } from '../supervisor/supervise-cluster.ts';
 import { bringUp, settleNodes, type Wanted } from './bring-up.ts';
 import { withClusterLock } from './cluster-lock.ts';
-import { endingCluster, noSuchCluster, stoppedCluster } from './cluster-name.ts';
+import { noSuchCluster } from './cluster-name.ts';
 import type { PlannedNode } from './cluster-plan.ts';
 import {
   type ClusterPaths,
   type ClusterState,
   clusterPaths,
   type NodeRecord,
-  readClusterState,
+  workableCluster,
 } from './cluster-state.ts';
 import { deleteNode, drainNode } from './drain-node.ts';
 import { endContainers } from './end-containers.ts';
-import { nextNodeName, parseNodeName } from './node-name.ts';
+import { isNodeName, nextNodeName, parseNodeName } from './node-name.ts';
 import { endProcesses } from './own-processes.ts';
 import { buildBeneath } from './prepare-machine.ts';
 import { clientOf } from './wait-ready.ts';
@@ -39,19 +39,6 @@ const graceMs = 10_000;
 const connectTimeoutMs = 5_000;
 const mostNodes = 100;
 
-/** Throws Error with the next step when nobody can work on its nodes. */
-function stateOf({ home, name }: Where): ClusterState {
-  const state = readClusterState(clusterPaths(home, name));
-  if (!state) throw new Error(noSuchCluster(name));
-  if (state.ending) throw new Error(endingCluster(state));
-  if (state.kept) throw new Error(stoppedCluster(name));
-  if (state.earlier)
-    throw new Error(
-      `cluster ${JSON.stringify(name)} was made by an earlier version of Porthole; it can only be taken down`,
-    );
-  return state;
-}
-
 async function withCluster<T>(
   where: Where,
   progress: Progress,
@@ -59,7 +46,7 @@ async function withCluster<T>(
 ): Promise<T> {
   // Whose lock leaves a file must be there.
   if (!existsSync(clusterPaths(where.home, where.name).root)) throw new Error(noSuchCluster(where.name));
-  return withClusterLock(linuxProcesses, where, progress, () => body(stateOf(where)));
+  return withClusterLock(linuxProcesses, where, progress, () => body(workableCluster(where)));
 }
 
 /** What `up` was asked for stays in the record: the same command goes on finding its cluster. */
@@ -144,24 +131,43 @@ async function removeCable({ id }: ClusterState, { name }: NodeRecord): Promise<
   }
 }
 
+/** Until it was told, the server kept renewed what it finds of a node here. */
+const remainsOf = ({ logs, node }: ClusterPaths, name: string): string[] => [
+  `${logs}/agent-${name}.log`,
+  node(name),
+];
+
+/** Of one that the record has no more: its removal was killed. */
+const isLeftOver = (paths: ClusterPaths, { nodes }: ClusterState, name: string): boolean =>
+  !nodes.some((one) => one.name === name) && isNodeName(name) && remainsOf(paths, name).some(existsSync);
+
+/** Of the cluster and of the network. */
+async function takeOut(
+  paths: ClusterPaths,
+  state: ClusterState,
+  options: RemoveNode,
+  progress: Progress,
+): Promise<void> {
+  const node = nodeOf(state, options.node);
+  const { client, close } = await clientOf(paths.kubeconfig, connectTimeoutMs);
+  try {
+    await progress.step(`pods leave ${node.name}`, (detail) => drainNode({ client, ...options, detail }));
+    await progress.step(`${node.name} ends`, () => endNode(paths, state, node));
+    await deleteNode({ client, node: node.name });
+  } finally {
+    await close();
+  }
+  if (state.runtime === 'containerd') await removeCable(state, node);
+}
+
 /** The API server must answer: what it knows of the node goes first. A removal that was killed is ended by the next. */
 export async function removeNode(options: RemoveNode, progress: Progress): Promise<void> {
   await withCluster(options, progress, async (state) => {
-    const paths = clusterPaths(options.home, options.name);
-    const node = nodeOf(state, options.node);
-    const { client, close } = await clientOf(paths.kubeconfig, connectTimeoutMs);
-    try {
-      await progress.step(`pods leave ${node.name}`, (detail) => drainNode({ client, ...options, detail }));
-      await progress.step(`${node.name} ends`, () => endNode(paths, state, node));
-      await deleteNode({ client, node: node.name });
-    } finally {
-      await close();
-    }
-    if (state.runtime === 'containerd') await removeCable(state, node);
-    const nodes = state.nodes.filter((one) => one !== node);
+    const { home, name, node } = options;
+    const paths = clusterPaths(home, name);
+    if (!isLeftOver(paths, state, node)) await takeOut(paths, state, options, progress);
+    const nodes = state.nodes.filter((one) => one.name !== node);
     await settleNodes(wantedWith(options, state, nodes), progress);
-    // Until it was told, the server kept what it finds here renewed.
-    await rm(paths.node(node.name), { recursive: true, force: true });
-    await rm(`${paths.logs}/agent-${node.name}.log`, { force: true });
+    for (const left of remainsOf(paths, node)) await rm(left, { recursive: true, force: true });
   });
 }

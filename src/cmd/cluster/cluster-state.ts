@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { clusterFiles, copyOf, isClusterFolder } from '../compose/cluster-folder.ts';
 import { type RunningProcess, supervisedProcesses } from '../supervisor/supervision.ts';
-import { parseClusterName } from './cluster-name.ts';
+import { endingCluster, noSuchCluster, parseClusterName, stoppedCluster } from './cluster-name.ts';
 import type { Mirrors } from './registries/mirrors.ts';
 
 export interface NodeRecord {
@@ -122,6 +122,19 @@ export function readClusterState(paths: ClusterPaths): ClusterState | undefined 
     ...(state.id === undefined ? { earlier: true } : {}),
     processes,
   };
+}
+
+/** Throws Error with the next step when nobody can work on its nodes. */
+export function workableCluster({ home, name }: { home: string; name: string }): ClusterState {
+  const state = readClusterState(clusterPaths(home, name));
+  if (!state) throw new Error(noSuchCluster(name));
+  if (state.ending) throw new Error(endingCluster(state));
+  if (state.kept) throw new Error(stoppedCluster(name));
+  if (state.earlier)
+    throw new Error(
+      `cluster ${JSON.stringify(name)} was made by an earlier version of Porthole; it can only be taken down`,
+    );
+  return state;
 }
 
 export function writeClusterState(paths: ClusterPaths, state: ClusterState): void {

@@ -9,15 +9,14 @@ import { archiveBytes } from '../../images/archive-entries.ts';
 import { checkArchiveFile } from '../../images/archive-file.ts';
 import { refuseReserved } from '../../images/archive-names.ts';
 import { type CheckedArchive, type CheckedImage, checkImageArchive } from '../../images/check-archive.ts';
+import { ctr } from '../../images/ctr.ts';
 import { imageForNode } from '../../images/image-for-node.ts';
 import { loadImage, loadKept } from '../../images/load-image.ts';
 import { type SampleImage, sampleImages } from '../../images/sample-images.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
-import { runOrThrow } from '../../os/processes.ts';
 import { createGrpcClient } from '../../wire/grpc-client.ts';
 import type { Progress } from '../progress.ts';
-import { stoppedCluster } from './cluster-name.ts';
-import { clusterPaths, type NodeRecord, readClusterState } from './cluster-state.ts';
+import { clusterPaths, type NodeRecord, workableCluster } from './cluster-state.ts';
 import { nodeLayout } from './node-layout.ts';
 import { startTicksOf } from './own-processes.ts';
 import { nativeDir } from './prepare-machine.ts';
@@ -40,19 +39,29 @@ interface Target extends NodeRecord {
 }
 
 function targetsOf(where: Where): Target[] {
-  const paths = clusterPaths(where.home, where.name);
-  const state = readClusterState(paths);
-  if (!state)
-    throw new Error(
-      `there is no cluster ${JSON.stringify(where.name)}; make it with: porthole up --name ${where.name}`,
-    );
-  if (state.kept) throw new Error(stoppedCluster(where.name));
+  const state = workableCluster(where);
   if (state.runtime !== 'containerd')
     throw new Error(`cluster ${JSON.stringify(where.name)} has the simulated runtime: it needs no images`);
+  const paths = clusterPaths(where.home, where.name);
   return state.nodes.map((node) => {
     const { containerdRoot, containerdSocket } = nodeLayout(paths.node(node.name));
     return { ...node, address: containerdSocket, contentRoot: containerdRoot };
   });
+}
+
+/** All have ended when it throws: no node works on with what its caller then takes away. */
+async function onEach(
+  nodes: readonly Target[],
+  imagesOf: (node: Target) => Promise<readonly string[]>,
+): Promise<NodeImage[]> {
+  const ended = await Promise.allSettled(nodes.map(imagesOf));
+  const failures = ended.flatMap((one, at) =>
+    one.status === 'rejected' ? [`${nodes[at]!.name}: ${(one.reason as Error).message}`] : [],
+  );
+  if (failures.length > 0) throw new Error(failures.join('\n'));
+  return ended.flatMap((one, at) =>
+    one.status === 'fulfilled' ? one.value.map((image) => ({ node: nodes[at]!.name, image })) : [],
+  );
 }
 
 /** Why no platform of the image runs on the node; undefined when one does. */
@@ -190,14 +199,10 @@ export async function loadArchive(options: LoadArchive, progress: Progress): Pro
     if (fitting.length === 0) throw new Error(`no node can run this image\n${refusals.join('\n')}`);
     const names = fitting.map((node) => node.name).join(', ');
     const loaded = await progress.step(`loaded into ${names}`, () =>
-      Promise.all(
-        fitting.map(async (node) =>
-          (await loadInto(node, image, work, tag)).map((name) => ({ node: node.name, image: name })),
-        ),
-      ),
+      onEach(fitting, (node) => loadInto(node, image, work, tag)),
     );
     for (const refusal of refusals) progress.say(`  ${refusal}`);
-    return loaded.flat();
+    return loaded;
   });
 }
 
@@ -235,20 +240,8 @@ export async function buildSamples(
 
 /** What the nodes have, without the sandbox's digests. */
 export async function listImages(where: Where): Promise<NodeImage[]> {
-  const lists = await Promise.all(
-    targetsOf(where).map(async (node) => {
-      const text = await runOrThrow(linuxProcesses, 'ctr', [
-        '--address',
-        node.address,
-        '--namespace',
-        'k8s.io',
-        'images',
-        'ls',
-        '-q',
-      ]);
-      const names = text.split('\n').filter((name) => name !== '' && !name.startsWith('sha256:'));
-      return names.map((image) => ({ node: node.name, image }));
-    }),
-  );
-  return lists.flat();
+  return onEach(targetsOf(where), async ({ address }) => {
+    const text = await ctr(linuxProcesses, address, ['images', 'ls', '-q']);
+    return text.split('\n').filter((name) => name !== '' && !name.startsWith('sha256:'));
+  });
 }

@@ -5,7 +5,8 @@ import { nextNodeName, parseNodeName } from './node-name.ts';
 
 test('U10: a node name is a label, and none that porthole logs takes for something else', () => {
   for (const name of ['a', 'linux-2', '0', 'x'.repeat(63)]) assert.equal(parseNodeName(name), name);
-  for (const name of ['', 'A', '-a', 'a-', 'a.b', '../a', 'a b', 'x'.repeat(64), 'server', 'registry'])
+  const logs = ['server', 'registry', 'registry-for-nodes'];
+  for (const name of ['', 'A', '-a', 'a-', 'a.b', '../a', 'a b', 'x'.repeat(64), ...logs])
     assert.throws(() => parseNodeName(name), /use at most 63 lower-case letters/, name);
 });
 

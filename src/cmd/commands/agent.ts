@@ -7,16 +7,11 @@ import { startAgent } from '../compose/compose-agent.ts';
 import type { AgentOptions } from '../compose/node-runtime-driver.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { port } from '../port-option.ts';
 import { portholeCache, portholeHome, registryConfigOf } from '../setup/locations.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 import { untilStopped } from '../until-stopped.ts';
-
-function port(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 0 || number > 65535)
-    throw new InvalidArgumentError('a port from 0 to 65535; 0 takes one that is free.');
-  return number;
-}
+import { windowsBuildOption } from '../windows-options.ts';
 
 function pids(text: string): number {
   const number = Number(text);
@@ -44,7 +39,7 @@ export function agentCommand(): Command {
         .choices(['linux', 'windows'])
         .default('linux'),
     )
-    .option('--windows-build <build>', 'build of an emulated Windows node', Number, 20348)
+    .addOption(windowsBuildOption('--windows-build', 'build of an emulated Windows node'))
     .option('--windows-taint', 'taint a Windows node with os=windows:NoSchedule', false)
     .addOption(
       new Option('--runtime <name>', 'containerd or simulated')
@@ -65,7 +60,7 @@ export function agentCommand(): Command {
       registryConfigOf(portholeHome()),
     )
     .addOption(evictionHardOption('as upstream'))
-    .option('--port <port>', "port of the kubelet's HTTPS server", port, 10250)
+    .option('--port <port>', "port of the kubelet's HTTPS server; 0 takes one that is free", port, 10250)
     .option('--cache-dir <dir>', 'shared cache of this machine', portholeCache())
     .option('-v, --verbose', 'log debug messages', false)
     .action(async (options: AgentOptions) => {

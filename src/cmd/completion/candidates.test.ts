@@ -8,6 +8,7 @@ const program = await createProgram(undefined);
 const there = {
   clusters: () => ['default', 'big'],
   nodes: (cluster: string) => (cluster === 'big' ? ['linux-1', 'windows-1'] : ['linux-9']),
+  logs: (cluster: string) => (cluster === 'big' ? ['server', 'registry', 'linux-1'] : ['server']),
 };
 const offered = (...words: string[]): readonly string[] | 'files' => {
   const found = candidatesAt(program, words, there);
@@ -36,13 +37,21 @@ test('U10: values of flags: choices, clusters, nodes of the cluster that is type
   assert.equal(offered('up', '--kubeconfig', ''), 'files');
   assert.equal(offered('image', 'load', ''), 'files');
   assert.deepEqual(offered('up', '--linux', ''), [], 'a number is not guessed');
+  for (const command of [['up'], ['node', 'add'], ['agent']])
+    assert.deepEqual(offered(...command, '--windows-build', 'ltsc2'), ['ltsc2019', 'ltsc2022', 'ltsc2025']);
+  assert.deepEqual(offered('node', 'add', '--build=2'), [
+    '--build=20348',
+    '--build=25398',
+    '--build=23h2',
+    '--build=26100',
+  ]);
 });
 
 test('U10: arguments: nodes of the cluster that is typed, parts of a cluster, choices', () => {
   assert.deepEqual(offered('node', 'remove', ''), ['linux-9']);
   assert.deepEqual(offered('node', 'remove', '--name', 'big', 'w'), ['windows-1']);
   assert.deepEqual(offered('node', 'add', ''), [], 'its name is new');
-  assert.deepEqual(offered('logs', '--name=big', ''), ['server', 'supervisor', 'linux-1', 'windows-1']);
+  assert.deepEqual(offered('logs', '--name=big', ''), ['server', 'registry', 'linux-1']);
   assert.deepEqual(offered('logs', 'server', ''), [], 'there is one');
   assert.deepEqual(offered('completion', ''), ['bash', 'zsh', 'fish']);
 });

@@ -13,6 +13,7 @@ export type Candidates = readonly Candidate[] | 'files';
 export interface ThingsThere {
   clusters(): readonly string[];
   nodes(cluster: string): readonly string[];
+  logs(cluster: string): readonly string[];
 }
 
 interface Place {
@@ -67,7 +68,7 @@ function valuesOf(
   if (argChoices.length > 0) return named(argChoices);
   if (fileWord.test(called)) return 'files';
   if (called.startsWith('--name ')) return named(there.clusters());
-  if (called === 'of') return named(['server', 'supervisor', ...there.nodes(place.cluster)]);
+  if (called === 'of') return named(there.logs(place.cluster));
   if (called === 'node' || called.startsWith('--node ')) return named(there.nodes(place.cluster));
   return [];
 }

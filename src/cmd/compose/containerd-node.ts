@@ -6,6 +6,7 @@ import { systemRandom } from '../../component-base/system-random.ts';
 import { exitCodeFile } from '../../component-helpers/emulated-windows.ts';
 import { forgetExitCode, readExitCode } from '../../emulation/wine/exit-code.ts';
 import { installWindowsHandler } from '../../emulation/wine/windows-handler.ts';
+import { ctr } from '../../images/ctr.ts';
 import { type WindowsPullDeps, withWindowsIndexes } from '../../images/windows-pull.ts';
 import { imageVolumesDir } from '../../kubelet/containerd/containerd-config.ts';
 import { createContainerdRuntime } from '../../kubelet/containerd/containerd-runtime.ts';
@@ -13,7 +14,7 @@ import { registryFolderOf, withRegistryAdvice } from '../../kubelet/containerd/r
 import type { Host } from '../../os/host.ts';
 import { createLinuxHost } from '../../os/linux/host-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
-import { runOrThrow } from '../../os/processes.ts';
+import { blobFile } from '../../rpc-api/containerd-content.ts';
 import { type Cri, createCri } from '../../rpc-api/cri.ts';
 import { createGrpcClient, type GrpcClient } from '../../wire/grpc-client.ts';
 import type { NodeLayout } from '../cluster/node-layout.ts';
@@ -111,7 +112,7 @@ async function open({ options, layout, log, metrics, opened }: RuntimeInput): Pr
   const { images, runtime } = createCri(grpc);
   const chosen =
     handler === undefined ? images : withWindowsIndexes(images, windowsPulls(options, layout, grpc, host));
-  const cri = { runtime, images: withRegistryAdvice(chosen, options.registryConfig) };
+  const cri = { runtime, images: withRegistryAdvice(chosen, host.files, options.registryConfig) };
   return {
     clients: [proxyClient],
     kubelet: {
@@ -159,17 +160,15 @@ function windowsPulls(
   { files }: Host,
 ): WindowsPullDeps {
   const ctrImages = async (...args: readonly string[]): Promise<void> => {
-    const where = ['--address', containerdSocket, '--namespace', 'k8s.io'];
-    await runOrThrow(linuxProcesses, 'ctr', [...where, 'images', ...args]);
+    await ctr(linuxProcesses, containerdSocket, ['images', ...args]);
   };
-  const blobs = join(containerdRoot, 'io.containerd.content.v1.content/blobs');
   return {
     node: { os: 'windows', architecture: 'amd64', build: windowsBuild },
     grpc,
     clock: systemClock,
     random: systemRandom,
     readBlob: async (digest) => {
-      const file = join(blobs, digest.replace(':', '/'));
+      const file = blobFile(containerdRoot, digest);
       const size = (await files.stat(file))?.sizeBytes ?? Number.POSITIVE_INFINITY;
       return size > largestIndex ? undefined : files.readIfThere(file);
     },

@@ -1,6 +1,7 @@
 // Which failures of pulls get a next step, and which.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { FileInfo } from '../../os/files.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
 import { ownImageAdvice, registryAdvice, withRegistryAdvice } from './registry-advice.ts';
@@ -33,7 +34,16 @@ test('a registry that is not trusted, speaks no TLS or wants a certificate: wher
     ['pull access denied, repository does not exist', 'r.test/a', undefined],
     [unknownAuthority, 'Not An Image', undefined],
   ];
-  for (const [said, image, next] of rows) assert.equal(registryAdvice(said, image, '/certs.d'), next);
+  const dir = '/certs.d';
+  for (const [said, image, next] of rows)
+    assert.equal(registryAdvice(said, image, { dir, isMirrored: false }), next);
+  const ofMirror = registryAdvice(unknownAuthority, 'a', { dir, isMirrored: true });
+  assert.match(
+    ofMirror ?? '',
+    /by --registry-mirror docker\.io=, .* in \/certs\.d\/docker\.io\/hosts\.toml$/,
+  );
+  const unreached = rows[3]!;
+  assert.equal(registryAdvice(unreached[0], unreached[1], { dir, isMirrored: true }), unreached[2]);
 });
 
 test('code and method of the failure stay', async () => {
@@ -42,7 +52,15 @@ test('code and method of the failure stay', async () => {
       pullImage: () => Promise.reject(error),
       listImages: () => Promise.resolve([{ repoTags: ['porthole.local/web:ltsc2025'] }]),
     }) as unknown as ImageService;
-  const refused = withRegistryAdvice(failing(new GrpcError('PullImage', 'Unknown', unknownAuthority)), '/c');
+  const files = {
+    stat: async (path: string) => (path === '/own/mirrored.test' ? ({} as FileInfo) : undefined),
+  };
+  const refusing = failing(new GrpcError('PullImage', 'Unknown', unknownAuthority));
+  const refused = withRegistryAdvice(refusing, files, '/own:/c');
+  await assert.rejects(
+    refused.pullImage({ image: 'mirrored.test/a:1' }, undefined, undefined),
+    /forget it by --registry-mirror mirrored\.test=/,
+  );
   await assert.rejects(
     refused.pullImage({ image: 'r.test:5000/a:1' }, undefined, undefined),
     (error: unknown) =>
@@ -54,12 +72,12 @@ test('code and method of the failure stay', async () => {
   );
   const other = new GrpcError('PullImage', 'NotFound', 'no such image');
   await assert.rejects(
-    withRegistryAdvice(failing(other), '/c').pullImage({ image: 'a' }, undefined, undefined),
+    withRegistryAdvice(failing(other), files, '/c').pullImage({ image: 'a' }, undefined, undefined),
     (error) => error === other,
   );
   const lookup = new GrpcError('PullImage', 'Unknown', 'dial tcp: lookup porthole.local: no such host');
   await assert.rejects(
-    withRegistryAdvice(failing(lookup), '/c').pullImage(
+    withRegistryAdvice(failing(lookup), files, '/c').pullImage(
       { image: 'porthole.local/web:ltsc2022' },
       undefined,
       undefined,

@@ -1,5 +1,6 @@
 // What to write where when a registry is refused for want of a certificate: containerd says what is wrong, not what helps.
 import { parseImageReference, repositoryOf } from '../../component-helpers/image-reference.ts';
+import type { Files } from '../../os/files.ts';
 import type { ImageService } from '../../rpc-api/cri.ts';
 import { GrpcError } from '../../wire/grpc-client.ts';
 
@@ -27,11 +28,30 @@ const advice: readonly (readonly [said: RegExp, next: (registry: string, folder:
   ],
 ];
 
-/** Undefined when registries' settings are not what is wrong. `dir`: of folders named after registries. */
-export function registryAdvice(message: string, image: string, dir: string): string | undefined {
+/** Of what a registry is reached by, not of whether it is. */
+const isOfCertificates = (message: string): boolean => !message.includes(': connect: ');
+
+/** containerd reads one folder for a registry: of a cluster whose mirrors have one, the user's is not looked into. */
+const mirrorAdvice = (registry: string, folder: string): string =>
+  `what porthole up --registry-mirror names is asked without certificates: forget it by --registry-mirror ${registry}=, and name the mirror, with its ca or client, in ${folder}/hosts.toml`;
+
+export interface AskedRegistry {
+  /** Of folders named after registries. */
+  readonly dir: string;
+  readonly isMirrored: boolean;
+}
+
+/** Undefined when registries' settings are not what is wrong. */
+export function registryAdvice(
+  message: string,
+  image: string,
+  { dir, isMirrored }: AskedRegistry,
+): string | undefined {
   const registry = parseImageReference(image)?.registry;
-  if (registry === undefined) return undefined;
-  return advice.find(([said]) => said.test(message))?.[1](registry, `${dir}/${registry}`);
+  const found = advice.find(([said]) => said.test(message))?.[1];
+  if (registry === undefined || found === undefined) return undefined;
+  const folder = `${dir}/${registry}`;
+  return isMirrored && isOfCertificates(message) ? mirrorAdvice(registry, folder) : found(registry, folder);
 }
 
 /** Images of our own making come from no registry. */
@@ -63,20 +83,34 @@ async function adviceOfOwn(images: ImageService, image: string): Promise<string 
 /** Of those in containerd's config_path the last one is the user's. */
 export const registryFolderOf = (dirs: string): string => dirs.split(':').at(-1) ?? '';
 
+/** One before the user's knows the registry. */
+async function isMirrored(files: Pick<Files, 'stat'>, dirs: string, image: string): Promise<boolean> {
+  const registry = parseImageReference(image)?.registry;
+  const before = dirs.split(':').slice(0, -1);
+  const found = await Promise.all(before.map((dir) => files.stat(`${dir}/${registry}`)));
+  return found.some((one) => one !== undefined);
+}
+
 /**
  * What containerd says of a pull comes with the next step, in events and in the container's status. `dirs`: as containerd's
  * config_path.
  */
-export const withRegistryAdvice = (images: ImageService, dirs: string): ImageService => ({
+export const withRegistryAdvice = (
+  images: ImageService,
+  files: Pick<Files, 'stat'>,
+  dirs: string,
+): ImageService => ({
   ...images,
   pullImage: async (spec, auth, sandboxConfig, signal) => {
     try {
       return await images.pullImage(spec, auth, sandboxConfig, signal);
     } catch (error) {
       if (!(error instanceof GrpcError)) throw error;
-      const own = await adviceOfOwn(images, spec.image ?? '');
+      const { image = '' } = spec;
+      const own = await adviceOfOwn(images, image);
       if (own !== undefined) throw new GrpcError(error.method, error.code, `${own} (${error.message})`);
-      const next = registryAdvice(error.message, spec.image ?? '', registryFolderOf(dirs));
+      const asked = { dir: registryFolderOf(dirs), isMirrored: await isMirrored(files, dirs, image) };
+      const next = registryAdvice(error.message, image, asked);
       if (next === undefined) throw error;
       throw new GrpcError(error.method, error.code, `${error.message}; next step: ${next}`);
     }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Command } from 'commander';
 import { upCommand } from './commands/up.ts';
-import { applyConfig } from './config-file.ts';
+import { applyConfig, configExample } from './config-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'config-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -33,6 +33,17 @@ test('U10: settings are the flags, and a flag that is given goes before', () => 
     ['big', 3, 'simulated', true, false, 20_000, true],
   );
   assert.deepEqual(Object.keys(flags['registryMirror'] as object), ['docker.io', 'quay.io']);
+});
+
+test('the file in the help of up is one', () => {
+  const { nodes, flags } = told(configExample);
+  assert.equal((nodes as object[]).length, 2);
+  assert.deepEqual(flags['registryMirror'], { 'docker.io': ['http://localhost:5001'] });
+  let help = '';
+  upCommand()
+    .configureOutput({ writeOut: (text) => (help += text) })
+    .outputHelp();
+  assert.ok(help.endsWith(`${configExample.replaceAll(/^(?=.)/gm, '  ')}`), help);
 });
 
 test('U10: nodes have names, systems and builds of their own', () => {

@@ -15,6 +15,20 @@ const nodeSettings: readonly string[] = ['linux', 'windows', 'windowsBuild', 'wi
 const repeated: readonly string[] = ['registryMirror'];
 const nodeFields: readonly string[] = ['name', 'os', 'windowsBuild', 'windowsTaint'];
 
+/** For the help of `up`. */
+export const configExample: string = `apiVersion: ${apiVersion}
+kind: ${kind}
+# The flags, each written as allowMachineAccess is; true for one without a value.
+name: nightly
+allowMachineAccess: true
+# A list, for a flag that may be given again.
+registryMirror: [docker.io=http://localhost:5001]
+# Instead of ${nodeSettings.join(', ')}. Of each, only os has to be there.
+nodes:
+- os: linux
+- {name: web, os: windows, windowsBuild: ltsc2019, windowsTaint: true}
+`;
+
 const isMap = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 

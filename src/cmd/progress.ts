@@ -16,6 +16,8 @@ export interface ProgressOutput {
 const quietMs = 2_000;
 const clearLine = '\r\u001b[K';
 
+export const progressOnStderr = (): Progress => createProgress(process.stderr, () => performance.now());
+
 export function createProgress(output: ProgressOutput, now: () => number): Progress {
   let running: string | undefined;
   const show = (text: string): void => {

@@ -106,6 +106,15 @@ test(
   },
 );
 
+test('a kubeconfig that is broken is noticed before anything is made', limit, async () => {
+  const broken = join(scratch.path, 'broken');
+  writeFileSync(broken, 'clusters: [\n');
+  const { code, stderr } = await run(launcher, ['up', '--name', 'c', '--kubeconfig', broken]);
+  assert.equal(code, 1);
+  assert.match(stderr.toString(), /broken was not changed\n {2}because: .*\n {2}next: repair/);
+  assert.equal(existsSync(join(scratch.path, 'home/clusters/c')), false);
+});
+
 test('U10: status says the same in JSON and YAML, in the shape of docs/OUTPUT.md', limit, async () => {
   const json = await ok(launcher, ['status', '--name', 'a', '-o', 'json']);
   const yaml = await ok(launcher, ['status', '--name', 'a', '-o', 'yaml']);
@@ -137,6 +146,7 @@ test('U10: status says the same in JSON and YAML, in the shape of docs/OUTPUT.md
             agent: { ...running, restarts: 0 },
             registered: true,
             ready: true,
+            cordoned: false,
           },
         ],
         server: { ...running, restarts: 0 },

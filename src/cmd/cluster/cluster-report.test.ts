@@ -59,9 +59,14 @@ test('B7: a disk without a byte, or without a file, is named', () => {
 });
 
 test('B2: a node that is not Ready, or not there, is told with what to do', () => {
-  const of = (ready: boolean | undefined, registered: boolean | undefined, reason = ''): string =>
-    nodeText({ ready, registered, reason }, 'x');
-  assert.equal(of(true, true), '');
+  const of = (ready: boolean | undefined, registered: boolean | undefined, reason = '', cordoned = false) =>
+    nodeText({ name: 'linux-1', cordoned, ready, registered, reason }, 'x');
+  assert.equal(of(true, true), ', Ready');
+  assert.equal(
+    of(true, true, '', true),
+    ', Ready, cordoned: kubectl uncordon linux-1 lets new pods come to it',
+  );
+  assert.match(of(false, true, 'x', true), /^, NotReady \(x\): .*, cordoned: /);
   assert.equal(
     of(false, true, 'Kubelet stopped posting node status.'),
     ', NotReady (Kubelet stopped posting node status.): porthole up --name x repairs its network and processes',

@@ -35,6 +35,7 @@ export interface NodeReport {
   /** Undefined while the API server does not say. */
   readonly registered?: boolean | undefined;
   readonly ready?: boolean | undefined;
+  readonly cordoned?: boolean | undefined;
   /** Of the Ready condition, while it is not. */
   readonly reason?: string | undefined;
 }
@@ -142,18 +143,21 @@ function nodeReport(
     agent,
     registered: registered && known !== undefined,
     ready: known?.ready,
+    cordoned: known?.cordoned,
     reason: known === undefined || known.ready ? undefined : known.why,
   };
 }
 
-/** What the API server says of a node whose agent may be well: '' while it does not say, or all is. */
+/** What the API server says of a node whose agent may be well: '' while it does not say. */
 export function nodeText(
-  { ready, reason, registered }: Pick<NodeReport, 'ready' | 'reason' | 'registered'>,
+  { cordoned, name, ready, reason, registered }: Omit<NodeReport, 'os' | 'emulated' | 'address' | 'agent'>,
   cluster: string,
 ): string {
-  if (registered === undefined || ready === true) return '';
+  if (registered === undefined) return '';
   if (!registered) return `, not registered: porthole up --name ${cluster} registers it again`;
-  return `, NotReady (${reason}): porthole up --name ${cluster} repairs its network and processes`;
+  const pods = cordoned ? `, cordoned: kubectl uncordon ${name} lets new pods come to it` : '';
+  if (ready === true) return `, Ready${pods}`;
+  return `, NotReady (${reason}): porthole up --name ${cluster} repairs its network and processes${pods}`;
 }
 
 export function nodesText(nodes: readonly NodeReport[], cluster: string): string {

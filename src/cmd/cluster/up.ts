@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { checkBindAddress, everyMachineAddress } from '../compose/listen-addresses.ts';
 import type { Progress } from '../progress.ts';
-import { linuxNodePackages, missingPackages } from '../setup/system-packages.ts';
+import { isInstalled, linuxNodePackages, missingPackages } from '../setup/system-packages.ts';
 import { bringUp, type Settings } from './bring-up.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 import { differenceOf } from './cluster-difference.ts';
@@ -12,7 +12,7 @@ import type { PlannedNode } from './cluster-plan.ts';
 import { type ClusterState, clusterPaths, type RuntimeKind, readClusterState } from './cluster-state.ts';
 import { downAlone } from './down.ts';
 import { sayWhenInterrupted } from './interrupted.ts';
-import { mergeCluster } from './user-kubeconfig.ts';
+import { checkMergeable, mergeCluster } from './user-kubeconfig.ts';
 
 export interface UpOptions extends Settings {
   readonly nodes: readonly PlannedNode[];
@@ -32,14 +32,11 @@ export interface UpResult {
   readonly context?: string;
 }
 
-const isOnPath = (program: string): boolean =>
-  missingPackages([{ name: program, provides: program, why: '' }]).length === 0;
-
 function decideRuntime(options: UpOptions, progress: Progress): RuntimeKind {
   const choice = chooseRuntime(options.runtime, {
     platform: process.platform,
     isRoot: process.getuid?.() === 0,
-    hasApt: isOnPath('apt-get'),
+    hasApt: isInstalled('apt-get'),
     missing: missingPackages(linuxNodePackages),
   });
   if ('error' in choice) throw new Error(choice.error);
@@ -77,12 +74,13 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
     throw new Error('a cluster needs a node: --linux or --windows of at least 1');
   if (options.bindAddress !== undefined) checkBindAddress(options.bindAddress, everyMachineAddress());
   checkRegistryConfig(options.registryConfig);
-  const { home, name } = options;
+  const { home, mergeInto, name } = options;
   return sayWhenInterrupted({ name, paths: clusterPaths(home, name), say: progress.say }, () =>
     withClusterLock(linuxProcesses, options, progress, async () => {
+      if (mergeInto !== undefined) await checkMergeable({ name }, mergeInto);
       const result = await upAlone(options, progress);
-      if (options.mergeInto === undefined) return result;
-      return { ...result, context: await mergeCluster(result.state, home, options.mergeInto) };
+      if (mergeInto === undefined) return result;
+      return { ...result, context: await mergeCluster(result.state, home, mergeInto) };
     }),
   );
 }

@@ -32,7 +32,9 @@ const lookEveryMs = 20;
 /** Of cluster, user and context there: others have a cluster `default`, too. */
 const contextName = (cluster: string): string => `porthole-${cluster}`;
 
-const namesOf = ({ name }: ClusterState): { clusterName: string; userName: string; contextName: string } => ({
+const namesOf = ({
+  name,
+}: Pick<ClusterState, 'name'>): { clusterName: string; userName: string; contextName: string } => ({
   clusterName: contextName(name),
   userName: contextName(name),
   contextName: contextName(name),
@@ -123,6 +125,19 @@ const nextStep = (file: string, cause: unknown): string =>
   ['EACCES', 'EPERM'].includes((cause as NodeJS.ErrnoException).code ?? '')
     ? `give ${file}, and its folder, to the user whose home it is in (chown), or name another one by --kubeconfig`
     : `repair ${file}, or name another one by --kubeconfig`;
+
+const nobody = {
+  server: '',
+  caCertificatePem: '',
+  credentials: { certificatePem: '', privateKeyPem: '' },
+};
+
+/** Throws as a merge will: nothing of a cluster has to be made to know. */
+export const checkMergeable = (state: Pick<ClusterState, 'name'>, file: string): Promise<void> =>
+  change(file, (text) => {
+    mergedKubeconfig(text, { ...nobody, ...namesOf(state) });
+    return undefined;
+  });
 
 /**
  * The cluster's context becomes the current one of the file, and its record says so. Returns its name, which the file's owner may

@@ -96,11 +96,17 @@ export async function knownNodes(
 export interface Readiness {
   readonly ready: boolean;
   readonly why: string;
+  /** No pods are scheduled to it. */
+  readonly cordoned: boolean;
 }
 
 const readiness = (node: Node): Readiness => {
   const condition = node.status?.conditions?.find((one) => one.type === 'Ready');
-  return { ready: condition?.status === 'True', why: condition?.message ?? 'no status yet' };
+  return {
+    ready: condition?.status === 'True',
+    why: condition?.message ?? 'no status yet',
+    cordoned: node.spec?.unschedulable === true,
+  };
 };
 
 export interface AwaitedNode {

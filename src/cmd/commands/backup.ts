@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { takeBackup, writeBackup } from '../compose/backups.ts';
 import { type DataFlags, dataDirOf, withDataOptions } from '../data-options.ts';
 import { type Output, outputOption, tell } from '../output-option.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 
 interface Flags extends DataFlags {
   readonly pki: boolean;
@@ -35,7 +35,7 @@ Examples:
       const dataDir = dataDirOf(flags);
       const folder = dirname(resolve(file));
       if (!existsSync(folder)) throw new Error(`there is no folder ${folder} to write the backup to`);
-      const progress = createProgress(process.stderr, () => performance.now());
+      const progress = progressOnStderr();
       const { backup, running } = await progress.step(`reading ${dataDir}`, () =>
         takeBackup(dataDir, { pki: flags.pki }),
       );

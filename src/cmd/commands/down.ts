@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { noSuchCluster } from '../cluster/cluster-name.ts';
 import { down } from '../cluster/down.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 import { portholeHome } from '../setup/locations.ts';
 
 export function downCommand(): Command {
@@ -11,7 +11,7 @@ export function downCommand(): Command {
     .option('--name <name>', 'name of the cluster', 'default')
     .option('--keep', 'end all of it, and keep what it has stored: the next up goes on from there')
     .action(async (flags: { name: string; keep?: boolean }) => {
-      const progress = createProgress(process.stderr, () => performance.now());
+      const progress = progressOnStderr();
       const wasThere = await down({ ...flags, home: portholeHome() }, progress);
       if (!wasThere) throw new Error(noSuchCluster(flags.name));
       progress.say(

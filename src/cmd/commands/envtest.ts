@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { ApiserverFlags } from '../envtest/envtest-apiserver.ts';
 import type { EtcdFlags } from '../envtest/etcd-placeholder.ts';
 import { port } from '../port-option.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 import { portholeCache } from '../setup/locations.ts';
 
 const list = (text: string, before: readonly string[] = []): string[] => [...before, ...text.split(',')];
@@ -59,7 +59,7 @@ export function envtestCommand(): Command {
     .action(async ({ dir }: { dir?: string }, command: Command) => {
       if (dir === undefined) command.error('--dir says which folder');
       const { writeAssets } = await import('../envtest/write-assets.ts');
-      const progress = createProgress(process.stderr, () => performance.now());
+      const progress = progressOnStderr();
       console.log(await writeAssets(String(dir), portholeCache(), (text) => progress.say(text)));
     })
     .addCommand(etcd(), { hidden: true })

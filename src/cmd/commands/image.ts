@@ -3,11 +3,8 @@ import { Command } from 'commander';
 import { buildSamples, listImages, loadArchive } from '../cluster/node-images.ts';
 import { type Output, outputOption, tellList } from '../output-option.ts';
 import { printTable, tableText } from '../print-table.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
-
-const progressOnStderr = (): ReturnType<typeof createProgress> =>
-  createProgress(process.stderr, () => performance.now());
 
 function loadCommand(): Command {
   return new Command('load')

@@ -7,7 +7,7 @@ import { noSuchCluster } from '../cluster/cluster-name.ts';
 import { clusterPaths, readClusterState } from '../cluster/cluster-state.ts';
 import { mergeCluster } from '../cluster/user-kubeconfig.ts';
 import { kubeconfigOption, type MergeFlags, mergeFileOf, sayContext } from '../kubeconfig-options.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 import { portholeHome } from '../setup/locations.ts';
 
 interface Flags extends MergeFlags {
@@ -22,12 +22,12 @@ function kubeconfigOf(name: string): string {
   throw new Error(
     readClusterState(paths)
       ? `${paths.kubeconfig} is gone; porthole up --name ${name}, with the flags of its first time, writes it again`
-      : `there is no cluster ${JSON.stringify(name)}; make it with: porthole up --name ${name}`,
+      : noSuchCluster(name),
   );
 }
 
 async function merge(name: string, kubeconfig: string | undefined): Promise<void> {
-  const progress = createProgress(process.stderr, () => performance.now());
+  const progress = progressOnStderr();
   const home = portholeHome();
   kubeconfigOf(name);
   const file = mergeFileOf({ ...(kubeconfig === undefined ? {} : { kubeconfig }) });

@@ -6,7 +6,7 @@ import { nodesText, reportOf } from '../cluster/cluster-report.ts';
 import { clusterPaths, type NodeRecord, readClusterState } from '../cluster/cluster-state.ts';
 import { duration, durationOption } from '../duration-option.ts';
 import { type Output, outputOption, tellList } from '../output-option.ts';
-import { createProgress, type Progress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
 import { windowsBuildOption } from '../windows-options.ts';
 
@@ -14,7 +14,6 @@ interface Flags {
   readonly name: string;
 }
 
-const progressOnStderr = (): Progress => createProgress(process.stderr, () => performance.now());
 const whereOf = ({ name }: Flags): { name: string; home: string; cache: string } => ({
   name,
   home: portholeHome(),
@@ -30,7 +29,7 @@ interface AddFlags extends Flags {
 function addCommand(): Command {
   return new Command('add')
     .description(
-      'add a node to a cluster that is up; returns when it is Ready. Images are loaded into it as into the others',
+      'add a node to a cluster that is up; returns when it is Ready. What porthole image load has put into the others before is loaded again for it',
     )
     .argument('[node]', 'its name; default: the next that is free, as linux-2')
     .option('--name <name>', 'name of the cluster', 'default')

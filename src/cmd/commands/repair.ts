@@ -4,7 +4,7 @@ import { withServerStopped } from '../cluster/with-server-stopped.ts';
 import { type Examination, repairStore } from '../compose/backups.ts';
 import { clusterOf, type DataFlags, dataDirOf, withDataOptions } from '../data-options.ts';
 import { type Output, outputOption, tell } from '../output-option.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 
 interface Flags extends DataFlags {
   readonly acceptLoss: boolean;
@@ -41,7 +41,7 @@ Examples:
               why: 'porthole repair',
               comesBack: ({ damage, accepted }) => damage === undefined || accepted !== undefined,
             },
-            createProgress(process.stderr, () => performance.now()),
+            progressOnStderr(),
             repair,
           )
         : await repair();

@@ -6,7 +6,7 @@ import { withServerStopped } from '../cluster/with-server-stopped.ts';
 import { checkRestore, readBackup, restoreBackup } from '../compose/backups.ts';
 import { clusterOf, type DataFlags, dataDirOf, withDataOptions } from '../data-options.ts';
 import { type Output, outputOption, tell } from '../output-option.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 
 interface Flags extends DataFlags {
   readonly force: boolean;
@@ -50,7 +50,7 @@ Examples:
       const restored = cluster
         ? await withServerStopped(
             { ...cluster, why: 'porthole restore', comesBack: () => true },
-            createProgress(process.stderr, () => performance.now()),
+            progressOnStderr(),
             restore,
           )
         : await restore();

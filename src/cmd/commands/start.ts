@@ -7,7 +7,7 @@ import { buildSamples } from '../cluster/node-images.ts';
 import { runSample } from '../cluster/sample-run.ts';
 import { up } from '../cluster/up.ts';
 import { type MergeFlags, mergeFileOf, sayContext, withMergeOptions } from '../kubeconfig-options.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 import { ensureKubectl } from '../setup/kubectl.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
 
@@ -17,7 +17,7 @@ interface Flags extends MergeFlags {
 }
 
 async function start(flags: Flags): Promise<void> {
-  const progress = createProgress(process.stderr, () => performance.now());
+  const progress = progressOnStderr();
   const home = portholeHome();
   const cache = portholeCache();
   progress.say('Porthole: a Kubernetes cluster with a Linux and a Windows node on this machine');

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { clusterNames } from '../cluster/cluster-state.ts';
 import { down } from '../cluster/down.ts';
-import { createProgress } from '../progress.ts';
+import { progressOnStderr } from '../progress.ts';
 import { portholeHome } from '../setup/locations.ts';
 
 export function stopCommand(): Command {
@@ -10,7 +10,7 @@ export function stopCommand(): Command {
     .description('take the cluster of npm start down; nothing of it is left (npm stop)')
     .option('--name <name>', 'name of the cluster', 'default')
     .action(async ({ name }: { name: string }) => {
-      const progress = createProgress(process.stderr, () => performance.now());
+      const progress = progressOnStderr();
       const wasThere = await down({ name, home: portholeHome() }, progress);
       const others = clusterNames(portholeHome()).map((other) => `npm stop -- --name ${other}`);
       if (!wasThere && others.length > 0)

@@ -4,11 +4,12 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { planNodes } from '../cluster/cluster-plan.ts';
 import { type Mirrors, parseMirror } from '../cluster/registries/mirrors.ts';
 import { up } from '../cluster/up.ts';
-import { applyConfig, askedNodes } from '../config-file.ts';
+import { applyConfig, askedNodes, configExample } from '../config-file.ts';
 import { duration } from '../duration-option.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { type MergeFlags, mergeFileOf, sayContext, withMergeOptions } from '../kubeconfig-options.ts';
-import { createProgress } from '../progress.ts';
+import { fixedPort } from '../port-option.ts';
+import { progressOnStderr } from '../progress.ts';
 import { portholeCache, portholeHome } from '../setup/locations.ts';
 import { windowsBuildOption } from '../windows-options.ts';
 
@@ -22,14 +23,6 @@ function count(text: string): number {
 function bytes(text: string): number {
   const number = Number(text);
   if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('not a number above 0.');
-  return number;
-}
-
-/** Image names hold it: no port of the system's choice. */
-function registryPort(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1 || number > 65535)
-    throw new InvalidArgumentError('a port from 1 to 65535.');
   return number;
 }
 
@@ -63,7 +56,7 @@ interface Flags extends MergeFlags {
 async function run({ config }: Flags, command: Command): Promise<void> {
   const named = config === undefined ? undefined : applyConfig(command, config);
   const flags = command.opts<Flags>();
-  const progress = createProgress(process.stderr, () => performance.now());
+  const progress = progressOnStderr();
   const started = performance.now();
   const mergeInto = mergeFileOf(flags);
   const cluster = await up(
@@ -91,7 +84,7 @@ export function upCommand(): Command {
     .option('--name <name>', 'name of the cluster', 'default')
     .option(
       '--config <file>',
-      "a file with these flags, written windowsBuild and so on, and 'nodes' with a name, os and windowsBuild for each",
+      'a file with these flags, and with nodes that differ; below is one. A flag that is given goes before it',
     )
     .option('--linux <n>', 'number of Linux nodes', count, 1)
     .option('--windows <n>', 'number of emulated Windows nodes', count, 1)
@@ -128,7 +121,7 @@ export function upCommand(): Command {
     .option(
       '--registry [port]',
       'a registry beside the cluster: push to localhost:<port> (5000 if it is free), and all nodes pull it by that name',
-      registryPort,
+      fixedPort,
     )
     .option(
       '--registry-mirror <registry=url,…>',
@@ -141,5 +134,6 @@ export function upCommand(): Command {
       "how long a node may be silent before it is marked unhealthy (default: the server's, 50s)",
       duration,
     )
+    .addHelpText('after', `\nA file for --config:\n${configExample.replaceAll(/^/gm, '  ').trimEnd()}`)
     .action(run);
 }

@@ -1,7 +1,7 @@
 // docker-registry: the machine's own, or Debian's out of its package, which would start a service if it were installed.
 import type { Processes } from '../../os/processes.ts';
 import { debianProgram } from './debian-program.ts';
-import { missingPackages } from './system-packages.ts';
+import { isInstalled } from './system-packages.ts';
 
 const program = 'docker-registry';
 
@@ -11,8 +11,7 @@ export async function ensureDockerRegistry(
   cache: string,
   say: (text: string) => void,
 ): Promise<string> {
-  const missing = missingPackages([{ name: program, provides: program, why: '' }]);
-  if (missing.length === 0) return program;
+  if (isInstalled(program)) return program;
   return debianProgram(
     processes,
     cache,

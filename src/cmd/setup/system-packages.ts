@@ -33,7 +33,8 @@ export const windowsNodePackages: readonly SystemPackage[] = [
   },
 ];
 
-function isThere(provides: string): boolean {
+/** `provides`: a program's name, or a file's path. */
+export function isInstalled(provides: string): boolean {
   if (provides.startsWith('/')) return existsSync(provides);
   const path = `${process.env['PATH'] ?? ''}${delimiter}/usr/sbin${delimiter}/sbin`;
   return path.split(delimiter).some((directory) => {
@@ -47,7 +48,7 @@ function isThere(provides: string): boolean {
 }
 
 export function missingPackages(packages: readonly SystemPackage[]): SystemPackage[] {
-  return packages.filter((one) => !isThere(one.provides));
+  return packages.filter((one) => !isInstalled(one.provides));
 }
 
 /** Installs what is missing by apt. Throws an Error that says the next step when it can't. */
@@ -62,7 +63,7 @@ export async function ensureSystemPackages(
   const byHand = `apt-get install ${names.join(' ')}`;
   if (process.getuid?.() !== 0)
     throw new Error(`missing Debian packages: ${names.join(', ')}; as root run: ${byHand}`);
-  if (!isThere('apt-get'))
+  if (!isInstalled('apt-get'))
     throw new Error(`this machine has no apt-get; install by its own means: ${names.join(', ')}`);
   say(`installing Debian packages: ${missing.map((one) => `${one.name} (${one.why})`).join(', ')}`);
   const options = { timeoutMs: 900_000, env: { DEBIAN_FRONTEND: 'noninteractive' } };

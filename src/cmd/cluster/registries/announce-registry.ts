@@ -1,10 +1,6 @@
 // Tells tools of the registry beside the cluster, where they look for it: KEP-1755.
-import { readFile } from 'node:fs/promises';
 import { configmaps } from '../../../api/generated/resources.ts';
-import { createClient } from '../../../client/create-client.ts';
-import { loadKubeconfig } from '../../../client/kubeconfig.ts';
-import { httpTransport } from '../../../client/transport-http.ts';
-import { systemClock } from '../../../component-base/system-clock.ts';
+import { clientOf } from '../wait-ready.ts';
 
 const namespace = 'kube-public';
 const name = 'local-registry-hosting';
@@ -17,10 +13,9 @@ const hosting = (port: number): string => `host: "localhost:${port}"\n`;
 
 /** What somebody else wrote into it is replaced: it would be wrong. */
 export async function announceRegistry(kubeconfig: string, port: number): Promise<void> {
-  const { transport } = await loadKubeconfig(kubeconfig, (path) => readFile(path));
-  const open = httpTransport(systemClock, transport);
+  const { client, close } = await clientOf(kubeconfig);
   try {
-    await createClient(open).patch(
+    await client.patch(
       configmaps,
       { namespace, name },
       {
@@ -36,6 +31,6 @@ export async function announceRegistry(kubeconfig: string, port: number): Promis
       },
     );
   } finally {
-    await open.close();
+    await close();
   }
 }

@@ -14,6 +14,7 @@ import type { Job } from '../../src/api/generated/types/batch-v1.ts';
 import type { Node, Service } from '../../src/api/generated/types/core-v1.ts';
 import { eventually } from '../harness/eventually.ts';
 import { type Family, readExposition, sampleOf } from '../harness/exposition.ts';
+import { upstreamMetrics } from '../harness/upstream-metrics.ts';
 import { type ControllersCluster, startCluster } from './controllers-cluster.ts';
 
 const told = async ({ server }: ControllersCluster): Promise<ReadonlyMap<string, Family>> =>
@@ -65,58 +66,11 @@ test('work queues, clients, informers and stored objects are told after a Deploy
   });
 });
 
-/** Types of upstream's metrics that are told here. What upstream has and this server has no data of is left out. */
-const upstream: Readonly<Record<string, string>> = {
-  apiserver_current_inflight_requests: 'gauge',
-  apiserver_flowcontrol_current_executing_requests: 'gauge',
-  apiserver_flowcontrol_current_executing_seats: 'gauge',
-  apiserver_flowcontrol_current_inqueue_requests: 'gauge',
-  apiserver_flowcontrol_dispatched_requests_total: 'counter',
-  apiserver_flowcontrol_lower_limit_seats: 'gauge',
-  apiserver_flowcontrol_nominal_limit_seats: 'gauge',
-  apiserver_flowcontrol_rejected_requests_total: 'counter',
-  apiserver_flowcontrol_request_wait_duration_seconds: 'histogram',
-  apiserver_flowcontrol_upper_limit_seats: 'gauge',
-  apiserver_request_duration_seconds: 'histogram',
-  apiserver_request_total: 'counter',
-  apiserver_resource_objects: 'gauge',
-  apiserver_storage_objects: 'gauge',
-  cronjob_controller_job_creation_skew_duration_seconds: 'histogram',
-  endpoint_slice_controller_changes: 'counter',
-  endpoint_slice_controller_num_endpoint_slices: 'gauge',
-  endpoint_slice_mirroring_controller_changes: 'counter',
-  endpoint_slice_mirroring_controller_num_endpoint_slices: 'gauge',
-  informer_processing_latency_seconds: 'histogram',
-  job_controller_job_pods_finished_total: 'counter',
-  job_controller_job_sync_duration_seconds: 'histogram',
-  job_controller_job_syncs_total: 'counter',
-  job_controller_jobs_finished_total: 'counter',
-  node_collector_evictions_total: 'counter',
-  node_collector_unhealthy_nodes_in_zone: 'gauge',
-  node_collector_update_node_health_duration_seconds: 'histogram',
-  node_collector_zone_health: 'gauge',
-  node_collector_zone_size: 'gauge',
-  rest_client_request_duration_seconds: 'histogram',
-  rest_client_request_size_bytes: 'histogram',
-  rest_client_requests_total: 'counter',
-  rest_client_response_size_bytes: 'histogram',
-  root_ca_cert_publisher_sync_duration_seconds: 'histogram',
-  root_ca_cert_publisher_sync_total: 'counter',
-  ttl_after_finished_controller_job_deletion_duration_seconds: 'histogram',
-  workqueue_adds_total: 'counter',
-  workqueue_depth: 'gauge',
-  workqueue_longest_running_processor_seconds: 'gauge',
-  workqueue_queue_duration_seconds: 'histogram',
-  workqueue_retries_total: 'counter',
-  workqueue_unfinished_work_seconds: 'gauge',
-  workqueue_work_duration_seconds: 'histogram',
-};
-
 test('all that is told is named and typed as upstream does it', async (t) => {
   const families = await told(await withDeployment(t, 1));
   assert.ok(families.size > 30, `${families.size} metrics`);
   for (const [name, { help, type }] of families) {
-    assert.equal(type, upstream[name], name);
+    assert.equal(type, upstreamMetrics[name]?.type, name);
     assert.notEqual(help, '', name);
   }
 });
@@ -174,7 +128,7 @@ test("controllers tell of jobs, slices, zones and namespaces by upstream's names
     assert.ok(of('node_collector_update_node_health_duration_seconds_count') >= 1);
     // default, kube-node-lease, kube-public, kube-system
     assert.ok(of('root_ca_cert_publisher_sync_total', { code: '200' }) >= 4);
-    for (const [name, { type }] of families) assert.equal(type, upstream[name], name);
+    for (const [name, { type }] of families) assert.equal(type, upstreamMetrics[name]?.type, name);
   });
 });
 

@@ -78,7 +78,7 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
     let release = place;
     const leave = once(() => {
       ended();
-      flow.leave(classified.level, ticket);
+      flow.leave(classified, ticket);
       release?.();
     });
     let handedOn = false;

@@ -122,6 +122,7 @@ export class FlowControl {
     const turn = this.turn(user, request);
     if (turn !== undefined) await turn;
     const schemaName = schema.metadata.name ?? '';
+    const crowd = metrics.crowd(schemaName, level.name);
     const arrived = clock.monotonic();
     const ticket = level.queues.arrive(flowOf(schema, user, info), width, arrived);
     let refusal: Refusal | undefined = typeof ticket === 'string' ? ticket : undefined;
@@ -129,23 +130,29 @@ export class FlowControl {
       // Who waits in front may fit although a queue was not empty.
       this.#dispatch(level);
       if (ticket.started === undefined) {
+        crowd.waiting += 1;
         refusal = await this.#wait(level, ticket, request.signal);
+        crowd.waiting -= 1;
         // One that ended may let many in.
         if (refusal === undefined) await this.turn(user, request);
       }
     }
-    this.#observe(level);
     if (refusal !== undefined || typeof ticket === 'string') {
       metrics.rejected(schemaName, level.name, refusal ?? 'concurrency-limit');
       return refusal ?? 'concurrency-limit';
     }
+    crowd.executing += 1;
+    crowd.seats += width;
     metrics.dispatched(schemaName, level.name, clock.monotonic() - arrived);
     return ticket;
   }
 
-  leave(level: PriorityLevel, ticket: Ticket): void {
-    level.queues.finish(ticket, this.#options.clock.monotonic());
-    this.#observe(level);
+  leave({ schema, level }: Classified, ticket: Ticket): void {
+    const { clock, metrics } = this.#options;
+    level.queues.finish(ticket, clock.monotonic());
+    const crowd = metrics.crowd(schema.metadata.name ?? '', level.name);
+    crowd.executing -= 1;
+    crowd.seats -= ticket.width;
     if (this.#waiting.size === 0) return;
     this.#dispatch(level);
     // What it gave back may be lent to others.
@@ -179,10 +186,6 @@ export class FlowControl {
       signal.addEventListener('abort', aborted);
       if (signal.aborted) aborted();
     });
-  }
-
-  #observe({ name, queues }: PriorityLevel): void {
-    this.#options.metrics.crowd(name, queues.waiting, queues.executing, queues.seatsInUse);
   }
 
   #refresh(): void {

@@ -7,16 +7,19 @@ import { managedByLabel } from './desired-slices.ts';
 
 export type SliceController = 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller';
 
-const declared = declareMetrics((metrics) => {
-  const of = (controller: SliceController) => ({
-    changes: metrics.counter(`${controller}_changes`, 'Number of EndpointSlice changes', ['operation']),
-    slices: metrics.readGauge(`${controller}_num_endpoint_slices`, 'Number of EndpointSlices', []),
-  });
-  return {
-    endpoint_slice_controller: of('endpoint_slice_controller'),
-    endpoint_slice_mirroring_controller: of('endpoint_slice_mirroring_controller'),
-  };
-});
+const changesHelp = 'Number of EndpointSlice changes';
+const slicesHelp = 'Number of EndpointSlices';
+
+const declared = declareMetrics((metrics) => ({
+  endpoint_slice_controller: {
+    changes: metrics.counter('endpoint_slice_controller_changes', changesHelp, ['operation']),
+    slices: metrics.readGauge('endpoint_slice_controller_num_endpoint_slices', slicesHelp, []),
+  },
+  endpoint_slice_mirroring_controller: {
+    changes: metrics.counter('endpoint_slice_mirroring_controller_changes', changesHelp, ['operation']),
+    slices: metrics.readGauge('endpoint_slice_mirroring_controller_num_endpoint_slices', slicesHelp, []),
+  },
+}));
 
 export const sliceChanged = (
   metrics: MetricsRegistry,

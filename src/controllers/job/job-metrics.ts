@@ -16,7 +16,7 @@ const declared = declareMetrics((metrics) => ({
     'job_controller_job_sync_duration_seconds',
     'The time it took to sync a job',
     ['completion_mode', 'result', 'action'],
-    exponentialBuckets(0.001, 2, 15),
+    exponentialBuckets(0.004, 2, 15),
   ),
   jobsFinished: metrics.counter('job_controller_jobs_finished_total', 'The number of finished jobs', [
     'completion_mode',

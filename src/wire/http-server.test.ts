@@ -332,6 +332,51 @@ test('a body in another coding than chunks is answered as by Go, and nothing aft
   await server.close(0);
 });
 
+test('a request without one host is answered as by Go, and nothing after it is a request', async () => {
+  const seen: string[] = [];
+  const { server, port } = await listening({
+    tls: undefined,
+    handler: async ({ url, headers }) => {
+      seen.push(`${url} ${headers['host'] ?? 'none'}`);
+      return { status: 200, headers: {}, body: Buffer.from('ok') };
+    },
+  });
+  const ask = async (first: string): Promise<string> => {
+    const socket = await silent(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    const closed = once(socket, 'close');
+    socket.write(`GET /first ${first}\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    await closed;
+    return text;
+  };
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: spdy';
+  for (const [hosts, said] of [
+    ['Host: x\r\nHost: x', ''],
+    ['Host: x\r\nhost:', ''],
+    [`Host: x\r\nHost: y\r\n${upgrade}`, ''],
+    ['X: y', ': missing required Host header'],
+    [upgrade, ': missing required Host header'],
+    ['Host: a b', ': malformed Host header'],
+    ['Host: a@b', ': malformed Host header'],
+    ['Host: /', ': malformed Host header'],
+  ] as const) {
+    const text = await ask(`HTTP/1.1\r\n${hosts}`);
+    assert.match(text, /^HTTP\/1\.1 400 Bad Request\r\n/, hosts);
+    assert.match(text, /\r\nconnection: close\r\n/i, hosts);
+    assert.ok(text.endsWith(`\r\n\r\n400 Bad Request${said}`), text);
+  }
+  assert.deepEqual(seen, []);
+  await ask('HTTP/1.1\r\nHost: [fe80::1%25eth0]:6443');
+  await ask('HTTP/1.1\r\nHost:');
+  await ask('HTTP/1.0\r\nConnection: keep-alive');
+  const [named, empty, none] = ['/first [fe80::1%25eth0]:6443', '/first ', '/first none'];
+  assert.deepEqual(seen, [named, '/second x', empty, '/second x', none, '/second x']);
+  await server.close(0);
+});
+
 test('a long request that arrives while a long answer is on its way is read, and answered after it', async () => {
   const long = Buffer.alloc(4 << 20, 'a');
   const { server, port } = await listening({

@@ -16,16 +16,37 @@ export const hasFaultyFraming = ({ httpVersionMajor, httpVersionMinor, headers }
   httpVersionMajor === 1 && httpVersionMinor === 0 && headers['transfer-encoding'] !== undefined;
 
 /** A body in another coding than chunks would be read as if it were plain. As Go: nobody reads it, and the connection ends. */
-export const hasUnknownCoding = ({ headers }: IncomingMessage): boolean => {
+const hasUnknownCoding = ({ headers }: IncomingMessage): boolean => {
   const coding = headers['transfer-encoding'];
   return coding !== undefined && coding.toLowerCase() !== 'chunked';
 };
 
-const unknownCoding: HttpResponse = {
-  status: 501,
+const told = (status: number, text: string): HttpResponse => ({
+  status,
   headers: { 'content-type': 'text/plain; charset=utf-8' },
-  body: Buffer.from('Unsupported transfer encoding'),
-};
+  body: Buffer.from(text),
+});
+const unknownCoding = told(501, 'Unsupported transfer encoding');
+const tooManyHosts = told(400, '400 Bad Request');
+const noHost = told(400, '400 Bad Request: missing required Host header');
+const malformedHost = told(400, '400 Bad Request: malformed Host header');
+
+/** As Go's ValidHostHeader: of a name, an address, a port. */
+const hostText = /^[\w!$%&()*+,.:;='[\]~-]*$/;
+
+/** Who is before us may have gone by another of two hosts than we. In the words of Go's server. */
+function hostFault({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): HttpResponse | undefined {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') count++;
+  if (count > 1) return tooManyHosts;
+  if (headers.host === undefined) return httpVersionMinor === 0 ? undefined : noHost;
+  return hostText.test(headers.host) ? undefined : malformedHost;
+}
+
+/** What a request is answered before anybody looks at it. Its connection ends. */
+const faultOf = (message: IncomingMessage): HttpResponse | undefined =>
+  hostFault(message) ?? (hasUnknownCoding(message) && !hasFaultyFraming(message) ? unknownCoding : undefined);
 
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
@@ -44,6 +65,7 @@ export class Http1Request implements HttpRequest {
   readonly headers: HttpHeaders;
   readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined;
   waited = false;
+  readonly fault: HttpResponse | undefined;
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse | undefined;
   readonly #peers: PeerIdentities;
@@ -58,6 +80,7 @@ export class Http1Request implements HttpRequest {
     this.url = pathOf(message.url ?? '/');
     this.headers = message.headers as HttpHeaders;
     this.upgrade = upgrade;
+    this.fault = faultOf(message);
     this.#message = message;
     this.#response = response;
     this.#peers = peers;
@@ -88,11 +111,6 @@ export class Http1Request implements HttpRequest {
     this.#signal = controller.signal;
     return this.#signal;
   }
-  /** What it is answered before anybody looks at it. */
-  get refusal(): HttpResponse | undefined {
-    const message = this.#message;
-    return hasUnknownCoding(message) && !hasFaultyFraming(message) ? unknownCoding : undefined;
-  }
   get rawHeaders(): readonly string[] {
     return this.#message.rawHeaders;
   }
@@ -110,7 +128,7 @@ export class Http1Request implements HttpRequest {
 const none = Buffer.alloc(0);
 
 export const refusalOf = (request: HttpRequest): HttpResponse | undefined =>
-  request instanceof Http1Request ? request.refusal : undefined;
+  request instanceof Http1Request ? request.fault : undefined;
 
 /** As Go's server: time for the client to read the answer to a body that nobody will read. */
 const unreadBodyMs = 500;

@@ -10,7 +10,6 @@ import {
   Http1Request,
   hasBody,
   hasFaultyFraming,
-  hasUnknownCoding,
   refuseUnreadable,
   refuseUpgrade,
   respondHttp1,
@@ -47,6 +46,8 @@ export class Http1Service {
       keepAliveTimeout: limits.keepAliveMs,
       maxHeaderSize: limits.maxHeaderBytes,
       noDelay: true,
+      // We say ourselves, and in Go's words, that it is missing.
+      requireHostHeader: false,
       // As of a protocol that we do not know: RFC 9110, 7.8. Node would tell of it before its body is there.
       shouldUpgradeCallback: (message) => !hasBody(message),
     });
@@ -75,9 +76,9 @@ export class Http1Service {
   #request(message: IncomingMessage, out: ServerResponse): void {
     const { socket } = message;
     if (this.#over.has(socket)) return;
-    if (hasFaultyFraming(message) || hasUnknownCoding(message)) this.#over.add(socket);
     const { answers, peers } = this.#options;
     const request = new Http1Request(message, out, peers);
+    if (hasFaultyFraming(message) || request.fault !== undefined) this.#over.add(socket);
     const reading = this.#readings.get(socket);
     request.waited = reading?.waited ?? false;
     reading?.began(message, out);

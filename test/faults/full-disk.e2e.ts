@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { configmaps, leases, nodes, pods, serviceaccounts } from '../../src/api/generated/resources.ts';
@@ -13,8 +22,11 @@ import { inProcessTransport } from '../../src/client/transport-in-process.ts';
 import { whyNotReady } from '../../src/cmd/cluster/server-health.ts';
 import { type RunningServer, startServer } from '../../src/cmd/compose/compose-server.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemRandom } from '../../src/component-base/system-random.ts';
 import { administrator } from '../../src/controlplane/testing/test-control-plane.ts';
+import { DurableStore } from '../../src/storage/sqlite/durable-store.ts';
 import { takeOwnerLock } from '../../src/storage/sqlite/owner-lock.ts';
+import { openState, randomBatch, seeded } from '../../src/storage/testing/store-model.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const map = (name: string): ConfigMap =>
@@ -98,6 +110,53 @@ test('R11: on a full disk writes fail as 500, readyz says so, DELETE works, and 
     );
   } finally {
     await server.stop();
+    spawnSync('umount', [disk]);
+    scratch.remove();
+  }
+});
+
+/** All that is left, to the last block. */
+function fill(file: string): void {
+  const some = Buffer.alloc(64 << 10);
+  const ballast = openSync(file, 'a');
+  try {
+    for (;;) writeSync(ballast, some);
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
+  } finally {
+    closeSync(ballast);
+  }
+}
+
+test('a store of whose reserve another program took most is opened again on the full disk', () => {
+  const scratch = scratchDirectory('full-disk-reserve');
+  const disk = join(scratch.path, 'disk');
+  mkdirSync(disk);
+  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', disk]).status, 0);
+  const [folder, ballast] = [join(disk, 'db'), join(disk, 'ballast')];
+  const objects = new Map<string, string>();
+  const random = seeded(1);
+  let store: DurableStore | undefined = new DurableStore(folder, systemRandom);
+  const write = (urgent: boolean): void =>
+    store!.write(randomBatch(random, store!.revision(), objects), urgent);
+  try {
+    store.start();
+    for (let i = 0; i < 40; i++) write(false);
+    // As while the store makes its own files longer, piece by piece.
+    truncateSync(join(folder, 'reserve'), 3_500_000);
+    fill(ballast);
+    for (let i = 0; i < 60; i++) {
+      write(true);
+      fill(ballast);
+    }
+    const revision = store.revision();
+    store.close();
+    store = undefined;
+    const state = openState(folder);
+    assert.equal(state.revision, revision);
+    assert.deepEqual([...state.objects].sort(), [...objects].sort());
+  } finally {
+    store?.close();
     spawnSync('umount', [disk]);
     scratch.remove();
   }

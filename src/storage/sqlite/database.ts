@@ -37,8 +37,11 @@ const shrinkPages = 128;
 const minFreePages = 512;
 /** For what is written on a full disk, a page or two each time, until history is forgotten. */
 const spareBytes = 2 << 20;
-/** The spare pages pass through the log once. */
-const spareLogBytes = spareBytes + (256 << 10);
+/** Of the table that they are had by: its other pages. */
+const spareOverhead = 256 << 10;
+/** The spare pages pass through the log once, each with a head. */
+const logOverhead = 256 << 10;
+const spareLogBytes = spareBytes + logOverhead;
 
 type Row = Record<string, unknown>;
 
@@ -270,25 +273,28 @@ export class Database {
     return Object.values(this.#db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] as number;
   }
 
-  /** Takes space for what the log still has to bring into the file, and for what comes then. What lies behind SQLite's own ends is nothing to it. */
-  lengthen(reserve: Reserve): void {
+  /**
+   * Puts pages into the file that nothing lies in, out of what is held back: writing goes on in them when the file can't
+   * grow. As many as file and log got space for: all of it would be given back to the disk if they did not fit.
+   */
+  addSparePages(reserve: Reserve): void {
     this.#file ??= openSync(this.#path, 'r+');
     const log = openSync(this.#log, 'r+');
+    const [fileBefore, logBefore] = [this.#number('page_count') * pageBytes, this.logBytes()];
     try {
-      reserve.moveTo(this.#file, this.#number('page_count') * pageBytes + spareBytes);
-      reserve.moveTo(log, this.logBytes() + spareLogBytes);
+      // What lies behind SQLite's own ends is nothing to it.
+      reserve.moveTo([
+        { file: this.#file, length: fileBefore + spareBytes },
+        { file: log, length: logBefore + spareLogBytes },
+      ]);
     } finally {
       closeSync(log);
     }
-  }
-
-  /**
-   * Puts pages into the file that nothing lies in: writing goes on in them when the file can't grow. Before any other
-   * checkpoint: that would cut off what the file was lengthened by.
-   */
-  addSparePages(): void {
+    const had = Math.min(statSync(this.#path).size - fileBefore, this.logBytes() - logBefore - logOverhead);
+    // Before any other checkpoint: that would cut off what the file was lengthened by.
     this.#db.exec('DROP TABLE IF EXISTS spare; CREATE TABLE spare (bytes BLOB)');
-    this.#db.prepare('INSERT INTO spare VALUES (zeroblob(?))').run(spareBytes - (256 << 10));
+    if (had > spareOverhead)
+      this.#db.prepare('INSERT INTO spare VALUES (zeroblob(?))').run(had - spareOverhead);
     this.checkpoint({ keepLogSpace: true });
     this.#db.exec('DROP TABLE spare');
   }

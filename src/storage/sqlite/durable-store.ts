@@ -151,8 +151,7 @@ export class DurableStore {
   /** Space that was held back becomes space of the store's own files, before whoever fills the disk has taken it. */
   #useReserve(reserve: Reserve): void {
     try {
-      this.#database.lengthen(reserve);
-      this.#database.addSparePages();
+      this.#database.addSparePages(reserve);
     } catch (error) {
       // Somebody was faster; then it goes as far as what was had. But for a sync that failed.
       if (isFailedSync(error)) this.#broken = broken(error);

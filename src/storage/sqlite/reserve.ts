@@ -45,17 +45,25 @@ export class Reserve {
     return fstatSync(this.#file).size === 0;
   }
 
-  /** Makes a file that long out of what is held. In pieces: whoever fills the disk must not take it all between. */
-  moveTo(file: number, length: number): void {
-    let at = fstatSync(file).size;
-    for (let left = fstatSync(this.#file).size; at < length && left > 0; ) {
+  /**
+   * Makes files that long out of what is held, one like the other. In pieces: whoever fills the disk must not take it all
+   * between; what it does take is missing in each of them.
+   */
+  moveTo(files: readonly { readonly file: number; readonly length: number }[]): void {
+    const short = files.map((one) => ({ ...one, at: fstatSync(one.file).size }));
+    let left = fstatSync(this.#file).size;
+    while (left > 0) {
+      const one = short.shift();
+      if (one === undefined) break;
+      if (one.at >= one.length) continue;
       left = Math.max(left - piece.length, 0);
       ftruncateSync(this.#file, left);
       try {
-        at += writeSync(file, piece, 0, Math.min(piece.length, length - at), at);
+        one.at += writeSync(one.file, piece, 0, Math.min(piece.length, one.length - one.at), one.at);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       }
+      short.push(one);
     }
     this.#held = false;
   }

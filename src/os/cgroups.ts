@@ -39,6 +39,8 @@ export interface MemoryUse {
   readonly maxUsageBytes: number | undefined;
   /** How often it was refused more. */
   readonly failures: number | undefined;
+  /** How often the kernel killed one of its processes for memory. */
+  readonly oomKills: number | undefined;
   readonly limitBytes: number | undefined;
 }
 
@@ -68,9 +70,8 @@ export interface Cgroups {
   /** Ends what still runs in it and removes it with its children. */
   remove(name: string): Promise<void>;
   children(name: string): Promise<readonly string[]>;
-  /** How often the kernel killed a process of the group for memory; undefined where it can't be told. */
-  oomKills(name: string): Promise<number | undefined>;
-  usage(name: string): Promise<CgroupUsage>;
+  /** Reads what one group after the other has used; devices are named once. */
+  usages(): (name: string) => Promise<CgroupUsage>;
   /** Processes of the group itself, as this one sees them; none when there is no such group. */
   members(name: string): Promise<readonly number[]>;
 }

@@ -29,12 +29,11 @@ test('a pod, its sandbox and what runs in it are read; the network is the one of
   ]);
   const { all: readings, failed } = await readGroups({
     cgroups: {
-      usage: async (name) => (name.endsWith('/gone') || name === '/' ? nothing : usage),
-      members: async (name) => (name.endsWith('/s1') ? [17, 18] : name.endsWith('/main-id') ? [19] : []),
-      oomKills: async (name) => {
+      usages: () => async (name) => {
         if (name.endsWith('/broken')) throw new Error('EIO: i/o error, read');
-        return undefined;
+        return name.endsWith('/gone') || name === '/' ? nothing : usage;
       },
+      members: async (name) => (name.endsWith('/s1') ? [17, 18] : name.endsWith('/main-id') ? [19] : []),
     },
     cgroupRoot: '/node',
     stats: {

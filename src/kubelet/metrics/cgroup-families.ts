@@ -116,7 +116,7 @@ const memoryKinds: readonly Kind[] = [
     'container_oom_events_total',
     'counter',
     'Count of out of memory events observed for the container',
-    ({ oomKills }) => oomKills,
+    memory((m) => m.oomKills),
   ],
   [
     'container_spec_memory_limit_bytes',

@@ -27,12 +27,11 @@ interface Group {
 export interface GroupReading extends Group {
   readonly usage: CgroupUsage;
   readonly processes: number;
-  readonly oomKills: number | undefined;
   readonly traffic: readonly InterfaceTraffic[];
 }
 
 export interface ReadingDeps {
-  readonly cgroups: Pick<Cgroups, 'usage' | 'members' | 'oomKills'>;
+  readonly cgroups: Pick<Cgroups, 'usages' | 'members'>;
   readonly cgroupRoot: string;
   readonly stats: Pick<HostStats, 'traffic'>;
   readonly log: Pick<Logger, 'warn'>;
@@ -67,29 +66,30 @@ export interface GroupReadings {
   readonly failed: boolean;
 }
 
-async function readGroup({ cgroups, stats }: ReadingDeps, group: Group): Promise<GroupReading> {
+async function readGroup(
+  { cgroups, stats }: ReadingDeps,
+  usageOf: ReturnType<Cgroups['usages']>,
+  group: Group,
+): Promise<GroupReading> {
   const { id } = group.labels;
-  const [usage, pids, oomKills] = await Promise.all([
-    cgroups.usage(id),
-    cgroups.members(id),
-    cgroups.oomKills(id),
-  ]);
+  const [usage, pids] = await Promise.all([usageOf(id), cgroups.members(id)]);
   const [first] = pids;
   const traffic = group.isSandbox && first !== undefined ? await stats.traffic(first) : [];
-  return { ...group, usage, processes: pids.length, oomKills, traffic };
+  return { ...group, usage, processes: pids.length, traffic };
 }
 
 /** Of groups that no controller knows, nothing: they have gone, or are to come. One that can't be read takes none of the others with it. */
 export async function readGroups(deps: ReadingDeps): Promise<GroupReadings> {
-  const { cgroupRoot, workers, log } = deps;
+  const { cgroupRoot, cgroups, workers, log } = deps;
   const groups: Group[] = [
     ...['/', allPodsCgroup(cgroupRoot)].map((id) => ({ labels: { ...nobody, id } })),
     ...workers.flatMap((worker) => groupsOf(worker, cgroupRoot)),
   ];
   let failed = false;
+  const usageOf = cgroups.usages();
   const readings = await fewAtOnce(groups, groupsAtOnce, async (group) => {
     try {
-      return await readGroup(deps, group);
+      return await readGroup(deps, usageOf, group);
     } catch (error) {
       failed = true;
       log.warn({ error, group: group.labels.id }, 'what a control group uses could not be read');

@@ -8,6 +8,7 @@ export interface ResourceUse {
   readonly namespace: string;
   readonly uid: string;
   readonly container: string;
+  /** Undefined: its worker has not seen it yet. */
   readonly createdAtMs: number | undefined;
   /** When it was so; 0: the runtime does not say. */
   readonly timeMs: number;

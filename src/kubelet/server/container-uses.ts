@@ -1,5 +1,6 @@
 // What containers use, from the runtime's statistics; of each container of a name the last one alone, as who asks knows them by name.
 import type { ContainerStats } from '../../rpc-api/generated/cri-v1.ts';
+import type { ResourceUse } from '../metrics/resource-families.ts';
 import { newestStats } from '../newest-stats.ts';
 import {
   labelContainerName,
@@ -11,17 +12,8 @@ import {
 import type { PodWorker } from '../pod-worker.ts';
 import type { KubeletServerDeps } from './route.ts';
 
-export interface ContainerUse {
-  readonly pod: string;
-  readonly namespace: string;
-  readonly uid: string;
-  readonly container: string;
-  /** Undefined: its worker has not seen it yet. */
-  readonly createdAtMs: number | undefined;
-  readonly timeMs: number;
-  readonly cpuNs: number;
+export interface ContainerUse extends ResourceUse {
   readonly nanoCores: number | undefined;
-  readonly workingSetBytes: number;
   readonly rootfsBytes: number;
 }
 

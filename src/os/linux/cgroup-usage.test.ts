@@ -36,6 +36,7 @@ const expected = {
     majorPageFaults: 1,
     maxUsageBytes: 1500,
     failures: 2,
+    oomKills: 3,
     limitBytes: 4096,
   },
   // No machine has it, so it is told by its number.
@@ -56,7 +57,7 @@ test('what a group has used is the same on version 1 and on version 2', async (t
     'memory/pod/memory.max_usage_in_bytes': '1500\n',
     'memory/pod/memory.failcnt': '2\n',
     'memory/pod/memory.limit_in_bytes': '4096\n',
-    'memory/pod/memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\noom_kill 0\n',
+    'memory/pod/memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\noom_kill 3\n',
     'memory/cgroup.procs': '',
     'memory/pod/cgroup.procs': '0\n17\n',
     'blkio/pod/blkio.throttle.io_service_bytes_recursive':
@@ -73,16 +74,16 @@ test('what a group has used is the same on version 1 and on version 2', async (t
     'pod/memory.stat': 'anon 600\nfile 350\nfile_mapped 90\ninactive_file 300\npgfault 11\npgmajfault 1\n',
     'pod/memory.swap.current': '20\n',
     'pod/memory.peak': '1500\n',
-    'pod/memory.events': 'low 0\nmax 2\noom 0\noom_kill 0\n',
+    'pod/memory.events': 'low 0\nmax 2\noom 0\noom_kill 3\n',
     'pod/memory.max': '4096\n',
     'pod/cgroup.procs': '0\n17\n',
     'pod/io.stat': '4095:7 rbytes=512 wbytes=1024 rios=1 wios=2 dbytes=0 dios=0\n',
     'pod/pids.current': '3\n',
   });
   for (const each of [one, two]) {
-    assert.deepEqual(await each.usage('/pod'), expected, `version ${each.version}`);
+    assert.deepEqual(await each.usages()('/pod'), expected, `version ${each.version}`);
     assert.deepEqual(await each.members('/pod'), [17]);
-    assert.deepEqual(await each.usage('/none'), {
+    assert.deepEqual(await each.usages()('/none'), {
       cpu: undefined,
       memory: undefined,
       io: [],
@@ -107,7 +108,7 @@ test('a group without limits has none', async (t) => {
     'pod/memory.max': 'max\n',
   });
   for (const each of [one, two]) {
-    const { cpu, memory } = await each.usage('/pod');
+    const { cpu, memory } = await each.usages()('/pod');
     assert.deepEqual([cpu?.limit, memory?.limitBytes], [undefined, undefined], `version ${each.version}`);
   }
 });
@@ -128,7 +129,16 @@ test('what came and what went over each interface, but for the loopback', () => 
   assert.deepEqual(trafficOf(''), []);
 });
 
-test('a group that ends while it is asked for kills tells none, and no error', async (t) => {
+test('the root of version 2, which has no file for it, uses what programs and files take', async (t) => {
+  const two = groups(t, {
+    'cgroup.controllers': 'memory\n',
+    'memory.stat': 'anon 600\nfile 350\ninactive_file 300\n',
+  });
+  const { memory } = await two.usages()('/');
+  assert.deepEqual([memory?.usageBytes, memory?.workingSetBytes, memory?.limitBytes], [950, 650, undefined]);
+});
+
+test('of a group that ends while it is read nothing, or a part, is told, and no error', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'ended-'));
   t.after(() => rmSync(root, { recursive: true }));
   const cgroups = createLinuxCgroups(root);
@@ -136,9 +146,11 @@ test('a group that ends while it is asked for kills tells none, and no error', a
   // Who looks whether it is there, and then reads, loses the race in one of these.
   for (let i = 0; i < 200; i++) {
     mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'memory.usage_in_bytes'), '1\n');
     writeFileSync(join(folder, 'memory.oom_control'), 'oom_kill 3\n');
-    const asked = Array.from({ length: 8 }, () => cgroups.oomKills('/pod'));
+    const asked = Array.from({ length: 8 }, () => cgroups.usages()('/pod'));
     rmSync(folder, { recursive: true });
-    for (const kills of await Promise.all(asked)) assert.ok(kills === undefined || kills === 3);
+    for (const { memory } of await Promise.all(asked))
+      assert.ok(memory?.oomKills === undefined || memory.oomKills === 3);
   }
 });

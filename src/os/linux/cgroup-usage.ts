@@ -2,13 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CgroupUsage, CpuUse, DiskIo, MemoryUse } from '../cgroups.ts';
+import { whileThere } from './while-there.ts';
 
-const textOf = (path: string): Promise<string | undefined> =>
-  readFile(path, 'utf8').catch((error: { code?: string }) => {
-    // A group may end while it is read.
-    if (error.code === 'ENOENT' || error.code === 'ENODEV' || error.code === 'EOPNOTSUPP') return undefined;
-    throw error;
-  });
+const textOf = (path: string): Promise<string | undefined> => whileThere(readFile(path, 'utf8'));
 
 /** A file of one number; `max` is none. */
 async function numberOf(path: string): Promise<number | undefined> {
@@ -88,12 +84,13 @@ const limitOf = (bytes: number | undefined): number | undefined =>
 
 async function memoryV1(dir: ControllerDir): Promise<MemoryUse | undefined> {
   const at = (file: string): string => join(dir('memory'), `memory.${file}`);
-  const [usageBytes, stat, maxUsageBytes, failures, limit] = await Promise.all([
+  const [usageBytes, stat, maxUsageBytes, failures, limit, oom] = await Promise.all([
     numberOf(at('usage_in_bytes')),
     numbersOf(at('stat')),
     numberOf(at('max_usage_in_bytes')),
     numberOf(at('failcnt')),
     numberOf(at('limit_in_bytes')),
+    numbersOf(at('oom_control')),
   ]);
   if (usageBytes === undefined) return undefined;
   const of = (name: string): number => stat?.get(`total_${name}`) ?? 0;
@@ -108,13 +105,14 @@ async function memoryV1(dir: ControllerDir): Promise<MemoryUse | undefined> {
     majorPageFaults: of('pgmajfault'),
     maxUsageBytes,
     failures,
+    oomKills: oom?.get('oom_kill'),
     limitBytes: limitOf(limit),
   };
 }
 
 async function memoryV2(dir: ControllerDir): Promise<MemoryUse | undefined> {
   const at = (file: string): string => join(dir('memory'), `memory.${file}`);
-  const [usageBytes, stat, swapBytes, maxUsageBytes, events, limit] = await Promise.all([
+  const [current, stat, swapBytes, maxUsageBytes, events, limit] = await Promise.all([
     numberOf(at('current')),
     numbersOf(at('stat')),
     numberOf(at('swap.current')),
@@ -122,8 +120,10 @@ async function memoryV2(dir: ControllerDir): Promise<MemoryUse | undefined> {
     numbersOf(at('events')),
     numberOf(at('max')),
   ]);
-  if (usageBytes === undefined) return undefined;
   const of = (name: string): number => stat?.get(name) ?? 0;
+  // The root has no file for it; as cAdvisor it is then what programs and files take.
+  const usageBytes = current ?? (stat && of('anon') + of('file'));
+  if (usageBytes === undefined) return undefined;
   return {
     usageBytes,
     workingSetBytes: Math.max(0, usageBytes - of('inactive_file')),
@@ -135,6 +135,7 @@ async function memoryV2(dir: ControllerDir): Promise<MemoryUse | undefined> {
     majorPageFaults: of('pgmajfault'),
     maxUsageBytes,
     failures: events?.get('max'),
+    oomKills: events?.get('oom_kill'),
     limitBytes: limit,
   };
 }
@@ -179,12 +180,27 @@ async function ioV2(dir: ControllerDir): Promise<readonly DiskIo[]> {
 }
 
 /** `8:0` -> `/dev/sda`; as it is when the kernel does not name it. */
-async function deviceName(device: string): Promise<string> {
-  const name = /^DEVNAME=(.+)$/m.exec((await textOf(`/sys/dev/block/${device}/uevent`)) ?? '')?.[1];
-  return name === undefined ? device : `/dev/${name}`;
+type DeviceName = (device: string) => Promise<string>;
+
+/** Asks once for each: a node has hundreds of groups and few devices. */
+export function deviceNames(): DeviceName {
+  const names = new Map<string, Promise<string>>();
+  const read = async (device: string): Promise<string> => {
+    const name = /^DEVNAME=(.+)$/m.exec((await textOf(`/sys/dev/block/${device}/uevent`)) ?? '')?.[1];
+    return name === undefined ? device : `/dev/${name}`;
+  };
+  return (device) => {
+    const known = names.get(device) ?? read(device);
+    names.set(device, known);
+    return known;
+  };
 }
 
-export async function readCgroupUsage(version: 1 | 2, dir: ControllerDir): Promise<CgroupUsage> {
+export async function readCgroupUsage(
+  version: 1 | 2,
+  dir: ControllerDir,
+  nameOf: DeviceName,
+): Promise<CgroupUsage> {
   const [cpuOf, memoryOf, ioOf] = version === 2 ? [cpuV2, memoryV2, ioV2] : [cpuV1, memoryV1, ioV1];
   const [cpu, memory, io, threads] = await Promise.all([
     cpuOf(dir),
@@ -192,6 +208,6 @@ export async function readCgroupUsage(version: 1 | 2, dir: ControllerDir): Promi
     ioOf(dir),
     numberOf(join(dir('pids'), 'pids.current')),
   ]);
-  const named = await Promise.all(io.map(async (one) => ({ ...one, device: await deviceName(one.device) })));
+  const named = await Promise.all(io.map(async (one) => ({ ...one, device: await nameOf(one.device) })));
   return { cpu, memory, io: named, threads };
 }

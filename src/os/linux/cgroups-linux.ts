@@ -4,7 +4,8 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CgroupLimits, Cgroups } from '../cgroups.ts';
-import { type ControllerDir, readCgroupUsage } from './cgroup-usage.ts';
+import { type ControllerDir, deviceNames, readCgroupUsage } from './cgroup-usage.ts';
+import { whileThere } from './while-there.ts';
 
 const v1Controllers = [
   'cpu',
@@ -32,18 +33,6 @@ async function putIfThere(path: string, value: string | number): Promise<void> {
 
 /** A killed process stays in its group until the kernel is done with it: up to 2 s of waiting on a loaded machine. */
 const removalWaitsMs = [1, 2, 5, 10, 20, 50, ...Array.from({ length: 20 }, () => 100)];
-
-/** A group that has gone has nobody left; a threaded one (v2) can't be read, and its processes are told by its parent. */
-const nobody = ['ENOENT', 'ENODEV', 'EOPNOTSUPP'];
-
-async function whileThere<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (nobody.includes((error as { code?: string }).code ?? '')) return undefined;
-    throw error;
-  }
-}
 
 /** A process of another PID namespace is told as 0, which to `kill` is whoever asks. */
 async function pidsOf(path: string): Promise<number[]> {
@@ -161,20 +150,14 @@ async function inheritCpuset(root: string, name: string): Promise<void> {
   }
 }
 
-function counterOf(text: string, name: string): number | undefined {
-  const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(text);
-  return found ? Number(found[1]) : undefined;
-}
-
 /** `root`: where the file system is mounted; default /sys/fs/cgroup. */
 export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
   const version = existsSync(join(root, 'cgroup.controllers')) ? 2 : 1;
-  const controllers = (): string[] => v1Controllers.filter((c) => existsSync(join(root, c, 'cgroup.procs')));
+  const controllers = v1Controllers.filter((c) => existsSync(join(root, c, 'cgroup.procs')));
   /** On v1 a container is in every hierarchy that is mounted: one of them tells all of its processes. */
-  const pathOf = (name: string): string | undefined => {
-    const roots = version === 2 ? [root] : controllers().map((controller) => join(root, controller));
-    return roots.map((each) => join(each, name)).find((each) => existsSync(each));
-  };
+  const roots = version === 2 ? [root] : controllers.map((controller) => join(root, controller));
+  const pathOf = (name: string): string | undefined =>
+    roots.map((each) => join(each, name)).find((each) => existsSync(each));
   const dirOf =
     (name: string): ControllerDir =>
     (controller) =>
@@ -187,7 +170,7 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
         await limitV2(join(root, name), limits);
         return;
       }
-      for (const controller of controllers()) await mkdir(join(root, controller, name), { recursive: true });
+      for (const controller of controllers) await mkdir(join(root, controller, name), { recursive: true });
       await inheritCpuset(root, name);
       await limitV1(root, name, limits);
     },
@@ -213,12 +196,10 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
         .filter((e) => e.isDirectory())
         .map((e) => e.name);
     },
-    oomKills: async (name) => {
-      const path =
-        version === 2 ? join(root, name, 'memory.events') : join(root, 'memory', name, 'memory.oom_control');
-      return counterOf((await whileThere(readFile(path, 'utf8'))) ?? '', 'oom_kill');
+    usages: () => {
+      const nameOf = deviceNames();
+      return (name) => readCgroupUsage(version, dirOf(name), nameOf);
     },
-    usage: (name) => readCgroupUsage(version, dirOf(name)),
     members: async (name) => {
       const path = pathOf(name);
       return path === undefined ? [] : pidsOf(path);

@@ -49,6 +49,7 @@ function write(): readonly string[] | undefined {
 try {
   const left = write();
   if (left === undefined) throw new Error(usage);
+  tree.write();
   tree.format();
   for (const path of tree.touched) console.log(path);
   console.log(`\n${left.map((line) => `- ${line}`).join('\n')}\n- npm run check`);

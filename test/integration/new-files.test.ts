@@ -70,6 +70,8 @@ async function publishedDocument(): Promise<string> {
 test('a kind, one of a document, a controller, plugins and a command are written', async () => {
   write('kind', 'Widget', '--group', 'example.com', '--cluster');
   write('kind', 'Gadget', '--group', 'example.com');
+  // Kind and plural of the same names in other groups.
+  for (const group of ['second.example.com', 'third.example.com']) write('kind', 'Gadget', '--group', group);
   writeFileSync(join(copy, 'crontab.json'), await publishedDocument());
   const said = write('kind', 'CronTab', '--openapi', 'crontab.json');
   assert.match(said, /a rule of the document that types do not hold, for validate: spec\.cronSpec: pattern/);
@@ -111,7 +113,7 @@ test('types, lint, generated files and import rules find nothing wrong', () => {
 
 test('its tests pass, and those that compare lists with folders, rights with calls and kinds with their data', () => {
   const tests = written.filter((file) => file.endsWith('.test.ts'));
-  assert.equal(tests.length, 8, tests.join(', '));
+  assert.equal(tests.length, 10, tests.join(', '));
   const lists = [
     'src/api/scheme.test.ts',
     'src/api/protobuf.test.ts',

@@ -1,5 +1,6 @@
 // Generates src/api/generated: flat TypeScript interfaces and resource handles from the API's data files.
 import { readFileSync } from 'node:fs';
+import { pascal } from '../new/tree.ts';
 
 interface Field {
   type?: string;
@@ -122,9 +123,29 @@ const typeOfKind = new Map<string, string>();
 for (const [full, data] of Object.entries(types))
   for (const gvk of (data.gvk ?? []) as { group: string; version: string; kind: string }[])
     typeOfKind.set(`${gvk.group}/${gvk.version}/${gvk.kind}`, full);
-const imports = new Map<string, Set<string>>();
+/** Files by the names that are imported from them, which groups may have in common. */
+const imports = new Map<string, { readonly file: string; readonly name: string }>();
 const handles: string[] = [];
+const groupOf = new Map<string, string>();
 const seen = new Set<string>();
+
+/** The plural; of a second group with its name, of a second version with that. */
+function handleOf({ group, resource, version }: ResourceData): string {
+  const first = groupOf.get(resource) ?? group;
+  groupOf.set(resource, first);
+  const ofGroup = first === group ? resource : resource + pascal(group);
+  const handle = seen.has(ofGroup) ? ofGroup + pascal(version) : ofGroup;
+  seen.add(handle);
+  return handle;
+}
+
+function importedAs(file: string, name: string): string {
+  const taken = imports.get(name);
+  const unique = taken === undefined || taken.file === file ? name : name + pascal(file);
+  imports.set(unique, { file, name });
+  return unique;
+}
+
 const sorted = [...resources].sort(
   (a, b) => Number(b.group === '') - Number(a.group === '') || a.version.localeCompare(b.version),
 );
@@ -132,24 +153,18 @@ for (const r of sorted) {
   const full = typeOfKind.get(`${r.group}/${r.version}/${r.responseKind.kind}`);
   if (!full) throw new Error(`no type for ${r.group}/${r.version}/${r.responseKind.kind}`);
   const { file, name } = place(full);
-  const handle = seen.has(r.resource)
-    ? `${r.resource}${r.group === 'events.k8s.io' ? 'EventsK8sIo' : r.version[0]!.toUpperCase() + r.version.slice(1)}`
-    : r.resource;
-  seen.add(r.resource);
-  const clash = handle.endsWith('EventsK8sIo')
-    ? `${name} as EventsEvent`
-    : handle.endsWith('V2')
-      ? `${name} as ${name}V2`
-      : name;
-  imports.set(file, (imports.get(file) ?? new Set<string>()).add(clash));
   handles.push(
-    `export const ${handle}: ResourceRef<${clash.split(' as ').at(-1)}> = { group: '${r.group}', version: '${r.version}', resource: '${r.resource}', kind: '${r.responseKind.kind}', namespaced: ${r.scope === 'Namespaced'} };`,
+    `export const ${handleOf(r)}: ResourceRef<${importedAs(file, name)}> = { group: '${r.group}', version: '${r.version}', resource: '${r.resource}', kind: '${r.responseKind.kind}', namespaced: ${r.scope === 'Namespaced'} };`,
   );
 }
+const fromFiles = Map.groupBy(imports, ([, { file }]) => file);
 generatedFiles.set(
   'src/api/generated/resources.ts',
-  `${header}import type { ResourceRef } from '../../apimachinery/resource-ref.ts';\n${[...imports]
-    .sort()
-    .map(([f, n]) => `import type { ${[...n].sort().join(', ')} } from './types/${f}.ts';`)
+  `${header}import type { ResourceRef } from '../../apimachinery/resource-ref.ts';\n${[...fromFiles]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([file, names]) => {
+      const all = names.map(([unique, { name }]) => (unique === name ? name : `${name} as ${unique}`));
+      return `import type { ${all.sort().join(', ')} } from './types/${file}.ts';`;
+    })
     .join('\n')}\n\n${handles.join('\n')}\n`,
 );

@@ -1,6 +1,6 @@
 // npm run new -- kind <Kind>: types and row of the data, the kind's file with its test, and its line in the list of its group.
 import type { GroupVersionKind, JsonObject, TypeSchema } from '../../src/apimachinery/json.ts';
-import { checkName } from './names.ts';
+import { checkConstant, checkName } from './names.ts';
 import { type ImportedKind, kindOfDocument, listOf } from './openapi-types.ts';
 import { withNumbers } from './protobuf-numbers.ts';
 import { camel, kebab, type Tree } from './tree.ts';
@@ -219,6 +219,17 @@ function checkFolder(
     throw new Error(`src/api/${label} is not of ${group}: it takes a group that begins with another label`);
 }
 
+/** As tools/gen/api-types.ts names a type within its file. */
+const shortName = (type: string): string => type.split('.').slice(-3).join('.');
+
+/** A kind brings more types than its own, and may be one that another brought. */
+function checkTypes(known: Readonly<Record<string, TypeSchema>>, { gvk, types }: ImportedKind): void {
+  const there = new Set(Object.keys(known).map(shortName));
+  const taken = [...types.keys()].map(shortName).find((name) => there.has(name));
+  if (taken !== undefined)
+    throw new Error(`the kind ${gvk.kind} would have a type ${taken}, and another one is there already`);
+}
+
 export function newKind(tree: Tree, options: KindOptions): readonly string[] {
   const known = tree.json<Record<string, TypeSchema>>(`${schemas}/types.json`);
   const imported = importedKind(options, known);
@@ -238,17 +249,20 @@ export function newKind(tree: Tree, options: KindOptions): readonly string[] {
   };
   const resource = options.plural ?? served.resource;
   checkName('plural', resource);
+  checkConstant('plural', resource);
+  checkTypes(known, imported);
   const parts = [...types.keys()][0]!.split('.');
   // As tools/gen/api-types.ts names the file of a type.
   checkFolder(tree, known, gvk.group, parts.at(-3)!);
   const module = `${parts.at(-3)}-${parts.at(-2)}`;
   const folder = `src/api/${parts.at(-3)}/${gvk.version}`;
   addData(tree, imported, { ...served, resource });
-  tree.run('tools/gen/all.ts');
   const hasSize = options.document === undefined;
   tree.create(`${folder}/${kebab(gvk.kind)}.ts`, kindFile(gvk.kind, resource, module, hasSize));
   tree.create(`${folder}/${kebab(gvk.kind)}.test.ts`, kindTest(gvk, resource, hasSize));
   joinGroup(tree, gvk, resource, module);
+  tree.write();
+  tree.run('tools/gen/all.ts');
   return [
     ...imported.rules.map((rule) => `a rule of the document that types do not hold, for validate: ${rule}`),
     'columns of kubectl get and short names go into its row in src/api/schema/resources.json',

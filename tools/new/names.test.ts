@@ -1,8 +1,8 @@
 // npm run new refuses names that would not work, in one line and with nothing written.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, readdirSync, statSync, symlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { after, test } from 'node:test';
 import { scratchDirectory } from '../../test/harness/scratch.ts';
 
@@ -18,6 +18,10 @@ const edited = [
 ];
 for (const path of edited) cpSync(path, join(root, path), { recursive: true });
 symlinkSync(resolve('node_modules'), join(root, 'node_modules'));
+
+const patchFile = join(root, 'src/controllers/eviction/eviction-patch.ts');
+mkdirSync(dirname(patchFile), { recursive: true });
+writeFileSync(patchFile, '');
 
 const files = (): string[] =>
   (readdirSync(join(root, 'src'), { recursive: true }) as string[])
@@ -43,6 +47,14 @@ const refused: [string[], RegExp][] = [
   [['kind', 'Tea', '--group', 'tea.example.com', '--plural', 'tea-s'], /^"tea-s" is no plural/],
   [['kind', 'Tea', '--group', 'apps.example.com'], /^src\/api\/apps is not of apps\.example\.com: it takes/],
   [['kind', 'Tea', '--group', 'schema.example.com'], /^src\/api\/schema is not of schema\.example\.com/],
+  [['kind', 'Tea', '--group', 'tea.example.com', '--plural', 'new'], /^"new" is no plural: it is a word of/],
+  [['plugin', 'scheduler', 'class'], /^"class" is no name: it is a word of JavaScript$/],
+  [
+    ['kind', 'DeploymentSpec', '--group', 'apps'],
+    /would have a type apps\.v1\.DeploymentSpec, and another one is/,
+  ],
+  // Its other files are not there.
+  [['controller', 'eviction'], /^src\/controllers\/eviction\/eviction-patch\.ts is there already$/],
   [['command', 'x', '--colour'], /^Unknown option '--colour'$/],
 ];
 

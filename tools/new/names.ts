@@ -14,6 +14,19 @@ const forms: Record<Nameable, readonly [RegExp, string]> = {
   plural: [/^[a-z][a-z0-9]*$/, 'small letters and digits, a letter first, as crontabs'],
 };
 
+/** Of JavaScript: no constant has such a name. */
+const reserved = new Set(
+  'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof undefined var void while with yield'.split(
+    ' ',
+  ),
+);
+
+/** Throws Error for what a file can't export by that name. */
+export function checkConstant(what: Nameable, text: string): void {
+  if (reserved.has(text))
+    throw new Error(`${JSON.stringify(text)} is no ${what}: it is a word of JavaScript`);
+}
+
 /** Throws Error for a text that is no such name. */
 export function checkName(what: Nameable, text: string): void {
   const [form, inWords] = forms[what];

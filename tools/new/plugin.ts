@@ -1,5 +1,5 @@
 // npm run new -- plugin scheduler|admission <name>: a plugin with its test and its line in the list.
-import { checkName } from './names.ts';
+import { checkConstant, checkName } from './names.ts';
 import { camel, kebab, pascal, type Tree } from './tree.ts';
 
 export interface PluginOptions {
@@ -106,6 +106,7 @@ export function newPlugin(tree: Tree, { name: given, of }: PluginOptions): reado
   checkName('name', given);
   const name = kebab(given);
   if (of === 'scheduler') {
+    checkConstant('name', camel(name));
     const registry = 'src/scheduler/plugins/registry.ts';
     tree.create(`src/scheduler/plugins/${name}.ts`, schedulerPlugin(name));
     tree.create(`src/scheduler/plugins/${name}.test.ts`, schedulerTest(name));

@@ -1,4 +1,4 @@
-// The tree that gets new files: nothing that is there is written over, and a line that finds no place is an error.
+// The tree that gets new files: nothing that is there is written over, a line that finds no place is an error, and then nothing is written.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path';
 export class Tree {
   readonly root: string;
   readonly #touched = new Set<string>();
+  /** By path what is to be written. */
+  readonly #waiting = new Map<string, string>();
 
   constructor(root: string) {
     this.root = root;
@@ -17,11 +19,11 @@ export class Tree {
   }
 
   has(path: string): boolean {
-    return existsSync(join(this.root, path));
+    return this.#waiting.has(path) || existsSync(join(this.root, path));
   }
 
   read(path: string): string {
-    return readFileSync(join(this.root, path), 'utf8');
+    return this.#waiting.get(path) ?? readFileSync(join(this.root, path), 'utf8');
   }
 
   json<T>(path: string): T {
@@ -30,7 +32,7 @@ export class Tree {
 
   create(path: string, text: string): void {
     if (this.has(path)) throw new Error(`${path} is there already`);
-    this.#write(path, text);
+    this.#put(path, text);
   }
 
   edit(path: string, change: (text: string) => string): void {
@@ -38,7 +40,7 @@ export class Tree {
     const after = change(before);
     if (after === before)
       throw new Error(`${path} has no place for the new line any more: tools/new looks for one`);
-    this.#write(path, after);
+    this.#put(path, after);
   }
 
   /** Puts an import where the formatter sorts it from. */
@@ -46,10 +48,18 @@ export class Tree {
     this.edit(path, (text) => text.replace(/^import /m, () => `${line}\nimport `));
   }
 
-  #write(path: string, text: string): void {
-    mkdirSync(dirname(join(this.root, path)), { recursive: true });
-    writeFileSync(join(this.root, path), text);
+  #put(path: string, text: string): void {
+    this.#waiting.set(path, text);
     this.#touched.add(path);
+  }
+
+  /** All that was made and changed. */
+  write(): void {
+    for (const [path, text] of this.#waiting) {
+      mkdirSync(dirname(join(this.root, path)), { recursive: true });
+      writeFileSync(join(this.root, path), text);
+    }
+    this.#waiting.clear();
   }
 
   /** A program of this repository, on this Node. */

@@ -7,13 +7,13 @@ import type { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet
 import type { SelfSubjectReview, TokenReview } from './types/authentication-v1.ts';
 import type { LocalSubjectAccessReview, SelfSubjectAccessReview, SelfSubjectRulesReview, SubjectAccessReview } from './types/authorization-v1.ts';
 import type { HorizontalPodAutoscaler } from './types/autoscaling-v1.ts';
-import type { HorizontalPodAutoscaler as HorizontalPodAutoscalerV2 } from './types/autoscaling-v2.ts';
+import type { HorizontalPodAutoscaler as HorizontalPodAutoscalerAutoscalingV2 } from './types/autoscaling-v2.ts';
 import type { CronJob, Job } from './types/batch-v1.ts';
 import type { CertificateSigningRequest } from './types/certificates-v1.ts';
 import type { Lease } from './types/coordination-v1.ts';
 import type { Binding, ComponentStatus, ConfigMap, Endpoints, Event, LimitRange, Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodTemplate, ReplicationController, ResourceQuota, Secret, Service, ServiceAccount } from './types/core-v1.ts';
 import type { EndpointSlice } from './types/discovery-v1.ts';
-import type { Event as EventsEvent } from './types/events-v1.ts';
+import type { Event as EventEventsV1 } from './types/events-v1.ts';
 import type { FlowSchema, PriorityLevelConfiguration } from './types/flowcontrol-v1.ts';
 import type { IPAddress, Ingress, IngressClass, NetworkPolicy, ServiceCIDR } from './types/networking-v1.ts';
 import type { RuntimeClass } from './types/node-v1.ts';
@@ -46,7 +46,7 @@ export const daemonsets: ResourceRef<DaemonSet> = { group: 'apps', version: 'v1'
 export const deployments: ResourceRef<Deployment> = { group: 'apps', version: 'v1', resource: 'deployments', kind: 'Deployment', namespaced: true };
 export const replicasets: ResourceRef<ReplicaSet> = { group: 'apps', version: 'v1', resource: 'replicasets', kind: 'ReplicaSet', namespaced: true };
 export const statefulsets: ResourceRef<StatefulSet> = { group: 'apps', version: 'v1', resource: 'statefulsets', kind: 'StatefulSet', namespaced: true };
-export const eventsEventsK8sIo: ResourceRef<EventsEvent> = { group: 'events.k8s.io', version: 'v1', resource: 'events', kind: 'Event', namespaced: true };
+export const eventsEventsK8sIo: ResourceRef<EventEventsV1> = { group: 'events.k8s.io', version: 'v1', resource: 'events', kind: 'Event', namespaced: true };
 export const selfsubjectreviews: ResourceRef<SelfSubjectReview> = { group: 'authentication.k8s.io', version: 'v1', resource: 'selfsubjectreviews', kind: 'SelfSubjectReview', namespaced: false };
 export const tokenreviews: ResourceRef<TokenReview> = { group: 'authentication.k8s.io', version: 'v1', resource: 'tokenreviews', kind: 'TokenReview', namespaced: false };
 export const localsubjectaccessreviews: ResourceRef<LocalSubjectAccessReview> = { group: 'authorization.k8s.io', version: 'v1', resource: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview', namespaced: true };
@@ -90,4 +90,4 @@ export const resourceclaimtemplates: ResourceRef<ResourceClaimTemplate> = { grou
 export const resourceslices: ResourceRef<ResourceSlice> = { group: 'resource.k8s.io', version: 'v1', resource: 'resourceslices', kind: 'ResourceSlice', namespaced: false };
 export const flowschemas: ResourceRef<FlowSchema> = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', resource: 'flowschemas', kind: 'FlowSchema', namespaced: false };
 export const prioritylevelconfigurations: ResourceRef<PriorityLevelConfiguration> = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', resource: 'prioritylevelconfigurations', kind: 'PriorityLevelConfiguration', namespaced: false };
-export const horizontalpodautoscalersV2: ResourceRef<HorizontalPodAutoscalerV2> = { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers', kind: 'HorizontalPodAutoscaler', namespaced: true };
+export const horizontalpodautoscalersV2: ResourceRef<HorizontalPodAutoscalerAutoscalingV2> = { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers', kind: 'HorizontalPodAutoscaler', namespaced: true };

@@ -146,6 +146,8 @@ describe('up --registry', limit, () => {
       shown.stdout,
       /^registry localhost:5005: registry: pid \d+, 1 restart.*; registry for nodes: pid \d+/m,
     );
+    for (const door of ['registry', 'registry-for-nodes'])
+      assert.equal((await cluster.porthole(['logs', door, '--name', cluster.name])).code, 0, door);
   });
 
   test("one of its doors is all that a crash left: up takes it for the cluster's own", async () => {

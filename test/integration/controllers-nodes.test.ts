@@ -108,3 +108,38 @@ test('most nodes fall silent: none is evicted from; then two, one after the othe
   const families = readExposition((await cluster.server.metrics.text()).text);
   assert.equal(sampleOf(families, 'node_collector_evictions_total'), 2);
 });
+
+test('R18: a node that joins costs the controllers two writes: its block, and its taint that goes when it is ready', async (t) => {
+  const cluster = await startCluster(t);
+  const { client, until } = cluster;
+  const name = 'joins';
+  const ready = (status: string) => ({ conditions: [{ type: 'Ready', status }] });
+  const patch = (body: object, subresource?: 'status'): Promise<unknown> =>
+    client.patch(nodes, { name }, { type: 'strategic', body }, subresource && { subresource });
+  // As a kubelet whose network waits for the block.
+  await client.create(nodes, { metadata: { name }, spec: {}, status: ready('False') } as unknown as Node);
+  await until(nodes, (l) => l.get(name)?.spec?.podCIDR !== undefined, 'its block');
+  await patch({ status: ready('True') }, 'status');
+  await until(nodes, (l) => taintsOf(l.get(name)).length === 0, 'no taint');
+  await patch({ metadata: { labels: { last: 'one' } } });
+  const said: string[] = [];
+  for await (const { type, object } of client.watch(nodes, { resourceVersion: '1', timeoutSeconds: 60 })) {
+    if (type === 'ERROR' || type === 'BOOKMARK') continue;
+    const { metadata, spec, status } = object as Node;
+    const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
+    said.push(
+      [spec?.podCIDR && 'block', isReady && 'ready', ...taintsOf(object as Node)].filter(Boolean).join(' '),
+    );
+    if (metadata.labels?.['last'] !== undefined) break;
+  }
+  assert.deepEqual(said, [
+    'not-ready:NoSchedule',
+    'block not-ready:NoSchedule',
+    'block ready not-ready:NoSchedule',
+    'block ready',
+    'block ready',
+  ]);
+  const families = readExposition((await cluster.server.metrics.text()).text);
+  const refused = { code: '409', verb: 'PATCH', resource: 'nodes', subresource: '' };
+  assert.equal(sampleOf(families, 'apiserver_request_total', refused), undefined, 'no write was in vain');
+});

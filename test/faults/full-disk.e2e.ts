@@ -128,39 +128,66 @@ function fill(file: string): void {
   }
 }
 
-test('a store of whose reserve another program took most is opened again on the full disk', () => {
+/** A store on a disk that is full, of whose reserve somebody else has taken all but `left` bytes. */
+function onFullDisk(left: number, use: (store: ReturnType<typeof urgentWriter>) => void): void {
   const scratch = scratchDirectory('full-disk-reserve');
   const disk = join(scratch.path, 'disk');
   mkdirSync(disk);
   assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', disk]).status, 0);
-  const [folder, ballast] = [join(disk, 'db'), join(disk, 'ballast')];
-  const objects = new Map<string, string>();
-  const random = seeded(1);
-  let store: DurableStore | undefined = new DurableStore(folder, systemRandom);
-  const write = (urgent: boolean): void =>
-    store!.write(randomBatch(random, store!.revision(), objects), urgent);
   try {
-    store.start();
-    for (let i = 0; i < 40; i++) write(false);
-    // As while the store makes its own files longer, piece by piece.
-    truncateSync(join(folder, 'reserve'), 3_500_000);
-    fill(ballast);
-    for (let i = 0; i < 60; i++) {
-      write(true);
-      fill(ballast);
-    }
-    const revision = store.revision();
-    store.close();
-    store = undefined;
-    const state = openState(folder);
-    assert.equal(state.revision, revision);
-    assert.deepEqual([...state.objects].sort(), [...objects].sort());
+    use(urgentWriter(disk, left));
   } finally {
-    store?.close();
     spawnSync('umount', [disk]);
     scratch.remove();
   }
-});
+}
+
+function urgentWriter(disk: string, left: number) {
+  const [folder, ballast] = [join(disk, 'db'), join(disk, 'ballast')];
+  const objects = new Map<string, string>();
+  const random = seeded(1);
+  const store = new DurableStore(folder, systemRandom);
+  store.start();
+  for (let i = 0; i < 40; i++) store.write(randomBatch(random, store.revision(), objects));
+  // As while the store makes its own files longer, piece by piece.
+  truncateSync(join(folder, 'reserve'), left);
+  fill(ballast);
+  return {
+    folder,
+    ballast,
+    objects,
+    store,
+    write: () => {
+      const after = new Map(objects);
+      store.write(randomBatch(random, store.revision(), after), true);
+      objects.clear();
+      for (const [key, value] of after) objects.set(key, value);
+      fill(ballast);
+    },
+  };
+}
+
+test('a store of whose reserve another program took most is opened again on the full disk', () =>
+  onFullDisk(3_500_000, ({ folder, objects, store, write }) => {
+    for (let i = 0; i < 60; i++) write();
+    store.close();
+    assert.deepEqual([...openState(folder).objects].sort(), [...objects].sort());
+  }));
+
+test('a store that had nothing of its reserve says that the disk is full, and has all that was written when it is not', () =>
+  onFullDisk(200_000, ({ folder, ballast, objects, store, write }) => {
+    assert.throws(
+      () => {
+        for (let i = 0; i < 200; i++) write();
+      },
+      { code: 'NoSpace' },
+    );
+    store.close();
+    const message = `cannot open the store in ${folder}: disk I/O error (its disk is full: free some space)`;
+    assert.throws(() => openState(folder), { code: 'WriteFailed', message });
+    rmSync(ballast);
+    assert.deepEqual([...openState(folder).objects].sort(), [...objects].sort());
+  }));
 
 const podOf = (name: string): Pod =>
   ({

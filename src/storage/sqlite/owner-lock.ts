@@ -1,20 +1,12 @@
 // One owner of a folder, as long as that process lives: a file that SQLite locks, and nothing is ever written to.
-import { closeSync, openSync, statfsSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-
-/** A page of the lock's journal, and what file systems keep for themselves. */
-const leastSpace = 64 << 10;
+import { isDiskFull } from './disk-full.ts';
 
 export interface OwnerLock {
   release(): void;
 }
-
-/** SQLite calls it an I/O error as often as it calls it full. */
-const isDiskFull = (file: string): boolean => {
-  const { bavail, bsize } = statfsSync(file);
-  return bavail * bsize < leastSpace;
-};
 
 /** Undefined: another process, or somebody else in this one, has it. */
 export function takeOwnerLock(file: string): OwnerLock | undefined {

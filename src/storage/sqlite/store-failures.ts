@@ -1,5 +1,6 @@
 // What an error of the system or of SQLite means for a store.
 import { StorageError } from '../storage-error.ts';
+import { isDiskFull } from './disk-full.ts';
 import { readError } from './read-errors.ts';
 import { UnsupportedFormat } from './schema.ts';
 
@@ -75,8 +76,10 @@ export function openFailure(directory: string, error: unknown): StorageError {
   if (error instanceof UnsupportedFormat)
     return new StorageError('Unsupported', `the store in ${directory} ${text}`, error);
   const { syscall, errcode } = error as SystemFailure;
-  if (syscall !== undefined || sqliteSystemErrors.includes((errcode ?? 0) & 0xff))
-    return new StorageError('WriteFailed', `cannot open the store in ${directory}: ${text}`, error);
+  if (syscall !== undefined || sqliteSystemErrors.includes((errcode ?? 0) & 0xff)) {
+    const why = isDiskFull(directory) ? `${text} (its disk is full: free some space)` : text;
+    return new StorageError('WriteFailed', `cannot open the store in ${directory}: ${why}`, error);
+  }
   // What the disk does not give back is not damaged, as far as anybody knows.
   const unread = readError(directory);
   if (unread !== undefined)

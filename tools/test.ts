@@ -25,20 +25,26 @@ if (values.help) {
   process.exit(0);
 }
 /** Mostly they wait: for processes to start, for grace to end, for a look that is due. */
-const boxesAtOnce = 3;
-/** So that no lane is left with one of these when all others are done. */
+const boxesAtOnce = 5;
+const boxTimeoutMs = 600_000;
+/** So that no lane is left with one of these when all others are done: more than a minute on a quiet machine. */
 const longest: readonly string[] = [
   'test/faults/supervision.e2e.ts',
   'test/faults/clusters-side-by-side.e2e.ts',
   'test/faults/disk-errors.e2e.ts',
   'test/faults/cut-node-streams.e2e.ts',
+  'test/e2e/local-registry.e2e.ts',
+  'test/faults/full-node-disk.e2e.ts',
+  'test/faults/lost-tables.e2e.ts',
+  'test/e2e/linux-node.e2e.ts',
+  'test/e2e/node-add-remove.e2e.ts',
 ];
 const own = { concurrency: 2 };
 /** More than there are processors: some files wait for a lock, a thread, a child. */
 const shared = { concurrency: 1, shared: 3 };
 /** They read the same sources, which one process parses once. */
 const together = { concurrency: 1, shared: 1 };
-/** Files that end in `.e2e.ts` run on a prepared machine, each in a namespace box. */
+/** Files that end in `.e2e.ts` run on a prepared machine, each in a namespace box: those of all groups last, in one queue. */
 const groups = {
   unit: { globs: ['src/**/*.test.ts', 'tools/**/*.test.ts'], timeoutMs: 60_000, processes: shared },
   repo: { globs: ['test/repo/**/*.test.ts'], timeoutMs: 120_000, processes: together },
@@ -49,15 +55,15 @@ const groups = {
   },
   security: {
     globs: ['test/security/**/*.test.ts', 'test/security/**/*.e2e.ts'],
-    timeoutMs: 600_000,
+    timeoutMs: boxTimeoutMs,
     processes: own,
   },
   faults: {
     globs: ['test/faults/**/*.test.ts', 'test/faults/**/*.e2e.ts'],
-    timeoutMs: 600_000,
+    timeoutMs: boxTimeoutMs,
     processes: own,
   },
-  e2e: { globs: ['test/e2e/**/*.e2e.ts'], timeoutMs: 600_000, processes: own },
+  e2e: { globs: ['test/e2e/**/*.e2e.ts'], timeoutMs: boxTimeoutMs, processes: own },
 } as const;
 const chosen = (Object.keys(groups) as (keyof typeof groups)[]).filter(
   (g) => !values.group || values.group.includes(g),
@@ -84,7 +90,6 @@ async function runInBox(file: string, list: string, options: RunOptions): Promis
 }
 
 async function runBoxed(files: readonly string[], options: RunOptions): Promise<void> {
-  if (files.length === 0) return;
   await removeLeftoversOfDeadRuns();
   await prepareTestMachine();
   const left = [
@@ -103,22 +108,29 @@ const kubeconfig = join(tmpdir(), `porthole-run-${process.pid}.kubeconfig`);
 process.env['KUBECONFIG'] = kubeconfig;
 
 const started = performance.now();
+async function section(title: string, files: readonly string[], run: () => Promise<void>): Promise<void> {
+  if (files.length === 0) return;
+  const from = performance.now();
+  console.log(`\n== ${title}: ${files.length} files`);
+  await run();
+  console.log(`== ${title}: ${seconds(from)} s`);
+}
+
+const options = { verbose: values.verbose, namePatterns: values.name ?? [] };
+const boxed: string[] = [];
 for (const name of chosen) {
-  const group = groups[name];
-  const files = group.globs
+  const { globs, timeoutMs, processes } = groups[name];
+  const files = globs
     .flatMap((pattern) => globSync(pattern))
     .filter(matches)
     .sort();
-  if (files.length === 0) continue;
-  const from = performance.now();
-  console.log(`\n== ${name}: ${files.length} files`);
-  const options = { timeoutMs: group.timeoutMs, verbose: values.verbose, namePatterns: values.name ?? [] };
-  const isBoxed = (file: string): boolean => file.endsWith('.e2e.ts');
-  const free = files.filter((file) => !isBoxed(file));
-  if (free.length > 0) add(await runFiles({ ...options, ...group.processes, files: free }));
-  await runBoxed(files.filter(isBoxed), options);
-  console.log(`== ${name}: ${seconds(from)} s`);
+  boxed.push(...files.filter((file) => file.endsWith('.e2e.ts')));
+  const free = files.filter((file) => !file.endsWith('.e2e.ts'));
+  await section(name, free, async () =>
+    add(await runFiles({ ...options, timeoutMs, ...processes, files: free })),
+  );
 }
+await section('in boxes', boxed, () => runBoxed(boxed, { ...options, timeoutMs: boxTimeoutMs }));
 rmSync(kubeconfig, { force: true });
 console.log(`\n${((performance.now() - started) / 1000).toFixed(0)} s`);
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);

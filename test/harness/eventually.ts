@@ -7,20 +7,27 @@ export interface EventuallyOptions {
   readonly everyMs?: number;
 }
 
+/** States that are there for a second are seen. */
+const mostMs = 500;
+
 /** Returns what `attempt` returns once it no longer throws; throws its last error after the time. */
 export async function eventually<T>(
   attempt: () => Promise<T> | T,
   options: EventuallyOptions = {},
 ): Promise<T> {
-  const until = performance.now() + (options.timeoutMs ?? 90_000);
+  const started = performance.now();
+  const until = started + (options.timeoutMs ?? 90_000);
   for (;;) {
     const from = performance.now();
     try {
       return await attempt();
     } catch (error) {
       if (performance.now() > until) throw error;
-      // Whatever is tried takes half of the time at most: what is waited for needs the processors, too.
-      await delay(Math.max(options.everyMs ?? 100, performance.now() - from));
+      const now = performance.now();
+      // What is tried takes half of the time, and what is long in coming is asked for less often: it needs the processors, too.
+      // An attempt that only waited for its answer keeps nobody waiting as long again.
+      const rest = Math.min(Math.max(now - from, (now - started) / 10), mostMs);
+      await delay(Math.max(options.everyMs ?? 100, rest));
     }
   }
 }

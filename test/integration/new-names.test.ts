@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { after, test } from 'node:test';
-import { scratchDirectory } from '../../test/harness/scratch.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
 
 const { path: root, remove } = scratchDirectory('new-names');
 after(remove);

@@ -6,23 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { linuxFiles } from '../../os/linux/files-linux.ts';
-import { linuxProcesses } from '../../os/linux/processes-linux.ts';
-import { endProcesses, isAlive } from '../cluster/own-processes.ts';
-import { runningSupervisors } from './running-supervisors.ts';
+import { endProcesses, isAlive } from '../../src/cmd/cluster/own-processes.ts';
+import { runningSupervisors } from '../../src/cmd/supervisor/running-supervisors.ts';
 import {
   endSupervisor,
   livingSupervisor,
   repairSupervisor,
   superviseCluster,
   supervisorLog,
-} from './supervise-cluster.ts';
+} from '../../src/cmd/supervisor/supervise-cluster.ts';
 import {
   removeSupervision,
   type SupervisedProcess,
   supervisedProcesses,
   supervisedState,
-} from './supervision.ts';
+} from '../../src/cmd/supervisor/supervision.ts';
+import { linuxFiles } from '../../src/os/linux/files-linux.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 
 const limit = { timeout: 120_000 };
 

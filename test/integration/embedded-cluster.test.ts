@@ -7,8 +7,8 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { nodes, pods } from './api.ts';
-import { startCluster } from './testing.ts';
+import { nodes, pods } from '../../src/exports/api.ts';
+import { startCluster } from '../../src/exports/testing.ts';
 
 test('a test gets a whole cluster: pods are placed on the node that they ask for, and run', {
   timeout: 30_000,
@@ -57,7 +57,7 @@ test("options for the caller's Node don't reach the cluster's", { timeout: 30_00
 test("Ctrl-C in the test's terminal leaves the cluster's end to the test, and nothing behind", {
   timeout: 30_000,
 }, async () => {
-  const main = fileURLToPath(new URL('../cmd/test-cluster-main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../src/cmd/test-cluster-main.ts', import.meta.url));
   const cluster = spawn(process.execPath, [main, '[]'], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(cluster, 'exit');
   const [line] = (await once(cluster.stdout, 'data')) as [Buffer];

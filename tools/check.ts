@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
+import { compileCache } from './compile-cache.ts';
 import { runFiles } from './test-run.ts';
 
 interface Step {
@@ -12,7 +13,10 @@ interface Step {
 }
 
 async function command(args: readonly string[]): Promise<{ ok: boolean; output: string }> {
-  const child = spawn(args[0]!, args.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(args[0]!, args.slice(1), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...compileCache() },
+  });
   let output = '';
   child.stdout.on('data', (data: Buffer) => {
     output += data.toString();

@@ -35,9 +35,10 @@ test('R13: an exchange that was begun is ended from each of its steps; one that 
 
   const prepared = join(scratch, 'prepared');
   cpSync(ready, prepared, { recursive: true });
+  writeFileSync(join(prepared, 'replacing.json.new'), '[{"na');
   assert.equal(endExchange(prepared, names), false);
   for (const name of names) assert.equal(textIn(prepared, name), 'old');
-  assert.ok(!existsSync(join(prepared, 'db.new')));
+  for (const left of ['db.new', 'replacing.json.new']) assert.ok(!existsSync(join(prepared, left)), left);
 
   const steps: readonly (readonly [string, string])[] = [
     ['db', 'db.before'],

@@ -9,12 +9,14 @@ export interface Exchange {
   readonly aside: string;
 }
 
-const planOf = (dataDir: string): string => join(dataDir, 'replacing.json');
+const planName = 'replacing.json';
+const planOf = (dataDir: string): string => join(dataDir, planName);
 const fresh = (name: string): string => `${name}.new`;
 
-/** Parts that were made ready by somebody who did not come further count for nothing. */
+/** Parts that were made ready, and the half of a plan, by somebody who did not come further count for nothing. */
 function removeUnused(dataDir: string, names: readonly string[]): void {
-  for (const name of names) rmSync(join(dataDir, fresh(name)), { recursive: true, force: true });
+  for (const name of [...names, planName])
+    rmSync(join(dataDir, fresh(name)), { recursive: true, force: true });
 }
 
 /** Each step can be done twice: what is aside stays there, what is new is moved once. */

@@ -24,9 +24,10 @@ export async function eventually<T>(
     } catch (error) {
       if (performance.now() > until) throw error;
       const now = performance.now();
-      // What is tried takes half of the time, and what is long in coming is asked for less often: it needs the processors, too.
-      // An attempt that only waited for its answer keeps nobody waiting as long again.
-      const rest = Math.min(Math.max(now - from, (now - started) / 10), mostMs);
+      // What is tried takes half of the time, and what is long in coming is asked for less often unless it says how often: it
+      // needs the processors, too. An attempt that only waited for its answer keeps nobody waiting as long again.
+      const longer = options.everyMs === undefined ? (now - started) / 10 : 0;
+      const rest = Math.min(Math.max(now - from, longer), mostMs);
       await delay(Math.max(options.everyMs ?? 100, rest));
     }
   }

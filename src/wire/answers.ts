@@ -1,6 +1,5 @@
 // Requests under way, whatever protocol they came by: each gets one answer, and the server's end waits for them.
 import { discardBody, type HttpRequest, type HttpResponse } from './http-message.ts';
-import { refusalOf } from './http1-request.ts';
 
 const broken: HttpResponse = {
   status: 500,
@@ -54,7 +53,7 @@ export class Answers {
     const { handler, onError } = this.#options;
     let response = broken;
     try {
-      response = await (refusalOf(request) ?? handler(request));
+      response = await (request.refusal ?? handler(request));
     } catch (error) {
       onError(error, 'handler');
     }

@@ -5,7 +5,7 @@ import type { PullBody } from './http-message.ts';
 import { stallMs, unreadAnswers } from './unread-answers.ts';
 
 /** Bytes handed to the socket in one write. */
-const chunkBytes = 256 * 1024;
+export const chunkBytes: number = 256 * 1024;
 /** A pull body is asked for this much at most, so that one watcher never holds more. */
 const pullBytes = 64 * 1024;
 /** As upstream: smaller answers are not worth the processor time. */
@@ -69,7 +69,13 @@ function whenDrained(out: Writable, limitMs: number, next: () => void): void {
 /** The last of an answer: it has as long to be taken as all before it. */
 function end(out: Writable, last?: Buffer): void {
   out.end(last);
+  if (out.destroyed) return;
   unreadAnswers.add(out);
+  out.once('close', taken);
+}
+
+function taken(this: Writable): void {
+  unreadAnswers.taken(this);
 }
 
 /** A small answer goes in one write; of a large one its client may take a piece at a time. */

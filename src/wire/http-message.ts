@@ -27,6 +27,8 @@ export interface HttpRequest {
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
   readonly remoteAddress: string;
+  /** What it is answered before anybody looks at it: nobody could read it as it was meant. */
+  readonly refusal?: HttpResponse | undefined;
   /** It had to wait for its connection's turn: others wait, too. */
   readonly waited?: boolean | undefined;
   /** The client's certificate, when it sent one that the client CA vouches for. */

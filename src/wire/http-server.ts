@@ -59,10 +59,11 @@ class FrontDoor implements HttpServer {
     const { handler, tls, handshakeTimeoutMs, onError = () => {} } = options;
     const rounds = new Rounds<object>(setImmediate, () => performance.now());
     const answers = new Answers({ handler, onError });
-    const shared = { answers, rounds, peers: peerIdentities(options.clock ?? systemClock) };
+    const clock = options.clock ?? systemClock;
+    const shared = { answers, rounds, peers: peerIdentities(clock) };
     this.#onError = onError;
     this.#answers = answers;
-    this.#http1 = new Http1Service(shared);
+    this.#http1 = new Http1Service({ ...shared, clock });
     this.#http2 = new Http2Service({ ...shared, idleMs: options.idleMs, onError });
     this.#connections = new OpenConnections(options.mostConnections ?? connectionsOf(mostOpenFiles()));
     this.#tls =

@@ -1,14 +1,20 @@
 // Requests that are sent without waiting for answers: one after the other, in turns with other connections.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer as createHttp1Server, type ServerResponse } from 'node:http';
-import { connect, createServer as createTcpServer, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
+import { Answers } from './answers.ts';
 import type { HttpRequest, HttpResponse, PullBody } from './http-message.ts';
 import { createHttpServer, type HttpServer, type ServerTls } from './http-server.ts';
-import { Http1Reading } from './http1-reading.ts';
+import { Http1Service } from './http1-service.ts';
 import { SessionClients } from './session-clients.ts';
 
 const ok = (text: string): HttpResponse => ({ status: 200, headers: {}, body: Buffer.from(text) });
@@ -308,24 +314,36 @@ test('a stream that has ended leaves what was sent behind it to be answered', as
   await server.close(0);
 });
 
-test('who leaves is noticed when it had sent more than is kept', { timeout: 20_000 }, async () => {
-  const gone = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<void>();
-  const readings = new Map<Socket, Http1Reading>();
-  const http1 = createHttp1Server((message, out: ServerResponse) => {
-    readings.get(message.socket)?.began(message, out);
-    out.once('close', gone.resolve);
-    begun.resolve();
+/** Connections as they are behind a door, without turns. */
+async function connections(
+  handler: (request: HttpRequest) => Promise<HttpResponse>,
+  clients?: SessionClients,
+): Promise<{ readonly door: TcpServer; readonly port: number; readonly accepted: Promise<Socket> }> {
+  const accepted = Promise.withResolvers<Socket>();
+  const service = new Http1Service({
+    answers: new Answers({ handler, onError: () => {} }),
+    rounds: { begin: () => undefined },
+    peers: () => ({}),
+    clock: { now: Date.now },
+    ...(clients ? { clients } : {}),
   });
-  const clients = new SessionClients(20);
-  const rounds = { begin: () => undefined };
   const door = createTcpServer((socket) => {
-    const serve = (): void => void http1.emit('connection', socket);
-    readings.set(socket, new Http1Reading(socket, rounds, serve, { clients }));
+    service.serve(socket);
+    accepted.resolve(socket);
   });
   door.listen(0, '127.0.0.1');
   await once(door, 'listening');
-  const { port } = door.address() as { port: number };
+  return { door, port: (door.address() as AddressInfo).port, accepted: accepted.promise };
+}
+
+test('who leaves is noticed when it had sent more than is kept', { timeout: 20_000 }, async () => {
+  const gone = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const { door, port } = await connections(({ signal }) => {
+    signal.addEventListener('abort', () => gone.resolve());
+    begun.resolve();
+    return new Promise(() => {});
+  }, new SessionClients(20));
   const one = await client(port);
   await new Promise((resolve) => one.socket.write(get('/wait') + 'x'.repeat(200_000), resolve));
   await begun.promise;
@@ -343,27 +361,20 @@ test('what comes in pieces of a byte behind a request is put together once, not 
     copied += all.length;
     return all;
   });
-  const begun = Promise.withResolvers<ServerResponse>();
-  const accepted = Promise.withResolvers<Socket>();
-  const readings = new Map<Socket, Http1Reading>();
-  const http1 = createHttp1Server((message, out: ServerResponse) => {
-    readings.get(message.socket)?.began(message, out);
-    if (message.url === '/held') begun.resolve(out);
-    else out.end('behind.');
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<HttpResponse>();
+  const { door, port, accepted } = await connections(async ({ url }) => {
+    if (url !== '/held') return ok('behind.');
+    begun.resolve();
+    return held.promise;
   });
-  const door = createTcpServer((socket) => {
-    const serve = (): void => void http1.emit('connection', socket);
-    readings.set(socket, new Http1Reading(socket, { begin: () => undefined }, serve));
-    accepted.resolve(socket);
-  });
-  door.listen(0, '127.0.0.1');
-  await once(door, 'listening');
-  const one = await client((door.address() as { port: number }).port);
+  const one = await client(port);
   one.socket.write(get('/held'));
-  const [out, socket] = [await begun.promise, await accepted.promise];
+  await begun.promise;
+  const socket = await accepted;
   const behind = get('/behind', `X: ${'x'.repeat(8000)}\r\n`);
   for (const byte of behind) socket.emit('data', Buffer.from(byte));
-  out.end('held.');
+  held.resolve(ok('held.'));
   await one.until('behind.');
   assert.ok(copied < 5 * behind.length, `${copied} bytes copied for ${behind.length}`);
   one.socket.destroy();

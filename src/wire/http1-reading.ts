@@ -1,5 +1,4 @@
 // The bytes of an HTTP/1 connection on their way to the parser: one request after the other, in rounds with other connections.
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Rounds } from '../base/rounds.ts';
 import { type SessionClients, sessionClients } from './session-clients.ts';
@@ -66,23 +65,22 @@ class ChunkedEnd {
   }
 }
 
-type Listener = (...args: unknown[]) => void;
+/** Where the bytes go. */
+export interface Parsing {
+  read(bytes: Buffer): void;
+  /** The client sends no more, and all that it sent is answered or being answered. */
+  end(): void;
+}
 
-/** What `add` makes listen, in the place of which somebody else listens. */
-function taken(socket: Socket, events: readonly string[], add: () => void): Listener[] {
-  const before = events.map((event) => new Set(socket.listeners(event)));
-  add();
-  return events.map((event, i) => {
-    const added = socket.listeners(event).filter((listener) => !before[i]!.has(listener)) as Listener[];
-    for (const listener of added) socket.off(event, listener);
-    return (...args) => {
-      for (const listener of added) listener.apply(socket, args);
-    };
-  });
+/** As much of a request as its bytes need. */
+export interface RequestBeingRead {
+  /** Of a body whose length was said. */
+  readonly bodyLength: number;
+  readonly isComplete: boolean;
 }
 
 export interface ReadingOptions {
-  readonly clients?: SessionClients;
+  readonly clients?: SessionClients | undefined;
   /** Through which the bytes of TLS came, perhaps after a turn that they waited for. */
   readonly bytes?: { takeTurn(): boolean } | undefined;
 }
@@ -96,14 +94,13 @@ export interface ReadingOptions {
 export class Http1Reading {
   readonly #socket: Socket;
   readonly #rounds: Pick<Rounds<object>, 'begin'>;
-  readonly #parse: Listener;
-  readonly #endNow: Listener;
+  readonly #parsing: Parsing;
   readonly #clients: SessionClients;
   readonly #address: string;
   readonly #bytes: ReadingOptions['bytes'];
   #turn: 'none' | 'waiting' | 'granted' = 'none';
   #waited = false;
-  #underWay: IncomingMessage | undefined;
+  #underWay: RequestBeingRead | undefined;
   /** Of a body whose length was said: it goes to the parser without turns. */
   #bodyLeft = 0;
   #chunkedEnd = new ChunkedEnd();
@@ -118,24 +115,27 @@ export class Http1Reading {
   #isStream = false;
   #isLookedAt = false;
 
-  /** `connect` hands the socket to Node's server, which listens to it from then on. */
   constructor(
     socket: Socket,
     rounds: Pick<Rounds<object>, 'begin'>,
-    connect: () => void,
+    parsing: Parsing,
     { clients = sessionClients, bytes }: ReadingOptions = {},
   ) {
     this.#socket = socket;
     this.#rounds = rounds;
+    this.#parsing = parsing;
     this.#clients = clients;
     this.#bytes = bytes;
     this.#address = socket.remoteAddress ?? '';
     // A client may send its last request and the end together: it is answered all the same.
     socket.allowHalfOpen = true;
-    [this.#parse, this.#endNow] = taken(socket, ['data', 'end'], connect) as [Listener, Listener];
     // By the socket's stream, which knows how to wait: what TLS decrypts goes to the parser record by record otherwise.
     socket.on('data', this.#read);
     socket.on('end', this.#end);
+  }
+
+  get isEmpty(): boolean {
+    return this.#waitingBytes === 0;
   }
 
   /** What the parser tells of had to wait for its turn. */
@@ -144,19 +144,23 @@ export class Http1Reading {
   }
 
   /** The parser has told of a request. */
-  began(message: IncomingMessage, out: ServerResponse): void {
-    const { 'content-length': length, 'transfer-encoding': encoding } = message.headers;
-    this.#bodyLeft = encoding === undefined ? Number(length ?? 0) : 0;
+  began(request: RequestBeingRead): void {
+    this.#bodyLeft = request.bodyLength;
     this.#chunkedEnd = new ChunkedEnd();
-    this.#underWay = message;
+    this.#underWay = request;
     this.#isStream = false;
-    out.once('close', this.#answered);
+  }
+
+  answered(): void {
+    this.#underWay = undefined;
+    this.#isStream = false;
+    this.#goOn();
   }
 
   /** The answer goes on for as long as the client is there. */
   streams(): void {
     this.#isStream = true;
-    if (this.#hasEnded) this.#endNow();
+    if (this.#hasEnded) this.#parsing.end();
     else if (this.#waitingBytes > keptBytes) this.#hold();
   }
 
@@ -198,7 +202,7 @@ export class Http1Reading {
     const length = this.#lengthOfPiece(bytes);
     this.#rest = bytes.subarray(length);
     this.#waitingBytes = this.#rest.length;
-    this.#parse(bytes.subarray(0, length));
+    this.#parsing.read(bytes.subarray(0, length));
   }
 
   #takeRest(): Buffer {
@@ -217,7 +221,7 @@ export class Http1Reading {
       this.#bodyLeft -= length;
       return length;
     }
-    if (this.#underWay?.complete === false) return this.#chunkedEnd.lengthOfPiece(bytes);
+    if (this.#underWay?.isComplete === false) return this.#chunkedEnd.lengthOfPiece(bytes);
     const length = lengthOfPiece(bytes, before);
     this.#before = lastOf(bytes.subarray(0, length), before);
     return length;
@@ -225,7 +229,7 @@ export class Http1Reading {
 
   #mayGoOn(): boolean {
     if (this.#bodyLeft > 0) return true;
-    if (this.#underWay?.complete === true || this.#turn === 'waiting') return false;
+    if (this.#underWay?.isComplete === true || this.#turn === 'waiting') return false;
     if (this.#turn === 'granted') {
       this.#turn = 'none';
       return true;
@@ -270,21 +274,15 @@ export class Http1Reading {
     if (this.#hasEnded) this.#endUnlessUnderWay();
   }
 
-  readonly #answered = (): void => {
-    this.#underWay = undefined;
-    this.#isStream = false;
-    this.#goOn();
-  };
-
   readonly #end = (): void => {
     this.#hasEnded = true;
-    if (this.#isStream) this.#endNow();
+    if (this.#isStream) this.#parsing.end();
     else this.#endUnlessUnderWay();
   };
 
   /** What was sent before the end is answered. */
   #endUnlessUnderWay(): void {
-    if (this.#waitingBytes > 0 || this.#underWay?.complete === true || this.#socket.writableEnded) return;
-    this.#endNow();
+    if (this.#waitingBytes > 0 || this.#underWay?.isComplete === true || this.#socket.writableEnded) return;
+    this.#parsing.end();
   }
 }

@@ -1,0 +1,64 @@
+// The body of an HTTP/1 request on its way to whoever reads it: in hand when it came with its head, else a stream.
+import { Readable } from 'node:stream';
+import { readBody } from './read-body.ts';
+
+/** What is kept of a body that nobody reads yet. */
+const keptBytes = 64 * 1024;
+/** What a piece costs at least. */
+const leastPieceBytes = 64;
+
+export class Http1Body {
+  readonly #pieces: Buffer[] = [];
+  readonly #flow: Pick<Readable, 'pause' | 'resume'>;
+  #cost = 0;
+  #isComplete = false;
+  #isUnwanted = false;
+  #stream: Readable | undefined;
+
+  /** `flow`: of what it comes from. */
+  constructor(flow: Pick<Readable, 'pause' | 'resume'>) {
+    this.#flow = flow;
+  }
+
+  push(bytes: Buffer): void {
+    if (this.#isUnwanted) return;
+    if (this.#stream) {
+      if (!this.#stream.push(bytes)) this.#flow.pause();
+      return;
+    }
+    this.#pieces.push(bytes);
+    this.#cost += Math.max(bytes.length, leastPieceBytes);
+    if (this.#cost > keptBytes) this.#flow.pause();
+  }
+
+  complete(): void {
+    this.#isComplete = true;
+    this.#stream?.push(null);
+  }
+
+  /** What still comes is thrown away. */
+  unwanted(): void {
+    this.#isUnwanted = true;
+    this.#pieces.length = 0;
+    if (!this.#isComplete) this.#flow.resume();
+  }
+
+  /** The client has left. */
+  cut(): void {
+    this.#isUnwanted = true;
+    this.#stream?.destroy();
+  }
+
+  /** Once. `declared`: its Content-Length. */
+  read(limit: number, declared: string | undefined): Promise<Buffer> {
+    const pieces = this.#pieces;
+    if (this.#isComplete && this.#cost <= Math.min(limit, keptBytes))
+      return Promise.resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
+    const stream = new Readable({ read: () => this.#flow.resume(), highWaterMark: keptBytes });
+    this.#stream = stream;
+    for (const piece of pieces.splice(0)) stream.push(piece);
+    if (this.#isComplete) stream.push(null);
+    else if (this.#isUnwanted) stream.destroy();
+    return readBody(stream, limit, declared);
+  }
+}

@@ -1,0 +1,222 @@
+// What an HTTP/1 client is told about its connection: how it goes on, and why it ends.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Answers } from './answers.ts';
+import type { HttpRequest, HttpResponse, PullBody } from './http-message.ts';
+import { Http1Connection } from './http1-connection.ts';
+
+const ok = (text: string, headers: HttpResponse['headers'] = {}): HttpResponse => ({
+  status: 200,
+  headers,
+  body: Buffer.from(text),
+});
+
+/** A client of one connection. */
+async function conversation(
+  t: TestContext,
+  handler: (request: HttpRequest) => Promise<HttpResponse> | HttpResponse,
+) {
+  const failures: string[] = [];
+  const accepted = Promise.withResolvers<Http1Connection>();
+  const answers = new Answers({
+    handler: async (request) => handler(request),
+    onError: (error) => void failures.push((error as Error).message),
+  });
+  const door = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => {});
+    const rounds = { begin: () => undefined };
+    accepted.resolve(
+      new Http1Connection(socket, { answers, rounds, peers: () => ({}), clock: { now: () => 0 } }),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(door, 'listening');
+  const socket = connect({
+    port: (door.address() as AddressInfo).port,
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  });
+  t.after(() => {
+    socket.destroy();
+    door.close();
+  });
+  let text = '';
+  socket.on('data', (bytes) => (text += bytes.toString('latin1')));
+  socket.on('error', () => {});
+  const ended = once(socket, 'close');
+  socket.once('end', () => socket.destroy());
+  return {
+    socket,
+    failures,
+    connection: await accepted.promise,
+    send: (bytes: string) => void socket.write(bytes, 'latin1'),
+    /** All that came, once it ends so, or matches. */
+    until: async (end: string | RegExp): Promise<string> => {
+      while (!(typeof end === 'string' ? text.endsWith(end) : end.test(text))) await once(socket, 'data');
+      return text;
+    },
+    /** All that came until the server ended the connection. */
+    end: async (): Promise<string> => {
+      await ended;
+      return text;
+    },
+  };
+}
+const get = (more = '', version = '1.1'): string => `GET /p HTTP/${version}\r\nHost: a\r\n${more}\r\n`;
+
+test('an answer is one head and its body; the connection goes on, or says that it does not', async (t) => {
+  const one = await conversation(t, () => ok('hello', { 'content-type': 'a/b', warning: ['1', '2'] }));
+  one.send(get());
+  const head =
+    'HTTP/1.1 200 OK\r\ncontent-type: a/b\r\nwarning: 1\r\nwarning: 2\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n';
+  const rest = 'Content-Length: 5\r\n\r\nhello';
+  assert.equal(await one.until('hello'), `${head}${rest}`);
+  one.send(get('Connection: close\r\n'));
+  assert.equal(await one.end(), `${head}${rest}${head}Connection: close\r\n${rest}`);
+});
+
+test('HTTP/1.0: kept when it asks for that, and a body without a length ends with the connection', async (t) => {
+  const pulled = [Buffer.from('a'), Buffer.from('b'), null];
+  const body: PullBody = { pull: () => pulled.shift(), onReady: () => {}, close: () => {} };
+  let answered = 0;
+  const one = await conversation(t, () =>
+    answered++ === 0 ? ok('kept') : { status: 200, headers: {}, body },
+  );
+  one.send(get('Connection: keep-alive\r\n', '1.0'));
+  assert.match(await one.until('kept'), /\r\nConnection: keep-alive\r\n/);
+  one.send(get('Connection: keep-alive\r\n', '1.0'));
+  const text = await one.end();
+  assert.match(text, /\r\nConnection: close\r\n\r\nab$/);
+  assert.doesNotMatch(text, /chunked/i);
+});
+
+for (const [why, sent, answer] of [
+  ['no request', 'nonsense\r\n\r\n', '400 Bad Request'],
+  ['half a request', 'GET / HTTP/1.1\r\nHo', '400 Bad Request'],
+  [
+    'a large head',
+    `GET / HTTP/1.1\r\nA: ${'a'.repeat(70_000)}\r\n\r\n`,
+    '431 Request Header Fields Too Large',
+  ],
+] as const)
+  test(`${why}: refused in Go's words, and nothing after it is looked at`, async (t) => {
+    const one = await conversation(t, () => assert.fail('answered'));
+    one.send(sent);
+    if (why === 'half a request') one.socket.end();
+    else one.send(get());
+    assert.equal(
+      await one.end(),
+      `HTTP/1.1 ${answer}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${answer}`,
+    );
+  });
+
+test('a body that is none is refused while its request waits for it', async (t) => {
+  const rejected = Promise.withResolvers<Error>();
+  const one = await conversation(t, async (request) => {
+    await request.readBody(100).catch(rejected.resolve);
+    return ok('late');
+  });
+  one.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n');
+  assert.match(await one.end(), /^HTTP\/1.1 400 Bad Request\r\n.*\r\n400 Bad Request$/s);
+  assert.match((await rejected.promise).message, /closed the connection/);
+});
+
+test('100-continue: said when the body is asked for; not asked for, it is the last of its connection', async (t) => {
+  const put = 'PUT /p HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n';
+  let reads = true;
+  const one = await conversation(t, async (request) =>
+    ok(reads ? String(await request.readBody(1_000)) : 'no'),
+  );
+  one.send(put);
+  await one.until('HTTP/1.1 100 Continue\r\n\r\n');
+  one.send('abc');
+  await one.until('abc');
+  reads = false;
+  one.send(put);
+  assert.match(await one.end(), /Connection: close\r\nContent-Length: 2\r\n\r\nno$/);
+  const other = await conversation(t, () => ok('yes'));
+  other.send(get('Expect: more\r\n'));
+  assert.match(await other.until('Expectation Failed'), /^HTTP\/1.1 417 Expectation Failed\r\n/);
+});
+
+test('what would be another header ends the connection: nothing of it is sent', async (t) => {
+  for (const headers of [{ a: 'b\r\nc: d' }, { 'a\r\nb': 'c' }, { 'a b': 'c' }]) {
+    const one = await conversation(t, () => ok('x', headers));
+    one.send(get());
+    assert.equal(await one.end(), '');
+    assert.match(one.failures.join(), /Invalid character|valid HTTP token/);
+  }
+});
+
+test('a body that is not as long as was said is cut, not passed for the whole', async (t) => {
+  for (const bytes of ['ab', 'abcd']) {
+    const pulled = [Buffer.from(bytes), null];
+    const body: PullBody = { pull: () => pulled.shift(), onReady: () => {}, close: () => {} };
+    const one = await conversation(t, () => ({ status: 200, headers: { 'content-length': '3' }, body }));
+    one.send(get());
+    assert.match(await one.end(), /Content-Length: 3\r\n\r\n(ab)?$/);
+  }
+});
+
+test('HEAD, 204 and 304 have no body, whatever the handler says', async (t) => {
+  const statuses = [200, 204, 304];
+  const one = await conversation(t, ({ method }) => ({
+    ...ok('body'),
+    status: statuses.shift()!,
+    headers: { of: method },
+  }));
+  one.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+  assert.match(await one.until('\r\n\r\n'), /^HTTP\/1.1 200 OK\r\n.*Content-Length: 4\r\n\r\n$/s);
+  one.send(get() + get('Connection: close\r\n'));
+  const [, , no, unchanged] = (await one.end()).split('HTTP/1.1 ');
+  assert.match(no!, /^204 No Content\r\n(?!.*length).*\r\n\r\n$/is);
+  assert.match(unchanged!, /^304 Not Modified\r\n(?!.*length).*\r\n\r\n$/is);
+});
+
+test('who takes too long is let go: with its head, with its body, and between requests', async (t) => {
+  const later = (ms: number): number => performance.now() + ms;
+  const silent = await conversation(t, () => ok('x'));
+  silent.connection.look(later(31_000));
+  silent.connection.look(later(33_000));
+  assert.match(await silent.end(), /^HTTP\/1.1 408 Request Timeout\r\n/);
+
+  const kept = await conversation(t, () => ok('x.'));
+  kept.send(get());
+  await kept.until('x.');
+  kept.connection.look(later(89_000));
+  assert.ok(kept.connection.isIdle);
+  kept.connection.look(later(91_000));
+  assert.match(await kept.end(), /x\.$/);
+
+  const begun = Promise.withResolvers<void>();
+  const slow = await conversation(t, async (request) => {
+    begun.resolve();
+    return ok(String(await request.readBody(1_000)));
+  });
+  slow.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx');
+  await begun.promise;
+  slow.connection.look(later(89_000));
+  assert.ok(!slow.connection.isIdle);
+  slow.connection.look(later(91_000));
+  assert.match(await slow.end(), /^HTTP\/1.1 408 Request Timeout\r\n/);
+});
+
+test('several headers of a name are one list, but for those that are said once; no name is a way into objects', async (t) => {
+  const seen = Promise.withResolvers<HttpRequest['headers']>();
+  const one = await conversation(t, ({ headers }) => {
+    seen.resolve(headers);
+    return ok('.');
+  });
+  one.send(
+    get(
+      'X-A: 1\r\nx-a: 2\r\nCookie: c=1\r\ncookie: d=2\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n__proto__: x\r\n',
+    ),
+  );
+  const headers = await seen.promise;
+  assert.deepEqual(
+    { ...headers },
+    JSON.parse('{"host":"a","x-a":"1, 2","cookie":"c=1; d=2","authorization":"Bearer a","__proto__":"x"}'),
+  );
+  assert.equal(headers['constructor'], undefined);
+});

@@ -1,0 +1,225 @@
+// One HTTP/1 connection: what is asked on it, one after the other, and how long its client may take.
+import type { Socket } from 'node:net';
+import type { Clock } from '../base/clock.ts';
+import type { Rounds } from '../base/rounds.ts';
+import type { Answers } from './answers.ts';
+import { type HttpResponse, isPullBody } from './http-message.ts';
+import { answerHttp1, refuseUpgrade } from './http1-answer.ts';
+import { Http1Parser, type ParseError, type RequestHead } from './http1-parser.ts';
+import { Http1Reading } from './http1-reading.ts';
+import { Http1Request } from './http1-request.ts';
+import type { PeerIdentities } from './peer-certificate.ts';
+import type { SessionClients } from './session-clients.ts';
+import type { TurnedSocket } from './turned-socket.ts';
+import { unreadAnswers } from './unread-answers.ts';
+
+/** As Go's server in kube-apiserver: 32 s for the head of a request; 1 MiB of headers is ours at 64 KiB. */
+const limits = {
+  headersTimeoutMs: 32_000,
+  requestTimeoutMs: 90_000,
+  keepAliveMs: 90_000,
+  maxHeaderBytes: 64 * 1024,
+} as const;
+
+/** As Go's server: time for the client to read the answer to something that nobody will read. */
+const unreadMs = 500;
+
+export interface Http1Options {
+  readonly answers: Answers;
+  readonly rounds: Pick<Rounds<object>, 'begin'>;
+  readonly peers: PeerIdentities;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Who asks the kernel whether clients have left. */
+  readonly clients?: SessionClients;
+}
+
+export class Http1Connection {
+  readonly #socket: Socket;
+  readonly #options: Http1Options;
+  readonly #parser: Http1Parser;
+  readonly #reading: Http1Reading;
+  #request: Http1Request | undefined;
+  /** Since when nothing is asked; undefined: something of a request has come. */
+  #idleSince: number | undefined;
+  /** When the first bytes of what is being asked came, or the connection was made. */
+  #askedSince: number;
+  /** Nothing that follows is looked at. */
+  #isOver = false;
+  #isUpgraded = false;
+  /** Something of the answer may have been written. */
+  #isAnswering = false;
+  /** Answered before it was whole: whether the connection goes on behind it, and how long that may take. */
+  #answered: { readonly goesOn: boolean; readonly limit: NodeJS.Timeout } | undefined;
+
+  /** `bytes`: what TLS reads from. */
+  constructor(socket: Socket, options: Http1Options, bytes?: TurnedSocket) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#askedSince = performance.now();
+    this.#parser = new Http1Parser(
+      {
+        head: (head) => this.#began(head),
+        body: (piece) => this.#request?.take(piece),
+        complete: () => this.#complete(),
+      },
+      limits.maxHeaderBytes,
+    );
+    this.#reading = new Http1Reading(
+      socket,
+      options.rounds,
+      { read: (piece) => this.#read(piece), end: () => this.#end() },
+      { bytes, clients: options.clients },
+    );
+    socket.on('end', this.#left);
+    socket.once('close', () => this.#closed());
+  }
+
+  /** Nothing is under way on it. */
+  get isIdle(): boolean {
+    return this.#request === undefined && this.#reading.isEmpty;
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Lets a client go that takes too long; who has an answer under way may take as long as that does. */
+  look(now: number): void {
+    const { headersTimeoutMs, requestTimeoutMs, keepAliveMs } = limits;
+    if (this.#request === undefined) {
+      if (this.#idleSince === undefined) {
+        if (now - this.#askedSince > headersTimeoutMs) this.#refuse('408 Request Timeout');
+      } else if (now - this.#idleSince > keepAliveMs) this.#socket.destroySoon();
+    } else if (!this.#request.isComplete && now - this.#askedSince > requestTimeoutMs)
+      this.#refuse('408 Request Timeout');
+  }
+
+  #read(bytes: Buffer): void {
+    if (this.#isOver) return;
+    if (this.#request === undefined && this.#idleSince !== undefined) {
+      this.#idleSince = undefined;
+      this.#askedSince = performance.now();
+    }
+    const rest = this.#parser.read(bytes);
+    if (rest instanceof Error) this.#unreadable(rest);
+    else if (rest) this.#handOver(rest);
+  }
+
+  /** The client sends no more. */
+  #end(): void {
+    const error = this.#isOver ? undefined : this.#parser.finish();
+    if (error) this.#unreadable(error);
+    else this.#socket.end();
+  }
+
+  #unreadable({ code }: ParseError): void {
+    this.#refuse(code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request');
+  }
+
+  /** What was sent is no request, or was not sent in time. In the middle of an answer there is nothing to say. */
+  #refuse(status: string): void {
+    const socket = this.#socket;
+    this.#isOver = true;
+    if (this.#isAnswering || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    socket.end(
+      `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`,
+    );
+    setTimeout(() => socket.destroy(), unreadMs).unref();
+  }
+
+  readonly #left = (): void => this.#request?.left();
+
+  /** Answers whether the client goes on in another protocol. */
+  #began(head: RequestHead): boolean {
+    if (this.#isOver) return false;
+    const socket = this.#socket;
+    const { peers } = this.#options;
+    const request = new Http1Request(head, { socket, peers, waited: this.#reading.waited });
+    // As in Go, who will send no more has left; what is answered all the same is sent.
+    if (socket.readableEnded) request.left();
+    this.#request = request;
+    this.#isAnswering = false;
+    this.#isOver = request.isLast;
+    // One with a body asks in a protocol that we do not know (RFC 9110, 7.8): the other one would begin before the body is there.
+    if (head.asksForUpgrade && head.method !== 'CONNECT' && !request.hasBody && !request.isLast) return true;
+    this.#reading.began(request);
+    this.#answer(head, request);
+    return false;
+  }
+
+  #answer(head: RequestHead, request: Http1Request): void {
+    const { answers, clock } = this.#options;
+    const socket = this.#socket;
+    answers.began();
+    const respond = (response: HttpResponse): void => {
+      const keepsAlive = head.keepsAlive && !answers.isClosing && !this.#isOver && !request.leavesBodyOpen;
+      const given = (goesOn: boolean): void => this.#given(request, goesOn);
+      const to = { socket, request, keepsAlive, now: clock.now(), streams: answers.streams, given };
+      this.#isAnswering = true;
+      answerHttp1(to, response);
+      if (isPullBody(response.body)) this.#reading.streams();
+    };
+    void answers.answer(request, respond, () => socket.destroy());
+  }
+
+  #given(request: Http1Request, goesOn: boolean): void {
+    if (this.#request !== request) return;
+    this.#options.answers.ended();
+    request.answered();
+    if (request.isComplete || this.#isOver) this.#next(goesOn);
+    // A body that goes on after its answer would be parsed as long as its sender likes.
+    else this.#answered = { goesOn, limit: setTimeout(() => this.#socket.destroy(), unreadMs) };
+  }
+
+  #complete(): void {
+    this.#request?.complete();
+    if (this.#answered === undefined) return;
+    const { goesOn, limit } = this.#answered;
+    clearTimeout(limit);
+    this.#answered = undefined;
+    this.#next(goesOn);
+  }
+
+  #next(goesOn: boolean): void {
+    this.#request = undefined;
+    if (goesOn) {
+      this.#idleSince = performance.now();
+      this.#reading.answered();
+    } else {
+      this.#isOver = true;
+      this.#socket.destroySoon();
+    }
+  }
+
+  /** The connection is that of another protocol. `first`: what has come of it. */
+  #handOver(first: Buffer): void {
+    const socket = this.#socket;
+    const request = this.#request;
+    socket.off('end', this.#left);
+    this.#isUpgraded = true;
+    const head = Buffer.concat([first, this.#reading.leave()]);
+    if (request === undefined || this.#isOver) {
+      socket.destroy();
+      return;
+    }
+    request.upgrade = { socket, head };
+    const respond = (response: HttpResponse): void => {
+      if (response.hijacked !== true) refuseUpgrade(socket, response);
+    };
+    void this.#options.answers.answer(request, respond, () => socket.destroy());
+  }
+
+  #closed(): void {
+    this.#parser.close();
+    unreadAnswers.taken(this.#socket);
+    const request = this.#request;
+    if (request === undefined) return;
+    this.#request = undefined;
+    if (this.#answered) clearTimeout(this.#answered.limit);
+    else if (!this.#isUpgraded) this.#options.answers.ended();
+    request.cut();
+  }
+}

@@ -1,0 +1,113 @@
+// What the bytes of an HTTP/1 client say: heads, bodies and ends of requests, by Node's own parser.
+import { HTTPParser, methods } from 'node:_http_common';
+
+export interface RequestHead {
+  readonly method: string;
+  readonly url: string;
+  /** Names and values in turn, as sent. */
+  readonly rawHeaders: readonly string[];
+  /** 1.0, or before. */
+  readonly isHttp10: boolean;
+  readonly asksForUpgrade: boolean;
+  /** The client will use the connection again. */
+  readonly keepsAlive: boolean;
+}
+
+export interface ParserEvents {
+  /** Answers whether what follows is of another protocol. */
+  head(head: RequestHead): boolean;
+  body(bytes: Buffer): void;
+  /** The request is whole. */
+  complete(): void;
+}
+
+/** `code` says what is wrong, as `HPE_HEADER_OVERFLOW`. */
+export type ParseError = Error & { readonly code?: string };
+
+const goesOn = 0;
+const isAnotherProtocol = 2;
+
+/**
+ * Without Node's server around it, whose streams for each request and answer cost more than everything that the API server does for a GET.
+ */
+export class Http1Parser {
+  readonly #parser = new HTTPParser();
+  readonly #events: ParserEvents;
+  /** What comes before the head is whole: it is told of in parts when there are many headers. */
+  #headers: string[] = [];
+  #url = '';
+  #isHandedOver = false;
+
+  constructor(events: ParserEvents, maxHeaderBytes: number) {
+    this.#events = events;
+    const parser = this.#parser;
+    parser.initialize(HTTPParser.REQUEST, {}, maxHeaderBytes, HTTPParser.kLenientNone);
+    parser[HTTPParser.kOnHeaders] = this.#part;
+    parser[HTTPParser.kOnHeadersComplete] = this.#head;
+    parser[HTTPParser.kOnBody] = (bytes: Buffer) => events.body(bytes);
+    parser[HTTPParser.kOnMessageComplete] = () => {
+      // Trailers are told of as a part of a head is. Nobody asks for them.
+      this.#forget();
+      events.complete();
+    };
+  }
+
+  /** Answers what is of another protocol, if a request has asked for it. */
+  read(bytes: Buffer): ParseError | Buffer | undefined {
+    for (let rest = bytes; ; ) {
+      const length = this.#parser.execute(rest);
+      if (typeof length !== 'number') return length;
+      if (this.#isHandedOver) return rest.subarray(length);
+      if (length >= rest.length) return undefined;
+      // Behind a request that has asked in vain for another protocol the parser stops.
+      rest = rest.subarray(length);
+    }
+  }
+
+  /** There is no more: an error when a request was not whole. */
+  finish(): ParseError | undefined {
+    return this.#parser.finish();
+  }
+
+  /** May be called by what it tells. */
+  close(): void {
+    setImmediate(closed, this.#parser);
+  }
+
+  #forget(): void {
+    this.#headers = [];
+    this.#url = '';
+  }
+
+  readonly #part = (headers: string[], url: string): void => {
+    this.#headers.push(...headers);
+    this.#url += url;
+  };
+
+  readonly #head = (
+    major: number,
+    minor: number,
+    headers: string[] | undefined,
+    method: number,
+    url: string | undefined,
+    _status: unknown,
+    _statusText: unknown,
+    asksForUpgrade: boolean,
+    keepsAlive: boolean,
+  ): number => {
+    const rawHeaders = headers ?? this.#headers;
+    const head: RequestHead = {
+      method: methods[method]!,
+      url: url ?? this.#url,
+      rawHeaders,
+      isHttp10: major < 1 || (major === 1 && minor === 0),
+      asksForUpgrade,
+      keepsAlive,
+    };
+    this.#forget();
+    this.#isHandedOver = this.#events.head(head);
+    return this.#isHandedOver ? isAnotherProtocol : goesOn;
+  };
+}
+
+const closed = (parser: HTTPParser): void => parser.close();

@@ -122,6 +122,21 @@ test('a body that is none is refused while its request waits for it', async (t) 
   assert.match((await rejected.promise).message, /closed the connection/);
 });
 
+test('an answer that comes before its request is whole: what follows the request is answered', async (t) => {
+  const bodies = [
+    `Content-Length: 6\r\n\r\nabcdef`,
+    'Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n4\r\ncdef\r\n0\r\n\r\n',
+  ];
+  for (const body of bodies)
+    for (let cut = 1; cut < body.length; cut++) {
+      const one = await conversation(t, ({ url }) => ok(`${url}.`));
+      one.send(`POST /early HTTP/1.1\r\nHost: a\r\n${body.slice(0, cut)}`);
+      if (cut > body.indexOf('\r\n\r\n') + 3) await one.until('/early.');
+      one.send(body.slice(cut) + get().repeat(3) + get('Connection: close\r\n'));
+      assert.equal((await one.end()).split('/p.').length, 5, `${body} cut at ${cut}`);
+    }
+});
+
 test('100-continue: said when the body is asked for; not asked for, it is the last of its connection', async (t) => {
   const put = 'PUT /p HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n';
   let reads = true;

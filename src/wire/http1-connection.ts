@@ -33,6 +33,14 @@ export interface Http1Options {
   readonly clients?: SessionClients;
 }
 
+/** A request that was answered before it was whole. */
+interface EarlyAnswer {
+  /** Whether the connection goes on behind it. */
+  readonly goesOn: boolean;
+  /** How long its rest may take. */
+  readonly limit: NodeJS.Timeout;
+}
+
 export class Http1Connection {
   readonly #socket: Socket;
   readonly #options: Http1Options;
@@ -48,8 +56,7 @@ export class Http1Connection {
   #isUpgraded = false;
   /** Something of the answer may have been written. */
   #isAnswering = false;
-  /** Answered before it was whole: whether the connection goes on behind it, and how long that may take. */
-  #answered: { readonly goesOn: boolean; readonly limit: NodeJS.Timeout } | undefined;
+  #early: EarlyAnswer | undefined;
 
   /** `bytes`: what TLS reads from. */
   constructor(socket: Socket, options: Http1Options, bytes?: TurnedSocket) {
@@ -60,7 +67,7 @@ export class Http1Connection {
       {
         head: (head) => this.#began(head),
         body: (piece) => this.#request?.take(piece),
-        complete: () => this.#complete(),
+        complete: () => this.#request?.complete(),
       },
       limits.maxHeaderBytes,
     );
@@ -103,6 +110,7 @@ export class Http1Connection {
     const rest = this.#parser.read(bytes);
     if (rest instanceof Error) this.#unreadable(rest);
     else if (rest) this.#handOver(rest);
+    else if (this.#early && this.#request?.isComplete) this.#goOnBehind(this.#early);
   }
 
   /** The client sends no more. */
@@ -171,15 +179,13 @@ export class Http1Connection {
     request.answered();
     if (request.isComplete || this.#isOver) this.#next(goesOn);
     // A body that goes on after its answer would be parsed as long as its sender likes.
-    else this.#answered = { goesOn, limit: setTimeout(() => this.#socket.destroy(), unreadMs) };
+    else this.#early = { goesOn, limit: setTimeout(() => this.#socket.destroy(), unreadMs) };
   }
 
-  #complete(): void {
-    this.#request?.complete();
-    if (this.#answered === undefined) return;
-    const { goesOn, limit } = this.#answered;
+  /** The rest of what has its answer has come. */
+  #goOnBehind({ goesOn, limit }: EarlyAnswer): void {
     clearTimeout(limit);
-    this.#answered = undefined;
+    this.#early = undefined;
     this.#next(goesOn);
   }
 
@@ -218,7 +224,7 @@ export class Http1Connection {
     const request = this.#request;
     if (request === undefined) return;
     this.#request = undefined;
-    if (this.#answered) clearTimeout(this.#answered.limit);
+    if (this.#early) clearTimeout(this.#early.limit);
     else if (!this.#isUpgraded) this.#options.answers.ended();
     request.cut();
   }

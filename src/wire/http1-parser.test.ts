@@ -61,6 +61,31 @@ test('who may have another protocol gets what follows; who may not goes on', () 
   assert.ok(heads.every(({ asksForUpgrade }) => asksForUpgrade));
 });
 
+test('behind an ask in vain all is as behind any other request, however it is cut', () => {
+  const asks = 'HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: y\r\n';
+  const chunks = '3\r\nabc\r\n0\r\n\r\n';
+  const text = [
+    `GET /a ${asks}\r\n`,
+    `POST /b ${asks}Content-Length: 3\r\n\r\nabc`,
+    `POST /c ${asks}Transfer-Encoding: chunked\r\n\r\n${chunks}`,
+    'GET /d HTTP/1.1\r\nHost: x\r\n\r\n',
+  ].join('');
+  const heads = ['GET /a', '.', 'POST /b', '.', 'POST /c', '.', 'GET /d', '.'];
+  for (let size = 1; size <= text.length; size++) {
+    const { events, rest } = told(text, { size });
+    assert.equal(rest, undefined);
+    const bodies = events.filter((event) => /^[abc]+$/.test(event)).join('');
+    assert.deepEqual(
+      [events.filter((event) => heads.includes(event)), bodies],
+      [heads, 'abcabc'],
+      `by ${size}`,
+    );
+  }
+  for (const fault of [`GET /a ${asks}\r\n0\r\n`, `POST /c ${asks}Transfer-Encoding: chunked\r\n\r\nzz\r\n`])
+    for (let size = 1; size <= fault.length; size++)
+      assert.ok(told(fault, { size }).rest instanceof Error, `${fault} by ${size}`);
+});
+
 test('what is no request is an error, and so is half of one', () => {
   for (const [text, code] of [
     ['GET / HTTP/1.1\r\nHost x\r\n\r\n', 'HPE_INVALID_HEADER_TOKEN'],
@@ -75,4 +100,20 @@ test('what is no request is an error, and so is half of one', () => {
   ] as const)
     assert.equal(codeOf(told(text).rest), code, text);
   assert.equal(codeOf(told('GET / HTTP/1.1\r\nHost').end), 'HPE_INVALID_EOF_STATE');
+});
+
+test('it can not be called by what it tells: it would read what is not its own', () => {
+  const parser: Http1Parser = new Http1Parser(
+    {
+      head: () => false,
+      body: () => assert.throws(() => parser.read(Buffer.from('x')), /called by what it tells/),
+      complete: () => assert.throws(() => parser.read(Buffer.from('GET')), /called by what it tells/),
+    },
+    1_000,
+  );
+  assert.equal(
+    parser.read(Buffer.from('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx')),
+    undefined,
+  );
+  parser.close();
 });

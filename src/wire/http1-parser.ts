@@ -1,4 +1,5 @@
 // What the bytes of an HTTP/1 client say: heads, bodies and ends of requests, by Node's own parser.
+/// <reference path="./node-http-common.d.ts" />
 import { HTTPParser, methods } from 'node:_http_common';
 
 export interface RequestHead {
@@ -37,35 +38,63 @@ export class Http1Parser {
   #headers: string[] = [];
   #url = '';
   #isHandedOver = false;
+  /** The request that is being read asks for another protocol, and does not get it. */
+  #asksInVain = false;
+  #isComplete = false;
+  #isReading = false;
+  readonly #maxHeaderBytes: number;
 
   constructor(events: ParserEvents, maxHeaderBytes: number) {
     this.#events = events;
+    this.#maxHeaderBytes = maxHeaderBytes;
+    this.#initialize();
     const parser = this.#parser;
-    parser.initialize(HTTPParser.REQUEST, {}, maxHeaderBytes, HTTPParser.kLenientNone);
     parser[HTTPParser.kOnHeaders] = this.#part;
     parser[HTTPParser.kOnHeadersComplete] = this.#head;
     parser[HTTPParser.kOnBody] = (bytes: Buffer) => events.body(bytes);
     parser[HTTPParser.kOnMessageComplete] = () => {
       // Trailers are told of as a part of a head is. Nobody asks for them.
       this.#forget();
+      this.#isComplete = true;
       events.complete();
     };
   }
 
   /** Answers what is of another protocol, if a request has asked for it. */
   read(bytes: Buffer): ParseError | Buffer | undefined {
+    // Node's parser would go on in memory that is not its own.
+    if (this.#isReading) throw new Error('the HTTP parser was called by what it tells');
+    this.#isReading = true;
+    try {
+      return this.#read(bytes);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #read(bytes: Buffer): ParseError | Buffer | undefined {
     for (let rest = bytes; ; ) {
       const length = this.#parser.execute(rest);
       if (typeof length !== 'number') return length;
       if (this.#isHandedOver) return rest.subarray(length);
+      const isBehindVainAsk = this.#asksInVain && this.#isComplete;
+      if (isBehindVainAsk) this.#initialize();
       if (length >= rest.length) return undefined;
-      // Behind a request that has asked in vain for another protocol the parser stops.
+      // Of what asks for another protocol a fault in the body is told of by no more than that the parser stops.
+      if (!isBehindVainAsk) return new Error('Parse Error: the body of the request is none');
       rest = rest.subarray(length);
     }
   }
 
+  /** Also behind a request that asked for another protocol in vain: it would take what follows for that. */
+  #initialize(): void {
+    this.#asksInVain = false;
+    this.#parser.initialize(HTTPParser.REQUEST, {}, this.#maxHeaderBytes, HTTPParser.kLenientNone);
+  }
+
   /** There is no more: an error when a request was not whole. */
   finish(): ParseError | undefined {
+    if (this.#isReading) return undefined;
     return this.#parser.finish();
   }
 
@@ -105,7 +134,9 @@ export class Http1Parser {
       keepsAlive,
     };
     this.#forget();
+    this.#isComplete = false;
     this.#isHandedOver = this.#events.head(head);
+    this.#asksInVain = asksForUpgrade && !this.#isHandedOver;
     return this.#isHandedOver ? isAnotherProtocol : goesOn;
   };
 }

@@ -59,7 +59,6 @@ test('the launcher becomes the program: one process, with its arguments and its 
     [
       '--min-semi-space-size=4',
       '--max-semi-space-size=4',
-      '--no-parallel-scavenge',
       '--initial-old-space-size=48',
       '--heap-growing-percent=60',
     ],

@@ -4,7 +4,6 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { defaultEventTtlMs } from '../../controlplane/object-lifetimes.ts';
-import { compileSooner } from '../compile-sooner.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
@@ -27,6 +26,7 @@ import { durationOption } from '../duration-option.ts';
 import { type EvictionFlags, evictionRatesOf, withEvictions } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { port } from '../port-option.ts';
+import { settleEngine } from '../settle-engine.ts';
 import { serverWorkers } from '../setup/package-root.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 
@@ -326,7 +326,7 @@ async function serve(flags: Flags): Promise<void> {
   try {
     // A part that can't start ends the process: half a control plane helps nobody.
     await Promise.race([server.ready, asked]);
-    compileSooner();
+    settleEngine();
     const broken = await Promise.race([asked, server.broken]);
     // Whoever started this process starts it anew, which looks at the store again.
     if (broken !== undefined) throw broken;

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { compileSooner } from './compile-sooner.ts';
+import { settleEngine } from './settle-engine.ts';
 
 /** Of V8's `%GetOptimizationStatus`. */
 const isTurboFanned = 1 << 5;
 
 test('a function has its best code before the 3,000 calls that V8 waits for by itself', async () => {
-  compileSooner();
+  settleEngine();
   setFlagsFromString('--allow-natives-syntax');
   const statusOf = new Function('f', 'return %GetOptimizationStatus(f)') as (f: unknown) => number;
   const work = new Function('a', 'let s = 0; for (let i = 0; i < 20; i++) s += a.x * i; return s;') as (a: {

@@ -135,6 +135,21 @@ export function writeGzip(out: Writable, parts: readonly Buffer[], isKept = fals
   writeAll(gzip, parts, () => gzip.end());
 }
 
+/** Streams a pull body; `streams` registers it for as long as it goes on, so that the server's end can end it. */
+export function writeRegistered(
+  out: Writable,
+  body: PullBody,
+  streams: (end: () => void) => () => void,
+): void {
+  let isOver = false;
+  let release = (): void => {
+    isOver = true;
+  };
+  const end = writePull(out, body, () => release());
+  // One that ended at once would be kept for ever.
+  if (!isOver) release = streams(end);
+}
+
 /**
  * Streams a pull body, and closes it whatever happens: it ended, it failed, the client left, the server ends. `onEnd`
  * runs once after that. A body that throws cuts the connection: an end would pass for the whole.

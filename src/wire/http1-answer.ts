@@ -1,8 +1,8 @@
 // Answers of HTTP/1: a small one in one write, others as streams at the reader's speed.
 import { STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Duplex, Writable } from 'node:stream';
-import { chunkBytes, gzipFromBytes, sizeOf, writeGzip, writeParts, writePull } from './body-writer.ts';
+import { Writable } from 'node:stream';
+import { chunkBytes, gzipFromBytes, sizeOf, writeGzip, writeParts, writeRegistered } from './body-writer.ts';
 import { discardBody, type HttpResponse, isPullBody, type PullBody } from './http-message.ts';
 import type { Http1Request } from './http1-request.ts';
 import { isKept, wantsGzip } from './http2-request.ts';
@@ -171,9 +171,7 @@ function answerByPull(to: AnswerTo, response: HttpResponse, body: PullBody): voi
     writeWhole(to, headOf(to, response, hasNoBody(response.status) ? 'none' : (length ?? 'none')), [], 0);
     return;
   }
-  let release = (): void => {};
-  const end = writePull(streamTo(to, response, length), body, () => release());
-  release = to.streams(end);
+  writeRegistered(streamTo(to, response, length), body, to.streams);
 }
 
 const gzipped = 'content-encoding: gzip\r\nvary: Accept-Encoding\r\n';
@@ -201,19 +199,4 @@ export function answerHttp1(to: AnswerTo, response: HttpResponse): void {
     const head = headOf(to, response, hasNoBody(status) ? 'none' : size);
     writeWhole(to, head, isBodiless ? [] : parts, isBodiless ? 0 : size);
   }
-}
-
-/** Answers an upgrade request that the handler did not take over. */
-export function refuseUpgrade(socket: Duplex, response: HttpResponse): void {
-  const { body, status, headers } = response;
-  discardBody(body);
-  if (socket.destroyed) return;
-  const bytes =
-    body === undefined || isPullBody(body)
-      ? Buffer.alloc(0)
-      : Buffer.isBuffer(body)
-        ? body
-        : Buffer.concat(body);
-  const head = `${statusLine(status)}${headerLines(headers)}content-length: ${bytes.length}\r\nconnection: close\r\n\r\n`;
-  socket.end(Buffer.concat([Buffer.from(head, 'latin1'), bytes]));
 }

@@ -13,6 +13,7 @@ export class Http1Body {
   #cost = 0;
   #isComplete = false;
   #isUnwanted = false;
+  #isPaused = false;
   #stream: Readable | undefined;
 
   /** `flow`: of what it comes from. */
@@ -23,24 +24,26 @@ export class Http1Body {
   push(bytes: Buffer): void {
     if (this.#isUnwanted) return;
     if (this.#stream) {
-      if (!this.#stream.push(bytes)) this.#flow.pause();
+      if (!this.#stream.push(bytes)) this.#pause();
       return;
     }
     this.#pieces.push(bytes);
     this.#cost += Math.max(bytes.length, leastPieceBytes);
-    if (this.#cost > keptBytes) this.#flow.pause();
+    if (this.#cost > keptBytes) this.#pause();
   }
 
   complete(): void {
     this.#isComplete = true;
     this.#stream?.push(null);
+    // Nobody will ask for more of it; what follows it on its connection waits behind it.
+    this.#resume();
   }
 
   /** What still comes is thrown away. */
   unwanted(): void {
     this.#isUnwanted = true;
     this.#pieces.length = 0;
-    if (!this.#isComplete) this.#flow.resume();
+    this.#resume();
   }
 
   /** The client has left. */
@@ -54,11 +57,22 @@ export class Http1Body {
     const pieces = this.#pieces;
     if (this.#isComplete && this.#cost <= Math.min(limit, keptBytes))
       return Promise.resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces));
-    const stream = new Readable({ read: () => this.#flow.resume(), highWaterMark: keptBytes });
+    const stream = new Readable({ read: () => this.#resume(), highWaterMark: keptBytes });
     this.#stream = stream;
     for (const piece of pieces.splice(0)) stream.push(piece);
     if (this.#isComplete) stream.push(null);
     else if (this.#isUnwanted) stream.destroy();
     return readBody(stream, limit, declared);
+  }
+
+  #pause(): void {
+    this.#isPaused = true;
+    this.#flow.pause();
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#flow.resume();
   }
 }

@@ -1,7 +1,8 @@
 // What an HTTP/1 client is told about its connection: how it goes on, and why it ends.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { METHODS } from 'node:http';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Answers } from './answers.ts';
 import type { HttpRequest, HttpResponse, PullBody } from './http-message.ts';
@@ -19,12 +20,22 @@ async function conversation(
   handler: (request: HttpRequest) => Promise<HttpResponse> | HttpResponse,
 ) {
   const failures: string[] = [];
+  let underWay = 0;
+  let registered = 0;
   const accepted = Promise.withResolvers<Http1Connection>();
+  let served: Socket | undefined;
   const answers = new Answers({
     handler: async (request) => handler(request),
     onError: (error) => void failures.push((error as Error).message),
   });
+  t.mock.method(answers, 'began', () => void underWay++);
+  t.mock.property(answers, 'ended', () => void underWay--);
+  t.mock.property(answers, 'streams', () => {
+    registered++;
+    return () => void registered--;
+  });
   const door = createServer({ allowHalfOpen: true }, (socket) => {
+    served = socket;
     socket.on('error', () => {});
     const rounds = { begin: () => undefined };
     accepted.resolve(
@@ -50,6 +61,12 @@ async function conversation(
     socket,
     failures,
     connection: await accepted.promise,
+    underWay: () => underWay,
+    registered: () => registered,
+    /** The server has so many bytes. */
+    read: async (bytes: number): Promise<void> => {
+      while (served!.bytesRead < bytes) await new Promise((resolve) => setImmediate(resolve));
+    },
     send: (bytes: string) => void socket.write(bytes, 'latin1'),
     /** All that came, once it ends so, or matches. */
     until: async (end: string | RegExp): Promise<string> => {
@@ -63,6 +80,7 @@ async function conversation(
     },
   };
 }
+type Conversation = Awaited<ReturnType<typeof conversation>>;
 const get = (more = '', version = '1.1'): string => `GET /p HTTP/${version}\r\nHost: a\r\n${more}\r\n`;
 
 test('an answer is one head and its body; the connection goes on, or says that it does not', async (t) => {
@@ -135,6 +153,125 @@ test('an answer that comes before its request is whole: what follows the request
       one.send(body.slice(cut) + get().repeat(3) + get('Connection: close\r\n'));
       assert.equal((await one.end()).split('/p.').length, 5, `${body} cut at ${cut}`);
     }
+});
+
+test('of whatever is no body nothing is a second request at the same time', async (t) => {
+  for (const framing of [`Content-Length: ${3 * get().length}`, 'Transfer-Encoding: chunked'])
+    for (const version of ['1.1', '1.0']) {
+      const asked: string[] = [];
+      const one = await conversation(t, async ({ method }) => {
+        asked.push(method);
+        await new Promise((resolve) => setImmediate(resolve));
+        return ok('.');
+      });
+      one.send(
+        `CONNECT a:1 HTTP/${version}\r\nHost: a\r\nConnection: keep-alive\r\n${framing}\r\n\r\n${get().repeat(3)}`,
+      );
+      await one.end();
+      assert.ok(asked.length <= 1, `${framing}: ${asked}`);
+      assert.equal(one.underWay(), 0);
+    }
+});
+
+test('a large body that is read late, or not at all, does not keep the next request waiting', async (t) => {
+  const ways = [async () => {}, (request: HttpRequest) => request.readBody(3 << 20)];
+  for (let size = 60_000; size <= 200_000; size += 5_000) {
+    const one: Conversation = await conversation(t, async (request) => {
+      await one.read(60_000);
+      await ways[(size / 5_000) % 2]!(request);
+      return ok('.');
+    });
+    const post = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${size}\r\n\r\n${'x'.repeat(size)}`;
+    one.send(post + post + get('Connection: close\r\n'));
+    assert.equal((await one.end()).split('HTTP/1.1 200').length, 4, `${size} bytes`);
+  }
+});
+
+test('what is sent behind an ask for another protocol waits for whoever takes over', async (t) => {
+  const taken = Promise.withResolvers<string>();
+  const asked = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const one = await conversation(t, async ({ upgrade }) => {
+    asked.resolve();
+    await go.promise;
+    let text = String(upgrade!.head);
+    upgrade!.socket.on('data', (bytes) => {
+      text += bytes;
+      if (text.endsWith('third')) taken.resolve(text);
+    });
+    return { status: 101, headers: {}, body: undefined, hijacked: true };
+  });
+  const first = `${get('Connection: upgrade\r\nUpgrade: x\r\n')}first `;
+  one.send(first);
+  await asked.promise;
+  one.send('second ');
+  await one.read(first.length + 'second '.length);
+  go.resolve();
+  one.send('third');
+  assert.equal(await taken.promise, 'first second third');
+});
+
+test('who asks for another protocol and does not get it is answered, whatever that is, and let go', async (t) => {
+  const pulled = [Buffer.from('a'), Buffer.from('b'), null];
+  const body: PullBody = { pull: () => pulled.shift(), onReady: () => {}, close: () => {} };
+  for (const [response, end] of [
+    [{ ...ok('no'), status: 403 }, /^HTTP\/1.1 403 Forbidden\r\n.*Connection: close\r\n.*\r\n\r\nno$/s],
+    [
+      { status: 200, headers: {}, body },
+      /^HTTP\/1.1 200 OK\r\n.*chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n$/s,
+    ],
+  ] as const) {
+    const one = await conversation(t, () => response);
+    one.send(get('Connection: upgrade\r\nUpgrade: h2c\r\n'));
+    assert.match(await one.end(), end);
+    assert.equal(one.underWay(), 0);
+  }
+});
+
+test('a stream whose client leaves is ended, also one that asked for another protocol', async (t) => {
+  for (const more of ['', 'Connection: upgrade\r\nUpgrade: h2c\r\n']) {
+    const closed = Promise.withResolvers<void>();
+    const pulled: (Buffer | undefined)[] = [Buffer.from('begun')];
+    const body: PullBody = { pull: () => pulled.shift(), onReady: () => {}, close: closed.resolve };
+    const one = await conversation(t, () => ({ status: 200, headers: {}, body }));
+    one.send(get(more));
+    await one.until(/begun/);
+    one.socket.end();
+    await closed.promise;
+  }
+});
+
+test('what ended at once is not kept as an answer that goes on', async (t) => {
+  const pulled = [Buffer.from('a'), null];
+  const body: PullBody = { pull: () => pulled.shift(), onReady: () => {}, close: () => {} };
+  const one = await conversation(t, () => ({ status: 200, headers: {}, body }));
+  one.send(get('Connection: close\r\n'));
+  await one.end();
+  assert.equal(one.registered(), 0);
+});
+
+test('also on a kept connection a fault gets its words', async (t) => {
+  for (const [sent, answer] of [
+    ['nonsense\r\n\r\n', '400 Bad Request'],
+    [`GET / HTTP/1.1\r\nA: ${'a'.repeat(70_000)}\r\n\r\n`, '431 Request Header Fields Too Large'],
+    ['DESCRIBE rtsp://a RTSP/1.0\r\nHost: a\r\n\r\n', '400 Bad Request'],
+    ['GET / HTTP/2.0\r\nHost: a\r\n\r\n', '505 HTTP Version Not Supported'],
+  ] as const) {
+    const one = await conversation(t, ({ method }) => ok(`${method}.`));
+    one.send(get());
+    await one.until('GET.');
+    one.send(sent);
+    assert.ok((await one.end()).split('GET.')[1]!.startsWith(`HTTP/1.1 ${answer}\r\n`), answer);
+  }
+});
+
+test('each method of HTTP arrives as itself', async (t) => {
+  for (const method of METHODS) {
+    const one = await conversation(t, (request) => ok(`${request.method}.`));
+    one.send(`${method} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    const text = await one.end();
+    assert.ok(method === 'HEAD' || text.endsWith(`\r\n${method}.`), `${method}: ${text}`);
+  }
 });
 
 test('100-continue: said when the body is asked for; not asked for, it is the last of its connection', async (t) => {

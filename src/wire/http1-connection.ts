@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Rounds } from '../base/rounds.ts';
 import type { Answers } from './answers.ts';
 import { type HttpResponse, isPullBody } from './http-message.ts';
-import { answerHttp1, refuseUpgrade } from './http1-answer.ts';
+import { answerHttp1 } from './http1-answer.ts';
 import { Http1Parser, type ParseError, type RequestHead } from './http1-parser.ts';
 import { Http1Reading } from './http1-reading.ts';
 import { Http1Request } from './http1-request.ts';
@@ -145,32 +145,43 @@ export class Http1Connection {
     if (this.#isOver) return false;
     const socket = this.#socket;
     const { peers } = this.#options;
+    if (this.#request !== undefined) {
+      // We and the parser are not of one mind where the one before it ends.
+      this.#isOver = true;
+      socket.destroy();
+      return false;
+    }
     const request = new Http1Request(head, { socket, peers, waited: this.#reading.waited });
     // As in Go, who will send no more has left; what is answered all the same is sent.
     if (socket.readableEnded) request.left();
     this.#request = request;
-    this.#isAnswering = false;
     this.#isOver = request.isLast;
     // One with a body asks in a protocol that we do not know (RFC 9110, 7.8): the other one would begin before the body is there.
-    if (head.asksForUpgrade && head.method !== 'CONNECT' && !request.hasBody && !request.isLast) return true;
+    if (head.asksForUpgrade && !request.hasBody && !request.isLast) return true;
     this.#reading.began(request);
     this.#answer(head, request);
     return false;
   }
 
   #answer(head: RequestHead, request: Http1Request): void {
-    const { answers, clock } = this.#options;
-    const socket = this.#socket;
+    const { answers } = this.#options;
     answers.began();
     const respond = (response: HttpResponse): void => {
-      const keepsAlive = head.keepsAlive && !answers.isClosing && !this.#isOver && !request.leavesBodyOpen;
-      const given = (goesOn: boolean): void => this.#given(request, goesOn);
-      const to = { socket, request, keepsAlive, now: clock.now(), streams: answers.streams, given };
-      this.#isAnswering = true;
-      answerHttp1(to, response);
+      const goesOn = head.keepsAlive && !answers.isClosing && !this.#isOver && !request.leavesBodyOpen;
+      this.#respond(request, response, goesOn);
       if (isPullBody(response.body)) this.#reading.streams();
     };
-    void answers.answer(request, respond, () => socket.destroy());
+    void answers.answer(request, respond, () => this.#socket.destroy());
+  }
+
+  #respond(request: Http1Request, response: HttpResponse, keepsAlive: boolean): void {
+    const { answers, clock } = this.#options;
+    const given = (goesOn: boolean): void => this.#given(request, goesOn);
+    this.#isAnswering = true;
+    answerHttp1(
+      { socket: this.#socket, request, keepsAlive, now: clock.now(), streams: answers.streams, given },
+      response,
+    );
   }
 
   #given(request: Http1Request, goesOn: boolean): void {
@@ -191,6 +202,7 @@ export class Http1Connection {
 
   #next(goesOn: boolean): void {
     this.#request = undefined;
+    this.#isAnswering = false;
     if (goesOn) {
       this.#idleSince = performance.now();
       this.#reading.answered();
@@ -213,9 +225,18 @@ export class Http1Connection {
     }
     request.upgrade = { socket, head };
     const respond = (response: HttpResponse): void => {
-      if (response.hijacked !== true) refuseUpgrade(socket, response);
+      if (response.hijacked !== true) this.#respondInHttp(request, response);
     };
     void this.#options.answers.answer(request, respond, () => socket.destroy());
+  }
+
+  /** Nobody has taken the connection over. It is answered as any request is, and is its connection's last. */
+  #respondInHttp(request: Http1Request, response: HttpResponse): void {
+    this.#isUpgraded = false;
+    this.#options.answers.began();
+    // So that a client that leaves is noticed; what else it sends is for nobody.
+    this.#socket.on('end', this.#left).resume();
+    this.#respond(request, response, false);
   }
 
   #closed(): void {

@@ -10,7 +10,8 @@ const told = (status: number, text: string): HttpResponse => ({
 });
 const unknownCoding = told(501, 'Unsupported transfer encoding');
 const unknownExpectation = told(417, 'Expectation Failed');
-const tooManyHosts = told(400, '400 Bad Request');
+const badRequest = told(400, '400 Bad Request');
+const unknownVersion = told(505, '505 HTTP Version Not Supported: unsupported protocol version');
 const noHost = told(400, '400 Bad Request: missing required Host header');
 const malformedHost = told(400, '400 Bad Request: malformed Host header');
 
@@ -25,7 +26,7 @@ function hostFault(
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2)
     if (rawHeaders[i]!.length === 4 && rawHeaders[i]!.toLowerCase() === 'host') count++;
-  if (count > 1) return tooManyHosts;
+  if (count > 1) return badRequest;
   if (host === undefined) return isHttp10 ? undefined : noHost;
   return hostText.test(host) ? undefined : malformedHost;
 }
@@ -40,6 +41,8 @@ export const hasFaultyFraming = (head: RequestHead, headers: HttpHeaders): boole
 /** undefined: somebody else answers it. */
 export function faultOf(head: RequestHead, headers: HttpHeaders): HttpResponse | undefined {
   const { host, expect, 'transfer-encoding': coding } = headers as Record<string, string | undefined>;
+  if (head.method === undefined) return badRequest;
+  if (head.majorVersion > 1) return unknownVersion;
   const fault = hostFault(head, host);
   if (fault) return fault;
   // A body in another coding than chunks would be read as if it were plain.

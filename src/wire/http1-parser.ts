@@ -3,10 +3,12 @@
 import { HTTPParser, methods } from 'node:_http_common';
 
 export interface RequestHead {
-  readonly method: string;
+  /** undefined: one of another protocol. */
+  readonly method: string | undefined;
   readonly url: string;
   /** Names and values in turn, as sent. */
   readonly rawHeaders: readonly string[];
+  readonly majorVersion: number;
   /** 1.0, or before. */
   readonly isHttp10: boolean;
   readonly asksForUpgrade: boolean;
@@ -24,6 +26,12 @@ export interface ParserEvents {
 
 /** `code` says what is wrong, as `HPE_HEADER_OVERFLOW`. */
 export type ParseError = Error & { readonly code?: string };
+
+/** The parser knows those of RTSP as well, and has them before the last one of HTTP. */
+const query = { number: 46, name: 'QUERY' } as const;
+const firstOfRtsp = methods.indexOf(query.name);
+const nameOf = (method: number): string | undefined =>
+  method < firstOfRtsp ? methods[method] : method === query.number ? query.name : undefined;
 
 const goesOn = 0;
 const isAnotherProtocol = 2;
@@ -126,7 +134,8 @@ export class Http1Parser {
   ): number => {
     const rawHeaders = headers ?? this.#headers;
     const head: RequestHead = {
-      method: methods[method]!,
+      method: nameOf(method),
+      majorVersion: major,
       url: url ?? this.#url,
       rawHeaders,
       isHttp10: major < 1 || (major === 1 && minor === 0),

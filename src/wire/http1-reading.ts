@@ -169,6 +169,8 @@ export class Http1Reading {
     const socket = this.#socket;
     socket.off('data', this.#read);
     socket.off('end', this.#end);
+    // What comes until somebody listens waits, as with node:http.
+    (socket as { readableFlowing: boolean | null }).readableFlowing = null;
     socket.allowHalfOpen = false;
     // Nobody will be told of the end again.
     if (this.#hasEnded) socket.end();

@@ -49,7 +49,7 @@ export class Http1Request implements HttpRequest {
   #hasLeft = false;
 
   constructor(head: RequestHead, { socket, peers, waited }: RequestConnection) {
-    this.method = head.method;
+    this.method = head.method ?? '';
     this.url = pathOf(head.url);
     this.rawHeaders = head.rawHeaders;
     this.headers = headersByName(head.rawHeaders);
@@ -60,18 +60,20 @@ export class Http1Request implements HttpRequest {
     this.#remoteAddress = socket.remoteAddress ?? '';
     this.refusal = faultOf(head, this.headers);
     const isFaulty = hasFaultyFraming(head, this.headers);
-    this.isLast = isFaulty || this.refusal !== undefined;
+    // Node's parser reads no body of a CONNECT, whatever is said of it.
+    this.isLast = isFaulty || this.refusal !== undefined || this.method === 'CONNECT';
     this.#body = this.hasBody && !isFaulty ? new Http1Body(socket) : undefined;
     this.#awaitsWord = !head.isHttp10 && this.#said('expect')?.toLowerCase() === '100-continue';
   }
 
   /** Said of it; 0 when it comes in chunks. */
   get bodyLength(): number {
+    if (this.method === 'CONNECT') return 0;
     return this.#coding === undefined ? Number(this.#said('content-length') ?? 0) : 0;
   }
 
   get hasBody(): boolean {
-    return this.#coding !== undefined || this.bodyLength > 0;
+    return this.method !== 'CONNECT' && (this.#coding !== undefined || this.bodyLength > 0);
   }
 
   /** The answer comes without the body having been asked for, so nobody knows whether it will follow. */

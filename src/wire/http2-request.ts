@@ -1,7 +1,7 @@
 // HTTP/2 streams as requests and answers, by the raw stream interface (the compatible one costs a third more).
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { gzipFromBytes, sizeOf, writeBytes, writeGzip, writeParts, writePull } from './body-writer.ts';
+import { gzipFromBytes, sizeOf, writeBytes, writeGzip, writeParts, writeRegistered } from './body-writer.ts';
 import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
 import { discardBody, isPullBody } from './http-message.ts';
 import type { PeerIdentities } from './peer-certificate.ts';
@@ -86,9 +86,7 @@ export function respondHttp2(
     stream.respond(headers, { endStream: true });
   } else if (isPullBody(body)) {
     stream.respond(headers);
-    let release = (): void => {};
-    const end = writePull(stream, body, () => release());
-    release = onPull(end);
+    writeRegistered(stream, body, onPull);
   } else {
     const single = Buffer.isBuffer(body);
     const size = single ? body.length : sizeOf(body);

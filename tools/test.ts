@@ -24,8 +24,8 @@ if (values.help) {
   );
   process.exit(0);
 }
-/** Mostly they wait: for processes to start, for grace to end, for a look that is due. */
-const boxesAtOnce = 5;
+/** Mostly they wait: for processes to start, for grace to end, for a look that is due. With five on two processors single tests took longer than they may. */
+const boxesAtOnce = 3;
 const boxTimeoutMs = 600_000;
 /** So that no lane is left with one of these when all others are done: more than a minute on a quiet machine. */
 const longest: readonly string[] = [

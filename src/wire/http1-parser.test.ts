@@ -91,6 +91,9 @@ test('what is no request is an error, and so is half of one', () => {
     ['GET / HTTP/1.1\r\nHost x\r\n\r\n', 'HPE_INVALID_HEADER_TOKEN'],
     ['GET / HTTP/1.1\r\nHost: x\n\r\n', 'HPE_CR_EXPECTED'],
     [`GET / HTTP/1.1\r\nHost: ${'x'.repeat(1_000)}\r\n\r\n`, 'HPE_HEADER_OVERFLOW'],
+    [`GET / HTTP/1.1\r\n${'a:\r\n'.repeat(250)}`, 'HPE_HEADER_OVERFLOW'],
+    [`GET / HTTP/1.1\r\nHost:${' '.repeat(1_000)}`, 'HPE_HEADER_OVERFLOW'],
+    ['\r\n'.repeat(501), 'HPE_HEADER_OVERFLOW'],
     ['POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 'HPE_UNEXPECTED_CONTENT_LENGTH'],
     [
       'POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
@@ -99,6 +102,9 @@ test('what is no request is an error, and so is half of one', () => {
     ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'HPE_PAUSED_H2_UPGRADE'],
   ] as const)
     assert.equal(codeOf(told(text).rest), code, text);
+  const many = `GET / HTTP/1.1\r\n${'a:\r\n'.repeat(1_100)}\r\n`;
+  const { rest, events } = told(many, { maxHeaderBytes: 1 << 20 });
+  assert.deepEqual([codeOf(rest), events], ['HPE_HEADER_OVERFLOW', ['.']]);
   assert.equal(codeOf(told('GET / HTTP/1.1\r\nHost').end), 'HPE_INVALID_EOF_STATE');
 });
 

@@ -33,6 +33,10 @@ const firstOfRtsp = methods.indexOf(query.name);
 const nameOf = (method: number): string | undefined =>
   method < firstOfRtsp ? methods[method] : method === query.number ? query.name : undefined;
 
+/** Each is looked at several times. */
+const mostHeaders = 1_000;
+const tooLarge = (): ParseError => Object.assign(new Error('Parse Error'), { code: 'HPE_HEADER_OVERFLOW' });
+
 const goesOn = 0;
 const isAnotherProtocol = 2;
 
@@ -48,8 +52,11 @@ export class Http1Parser {
   #isHandedOver = false;
   /** The request that is being read asks for another protocol, and does not get it. */
   #asksInVain = false;
-  #isComplete = false;
+  #isComplete = true;
   #isReading = false;
+  /** Given of a head that is not whole: the parser counts names and values only. */
+  #headBytes = 0;
+  #isTooLarge = false;
   readonly #maxHeaderBytes: number;
 
   constructor(events: ParserEvents, maxHeaderBytes: number) {
@@ -82,8 +89,10 @@ export class Http1Parser {
 
   #read(bytes: Buffer): ParseError | Buffer | undefined {
     for (let rest = bytes; ; ) {
+      this.#headBytes += this.#isComplete ? rest.length : 0;
       const length = this.#parser.execute(rest);
       if (typeof length !== 'number') return length;
+      if (this.#isTooLarge || this.#headBytes > this.#maxHeaderBytes) return tooLarge();
       if (this.#isHandedOver) return rest.subarray(length);
       const isBehindVainAsk = this.#asksInVain && this.#isComplete;
       if (isBehindVainAsk) this.#initialize();
@@ -117,6 +126,8 @@ export class Http1Parser {
   }
 
   readonly #part = (headers: string[], url: string): void => {
+    this.#isTooLarge ||= this.#headers.length > 2 * mostHeaders;
+    if (this.#isTooLarge) return;
     this.#headers.push(...headers);
     this.#url += url;
   };
@@ -132,6 +143,8 @@ export class Http1Parser {
     asksForUpgrade: boolean,
     keepsAlive: boolean,
   ): number => {
+    this.#headBytes = 0;
+    if (this.#isTooLarge) return goesOn;
     const rawHeaders = headers ?? this.#headers;
     const head: RequestHead = {
       method: nameOf(method),

@@ -110,6 +110,11 @@ class AnswerStream extends Writable {
       else socket.write(bytes, written);
       return;
     }
+    // A chunk of nothing is the last one.
+    if (bytes.length === 0) {
+      written();
+      return;
+    }
     socket.cork();
     socket.write(`${bytes.length.toString(16)}\r\n`, 'latin1');
     socket.write(bytes);

@@ -241,6 +241,14 @@ test('a stream whose client leaves is ended, also one that asked for another pro
   }
 });
 
+test('a piece of nothing is not the end of a body in chunks', async (t) => {
+  const pulled = [Buffer.from('a'), Buffer.alloc(0), Buffer.from('b'), null];
+  const body: PullBody = { pull: () => pulled.shift(), onReady: () => {}, close: () => {} };
+  const one = await conversation(t, () => ({ status: 200, headers: {}, body }));
+  one.send(get('Connection: close\r\n'));
+  assert.match(await one.end(), /\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n$/);
+});
+
 test('what ended at once is not kept as an answer that goes on', async (t) => {
   const pulled = [Buffer.from('a'), null];
   const body: PullBody = { pull: () => pulled.shift(), onReady: () => {}, close: () => {} };

@@ -1,5 +1,4 @@
 // What Go's server answers an HTTP/1 request before anybody looks at it, because nobody could read it as it was meant.
-
 import type { HttpHeaders, HttpResponse } from './http-message.ts';
 import type { RequestHead } from './http1-parser.ts';
 

@@ -311,8 +311,8 @@ function watchPods(
         if (swept) return;
         swept = true;
         all
-          .sweepFolders()
-          .catch((error: unknown) => log.warn({ error }, 'old folders of pods were not removed'));
+          .sweepNode()
+          .catch((error: unknown) => log.warn({ error }, 'what old pods left on the node was not removed'));
       },
     },
   );

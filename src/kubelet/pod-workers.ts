@@ -5,6 +5,7 @@ import type { Rejection } from './node-os/node-os.ts';
 import { observePod, runningContainers } from './observed-pod.ts';
 import { failureText, podUid } from './pod-format.ts';
 import { PodWorker } from './pod-worker.ts';
+import { removePodCgroups, uidsOfCgroups } from './resources/orphaned-cgroups.ts';
 
 export class PodWorkers {
   readonly #ctx: KubeletContext;
@@ -68,16 +69,22 @@ export class PodWorkers {
     }
   }
 
-  async sweepFolders(): Promise<void> {
-    for (const uid of await this.#ctx.storage.pods()) {
+  /** What the runtime does not know of: folders, logs, cgroups. */
+  async sweepNode(): Promise<void> {
+    const { cgroupRoot, cgroups, storage } = this.#ctx;
+    const inCgroups = cgroups ? await uidsOfCgroups(cgroups, cgroupRoot) : [];
+    for (const uid of new Set([...(await storage.pods()), ...inCgroups])) {
       if (this.#workers.has(uid) || this.#sweeping.has(uid)) continue;
-      await this.#removeFolders(uid);
+      await this.#removeFromNode(uid);
     }
   }
 
-  async #removeFolders(uid: string): Promise<void> {
-    await this.#ctx.storage.remove(uid);
-    await this.#ctx.storage.removeLogsOf(uid);
+  /** The cgroups first: what left its container still works in the volumes. */
+  async #removeFromNode(uid: string): Promise<void> {
+    const { cgroupRoot, cgroups, storage } = this.#ctx;
+    if (cgroups) await removePodCgroups(cgroups, cgroupRoot, uid);
+    await storage.remove(uid);
+    await storage.removeLogsOf(uid);
   }
 
   async #removeOrphan(uid: string): Promise<void> {
@@ -89,7 +96,7 @@ export class PodWorkers {
       await runtime.stopPodSandbox(sandbox.id);
       await runtime.removePodSandbox(sandbox.id);
     }
-    await this.#removeFolders(uid);
+    await this.#removeFromNode(uid);
   }
 
   stop(): void {

@@ -69,6 +69,7 @@ export interface Cgroups {
   kill(name: string): Promise<void>;
   /** Ends what still runs in it and removes it with its children. */
   remove(name: string): Promise<void>;
+  /** Names of the groups below it, also of those that are left in some hierarchies only. */
   children(name: string): Promise<readonly string[]>;
   /** Reads what one group after the other has used; devices are named once. */
   usages(): (name: string) => Promise<CgroupUsage>;

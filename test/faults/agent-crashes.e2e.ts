@@ -2,7 +2,7 @@
 // after. Another agent goes on from what lies on the disk and in the runtime, and at the end there is nothing that should not be.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { configmaps, pods } from '../../src/api/generated/resources.ts';
 import type { Pod } from '../../src/api/generated/types/core-v1.ts';
@@ -17,6 +17,7 @@ import { systemRandom } from '../../src/component-base/system-random.ts';
 import { createContainerdRuntime } from '../../src/kubelet/containerd/containerd-runtime.ts';
 import { startKubelet } from '../../src/kubelet/kubelet.ts';
 import { createLinuxNodeOs } from '../../src/kubelet/node-os/linux.ts';
+import { uidsOfCgroups } from '../../src/kubelet/resources/orphaned-cgroups.ts';
 import { createSimulatedCri } from '../../src/kubelet/simulated/simulated-cri.ts';
 import { beneathProgram } from '../../src/os/linux/beneath-linux.ts';
 import { createLinuxHost } from '../../src/os/linux/host-linux.ts';
@@ -37,6 +38,7 @@ const changes = {
   files: 'write makeDirectory remove symlink rename changeMode changeOwner',
   mounts: 'tmpfs bind unmount unmountAllBelow',
   beneath: 'open mount release remove',
+  cgroups: 'ensure remove',
   client: 'create update patch delete createSubresource',
 } as const;
 type Port = keyof typeof changes;
@@ -98,6 +100,7 @@ interface Machine {
   readonly client: Client;
   readonly cri: Cri;
   readonly host: ReturnType<typeof createLinuxHost>;
+  readonly cgroupRoot: string;
   readonly directory: string;
 }
 
@@ -110,8 +113,10 @@ async function startMachine(t: TestContext): Promise<Machine> {
   const nativeDir = new URL('../../native', import.meta.url).pathname;
   const beneath = await buildNative(linuxProcesses, portholeCache(), beneathProgram(nativeDir));
   const host = createLinuxHost({ beneath });
+  const cgroupRoot = `/${basename(scratch.path)}`;
   t.after(async () => {
     await server.close();
+    await host.cgroups!.remove(cgroupRoot);
     await host.mounts.unmountAllBelow(scratch.path);
     scratch.remove();
   });
@@ -123,16 +128,17 @@ async function startMachine(t: TestContext): Promise<Machine> {
     podCidr: async () => '10.244.7.0/29',
     version: '1',
   });
-  return { client, cri, host, directory: scratch.path };
+  return { client, cri, host, cgroupRoot, directory: scratch.path };
 }
 
 async function startAgent(machine: Machine, mortal: MortalAgent): Promise<() => Promise<void>> {
-  const { cri, directory } = machine;
+  const { cgroupRoot, cri, directory } = machine;
   const host = {
     stats: machine.host.stats,
     files: mortal.port('files', machine.host.files),
     mounts: mortal.port('mounts', machine.host.mounts),
     beneath: mortal.port('beneath', machine.host.beneath!),
+    cgroups: mortal.port('cgroups', machine.host.cgroups!),
   };
   const client = mortal.port('client', machine.client);
   const common = { client, clock: systemClock, random: systemRandom, log: silentLogger };
@@ -143,6 +149,7 @@ async function startAgent(machine: Machine, mortal: MortalAgent): Promise<() => 
     runtime: await createContainerdRuntime({
       cri: { images: cri.images, runtime: mortal.port('runtime', cri.runtime) },
       host,
+      cgroupRoot,
       paths: { root: join(directory, 'kubelet'), logs: join(directory, 'pod-logs') },
     }),
     host,
@@ -184,14 +191,16 @@ const podOf = (name: string, spec: object, annotations: Record<string, string> =
     },
   }) as unknown as Pod;
 
+const key = (name: string) => ({ name, namespace: 'default' });
+const fast = { everyMs: 20, timeoutMs: 15_000 };
+
 /** Pods come, run or end, and go. */
-async function live({ client, cri, host, directory }: Machine, life: string): Promise<void> {
+async function live(machine: Machine, life: string): Promise<void> {
+  const { client, cri } = machine;
   const [running, ending] = [`runs-${life}`, `ends-${life}`];
   const ends = { 'porthole.dev/simulated-run-seconds': '0' };
   await client.create(pods, podOf(running, {}));
   await client.create(pods, podOf(ending, { restartPolicy: 'Never' }, ends));
-  const key = (name: string) => ({ name, namespace: 'default' });
-  const fast = { everyMs: 20, timeoutMs: 15_000 };
   await eventually(async () => {
     const runs = (await client.get(pods, key(running))).status;
     assert.equal(runs?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
@@ -202,6 +211,11 @@ async function live({ client, cri, host, directory }: Machine, life: string): Pr
     assert.ok(all.length <= 2, `${all.length} sandboxes of two pods`);
   }, fast);
   for (const name of [running, ending]) await client.delete(pods, key(name));
+  await untilNothing(machine);
+}
+
+/** Neither the API nor the node has anything of a pod. */
+async function untilNothing({ client, cgroupRoot, cri, directory, host }: Machine): Promise<void> {
   await eventually(async () => {
     const logs = join(directory, 'pod-logs');
     const below = (await host.mounts.list()).filter((mount) => mount.target.startsWith(`${directory}/`));
@@ -213,8 +227,9 @@ async function live({ client, cri, host, directory }: Machine, life: string): Pr
         mounts: below.map((mount) => mount.target),
         folders: readdirSync(join(directory, 'kubelet/pods')),
         logs: existsSync(logs) ? readdirSync(logs) : [],
+        cgroups: await uidsOfCgroups(host.cgroups!, cgroupRoot),
       },
-      { pods: [], sandboxes: [], containers: [], mounts: [], folders: [], logs: [] },
+      { pods: [], sandboxes: [], containers: [], mounts: [], folders: [], logs: [], cgroups: [] },
     );
   }, fast);
 }
@@ -233,6 +248,35 @@ async function liveWith(machine: Machine, mortal: MortalAgent, life: string): Pr
     await stop();
   }
 }
+
+test('B4: what was forced out of the API while no agent was there is removed by the next one, its cgroups too', async (t) => {
+  const machine = await startMachine(t);
+  const { client, cgroupRoot, cri, host } = machine;
+  const first = new MortalAgent();
+  const stop = await startAgent(machine, first);
+  const names = ['with-sandbox', 'cgroup-alone'];
+  for (const name of names) await client.create(pods, podOf(name, {}));
+  await eventually(async () => {
+    for (const name of names) assert.equal((await client.get(pods, key(name))).status?.phase, 'Running');
+  }, fast);
+  await stop();
+  const uid = (await client.get(pods, key('cgroup-alone'))).metadata.uid ?? '';
+  for (const { id = '', metadata } of await cri.runtime.listPodSandbox())
+    if (metadata?.name === 'cgroup-alone') {
+      await cri.runtime.stopPodSandbox(id);
+      await cri.runtime.removePodSandbox(id);
+    }
+  for (const folder of ['kubelet/pods', 'pod-logs'])
+    for (const name of readdirSync(join(machine.directory, folder)))
+      if (name.endsWith(uid)) {
+        await host.mounts.unmountAllBelow(join(machine.directory, folder, name));
+        await host.beneath!.remove(join(machine.directory, folder, name));
+      }
+  for (const name of names) await client.delete(pods, key(name), { gracePeriodSeconds: 0 });
+  assert.equal((await uidsOfCgroups(host.cgroups!, cgroupRoot)).length, 2);
+  const stopNext = await startAgent(machine, new MortalAgent());
+  await untilNothing(machine).finally(stopNext);
+});
 
 test('an agent that dies at any change leaves nothing behind that the next one does not take up', async (t) => {
   const machine = await startMachine(t);

@@ -98,9 +98,13 @@ export const podDemand = (pod: Pod): { readonly milliCpu: number; readonly memor
 /** The group of all pods, below `root` (`` or `/name`). */
 export const allPodsCgroup = (root: string): string => `${root === '/' ? '' : root}/kubepods`;
 
+const qosCgroup = (qos: QosClass, root: string): string =>
+  `${allPodsCgroup(root)}${qos === 'Guaranteed' ? '' : `/${qos.toLowerCase()}`}`;
+
 /** `/kubepods/burstable/pod<uid>`. */
-export function podCgroup(pod: Pod, root: string): string {
-  const qos = qosClass(pod);
-  const middle = qos === 'Guaranteed' ? '' : `/${qos.toLowerCase()}`;
-  return `${allPodsCgroup(root)}${middle}/pod${pod.metadata.uid ?? ''}`;
-}
+export const podCgroup = (pod: Pod, root: string): string =>
+  `${qosCgroup(qosClass(pod), root)}/pod${pod.metadata.uid ?? ''}`;
+
+/** Those in which pods' groups lie. */
+export const qosCgroups = (root: string): string[] =>
+  (['Guaranteed', 'Burstable', 'BestEffort'] as const).map((qos) => qosCgroup(qos, root));

@@ -158,6 +158,13 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
   const roots = version === 2 ? [root] : controllers.map((controller) => join(root, controller));
   const pathOf = (name: string): string | undefined =>
     roots.map((each) => join(each, name)).find((each) => existsSync(each));
+  /** systemd and other named hierarchies too: runc joins containers to all that are mounted. */
+  const everywhere = (name: string): string[] =>
+    version === 2
+      ? [join(root, name)]
+      : readdirSync(root, { withFileTypes: true })
+          .filter((entry) => entry.isDirectory())
+          .map((entry) => join(root, entry.name, name));
   const dirOf =
     (name: string): ControllerDir =>
     (controller) =>
@@ -181,20 +188,12 @@ export function createLinuxCgroups(root = '/sys/fs/cgroup'): Cgroups {
     remove: async (name) => {
       if (name.split('/').filter((p) => p !== '').length === 0)
         throw new Error('refusing to remove the root cgroup');
-      if (version === 2) await removeTree(join(root, name));
-      // systemd and other named hierarchies too: runc joins containers to all that are mounted.
-      else {
-        for (const entry of readdirSync(root, { withFileTypes: true })) {
-          if (entry.isDirectory()) await removeTree(join(root, entry.name, name));
-        }
-      }
+      for (const path of everywhere(name)) await removeTree(path);
     },
     children: async (name) => {
-      const path = version === 2 ? join(root, name) : join(root, 'memory', name);
-      if (!existsSync(path)) return [];
-      return readdirSync(path, { withFileTypes: true })
-        .filter((e) => e.isDirectory())
-        .map((e) => e.name);
+      const below = everywhere(name).map((path) => whileThere(readdir(path, { withFileTypes: true })));
+      const found = (await Promise.all(below)).flatMap((entries) => entries ?? []);
+      return [...new Set(found.filter((entry) => entry.isDirectory()).map((entry) => entry.name))];
     },
     usages: () => {
       const nameOf = deviceNames();

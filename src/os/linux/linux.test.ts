@@ -180,6 +180,18 @@ function member(t: TestContext, file: string, command: readonly string[]): Promi
   );
 }
 
+test('B4: what is left of a control group in one hierarchy of version 1 is found, and removed', async (t) => {
+  const root = kernel(t, { 'memory/cgroup.procs': '', 'memory/pods/a/x': '', 'pids/pods/cgroup.procs': '' });
+  rmSync(join(root, 'memory/pods/a/x'));
+  mkdirSync(join(root, 'pids/pods/a'));
+  mkdirSync(join(root, 'systemd/pods/b/deep'), { recursive: true });
+  const cgroups = createLinuxCgroups(root);
+  assert.deepEqual((await cgroups.children('/pods')).toSorted(), ['a', 'b']);
+  for (const name of ['a', 'b']) await cgroups.remove(`/pods/${name}`);
+  assert.deepEqual(await cgroups.children('/pods'), []);
+  assert.deepEqual(await cgroups.children('/none'), []);
+});
+
 test('R4: all of a control group is killed with its children, in whichever hierarchy of version 1 it is', async (t) => {
   const root = kernel(t, {
     'cpuset/cgroup.procs': '',

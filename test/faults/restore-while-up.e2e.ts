@@ -1,6 +1,6 @@
 // R13: `porthole restore` and `repair` of a cluster that is up: its server stands aside for them and comes back, whatever is killed.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -168,5 +168,38 @@ test(
     }
     t.diagnostic(`12 restores killed: ${done} were ended, ${nothing} had done nothing`);
     assert.ok(nothing > 0);
+  },
+);
+
+test(
+  'B5: after an up that was refused for a missing key, restore puts it back and waits for no server',
+  limit,
+  async () => {
+    const ended = await cluster.porthole(['down', '--keep', '--name', name]);
+    assert.equal(ended.code, 0, ended.stderr);
+    rmSync(join(paths.server, 'pki/ca.crt'));
+    const up = [
+      'up',
+      '--name',
+      name,
+      '--runtime',
+      'simulated',
+      '--linux',
+      '1',
+      '--windows',
+      '0',
+      '--no-merge',
+    ];
+    const refused = await cluster.porthole(up);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /pki\/ca\.crt is missing .*porthole restore --name back FILE/);
+    const status = await cluster.porthole(['status', '--name', name, '-o', 'json']);
+    assert.equal(JSON.parse(status.stdout).items[0].phase, 'Stopped');
+    const restored = await cluster.porthole(['restore', '--name', name, file]);
+    assert.equal(restored.code, 0, restored.stderr);
+    assert.match(restored.stdout, /keys: restored/);
+    const begun = await cluster.porthole(up);
+    assert.equal(begun.code, 0, begun.stderr);
+    assert.deepEqual(await maps(), ['a']);
   },
 );

@@ -76,6 +76,7 @@ type Kept = Pick<
   | 'nodeMonitorGracePeriodMs'
   | 'mergedInto'
   | 'madeWith'
+  | 'kept'
 >;
 
 /** What was said once holds until something else is said. */
@@ -90,6 +91,8 @@ const keptOf = ({ known, settings }: Wanted): Kept => ({
   nodeMonitorGracePeriodMs: settings.nodeMonitorGracePeriodMs ?? known?.nodeMonitorGracePeriodMs,
   mergedInto: known?.mergedInto,
   madeWith: known?.madeWith,
+  // Until something is started: an `up` that is refused before leaves what it found.
+  kept: known === undefined ? true : known.kept,
 });
 
 /** Starts what does not run, and waits until all of it is Ready. For the holder of the cluster's lock. */
@@ -109,8 +112,9 @@ export async function bringUp(wanted: Wanted, progress: Progress): Promise<Clust
   const runningBefore = known ? await runningProcesses(linuxFiles, paths, known) : [];
   const begun = { ...wanted, paths, runningBefore };
   const { placed, state } = await place(begun, progress);
-  await start(begun, placed, state, progress);
-  return state;
+  const { kept, ...started } = state;
+  await start(begun, placed, started, progress);
+  return started;
 }
 
 /** Of a cluster that is up, after some of its nodes have ended: the others are all that it has. For the holder of the lock. */
@@ -235,6 +239,7 @@ async function start(
   const own = [...nodesAndServer, ...registries];
   const checks = own.map(({ role, logFile }) => crashCheck(paths.root, role, logFile));
   await progress.step('API server, controllers, scheduler, DNS', async () => {
+    writeClusterState(paths, state);
     await superviseCluster(linuxProcesses, paths.root, own, state.processes);
     await waitForServer(paths.kubeconfig, checks[0]!, own[0]!.logFile);
   });

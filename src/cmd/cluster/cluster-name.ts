@@ -16,7 +16,7 @@ export const noSuchCluster = (name: string): string =>
   `there is no cluster ${JSON.stringify(name)} in this home; porthole status shows those there are`;
 
 export const stoppedCluster = (name: string): string =>
-  `cluster ${JSON.stringify(name)} is stopped (down --keep); porthole up --name ${name}, with the flags of its first time, goes on with it`;
+  `cluster ${JSON.stringify(name)} is stopped; porthole up --name ${name}, with the flags of its first time, goes on with it`;
 
 /** Of one whose `down` was killed. */
 export const endingCluster = ({ name, ending }: { name: string; ending?: true | 'keep' }): string =>

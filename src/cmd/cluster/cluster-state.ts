@@ -57,8 +57,8 @@ export interface ClusterState {
   readonly earlier?: true;
   /** A `down` has begun: what is left of the cluster is only to be removed, or, with 'keep', only to be ended. */
   readonly ending?: true | 'keep';
-  /** Ended by `down --keep`: nothing of it runs, and `up` goes on with what it has stored. */
-  readonly kept?: true;
+  /** Nothing of it runs, and `up` goes on with what it has stored: ended by `down --keep`, or not started yet. */
+  readonly kept?: true | undefined;
 }
 
 export interface ClusterPaths {

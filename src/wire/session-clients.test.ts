@@ -1,7 +1,7 @@
 // A client that leaves is noticed also while nobody reads what it sent; one that is there is left alone.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { connectionKey, type Endpoints, readAttachedConnections } from '../component-base/tcp-table.ts';
 import { SessionClients } from './session-clients.ts';
@@ -101,5 +101,12 @@ test('a session of a container that ended goes when nothing moves any more', asy
   new SessionClients(5).add(accepted, { over: () => over });
   accepted.resume();
   over = true;
+  await once(accepted, 'close');
+});
+
+test('a connection that has no other end has been left', async () => {
+  // As one that was reset before it was accepted: the kernel can't say whose it was.
+  const accepted = new Socket();
+  new SessionClients(5).add(accepted);
   await once(accepted, 'close');
 });

@@ -42,6 +42,11 @@ export class SessionClients {
 
   add(client: Duplex, options: SessionOptions = {}): void {
     if (!(client instanceof Socket) || client.destroyed) return;
+    // A connection that was reset before it was accepted has no other end that the kernel could be asked for.
+    if (client.remoteAddress === undefined) {
+      client.destroy();
+      return;
+    }
     client.setKeepAlive(true, keepAliveMs);
     const key = connectionKey(client as unknown as Endpoints);
     this.#sessions.set(client, { ...options, key, moved: 0, lost: 0 });

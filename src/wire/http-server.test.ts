@@ -7,6 +7,7 @@ import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
+import type { PullBody } from './http-message.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './http-server.ts';
 import { TurnedSocket } from './turned-socket.ts';
 
@@ -568,4 +569,36 @@ test('a request that names the whole URL, as of a proxy, is one for its path', a
   assert.deepEqual(asked, ['/version?a=b', '/a//b', '/', '/?a=b', '/http://h/x', '*']);
   socket.destroy();
   await server.close(0);
+});
+
+test('a connection whose stream the server ended goes with it, while another request is still answered', {
+  timeout: 10_000,
+}, async () => {
+  const slow = Promise.withResolvers<void>();
+  const stream: PullBody = { pull: () => undefined, onReady: () => {}, close: () => {} };
+  const server = createHttpServer({
+    tls: undefined,
+    handler: async ({ url }) => {
+      if (url === '/stream') return { status: 200, headers: {}, body: stream };
+      await slow.promise;
+      return { status: 200, headers: {}, body: Buffer.from('slow.') };
+    },
+  });
+  const { port } = await server.listen(0, '127.0.0.1');
+  const ask = async (path: string) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    let text = '';
+    socket.on('data', (bytes) => (text += bytes));
+    const end = once(socket, 'close').then(() => text);
+    return { socket, end };
+  };
+  const other = await ask('/slow');
+  const one = await ask('/stream');
+  await once(one.socket, 'data');
+  const closed = server.close(60_000);
+  assert.match(await one.end, /\r\n\r\n0\r\n\r\n$/);
+  slow.resolve();
+  assert.match(await other.end, /\r\nConnection: close\r\n.*slow\.$/s);
+  await closed;
 });

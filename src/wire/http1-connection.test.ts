@@ -228,6 +228,24 @@ test('who asks for another protocol and does not get it is answered, whatever th
   }
 });
 
+test('who asks for another protocol and leaves before there is an answer leaves nothing under way', async (t) => {
+  const asked = Promise.withResolvers<HttpRequest>();
+  const left = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const body: PullBody = { pull: () => null, onReady: () => {}, close: closed.resolve };
+  const one = await conversation(t, async (request) => {
+    asked.resolve(request);
+    await left.promise;
+    return { status: 404, headers: {}, body };
+  });
+  one.send(get('Connection: upgrade\r\nUpgrade: x\r\n'));
+  const { signal } = await asked.promise;
+  signal.addEventListener('abort', () => left.resolve());
+  one.socket.resetAndDestroy();
+  await closed.promise;
+  assert.equal(one.underWay(), 0);
+});
+
 test('a stream whose client leaves is ended, also one that asked for another protocol', async (t) => {
   for (const more of ['', 'Connection: upgrade\r\nUpgrade: h2c\r\n']) {
     const closed = Promise.withResolvers<void>();
@@ -264,6 +282,8 @@ test('also on a kept connection a fault gets its words', async (t) => {
     [`GET / HTTP/1.1\r\nA: ${'a'.repeat(70_000)}\r\n\r\n`, '431 Request Header Fields Too Large'],
     ['DESCRIBE rtsp://a RTSP/1.0\r\nHost: a\r\n\r\n', '400 Bad Request'],
     ['GET / HTTP/2.0\r\nHost: a\r\n\r\n', '505 HTTP Version Not Supported'],
+    ['GET / HTTP/0.9\r\nHost: a\r\n\r\n', '505 HTTP Version Not Supported'],
+    ['GET /\r\n\r\n', '505 HTTP Version Not Supported'],
   ] as const) {
     const one = await conversation(t, ({ method }) => ok(`${method}.`));
     one.send(get());
@@ -295,9 +315,26 @@ test('100-continue: said when the body is asked for; not asked for, it is the la
   reads = false;
   one.send(put);
   assert.match(await one.end(), /Connection: close\r\nContent-Length: 2\r\n\r\nno$/);
-  const other = await conversation(t, () => ok('yes'));
-  other.send(get('Expect: more\r\n'));
-  assert.match(await other.until('Expectation Failed'), /^HTTP\/1.1 417 Expectation Failed\r\n/);
+  for (const expect of ['more', '100-continued', 'no-100-continue']) {
+    const other = await conversation(t, () => ok('yes'));
+    other.send(get(`Expect: ${expect}\r\n`));
+    assert.match(await other.end(), /^HTTP\/1.1 417 Expectation Failed\r\n/);
+  }
+});
+
+test('100-continue is looked for as in Go: in a list, said twice, or as nothing', async (t) => {
+  const wholeBody = async (request: HttpRequest) => ok(`${await request.readBody(1_000)}.`);
+  for (const [expect, isTold] of [
+    ['Expect: 100-Continue\r\nExpect: 100-continue\r\n', true],
+    ['Expect: x, 100-continue\r\n', true],
+    ['Expect:\r\n', false],
+  ] as const) {
+    const one = await conversation(t, wholeBody);
+    one.send(`PUT /p HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n${expect}\r\n`);
+    if (isTold) await one.until('HTTP/1.1 100 Continue\r\n\r\n');
+    one.send('abc');
+    assert.match(await one.until('abc.'), /HTTP\/1.1 200 OK\r\n/);
+  }
 });
 
 test('what would be another header ends the connection: nothing of it is sent', async (t) => {

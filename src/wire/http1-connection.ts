@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import type { Rounds } from '../base/rounds.ts';
 import type { Answers } from './answers.ts';
-import { type HttpResponse, isPullBody } from './http-message.ts';
+import { discardBody, type HttpResponse, isPullBody } from './http-message.ts';
 import { answerHttp1 } from './http1-answer.ts';
 import { Http1Parser, type ParseError, type RequestHead } from './http1-parser.ts';
 import { Http1Reading } from './http1-reading.ts';
@@ -206,6 +206,8 @@ export class Http1Connection {
     if (goesOn) {
       this.#idleSince = performance.now();
       this.#reading.answered();
+      // Its answer may have begun before the server's end did, and said that the connection goes on.
+      if (this.#options.answers.isClosing && this.isIdle) this.#socket.destroySoon();
     } else {
       this.#isOver = true;
       this.#socket.destroySoon();
@@ -232,6 +234,11 @@ export class Http1Connection {
 
   /** Nobody has taken the connection over. It is answered as any request is, and is its connection's last. */
   #respondInHttp(request: Http1Request, response: HttpResponse): void {
+    if (this.#request !== request) {
+      // The client has left: nobody would tell that the answer is given, and the server's end would wait for it.
+      discardBody(response.body);
+      return;
+    }
     this.#isUpgraded = false;
     this.#options.answers.began();
     // So that a client that leaves is noticed; what else it sends is for nobody.

@@ -37,14 +37,20 @@ function hostFault(
 export const hasFaultyFraming = (head: RequestHead, headers: HttpHeaders): boolean =>
   head.isHttp10 && headers['transfer-encoding'] !== undefined;
 
+const continueToken = /(?:^|[ ,\t])100-continue(?:$|[ ,\t])/i;
+
+/** As Go looks for it: in what may be a list, or said twice. */
+export const expectsContinue = ({ expect }: HttpHeaders): boolean =>
+  expect !== undefined && continueToken.test(expect as string);
+
 /** undefined: somebody else answers it. */
 export function faultOf(head: RequestHead, headers: HttpHeaders): HttpResponse | undefined {
   const { host, expect, 'transfer-encoding': coding } = headers as Record<string, string | undefined>;
   if (head.method === undefined) return badRequest;
-  if (head.majorVersion > 1) return unknownVersion;
+  if (head.majorVersion !== 1) return unknownVersion;
   const fault = hostFault(head, host);
   if (fault) return fault;
   // A body in another coding than chunks would be read as if it were plain.
   if (coding !== undefined && coding.toLowerCase() !== 'chunked' && !head.isHttp10) return unknownCoding;
-  return expect === undefined || expect.toLowerCase() === '100-continue' ? undefined : unknownExpectation;
+  return !expect || expectsContinue(headers) ? undefined : unknownExpectation;
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientCertificate, HttpHeaders, HttpRequest, HttpResponse } from './http-message.ts';
 import { Http1Body } from './http1-body.ts';
-import { faultOf, hasFaultyFraming } from './http1-faults.ts';
+import { expectsContinue, faultOf, hasFaultyFraming } from './http1-faults.ts';
 import { headersByName } from './http1-headers.ts';
 import type { RequestHead } from './http1-parser.ts';
 import type { PeerIdentities } from './peer-certificate.ts';
@@ -63,7 +63,7 @@ export class Http1Request implements HttpRequest {
     // Node's parser reads no body of a CONNECT, whatever is said of it.
     this.isLast = isFaulty || this.refusal !== undefined || this.method === 'CONNECT';
     this.#body = this.hasBody && !isFaulty ? new Http1Body(socket) : undefined;
-    this.#awaitsWord = !head.isHttp10 && this.#said('expect')?.toLowerCase() === '100-continue';
+    this.#awaitsWord = !head.isHttp10 && expectsContinue(this.headers);
   }
 
   /** Said of it; 0 when it comes in chunks. */

@@ -68,6 +68,7 @@ function killedStore(seed: number, options: { rested: boolean; checkpoint: boole
   }
   write(25);
   if (options.rested) store.rest();
+  else store.settle();
   // At rest a long log is emptied: what is damaged below must be there.
   assert.ok(statSync(join(live, files.wal)).size > 100_000);
   const state = stateOf(store);

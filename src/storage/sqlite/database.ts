@@ -154,37 +154,42 @@ export class Database {
     return found === 'ok' ? undefined : String(found);
   }
 
-  /** In one transaction; `beforeCommit` may still refuse. */
-  write(batch: Batch, beforeCommit: () => void = () => {}): void {
-    let { revision: prior, objects, digest } = this.#meta;
+  /** All of them or none; `beforeCommit` may still refuse. */
+  write(batches: readonly Batch[], beforeCommit: () => void = () => {}): void {
     this.#transaction(() => {
-      let at = 0;
-      for (let i = 0; i < batch.keys.length; i++) {
-        const key = batch.keys[i]!;
-        const revision = batch.revisions[i]!;
-        const previous = batch.previous[i]!;
-        const put = batch.puts[i]!;
-        const value = batch.values.subarray(at, at + batch.lengths[i]!);
-        at += value.length;
-        const sum = rowChecksum({ revision, key, put, previous, prior, value });
-        this.#insert.run(revision, key, put, previous, prior, sum, value);
-        prior = revision;
-        if (previous > 0) {
-          objects--;
-          digest -= stateDigest(key, previous);
-        }
-        if (put === 1) {
-          this.#setKey.run(key, revision);
-          objects++;
-          digest += stateDigest(key, revision);
-        } else this.#deleteKey.run(key);
-      }
-      if (batch.leases !== undefined) this.#writeLeases(batch.revisions, batch.leases);
-      const meta = { ...this.#meta, revision: lastRevision(batch), objects, digest: digest >>> 0 };
+      let meta = this.#meta;
+      for (const batch of batches) meta = this.#writeRows(meta, batch);
       this.#writeMeta(meta);
       beforeCommit();
       return meta;
     });
+  }
+
+  #writeRows(before: Meta, batch: Batch): Meta {
+    let { revision: prior, objects, digest } = before;
+    let at = 0;
+    for (let i = 0; i < batch.keys.length; i++) {
+      const key = batch.keys[i]!;
+      const revision = batch.revisions[i]!;
+      const previous = batch.previous[i]!;
+      const put = batch.puts[i]!;
+      const value = batch.values.subarray(at, at + batch.lengths[i]!);
+      at += value.length;
+      const sum = rowChecksum({ revision, key, put, previous, prior, value });
+      this.#insert.run(revision, key, put, previous, prior, sum, value);
+      prior = revision;
+      if (previous > 0) {
+        objects--;
+        digest -= stateDigest(key, previous);
+      }
+      if (put === 1) {
+        this.#setKey.run(key, revision);
+        objects++;
+        digest += stateDigest(key, revision);
+      } else this.#deleteKey.run(key);
+    }
+    if (batch.leases !== undefined) this.#writeLeases(batch.revisions, batch.leases);
+    return { ...before, revision: lastRevision(batch), objects, digest: digest >>> 0 };
   }
 
   #writeLeases(revisions: Float64Array, { remainingMs, openMs = 0 }: NonNullable<Batch['leases']>): void {
@@ -267,6 +272,11 @@ export class Database {
     if (free < minFreePages || free * 4 < this.#number('page_count')) return false;
     this.#db.prepare(`PRAGMA incremental_vacuum(${shrinkPages})`).all();
     return true;
+  }
+
+  /** How much shorter the file will be at the next checkpoint. */
+  cutBytes(): number {
+    return statSync(this.#path).size - this.#number('page_count') * pageBytes;
   }
 
   #number(pragma: string): number {

@@ -8,15 +8,25 @@ import { type Batch, lastRevision } from './batch.ts';
 import { type Database, openToWrite } from './database.ts';
 import { type Examined, examine, storeFiles } from './examine.ts';
 import { Journal } from './journal.ts';
-import { Reserve } from './reserve.ts';
+import { hasHeadroom, Reserve } from './reserve.ts';
 import { formatVersion } from './schema.ts';
 import { broken, isFailedSync, openFailure, writeFailure } from './store-failures.ts';
+import { WaitingBatches } from './waiting-batches.ts';
 import type { HistoryRow, LoadedRow } from './writer-protocol.ts';
 
-/** The journal may grow to this before everything is brought into the database file. */
+/**
+ * The journal may grow to this before everything is brought into the database file. SQLite's log to half of it: by so much
+ * the file grows then, which must be had from what is held back when the disk is full.
+ */
 const defaultCheckpointBytes = 8 << 20;
-/** SQLite's log is given back to the disk at rest when it is longer than this. */
-const restingLogBytes = 1 << 20;
+/** SQLite's log, and what its file is too long by, is given back to the disk at rest when it is more than this. */
+const restingBytes = 1 << 20;
+
+interface StoreOptions {
+  readonly checkpointBytes?: number;
+  /** A batch that was written is not read any more. */
+  readonly release?: (batch: Batch) => void;
+}
 
 export class DurableStore {
   readonly #directory: string;
@@ -24,6 +34,9 @@ export class DurableStore {
   readonly #checkpointBytes: number;
   readonly #database: Database;
   readonly #examined: Examined;
+  readonly #waiting: WaitingBatches;
+  /** The database could not take what waits: nothing more does, so that the next write tells. */
+  #isBehind = false;
   /** Absent until it may be written. */
   #journal: Journal | undefined;
   #reserve: Reserve | undefined;
@@ -33,8 +46,9 @@ export class DurableStore {
   #isFull = false;
 
   /** Throws StorageError: Locked, Corrupt, Lost, Unsupported, WriteFailed. What is refused is left as it was. */
-  constructor(directory: string, random: Random, options: { readonly checkpointBytes?: number } = {}) {
+  constructor(directory: string, random: Random, options: StoreOptions = {}) {
     this.#checkpointBytes = options.checkpointBytes ?? defaultCheckpointBytes;
+    this.#waiting = new WaitingBatches(options.release ?? (() => {}));
     this.#directory = directory;
     this.#random = random;
     makeDirectory(directory);
@@ -69,8 +83,8 @@ export class DurableStore {
   }
 
   #writeMissing(): void {
-    for (const batch of this.#examined.missing)
-      if (lastRevision(batch) > this.revision()) this.#database.write(batch);
+    const missing = this.#examined.missing.filter((batch) => lastRevision(batch) > this.revision());
+    if (missing.length > 0) this.#database.write(missing);
     this.#database.checkpoint();
   }
 
@@ -100,7 +114,7 @@ export class DurableStore {
   }
 
   revision(): number {
-    return this.#database.meta().revision;
+    return this.#waiting.revision() ?? this.#database.meta().revision;
   }
 
   floor(): number {
@@ -125,6 +139,7 @@ export class DurableStore {
 
   *#reading<R>(rows: Generator<R, void, void>): Generator<R, void, void> {
     try {
+      this.#bringIn();
       yield* rows;
     } catch (error) {
       throw openFailure(this.#directory, error);
@@ -187,6 +202,7 @@ export class DurableStore {
     if (this.#broken !== undefined) throw this.#broken;
     try {
       this.#hold();
+      this.#bringIn();
       this.#database.touch();
       this.#journal?.acknowledge(this.revision());
     } catch (error) {
@@ -200,14 +216,54 @@ export class DurableStore {
     if (journal === undefined) throw new StorageError('Closed', 'the store is not started');
     const prior = this.revision();
     let journaled = false;
+    const append = (): void => {
+      journaled = true;
+      journal.append(prior, batch);
+    };
     try {
-      this.#database.write(batch, () => {
-        journaled = true;
-        journal.append(prior, batch);
-      });
+      const mayWait = this.#mayWait(batch);
+      if (mayWait) append();
+      else this.#database.write([...this.#waiting.all(), batch], append);
+      this.#waiting.take(batch);
+      if (!mayWait) this.#broughtIn();
     } catch (error) {
       if (journaled) this.#takeBack(journal, error);
       throw this.#broken ?? error;
+    }
+  }
+
+  /** On a disk that is full each write shows at once whether the database can take it. */
+  #mayWait(batch: Batch): boolean {
+    if (this.#isFull || this.#isBehind || !this.#waiting.canTake(batch)) return false;
+    return !this.#waiting.isEmpty() || hasHeadroom(this.#directory);
+  }
+
+  /** The database gets what waits: all of it, or it throws and all of it waits on. */
+  #bringIn(): void {
+    if (this.#waiting.isEmpty()) return;
+    try {
+      this.#database.write(this.#waiting.all());
+    } catch (error) {
+      if (isFailedSync(error)) this.#broken = broken(error);
+      throw this.#broken ?? error;
+    }
+    this.#broughtIn();
+  }
+
+  #broughtIn(): void {
+    this.#waiting.clear();
+    this.#isBehind = false;
+  }
+
+  /** To be called some time after a write. What fails here is tried again: the journal holds it. */
+  settle(): void {
+    if (this.#broken !== undefined || this.#waiting.isEmpty()) return;
+    try {
+      this.#bringIn();
+      this.#checkpointWhenLong();
+    } catch (error) {
+      this.#isBehind = true;
+      if (writeFailure(error).code === 'NoSpace') this.#noticeFull();
     }
   }
 
@@ -226,7 +282,7 @@ export class DurableStore {
     if (
       this.#isFull ||
       (this.#journal?.size() ?? 0) >= this.#checkpointBytes ||
-      this.#database.logBytes() >= this.#checkpointBytes
+      (this.#waiting.isEmpty() && this.#database.logBytes() >= this.#checkpointBytes / 2)
     )
       this.#checkpoint();
   }
@@ -234,8 +290,9 @@ export class DurableStore {
   /** What fails here is tried again by the next write: the journal still holds everything. */
   #checkpoint(): void {
     try {
+      this.#bringIn();
       this.#database.checkpoint({ keepLogSpace: this.#isFull });
-      this.#journal?.restart(this.revision(), this.#token());
+      this.#journal?.restart(this.#database.meta().revision, this.#token());
       this.#acknowledged = this.revision();
     } catch (error) {
       if (isFailedSync(error)) this.#broken = broken(error);
@@ -244,6 +301,7 @@ export class DurableStore {
 
   /** To be called when nothing was written for a while; true while there is more to do. */
   rest(): boolean {
+    this.settle();
     if (this.#broken !== undefined || this.#journal === undefined) return false;
     try {
       if (this.#acknowledged !== this.revision()) {
@@ -252,8 +310,8 @@ export class DurableStore {
       }
       if (this.#isFull) return false;
       if (this.#database.shrinkSome()) return true;
-      // The log of what was shrunk, or of a storm that has passed.
-      if (this.#database.logBytes() >= restingLogBytes) this.#checkpoint();
+      // What was shrunk, which only this cuts off, or the log of a storm that has passed.
+      if (Math.max(this.#database.logBytes(), this.#database.cutBytes()) >= restingBytes) this.#checkpoint();
     } catch (error) {
       if (isFailedSync(error)) this.#broken = broken(error);
     }
@@ -263,6 +321,7 @@ export class DurableStore {
   compactSome(upTo: number): boolean {
     if (this.#broken !== undefined) throw this.#broken;
     try {
+      this.#bringIn();
       const more = this.#database.compactSome(upTo);
       this.#checkpointWhenLong();
       return more;
@@ -285,6 +344,8 @@ export class DurableStore {
 
   #keepLeaseClock(openMs: number): void {
     try {
+      // What waits was written before.
+      this.#bringIn();
       this.#database.keepLeaseClock(openMs);
     } catch (error) {
       // They end later then. But for a sync that failed.

@@ -78,7 +78,7 @@ const sizeOf = (directory: string, name: string): number =>
   statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
 
 function examineFiles(directory: string, marked: number, journal: ReturnType<typeof readJournal>): Examined {
-  const killed = sizeOf(directory, storeFiles.log) > 0;
+  const hasLog = sizeOf(directory, storeFiles.log) > 0;
   return withoutTrace(directory, () => {
     const database = openToRead(join(directory, storeFiles.database));
     if (typeof database === 'string')
@@ -87,7 +87,7 @@ function examineFiles(directory: string, marked: number, journal: ReturnType<typ
       const found = ours(journal, marked, database.meta());
       const missing = found === undefined ? [] : missingFrom(directory, found, database.meta().revision);
       // After a clean end the opening reads all of it anyway; after a kill it would have changed the file by then.
-      if (killed) readThrough(database);
+      if (hasLog || missing.length > 0) readThrough(database);
       return { isNew: false, marked, generation: found?.slot.generation ?? 0, missing };
     } finally {
       database.close();

@@ -7,6 +7,11 @@ const reserveBytes = 8 << 20;
 const headroomBytes = 1 << 20;
 const piece = Buffer.alloc(128 << 10);
 
+export function hasHeadroom(path: string): boolean {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize >= headroomBytes;
+}
+
 export class Reserve {
   readonly #file: number;
   readonly #path: string;
@@ -26,8 +31,7 @@ export class Reserve {
     try {
       for (let at = before; at < reserveBytes; )
         at += writeSync(this.#file, zeros, 0, Math.min(zeros.length, reserveBytes - at), at);
-      const { bavail, bsize } = statfsSync(this.#path);
-      if (bavail * bsize < headroomBytes)
+      if (!hasHeadroom(this.#path))
         throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     } catch (error) {
       ftruncateSync(this.#file, before);

@@ -17,7 +17,7 @@ import { openingId } from './writer-protocol.ts';
 const chunkRows = 1_000;
 /** Watchers that come back after a restart were seconds behind, not hours: more history would only fill memory. */
 const maxReloaded = 10_000;
-/** Without a write for this long, the last one is noted as acknowledged. */
+/** After a write for so long the database file has it. Without another for as long, it is noted as acknowledged. */
 const restMs = 200;
 
 type Port = NonNullable<typeof parentPort>;
@@ -35,7 +35,7 @@ function fail(port: Port, id: number, error: unknown): void {
 
 /** Tells all that the store holds. */
 function load(port: Port, directory: string): DurableStore {
-  const store = new DurableStore(directory, systemRandom);
+  const store = new DurableStore(directory, systemRandom, { release: ({ values }) => release(values) });
   const send = (message: FromWriter, transfer: ArrayBuffer[] = []): void =>
     port.postMessage(message, transfer);
   const revision = store.revision();
@@ -95,7 +95,6 @@ class Writer {
 
   #write(batch: BatchMessage): void {
     this.#store.write(batch, batch.urgent);
-    release(batch.values);
     this.#writing = true;
     if (this.#stopResting === undefined) this.#restSoon();
   }
@@ -122,8 +121,11 @@ class Writer {
     this.#writing = false;
     this.#stopResting = systemClock.timer(restMs, () => {
       this.#stopResting = undefined;
-      if (this.#writing) this.#restSoon();
-      else this.#rest();
+      if (!this.#writing) this.#rest();
+      else {
+        this.#store.settle();
+        this.#restSoon();
+      }
     });
   }
 

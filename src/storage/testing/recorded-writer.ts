@@ -18,13 +18,14 @@ let store = open();
 for (let i = 0; i < batches; i++) {
   try {
     store.write(randomBatch(random, store.revision(), objects));
+    writeSync(acks, `${store.revision()}\n`);
+    if (i % 10 === 5) store.rest();
+    if (i % 20 === 9) while (store.compactSome(store.revision() - 15));
+    if (i % 4 === 2) store.settle();
   } catch (error) {
     process.stdout.write(`${(error as Error & { code: string }).code}\n`);
     process.exit(3);
   }
-  writeSync(acks, `${store.revision()}\n`);
-  if (i % 10 === 5) store.rest();
-  if (i % 20 === 9) while (store.compactSome(store.revision() - 15));
   if (i % 70 === 60) {
     store.close();
     store = open();

@@ -30,7 +30,9 @@ static int fails_to_read(int fd, off64_t at, size_t length) {
 
 static int fails_to_write(int fd) {
   const char *nth = getenv("FAIL_WRITE");
-  return nth && is_failing(fd) && __atomic_add_fetch(&writes, 1, __ATOMIC_SEQ_CST) == atoi(nth);
+  if (!nth || !is_failing(fd) || __atomic_add_fetch(&writes, 1, __ATOMIC_SEQ_CST) != atoi(nth)) return 0;
+  dprintf(2, "a write has failed\n");
+  return 1;
 }
 
 ssize_t read(int fd, void *bytes, size_t length) {

@@ -1,5 +1,6 @@
 // V8 takes the setting while it runs: a flag that it no longer knew, or no longer looked at, would change nothing else.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -22,4 +23,12 @@ test('a function has its best code before the 3,000 calls that V8 waits for by i
     if (calls % 4 === 0) await delay(1);
   }
   assert.ok(calls < 2_500, `${calls} calls`);
+});
+
+test('V8 knows each of the settings: of what it does not know it tells on the output for errors only', () => {
+  const program = `import { settleEngine } from '${import.meta.resolve('./settle-engine.ts')}'; settleEngine();`;
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+  });
+  assert.deepEqual([status, stderr], [0, '']);
 });

@@ -39,7 +39,7 @@ function headerLine(name: string, value: string): string {
   return `${name}: ${value}\r\n`;
 }
 
-/** Ours to say, whatever an answer that is passed on says. */
+/** Ours to say, whatever an answer that is passed on says: nothing holds it to the length that it told. */
 const ofConnection: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'connection']);
 
 function headerLines(headers: HttpResponse['headers']): string {
@@ -86,13 +86,10 @@ const hasNoBody = (status: number): boolean => status === 204 || status === 304;
 class AnswerStream extends Writable {
   readonly #socket: Socket;
   readonly #isChunked: boolean;
-  /** What is still to come of what was said to come. */
-  #left: number | undefined;
   constructor({ socket, keepsAlive, given }: AnswerTo, framing: Framing) {
     super({ highWaterMark: socket.writableHighWaterMark });
     this.#socket = socket;
     this.#isChunked = framing === 'chunked';
-    this.#left = typeof framing === 'number' ? framing : undefined;
     const closed = (): void => void this.destroy();
     socket.once('close', closed);
     this.once('close', () => {
@@ -105,9 +102,7 @@ class AnswerStream extends Writable {
   override _write(bytes: Buffer, _encoding: string, written: (error?: Error | null) => void): void {
     const socket = this.#socket;
     if (!this.#isChunked) {
-      if (this.#left !== undefined) this.#left -= bytes.length;
-      if ((this.#left ?? 0) < 0) written(new Error('more bytes than the Content-Length says'));
-      else socket.write(bytes, written);
+      socket.write(bytes, written);
       return;
     }
     // A chunk of nothing is the last one.
@@ -124,7 +119,6 @@ class AnswerStream extends Writable {
 
   override _final(written: (error?: Error | null) => void): void {
     if (this.#isChunked) this.#socket.write(lastChunk, 'latin1', written);
-    else if (this.#left) written(new Error('fewer bytes than the Content-Length says'));
     else written();
   }
 
@@ -163,20 +157,13 @@ function streamTo(to: AnswerTo, response: HttpResponse, length?: number, more?: 
   return new AnswerStream(kept, framing);
 }
 
-/** Of a body that is passed on it may be known. */
-function declaredLength({ headers }: HttpResponse): number | undefined {
-  const length = headers['content-length'];
-  return typeof length === 'string' && /^\d+$/.test(length) ? Number(length) : undefined;
-}
-
 function answerByPull(to: AnswerTo, response: HttpResponse, body: PullBody): void {
-  const length = declaredLength(response);
   if (to.request.method === 'HEAD' || hasNoBody(response.status)) {
     body.close();
-    writeWhole(to, headOf(to, response, hasNoBody(response.status) ? 'none' : (length ?? 'none')), [], 0);
+    writeWhole(to, headOf(to, response, 'none'), [], 0);
     return;
   }
-  writeRegistered(streamTo(to, response, length), body, to.streams);
+  writeRegistered(streamTo(to, response), body, to.streams);
 }
 
 const gzipped = 'content-encoding: gzip\r\nvary: Accept-Encoding\r\n';

@@ -96,9 +96,15 @@ export class Http1Connection {
     if (this.#request === undefined) {
       if (this.#idleSince === undefined) {
         if (now - this.#askedSince > headersTimeoutMs) this.#refuse('408 Request Timeout');
-      } else if (now - this.#idleSince > keepAliveMs) this.#socket.destroySoon();
+      } else if (now - this.#idleSince > keepAliveMs) this.#endIdle();
     } else if (!this.#request.isComplete && now - this.#askedSince > requestTimeoutMs)
       this.#refuse('408 Request Timeout');
+  }
+
+  /** Who does not even take that it ends is cut at the next look. */
+  #endIdle(): void {
+    if (this.#socket.writableEnded) this.#socket.destroy();
+    else this.#socket.destroySoon();
   }
 
   #read(bytes: Buffer): void {

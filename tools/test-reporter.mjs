@@ -2,6 +2,8 @@
 export default async function* reporter(source) {
   for await (const { type, data } of source) {
     if (type === 'test:pass' || type === 'test:fail') {
+      if (data.nesting === 0 && data.name !== data.file)
+        yield `${JSON.stringify({ event: 'took', name: data.name, file: data.file, ms: data.details?.duration_ms ?? 0 })}\n`;
       if (data.details?.type === 'suite' && type === 'test:pass') continue;
       const error = data.details?.error;
       const nested = error?.failureType === 'subtestsFailed';

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { compileCache } from './compile-cache.ts';
+import type { FileTimes } from './file-times.ts';
 
 export interface Totals {
   passed: number;
@@ -12,7 +13,7 @@ export interface Totals {
 }
 
 interface Line {
-  event: 'pass' | 'fail' | 'skip' | 'diagnostic' | 'stderr';
+  event: 'pass' | 'fail' | 'skip' | 'took' | 'diagnostic' | 'stderr';
   name: string;
   file?: string;
   ms?: number;
@@ -34,6 +35,7 @@ export interface RunFiles {
   readonly timeoutMs: number;
   readonly namePatterns?: readonly string[];
   readonly verbose: boolean;
+  readonly times?: FileTimes;
 }
 
 export async function runFiles(options: RunFiles): Promise<Totals> {
@@ -85,6 +87,10 @@ async function runProcess(options: RunFiles, flags: readonly string[]): Promise<
     const file = line.file ? relative(process.cwd(), line.file) : '';
     if (line.event === 'stderr') {
       stderr.set(file, `${stderr.get(file) ?? ''}${line.text ?? ''}`.slice(-20_000));
+      continue;
+    }
+    if (line.event === 'took') {
+      options.times?.add(file, (line.ms ?? 0) / 1000);
       continue;
     }
     if (line.event === 'diagnostic') {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { box } from '../test/harness/box.ts';
 import { scratchListVariable } from '../test/harness/scratch.ts';
+import { endedChildrenSeconds, FileTimes } from './file-times.ts';
 import { removeLeftovers, removeLeftoversOfDeadRuns, scratchListOf } from './test-leftovers.ts';
 import { prepareTestMachine } from './test-machine.ts';
 import { runFiles, type Totals } from './test-run.ts';
@@ -79,12 +80,19 @@ const add = (more: Totals): void => {
 
 const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);
 
+const times = new FileTimes();
+/** Of boxes that have ended, as far as it was given to their files. */
+let cpuSecondsTold = 0;
+
 type RunOptions = Omit<Parameters<typeof runFiles>[0], 'files' | 'concurrency'>;
 
 async function runInBox(file: string, list: string, options: RunOptions): Promise<void> {
   const from = performance.now();
   const env = { [scratchListVariable]: list };
   add(await runFiles({ ...options, files: [file], concurrency: 1, prefix: box(), env }));
+  const cpuSecondsNow = endedChildrenSeconds();
+  times.set(file, { seconds: (performance.now() - from) / 1000, cpuSeconds: cpuSecondsNow - cpuSecondsTold });
+  cpuSecondsTold = cpuSecondsNow;
   for (const folder of await removeLeftovers(list)) console.log(`left behind by ${file}, removed: ${folder}`);
   console.log(`   ${file}: ${seconds(from)} s`);
 }
@@ -92,6 +100,7 @@ async function runInBox(file: string, list: string, options: RunOptions): Promis
 async function runBoxed(files: readonly string[], options: RunOptions): Promise<void> {
   await removeLeftoversOfDeadRuns();
   await prepareTestMachine();
+  cpuSecondsTold = endedChildrenSeconds();
   const left = [
     ...longest.filter((file) => files.includes(file)),
     ...files.filter((file) => !longest.includes(file)),
@@ -116,7 +125,7 @@ async function section(title: string, files: readonly string[], run: () => Promi
   console.log(`== ${title}: ${seconds(from)} s`);
 }
 
-const options = { verbose: values.verbose, namePatterns: values.name ?? [] };
+const options = { verbose: values.verbose, namePatterns: values.name ?? [], times };
 const boxed: string[] = [];
 for (const name of chosen) {
   const { globs, timeoutMs, processes } = groups[name];
@@ -132,6 +141,9 @@ for (const name of chosen) {
 }
 await section('in boxes', boxed, () => runBoxed(boxed, { ...options, timeoutMs: boxTimeoutMs }));
 rmSync(kubeconfig, { force: true });
-console.log(`\n${((performance.now() - started) / 1000).toFixed(0)} s`);
+console.log(`\nslowest files:\n${times.slowest(15).join('\n')}`);
+console.log(
+  `\n${((performance.now() - started) / 1000).toFixed(0)} s, ${endedChildrenSeconds().toFixed(0)} s of processor time`,
+);
 console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed === 0 && totals.passed > 0 ? 0 : 1);

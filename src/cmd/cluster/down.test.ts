@@ -23,8 +23,9 @@ interface Running {
 }
 
 /** A simulated cluster: a process in its supervisor's place, and data. */
-async function runningCluster(t: TestContext): Promise<Running> {
+async function runningCluster(t: TestContext, prepare: (home: string) => void = () => {}): Promise<Running> {
   const home = await mkdtemp(join(tmpdir(), 'down-'));
+  prepare(home);
   const paths = clusterPaths(home, 'x');
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
   const ended = once(child, 'exit');
@@ -92,5 +93,22 @@ test('B5: what somebody has mounted beneath the cluster stays, and is named with
   assert.equal(readFileSync(join(foreign, 'kept'), 'utf8'), 'theirs');
   execFileSync('umount', [foreign]);
   assert.equal(await down({ home, name: 'x' }, progress), true);
+  assert.equal(existsSync(paths.root), false);
+});
+
+test('B7: a cluster on a disk that is full ends, and gives its space back', {
+  skip: process.getuid?.() !== 0 && 'only root mounts',
+}, async (t) => {
+  const { home, paths, supervisor } = await runningCluster(t, (folder) => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder]);
+    t.after(() => execFileSync('umount', ['--lazy', folder]));
+  });
+  mkdirSync(join(home, 'locks'));
+  writeFileSync(join(home, 'locks/x'), '');
+  const fill = join(paths.root, 'fill');
+  assert.throws(() => writeFileSync(fill, Buffer.alloc(1 << 20)), /ENOSPC/);
+  assert.throws(() => writeClusterState(paths, simulatedState), /ENOSPC/);
+  assert.equal(await down({ home, name: 'x' }, progress), true);
+  assert.equal(runs(supervisor), false);
   assert.equal(existsSync(paths.root), false);
 });

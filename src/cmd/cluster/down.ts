@@ -110,6 +110,17 @@ async function end(
   await progress.step('server ends', () => endProcesses(processes, graceMs));
 }
 
+const noSpace: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
+
+/** Says in its record that its end has begun. What fills the disk may be the cluster: that is no reason to let it run. */
+function markEnding(paths: ClusterPaths, state: ClusterState): void {
+  try {
+    writeClusterState(paths, state);
+  } catch (error) {
+    if (!noSpace.includes((error as NodeJS.ErrnoException).code)) throw error;
+  }
+}
+
 /** For the holder of the cluster's lock. */
 export async function downAlone(
   paths: ClusterPaths,
@@ -129,7 +140,7 @@ export async function downAlone(
   if (!known) return false;
   const { kept, ...rest } = known;
   const state: ClusterState = { ...rest, ending: keep ? 'keep' : true };
-  writeClusterState(paths, state);
+  markEnding(paths, state);
   // Pods' files may lie deeper than a path can say: they go as they do while the node runs.
   const host = createLinuxHost(
     state.runtime === 'containerd' ? { beneath: await buildBeneath(linuxProcesses, portholeCache()) } : {},

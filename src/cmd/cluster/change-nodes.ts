@@ -22,6 +22,7 @@ import {
 } from './cluster-state.ts';
 import { deleteNode, drainNode } from './drain-node.ts';
 import { endContainers } from './end-containers.ts';
+import { sayWhenInterrupted } from './interrupted.ts';
 import { isNodeName, nextNodeName, parseNodeName } from './node-name.ts';
 import { endProcesses } from './own-processes.ts';
 import { buildBeneath } from './prepare-machine.ts';
@@ -39,14 +40,23 @@ const graceMs = 10_000;
 const connectTimeoutMs = 5_000;
 const mostNodes = 100;
 
+/** `begin` says how to go on when ^C comes from then on. */
 async function withCluster<T>(
   where: Where,
   progress: Progress,
-  body: (state: ClusterState) => Promise<T>,
+  body: (state: ClusterState, begin: (next: string) => void) => Promise<T>,
 ): Promise<T> {
   // Whose lock leaves a file must be there.
   if (!existsSync(clusterPaths(where.home, where.name).root)) throw new Error(noSuchCluster(where.name));
-  return withClusterLock(linuxProcesses, where, progress, () => body(workableCluster(where)));
+  let left = 'nothing was changed';
+  const begin = (next: string): void => {
+    left = next;
+  };
+  return sayWhenInterrupted(
+    progress.say,
+    () => `interrupted: ${left}`,
+    () => withClusterLock(linuxProcesses, where, progress, () => body(workableCluster(where), begin)),
+  );
 }
 
 /** What `up` was asked for stays in the record: the same command goes on finding its cluster. */
@@ -71,7 +81,7 @@ export async function addNode(
   asked: Omit<PlannedNode, 'name'> & { readonly node: string | undefined },
   progress: Progress,
 ): Promise<NodeRecord> {
-  return withCluster(where, progress, async (state) => {
+  return withCluster(where, progress, async (state, begin) => {
     const { node, ...kind } = asked;
     const wanted = { name: parseNodeName(node ?? nextNodeName(kind.os, state.nodes)), ...kind };
     const present = state.nodes.find(({ name }) => name === wanted.name);
@@ -83,6 +93,9 @@ export async function addNode(
       throw new Error(`cluster ${JSON.stringify(where.name)} has ${mostNodes} nodes, and takes no more`);
     if (present) progress.say(`node ${wanted.name} is in cluster ${where.name} already`);
     const nodes = present ? state.nodes : [...state.nodes, wanted];
+    begin(
+      `node ${wanted.name} of cluster ${where.name} is begun; the same command with its name goes on with it, porthole node remove ${wanted.name} --name ${where.name} takes it out`,
+    );
     const now = await bringUp(wantedWith(where, state, nodes), progress);
     return now.nodes.find(({ name }) => name === wanted.name)!;
   });
@@ -162,9 +175,12 @@ async function takeOut(
 
 /** The API server must answer: what it knows of the node goes first. A removal that was killed is ended by the next. */
 export async function removeNode(options: RemoveNode, progress: Progress): Promise<void> {
-  await withCluster(options, progress, async (state) => {
+  await withCluster(options, progress, async (state, begin) => {
     const { home, name, node } = options;
     const paths = clusterPaths(home, name);
+    begin(
+      `node ${node} of cluster ${name} takes no new pods, as far as it is there; the same command ends its removal, porthole up --name ${name} and kubectl uncordon ${node} keep it`,
+    );
     if (!isLeftOver(paths, state, node)) await takeOut(paths, state, options, progress);
     const nodes = state.nodes.filter((one) => one.name !== node);
     await settleNodes(wantedWith(options, state, nodes), progress);

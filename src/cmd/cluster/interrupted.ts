@@ -1,4 +1,4 @@
-// What a person is told who ends `up` by ^C: what was begun goes on without it.
+// What a person is told who ends a command by ^C: what was begun goes on without it, or waits for the same command.
 import { livingSupervisor } from '../supervisor/supervise-cluster.ts';
 import { type ClusterPaths, isClusterThere } from './cluster-state.ts';
 
@@ -19,13 +19,18 @@ function interruptedText(name: string, begun: Begun): string {
 const begunOf = (paths: ClusterPaths): Begun =>
   !isClusterThere(paths) ? 'nothing' : livingSupervisor(paths.root) ? 'processes' : 'record';
 
+/** Of an `up`. */
+export const interruptedUp = (name: string, paths: ClusterPaths): string =>
+  interruptedText(name, begunOf(paths));
+
 /** Runs `body`; ^C meanwhile says what is left and ends this process. */
 export async function sayWhenInterrupted<T>(
-  { name, paths, say }: { name: string; paths: ClusterPaths; say: (text: string) => void },
+  say: (text: string) => void,
+  textNow: () => string,
   body: () => Promise<T>,
 ): Promise<T> {
   const interrupted = (): void => {
-    say(interruptedText(name, begunOf(paths)));
+    say(textNow());
     process.exit(exitCode);
   };
   process.once('SIGINT', interrupted);

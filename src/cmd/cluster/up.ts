@@ -11,7 +11,7 @@ import { withClusterLock } from './cluster-lock.ts';
 import type { PlannedNode } from './cluster-plan.ts';
 import { type ClusterState, clusterPaths, type RuntimeKind, readClusterState } from './cluster-state.ts';
 import { downAlone } from './down.ts';
-import { sayWhenInterrupted } from './interrupted.ts';
+import { interruptedUp, sayWhenInterrupted } from './interrupted.ts';
 import { checkMergeable, mergeCluster } from './user-kubeconfig.ts';
 
 export interface UpOptions extends Settings {
@@ -75,7 +75,8 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
   if (options.bindAddress !== undefined) checkBindAddress(options.bindAddress, everyMachineAddress());
   checkRegistryConfig(options.registryConfig);
   const { home, mergeInto, name } = options;
-  return sayWhenInterrupted({ name, paths: clusterPaths(home, name), say: progress.say }, () =>
+  const textNow = (): string => interruptedUp(name, clusterPaths(home, name));
+  return sayWhenInterrupted(progress.say, textNow, () =>
     withClusterLock(linuxProcesses, options, progress, async () => {
       if (mergeInto !== undefined) await checkMergeable({ name }, mergeInto);
       const result = await upAlone(options, progress);

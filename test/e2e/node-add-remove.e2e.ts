@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
+import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import { listManifest, podSpec, serve, untilTerm } from '../harness/linux-cluster.ts';
@@ -13,9 +16,10 @@ import { scratchDirectory } from '../harness/scratch.ts';
 
 const limit = { timeout: 300_000 };
 const name = 'nodes';
+const bundle = fileURLToPath(new URL('../../dist/porthole.mjs', import.meta.url));
 const scratch = scratchDirectory('nodes');
 const paths = clusterPaths(scratch.path, name);
-const added = ['windows-1', 'linux-2', 'linux-3', 'extra'];
+const added = ['windows-1', 'linux-2', 'linux-3', 'extra', 'cut'];
 const traces = (): Promise<Record<string, string[]>> =>
   machineTraces(['linux-1', ...added].map((node) => nodeLayout(paths.node(node)).cgroupRoot));
 let cluster: TestCluster;
@@ -229,6 +233,35 @@ test('what a removal that was killed has left of a node is removed by the same c
   await node('remove', 'linux-2');
   assert.equal(existsSync(left), false);
   await refused(['remove', 'linux-2', '--name', name], /there is no node "linux-2" in cluster "nodes"/);
+});
+
+test('B2: ^C in node add and node remove says what is left and how to go on', limit, async () => {
+  const interrupted = async (verb: string, isBegun: () => boolean): Promise<string> => {
+    const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
+    const args = [bundle, 'node', verb, 'cut', '--name', name];
+    const child = linuxProcesses.spawn(process.execPath, args, { env });
+    let said = '';
+    child.stdout?.resume();
+    child.stderr?.on('data', (data) => {
+      said += String(data);
+    });
+    await eventually(() => assert.ok(isBegun()), { everyMs: 1, timeoutMs: 60_000 });
+    process.kill(child.pid, 'SIGINT');
+    assert.equal(await child.exited, 130, said);
+    return said;
+  };
+  const isListed = (): boolean => readClusterState(paths)!.nodes.some((one) => one.name === 'cut');
+  assert.match(
+    await interrupted('add', isListed),
+    /interrupted: node cut of cluster nodes is begun; .*porthole node remove cut --name nodes takes it out\n$/,
+  );
+  await node('add', 'cut');
+  assert.match(
+    await interrupted('remove', () => !existsSync(paths.node('cut'))),
+    /interrupted: node cut of cluster nodes takes no new pods, .*the same command ends its removal/,
+  );
+  await node('remove', 'cut');
+  assert.equal(isListed(), false);
 });
 
 test('U10: nodes keep their addresses over down --keep, also beside one that is gone', limit, async () => {

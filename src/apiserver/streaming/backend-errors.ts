@@ -27,15 +27,6 @@ export async function notUpgraded(response: ApiResponse): Promise<StatusError> {
   return internalError(new Error(`unable to upgrade connection: ${(await textOf(response)).trim()}`));
 }
 
-/** The same for a client whose bytes are passed through: it gets the kubelet's own words. */
-export async function passedRefusal(response: ApiResponse): Promise<ApiResponse> {
-  return {
-    status: response.status,
-    headers: { 'content-type': 'text/plain; charset=utf-8' },
-    body: Buffer.from(await textOf(response)),
-  };
-}
-
 async function refusalOf(response: ApiResponse, about: About): Promise<StatusError> {
   const { status } = response;
   const text = await textOf(response);

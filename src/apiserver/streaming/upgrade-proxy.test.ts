@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { SessionClients } from '../../wire/session-clients.ts';
 import { unaskedAnswer } from '../../wire/spdy-boundaries.ts';
 import { unaskedPong } from '../../wire/websocket-boundaries.ts';
 import type { ApiRequest } from '../http.ts';
+import { wholeBody } from '../testing/whole-body.ts';
 import { passUpgrade } from './upgrade-proxy.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -65,4 +67,19 @@ test('who waits behind full buffers is asked as the protocol allows, and let go 
   }
   assert.equal(unknown.got().length, 0, 'nothing is put into what is not known');
   unknown.client.destroy();
+});
+
+test('who asks in vain for another protocol gets all of the answer, with its headers', async (t) => {
+  const page = Buffer.alloc(200_000, 'a');
+  const pod = createServer((_, response) => response.writeHead(200, { 'x-of': 'the pod' }).end(page));
+  // As a server that knows no other protocol.
+  (pod as unknown as { shouldUpgradeCallback: () => boolean }).shouldUpgradeCallback = () => false;
+  await once(pod.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => pod.close());
+  const headers = { connection: 'Upgrade', upgrade: 'h2c' };
+  const upgrade = { socket: new PassThrough(), head: Buffer.alloc(0) };
+  const request = { method: 'GET', headers, upgrade } as unknown as ApiRequest;
+  const answer = await passUpgrade(request, { host: '127.0.0.1', port: portOf(pod) }, '/', headers);
+  assert.deepEqual([answer.status, answer.headers['x-of']], [200, 'the pod']);
+  assert.ok((await wholeBody(answer.body)).equals(page));
 });

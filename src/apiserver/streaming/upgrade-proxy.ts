@@ -4,7 +4,7 @@ import { joinSockets } from '../../wire/join-sockets.ts';
 import { nudging } from '../../wire/nudging.ts';
 import { type SessionClients, sessionClients } from '../../wire/session-clients.ts';
 import type { ApiRequest, ApiResponse } from '../http.ts';
-import { passedRefusal, unreachable } from './backend-errors.ts';
+import { unreachable } from './backend-errors.ts';
 
 export const hijacked: ApiResponse = { status: 101, headers: {}, body: undefined, hijacked: true };
 
@@ -31,8 +31,9 @@ export async function passUpgrade(
       throw unreachable(error);
     },
   );
-  // A backend that does not switch must not get the connection: its next request would pass for the API server's.
-  if (!answer.upgraded) return passedRefusal(answer.response);
+  // A backend that does not switch must not get the connection: its next request would pass for the API server's. As upstream,
+  // its client gets all that it says: who asks in vain for another protocol may be content with an answer in this one.
+  if (!answer.upgraded) return answer.response;
   socket.write(answer.rawHead);
   if (answer.head.length > 0) socket.write(answer.head);
   if (head.length > 0) answer.socket.write(head);

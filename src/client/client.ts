@@ -50,7 +50,11 @@ export interface WriteOptions {
   readonly subresource?: string;
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
+  /** Nobody looks at the answer: it is not parsed, and there is none. */
+  readonly unread?: true;
 }
+
+export type Answer<T, O extends WriteOptions> = O extends { readonly unread: true } ? undefined : T;
 
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
@@ -79,9 +83,18 @@ export type Creatable<T> = Omit<T, 'metadata'> & { metadata?: object | undefined
 export interface Client {
   get<T>(resource: ResourceRef<T>, key: ObjectKey, options?: { readonly subresource?: string }): Promise<T>;
   list<T>(resource: ResourceRef<T>, options?: ListOptions): Promise<ObjectList<T>>;
-  create<T>(resource: ResourceRef<T>, object: Creatable<T>, options?: WriteOptions): Promise<T>;
+  create<T, O extends WriteOptions = WriteOptions>(
+    resource: ResourceRef<T>,
+    object: Creatable<T>,
+    options?: O,
+  ): Promise<Answer<T, O>>;
   update<T>(resource: ResourceRef<T>, object: T, options?: WriteOptions): Promise<T>;
-  patch<T>(resource: ResourceRef<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<T>;
+  patch<T, O extends WriteOptions = WriteOptions>(
+    resource: ResourceRef<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: O,
+  ): Promise<Answer<T, O>>;
   delete<T>(resource: ResourceRef<T>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
   deleteCollection<T>(resource: ResourceRef<T>, options: ListOptions & DeleteOptions): Promise<void>;
   /** POST to a subresource: binding, eviction, token … */

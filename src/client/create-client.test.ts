@@ -44,6 +44,18 @@ describe('createClient', () => {
     const watched = createClient(answering(200, `{"type":"ADDED","object":${text}}\n`).transport);
     for await (const { object } of watched.watch(pods)) assert.equal(JSON.stringify(object), text);
   });
+  it('parses no answer that nobody reads, and throws the errors all the same', async () => {
+    const key = { name: 'a', namespace: 'n' };
+    const patch = { type: 'merge', body: {} } as const;
+    const unread = { unread: true } as const;
+    const client = createClient(answering(200, 'no JSON').transport);
+    assert.equal(await client.create(pods, { metadata: key, spec: { containers: [] } }, unread), undefined);
+    assert.equal(await client.patch(pods, key, patch, unread), undefined);
+    await assert.rejects(client.patch(pods, key, patch), SyntaxError);
+    const gone = createClient(answering(404, '{"kind":"Status","reason":"NotFound","code":404}').transport);
+    await assert.rejects(client.create(pods, { metadata: key, spec: { containers: [] } }), SyntaxError);
+    await assert.rejects(gone.patch(pods, key, patch, unread), (error) => isStatusError(error, 'NotFound'));
+  });
   it('counts answers and failures by what was asked, and how long and how large they were', async () => {
     const clock = new FakeClock();
     const registry = createMetrics();

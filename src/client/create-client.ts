@@ -2,6 +2,7 @@
 import { isStatusError, statusErrorFrom } from '../apimachinery/errors.ts';
 import { apiVersionOf, type ResourceRef } from '../apimachinery/resource-ref.ts';
 import type {
+  Answer,
   Client,
   Creatable,
   DeleteOptions,
@@ -169,6 +170,14 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
     const answer = await exchange({ method, path, body, contentType });
     return (await parseLarge(answer.body.toString('utf8'))) as R;
   }
+  async function write<T, O extends WriteOptions>(
+    options: O | undefined,
+    ...[method, path, body, contentType]: Parameters<typeof call>
+  ): Promise<Answer<T, O>> {
+    if (options?.unread !== true) return call(method, path, body, contentType);
+    await exchange({ method, path, body, contentType });
+    return undefined as Answer<T, O>;
+  }
 
   return {
     get: <T>(resource: ResourceRef<T>, key: ObjectKey, o?: { readonly subresource?: string }) =>
@@ -178,27 +187,27 @@ export function createClient(transport: Transport, options: ClientOptions = {}):
         'GET',
         withQuery(resourcePath(resource, { namespace: o?.namespace }), listQuery(o)),
       ),
-    create: <T>(resource: ResourceRef<T>, object: Creatable<T>, o?: WriteOptions) => {
+    create: <T, O extends WriteOptions>(resource: ResourceRef<T>, object: Creatable<T>, o?: O) => {
       const { name, namespace } = metadataOf(object);
       const path = resourcePath(resource, {
         namespace,
         name: o?.subresource === undefined ? undefined : name,
         subresource: o?.subresource,
       });
-      return call<T>('POST', withQuery(path, writeQuery(o)), json(withKind(resource, object)));
+      return write<T, O>(o, 'POST', withQuery(path, writeQuery(o)), json(withKind(resource, object)));
     },
     update: <T>(resource: ResourceRef<T>, object: T, o?: WriteOptions) => {
       const { name = '', namespace } = metadataOf(object);
       const path = resourcePath(resource, { namespace, name, subresource: o?.subresource });
       return call<T>('PUT', withQuery(path, writeQuery(o)), json(withKind(resource, object as object)));
     },
-    patch: <T>(resource: ResourceRef<T>, key: ObjectKey, patch: Patch, o?: WriteOptions) => {
+    patch: <T, O extends WriteOptions>(resource: ResourceRef<T>, key: ObjectKey, patch: Patch, o?: O) => {
       const query =
         patch.type === 'apply'
           ? { ...writeQuery(o), fieldManager: patch.fieldManager, force: patch.force }
           : writeQuery(o);
       const path = withQuery(resourcePath(resource, { ...key, subresource: o?.subresource }), query);
-      return call<T>('PATCH', path, json(patch.body), patchMediaTypes[patch.type]);
+      return write<T, O>(o, 'PATCH', path, json(patch.body), patchMediaTypes[patch.type]);
     },
     delete: async <T>(resource: ResourceRef<T>, key: ObjectKey, o?: DeleteOptions) => {
       await call('DELETE', resourcePath(resource, key), deleteBody(o));

@@ -56,6 +56,8 @@ const maxMessageBytes = 1024;
 /** About several objects: the server stores together what comes together, in one commit. */
 const mostAtOnce = 16;
 
+const unread = { unread: true } as const;
+
 interface Known {
   readonly name: string;
   readonly namespace: string;
@@ -99,7 +101,7 @@ export function createEventRecorder(deps: EventRecorderDeps, source: EventSource
   async function create(about: ObjectReference, type: string, reason: string, message: string, key: string) {
     serial += 1;
     const event = newEvent(source, { about, type, reason, message }, clock.now(), serial);
-    await client.create(events, event);
+    await client.create(events, event, unread);
     known.set(key, event.metadata);
     if (known.size > 4096) known.delete(known.keys().next().value ?? '');
   }
@@ -115,7 +117,7 @@ export function createEventRecorder(deps: EventRecorderDeps, source: EventSource
       return create(about, type, reason, message, key);
     try {
       const body = { count: correlation.count, message, lastTimestamp: rfc3339(clock.now()) };
-      await client.patch(events, previous, { type: 'strategic', body });
+      await client.patch(events, previous, { type: 'strategic', body }, unread);
     } catch (error) {
       if (!isStatusError(error, 'NotFound')) throw error;
       correlator.forget(key);

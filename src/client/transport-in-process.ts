@@ -1,6 +1,6 @@
 // Calls an API server's handler as a function: same filters, no socket.
 import { tooLargeBody } from '../apimachinery/errors.ts';
-import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
+import { type Transport, type TransportRequest, type TransportResponse, WholeBody } from './transport.ts';
 
 /** As apiserver's UserInfo; told again here because a client stands below the server. */
 export interface InProcessUser {
@@ -69,7 +69,7 @@ async function* buffered(chunks: readonly Buffer[]): AsyncGenerator<Buffer, void
 
 function bodyOf(body: InProcessResponse['body'], signal: AbortSignal): AsyncIterable<Buffer> {
   if (body === undefined) return buffered([]);
-  if (Buffer.isBuffer(body)) return buffered([body]);
+  if (Buffer.isBuffer(body)) return new WholeBody(body);
   if ('pull' in body) return pulled(body, signal);
   return buffered(body);
 }

@@ -24,6 +24,8 @@ export interface RefusalWriterDeps {
   readonly log: Logger;
 }
 
+const how = { subresource: 'status', unread: true } as const;
+
 const scheduledConditionOf = (pod: Pod) =>
   pod.status?.conditions?.find((condition) => condition.type === 'PodScheduled');
 
@@ -132,7 +134,7 @@ export class RefusalWriter {
     const { name, namespace, uid } = pod.metadata;
     const body = { metadata: { uid }, status: statusOf(pod, refusal, rfc3339(clock.now())) };
     try {
-      await client.patch(pods, pod.metadata, { type: 'strategic', body }, { subresource: 'status' });
+      await client.patch(pods, pod.metadata, { type: 'strategic', body }, how);
     } catch (error) {
       if (isStatusError(error, 'TooManyRequests')) return 'later';
       if (!isStatusError(error, 'NotFound') && !this.#isStopped)

@@ -1,4 +1,4 @@
-// Runs the admission plugins: all that change first, then all that check.
+// Runs the admission plugins: all that change first, then all that check. Most decide at once, and are not waited for.
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 
 export interface AdmissionChain {
@@ -18,10 +18,16 @@ export function admissionChain(plugins: readonly AdmissionPlugin[]): AdmissionCh
   return {
     handles: (operation) => table[operation]!.admit.length > 0 || table[operation]!.validate.length > 0,
     async admit(request) {
-      for (const plugin of table[request.operation]!.admit) await plugin.admit?.(request);
+      for (const plugin of table[request.operation]!.admit) {
+        const deciding = plugin.admit?.(request);
+        if (deciding !== undefined) await deciding;
+      }
     },
     async validate(request) {
-      for (const plugin of table[request.operation]!.validate) await plugin.validate?.(request);
+      for (const plugin of table[request.operation]!.validate) {
+        const deciding = plugin.validate?.(request);
+        if (deciding !== undefined) await deciding;
+      }
     },
   };
 }

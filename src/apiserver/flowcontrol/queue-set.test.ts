@@ -218,3 +218,19 @@ test('a hand has no card twice, and hardly any two flows have the same one', () 
   }
   assert.ok(hands.size > 995, `${hands.size} hands`);
 });
+
+test('hands are dealt anew when there are other queues', () => {
+  const set = queuesOf(1_000);
+  const queues = (): Set<unknown> => {
+    const tickets = Array.from({ length: 100 }, (_, i) => set.arrive({ name: `f${i}` }, 1, 0)).filter(
+      isTicket,
+    );
+    assert.equal(tickets.length, 100);
+    const used = new Set(tickets.map(({ queue }) => queue));
+    for (const ticket of tickets) set.finish(ticket, 0);
+    return used;
+  };
+  assert.ok(queues().size > 2);
+  set.reshape({ ...shape, queues: 2, handSize: 1 });
+  assert.equal(queues().size, 2);
+});

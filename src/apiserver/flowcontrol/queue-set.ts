@@ -37,6 +37,9 @@ interface Queue {
 /** Upstream's first guess of how long a request takes, in milliseconds; corrected when it has ended. */
 const guessedMs = 3;
 
+/** Flows have names of users: there may be any number of them. */
+const maxHands = 1_024;
+
 /** Two 32-bit halves of which 53 bits are used. Upstream allows hands of 60: the last cards of such a one are dealt less evenly. */
 function hashOf(text: string): number {
   let a = 0xdeadbeef;
@@ -68,6 +71,8 @@ export function dealHand(flow: string, deck: number, handSize: number): number[]
 export class QueueSet {
   #shape: QueueShape;
   readonly #queues: Queue[] = [];
+  /** What was dealt to the flows that came lately. */
+  readonly #hands = new Map<string, readonly number[]>();
   /** How many more seats may be taken now; the level asks its neighbours. */
   readonly #mayTake: (width: number, inUse: number) => boolean;
   /** Seats that each flow uses now. */
@@ -99,6 +104,7 @@ export class QueueSet {
   /** Queues that go keep serving who waits in them: they are only no longer dealt. */
   reshape(shape: QueueShape): void {
     this.#shape = shape;
+    this.#hands.clear();
     while (this.#queues.length < Math.max(shape.queues, 1))
       this.#queues.push({ waiting: [], waitingSeats: 0, executing: 0, nextDispatch: 0 });
   }
@@ -208,11 +214,20 @@ export class QueueSet {
     const { queues, handSize } = this.#shape;
     if (queues <= 1) return this.#queues[0]!;
     let best: Queue | undefined;
-    for (const card of dealHand(flow, queues, handSize)) {
+    for (const card of this.#handOf(flow, queues, handSize)) {
       const queue = this.#queues[card]!;
       if (best === undefined || load(queue) < load(best)) best = queue;
     }
     return best!;
+  }
+
+  #handOf(flow: string, deck: number, handSize: number): readonly number[] {
+    let hand = this.#hands.get(flow);
+    if (hand !== undefined) return hand;
+    hand = dealHand(flow, deck, handSize);
+    if (this.#hands.size >= maxHands) this.#hands.clear();
+    this.#hands.set(flow, hand);
+    return hand;
   }
 
   /** The queue whose head would end first in virtual time; ties go round. */

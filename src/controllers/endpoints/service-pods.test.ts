@@ -36,6 +36,35 @@ test('a pod concerns the Services that select it now and those that did', () => 
   assert.deepEqual(selectedPods(reading([now, before]), service('now', { app: 'web' })), [now]);
 });
 
+test('only what endpoints say of a pod concerns its Services', () => {
+  const context = reading([service('web', { app: 'web' })]);
+  const old = { ...pod({ app: 'web' }), status: { podIP: '10.244.0.2', phase: 'Running' } };
+  const concerns = (change: { metadata?: object; spec?: object; status?: object }): boolean => {
+    const copy = structuredClone(old);
+    for (const part of ['metadata', 'spec', 'status'] as const) Object.assign(copy[part], change[part]);
+    return servicesOf(copy, old, context).length > 0;
+  };
+  const ready = { type: 'Ready', status: 'True' };
+  for (const change of [
+    { metadata: { labels: { app: 'web', more: 'x' } } },
+    { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } },
+    { spec: { nodeName: 'n' } },
+    { spec: { hostname: 'h' } },
+    { spec: { subdomain: 's' } },
+    { status: { podIP: '10.244.0.3' } },
+    { status: { podIPs: [{ ip: '10.244.0.2' }, { ip: 'fd00::2' }] } },
+    { status: { conditions: [ready] } },
+    { status: { phase: 'Succeeded' } },
+  ])
+    assert.ok(concerns(change), JSON.stringify(change));
+  for (const change of [
+    { metadata: { annotations: { a: 'b' }, resourceVersion: '7' } },
+    { status: { conditions: [{ type: 'PodScheduled', status: 'False' }], podIPs: [{ ip: '10.244.0.2' }] } },
+    {},
+  ])
+    assert.ok(!concerns(change), JSON.stringify(change));
+});
+
 test('selectors of thousands of labels are not read for each change of a pod', () => {
   const counted = countReads(1000);
   const labels = (i: number) =>

@@ -117,9 +117,9 @@ export function createResourceQuota(deps: EvaluatorDeps & { readonly random: Ran
     operations: ['CREATE', 'UPDATE'],
     async validate(request) {
       const { declaration: resource, dryRun, namespace } = request;
-      const cost = namespace === '' ? undefined : costOf(request);
-      if (cost === undefined) return;
-      if (!live.list(resourcequotas, { namespace }).some((quota) => concerns(quota, cost))) return;
+      const quotas = namespace === '' ? [] : live.list(resourcequotas, { namespace });
+      const cost = quotas.length === 0 ? undefined : costOf(request);
+      if (cost === undefined || !quotas.some((quota) => concerns(quota, cost))) return;
       const id = random.uuid();
       request.atEnd(() => reservations.end(namespace, id));
       await evaluator.admit(namespace, {

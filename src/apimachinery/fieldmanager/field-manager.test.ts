@@ -395,3 +395,56 @@ test('the set algebra obeys its laws', () => {
     assert.ok(setsEqual(decode(encodeFieldSet(a)), a.children === undefined ? decode({}) : a));
   }
 });
+
+test('what others own is read only where the write may take something of it', () => {
+  const unread = (): JsonObject =>
+    new Proxy({}, { get: () => assert.fail('it was read'), ownKeys: () => assert.fail('it was read') });
+  const entry = (manager: string, fieldsV1: JsonObject): JsonObject => ({
+    apiVersion: 'apps/v1',
+    fieldsType: 'FieldsV1',
+    fieldsV1,
+    manager,
+    operation: 'Update',
+    time: at(1),
+  });
+  const taken = { 'f:status': { 'f:replicas': {}, 'f:readyReplicas': {} } };
+  const managedFields = [entry('kubectl', { 'f:spec': unread() }), entry('other', taken)];
+  const stored: JsonObject = {
+    ...deployment(1, [nginx()], { metadata: { managedFields } }),
+    status: { replicas: 1, readyReplicas: 1 },
+  };
+  const writer = { ...base, subresource: 'status', manager: 'controller', time: at(2) };
+  const { metadata } = trackUpdate({
+    ...writer,
+    live: stored,
+    result: { ...stored, status: { replicas: 2, readyReplicas: 1 } },
+  });
+  const fields = (metadata as { managedFields: JsonObject[] }).managedFields;
+  const owned = fields.slice(1).map(({ manager, fieldsV1 }) => [manager, fieldsV1]);
+  assert.equal(fields[0]?.['fieldsV1'], managedFields[0]?.['fieldsV1']);
+  assert.deepEqual(owned, [
+    ['other', { 'f:status': { 'f:readyReplicas': {} } }],
+    ['controller', { 'f:status': { 'f:replicas': {} } }],
+  ]);
+});
+
+test('what is stored and makes no sense owns nothing, and is in nobody’s way', () => {
+  const nonsense = {
+    apiVersion: 'apps/v1',
+    fieldsV1: { 'f:spec': { odd: {} } },
+    manager: 'x',
+    operation: 'Update',
+  };
+  const live = deployment(1, [nginx()], { metadata: { managedFields: [nonsense] } });
+  const { metadata } = trackUpdate({
+    ...base,
+    manager: 'kubectl',
+    time: at(2),
+    live,
+    result: deployment(2, [nginx()], { metadata: { managedFields: [structuredClone(nonsense)] } }),
+  });
+  const fields = (metadata as { managedFields: JsonObject[] }).managedFields;
+  assert.deepEqual(fields.find(({ manager }) => manager === 'kubectl')?.['fieldsV1'], {
+    'f:spec': { 'f:replicas': {} },
+  });
+});

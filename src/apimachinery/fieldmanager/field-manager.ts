@@ -32,7 +32,10 @@ import {
   managedFieldsOf,
   managerText,
   serverFields,
+  setOf,
   setOfManager,
+  sharedWith,
+  storedManagers,
   withoutServerFields,
 } from './managed-fields.ts';
 import { TypedError } from './path-element.ts';
@@ -119,10 +122,14 @@ const updaterOf = (writer: Writer): Omit<Manager, 'set'> => ({
 });
 
 function* managersFor({ live, subresource }: TrackedUpdate, requested: Json | undefined): Steps<Managers> {
-  const stored = (): Steps<Managers> => decodedOrNone(managedFieldsOf(live));
+  const kept = managedFieldsOf(live);
+  const stored = function* (): Steps<Managers> {
+    return storedManagers(kept) ?? (yield* decodedOrNone(kept));
+  };
   // A subresource cannot be used to write ownership.
   if (subresource !== '') return yield* stored();
   if (isReset(requested)) return new Map();
+  if (identicalJson(requested, kept)) return yield* stored();
   const given = yield* decodedOrNone(requested);
   return given.size === 0 ? yield* stored() : given;
 }
@@ -145,12 +152,15 @@ function* recordUpdate(
   const self = updaterOf(writer);
   const id = identityOf(self);
   yield;
-  takeFromOthers(managers, id, gained, changes.removed);
+  if (isEmptySet(gained) && isEmptySet(changes.removed)) return;
+  yield* takeFromOthers(managers, id, gained, changes.removed);
   yield;
   const before = managers.get(id);
+  const owned = before === undefined ? emptySet : yield* setOf(before);
+  yield;
   if (before !== undefined && !isEmptySet(changes.removed)) {
-    const set = difference(before.set, changes.removed);
-    if (set !== before.set) setOfManager(managers, id, { ...before, set, encoded: undefined });
+    const set = difference(owned, changes.removed);
+    if (set !== owned) setOfManager(managers, id, { ...before, set, encoded: undefined });
   }
   if (isEmptySet(gained)) return;
   const set = union(managers.get(id)?.set ?? emptySet, gained);
@@ -162,11 +172,11 @@ const sameSet = (before: Manager | undefined, set: FieldSet): Json | undefined =
   before !== undefined && setsEqual(before.set, set) ? before.encoded : undefined;
 
 /** What one manager writes, the others lose; what is gone, all lose. */
-function takeFromOthers(managers: Managers, id: string, gained: FieldSet, removed: FieldSet): void {
+function* takeFromOthers(managers: Managers, id: string, gained: FieldSet, removed: FieldSet): Steps<void> {
   const lost = union(gained, removed);
   if (isEmptySet(lost)) return;
   for (const [otherId, other] of [...managers]) {
-    if (otherId === id || isEmptySet(intersection(other.set, lost))) continue;
+    if (otherId === id || isEmptySet(yield* sharedWith(other, lost))) continue;
     setOfManager(managers, otherId, { ...other, set: difference(other.set, lost), encoded: undefined });
   }
 }
@@ -225,7 +235,7 @@ export function* applySteps(request: ApplyRequest): Steps<JsonObject> {
     const kept = withoutLastApplied(conflicts, request.manager, schema, live, request.apiVersion);
     if (kept.length > 0) throw applyConflict(kept);
   }
-  takeFromOthers(managers, id, unionAll(conflicts.map((conflict) => conflict.set)), changes.removed);
+  yield* takeFromOthers(managers, id, unionAll(conflicts.map((conflict) => conflict.set)), changes.removed);
   yield;
   const unchanged =
     last !== undefined &&

@@ -1,5 +1,5 @@
 // metadata.managedFields as managers with their sets, and back.
-import type { Steps } from '../../base/turns.ts';
+import { atOnce, type Steps } from '../../base/turns.ts';
 import type { Json, JsonObject } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
 import { isJsonObject, own } from '../patch/own-property.ts';
@@ -7,7 +7,9 @@ import type { FieldSet } from './field-set.ts';
 import {
   decodeFieldSetSteps,
   difference,
+  emptySet,
   encodeFieldSetSteps,
+  intersection,
   isEmptySet,
   pathsOf,
   setOfPaths,
@@ -23,6 +25,59 @@ export interface Manager {
   readonly set: FieldSet;
   /** The set as it came, while it is still the same: saves encoding it again. */
   readonly encoded?: Json | undefined;
+}
+
+/** As it is stored: what is in its set is read when somebody asks, and most writes ask that of few. */
+class StoredManager implements Manager {
+  readonly manager: string;
+  readonly operation: Manager['operation'];
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string | undefined;
+  readonly encoded: Json;
+  #set: FieldSet | undefined;
+
+  constructor(facts: Omit<Manager, 'set' | 'encoded'>, encoded: Json) {
+    this.manager = facts.manager;
+    this.operation = facts.operation;
+    this.apiVersion = facts.apiVersion;
+    this.subresource = facts.subresource;
+    this.time = facts.time;
+    this.encoded = encoded;
+  }
+
+  get set(): FieldSet {
+    return atOnce(this.read());
+  }
+
+  /** What makes no sense owns nothing. */
+  *read(): Steps<FieldSet> {
+    try {
+      this.#set ??= yield* decodeFieldSetSteps(this.encoded);
+    } catch {
+      this.#set = emptySet;
+    }
+    return this.#set;
+  }
+}
+
+/** False: the two have no member in common. Nothing is decoded. */
+function mayShareAny(encoded: Json | undefined, set: FieldSet): boolean {
+  if (!isJsonObject(encoded)) return false;
+  for (const [key, child] of set.children ?? [])
+    if (Object.hasOwn(encoded, key) && (child.self || mayShareAny(encoded[key], child))) return true;
+  return false;
+}
+
+/** In steps, should it be large and not read yet. */
+export function* setOf(manager: Manager): Steps<FieldSet> {
+  return manager instanceof StoredManager ? yield* manager.read() : manager.set;
+}
+
+/** What the manager has of `lost`, which for most is nothing. */
+export function* sharedWith(manager: Manager, lost: FieldSet): Steps<FieldSet> {
+  const mayShare = !(manager instanceof StoredManager) || mayShareAny(manager.encoded, lost);
+  return mayShare ? intersection(yield* setOf(manager), lost) : emptySet;
 }
 
 /** Managers by identity. */
@@ -47,6 +102,30 @@ export const managedFieldsOf = (object: JsonObject | undefined): Json | undefine
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
+const factsOf = (entry: JsonObject, operation: Manager['operation']): Omit<Manager, 'set'> => ({
+  manager: text(entry.manager),
+  operation,
+  apiVersion: text(entry.apiVersion),
+  subresource: text(entry.subresource),
+  time: typeof entry.time === 'string' ? entry.time : undefined,
+});
+
+/** Of an object that is stored. undefined: its entries are none that this server writes. */
+export function storedManagers(entries: Json | undefined): Managers | undefined {
+  const managers: Managers = new Map();
+  if (!Array.isArray(entries)) return managers;
+  for (const entry of entries) {
+    if (!isJsonObject(entry) || !isJsonObject(entry.fieldsV1)) return undefined;
+    const { operation } = entry;
+    if (operation !== 'Apply' && operation !== 'Update') return undefined;
+    const manager = new StoredManager(factsOf(entry, operation), entry.fieldsV1);
+    const id = identityOf(manager);
+    if (managers.has(id)) return undefined;
+    managers.set(id, manager);
+  }
+  return managers;
+}
+
 /** Throws StatusError 400 for entries that make no sense. */
 export function* decodeManagedFields(entries: Json | undefined): Steps<Managers> {
   const managers: Managers = new Map();
@@ -57,15 +136,8 @@ export function* decodeManagedFields(entries: Json | undefined): Steps<Managers>
     const operation = entry.operation;
     if (operation !== 'Apply' && operation !== 'Update')
       throw badRequest(`invalid operation ${JSON.stringify(operation ?? '')} of a managedFields entry`);
-    const manager: Manager = {
-      manager: text(entry.manager),
-      operation,
-      apiVersion: text(entry.apiVersion),
-      subresource: text(entry.subresource),
-      time: typeof entry.time === 'string' ? entry.time : undefined,
-      set: yield* decodeFieldSetSteps(entry.fieldsV1 ?? {}),
-      encoded: entry.fieldsV1,
-    };
+    const set = yield* decodeFieldSetSteps(entry.fieldsV1 ?? {});
+    const manager: Manager = { ...factsOf(entry, operation), set, encoded: entry.fieldsV1 };
     const id = identityOf(manager);
     const same = managers.get(id);
     managers.set(id, manager);

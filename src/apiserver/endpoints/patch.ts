@@ -17,6 +17,7 @@ import { atOnce, eachInTurn, inTurns } from '../../base/turns.ts';
 import type { ApiResponse } from '../http.ts';
 import { queryBoolean } from '../query.ts';
 import {
+  type DecodeTarget,
   decodeParsed,
   fieldValidationOf,
   maxBodyBytes,
@@ -28,6 +29,7 @@ import { ensureMeta } from '../registry/object-meta.ts';
 import { createCheck, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
 import { respondStored } from './object-response.ts';
 import { jsonPatch, mergePatch, patchedObject, strategicPatch } from './patched-object.ts';
+import { readTouched } from './touched-parts.ts';
 
 const applyYaml = 'application/apply-patch+yaml';
 /** Kinds that are not built in have no strategic merge. */
@@ -54,6 +56,7 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
       fieldManager: apply ? '' : fieldManagerOf(context),
       authorizeCreate: apply ? createCheck(request) : undefined,
       createAlways: apply,
+      leavesCurrent: !apply && isReadInParts(request),
     },
   );
   return respondStored(context, outcome.created ? 201 : 200, outcome.value, declaration, deps);
@@ -121,7 +124,27 @@ async function patched(
   const { context, declaration } = request;
   if (current === undefined) throw conflict(declaration, context.info.name, 'the object is gone');
   const result = await patchedObject(request, current, { type, patch, of: declaration.type });
-  return checkedResult(request, result, patch);
+  return isReadInParts(request)
+    ? checkedParts(request, current, result, patch)
+    : checkedResult(request, result, patch);
+}
+
+/** Status patches are most writes of a busy cluster. What they don't touch is put back in any case. */
+const isReadInParts = ({ context, declaration }: EndpointRequest): boolean =>
+  context.info.subresource === 'status' && declaration.custom !== true && !context.heavy;
+
+/** As checkedResult. */
+function checkedParts(
+  request: EndpointRequest,
+  current: JsonObject,
+  result: JsonObject,
+  patch: unknown,
+): JsonObject {
+  const { declaration } = request;
+  const kind = { ...targetOf(declaration), applyDefaults: undefined };
+  const whole = readTouched(result, current, (parts) => checkedResult(request, parts, patch, kind));
+  declaration.strategy.applyDefaults?.(whole);
+  return whole;
 }
 
 /** The patched object is read as its kind, as if it had been sent. */
@@ -129,9 +152,10 @@ function checkedResult(
   { context, declaration, deps }: EndpointRequest,
   result: JsonObject,
   patch: unknown,
+  target: DecodeTarget = targetOf(declaration),
 ): JsonObject {
   try {
-    return decodeParsed(result, deps.scheme, targetOf(declaration), {
+    return decodeParsed(result, deps.scheme, target, {
       validation: fieldValidationOf(context),
       warn: (text) => context.warn(text),
     });

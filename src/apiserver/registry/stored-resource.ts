@@ -51,6 +51,8 @@ export interface UpdateOptions extends WriteOptions {
   readonly authorizeCreate: (() => Promise<void>) | undefined;
   /** Server-side apply creates whatever the strategy says. */
   readonly createAlways?: boolean;
+  /** The change leaves what it is given as it is, and may answer with parts of it: it needs no copy. */
+  readonly leavesCurrent?: boolean;
   /** The change does not look at what is there, so it is given nothing. */
   readonly replaces?: boolean;
 }

@@ -103,14 +103,16 @@ function checkIdentity(store: StoredResource, request: UpdateRequest, metadata: 
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
-/** For the change to do with as it likes. A large one is read again, in turns: a copy would be one long step. */
-const ownCopy = (
+/** For the change to do with as it said. A large one is read again, in turns: a copy would be one long step. */
+function forChange(
   store: StoredResource,
   request: UpdateRequest,
   old: JsonObject,
   value: Buffer,
-): JsonObject | Promise<JsonObject> =>
-  isHeavy(request) ? servedObject(store, request, value) : copyJson(old);
+): JsonObject | Promise<JsonObject> {
+  if (isHeavy(request)) return servedObject(store, request, value);
+  return request.leavesCurrent ? old : copyJson(old);
+}
 
 async function updateOnce(
   store: StoredResource,
@@ -121,7 +123,7 @@ async function updateOnce(
   const old = await servedObject(store, request, current.value);
   const oldMeta = metadataOf(old);
   const object = await request.change(
-    request.replaces ? undefined : await ownCopy(store, request, old, current.value),
+    request.replaces ? undefined : await forChange(store, request, old, current.value),
   );
   const metadata = ensureMeta(object);
   checkIdentity(store, request, metadata);

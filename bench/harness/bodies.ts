@@ -39,6 +39,53 @@ export const pod = (name: string, spec: object = {}): string =>
     },
   });
 
+const nodeResources = { cpu: '8', memory: '16Gi', pods: '110', 'ephemeral-storage': '100Gi' };
+
+/** As a kubelet registers it, and ready at once. */
+export function node(name: string): string {
+  const now = `${new Date().toISOString().slice(0, 19)}Z`;
+  const condition = (type: string, status: string): object => ({
+    type,
+    status,
+    reason: `Kubelet${type}`,
+    message: `kubelet says ${status} of ${type}`,
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+  });
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      labels: { 'kubernetes.io/arch': 'amd64', 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' },
+    },
+    status: {
+      capacity: nodeResources,
+      allocatable: nodeResources,
+      conditions: [
+        ...['MemoryPressure', 'DiskPressure', 'PIDPressure'].map((type) => condition(type, 'False')),
+        condition('Ready', 'True'),
+      ],
+      addresses: [
+        { type: 'InternalIP', address: '192.0.2.7' },
+        { type: 'Hostname', address: name },
+      ],
+      nodeInfo: {
+        architecture: 'amd64',
+        bootID: '',
+        containerRuntimeVersion: 'containerd://1.7.0',
+        kernelVersion: '6.1.0',
+        kubeProxyVersion: '',
+        kubeletVersion: 'v1.36.0',
+        machineID: '',
+        operatingSystem: 'linux',
+        osImage: 'Linux',
+        systemUUID: '',
+      },
+    },
+  });
+}
+
 /** 6.4 KB as stored. */
 export const largePod = (name: string): string =>
   JSON.stringify({

@@ -66,6 +66,8 @@ export const apiServerAlone: readonly string[] = ['dns', 'scheduler', 'controlle
 export interface BenchServerOptions {
   /** Components to leave out. Default: none. */
   readonly disable?: readonly string[];
+  /** Further flags of the server. */
+  readonly flags?: readonly string[];
   /** Reused when given: the second start of a server. */
   readonly directory?: string;
 }
@@ -81,6 +83,7 @@ export async function startBenchServer(options: BenchServerOptions = {}): Promis
     String(port),
     '--bind-address',
     '127.0.0.1',
+    ...(options.flags ?? []),
   ];
   if (options.disable) args.push('--disable', options.disable.join(','));
   const profile = process.env.BENCH_PROFILE

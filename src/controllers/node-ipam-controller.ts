@@ -71,7 +71,7 @@ export function nodeIpamController(options: NodeIpamOptions): Controller {
       try {
         const spec = { podCIDR: given.blocks[0], podCIDRs: given.blocks };
         const body = { metadata: { uid: node.metadata.uid }, spec };
-        await context.write.patch(nodes, { name }, { type: 'strategic', body });
+        await context.write.patch(nodes, { name }, { type: 'strategic', body }, { unread: true });
       } catch (error) {
         // What was refused is not stored. Any other failure may have come after the write: it is written again, as it was.
         if (isStatusError(error) && error.code < 500) blocks.takeBack(name);

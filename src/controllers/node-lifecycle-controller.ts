@@ -76,7 +76,7 @@ async function writeTaints(context: ControllerContext, node: Node, mayEvict: boo
   if (taints === undefined) return;
   const { name, resourceVersion } = node.metadata;
   const body = { metadata: { resourceVersion }, spec: { taints } };
-  await context.write.patch(nodes, { name }, { type: 'merge', body });
+  await context.write.patch(nodes, { name }, { type: 'merge', body }, { unread: true });
   if (mayEvict && !hasEvictionTaint(node)) nodeEvicted(context.metrics, zoneKey(node));
 }
 

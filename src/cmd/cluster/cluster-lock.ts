@@ -1,18 +1,31 @@
 // One command at a time works on a cluster: `up` and `down` of one name in one home wait for each other.
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withFileLock } from '../../os/file-lock.ts';
 import type { Processes } from '../../os/processes.ts';
 import { removeIfEmpty } from '../../os/remove-if-empty.ts';
 import type { Progress } from '../progress.ts';
 import { parseClusterName } from './cluster-name.ts';
+import { clusterPaths } from './cluster-state.ts';
 
 const patienceMs = 500;
+
+interface Cluster {
+  readonly home: string;
+  readonly name: string;
+}
+
+/** When there is no such cluster, or no more: the next one that wants the lock makes another file. */
+function removeWithCluster({ home, name }: Cluster, folder: string, file: string): void {
+  if (existsSync(clusterPaths(home, name).root)) return;
+  rmSync(file, { force: true });
+  removeIfEmpty(folder);
+}
 
 /** The lock is not in the cluster's folder, which `down` removes. It ends with its holder, however that ends. */
 export async function withClusterLock<T>(
   processes: Processes,
-  cluster: { readonly home: string; readonly name: string },
+  cluster: Cluster,
   progress: Progress,
   body: () => Promise<T>,
 ): Promise<T> {
@@ -28,18 +41,11 @@ export async function withClusterLock<T>(
       file,
       () => {
         clearTimeout(waiting);
-        return body();
+        return body().finally(() => removeWithCluster(cluster, folder, file));
       },
       () => mkdirSync(folder, { recursive: true, mode: 0o700 }),
     );
   } finally {
     clearTimeout(waiting);
   }
-}
-
-/** For the holder of the lock, when the cluster is gone: the next one that wants it makes another file. */
-export function removeClusterLock({ home, name }: { readonly home: string; readonly name: string }): void {
-  const folder = join(home, 'locks');
-  rmSync(join(folder, parseClusterName(name)), { force: true });
-  removeIfEmpty(folder);
 }

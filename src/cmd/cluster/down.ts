@@ -14,7 +14,7 @@ import type { Progress } from '../progress.ts';
 import { portholeCache } from '../setup/locations.ts';
 import { endSupervisor } from '../supervisor/supervise-cluster.ts';
 import { forgetSupervised } from '../supervisor/supervision.ts';
-import { removeClusterLock, withClusterLock } from './cluster-lock.ts';
+import { withClusterLock } from './cluster-lock.ts';
 import { endingCluster } from './cluster-name.ts';
 import {
   type ClusterPaths,
@@ -54,8 +54,6 @@ export async function down(options: DownOptions, progress: Progress): Promise<bo
   if (!existsSync(paths.root)) return false;
   return withClusterLock(linuxProcesses, options, progress, async () => {
     const wasThere = await downAlone(paths, progress, options);
-    if (wasThere && options.keep === true) return true;
-    removeClusterLock(options);
     removeIfEmpty(dirname(paths.root));
     return wasThere;
   });

@@ -285,8 +285,10 @@ test('R14: what was deleted is given back to the disk, while the store is open',
   );
   const full = size('state.db') + size('state.db-wal');
   assert.ok(full > 12_000_000);
-  for (const entry of entries.map(written))
-    written(await storage.delete(entry.key, draftOf('x'), entry.revision));
+  const deleted = entries
+    .map(written)
+    .map(({ key, revision }) => storage.delete(key, draftOf('x'), revision));
+  for (const answer of await Promise.all(deleted)) written(answer);
   await storage.compact(await storage.revision());
   const until = performance.now() + 60_000;
   while (size('state.db') + size('state.db-wal') > full / 4) {

@@ -1,14 +1,14 @@
 // The fabric on the real kernel: subnets that collide with nothing, repair after damage, nothing left behind.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { linuxFabricPorts } from '../../src/cmd/compose/compose-fabric.ts';
 import { createFabric, destroyFabric } from '../../src/network/fabric.ts';
-import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
-import { linuxNetworkHost } from '../../src/os/linux/network-host-linux.ts';
+import { ownNetworkHost } from '../../src/os/linux/network-host-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { pings, textOf } from '../harness/network-cluster.ts';
 
-const ports = { ...linuxNetworkHost(linuxProcesses), files: linuxFiles };
+const ports = linuxFabricPorts();
 const nodes = [{ name: 'linux-1' }, { name: 'windows-1' }];
 const a = { clusterName: 'a', nodes };
 const b = { clusterName: 'a-b', nodes };
@@ -94,7 +94,7 @@ test('of changes that fail all are named, and the others are made; settings are 
 });
 
 test('a table is whole as long as each of its chains has rules', async (t) => {
-  const filter = linuxNetworkHost(linuxProcesses).packetFilter;
+  const filter = ownNetworkHost().packetFilter;
   const isWhole = async () => (await filter.outlines()).get('ip porthole-whole')?.isWhole;
   t.after(async () => {
     await filter.apply('add table ip porthole-whole\ndelete table ip porthole-whole\n');

@@ -136,7 +136,7 @@ async function endNode(paths: ClusterPaths, state: ClusterState, { name }: NodeR
 }
 
 async function removeCable({ id }: ClusterState, { name }: NodeRecord): Promise<void> {
-  const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+  const ports = linuxFabricPorts();
   try {
     await removeFabricNodes(ports, id, [name]);
   } finally {

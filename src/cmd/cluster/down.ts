@@ -40,7 +40,7 @@ export interface DownOptions {
 const graceMs = 10_000;
 
 async function removeNetwork(state: ClusterState): Promise<void> {
-  const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+  const ports = linuxFabricPorts();
   try {
     await destroyFabric(ports, { clusterName: state.id, nodes: state.nodes });
   } finally {

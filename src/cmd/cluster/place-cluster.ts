@@ -1,6 +1,5 @@
 // Gives a cluster its addresses on this machine: port, pod CIDR, and a fabric with a namespace for each node.
 import { createFabric, type Fabric, type FabricPorts } from '../../network/fabric.ts';
-import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
 import { serviceCidr, clusterCidr as usualClusterCidr } from '../compose/cluster-addresses.ts';
 import { linuxFabricPorts } from '../compose/compose-fabric.ts';
@@ -104,7 +103,7 @@ async function placeOnFabric(options: PlaceCluster, claims: Claims): Promise<Pla
   const reserved = others.flatMap(({ clusterCidr, fabric }) =>
     [clusterCidr, fabric].filter((one) => one !== undefined),
   );
-  const ports = linuxFabricPorts(linuxProcesses, linuxFiles);
+  const ports = linuxFabricPorts();
   try {
     if (state.clusterCidr !== undefined) checkStillFree(state.clusterCidr, others);
     const clusterCidr = state.clusterCidr ?? chooseClusterCidr([...(await usedPrefixes(ports)), ...reserved]);

@@ -12,8 +12,7 @@ import { upstreamsOf } from '../../network/dns/resolv-conf.ts';
 import { startNodeNetwork } from '../../network/node-network.ts';
 import { keepTables } from '../../os/kept-tables.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
-import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
-import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { ownNetworkHost } from '../../os/linux/network-host-linux.ts';
 import { proxyBackends } from '../../proxy/backends/registry.ts';
 import { startProxy } from '../../proxy/proxier.ts';
 import { resolveIpv4 } from '../../wire/resolve-name.ts';
@@ -60,7 +59,7 @@ export interface NodeNetwork {
 export async function composeNodeNetwork(options: NodeNetworkOptions): Promise<NodeNetwork> {
   const { client, nodeName, log, clusterCIDR, serviceCIDR } = options;
   const informers = createInformerFactory({ client, clock: systemClock, random: systemRandom, log });
-  const host = linuxNetworkHost(linuxProcesses);
+  const host = ownNetworkHost();
   const { packetFilter } = host;
   const tables = keepTables({ packetFilter, clock: systemClock, log });
   const network = await startNodeNetwork({

@@ -2,8 +2,7 @@
 import { nodes, services } from '../../api/generated/resources.ts';
 import { startPodRouter } from '../../network/pod-router.ts';
 import { keepTables } from '../../os/kept-tables.ts';
-import { linuxNetworkHost } from '../../os/linux/network-host-linux.ts';
-import { linuxProcesses } from '../../os/linux/processes-linux.ts';
+import { ownNetworkHost } from '../../os/linux/network-host-linux.ts';
 import type { ServerComponent } from './compose-server.ts';
 
 /** For the machine of a cluster made by `up`: it is connected to all nodes but is none. */
@@ -17,7 +16,7 @@ export function podRouterComponent(options: {
   return {
     name: 'pod-router',
     async start({ clock, informers, log, signal }) {
-      const host = linuxNetworkHost(linuxProcesses);
+      const host = ownNetworkHost();
       const tables = keepTables({ packetFilter: host.packetFilter, clock, log });
       const router = startPodRouter({
         ...options,

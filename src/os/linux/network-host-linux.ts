@@ -1,10 +1,11 @@
-// NetworkHost by iproute2, nft and sysctl, in the namespace that the given processes run in.
+// NetworkHost by iproute2, nft and the kernel's settings, of the namespace that the given processes run in.
 import type { NetworkHost } from '../network-host.ts';
 import type { Processes } from '../processes.ts';
 import { linuxLinks } from './ip-links.ts';
 import { linuxNetworkNamespaces, processesInNetns } from './netns-linux.ts';
 import { linuxPacketFilter } from './nft-packet-filter.ts';
-import { linuxSysctl } from './sysctl-linux.ts';
+import { linuxProcesses } from './processes-linux.ts';
+import { linuxSysctl, ownSysctl } from './sysctl-linux.ts';
 
 export function linuxNetworkHost(processes: Processes): NetworkHost {
   return {
@@ -18,3 +19,9 @@ export function linuxNetworkHost(processes: Processes): NetworkHost {
     },
   };
 }
+
+/** Of the namespace that this process is in. */
+export const ownNetworkHost = (): NetworkHost => ({
+  ...linuxNetworkHost(linuxProcesses),
+  sysctl: ownSysctl,
+});

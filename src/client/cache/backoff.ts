@@ -12,6 +12,9 @@ export interface BackoffLimits {
 /** client-go's reflector: 800 ms to 30 s, reset after two minutes. */
 export const reflectorBackoff: BackoffLimits = { firstMs: 800, maxMs: 30_000, resetAfterMs: 120_000 };
 
+/** Of a server that does not listen yet: to be asked again costs it nothing, and it may be about to start. */
+export const refusedBackoff: BackoffLimits = { ...reflectorBackoff, firstMs: 25 };
+
 export class Backoff {
   readonly #clock: Clock;
   readonly #random: Random;

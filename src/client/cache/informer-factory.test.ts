@@ -5,6 +5,7 @@ import { configmaps } from '../../api/generated/resources.ts';
 import type { ConfigMap } from '../../api/generated/types/core-v1.ts';
 import type { Clock } from '../../base/clock.ts';
 import { silentLogger } from '../../component-base/logger.ts';
+import { ConnectionError } from '../../wire/http2-client.ts';
 import { createClient } from '../create-client.ts';
 import type { Transport } from '../transport.ts';
 import type { InformerFactory } from './informer.ts';
@@ -45,6 +46,8 @@ interface Step {
   /** Break the connection after the body, instead of a clean end. */
   readonly breaks?: boolean;
   readonly last?: boolean;
+  /** Instead of an answer. */
+  readonly fails?: Error;
 }
 
 /** Answers the steps in order; after the last a watch stays open. */
@@ -61,6 +64,7 @@ function scripted(steps: Step[]): { transport: Transport; requests: string[]; do
       if (step === undefined || steps.length === 0) setImmediate(finish);
       if (step !== undefined && !step.expect.test(request.path))
         throw new Error(`unexpected ${request.path}, wanted ${step.expect}`);
+      if (step?.fails !== undefined) throw step.fails;
       return {
         status: step?.status ?? 200,
         headers: {},
@@ -148,6 +152,19 @@ describe('createInformerFactory', () => {
     await done;
     assert.deepEqual(seen, ['+a@2', '+b@3']);
     assert.deepEqual(clock.slept.slice(0, 2), [800, 1600]);
+  });
+
+  it('asks a server that does not listen yet again soon, and one that fails later', async (t) => {
+    const refused = new ConnectionError('ECONNREFUSED', 'connect ECONNREFUSED');
+    const { done, clock } = start(t, [
+      { expect: isList, fails: refused, body: '' },
+      { expect: isList, fails: refused, body: '' },
+      { expect: isList, status: 503, body: 'busy' },
+      { expect: isList, body: list('1') },
+      { expect: watchFrom('1'), body: '' },
+    ]);
+    await done;
+    assert.deepEqual(clock.slept.slice(0, 3), [25, 50, 800]);
   });
 
   it('puts pages together before it shows them', async (t) => {

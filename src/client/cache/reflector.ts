@@ -7,7 +7,7 @@ import type { Logger } from '../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Client } from '../client.ts';
 import { watchError } from '../create-client.ts';
-import { Backoff, reflectorBackoff } from './backoff.ts';
+import { Backoff, reflectorBackoff, refusedBackoff } from './backoff.ts';
 import { processingLatency } from './informer-metrics.ts';
 
 export interface ReflectorSink<T> {
@@ -96,6 +96,10 @@ function timedSink<T>(
   };
 }
 
+/** Nobody listens there. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED';
+
 /** Runs until `signal` is aborted; failures are logged and tried again. */
 export async function reflect<T>(
   deps: ReflectorDeps,
@@ -107,6 +111,7 @@ export async function reflect<T>(
   const { client, clock, random, log } = deps;
   const sink = timedSink(handled, deps, resource);
   const backoff = new Backoff(clock, random, reflectorBackoff);
+  const refused = new Backoff(clock, random, refusedBackoff);
   let revision: string | undefined;
 
   /** Returns how many events came: a watch that ends at once with none is a failing one. */
@@ -150,7 +155,7 @@ export async function reflect<T>(
       log.debug(context, 'list or watch failed, trying again');
       deps.watchErrorHandler?.(error);
       try {
-        await clock.sleep(backoff.delayMs(), signal);
+        await clock.sleep((isRefused(error) ? refused : backoff).delayMs(), signal);
       } catch {
         return;
       }

@@ -261,28 +261,20 @@ interface Identity {
   credentials: ServerCredentials;
 }
 
-/** The socket is there before the control plane is: until then the answer is 503. */
+/** The socket is there before the control plane is: who asks until then waits for its answer, and need not ask again. */
 function openDoor(
   { log }: ServerOptions,
   identity: Identity,
   opened: AsyncDisposableStack,
 ): { readonly server: HttpServer; serve(plane: ControlPlane): void } {
-  let plane: ControlPlane | undefined;
+  const made = Promise.withResolvers<ControlPlane>();
   const server = createHttpServer({
-    handler: async (request) => {
-      if (plane === undefined) return { status: 503, headers: {}, body: Buffer.from('starting\n') };
-      return await plane.handle(request);
-    },
+    handler: async (request) => (await made.promise).handle(request),
     tls: tlsOf(identity.credentials),
     onError: (error, where) => log.error({ error, where }, 'a request failed'),
   });
   opened.defer(() => server.close(0));
-  return {
-    server,
-    serve: (made) => {
-      plane = made;
-    },
-  };
+  return { server, serve: made.resolve };
 }
 
 /** What the control plane gets of the flags, the store and the keys. */

@@ -22,7 +22,7 @@ import { buildBeneath, buildCniClient, nativeDir } from '../cluster/prepare-mach
 import { entryFile } from '../setup/package-root.ts';
 import { answerLiveness } from '../supervisor/answer-liveness.ts';
 import { composeNodeNetwork } from './compose-node-network.ts';
-import { startNodeContainerd } from './node-containerd.ts';
+import { type NodeContainerd, startNodeContainerd } from './node-containerd.ts';
 import { clientFrom, type FileClient } from './node-credentials.ts';
 import { nodeOsOf } from './node-os.ts';
 import type {
@@ -84,16 +84,15 @@ const nodeNetwork = async (
     log: log.child({ part: 'network' }),
   });
 
-async function open({ options, layout, log, metrics, opened }: RuntimeInput): Promise<OpenedRuntime> {
-  const host = createLinuxHost({ beneath: await buildBeneath(linuxProcesses, options.cacheDir) });
-  await host.files.makeDirectory(layout.sockets, 0o700);
-  const proxyClient = await clientFrom(
-    join(options.dataDir, 'kube-proxy.kubeconfig'),
-    'porthole-proxy',
-    systemClock,
-    metrics,
-  );
-  opened.defer(() => proxyClient.close());
+async function containerdFor(
+  options: AgentOptions,
+  layout: NodeLayout,
+  host: Host,
+  log: AgentSurroundings['log'],
+): Promise<{
+  readonly handler: Awaited<ReturnType<typeof installWindowsHandler>> | undefined;
+  readonly containerd: NodeContainerd;
+}> {
   const handler = options.os === 'windows' ? await windowsHandler(options, layout) : undefined;
   if (handler) log.info({ isolation: handler.isolation }, 'emulated Windows pods are kept apart');
   const containerd = await startNodeContainerd({
@@ -104,8 +103,33 @@ async function open({ options, layout, log, metrics, opened }: RuntimeInput): Pr
     cacheDir: options.cacheDir,
     log,
   });
-  const network = await nodeNetwork(options, layout, proxyClient, { log, metrics });
-  opened.defer(() => network.stop());
+  return { handler, containerd };
+}
+
+/** Both have ended when it rejects: what one of them has opened can be closed. */
+async function together<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([a, b]);
+  return Promise.all([a, b]);
+}
+
+async function open({ options, layout, log, metrics, opened }: RuntimeInput): Promise<OpenedRuntime> {
+  const host = createLinuxHost({ beneath: await buildBeneath(linuxProcesses, options.cacheDir) });
+  await host.files.makeDirectory(layout.sockets, 0o700);
+  const proxyClient = await clientFrom(
+    join(options.dataDir, 'kube-proxy.kubeconfig'),
+    'porthole-proxy',
+    systemClock,
+    metrics,
+  );
+  opened.defer(() => proxyClient.close());
+  // Neither waits for the other: a pod that containerd is asked for comes later than both.
+  const [{ handler, containerd }, network] = await together(
+    containerdFor(options, layout, host, log),
+    nodeNetwork(options, layout, proxyClient, { log, metrics }).then((network) => {
+      opened.defer(() => network.stop());
+      return network;
+    }),
+  );
   opened.defer(await containerd.keep(network.cables));
   const grpc = createGrpcClient(systemClock, `unix://${layout.containerdSocket}`);
   opened.defer(() => grpc.close());

@@ -74,7 +74,7 @@ export async function startNodeContainerd(options: NodeContainerdOptions): Promi
     load: () => loadPause(address, cacheDir),
     log,
   });
-  await image.ensure({ anew: !running.adopted });
+  await image.begin({ anew: !running.adopted });
   return {
     problems: () => [image.problem() ?? []].flat(),
     keep: async (cables) => {

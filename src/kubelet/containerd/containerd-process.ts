@@ -42,10 +42,20 @@ export async function runningPid(deps: ContainerdDeps, paths: ContainerdPaths): 
   return (await startTimeOf(deps.host.files, Number(pid))) === startTime ? Number(pid) : undefined;
 }
 
-async function waitForSocket(deps: ContainerdDeps, address: string, timeoutMs: number): Promise<void> {
-  const client = createGrpcClient(deps.clock, `unix://${address}`);
+/** A client that finds no socket waits for as long as containerd takes to start, and more. */
+const lookEveryMs = 5;
+
+async function waitForSocket(
+  { clock, host }: ContainerdDeps,
+  address: string,
+  timeoutMs: number,
+): Promise<void> {
+  const until = clock.monotonic() + timeoutMs;
+  while ((await host.files.stat(address)) === undefined && clock.monotonic() < until)
+    await clock.sleep(lookEveryMs);
+  const client = createGrpcClient(clock, `unix://${address}`);
   try {
-    await client.ready(timeoutMs);
+    await client.ready(Math.max(lookEveryMs, until - clock.monotonic()));
   } finally {
     client.close();
   }

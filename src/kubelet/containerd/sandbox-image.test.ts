@@ -30,6 +30,26 @@ test('B6: a sandbox image that is gone is loaded again; while it can not be, the
   await image.ensure();
   assert.equal(image.problem(), undefined);
   assert.equal(loads, 3);
-  await image.ensure({ anew: true });
+  await image.begin({ anew: true });
+  assert.equal(image.problem(), undefined, 'the one that is there will do');
+  await image.ensure();
   assert.equal(loads, 4, 'one of another release may be there');
+});
+
+test('a runtime that starts without the sandbox image waits for nobody; its node says what it lacks until then', async () => {
+  const loaded = Promise.withResolvers<void>();
+  let there = false;
+  const image = keepSandboxImage({
+    reference: 'pause:1',
+    isThere: async () => there,
+    load: () => loaded.promise,
+    log: silentLogger,
+  });
+  await image.begin({ anew: true });
+  assert.equal(image.problem(), 'sandbox image pause:1 is being loaded');
+  const ensured = image.ensure();
+  there = true;
+  loaded.resolve();
+  await ensured;
+  assert.equal(image.problem(), undefined);
 });

@@ -9,8 +9,13 @@ export interface SandboxImagePorts {
 }
 
 export interface SandboxImage {
-  /** `anew`: also when one is there, of another release maybe. Does not throw. */
-  ensure(options?: { readonly anew?: boolean }): Promise<void>;
+  /** Does not throw. */
+  ensure(): Promise<void>;
+  /**
+   * Of a runtime that starts: resolves once it is known whether the image is there; what is missing is a problem until it is loaded.
+   * `anew`: also when one is there, of another release maybe.
+   */
+  begin(options: { readonly anew: boolean }): Promise<void>;
   /** Why this node can make no pod. */
   problem(): string | undefined;
 }
@@ -25,16 +30,29 @@ export function keepSandboxImage({ reference, isThere, load, log }: SandboxImage
     problem = text;
   }
 
+  const isMissing = async (): Promise<boolean> => !(await isThere().catch(() => true)); // who does not say is asked again
+
+  async function loadNow(wasGone: boolean): Promise<void> {
+    try {
+      await load();
+      if (wasGone) log.warn({ image: reference }, 'the sandbox image was gone; loaded again');
+      problem = undefined;
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  let loading: Promise<void> = Promise.resolve();
   return {
-    ensure: async ({ anew = false } = {}) => {
-      const missing = !(await isThere().catch(() => true)); // who does not say is asked again
-      try {
-        if (missing || anew) await load();
-        if (missing && !anew) log.warn({ image: reference }, 'the sandbox image was gone; loaded again');
-        problem = undefined;
-      } catch (error) {
-        failed(error);
-      }
+    ensure: async () => {
+      await loading;
+      if (await isMissing()) await loadNow(true);
+      else problem = undefined;
+    },
+    begin: async ({ anew }) => {
+      const missing = await isMissing();
+      if (missing) problem = `sandbox image ${reference} is being loaded`;
+      if (missing || anew) loading = loadNow(!anew);
     },
     problem: () => problem,
   };

@@ -28,7 +28,7 @@ export interface NodeStatusDeps {
 const updateMs = 10_000;
 const reportMs = 300_000;
 /** Until the node is ready for the first time, it looks more often. */
-const startingMs = 250;
+const startingMs = 100;
 
 /** As upstream's client of heartbeats. */
 const answerMs = 10_000;

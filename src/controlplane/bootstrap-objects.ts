@@ -6,6 +6,7 @@ import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts
 import { controllerRoles } from '../controllers/controller-roles.ts';
 import { claimSpec } from '../registry/core/claims.ts';
 import { managedAddress } from '../registry/core/service-claims.ts';
+import { kubeletClientUser } from './pki.ts';
 
 export interface BootstrapObject {
   readonly group: string;
@@ -24,9 +25,6 @@ export interface BootstrapFacts {
   readonly securePort: number;
   readonly approveKubeletServing: boolean;
 }
-
-/** The common name of the certificate with which the API server speaks to kubelets. */
-export const kubeletClientUser = 'kube-apiserver-kubelet-client';
 
 const rbac = 'rbac.authorization.k8s.io';
 /** Says that the server adds what is missing at each start. */

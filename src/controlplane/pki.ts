@@ -16,7 +16,6 @@ import {
   publicKeyToPem,
 } from '../crypto/keys.ts';
 import { certificateFacts, isIssuedBy, isPairOf } from '../crypto/subject.ts';
-import { kubeletClientUser } from './bootstrap-objects.ts';
 import type { ClientAuthorities } from './control-plane.ts';
 
 /** Files below the PKI folder; written whole or not at all, readable by their owner only. */
@@ -72,6 +71,9 @@ export interface CertificateSigners {
   client(): KeyPair;
   kubeletServing(): KeyPair;
 }
+
+/** The common name of the certificate with which the API server speaks to kubelets. */
+export const kubeletClientUser = 'kube-apiserver-kubelet-client';
 
 const dayMs = 24 * 3600 * 1000;
 const authorityMs = 3650 * dayMs;

@@ -1,12 +1,14 @@
 // The product's handshake, as the README gives it: npm start, a look around, npm stop, and nothing is left.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
+import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import { kubectlFor } from '../harness/kubectl.ts';
 import { machineTraces } from '../harness/machine-traces.ts';
@@ -110,4 +112,28 @@ describe('npm start without root', { timeout: 120_000 }, () => {
       scratch.remove();
     }
   });
+});
+
+test('an up that can not make its network leaves no process, and the next one goes on', async (t) => {
+  const scratch = scratchDirectory('no-network');
+  t.after(() => scratch.remove());
+  const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
+  const porthole = (args: readonly string[], more = {}): ReturnType<typeof linuxProcesses.run> =>
+    linuxProcesses.run(launcher, [...args, '--name', 'no-network'], {
+      env: { ...env, ...more },
+      timeoutMs: 120_000,
+    });
+  const programs = join(scratch.path, 'programs');
+  mkdirSync(programs);
+  writeFileSync(join(programs, 'nft'), '#!/bin/sh\necho no rules today >&2\nexit 1\n', { mode: 0o755 });
+  const root = clusterPaths(scratch.path, 'no-network').root;
+  const up = ['up', '--windows', '0', '--no-merge'];
+  const failed = await porthole(up, { PATH: `${programs}:${process.env['PATH']}` });
+  assert.notEqual(failed.code, 0);
+  assert.match(failed.stderr.toString(), /no rules today/);
+  assert.deepEqual(await processesWithArgument(linuxFiles, root), []);
+  const again = await porthole(up);
+  assert.equal(again.code, 0, again.stderr.toString());
+  const down = await porthole(['down']);
+  assert.equal(down.code, 0, down.stderr.toString());
 });

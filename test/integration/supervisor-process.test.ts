@@ -11,6 +11,7 @@ import { runningSupervisors } from '../../src/cmd/supervisor/running-supervisors
 import {
   endSupervisor,
   livingSupervisor,
+  prepareSupervision,
   repairSupervisor,
   superviseCluster,
   supervisorLog,
@@ -37,7 +38,10 @@ async function until(look: () => void | Promise<void>): Promise<void> {
     }
 }
 
-async function supervised(t: TestContext): Promise<{ root: string; work: SupervisedProcess[] }> {
+async function supervised(
+  t: TestContext,
+  before: (root: string) => Promise<void> = async () => undefined,
+): Promise<{ root: string; work: SupervisedProcess[] }> {
   const home = await mkdtemp(join(tmpdir(), 'supervisor-'));
   const root = join(home, 'clusters/x');
   t.after(async () => {
@@ -48,6 +52,7 @@ async function supervised(t: TestContext): Promise<{ root: string; work: Supervi
   });
   const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)'];
   const work = [{ role: 'work', command, logFile: join(root, 'logs/work.log') }];
+  await before(root);
   await superviseCluster(linuxProcesses, root, work, []);
   await until(() => assert.ok(supervisedState(root, 'work')?.pid));
   return { root, work };
@@ -134,6 +139,21 @@ test('B4: without its folder a supervisor ends, and makes none', limit, async (t
   assert.ok(!existsSync(root));
   await endProcesses(work, 5_000);
 });
+
+test(
+  'a supervisor that starts before it has work takes what it is told, and is not started twice',
+  limit,
+  async (t) => {
+    const { root } = await supervised(t, async (root) =>
+      assert.equal(await prepareSupervision(linuxProcesses, root), true),
+    );
+    assert.equal((await pids(root)).length, 1);
+    assert.doesNotMatch(readFileSync(supervisorLog(root), 'utf8'), /another supervisor/);
+    const told = readFileSync(join(root, 'supervision.json'), 'utf8');
+    assert.equal(await prepareSupervision(linuxProcesses, root), false);
+    assert.equal(readFileSync(join(root, 'supervision.json'), 'utf8'), told, 'what has work keeps it');
+  },
+);
 
 test(
   'B6: a supervisor that cannot write its state supervises all the same, and down finds it',

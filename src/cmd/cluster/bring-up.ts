@@ -1,11 +1,17 @@
 // Brings the processes and addresses of a cluster to what its nodes are to be: for `up`, and for who adds a node.
+
+import type { Pki } from '../../controlplane/pki.ts';
 import { linuxFiles } from '../../os/linux/files-linux.ts';
 import { linuxProcesses } from '../../os/linux/processes-linux.ts';
-import { issueClusterCredentials } from '../compose/cluster-credentials.ts';
+import {
+  type ClusterCredentials,
+  issueNodeCredentials,
+  issueServerCredentials,
+} from '../compose/cluster-credentials.ts';
 import type { Progress } from '../progress.ts';
 import { registryConfigOf } from '../setup/locations.ts';
 import { askProcess } from '../supervisor/ask-process.ts';
-import { superviseCluster } from '../supervisor/supervise-cluster.ts';
+import { endSupervisor, prepareSupervision, superviseCluster } from '../supervisor/supervise-cluster.ts';
 import type { SupervisedProcess } from '../supervisor/supervision.ts';
 import { clusterId } from './cluster-id.ts';
 import { clusterProcesses } from './cluster-processes.ts';
@@ -111,25 +117,75 @@ export async function bringUp(wanted: Wanted, progress: Progress): Promise<Clust
   }
   const runningBefore = known ? await runningProcesses(linuxFiles, paths, known) : [];
   const begun = { ...wanted, paths, runningBefore };
-  const { placed, state } = await place(begun, progress);
-  const { kept, ...started } = state;
-  await start(begun, placed, started, progress);
-  return started;
+  const placed = await place(begun, progress);
+  const { kept, ...state } = placed.state;
+  await start(begun, { ...placed, state }, progress);
+  return state;
 }
 
 /** Of a cluster that is up, after some of its nodes have ended: the others are all that it has. For the holder of the lock. */
 export async function settleNodes(wanted: Wanted, progress: Progress): Promise<void> {
   const paths = clusterPaths(wanted.settings.home, wanted.settings.name);
   const runningBefore = wanted.known ? await runningProcesses(linuxFiles, paths, wanted.known) : [];
-  const { placed, state } = await place({ ...wanted, paths, runningBefore }, progress);
-  await issueCredentials(paths, state, placed.gateway);
+  const { cluster, pki, state } = await place({ ...wanted, paths, runningBefore }, progress);
+  await issueNodeCredentials(pki, credentialsOf(paths, state, cluster.gateway));
 }
 
+interface Meanwhile {
+  /** Nobody supervised the cluster before. */
+  readonly isNew: Promise<boolean>;
+  readonly pki: Promise<Pki>;
+}
+
+/** What needs the cluster's record and its port only: the network is made meanwhile, by programs that are waited for. */
+function beside({ paths, settings, runningBefore }: Begun, { port }: AddressChoice): Meanwhile {
+  const isNew =
+    runningBefore.length === 0 ? prepareSupervision(linuxProcesses, paths.root) : Promise.resolve(false);
+  const pki = isNew.then(() =>
+    issueServerCredentials({
+      clusterName: settings.name,
+      serverDir: paths.server,
+      localUrl: serverUrl(port),
+      kubeconfig: paths.kubeconfig,
+    }),
+  );
+  pki.catch(() => undefined); // told when it is waited for
+  return { isNew, pki };
+}
+
+interface Placed {
+  readonly cluster: PlacedCluster;
+  readonly state: ClusterState;
+  readonly isNew: boolean;
+  readonly pki: Pki;
+}
+
+const supervisorGraceMs = 10_000;
+
+/** Addresses and network, and what a server needs to start. */
+async function place(wanted: Begun, progress: Progress): Promise<Placed> {
+  const begun: { meanwhile?: Meanwhile } = {};
+  try {
+    const placed = await placeAndRecord(wanted, progress, (choice) => {
+      begun.meanwhile = beside(wanted, choice);
+    });
+    const { isNew, pki } = begun.meanwhile!;
+    return { ...placed, isNew: await isNew, pki: await pki };
+  } catch (error) {
+    // It has nothing to keep running, and would do so until somebody takes the cluster down.
+    if (await begun.meanwhile?.isNew) await endSupervisor(wanted.paths.root, supervisorGraceMs);
+    throw error;
+  }
+}
+
+const serverUrl = (port: number): string => `https://127.0.0.1:${port}`;
+
 /** Gives the cluster its addresses, and writes them down. */
-async function place(
+async function placeAndRecord(
   wanted: Begun,
   progress: Progress,
-): Promise<{ readonly placed: PlacedCluster; readonly state: ClusterState }> {
+  recorded: (choice: AddressChoice) => void,
+): Promise<Pick<Placed, 'cluster' | 'state'>> {
   const { known, nodes: planned, paths, runningBefore, runtime, settings } = wanted;
   const kept = keptOf(wanted);
   // One that is left keeps the port for both.
@@ -140,7 +196,7 @@ async function place(
       version: 1,
       runtime,
       topology: settings.topology,
-      server: `https://127.0.0.1:${choice.port}`,
+      server: serverUrl(choice.port),
       clusterCidr: choice.clusterCidr,
       dnsPort: choice.dnsPort,
       registryPort: choice.registryPort,
@@ -152,7 +208,7 @@ async function place(
     return state;
   };
   const nodesWord = planned.length === 1 ? 'node' : 'nodes';
-  const placed = await progress.step(
+  const cluster = await progress.step(
     runtime === 'containerd'
       ? `${planned.length} ${nodesWord} on one network`
       : 'nodes on the loopback address',
@@ -174,45 +230,43 @@ async function place(
         registry: settings.registry,
         mirrorPorts: portsOfMirrors(kept.registryMirrors),
         machineAccess: kept.machineAccess === true,
-        record: (choice) =>
+        record: (choice) => {
           record(
             choice,
             planned.map((node) => ({ ip: '', ...node })),
-          ),
+          );
+          recorded(choice);
+        },
       }),
   );
-  for (const warning of placed.warnings) progress.say(`  warning: ${warning}`);
-  return { placed, state: record(placed, placed.nodes) };
+  for (const warning of cluster.warnings) progress.say(`  warning: ${warning}`);
+  return { cluster, state: record(cluster, cluster.nodes) };
 }
 
 const answersOf = ({ liveness }: SupervisedProcess): AwaitedNode['answers'] =>
   liveness && ((signal) => askProcess(liveness, signal));
 
 /** For these nodes and no others: the server keeps renewed what it finds listed. */
-async function issueCredentials(
+const credentialsOf = (
   paths: ClusterPaths,
   { name, nodes, server }: ClusterState,
   gateway: string,
-): Promise<void> {
-  await issueClusterCredentials({
-    clusterName: name,
-    serverDir: paths.server,
-    localUrl: server,
-    nodeUrl: `https://${gateway}:${new URL(server).port}`,
-    kubeconfig: paths.kubeconfig,
-    nodes: nodes.map((node) => ({ name: node.name, ip: node.ip, dir: paths.node(node.name) })),
-    listFile: paths.credentials,
-  });
-}
+): ClusterCredentials => ({
+  clusterName: name,
+  serverDir: paths.server,
+  localUrl: server,
+  nodeUrl: `https://${gateway}:${new URL(server).port}`,
+  kubeconfig: paths.kubeconfig,
+  nodes: nodes.map((node) => ({ name: node.name, ip: node.ip, dir: paths.node(node.name) })),
+  listFile: paths.credentials,
+});
 
 /** Starts what does not run, and waits until all of it is ready. */
 async function start(
   { settings, paths, runningBefore }: Begun,
-  { fabric, gateway, port, nodes }: PlacedCluster,
-  state: ClusterState,
+  { cluster: { fabric, gateway, port, nodes }, isNew, pki, state }: Placed,
   progress: Progress,
 ): Promise<void> {
-  await issueCredentials(paths, state, gateway);
   const { bindAddress, clusterCidr, dnsPort, evictionHard, quotaBackendBytes, runtime, topology } = state;
   const { nodeMonitorGracePeriodMs } = state;
   const asked = {
@@ -240,6 +294,11 @@ async function start(
   const checks = own.map(({ role, logFile }) => crashCheck(paths.root, role, logFile));
   await progress.step('API server, controllers, scheduler, DNS', async () => {
     writeClusterState(paths, state);
+    // It starts while the nodes' credentials are made. Where there was something to supervise, all of it is named at once.
+    await Promise.all([
+      isNew && superviseCluster(linuxProcesses, paths.root, own.slice(0, 1), []),
+      issueNodeCredentials(pki, credentialsOf(paths, state, gateway)),
+    ]);
     await superviseCluster(linuxProcesses, paths.root, own, state.processes);
     await waitForServer(paths.kubeconfig, checks[0]!, own[0]!.logFile);
   });

@@ -10,7 +10,6 @@ import { differenceOf } from './cluster-difference.ts';
 import { withClusterLock } from './cluster-lock.ts';
 import type { PlannedNode } from './cluster-plan.ts';
 import { type ClusterState, clusterPaths, type RuntimeKind, readClusterState } from './cluster-state.ts';
-import { downAlone } from './down.ts';
 import { interruptedUp, sayWhenInterrupted } from './interrupted.ts';
 import { checkMergeable, mergeCluster } from './user-kubeconfig.ts';
 
@@ -89,7 +88,11 @@ export async function up(options: UpOptions, progress: Progress): Promise<UpResu
 async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult> {
   const paths = clusterPaths(options.home, options.name);
   const ending = readClusterState(paths)?.ending;
-  if (ending !== undefined) await downAlone(paths, progress, { keep: ending === 'keep' });
+  if (ending !== undefined) {
+    // What ends containers is much to read, and seldom needed here.
+    const { downAlone } = await import('./down.ts');
+    await downAlone(paths, progress, { keep: ending === 'keep' });
+  }
   const known = readClusterState(paths);
   if (known) checkSame(known, options);
   const runtime = known?.runtime ?? decideRuntime(options, progress);

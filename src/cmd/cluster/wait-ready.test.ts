@@ -19,7 +19,7 @@ test('B3: a Node that is still Ready of an agent that ended is not believed befo
   };
   const lists: Node[] = [node(false)];
   await untilReady(
-    async () => [lists.shift() ?? node(true)],
+    { list: () => [lists.shift() ?? node(true)], changed: () => Promise.resolve() },
     [{ name: 'linux-1', check: () => undefined, log: '/l', answers }],
     () => undefined,
   );
@@ -33,7 +33,7 @@ test('B3: an agent that does not stay ends the wait, whatever its Node says', as
   };
   await assert.rejects(
     untilReady(
-      async () => [node(true)],
+      { list: () => [node(true)], changed: () => new Promise(() => undefined) },
       [{ name: 'linux-1', check, log: '/l', answers: async () => false }],
       () => undefined,
     ),

@@ -3,17 +3,21 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nodes as nodesResource } from '../../api/generated/resources.ts';
 import type { Node } from '../../api/generated/types/core-v1.ts';
+import { createInformerFactory } from '../../client/cache/informer-factory.ts';
 import type { Client } from '../../client/client.ts';
 import { createClient } from '../../client/create-client.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import { httpTransport } from '../../client/transport-http.ts';
+import { silentLogger } from '../../component-base/logger.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
+import { systemRandom } from '../../component-base/system-random.ts';
 import { askProcess } from '../supervisor/ask-process.ts';
 import type { SupervisedProcess } from '../supervisor/supervision.ts';
 
 const serverTimeoutMs = 60_000;
 const nodesTimeoutMs = 120_000;
-const everyMs = 25;
+const everyMs = 50;
+const lookEveryMs = 100;
 const readyPath = '/readyz?exclude=etcd-quota';
 const answerTimeoutMs = 5_000;
 
@@ -117,6 +121,13 @@ export interface AwaitedNode {
   readonly log: string;
 }
 
+export interface AwaitedNodes {
+  /** As far as they are known. */
+  list(): readonly Node[];
+  /** Of the next change. */
+  changed(): Promise<void>;
+}
+
 /** Resolves when every node is Ready, and its agent has answered. */
 export async function waitForNodes(
   kubeconfig: string,
@@ -125,14 +136,39 @@ export async function waitForNodes(
 ): Promise<void> {
   const { client, close } = await clientOf(kubeconfig);
   try {
-    await untilReady(async () => (await client.list(nodesResource)).items, awaited, detail);
+    const informers = createInformerFactory({
+      client,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+    });
+    const known = informers.informer(nodesResource);
+    let news = Promise.withResolvers<void>();
+    const tell = (): void => {
+      news.resolve();
+      news = Promise.withResolvers();
+    };
+    known.addHandler({ added: tell, updated: tell });
+    informers.start();
+    try {
+      await untilReady({ list: () => known.lister.list(), changed: () => news.promise }, awaited, detail);
+    } finally {
+      await informers.stop();
+    }
   } finally {
     await close();
   }
 }
 
+/** Until something has changed, and not for longer than a moment: processes that end change no Node. */
+async function nextLook(changed: Promise<void>): Promise<void> {
+  const waited = new AbortController();
+  await Promise.race([changed, delay(lookEveryMs, undefined, { signal: waited.signal })]);
+  waited.abort();
+}
+
 export async function untilReady(
-  list: () => Promise<readonly Node[]>,
+  nodes: AwaitedNodes,
   awaited: readonly AwaitedNode[],
   detail: (text: string) => void,
 ): Promise<void> {
@@ -140,7 +176,8 @@ export async function untilReady(
   const silent = new Set(awaited.filter(({ answers }) => answers !== undefined));
   for (;;) {
     for (const node of awaited) node.check();
-    const known = new Map((await list()).map((node) => [node.metadata.name, readiness(node)]));
+    const changed = nodes.changed();
+    const known = new Map(nodes.list().map((node) => [node.metadata.name, readiness(node)]));
     const isReady = ({ name }: AwaitedNode): boolean => known.get(name)?.ready === true;
     const waiting = awaited.filter((node) => !isReady(node) || silent.has(node));
     if (waiting.length === 0) return;
@@ -156,7 +193,7 @@ export async function untilReady(
       );
     detail(`waiting for ${waiting.map((node) => node.name).join(', ')}`);
     await askAgents(waiting.filter(isReady), silent);
-    await delay(everyMs);
+    if (waiting.some((node) => !isReady(node) || silent.has(node))) await nextLook(changed);
   }
 }
 

@@ -87,18 +87,30 @@ async function keepKubeconfig(
   write(file, renewedKubeconfig(before, { ...facts, credentials: await issue() }));
 }
 
-/** The kubeconfigs with certificates in them, and what nodes believe. */
-async function keepKubeconfigs(pki: Pki, clock: Pick<Clock, 'now'>, of: ClusterCredentials): Promise<void> {
-  const common = { clusterName: of.clusterName, caCertificatePem: pki.caCertificatePem };
-  const admin = { ...common, userName: adminName, server: of.localUrl };
-  await keepKubeconfig(of.kubeconfig, admin, clock.now(), () => pki.admin());
+type AdminCredentials = Pick<ClusterCredentials, 'clusterName' | 'localUrl' | 'kubeconfig'>;
+
+const commonFacts = (pki: Pki, { clusterName }: Pick<ClusterCredentials, 'clusterName'>) => ({
+  clusterName,
+  caCertificatePem: pki.caCertificatePem,
+});
+
+const keepAdmin = (pki: Pki, clock: Pick<Clock, 'now'>, of: AdminCredentials): Promise<void> =>
+  keepKubeconfig(
+    of.kubeconfig,
+    { ...commonFacts(pki, of), userName: adminName, server: of.localUrl },
+    clock.now(),
+    () => pki.admin(),
+  );
+
+/** The nodes' kubeconfigs, and what nodes believe. */
+async function keepNodes(pki: Pki, clock: Pick<Clock, 'now'>, of: ClusterCredentials): Promise<void> {
+  const common = { ...commonFacts(pki, of), server: of.nodeUrl };
   for (const { name, dir } of of.nodes) {
-    const proxy = { ...common, userName: 'system:kube-proxy', server: of.nodeUrl };
+    const proxy = { ...common, userName: 'system:kube-proxy' };
     await keepKubeconfig(join(dir, 'kube-proxy.kubeconfig'), proxy, clock.now(), () => pki.issueKubeProxy());
     const kubelet = kubeconfigText({
       ...common,
       userName: `system:node:${name}`,
-      server: of.nodeUrl,
       credentials: { file: currentCertificate(join(dir, 'pki'), 'kubelet-client') },
     });
     writeIfOther(join(dir, 'agent.kubeconfig'), kubelet);
@@ -111,16 +123,27 @@ function writeIfOther(file: string, text: string): void {
 }
 
 /** While the server runs: what the file lists is renewed before it ends, and follows the authorities. */
-export const keepCredentials = async (pki: Pki, clock: Pick<Clock, 'now'>, file: string): Promise<void> =>
-  keepKubeconfigs(pki, clock, JSON.parse(readFileSync(file, 'utf8')) as ClusterCredentials);
+export async function keepCredentials(pki: Pki, clock: Pick<Clock, 'now'>, file: string): Promise<void> {
+  const listed = JSON.parse(readFileSync(file, 'utf8')) as ClusterCredentials;
+  await keepAdmin(pki, clock, listed);
+  await keepNodes(pki, clock, listed);
+}
 
-/** Node folders get agent.kubeconfig, kube-proxy.kubeconfig, ca.crt, and in pki/ the kubelet's own certificates unless they are good. */
-export async function issueClusterCredentials(options: ClusterCredentials): Promise<void> {
+/** All that a server needs to start, and whoever asks whether it has. */
+export async function issueServerCredentials(
+  options: AdminCredentials & Pick<ClusterCredentials, 'serverDir' | 'certificateMs'>,
+): Promise<Pki> {
   // Before a key that is missing is made anew.
   checkDataDirectory(options.serverDir);
   const pki = await openPki(pkiFiles(dataPaths(options.serverDir).pki), systemClock, {
     certificateMs: options.certificateMs,
   });
+  await keepAdmin(pki, systemClock, options);
+  return pki;
+}
+
+/** Node folders get agent.kubeconfig, kube-proxy.kubeconfig, ca.crt, and in pki/ the kubelet's own certificates unless they are good. */
+export async function issueNodeCredentials(pki: Pki, options: ClusterCredentials): Promise<void> {
   for (const { name, ip, dir } of options.nodes) {
     const names = { dnsNames: [name], ips: [ip] };
     const issued = await pki.issueNodeCredentials(name, names);
@@ -134,7 +157,11 @@ export async function issueClusterCredentials(options: ClusterCredentials): Prom
     keep('kubelet-client', pki.caCertificatePem, issued.kubelet);
     keep('kubelet-server', pki.kubeletServingCaPem, issued.kubeletServing, names);
   }
-  await keepKubeconfigs(pki, systemClock, options);
+  await keepNodes(pki, systemClock, options);
   if (options.listFile !== undefined)
     write(options.listFile, `${JSON.stringify({ ...options, certificateMs: undefined }, null, 2)}\n`);
 }
+
+/** Both. */
+export const issueClusterCredentials = async (options: ClusterCredentials): Promise<void> =>
+  issueNodeCredentials(await issueServerCredentials(options), options);

@@ -8,6 +8,7 @@ import { endProcesses, isAlive } from '../cluster/own-processes.ts';
 import { entryFile } from '../setup/package-root.ts';
 import { runningSupervisors } from './running-supervisors.ts';
 import {
+  isSupervised,
   type RunningProcess,
   readSupervision,
   readSupervisorState,
@@ -102,6 +103,24 @@ export function pausedBy(supervision: Supervision | undefined, role: string): st
   return pause && `${pause.by.role} (pid ${pause.by.pid})`;
 }
 
+const environmentKept = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && kept.test(entry[0]),
+    ),
+  );
+
+/**
+ * Of a cluster that nobody supervises the supervisor starts, and is not waited for, before anybody knows what it is to do. False:
+ * there is something to supervise, or was.
+ */
+export async function prepareSupervision(processes: Processes, root: string): Promise<boolean> {
+  if (isSupervised(root)) return false;
+  writeSupervision(root, { processes: [], running: [], environment: environmentKept() });
+  await startIfGone(processes, root);
+  return true;
+}
+
 /** Keeps these processes running from now on, and takes over those that run already. */
 export async function superviseCluster(
   processes: Processes,
@@ -110,12 +129,7 @@ export async function superviseCluster(
   running: readonly RunningProcess[],
 ): Promise<void> {
   for (const { logFile } of wanted) mkdirSync(join(logFile, '..'), { recursive: true, mode: 0o700 });
-  const environment = Object.fromEntries(
-    Object.entries(process.env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && kept.test(entry[0]),
-    ),
-  );
-  writeSupervision(root, { processes: wanted, running, environment });
+  writeSupervision(root, { processes: wanted, running, environment: environmentKept() });
   const started = !livingSupervisor(root) && (await startIfGone(processes, root));
   const { pid } = await untilAlive(root);
   if (!started) process.kill(pid, 'SIGHUP');

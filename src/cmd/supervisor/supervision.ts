@@ -102,10 +102,13 @@ function readJson<T extends { readonly processes: readonly unknown[] }>(file: st
 const writeJson = (file: string, value: unknown): void =>
   writeDurably(file, `${JSON.stringify(value, null, 2)}\n`);
 
+/** It may be damaged. */
+export const isSupervised = (root: string): boolean => existsSync(specFile(root));
+
 /** Throws Error with the next step when it is damaged: a supervisor that takes it for gone would end. */
 export function readSupervision(root: string): Supervision | undefined {
   const spec = readJson<Supervision>(specFile(root));
-  if (spec === undefined && existsSync(specFile(root)))
+  if (spec === undefined && isSupervised(root))
     throw new Error(`${specFile(root)} is damaged: \`porthole up\` with the cluster's name writes it again`);
   return spec;
 }

@@ -10,6 +10,7 @@ import { portholeCache } from '../../src/cmd/setup/locations.ts';
 import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
 import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
+import { eventually } from '../harness/eventually.ts';
 import { kubectlFor } from '../harness/kubectl.ts';
 import { machineTraces } from '../harness/machine-traces.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
@@ -114,7 +115,7 @@ describe('npm start without root', { timeout: 120_000 }, () => {
   });
 });
 
-test('an up that can not make its network leaves no process, and the next one goes on', async (t) => {
+test('an up that can not make its network, or is interrupted meanwhile, leaves no process; the next one goes on', async (t) => {
   const scratch = scratchDirectory('no-network');
   t.after(() => scratch.remove());
   const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
@@ -125,13 +126,20 @@ test('an up that can not make its network leaves no process, and the next one go
     });
   const programs = join(scratch.path, 'programs');
   mkdirSync(programs);
-  writeFileSync(join(programs, 'nft'), '#!/bin/sh\necho no rules today >&2\nexit 1\n', { mode: 0o755 });
-  const root = clusterPaths(scratch.path, 'no-network').root;
+  const { root } = clusterPaths(scratch.path, 'no-network');
   const up = ['up', '--windows', '0', '--no-merge'];
-  const failed = await porthole(up, { PATH: `${programs}:${process.env['PATH']}` });
+  const upWith = (nft: string): ReturnType<typeof linuxProcesses.run> => {
+    writeFileSync(join(programs, 'nft'), `#!/bin/sh\n${nft}\n`, { mode: 0o755 });
+    return porthole(up, { PATH: `${programs}:${process.env['PATH']}` });
+  };
+  const failed = await upWith('echo no rules today >&2; exit 1');
   assert.notEqual(failed.code, 0);
   assert.match(failed.stderr.toString(), /no rules today/);
   assert.deepEqual(await processesWithArgument(linuxFiles, root), []);
+  const interrupted = await upWith('kill -INT $PPID; exec sleep 1');
+  assert.match(interrupted.stderr.toString(), /cluster no-network is begun, and nothing of it runs/);
+  assert.equal(interrupted.code, 130);
+  await eventually(async () => assert.deepEqual(await processesWithArgument(linuxFiles, root), []));
   const again = await porthole(up);
   assert.equal(again.code, 0, again.stderr.toString());
   const down = await porthole(['down']);

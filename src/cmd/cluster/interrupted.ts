@@ -1,5 +1,6 @@
 // What a person is told who ends a command by ^C: what was begun goes on without it, or waits for the same command.
 import { livingSupervisor } from '../supervisor/supervise-cluster.ts';
+import { isPrepared, removeSupervision } from '../supervisor/supervision.ts';
 import { type ClusterPaths, isClusterThere } from './cluster-state.ts';
 
 /** As shells say it: 128 and the signal's number. */
@@ -16,12 +17,17 @@ function interruptedText(name: string, begun: Begun): string {
   return `interrupted: the processes of cluster ${name} go on (porthole status --name ${name}); the same command waits for them, ${remove}`;
 }
 
-const begunOf = (paths: ClusterPaths): Begun =>
-  !isClusterThere(paths) ? 'nothing' : livingSupervisor(paths.root) ? 'processes' : 'record';
+function begunOf(paths: ClusterPaths): Begun {
+  if (!isClusterThere(paths)) return 'nothing';
+  return livingSupervisor(paths.root) && !isPrepared(paths.root) ? 'processes' : 'record';
+}
 
-/** Of an `up`. */
-export const interruptedUp = (name: string, paths: ClusterPaths): string =>
-  interruptedText(name, begunOf(paths));
+/** Of an `up`. A supervisor that has no work yet finds that it is to have none, and ends. */
+export function interruptedUp(name: string, paths: ClusterPaths): string {
+  const text = interruptedText(name, begunOf(paths));
+  if (isPrepared(paths.root)) removeSupervision(paths.root);
+  return text;
+}
 
 /** Runs `body`; ^C meanwhile says what is left and ends this process. */
 export async function sayWhenInterrupted<T>(

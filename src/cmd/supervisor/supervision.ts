@@ -105,6 +105,10 @@ const writeJson = (file: string, value: unknown): void =>
 /** It may be damaged. */
 export const isSupervised = (root: string): boolean => existsSync(specFile(root));
 
+/** Its supervisor was started before anybody knew what it is to do. */
+export const isPrepared = (root: string): boolean =>
+  readJson<Supervision>(specFile(root))?.processes.length === 0;
+
 /** Throws Error with the next step when it is damaged: a supervisor that takes it for gone would end. */
 export function readSupervision(root: string): Supervision | undefined {
   const spec = readJson<Supervision>(specFile(root));

@@ -6,7 +6,7 @@ import { matchesSelector, selectorFrom } from '../apimachinery/label-selector.ts
 import { controllerRoles } from '../controllers/controller-roles.ts';
 import { claimSpec } from '../registry/core/claims.ts';
 import { managedAddress } from '../registry/core/service-claims.ts';
-import { kubeletClientUser } from './pki.ts';
+import { kubeletClientUser } from './kubelet-client-user.ts';
 
 export interface BootstrapObject {
   readonly group: string;

@@ -17,6 +17,7 @@ import {
 } from '../crypto/keys.ts';
 import { certificateFacts, isIssuedBy, isPairOf } from '../crypto/subject.ts';
 import type { ClientAuthorities } from './control-plane.ts';
+import { kubeletClientUser } from './kubelet-client-user.ts';
 
 /** Files below the PKI folder; written whole or not at all, readable by their owner only. */
 export interface PkiFiles {
@@ -71,9 +72,6 @@ export interface CertificateSigners {
   client(): KeyPair;
   kubeletServing(): KeyPair;
 }
-
-/** The common name of the certificate with which the API server speaks to kubelets. */
-export const kubeletClientUser = 'kube-apiserver-kubelet-client';
 
 const dayMs = 24 * 3600 * 1000;
 const authorityMs = 3650 * dayMs;

@@ -132,7 +132,8 @@ test('an up that can not make its network, or is interrupted meanwhile, leaves n
     writeFileSync(join(programs, 'nft'), `#!/bin/sh\n${nft}\n`, { mode: 0o755 });
     return porthole(up, { PATH: `${programs}:${process.env['PATH']}` });
   };
-  const failed = await upWith('echo no rules today >&2; exit 1');
+  const supervised = `until [ -e ${join(root, 'supervisor.json')} ]; do sleep 0.05; done`;
+  const failed = await upWith(`${supervised}; echo no rules today >&2; exit 1`);
   assert.notEqual(failed.code, 0);
   assert.match(failed.stderr.toString(), /no rules today/);
   assert.deepEqual(await processesWithArgument(linuxFiles, root), []);

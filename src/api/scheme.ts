@@ -13,6 +13,7 @@ import { meta } from '../apimachinery/json-access.ts';
 import type { BehaviourOf } from '../apimachinery/kind-behaviour.ts';
 import type { PlanSource } from '../apimachinery/plan.ts';
 import { createPlans } from '../apimachinery/schema-plan.ts';
+import { readDescriptions } from './descriptions/read-descriptions.ts';
 import { strategyOf } from './meta/strategy.ts';
 import { notEnforcedWarnings } from './not-enforced.ts';
 import { behaviours } from './registry.ts';
@@ -130,5 +131,6 @@ export function createScheme(): Scheme {
     kind: (gvk) => byKind.get(`${gvk.group}/${gvk.version}/${gvk.kind}`),
     typeOf: typeOfKind,
     plans,
+    descriptions: readDescriptions,
   };
 }

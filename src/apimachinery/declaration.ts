@@ -1,6 +1,7 @@
 // What the API server knows about a kind, as data: its schema, its verbs, its columns and its strategy.
 import type { FieldError } from './field-error.ts';
 import type { GroupVersionKind, Json, JsonObject, TypeSchema } from './json.ts';
+import type { Describe } from './openapi/description-text.ts';
 import type { PlanSource } from './plan.ts';
 
 export type { FieldSchema, GroupVersionKind, Json, JsonObject, TypeSchema } from './json.ts';
@@ -123,4 +124,6 @@ export interface Scheme extends SchemaSource {
   readonly plans: PlanSource;
   /** Definitions in OpenAPI documents that are given whole: custom resources. */
   definition?(type: string, dialect: 'v2' | 'v3'): JsonObject | undefined;
+  /** What types and fields are for. Read when a document is made, and let go with it: nothing else asks. */
+  descriptions?(): Promise<Describe>;
 }

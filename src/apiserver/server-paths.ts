@@ -36,7 +36,11 @@ export async function servePath(context: RequestContext, deps: PathDependencies)
       return bytesResponse(200, Buffer.from(text), contentType);
     }
     default:
-      return discovery(context, path, deps) ?? openApiResponse(context, path, deps.config) ?? notFoundPage();
+      return (
+        discovery(context, path, deps) ??
+        (await openApiResponse(context, path, deps.config)) ??
+        notFoundPage()
+      );
   }
 }
 

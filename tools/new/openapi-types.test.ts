@@ -29,7 +29,7 @@ function published(type: TypeSchema | undefined, dialect: 'v2' | 'v3'): unknown 
 for (const dialect of ['v2', 'v3'] as const)
   test(`every kind comes back whole from OpenAPI ${dialect}`, () => {
     const roots = scheme.resources().map(({ type }) => type);
-    const definitions = definitionsOf(schemaSource, roots, dialect);
+    const definitions = definitionsOf(schemaSource, roots, { dialect });
     const document: JsonObject =
       dialect === 'v2' ? { definitions } : { components: { schemas: definitions } };
     let count = 0;

@@ -1,5 +1,6 @@
 // The OpenAPI documents: /openapi/v2 in one, /openapi/v3 by group and version. Made on demand; callers keep them.
 import type { Json, JsonObject, ResourceDeclaration, Scheme } from '../declaration.ts';
+import type { Describe } from './description-text.ts';
 import type { Operation } from './operations.ts';
 import { operationsOf, queryType, rootPath, statusType } from './operations.ts';
 import type { Dialect } from './schemas.ts';
@@ -14,6 +15,7 @@ export interface OpenApiOptions {
   readonly info: OpenApiInfo;
   /** Definitions that are given whole: custom resources. */
   readonly definition?: (type: string, dialect: Dialect) => JsonObject | undefined;
+  readonly describe?: Describe | undefined;
 }
 
 const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -123,7 +125,7 @@ export function openApiV2(scheme: Scheme, options: OpenApiOptions): JsonObject {
     swagger: '2.0',
     info: { title: options.info.title, version: options.info.version },
     paths: pathsOf(operations, operationV2),
-    definitions: definitionsOf(scheme, rootsOf(operations), 'v2', (t) => options.definition?.(t, 'v2')),
+    definitions: definitionsOf(scheme, rootsOf(operations), { ...options, dialect: 'v2' }),
     securityDefinitions: {
       BearerToken: {
         description: 'Bearer Token authentication',
@@ -193,7 +195,7 @@ export function openApiV3(
     info: { title: options.info.title, version: options.info.version },
     paths: pathsOf(operations, operationV3),
     components: {
-      schemas: definitionsOf(scheme, rootsOf(operations), 'v3', (t) => options.definition?.(t, 'v3')),
+      schemas: definitionsOf(scheme, rootsOf(operations), { ...options, dialect: 'v3' }),
       securitySchemes: {
         BearerToken: {
           type: 'apiKey',

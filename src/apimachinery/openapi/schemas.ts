@@ -1,12 +1,12 @@
 // Types of the schema as OpenAPI definitions, in the dialects of v2 and v3.
 import type { FieldSchema, JsonObject, SchemaSource, TypeSchema } from '../declaration.ts';
+import type { Describe } from './description-text.ts';
 
 export type Dialect = 'v2' | 'v3';
 
 const refPrefix: Readonly<Record<Dialect, string>> = { v2: '#/definitions/', v3: '#/components/schemas/' };
 export const refTo = (type: string, dialect: Dialect): JsonObject => ({ $ref: refPrefix[dialect] + type });
 
-/** Description of a field when nothing better is known: OpenAPI demands one here and there. */
 const extensions = (field: FieldSchema): JsonObject => ({
   ...(field.listType ? { 'x-kubernetes-list-type': field.listType } : {}),
   ...(field.listMapKeys ? { 'x-kubernetes-list-map-keys': [...field.listMapKeys] } : {}),
@@ -15,8 +15,8 @@ const extensions = (field: FieldSchema): JsonObject => ({
   ...(field.patchMergeKey ? { 'x-kubernetes-patch-merge-key': field.patchMergeKey } : {}),
 });
 
-function fieldSchema(field: FieldSchema, dialect: Dialect): JsonObject {
-  const more = extensions(field);
+function fieldSchema(field: FieldSchema, dialect: Dialect, description?: string): JsonObject {
+  const more = { ...(description === undefined ? {} : { description }), ...extensions(field) };
   if (field.ref) {
     const ref = refTo(field.ref, dialect);
     if (dialect === 'v2') return { ...ref, ...more };
@@ -36,12 +36,14 @@ function fieldSchema(field: FieldSchema, dialect: Dialect): JsonObject {
   };
 }
 
-function typeDefinition(type: TypeSchema, dialect: Dialect): JsonObject {
+function typeDefinition(name: string, type: TypeSchema, { dialect, describe }: Form): JsonObject {
   const properties: JsonObject = {};
-  for (const [name, field] of Object.entries(type.fields ?? {}))
-    properties[name] = fieldSchema(field, dialect);
+  for (const [field, schema] of Object.entries(type.fields ?? {}))
+    properties[field] = fieldSchema(schema, dialect, describe?.(name, field));
+  const description = describe?.(name);
   const oneOf = dialect === 'v3' && type.oneOf ? { oneOf: type.oneOf.map((o) => ({ ...o })) } : {};
   return {
+    ...(description === undefined ? {} : { description }),
     ...(type.type && Object.keys(oneOf).length === 0 ? { type: type.type } : {}),
     ...(type.format ? { format: type.format } : {}),
     ...oneOf,
@@ -58,25 +60,28 @@ function refsOf(field: FieldSchema, found: string[]): void {
   if (field.values) refsOf(field.values, found);
 }
 
+/** How definitions are written. */
+export interface Form {
+  readonly dialect: Dialect;
+  readonly describe?: Describe | undefined;
+  /** Definitions that are given whole: custom resources. */
+  readonly definition?: ((type: string, dialect: Dialect) => JsonObject | undefined) | undefined;
+}
+
 /** The definitions of these types and of all that they refer to, sorted by name. */
-export function definitionsOf(
-  source: SchemaSource,
-  roots: Iterable<string>,
-  dialect: Dialect,
-  own: (type: string) => JsonObject | undefined = () => undefined,
-): JsonObject {
+export function definitionsOf(source: SchemaSource, roots: Iterable<string>, form: Form): JsonObject {
   const seen = new Map<string, JsonObject>();
   const queue = [...roots];
   for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
     if (seen.has(name)) continue;
-    const given = own(name);
+    const given = form.definition?.(name, form.dialect);
     const type = source.type(name);
     if (given) {
       seen.set(name, given);
       for (const [, ref] of JSON.stringify(given).matchAll(/"\$ref":"#\/(?:[a-z]+\/)+([^"/]+)"/g))
         queue.push(ref!);
     } else if (type) {
-      seen.set(name, typeDefinition(type, dialect));
+      seen.set(name, typeDefinition(name, type, form));
       for (const field of Object.values(type.fields ?? {})) refsOf(field, queue);
     }
   }

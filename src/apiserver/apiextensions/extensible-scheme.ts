@@ -35,6 +35,7 @@ export function extensibleScheme(base: Scheme): ExtensibleScheme {
     },
     plans: { plan: (type) => byType.get(type)?.plan ?? base.plans.plan(type) },
     definition: (type, dialect) => byType.get(type)?.definition(dialect) ?? base.definition?.(type, dialect),
+    ...(base.descriptions ? { descriptions: base.descriptions } : {}),
     setCustomKinds(kinds) {
       all = [...base.resources(), ...kinds.map((k) => k.declaration)];
       byType = new Map(kinds.map((k) => [k.declaration.type, k]));

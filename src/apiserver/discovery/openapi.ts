@@ -1,5 +1,6 @@
 // Serves the OpenAPI documents: made when first asked for, kept until the kinds change, named by their content.
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
+import type { Describe } from '../../apimachinery/openapi/description-text.ts';
 import { openApiV2, openApiV3, openApiV3Index, openApiV3Paths } from '../../apimachinery/openapi/document.ts';
 import { encodeOpenApiV2, openApiV2MediaType } from '../../apimachinery/openapi/v2-protobuf.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
@@ -34,52 +35,70 @@ const shortTypes: readonly string[] = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
 ];
 
-export function openApiResponse(
+interface OpenApiConfig {
+  readonly scheme: Scheme;
+  readonly version?: Readonly<Record<string, string>>;
+}
+
+export async function openApiResponse(
   context: RequestContext,
   path: string,
-  config: { readonly scheme: Scheme; readonly version?: Readonly<Record<string, string>> },
-): ApiResponse | undefined {
+  config: OpenApiConfig,
+): Promise<ApiResponse | undefined> {
+  const { scheme } = config;
+  const name = documentName(context, path, scheme);
+  if (name === undefined) return undefined;
+  const document = documentsOf(scheme).get(name) ?? documentOf(name, config, await scheme.descriptions?.());
+  return document && withTag(context, document, name === protobufName ? openApiV2MediaType : undefined);
+}
+
+const protobufName = 'v2.pb';
+const v3Name = (path: string): string => `v3/${path}`;
+
+function documentName(context: RequestContext, path: string, scheme: Scheme): string | undefined {
+  if (path === '/openapi/v2') {
+    const accept = context.header('accept');
+    return shortTypes.some((type) => accept.includes(type)) ? protobufName : 'v2';
+  }
+  if (path === '/openapi/v3') return 'v3';
+  return openApiV3Paths(scheme)
+    .map(v3Name)
+    .find((name) => path === `/openapi/${name}`);
+}
+
+/** Kinds may have changed while descriptions were read: what is kept is asked for again, and a group may be gone. */
+function documentOf(
+  name: string,
+  config: OpenApiConfig,
+  describe: Describe | undefined,
+): Document | undefined {
+  const documents = documentsOf(config.scheme);
+  const known = documents.get(name);
+  if (known) return known;
+  const content = made(name, config, describe);
+  if (content === undefined) return undefined;
+  const bytes = Buffer.from(content);
+  const document = { bytes, hash: sha256Hex(bytes).toUpperCase() };
+  documents.set(name, document);
+  return document;
+}
+
+const json = (value: JsonObject): Uint8Array => Buffer.from(JSON.stringify(value));
+
+function made(name: string, config: OpenApiConfig, describe: Describe | undefined): Uint8Array | undefined {
   const { scheme } = config;
   const definition = (type: string, dialect: 'v2' | 'v3'): JsonObject | undefined =>
     scheme.definition?.(type, dialect);
   const info = { title: 'Kubernetes', version: config.version?.['gitVersion'] ?? '' };
-  const documents = documentsOf(scheme);
-  const document = (name: string, make: () => Uint8Array): Document => {
-    let known = documents.get(name);
-    if (!known) {
-      const bytes = Buffer.from(make());
-      known = { bytes, hash: sha256Hex(bytes).toUpperCase() };
-      documents.set(name, known);
-    }
-    return known;
-  };
-  const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
-  if (path === '/openapi/v2') {
-    const accept = context.header('accept');
-    if (shortTypes.some((type) => accept.includes(type)))
-      return withTag(
-        context,
-        document('v2.pb', () => encodeOpenApiV2(openApiV2(scheme, { info, definition }))),
-        openApiV2MediaType,
-      );
-    return withTag(
-      context,
-      document('v2', () => json(openApiV2(scheme, { info, definition }))),
-    );
-  }
-  const v3 = (name: string): Document | undefined => {
-    if (!openApiV3Paths(scheme).includes(name)) return undefined;
-    const [, group, version] = name.startsWith('apis/') ? name.split('/') : ['', '', name.split('/')[1]];
-    return document(`v3/${name}`, () => json(openApiV3(scheme, group!, version!, { info, definition })));
-  };
-  if (path === '/openapi/v3')
-    return withTag(
-      context,
-      document('v3', () => json(openApiV3Index(scheme, (name) => v3(name)!.hash))),
-    );
-  if (!path.startsWith('/openapi/v3/')) return undefined;
-  const found = v3(path.slice('/openapi/v3/'.length));
-  return found && withTag(context, found);
+  const options = { info, definition, describe };
+  const hashOf = (path: string): string => documentOf(v3Name(path), config, describe)!.hash;
+  if (name === protobufName) return encodeOpenApiV2(openApiV2(scheme, options));
+  if (name === 'v2') return json(openApiV2(scheme, options));
+  if (name === 'v3') return json(openApiV3Index(scheme, hashOf));
+  const [, root, ...rest] = name.split('/');
+  const [group, version] = root === 'apis' ? rest : ['', rest[0]];
+  const document = openApiV3(scheme, group!, version!, options);
+  return document && json(document);
 }
 
 function withTag(context: RequestContext, document: Document, type = 'application/json'): ApiResponse {

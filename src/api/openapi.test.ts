@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { JsonObject } from '../apimachinery/json.ts';
 import { obj } from '../apimachinery/json-access.ts';
 import { openApiV2, openApiV3, openApiV3Paths } from '../apimachinery/openapi/document.ts';
 import { encodeOpenApiV2 } from '../apimachinery/openapi/v2-protobuf.ts';
+import { readDescriptions } from './descriptions/read-descriptions.ts';
 import { createScheme } from './scheme.ts';
 
 const scheme = createScheme();
@@ -32,6 +34,42 @@ test('every reference of every document leads to a definition', () => {
     for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
       assert.ok(Object.hasOwn(schemas, name!), `${path}: ${name}`);
   }
+});
+
+const describe = await readDescriptions();
+
+/** Definitions, and properties of definitions, that say nothing of themselves. */
+const silent = (definitions: JsonObject): string[] =>
+  Object.entries(definitions).flatMap(([name, definition]) => [
+    ...(obj(definition)['description'] ? [] : [name]),
+    ...Object.entries(obj(obj(definition)['properties']))
+      .filter(([, property]) => !obj(property)['description'])
+      .map(([field]) => `${name}.${field}`),
+  ]);
+
+test('every definition of the v2 document and each of its properties is described', () => {
+  const definitions = obj(openApiV2(scheme, { info, describe })['definitions']);
+  assert.ok(Object.keys(definitions).length > 500);
+  assert.deepEqual(silent(definitions), []);
+  assert.ok(silent(obj(openApiV2(scheme, { info })['definitions'])).length > 2000);
+});
+
+test('and so is everything of v3, where a description stands beside no reference', () => {
+  for (const path of openApiV3Paths(scheme)) {
+    const parts = path.split('/');
+    const [group, version] = parts[0] === 'api' ? ['', parts[1]!] : [parts[1]!, parts[2]!];
+    const document = openApiV3(scheme, group, version, { info, describe })!;
+    assert.deepEqual(silent(obj(obj(document['components'])['schemas'])), [], path);
+    assert.ok(!/"\$ref":"[^"]*","/.test(JSON.stringify(document)), path);
+  }
+});
+
+test('a description comes through in the protobuf form', () => {
+  const definitions = obj(openApiV2(scheme, { info, describe })['definitions']);
+  const spec = obj(definitions['io.k8s.api.core.v1.PodSpec']);
+  const bytes = Buffer.from(encodeOpenApiV2({ definitions: { PodSpec: spec } }));
+  for (const text of [spec['description'], obj(obj(spec['properties'])['affinity'])['description']])
+    assert.ok(bytes.includes(text as string), text as string);
 });
 
 test('a patch of a pod takes dryRun and fieldValidation, which kubectl looks for', () => {

@@ -1,5 +1,5 @@
 // What the types of identity and rights are for: authentication, authorization, rbac, certificates.
-export const authentication: string = String.raw`
+export const authentication: string = `
 TokenReview: Asks whether a token is good, and whose it is. Created for its answer and not stored.
   spec: The token.
   status: The answer.
@@ -46,7 +46,7 @@ UserInfo: A user as the server knows one.
   username: The name.
 `;
 
-export const authorization: string = String.raw`
+export const authorization: string = `
 SubjectAccessReview: Asks whether a user may do something. Not stored.
   spec: Who, and what.
   status: The answer.
@@ -124,7 +124,7 @@ NonResourceRule: Something one may do with paths.
   verbs: The methods of HTTP in small letters. * means all.
 `;
 
-export const rbac: string = String.raw`
+export const rbac: string = `
 Role: A set of rights in one namespace. Rights only add up; none forbids.
   rules: The rights.
 
@@ -162,7 +162,7 @@ Subject: Somebody who gets rights.
   namespace: The namespace of a ServiceAccount. Not for the others.
 `;
 
-export const certificates: string = String.raw`
+export const certificates: string = `
 CertificateSigningRequest: Asks for a certificate. Somebody approves it, and the signer that it names issues it. It is deleted some time after.
   spec: What is asked for. Cannot be changed.
   status: Whether it is approved, and the certificate.

@@ -1,5 +1,5 @@
 // What the types of admissionregistration are for.
-const hook: string = String.raw`  admissionReviewVersions: Versions of AdmissionReview that the webhook reads, the preferred first. The server takes the first that it knows: v1.
+const hook: string = `  admissionReviewVersions: Versions of AdmissionReview that the webhook reads, the preferred first. The server takes the first that it knows: v1.
   clientConfig: How the webhook is reached.
   failurePolicy: What happens when it cannot be asked or its answer cannot be read: Fail refuses the request (the default), Ignore lets it pass.
   matchConditions: Expressions that must all be true for it to be asked, at most 64. They are looked at last.
@@ -19,7 +19,7 @@ const condition: string = `  failurePolicy: What happens when an expression or t
   variables: Expressions with names, for use as variables.name. Each may use those before it.
 `;
 
-export const admissionregistration: string = String.raw`
+export const admissionregistration: string = `
 ValidatingWebhookConfiguration: Webhooks that are asked whether a request is allowed. All that fit are asked at the same time, after mutating ones.
   webhooks: The webhooks.
 

@@ -1,5 +1,5 @@
 // What the types of apiextensions are for: definitions of custom resources, and their schemas.
-export const apiextensions: string = String.raw`
+export const apiextensions: string = `
 CustomResourceDefinition: Adds a kind to the API. Its name must be plural.group. Deleting it deletes all objects of the kind.
   spec: The kind: names, versions, schemas.
   status: Whether it is served.

@@ -1,12 +1,12 @@
 // What the types of autoscaling are for, in both versions.
-const target: string = String.raw`
+const target: string = `
 CrossVersionObjectReference: Names an object of the same namespace.
   apiVersion: Its group and version. Unset: the core group.
   kind: Its kind.
   name: Its name.
 `;
 
-export const autoscalingV1: string = String.raw`${target}
+export const autoscalingV1: string = `${target}
 HorizontalPodAutoscaler: Changes the number of a workload's pods by the processor time that they use. Version v2 knows more.
   spec: Which workload, and how many pods it may have.
   status: How many pods there are and should be.
@@ -36,7 +36,7 @@ ScaleStatus: How many pods there are.
   selector: Labels of the pods, as text.
 `;
 
-export const autoscalingV2: string = String.raw`${target}
+export const autoscalingV2: string = `${target}
 HorizontalPodAutoscaler: Changes the number of a workload's pods by what they use or by other measures.
   spec: Which workload, by which measures, and how many pods it may have.
   status: What was measured, and how many pods there are and should be.

@@ -1,5 +1,5 @@
 // What the types of small groups are for: coordination, events, node, policy, scheduling, aggregation of other API servers.
-export const coordination: string = String.raw`
+export const coordination: string = `
 Lease: Says who does something at the moment, and until when. Nodes show by it that they are alive, and programs choose their leader.
   spec: Who, and until when.
 
@@ -13,7 +13,7 @@ LeaseSpec: Who holds a lease, and until when.
   strategy: How its holder is chosen by the cluster. Unset: holders settle it among themselves.
 `;
 
-export const events: string = String.raw`
+export const events: string = `
 Event: Something that happened to an object. Kept for about an hour. The same object as an Event of the core group.
   action: What was done or failed, in one word of at most 128 characters.
   deprecatedCount: How often it happened, in the older form.
@@ -35,7 +35,7 @@ EventSeries: A thing that happens again and again.
   lastObservedTime: When it last happened.
 `;
 
-export const node: string = String.raw`
+export const node: string = `
 RuntimeClass: A way in which nodes run containers, that pods may name.
   handler: Name of the handler in the configuration of the nodes' container runtime, such as runhcs-wcow-process. Cannot be changed.
   overhead: What pods of the class use beside their containers.
@@ -49,7 +49,7 @@ Scheduling: Which nodes pods of a class go to.
   tolerations: Taints that pods of the class bear, beside their own.
 `;
 
-export const policy: string = String.raw`
+export const policy: string = `
 PodDisruptionBudget: How many pods of a kind may be away at once when somebody evicts them, such as when nodes are drained.
   spec: Which pods, and how many.
   status: How many may go at the moment.
@@ -73,7 +73,7 @@ Eviction: Asks that a pod go, as far as budgets allow; sent to its eviction subr
   deleteOptions: How the pod is deleted.
 `;
 
-export const scheduling: string = String.raw`
+export const scheduling: string = `
 PriorityClass: How important pods are that name it.
   description: For whom the class is, for people.
   globalDefault: True for the class of pods that name none. Only one may be so. Default false.
@@ -81,7 +81,7 @@ PriorityClass: How important pods are that name it.
   value: The priority, a higher number first, at most 1000000000. Cannot be changed. Greater ones are for the classes of the system.
 `;
 
-export const apiregistration: string = String.raw`
+export const apiregistration: string = `
 APIService: Says who serves a version of a group: this server, or another one behind a Service. Its name is version.group.
   spec: Who serves it.
   status: Whether they can be reached.

@@ -1,5 +1,5 @@
 // What the types of the core group beside pods and volumes are for: Services, nodes, namespaces, configuration, quotas, events.
-export const coreCluster: string = String.raw`
+export const coreCluster: string = `
 ConfigMap: Settings as keys and values that pods read as environment variables or files. Not for secrets. At most 1 MiB in all.
   binaryData: Values of any bytes, written as base64. Keys must not stand in data as well.
   data: Values of text. Keys are of letters, digits, dashes, underscores and dots.

@@ -1,5 +1,5 @@
 // What the types of flowcontrol are for: how requests share the API server.
-export const flowcontrol: string = String.raw`
+export const flowcontrol: string = `
 FlowSchema: Which requests form flows, and which priority level they belong to.
   spec: Which requests, and their level.
   status: Whether the level is there.

@@ -1,5 +1,5 @@
 // What the types that all groups share are for: metadata, lists, selectors, conditions, answers.
-export const meta: string = String.raw`
+export const meta: string = `
 AnyKind: What all kinds have.
   apiVersion: Group and version of the kind, as group/version, or the version alone for the core group.
   kind: Name of the kind, such as Pod. Cannot be changed.
@@ -160,19 +160,19 @@ Time: A moment, to the second, as RFC 3339: 2026-01-31T12:00:00Z.
 MicroTime: A moment, to the microsecond, as RFC 3339: 2026-01-31T12:00:00.000000Z.
 `;
 
-export const quantity: string = String.raw`
+export const quantity: string = `
 Quantity: An amount: a number with m (thousandth), k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent, such as 500m, 1.5 or 2Gi. Equal amounts may be written in several ways; the server may write back another.
 `;
 
-export const rawExtension: string = String.raw`
+export const rawExtension: string = `
 RawExtension: Any object, kept as it is.
 `;
 
-export const intOrString: string = String.raw`
+export const intOrString: string = `
 IntOrString: A whole number or text, such as a port or its name, or a count or a percentage.
 `;
 
-export const version: string = String.raw`
+export const version: string = `
 Info: What the server is.
   buildDate: When it was built.
   compiler: What it was built with.

@@ -1,5 +1,5 @@
 // What the types of networking and of discovery are for.
-export const networking: string = String.raw`
+export const networking: string = `
 Ingress: Leads HTTP requests from outside to Services, by host and path. It needs an ingress controller, which is no part of the cluster itself.
   spec: Which requests lead where.
   status: At which addresses they are taken.
@@ -122,7 +122,7 @@ ServiceCIDRStatus: Whether the ranges can be used.
   conditions: Ready, and why not.
 `;
 
-export const discovery: string = String.raw`
+export const discovery: string = `
 EndpointSlice: Addresses behind a Service, at most 1000 in one slice. Made for Services with a selector; for others write them yourself, with the label kubernetes.io/service-name.
   addressType: IPv4, IPv6 or FQDN, for all addresses of the slice. Cannot be changed.
   endpoints: What is behind the Service, at most 1000.

@@ -14,14 +14,16 @@ export async function readDescriptions(): Promise<Describe> {
   for (const [prefix, content] of descriptionTexts)
     for (const { types, field, text } of parseDescriptionText(content))
       for (const type of types) known.set(keyOf(prefix + type, field), text);
-  return (type, field) => known.get(keyOf(type, field)) ?? known.get(keyOf(sharedBy(type), field));
+  return (type, field) => known.get(keyOf(type, field)) ?? known.get(keyOf(sharedBy(type, field), field));
 }
 
 const keyOf = (type: string, field: string | undefined): string =>
   field === undefined ? type : `${type}.${field}`;
 
-function sharedBy(type: string): string {
+/** Where a type has no line of its own. What a kind is, each says itself. */
+function sharedBy(type: string, field: string | undefined): string {
   const schema = schemaSource.type(type);
   if (schema?.gvk === undefined) return type;
-  return type.endsWith('List') && schema.fields?.['items'] !== undefined ? anyList : anyKind;
+  if (type.endsWith('List') && schema.fields?.['items'] !== undefined) return anyList;
+  return field === undefined ? type : anyKind;
 }

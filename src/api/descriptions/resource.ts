@@ -1,5 +1,5 @@
 // What the types of resource.k8s.io are for: devices and claims of them.
-const deviceRequest: string = String.raw`  allocationMode: ExactCount takes as many as count (the default), All every device that fits, and all of them must be free.
+const deviceRequest: string = `  allocationMode: ExactCount takes as many as count (the default), All every device that fits, and all of them must be free.
   capacity: How much of the device's capacity is asked for, where it can be shared. Unset: as the device says.
   count: How many devices, greater than 0. Default 1. Only with ExactCount.
   deviceClassName: The DeviceClass.
@@ -7,7 +7,7 @@ const deviceRequest: string = String.raw`  allocationMode: ExactCount takes as m
   tolerations: Taints of devices that the claim bears, at most 16.
 `;
 
-export const resource: string = String.raw`
+export const resource: string = `
 DeviceClass: A kind of device that claims may ask for, with settings.
   spec: Which devices, and their settings.
 

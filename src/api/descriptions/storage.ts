@@ -1,5 +1,5 @@
 // What the types of storage are for: classes, CSI drivers, and where volumes are attached.
-export const storage: string = String.raw`
+export const storage: string = `
 StorageClass: A kind of storage from which volumes are made for claims. The annotation storageclass.kubernetes.io/is-default-class makes it the default. Mostly it cannot be changed.
   allowVolumeExpansion: Whether claims may be made larger. Default false. It may be changed.
   allowedTopologies: Where volumes may be made. Unset: anywhere.

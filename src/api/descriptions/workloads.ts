@@ -1,5 +1,5 @@
 // What the types of apps and batch are for.
-export const apps: string = String.raw`
+export const apps: string = `
 Deployment: Keeps a number of equal pods running, and replaces them step by step when their template changes. Each template has a ReplicaSet of its own.
   spec: How many pods, of what kind, and how they are replaced.
   status: How far it has got.
@@ -161,7 +161,7 @@ ControllerRevision: A former template of a StatefulSet or DaemonSet, kept to go 
   revision: Its number, higher than that of the one before.
 `;
 
-export const batch: string = String.raw`
+export const batch: string = `
 Job: Runs pods until enough of them have ended well.
   spec: Which pods, how many, and when to give up.
   status: How far it has got.

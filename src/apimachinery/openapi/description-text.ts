@@ -3,8 +3,7 @@
 /** What a type is for, or one of its fields; undefined when nothing is known. */
 export type Describe = (type: string, field?: string) => string | undefined;
 
-/** A line that says nothing of any type: the check of the repository reads it, documents must not. */
-interface Line {
+interface DescriptionLine {
   /** All types that it is written for: those that differ in nothing share their lines. */
   readonly types: readonly string[];
   /** Undefined in the line of the types themselves. */
@@ -12,18 +11,17 @@ interface Line {
   readonly text: string;
 }
 
-const lineOf = /^(?<indent> *)(?<names>[\w$-]+(?: [\w$-]+)*): (?<text>.+)$/;
+const lineOf = /^(?:(?<types>[\w-]+(?: [\w-]+)*)| {2}(?<field>[\w$-]+)): (?<text>.+)$/;
 
-export function parseDescriptionText(content: string): Line[] {
-  const lines: Line[] = [];
+export function parseDescriptionText(content: string): DescriptionLine[] {
+  const lines: DescriptionLine[] = [];
   let types: readonly string[] = [];
   for (const line of content.split('\n')) {
     if (line === '') continue;
     const found = lineOf.exec(line)?.groups;
     if (!found) throw new Error(`neither a type nor a field: ${line}`);
-    const isField = found['indent'] !== '';
-    if (!isField) types = found['names']!.split(' ');
-    lines.push({ types, field: isField ? found['names'] : undefined, text: found['text']! });
+    types = found['types']?.split(' ') ?? types;
+    lines.push({ types, field: found['field'], text: found['text']! });
   }
   return lines;
 }

@@ -39,7 +39,10 @@ async function publishedDocument(): Promise<string> {
   const { ask, close } = await startTestControlPlane();
   const spec = {
     type: 'object',
-    properties: { cronSpec: { type: 'string', pattern: '.+' }, replicas: { type: 'integer' } },
+    properties: {
+      cronSpec: { type: 'string', pattern: '.+', description: `When,\nas \`* * * * *\` or C:\\time \${it}` },
+      replicas: { type: 'integer' },
+    },
   };
   const made = await ask('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     metadata: { name: 'crontabs.stable.example.com' },
@@ -86,6 +89,8 @@ test('a kind, one of a document, a controller, plugins and a command are written
     resources,
     /crontabs: ResourceRef<CronTab> = \{ group: 'stable.example.com', .* namespaced: true/,
   );
+  const described = readFileSync(join(copy, 'src/api/descriptions/cron-tab-stable-v1.ts'), 'utf8');
+  assert.match(described, / {2}cronSpec: When, as '\* \* \* \* \*' or C:\\\\time \$ \{it\}\.\n/);
 });
 
 test('what is there is not written over, and what is not understood says how', () => {
@@ -121,6 +126,7 @@ test('its tests pass, and those that compare lists with folders, rights with cal
     'src/controllers/registry.test.ts',
     'src/controllers/controller-roles.test.ts',
     'test/repo/controller-access.test.ts',
+    'test/repo/descriptions.test.ts',
     'test/integration/bootstrap.test.ts',
   ];
   passes(node('--test', ...tests, ...lists), 'tests');

@@ -1,5 +1,6 @@
 // npm run new -- kind <Kind>: types and row of the data, the kind's file with its test, and its line in the list of its group.
 import type { GroupVersionKind, JsonObject, TypeSchema } from '../../src/apimachinery/json.ts';
+import { addDescriptions } from './description-file.ts';
 import { checkConstant, checkName } from './names.ts';
 import { type ImportedKind, kindOfDocument, listOf } from './openapi-types.ts';
 import { withNumbers } from './protobuf-numbers.ts';
@@ -39,7 +40,16 @@ function minimalKind(gvk: GroupVersionKind): ImportedKind {
     [`${name}Status`, { type: 'object', fields: { size } }],
     [`${name}List`, listOf(name, gvk)],
   ]);
-  return { gvk, types, rules: [] };
+  const descriptions = new Map([
+    [name, 'Something that has a size.'],
+    [`${name}.spec`, 'The size that is asked for.'],
+    [`${name}.status`, 'The size that there is.'],
+    [`${name}Spec`, 'What is asked for.'],
+    [`${name}Spec.size`, 'The size. Not negative.'],
+    [`${name}Status`, 'What there is.'],
+    [`${name}Status.size`, 'The size.'],
+  ]);
+  return { gvk, types, descriptions, rules: [] };
 }
 
 interface Served {
@@ -257,6 +267,7 @@ export function newKind(tree: Tree, options: KindOptions): readonly string[] {
   const module = `${parts.at(-3)}-${parts.at(-2)}`;
   const folder = `src/api/${parts.at(-3)}/${gvk.version}`;
   addData(tree, imported, { ...served, resource });
+  addDescriptions(tree, imported, module);
   const hasSize = options.document === undefined;
   tree.create(`${folder}/${kebab(gvk.kind)}.ts`, kindFile(gvk.kind, resource, module, hasSize));
   tree.create(`${folder}/${kebab(gvk.kind)}.test.ts`, kindTest(gvk, resource, hasSize));
@@ -265,6 +276,7 @@ export function newKind(tree: Tree, options: KindOptions): readonly string[] {
   tree.run('tools/gen/all.ts');
   return [
     ...imported.rules.map((rule) => `a rule of the document that types do not hold, for validate: ${rule}`),
+    'what kubectl explain says is in src/api/descriptions',
     'columns of kubectl get and short names go into its row in src/api/schema/resources.json',
     'fields got numbers of protobuf in order: where clients have a .proto of the kind, its own go into src/api/schema/types.json',
   ];

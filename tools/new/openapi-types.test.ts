@@ -57,7 +57,7 @@ const widget: JsonObject = {
       type: 'object',
       required: ['size'],
       properties: {
-        size: { type: 'integer', format: 'int32', minimum: 1 },
+        size: { type: 'integer', format: 'int32', minimum: 1, description: 'How large.' },
         port: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] },
         parts: {
           type: 'array',
@@ -71,8 +71,12 @@ const widget: JsonObject = {
 };
 const document: JsonObject = { components: { schemas: { 'com.example.v1.Widget': widget } } };
 
-test('objects written out in their place get names; rules that types do not hold are told', () => {
-  const { types, rules } = kindOfDocument(document, { kind: 'Widget' }, meta);
+test('objects written out in their place get names; descriptions, and rules that types do not hold, are told', () => {
+  const { types, descriptions, rules } = kindOfDocument(document, { kind: 'Widget' }, meta);
+  assert.deepEqual(Object.fromEntries(descriptions), {
+    'com.example.v1.Widget.apiVersion': 'd',
+    'com.example.v1.WidgetSpec.size': 'How large.',
+  });
   assert.deepEqual(Object.fromEntries(types), {
     'com.example.v1.Widget': {
       type: 'object',

@@ -15,6 +15,8 @@ export interface ImportedKind {
   readonly gvk: GroupVersionKind;
   /** By full name: the kind, its list, and what they name that is not known yet. */
   readonly types: ReadonlyMap<string, TypeSchema>;
+  /** What types, and fields as `type.field`, are for, where the document says it. */
+  readonly descriptions: ReadonlyMap<string, string>;
   /** What the document demands beyond types: `spec.size: minimum`. It is for the kind's rules. */
   readonly rules: readonly string[];
 }
@@ -66,6 +68,7 @@ const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
 /** Walks one document; what it comes by is kept. */
 class Import {
   readonly types = new Map<string, TypeSchema>();
+  readonly descriptions = new Map<string, string>();
   readonly rules: string[] = [];
   readonly #schemas: JsonObject;
   readonly #isKnown: (type: string) => boolean;
@@ -78,6 +81,11 @@ class Import {
   #refer(type: string): string {
     if (!this.#isKnown(type) && !this.types.has(type)) this.type(type, object(this.#schemas[type]));
     return type;
+  }
+
+  #describe(name: string, { description }: JsonObject): void {
+    if (typeof description === 'string' && description.trim() !== '')
+      this.descriptions.set(name, description);
   }
 
   /** An object that the document writes out in its place has no name there: it gets one of its parent and its field. */
@@ -118,8 +126,10 @@ class Import {
       ...(gvk.length === 0 ? {} : { gvk }),
     };
     this.types.set(name, type);
+    this.#describe(name, schema);
     for (const [field, value] of Object.entries(object(properties)).sort(([a], [b]) => (a < b ? -1 : 1))) {
       const at = path === '' ? field : `${path}.${field}`;
+      this.#describe(`${name}.${field}`, object(value));
       fields[field] =
         gvk.length > 0 && field === 'metadata'
           ? {
@@ -165,7 +175,8 @@ export function kindOfDocument(
   const work = new Import(schemas, isKnown);
   work.type(first.name, object(schemas[first.name]));
   work.types.set(`${first.name}List`, listOf(first.name, first.gvk));
-  return { gvk: first.gvk, types: work.types, rules: work.rules };
+  const { types, descriptions, rules } = work;
+  return { gvk: first.gvk, types, descriptions, rules };
 }
 
 export const listOf = (type: string, gvk: GroupVersionKind): TypeSchema => ({

@@ -11,7 +11,7 @@ interface DescriptionLine {
   readonly text: string;
 }
 
-const lineOf = /^(?:(?<types>[\w-]+(?: [\w-]+)*)| {2}(?<field>[\w$-]+)): (?<text>.+)$/;
+const lineOf = /^(?:(?<types>[\w-]+(?: [\w-]+)*)| {2}(?<field>[^\s:]+)): (?<text>.+)$/;
 
 export function parseDescriptionText(content: string): DescriptionLine[] {
   const lines: DescriptionLine[] = [];

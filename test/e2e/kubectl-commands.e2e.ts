@@ -228,6 +228,24 @@ describe('kubectl', () => {
     assert.ok(Object.values(version.serverVersion).filter((value) => value !== '').length >= 7);
   });
 
+  it('says what kinds and fields are for, by v3, by v2 and in its 1.20 form', async () => {
+    const said = async (one: Kubectl, ...args: readonly string[]): Promise<string> =>
+      (await one.ok(['explain', ...args])).replaceAll(/\s+/g, ' ');
+    const probe = await said(k, 'pod.spec.containers.livenessProbe');
+    assert.match(probe, /DESCRIPTION: Asked regularly while the container runs; when it fails too often/);
+    assert.match(probe, /periodSeconds <integer> Seconds between two questions\. At least 1, default 10\./);
+    assert.match(await said(k, 'hpa.spec'), /minReplicas <integer> The fewest pods\. Default 1\./);
+    assert.match(await said(k, 'pods'), /DESCRIPTION: One or more containers that run together on one node/);
+    for (const form of [[k, '--output=plaintext-openapiv2'], [old]] as const) {
+      const [one, ...flags] = form;
+      assert.match(
+        await said(one, 'pdb', ...flags),
+        /DESCRIPTION: How many pods of a kind may be away at once/,
+      );
+      assert.match(await said(one, 'svc.spec.type', ...flags), /DESCRIPTION: How it is reached: ClusterIP/);
+    }
+  });
+
   it('knows who asked for a certificate, and approves and denies', async () => {
     const { requestPem } = await createCertificateRequest({
       commonName: 'somebody',
@@ -254,6 +272,7 @@ spec: {request: ${csr}, signerName: example.com/signer, usages: [client auth], u
     assert.match(await k.apply(foo(2)), /configured/);
     assert.match(await k.ok(['get', 'fo']), /NAME\s+SIZE\nf\s+2/);
     assert.match(await k.ok(['explain', 'foo.spec']), /How large\./);
+    assert.match(await k.ok(['explain', 'foo.metadata.finalizers']), /Each takes its own away/);
     const wrong = await k.run(['patch', 'foo', 'f', '--type=merge', '-p', '{"spec":{"size":10}}']);
     assert.match(wrong.stderr, /spec.size in body should be less than or equal to 9/);
     await k.ok(['delete', 'crd', 'foos.company.com', '--timeout=10s']);

@@ -1,6 +1,6 @@
 // Every type of the API and every field is described, once, and nothing else is: kubectl explain shows it.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { descriptionTexts } from '../../src/api/descriptions/description-texts.ts';
 import { readDescriptions } from '../../src/api/descriptions/read-descriptions.ts';
@@ -81,4 +81,16 @@ test('every type and every field of the API is described', async () => {
 
 test('nothing else is described, and nothing twice', () => {
   assert.deepEqual(strays({ ...types, ...shared }, descriptionTexts), []);
+});
+
+test('a program reads them when it makes a document, and not before', () => {
+  const importing = globSync('src/**/*.ts')
+    .map((file) => [file, readFileSync(file, 'utf8')] as const)
+    .filter(
+      ([file, text]) => !file.startsWith('src/api/descriptions/') && /descriptions\/(?!read-)/.test(text),
+    );
+  assert.deepEqual(importing, []);
+  const reader = readFileSync('src/api/descriptions/read-descriptions.ts', 'utf8');
+  assert.match(reader, /await import\('\.\/description-texts\.ts'\)/);
+  assert.doesNotMatch(reader, /from '\.\//);
 });

@@ -3,6 +3,7 @@ import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery
 import type { Describe } from '../../apimachinery/openapi/description-text.ts';
 import { openApiV2, openApiV3, openApiV3Index, openApiV3Paths } from '../../apimachinery/openapi/document.ts';
 import { encodeOpenApiV2, openApiV2MediaType } from '../../apimachinery/openapi/v2-protobuf.ts';
+import { threadTurns } from '../../component-base/thread-turns.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
 import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -48,7 +49,7 @@ export async function openApiResponse(
   const { scheme } = config;
   const name = documentName(context, path, scheme);
   if (name === undefined) return undefined;
-  const document = documentsOf(scheme).get(name) ?? documentOf(name, config, await scheme.descriptions?.());
+  const document = documentsOf(scheme).get(name) ?? (await madeInTurns(name, config));
   return document && withTag(context, document, name === protobufName ? openApiV2MediaType : undefined);
 }
 
@@ -66,7 +67,19 @@ function documentName(context: RequestContext, path: string, scheme: Scheme): st
     .find((name) => path === `/openapi/${name}`);
 }
 
-/** Kinds may have changed while descriptions were read: what is kept is asked for again, and a group may be gone. */
+/** One document a turn: others wait no longer than for the largest. The index names each by its hash. */
+async function madeInTurns(name: string, config: OpenApiConfig): Promise<Document | undefined> {
+  const describe = await config.scheme.descriptions?.();
+  const named = name === 'v3' ? openApiV3Paths(config.scheme).map(v3Name) : [];
+  for (const one of named) {
+    await threadTurns.take();
+    documentOf(one, config, describe);
+  }
+  await threadTurns.take();
+  return documentOf(name, config, describe);
+}
+
+/** Kinds may have changed since the turn before: what is kept is asked for again, and a group may be gone. */
 function documentOf(
   name: string,
   config: OpenApiConfig,

@@ -1,0 +1,77 @@
+// The OpenAPI documents: when they are made, and when they are not.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createScheme } from '../../api/scheme.ts';
+import type { Scheme } from '../../apimachinery/declaration.ts';
+import { openApiV3Paths } from '../../apimachinery/openapi/document.ts';
+import type { ApiRequest, ApiResponse } from '../http.ts';
+import { RequestContext } from '../request-context.ts';
+import { openApiResponse } from './openapi.ts';
+
+/** The built-in kinds, of which some can be taken away; it counts how often their descriptions are read. */
+function observedScheme(): Scheme & { without(group: string): void; reads(): number } {
+  const base = createScheme();
+  let resources = base.resources();
+  let reads = 0;
+  return {
+    ...base,
+    resources: () => resources,
+    descriptions: async () => {
+      reads++;
+      return (type, field) => `${type} ${field}`;
+    },
+    without: (group) => {
+      resources = resources.filter((one) => one.group !== group);
+    },
+    reads: () => reads,
+  };
+}
+
+function ask(
+  scheme: Scheme,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<ApiResponse | undefined> {
+  const request: Partial<ApiRequest> = { method: 'GET', url: path, headers };
+  return openApiResponse(new RequestContext(request as ApiRequest), path, { scheme });
+}
+const tagOf = (answer: ApiResponse | undefined): string => String(answer?.headers?.['etag']);
+
+test('a document is made once, with descriptions, and again when the kinds have changed', async () => {
+  const scheme = observedScheme();
+  const first = await ask(scheme, '/openapi/v2');
+  assert.ok(String(first?.body).includes('io.k8s.api.core.v1.PodSpec nodeName'));
+  assert.equal(tagOf(await ask(scheme, '/openapi/v2')), tagOf(first));
+  assert.equal((await ask(scheme, '/openapi/v2', { 'if-none-match': tagOf(first) }))?.status, 304);
+  assert.equal(scheme.reads(), 1);
+  scheme.without('batch');
+  assert.notEqual(tagOf(await ask(scheme, '/openapi/v2')), tagOf(first));
+  assert.equal(scheme.reads(), 2);
+});
+
+test('the index takes a turn of the event loop for each document, and names it by its hash', async () => {
+  const scheme = observedScheme();
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const index = await ask(scheme, '/openapi/v3');
+  isOver = true;
+  const paths = openApiV3Paths(scheme);
+  assert.ok(turns >= paths.length, `${turns} turns for ${paths.length} documents`);
+  const one = await ask(scheme, '/openapi/v3/apis/apps/v1');
+  const { serverRelativeURL } = JSON.parse(String(index?.body)).paths['apis/apps/v1'];
+  assert.equal(serverRelativeURL, `/openapi/v3/apis/apps/v1?hash=${tagOf(one).replaceAll('"', '')}`);
+  assert.equal(scheme.reads(), 1);
+});
+
+test('a group that goes while its document is awaited has none', async () => {
+  const scheme = observedScheme();
+  const answer = ask(scheme, '/openapi/v3/apis/batch/v1');
+  scheme.without('batch');
+  assert.equal(await answer, undefined);
+  assert.equal(await ask(scheme, '/openapi/v3/apis/batch/v1'), undefined);
+});

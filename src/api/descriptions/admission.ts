@@ -69,8 +69,8 @@ MatchResources: Operations and objects. All fields must fit.
   resourceRules: What counts. One that fits is enough. Admission policies and their bindings never count.
 
 ValidatingAdmissionPolicy: Rules in CEL that requests must keep. It does nothing until a ValidatingAdmissionPolicyBinding names it.
-  spec: The rules, and for what.
-  status: What the server thinks of the expressions.
+  spec: What is demanded, and when.
+  status: Warnings of its expressions. Kept by the cluster: other writes leave it as it is.
 
 ValidatingAdmissionPolicySpec: Rules, and for what they count. At least one of validations and auditAnnotations.
   auditAnnotations: What is noted in the audit log, at most 20.
@@ -95,7 +95,7 @@ ParamKind: Kind of objects that hold parameters.
   kind: Its kind.
 
 ValidatingAdmissionPolicyStatus: What the server thinks of a policy.
-  conditions: What is to be said of it.
+  conditions: Sides of its state, by type. The cluster itself sets none.
   observedGeneration: The metadata.generation that this status is about.
   typeChecking: What was found in the types of its expressions.
 
@@ -119,24 +119,24 @@ ParamRef: Objects with parameters: exactly one of name and selector. With severa
   name: Name of the object.
   namespace: Its namespace. Unset: that of the request, when the kind is in namespaces.
   parameterNotFoundAction: What happens when there is none: Allow lets the request pass, Deny does as failurePolicy says. Needed.
-  selector: Objects by their labels. Empty: all.
+  selector: All objects that have these labels. Empty: all objects.
 
 MutatingAdmissionPolicy: Changes in CEL to objects before they are stored. It does nothing until a MutatingAdmissionPolicyBinding names it.
-  spec: The changes, and for what.
+  spec: What is changed, and when.
 
 MutatingAdmissionPolicySpec: Changes, and for what they count.
 ${condition}  mutations: The changes, one after the other. At least one.
   reinvocationPolicy: Whether it is applied a second time when something after it has changed the object: Never or IfNeeded. Needed.
 
 Mutation: A change of a policy: the field of its type is set.
-  applyConfiguration: Fields that are applied.
-  jsonPatch: Steps of a JSON patch.
+  applyConfiguration: An object whose fields are set as server-side apply does.
+  jsonPatch: Steps that are done one after the other.
   patchType: ApplyConfiguration or JSONPatch.
 
-ApplyConfiguration: Fields that are applied as in server-side apply.
+ApplyConfiguration: An expression that gives an object with the fields to set.
   expression: In CEL: the fields, as Object{spec: Object.spec{replicas: 1}}. Atomic lists and maps are refused.
 
-JSONPatch: Steps of a JSON patch.
+JSONPatch: An expression that gives the steps of a JSON patch.
   expression: In CEL: a list of steps, as [JSONPatch{op: "add", path: "/spec/replicas", value: 1}].
 
 MutatingAdmissionPolicyBinding: Puts a policy in force, for certain objects and with certain parameters.

@@ -2,7 +2,7 @@
 export const apiextensions: string = `
 CustomResourceDefinition: Adds a kind to the API. Its name must be plural.group. Deleting it deletes all objects of the kind.
   spec: The kind: names, versions, schemas.
-  status: Whether it is served.
+  status: Whether it is served. Kept by the cluster: other writes leave it as it is.
 
 CustomResourceDefinitionSpec: A kind that is added.
   conversion: How objects are turned from one version into another. Default: only apiVersion changes.

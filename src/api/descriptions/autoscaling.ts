@@ -9,7 +9,7 @@ CrossVersionObjectReference: Names an object of the same namespace.
 export const autoscalingV1: string = `${target}
 HorizontalPodAutoscaler: Changes the number of a workload's pods by the processor time that they use. Version v2 knows more.
   spec: Which workload, and how many pods it may have.
-  status: How many pods there are and should be.
+  status: How many pods there are and should be. Kept by the cluster: other writes leave it as it is.
 
 HorizontalPodAutoscalerSpec: Which workload is scaled, and within which bounds.
   maxReplicas: The most pods. Not less than minReplicas.
@@ -39,7 +39,7 @@ ScaleStatus: How many pods there are.
 export const autoscalingV2: string = `${target}
 HorizontalPodAutoscaler: Changes the number of a workload's pods by what they use or by other measures.
   spec: Which workload, by which measures, and how many pods it may have.
-  status: What was measured, and how many pods there are and should be.
+  status: What was measured, and how many pods there are and should be. Kept by the cluster: other writes leave it as it is.
 
 HorizontalPodAutoscalerSpec: Which workload is scaled, by which measures, and within which bounds.
   behavior: How fast the number goes up and down. Unset: up at once, by at most the double or 4 pods in 15 seconds; down to the greatest wish of the last 300 seconds.
@@ -64,11 +64,11 @@ HPAScalingPolicy: A limit of a change.
   value: How much at most. Greater than 0.
 
 MetricSpec: A measure, and what it should be. The field of its type is set.
-  containerResource: What one container of each pod uses.
-  external: Something outside the cluster.
-  object: Something of one object of the cluster.
-  pods: Something of each pod, on average.
-  resource: What the pods use of cpu or memory.
+  containerResource: cpu or memory of one container of each pod.
+  external: A measure of something outside the cluster.
+  object: A measure of one object of the cluster.
+  pods: A measure of each pod, on average.
+  resource: cpu or memory of the pods.
   type: Which of the fields: ContainerResource, External, Object, Pods or Resource.
 
 MetricTarget: What a measure should be. The field of its type is set.

@@ -1,7 +1,7 @@
 // What the types of small groups are for: coordination, events, node, policy, scheduling, aggregation of other API servers.
 export const coordination: string = `
 Lease: Says who does something at the moment, and until when. Nodes show by it that they are alive, and programs choose their leader.
-  spec: Who, and until when.
+  spec: The holder, and its times.
 
 LeaseSpec: Who holds a lease, and until when.
   acquireTime: When its holder got it.
@@ -51,8 +51,8 @@ Scheduling: Which nodes pods of a class go to.
 
 export const policy: string = `
 PodDisruptionBudget: How many pods of a kind may be away at once when somebody evicts them, such as when nodes are drained.
-  spec: Which pods, and how many.
-  status: How many may go at the moment.
+  spec: Which pods, and how many of them.
+  status: How many may go at the moment. Kept by the cluster: other writes leave it as it is.
 
 PodDisruptionBudgetSpec: How many pods may be away. Exactly one of maxUnavailable and minAvailable is set.
   maxUnavailable: How many may be away, as a number or a percentage that is rounded up. 0 lets none go. Pods must belong to a workload.
@@ -83,8 +83,8 @@ PriorityClass: How important pods are that name it.
 
 export const apiregistration: string = `
 APIService: Says who serves a version of a group: this server, or another one behind a Service. Its name is version.group.
-  spec: Who serves it.
-  status: Whether they can be reached.
+  spec: The server behind it.
+  status: Whether they can be reached. Kept by the cluster: other writes leave it as it is.
 
 APIServiceSpec: Who serves a version of a group.
   caBundle: Certificates of authorities that the other server's certificate is checked against, as PEM written as base64. Unset: those of the system.

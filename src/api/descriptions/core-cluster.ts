@@ -18,7 +18,7 @@ ServiceAccount: An identity for the programs of pods. Its user name is system:se
 
 Namespace: A part of the cluster in which names are unique. Deleting it deletes all that is in it.
   spec: What holds it back when it is deleted.
-  status: Whether it is being deleted.
+  status: Whether it is being deleted. Kept by the cluster: other writes leave it as it is.
 
 NamespaceSpec: What holds a namespace back.
   finalizers: Those who must be done before the namespace goes. kubernetes is taken away when it is empty.
@@ -36,7 +36,7 @@ NamespaceCondition: What keeps a namespace from going.
 
 Service: One name and address for a set of pods. Connections to it go to those that are ready.
   spec: Which pods, at which ports, and reached from where.
-  status: Its address at a load balancer.
+  status: Its address at a load balancer. Kept by the cluster: other writes leave it as it is.
 
 ServiceSpec: What a Service leads to and how it is reached.
   allocateLoadBalancerNodePorts: Whether a LoadBalancer Service gets node ports as well. False is for load balancers that do not need them. Default true; only with type LoadBalancer.
@@ -75,7 +75,7 @@ ClientIPConfig: How long a client address stays with a pod.
   timeoutSeconds: Seconds since its last connection, 1 to 86400 (a day). Default 10800 (three hours).
 
 ServiceStatus: How a Service stands.
-  conditions: What is to be said of it.
+  conditions: Sides of its state, by type. Load balancers set them.
   loadBalancer: Where its load balancer takes connections. Empty unless the type is LoadBalancer.
 
 LoadBalancerStatus: Where a load balancer takes connections.
@@ -113,8 +113,8 @@ EndpointPort: A port behind a Service.
   protocol: TCP (the default), UDP or SCTP.
 
 ReplicationController: Keeps a number of pods running, in the older form. Deployments and ReplicaSets have taken its place.
-  spec: How many pods, and of what kind.
-  status: How many there are.
+  spec: What is wanted.
+  status: How many there are. Kept by the cluster: other writes leave it as it is.
 
 ReplicationControllerSpec: How many pods are wanted, and of what kind.
   minReadySeconds: Seconds that a new pod must be ready before it counts as available. Default 0.
@@ -124,7 +124,7 @@ ReplicationControllerSpec: How many pods are wanted, and of what kind.
 
 ReplicationControllerStatus: How many pods there are.
   availableReplicas: Pods that were ready for minReadySeconds.
-  conditions: What is to be said of it, such as ReplicaFailure.
+  conditions: Sides of its state, by type: ReplicaFailure.
   fullyLabeledReplicas: Pods that have all labels of the template.
   observedGeneration: The metadata.generation that this status is about.
   readyReplicas: Pods that are ready.
@@ -139,7 +139,7 @@ ReplicationControllerCondition: One side of a ReplicationController's state.
 
 Node: A machine that runs pods. The kubelet makes it when it starts and keeps its status.
   spec: How the node is used. Mostly taints and unschedulable are of interest.
-  status: What the kubelet says of its machine.
+  status: How the machine is. Kept by the kubelet: other writes leave it as it is.
 
 NodeSpec: How a node is used.
   configSource: Settings of the kubelet from the API, which no kubelet reads any more.
@@ -180,9 +180,9 @@ NodeStatus: What a kubelet says of its machine.
   config: Which settings from the API the kubelet used. No longer used.
   daemonEndpoints: Ports of the kubelet.
   declaredFeatures: Names of features that the node can do, which the scheduler looks at.
-  features: What the container runtime can do.
+  features: What its container runtime can do as a whole.
   images: Images on the node, the largest first, at most 50 unless the kubelet is told otherwise.
-  nodeInfo: The machine and its software.
+  nodeInfo: Versions, names and kind of the machine.
   phase: Never set any more.
   runtimeHandlers: What each handler of the container runtime can do.
   volumesAttached: Volumes that are attached to the node.
@@ -242,8 +242,8 @@ ContainerImage: An image on a node.
   sizeBytes: Its size in bytes.
 
 ResourceQuota: How much may be made or used in a namespace. A request that would exceed it is refused.
-  spec: The limits, and what counts.
-  status: The limits, and what is used.
+  spec: What is limited.
+  status: The limits, and what is used. Kept by the cluster: other writes leave it as it is.
 
 ResourceQuotaSpec: Limits of a namespace, and what counts.
   hard: The most of each resource: sums such as requests.cpu and limits.memory, storage such as requests.storage, and counts such as pods or count/deployments.apps.

@@ -224,14 +224,14 @@ ContainerRestartRuleOnExitCodes: A set of exit codes.
 EnvVar: An environment variable. At most one of value and valueFrom is set.
   name: Name of the variable. Any printable characters but the equals sign.
   value: Its value. $(NAME) stands for a variable that was defined before, $$(NAME) for the text itself. Default empty.
-  valueFrom: Where the value is found instead.
+  valueFrom: Takes the value from elsewhere when the container starts.
 
 EnvVarSource: Where the value of an environment variable is found. Exactly one field is set.
-  configMapKeyRef: A key of a ConfigMap.
+  configMapKeyRef: The value of a key of a ConfigMap. It does not follow later changes.
   fieldRef: A field of the pod: metadata.name, metadata.namespace, metadata.uid, metadata.labels['key'], metadata.annotations['key'], spec.nodeName, spec.serviceAccountName, status.hostIP, status.hostIPs, status.podIP or status.podIPs.
   fileKeyRef: A key of a file that an init container wrote into an emptyDir volume.
   resourceFieldRef: A limit or request of a container: cpu, memory, ephemeral-storage or huge pages.
-  secretKeyRef: A key of a Secret.
+  secretKeyRef: The value of a key of a Secret. It does not follow later changes.
 
 EnvFromSource: An object whose keys become environment variables. Exactly one of configMapRef and secretRef is set.
   configMapRef: The ConfigMap.
@@ -246,12 +246,12 @@ SecretEnvSource: A Secret of which every key becomes an environment variable.
   name: Name of the Secret in the pod's namespace.
   optional: True lets the container start without it. Default false.
 
-ConfigMapKeySelector: A key of a ConfigMap.
+ConfigMapKeySelector: Which key of which ConfigMap.
   key: The key. It must be there unless optional is true.
   name: Name of the ConfigMap in the same namespace.
   optional: True lets the container start without the ConfigMap or the key. Default false.
 
-SecretKeySelector: A key of a Secret.
+SecretKeySelector: Which key of which Secret.
   key: The key. It must be there unless optional is true.
   name: Name of the Secret in the same namespace.
   optional: True lets the container start without the Secret or the key. Default false.
@@ -277,7 +277,7 @@ Lifecycle: What a container does at the start and the end of its life.
   stopSignal: The signal that asks the container to stop. Unset: the image's, else SIGTERM. Needs os.name on the pod; on Windows only SIGTERM and SIGKILL.
 
 LifecycleHandler: Something that is done in or with a container. Exactly one field is set.
-  exec: Runs a program inside the container.
+  exec: Runs a program.
   httpGet: Sends an HTTP GET to the container.
   sleep: Waits.
   tcpSocket: Not supported for hooks: such a hook fails when it is due. The field is kept so that old objects stay valid.
@@ -308,14 +308,14 @@ GRPCAction: A question to the health service of gRPC. The answer SERVING is succ
   service: Name of the service that is asked about. Default empty: the server as a whole.
 
 Probe: A question that is asked a container again and again. Exactly one of exec, grpc, httpGet and tcpSocket says how.
-  exec: Runs a program inside the container.
+  exec: Asks by running a program inside the container.
   failureThreshold: How many failures in a row count as failed. At least 1, default 3.
-  grpc: Asks the health service of gRPC.
-  httpGet: Sends an HTTP GET.
+  grpc: Asks by gRPC.
+  httpGet: Asks by HTTP, from the node.
   initialDelaySeconds: Seconds after the start of the container before the first question. Default 0.
   periodSeconds: Seconds between two questions. At least 1, default 10.
   successThreshold: How many successes in a row after a failure count as succeeded. At least 1, default 1; must be 1 for liveness and startup probes.
-  tcpSocket: Opens a TCP connection.
+  tcpSocket: Asks by opening a connection, from the node.
   terminationGracePeriodSeconds: Seconds that the container has to stop after this probe failed, at least 1. Unset: the pod's. Not allowed for readiness probes.
   timeoutSeconds: Seconds after which a question without an answer has failed. At least 1, default 1.
 
@@ -355,9 +355,9 @@ PodDNSConfigOption: An option of the resolver.
   value: Its value, where it has one.
 
 Affinity: Where a pod likes or needs to run.
-  nodeAffinity: Which nodes, by their labels.
-  podAffinity: Near which pods.
-  podAntiAffinity: Away from which pods.
+  nodeAffinity: To be on certain nodes, by their labels.
+  podAffinity: To be near other pods.
+  podAntiAffinity: To be away from other pods.
 
 NodeAffinity: Which nodes a pod prefers or needs.
   preferredDuringSchedulingIgnoredDuringExecution: Terms that make a node better by their weight when it fits them. Another node is taken if need be.
@@ -468,7 +468,7 @@ ContainerStatus: What is known of one container.
   started: Whether the container runs, its postStart hook is done and its startup probe has succeeded.
   state: What it does now.
   stopSignal: The signal that asks the container to stop.
-  user: The user as whom the first process was started.
+  user: As whom it was started.
   volumeMounts: How the volumes are mounted.
 
 ContainerState: What a container does. At most one field is set; none means waiting.
@@ -517,7 +517,7 @@ VolumeMountStatus: How a volume is mounted.
   volumeStatus: More of the volume, by its kind.
 
 VolumeStatus: What is known of a volume that is mounted.
-  image: Of an image volume.
+  image: The image, when the volume is one.
 
 ImageVolumeStatus: An image that is mounted as a volume.
   imageRef: Digest of the image.

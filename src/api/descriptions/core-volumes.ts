@@ -41,13 +41,13 @@ HostPathVolumeSource: A file or folder of the node.
   path: Absolute path on the node. On Windows it may be a drive path or a named pipe such as \\.\pipe\name.
   type: What must be there: Directory, File, Socket, CharDevice or BlockDevice. DirectoryOrCreate and FileOrCreate make what is missing. Empty (the default): nothing is checked.
 
-ConfigMapVolumeSource: Files made of a ConfigMap.
+ConfigMapVolumeSource: Which keys of which ConfigMap become which files.
   defaultMode: Mode bits of the files, octal in YAML or decimal. Default 0644. No effect on Windows.
   items: The keys that become files, each with its path. Unset: all of them, by their own names.
   name: Name of the ConfigMap in the pod's namespace.
   optional: True lets the pod start without the ConfigMap or the keys. Default false.
 
-SecretVolumeSource: Files made of a Secret.
+SecretVolumeSource: Which keys of which Secret become which files.
   defaultMode: Mode bits of the files, octal in YAML or decimal. Default 0644. No effect on Windows.
   items: The keys that become files, each with its path. Unset: all of them, by their own names.
   optional: True lets the pod start without the Secret or the keys. Default false.
@@ -58,7 +58,7 @@ KeyToPath: A key that becomes a file.
   mode: Mode bits of the file, 0 to 0777. Unset: the volume's defaultMode. No effect on Windows.
   path: Path of the file in the volume, relative and without a step upwards.
 
-DownwardAPIVolumeSource: Files that tell of the pod itself.
+DownwardAPIVolumeSource: Which fields of the pod become files.
   defaultMode: Mode bits of the files. Default 0644. No effect on Windows.
   items: The files.
 
@@ -68,7 +68,7 @@ DownwardAPIVolumeFile: A file that tells of the pod. Exactly one of fieldRef and
   path: Path of the file in the volume, relative and without a step upwards.
   resourceFieldRef: A limit or request of a container, which must be named.
 
-ProjectedVolumeSource: Files of several sources in one folder.
+ProjectedVolumeSource: Which sources, and the mode of their files.
   defaultMode: Mode bits of the files. Default 0644. No effect on Windows.
   sources: The sources. Their paths must not meet.
 
@@ -80,17 +80,17 @@ VolumeProjection: One source of a projected volume. Exactly one field is set.
   secret: Keys of a Secret.
   serviceAccountToken: A token of the pod's service account, renewed in time.
 
-ConfigMapProjection: Keys of a ConfigMap as files.
+ConfigMapProjection: Which keys of which ConfigMap become which files.
   items: The keys that become files, each with its path. Unset: all of them, by their own names.
   name: Name of the ConfigMap in the pod's namespace.
   optional: True lets the pod start without the ConfigMap or the keys. Default false.
 
-SecretProjection: Keys of a Secret as files.
+SecretProjection: Which keys of which Secret become which files.
   items: The keys that become files, each with its path. Unset: all of them, by their own names.
   name: Name of the Secret in the pod's namespace.
   optional: True lets the pod start without the Secret or the keys. Default false.
 
-DownwardAPIProjection: What the pod is, as files.
+DownwardAPIProjection: Which fields of the pod become files.
   items: The files.
 
 ServiceAccountTokenProjection: A token by which the pod says who it is.
@@ -121,7 +121,7 @@ PersistentVolumeClaimVolumeSource: A claim as a volume.
 EphemeralVolumeSource: A claim that lives as long as the pod.
   volumeClaimTemplate: The claim that is made. Cannot be changed.
 
-PersistentVolumeClaimTemplate: A claim to be made.
+PersistentVolumeClaimTemplate: What the claim asks for, and its labels.
   metadata: Labels and annotations of the claim. No other field is allowed.
   spec: What is claimed.
 
@@ -132,16 +132,16 @@ CSIVolumeSource: A volume that a CSI driver makes for one pod.
   readOnly: True mounts it read-only. Default false.
   volumeAttributes: Settings that the driver knows.
 
-ImageVolumeSource: The content of an OCI image or artifact as a read-only volume.
+ImageVolumeSource: Which image, and when it is pulled.
   pullPolicy: Always asks the registry, IfNotPresent when the node does not have it, Never does not. Default Always for the tag latest and for none, else IfNotPresent.
   reference: Name of the image, as of a container. Credentials are found the same way.
 
-NFSVolumeSource: A folder of an NFS server.
+NFSVolumeSource: Which folder of which server. The node needs a client of NFS.
   path: The folder that the server exports.
   readOnly: True mounts it read-only. Default false.
   server: Name or address of the server.
 
-ISCSIVolumeSource ISCSIPersistentVolumeSource: A disk of an iSCSI target.
+ISCSIVolumeSource ISCSIPersistentVolumeSource: Where the target is, and as whom the node asks for it.
   chapAuthDiscovery: Whether CHAP names who asks when targets are looked for. Default false.
   chapAuthSession: Whether CHAP names who asks when the disk is used. Default false.
   fsType: File system to mount, such as ext4 (the default).
@@ -154,27 +154,27 @@ ISCSIVolumeSource ISCSIPersistentVolumeSource: A disk of an iSCSI target.
   secretRef: Secret with the names and passwords of CHAP.
   targetPortal: Portal of the target, as address or address:port. Default port 3260.
 
-FCVolumeSource: A disk of a Fibre Channel network. Either wwids, or targetWWNs with lun.
+FCVolumeSource: Which disk: either wwids, or targetWWNs with lun.
   fsType: File system to mount, such as ext4 (the default).
   lun: Number of the unit.
   readOnly: True mounts it read-only. Default false.
   targetWWNs: World wide names of the targets.
   wwids: World wide identifiers of the volume.
 
-FlexVolumeSource FlexPersistentVolumeSource: A volume that a program on the node mounts.
+FlexVolumeSource FlexPersistentVolumeSource: Which program of the node, and its settings.
   driver: Name of the program's driver.
   fsType: File system to mount. Unset: the program chooses.
   options: Settings that the program knows.
   readOnly: True mounts it read-only. Default false.
   secretRef: Secret that the program gets.
 
-AWSElasticBlockStoreVolumeSource: A disk of AWS. It must be in the zone of the node.
+AWSElasticBlockStoreVolumeSource: Which disk. It must be in the zone of the node.
   fsType: File system to mount, such as ext4 (the default), or ntfs on Windows.
   partition: Number of the partition. 0 or unset: the whole disk.
   readOnly: True mounts it read-only. Default false.
   volumeID: The disk's id at AWS.
 
-AzureDiskVolumeSource: A disk of Azure.
+AzureDiskVolumeSource: Which disk, and how it is cached.
   cachingMode: How the host caches: None, ReadOnly or ReadWrite (the default).
   diskName: Name of the disk.
   diskURI: Where the disk is.
@@ -182,18 +182,18 @@ AzureDiskVolumeSource: A disk of Azure.
   kind: Shared (the default) for several disks in one storage account, Dedicated for one, Managed for managed disks.
   readOnly: True mounts it read-only. Default false.
 
-AzureFileVolumeSource: A file share of Azure.
+AzureFileVolumeSource: Which share, and the account to reach it with.
   readOnly: True mounts it read-only. Default false.
   secretName: Secret with the name and the key of the storage account.
   shareName: Name of the share.
 
-AzureFilePersistentVolumeSource: A file share of Azure.
+AzureFilePersistentVolumeSource: Which share, and the account to reach it with.
   readOnly: True mounts it read-only. Default false.
   secretName: Secret with the name and the key of the storage account.
   secretNamespace: Namespace of the Secret. Unset: that of the pod's claim.
   shareName: Name of the share.
 
-CephFSVolumeSource CephFSPersistentVolumeSource: A CephFS folder. No node mounts it any more.
+CephFSVolumeSource CephFSPersistentVolumeSource: Which folder of which monitors, and as whom it is mounted.
   monitors: Addresses of Ceph monitors.
   path: The folder that is mounted. Default /.
   readOnly: True mounts it read-only. Default false.
@@ -201,48 +201,48 @@ CephFSVolumeSource CephFSPersistentVolumeSource: A CephFS folder. No node mounts
   secretRef: Secret with the user's key. It comes before secretFile.
   user: The user at Ceph. Default admin.
 
-CinderVolumeSource CinderPersistentVolumeSource: A disk of OpenStack.
+CinderVolumeSource CinderPersistentVolumeSource: Which disk. It must be in the zone of the node.
   fsType: File system to mount, such as ext4 (the default).
   readOnly: True mounts it read-only. Default false.
   secretRef: Secret with what is needed to reach OpenStack.
   volumeID: The disk's id at OpenStack.
 
-FlockerVolumeSource: A Flocker dataset, by its name or its UUID. No node mounts it any more.
+FlockerVolumeSource: Which dataset: by its name or by its UUID.
   datasetName: Name of the dataset.
   datasetUUID: UUID of the dataset.
 
-GCEPersistentDiskVolumeSource: A disk of Google Cloud. It must be in the zone of the node.
+GCEPersistentDiskVolumeSource: Which disk. It must be in the zone of the node.
   fsType: File system to mount, such as ext4 (the default), or ntfs on Windows.
   partition: Number of the partition. 0 or unset: the whole disk.
   pdName: Name of the disk.
   readOnly: True mounts it read-only. Default false.
 
-GitRepoVolumeSource: A checkout of a git repository. Nodes refuse it.
+GitRepoVolumeSource: Which repository, and where it is checked out.
   directory: Folder of the checkout in the volume, without a step upwards. A dot is the volume itself. Unset: a folder named after the repository.
   repository: Where the repository is.
   revision: The commit. Unset: the newest of the main branch.
 
-GlusterfsVolumeSource: A GlusterFS volume. No node mounts it any more.
+GlusterfsVolumeSource: Which volume of which servers.
   endpoints: Endpoints object with the servers.
   path: Name of the volume.
   readOnly: True mounts it read-only. Default false.
 
-GlusterfsPersistentVolumeSource: A GlusterFS volume. No node mounts it any more.
+GlusterfsPersistentVolumeSource: Which volume of which servers.
   endpoints: Endpoints object with the servers.
   endpointsNamespace: Namespace of the Endpoints. Unset: that of the claim.
   path: Name of the volume.
   readOnly: True mounts it read-only. Default false.
 
-PhotonPersistentDiskVolumeSource: A disk of Photon. No node mounts it any more.
+PhotonPersistentDiskVolumeSource: Which disk.
   fsType: File system to mount, such as ext4 (the default).
   pdID: The disk's id.
 
-PortworxVolumeSource: A volume of Portworx.
+PortworxVolumeSource: Which volume.
   fsType: File system to mount, ext4 (the default) or xfs.
   readOnly: True mounts it read-only. Default false.
   volumeID: The volume's id.
 
-QuobyteVolumeSource: A Quobyte volume. No node mounts it any more.
+QuobyteVolumeSource: Which volume of which registries, and as whom it is mounted.
   group: Group to which files belong. Default none.
   readOnly: True mounts it read-only. Default false.
   registry: Registries as host:port, with commas between them.
@@ -250,7 +250,7 @@ QuobyteVolumeSource: A Quobyte volume. No node mounts it any more.
   user: User to whom files belong. Default that of the service.
   volume: Name of the volume.
 
-RBDVolumeSource RBDPersistentVolumeSource: A Ceph block device. No node mounts it any more.
+RBDVolumeSource RBDPersistentVolumeSource: Which image of which monitors, and as whom it is mounted.
   fsType: File system to mount, such as ext4 (the default).
   image: Name of the image at Ceph.
   keyring: File of the node with the user's key. Default /etc/ceph/keyring.
@@ -260,7 +260,7 @@ RBDVolumeSource RBDPersistentVolumeSource: A Ceph block device. No node mounts i
   secretRef: Secret with the user's key. It comes before keyring.
   user: The user at Ceph. Default admin.
 
-ScaleIOVolumeSource ScaleIOPersistentVolumeSource: A ScaleIO volume. No node mounts it any more.
+ScaleIOVolumeSource ScaleIOPersistentVolumeSource: Which volume, and the gateway to reach it by.
   fsType: File system to mount. Default xfs.
   gateway: Where the gateway of ScaleIO is.
   protectionDomain: The protection domain of the storage.
@@ -272,24 +272,24 @@ ScaleIOVolumeSource ScaleIOPersistentVolumeSource: A ScaleIO volume. No node mou
   system: Name of the storage system.
   volumeName: Name of the volume.
 
-StorageOSVolumeSource StorageOSPersistentVolumeSource: A StorageOS volume. No node mounts it any more.
+StorageOSVolumeSource StorageOSPersistentVolumeSource: Which volume, and the account to reach it with.
   fsType: File system to mount, such as ext4 (the default).
   readOnly: True mounts it read-only. Default false.
   secretRef: Secret with what is needed to reach the service.
   volumeName: Name of the volume.
   volumeNamespace: Namespace of the volume at StorageOS. Unset: that of the pod.
 
-VsphereVirtualDiskVolumeSource: A disk of vSphere.
+VsphereVirtualDiskVolumeSource: Which disk, and by which policy it is stored.
   fsType: File system to mount, such as ext4 (the default), or ntfs on Windows.
   storagePolicyID: Id of the storage policy.
   storagePolicyName: Name of the storage policy.
   volumePath: Path of the disk.
 
-LocalVolumeSource: A disk, partition or folder of one node. The volume needs nodeAffinity that names the node.
+LocalVolumeSource: Where it is on the node. It may be a folder, a partition or a disk.
   fsType: File system to make on a raw device that has none, such as ext4. Unset: one is chosen.
   path: Path on the node, of a folder or of a block device.
 
-CSIPersistentVolumeSource: A volume that a CSI driver made.
+CSIPersistentVolumeSource: Which driver and which of its volumes, and the Secrets that the driver needs.
   controllerExpandSecretRef: Secret that the driver gets when the volume is made larger at the storage.
   controllerPublishSecretRef: Secret that the driver gets when the volume is attached to a node and detached.
   driver: Name of the driver.
@@ -303,7 +303,7 @@ CSIPersistentVolumeSource: A volume that a CSI driver made.
 
 PersistentVolume: A piece of storage that outlives pods. It is made by hand or for a claim, and is bound to one claim at a time. It belongs to no namespace.
   spec: What the storage is and who may use it.
-  status: Whether it is bound.
+  status: Whether it is bound. Kept by the cluster: other writes leave it as it is.
 
 PersistentVolumeSpec: What a volume is. Exactly one of the kinds of storage is set, and it cannot be changed.
   accessModes: Ways in which the volume can be mounted: ReadWriteOnce by one node, ReadOnlyMany and ReadWriteMany by many, ReadWriteOncePod by one pod.
@@ -322,7 +322,7 @@ PersistentVolumeSpec: What a volume is. Exactly one of the kinds of storage is s
   glusterfs: A GlusterFS volume. No node mounts it any more.
   hostPath: A folder of whatever node the pod runs on: for trials on one node. Elsewhere take local.
   iscsi: A disk of an iSCSI target.
-  local: A disk or folder of one node. Needs nodeAffinity.
+  local: A disk or folder of one node. Needs nodeAffinity that names the node.
   mountOptions: Options of the mount, such as ro or nfsvers=4. They are not checked: a wrong one makes the mount fail.
   nfs: A folder of an NFS server. Not on Windows.
   nodeAffinity: The nodes from which the volume can be reached. Pods that use it go there. Unset: all of them.
@@ -349,7 +349,7 @@ PersistentVolumeStatus: How a volume stands.
 
 PersistentVolumeClaim: Asks for storage of a certain size and kind. A volume that fits is bound to it, or one is made.
   spec: What is asked for. Once it is bound, only a greater request and another volumeAttributesClassName are taken.
-  status: What the claim has got.
+  status: What the claim has got. Kept by the cluster: other writes leave it as it is.
 
 PersistentVolumeClaimSpec: What storage is asked for.
   accessModes: Ways in which the volume is to be mounted: ReadWriteOnce by one node, ReadOnlyMany and ReadWriteMany by many, ReadWriteOncePod by one pod. The volume must be able to do them all.

@@ -2,7 +2,7 @@
 export const flowcontrol: string = `
 FlowSchema: Which requests form flows, and which priority level they belong to.
   spec: Which requests, and their level.
-  status: Whether the level is there.
+  status: Whether the level is there. Kept by the cluster: other writes leave it as it is.
 
 FlowSchemaSpec: Requests, and their priority level.
   distinguisherMethod: What parts the requests into flows. Unset: they are all one flow.
@@ -60,7 +60,7 @@ FlowSchemaCondition PriorityLevelConfigurationCondition: One side of its state.
 
 PriorityLevelConfiguration: Requests that share a part of the server.
   spec: How large a part, and what happens beyond it.
-  status: What is to be said of it.
+  status: Sides of its state. Kept by the cluster: other writes leave it as it is.
 
 PriorityLevelConfigurationSpec: A part of the server: the field of its type is set.
   exempt: What it lends, when it is exempt.
@@ -87,5 +87,5 @@ QueuingConfiguration: How requests wait. Each flow is dealt a few of the queues,
   queues: How many queues there are. Default 64; 1 makes the flows all alike.
 
 PriorityLevelConfigurationStatus: How a level stands.
-  conditions: What is to be said of it.
+  conditions: Sides of its state, by type. The cluster itself sets none.
 `;

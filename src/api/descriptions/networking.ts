@@ -2,9 +2,9 @@
 export const networking: string = `
 Ingress: Leads HTTP requests from outside to Services, by host and path. It needs an ingress controller, which is no part of the cluster itself.
   spec: Which requests lead where.
-  status: At which addresses they are taken.
+  status: At which addresses they are taken. Kept by the cluster: other writes leave it as it is.
 
-IngressSpec: Which requests lead where. At least defaultBackend or a rule.
+IngressSpec: What requests fit, and where they go. At least defaultBackend or a rule.
   defaultBackend: Where requests go that fit no rule. Unset: the controller decides.
   ingressClassName: The IngressClass, which names the controller. Unset: the class that is marked as the default, if there is one.
   rules: Requests by host and path.
@@ -12,7 +12,7 @@ IngressSpec: Which requests lead where. At least defaultBackend or a rule.
 
 IngressRule: Requests for a host.
   host: The host, in full or as *.example.com for names with one more part. Addresses and ports are not allowed. Unset: all hosts.
-  http: Which paths lead where. Unset: all to defaultBackend.
+  http: What follows for paths. Unset: all go to defaultBackend.
 
 HTTPIngressRuleValue: Which paths lead where.
   paths: The paths.
@@ -24,7 +24,7 @@ HTTPIngressPath: Requests for a path.
 
 IngressBackend: Where requests go: exactly one of the two.
   resource: An object that the controller knows, such as a bucket.
-  service: A Service.
+  service: A Service and its port.
 
 IngressServiceBackend: A Service as the place where requests go.
   name: Name of the Service in the same namespace.
@@ -86,7 +86,7 @@ NetworkPolicyEgressRule: Connections that go out: to one of these, at one of the
   to: To whom. Empty or unset: anybody.
 
 NetworkPolicyPeer: Who is at the other end. ipBlock stands alone; the two selectors together mean such pods in such namespaces.
-  ipBlock: Addresses.
+  ipBlock: Addresses in a range, mostly outside the cluster: those of pods come and go.
   namespaceSelector: Namespaces by their labels. Empty: all. Unset: the policy's own.
   podSelector: Pods by their labels. Empty or unset: all pods of those namespaces.
 
@@ -100,7 +100,7 @@ IPBlock: A range of addresses.
   except: Ranges within it that do not count.
 
 IPAddress: An address that is taken, named after itself. Kept by the server for addresses of Services.
-  spec: Who has it.
+  spec: The owner of the address.
 
 IPAddressSpec: Who has an address.
   parentRef: The object that has it.
@@ -113,7 +113,7 @@ ParentReference: Names an object by its resource.
 
 ServiceCIDR: Ranges from which Services get their addresses.
   spec: The ranges.
-  status: Whether it can be used.
+  status: Whether it can be used. Kept by the cluster: other writes leave it as it is.
 
 ServiceCIDRSpec: Ranges of addresses for Services.
   cidrs: One or two ranges, of different families. Cannot be changed, but a second family may be added.
@@ -130,9 +130,9 @@ EndpointSlice: Addresses behind a Service, at most 1000 in one slice. Made for S
 
 Endpoint: One thing behind a Service, mostly a pod.
   addresses: Its addresses, 1 to 100. They mean the same; only the first is used.
-  conditions: Whether it takes connections.
+  conditions: Its state.
   deprecatedTopology: Labels of places, as in an older version. Read-only; nodeName and zone have taken their place.
-  hints: Who should use it.
+  hints: Who should prefer it.
   hostname: Name of the host, for DNS.
   nodeName: The node that it is on.
   targetRef: The object behind it.

@@ -27,7 +27,7 @@ CELDeviceSelector: An expression that chooses devices.
 
 ResourceClaim: Asks for devices that pods use.
   spec: Which devices. Cannot be changed.
-  status: Which devices it has got, and who uses them.
+  status: Which devices it has got, and who uses them. Kept by the cluster: other writes leave it as it is.
 
 ResourceClaimTemplate: A template of claims: each pod that names it gets a claim of its own.
   spec: What the claims are made of. Cannot be changed.

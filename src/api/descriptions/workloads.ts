@@ -1,8 +1,8 @@
 // What the types of apps and batch are for.
 export const apps: string = `
 Deployment: Keeps a number of equal pods running, and replaces them step by step when their template changes. Each template has a ReplicaSet of its own.
-  spec: How many pods, of what kind, and how they are replaced.
-  status: How far it has got.
+  spec: What is wanted: pods, and how changes reach them.
+  status: How far it has got. Kept by the cluster: other writes leave it as it is.
 
 DeploymentSpec: How many pods are wanted, of what kind, and how they are replaced.
   minReadySeconds: Seconds that a new pod must be ready before it counts as available. Default 0.
@@ -11,7 +11,7 @@ DeploymentSpec: How many pods are wanted, of what kind, and how they are replace
   replicas: How many pods. Default 1. Leave it out when an autoscaler sets it.
   revisionHistoryLimit: How many old ReplicaSets are kept to go back to. Default 10.
   selector: Which pods belong to it. The template's labels must match. Cannot be changed.
-  strategy: How pods are replaced.
+  strategy: How changes of the template reach the pods. Default RollingUpdate, a quarter of the pods at a time.
   template: What the pods are made of. Its restartPolicy must be Always.
 
 DeploymentStrategy: How pods of a Deployment are replaced.
@@ -25,7 +25,7 @@ RollingUpdateDeployment: How many pods are replaced at once. Not both may be 0.
 DeploymentStatus: How far a Deployment has got.
   availableReplicas: Pods that were ready for minReadySeconds.
   collisionCount: How often the name of a new ReplicaSet was taken. It makes the next name another.
-  conditions: What is to be said of it: Available, Progressing, ReplicaFailure.
+  conditions: Sides of its state, by type: Available, Progressing and ReplicaFailure.
   observedGeneration: The metadata.generation that this status is about.
   readyReplicas: Pods that are ready.
   replicas: Pods that exist and are not ending, of all templates.
@@ -42,8 +42,8 @@ DeploymentCondition: One side of a Deployment's state.
   type: Which side: Available, Progressing or ReplicaFailure.
 
 ReplicaSet: Keeps a number of equal pods running. Mostly made by a Deployment, which can also replace them.
-  spec: How many pods, and of what kind.
-  status: How many there are.
+  spec: What is wanted.
+  status: How many there are. Kept by the cluster: other writes leave it as it is.
 
 ReplicaSetSpec: How many pods are wanted, and of what kind.
   minReadySeconds: Seconds that a new pod must be ready before it counts as available. Default 0.
@@ -53,7 +53,7 @@ ReplicaSetSpec: How many pods are wanted, and of what kind.
 
 ReplicaSetStatus: How many pods there are.
   availableReplicas: Pods that were ready for minReadySeconds.
-  conditions: What is to be said of it, such as ReplicaFailure.
+  conditions: Sides of its state, by type: ReplicaFailure.
   fullyLabeledReplicas: Pods that have all labels of the template.
   observedGeneration: The metadata.generation that this status is about.
   readyReplicas: Pods that are ready.
@@ -69,11 +69,11 @@ ReplicaSetCondition: One side of a ReplicaSet's state.
 
 StatefulSet: Keeps pods that are not alike: each has a number, a lasting name and its own storage, and keeps them when it is replaced.
   spec: How many pods, of what kind, with what storage, and how they are replaced.
-  status: How far it has got.
+  status: How far it has got. Kept by the cluster: other writes leave it as it is.
 
 StatefulSetSpec: How many pods are wanted, of what kind, and how they are replaced.
   minReadySeconds: Seconds that a new pod must be ready before it counts as available. Default 0.
-  ordinals: How the pods are numbered.
+  ordinals: Where their numbers begin. Default 0.
   persistentVolumeClaimRetentionPolicy: Whether claims of the volumeClaimTemplates are deleted with their pods. Default: they are kept.
   podManagementPolicy: OrderedReady starts one pod after the other, each when the one before is ready, and ends them backwards (the default); Parallel does not wait. Cannot be changed.
   replicas: How many pods. Default 1.
@@ -81,7 +81,7 @@ StatefulSetSpec: How many pods are wanted, of what kind, and how they are replac
   selector: Which pods belong to it. The template's labels must match. Cannot be changed.
   serviceName: The headless Service that gives the pods their names in DNS, as pod.service.namespace. It must be made by hand. Cannot be changed.
   template: What the pods are made of.
-  updateStrategy: How pods are replaced when the template changes.
+  updateStrategy: What happens when the template changes. Default RollingUpdate, one pod at a time.
   volumeClaimTemplates: Claims of which each pod gets its own, named template-pod. The template may mount them as volumes by their names. Cannot be changed.
 
 StatefulSetOrdinals: How pods of a StatefulSet are numbered.
@@ -102,7 +102,7 @@ RollingUpdateStatefulSetStrategy: How pods of a StatefulSet are replaced one aft
 StatefulSetStatus: How far a StatefulSet has got.
   availableReplicas: Pods that were ready for minReadySeconds.
   collisionCount: How often the name of a new ControllerRevision was taken.
-  conditions: What is to be said of it.
+  conditions: Sides of its state, by type. The cluster itself sets none.
   currentReplicas: Pods of currentRevision.
   currentRevision: The revision that pods not yet replaced are made of.
   observedGeneration: The metadata.generation that this status is about.
@@ -119,15 +119,15 @@ StatefulSetCondition: One side of a StatefulSet's state.
   type: Which side.
 
 DaemonSet: Keeps one pod running on every node that fits, for what each node needs.
-  spec: Which pods, and how they are replaced.
-  status: On how many nodes they run.
+  spec: What is wanted.
+  status: On how many nodes they run. Kept by the cluster: other writes leave it as it is.
 
 DaemonSetSpec: Which pods are wanted on nodes, and how they are replaced.
   minReadySeconds: Seconds that a new pod must be ready before it counts as available. Default 0.
   revisionHistoryLimit: How many old revisions are kept to go back to. Default 10.
   selector: Which pods belong to it. The template's labels must match. Cannot be changed.
   template: What the pods are made of. Its nodeSelector and affinity say which nodes fit; name kubernetes.io/os where nodes of Linux and of Windows are mixed. Its restartPolicy must be Always.
-  updateStrategy: How pods are replaced when the template changes.
+  updateStrategy: What happens when the template changes. Default RollingUpdate, one node at a time.
 
 DaemonSetUpdateStrategy: How pods of a DaemonSet are replaced.
   rollingUpdate: How many at once. Only with type RollingUpdate.
@@ -139,7 +139,7 @@ RollingUpdateDaemonSet: On how many nodes pods are replaced at once. One of the 
 
 DaemonSetStatus: On how many nodes pods of a DaemonSet run.
   collisionCount: How often the name of a new ControllerRevision was taken.
-  conditions: What is to be said of it.
+  conditions: Sides of its state, by type. The cluster itself sets none.
   currentNumberScheduled: Nodes that should have a pod and have one.
   desiredNumberScheduled: Nodes that should have a pod.
   numberAvailable: Nodes whose pod was ready for minReadySeconds.
@@ -163,8 +163,8 @@ ControllerRevision: A former template of a StatefulSet or DaemonSet, kept to go 
 
 export const batch: string = `
 Job: Runs pods until enough of them have ended well.
-  spec: Which pods, how many, and when to give up.
-  status: How far it has got.
+  spec: What is wanted. Most of it cannot be changed.
+  status: How far it has got. Kept by the cluster: other writes leave it as it is.
 
 JobSpec: Which pods a Job runs, how many, and when it gives up.
   activeDeadlineSeconds: Seconds after its start when the Job fails and its pods are ended. Not counted while it is suspended. Unset: no such limit.
@@ -214,7 +214,7 @@ PodFailurePolicy: What failed pods mean to a Job.
 
 PodFailurePolicyRule: What a pod that failed in a certain way means. Exactly one of onExitCodes and onPodConditions is set.
   action: FailJob ends the Job, FailIndex ends the index, Ignore starts another pod without counting, Count counts against backoffLimit.
-  onExitCodes: Fits by exit codes.
+  onExitCodes: Fits by how containers ended.
   onPodConditions: Fits when the pod has one of these conditions, at most 20.
 
 PodFailurePolicyOnExitCodesRequirement: Fits by exit codes of containers. Those that ended well do not count.
@@ -239,7 +239,7 @@ JobTemplateSpec: What a CronJob makes Jobs of.
 
 CronJob: Makes a Job at certain times.
   spec: When, and what Job.
-  status: Which of its Jobs run.
+  status: Which of its Jobs run. Kept by the cluster: other writes leave it as it is.
 
 CronJobSpec: When Jobs are made, and which.
   concurrencyPolicy: What happens when it is time and the last Job still runs: Allow runs both (the default), Forbid leaves this time out, Replace ends the last one.

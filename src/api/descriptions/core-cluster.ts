@@ -269,8 +269,8 @@ LimitRangeSpec: Limits and defaults.
   limits: One entry for each kind of thing.
 
 LimitRangeItem: Limits and defaults for one kind of thing.
-  default: Limits of containers that set none. Only with type Container.
-  defaultRequest: Requests of containers that set none. Default equal to default. Only with type Container.
+  default: Limits of containers that set none. Default equal to max. Only with type Container.
+  defaultRequest: Requests of containers that set none. Default equal to default, else to min. Only with type Container.
   max: The greatest allowed of each resource.
   maxLimitRequestRatio: How many times its request a limit may be at most.
   min: The least allowed of each resource.

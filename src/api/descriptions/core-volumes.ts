@@ -178,7 +178,7 @@ AzureDiskVolumeSource: Which disk, and how it is cached.
   cachingMode: How the host caches: None, ReadOnly or ReadWrite (the default).
   diskName: Name of the disk.
   diskURI: Where the disk is.
-  fsType: File system to mount. Default ext4; ntfs on Windows.
+  fsType: File system to mount, such as ext4 (the default), or ntfs on Windows.
   kind: Shared (the default) for several disks in one storage account, Dedicated for one, Managed for managed disks.
   readOnly: True mounts it read-only. Default false.
 

@@ -4,6 +4,7 @@ export const layers = {
   // floors 0-2: pure. No node: builtins, no clock, no randomness.
   base: [],
   apimachinery: ['base'],
+  cel: ['base', 'apimachinery'],
   api: ['base', 'apimachinery'],
   'component-helpers': ['base', 'apimachinery', 'api'],
   // floor 3: plumbing.
@@ -16,12 +17,13 @@ export const layers = {
   client: ['base', 'apimachinery', 'api', 'component-base', 'crypto', 'wire'],
   os: ['base', 'component-base'],
   // floor 5: the two engines.
-  apiserver: ['base', 'apimachinery', 'api', 'component-base', 'crypto', 'wire', 'storage', 'client'],
+  apiserver: ['base', 'apimachinery', 'cel', 'api', 'component-base', 'crypto', 'wire', 'storage', 'client'],
   'controller-runtime': ['base', 'apimachinery', 'api', 'component-base', 'client'],
   // floor 6: what the API server knows about particular kinds.
   registry: [
     'base',
     'apimachinery',
+    'cel',
     'api',
     'component-helpers',
     'component-base',
@@ -34,6 +36,7 @@ export const layers = {
   plugins: [
     'base',
     'apimachinery',
+    'cel',
     'api',
     'component-helpers',
     'component-base',
@@ -46,6 +49,7 @@ export const layers = {
   controllers: [
     'base',
     'apimachinery',
+    'cel',
     'api',
     'component-helpers',
     'component-base',
@@ -56,6 +60,7 @@ export const layers = {
   scheduler: [
     'base',
     'apimachinery',
+    'cel',
     'api',
     'component-helpers',
     'component-base',
@@ -103,6 +108,7 @@ export const layers = {
   controlplane: [
     'base',
     'apimachinery',
+    'cel',
     'api',
     'component-helpers',
     'component-base',
@@ -119,7 +125,7 @@ export const layers = {
   cmd: '*',
   exports: '*',
 };
-export const pure = ['base', 'apimachinery', 'api', 'component-helpers'];
+export const pure = ['base', 'apimachinery', 'cel', 'api', 'component-helpers'];
 /** node: builtin -> the only folders that may import it (cmd, exports, tools and tests are always allowed). */
 export const builtins = {
   'child_process|cluster': ['os', 'emulation', 'storage'],

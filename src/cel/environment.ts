@@ -1,0 +1,122 @@
+// What an expression may use: variables with their types, functions, macros, types of objects.
+import { type CelType, typeOf } from './cel-type.ts';
+import type { FunctionDeclaration, Library } from './declarations.ts';
+import type { CallEstimate, CallSite } from './estimate.ts';
+import { optionalTypes } from './libraries/optional.ts';
+import { standardLibrary } from './libraries/standard.ts';
+import { twoVariableComprehensions } from './libraries/two-variable-comprehensions.ts';
+import type { Macro } from './macros.ts';
+import type { Value } from './value.ts';
+
+/** Knows the types of objects by name. */
+export interface TypeProvider {
+  /** A type that an expression may name or build. */
+  findType(name: string): CelType | undefined;
+  /** Of an object's type. */
+  findField(typeName: string, field: string): CelType | undefined;
+  /** The value of `Name{field: value}`. */
+  build?(typeName: string, fields: ReadonlyMap<string, Value>): Value;
+}
+
+export interface EnvironmentOptions {
+  /** Besides the standard library. */
+  readonly libraries?: readonly Library[];
+  readonly variables?: Readonly<Record<string, CelType>>;
+  readonly types?: TypeProvider;
+  /** Prefix of names, as `package` in other languages. */
+  readonly container?: string;
+  /** Lists and maps that are written down have elements of one type. */
+  readonly homogeneousLiterals?: boolean;
+  readonly escapedNames?: boolean;
+}
+
+/** All that Kubernetes 1.36 has on in the language itself. */
+export const languageLibraries: readonly Library[] = [optionalTypes, twoVariableComprehensions];
+
+export class Environment {
+  readonly container: string;
+  readonly homogeneousLiterals: boolean;
+  readonly escapedNames: boolean;
+  readonly optionalSyntax: boolean;
+  readonly macros: readonly Macro[];
+  readonly types: TypeProvider | undefined;
+  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
+  readonly equality: ReadonlyMap<string, (call: CallSite) => CallEstimate>;
+  private readonly variables: ReadonlyMap<string, CelType>;
+  private readonly namedTypes: ReadonlyMap<string, CelType>;
+  private readonly options: EnvironmentOptions;
+
+  constructor(options: EnvironmentOptions = {}) {
+    const libraries = [standardLibrary, ...(options.libraries ?? [])];
+    this.options = options;
+    this.container = options.container ?? '';
+    this.homogeneousLiterals = options.homogeneousLiterals ?? false;
+    this.escapedNames = options.escapedNames ?? false;
+    this.optionalSyntax = libraries.some((library) => library.optionalSyntax === true);
+    this.types = options.types;
+    this.macros = libraries.flatMap((library) => library.macros ?? []);
+    this.functions = mergeFunctions(libraries.flatMap((library) => library.functions ?? []));
+    this.equality = new Map(libraries.flatMap((library) => Object.entries(library.equality ?? {})));
+    this.variables = new Map(Object.entries(options.variables ?? {}));
+    this.namedTypes = new Map(
+      libraries.flatMap((library) => library.types ?? []).map((type) => [type.name, type]),
+    );
+  }
+
+  /** The same with more variables, or with types of objects. */
+  extend(more: Pick<EnvironmentOptions, 'variables' | 'types' | 'libraries'>): Environment {
+    return new Environment({
+      ...this.options,
+      ...more,
+      libraries: [...(this.options.libraries ?? []), ...(more.libraries ?? [])],
+      variables: { ...this.options.variables, ...more.variables },
+    });
+  }
+
+  /** Full names that a name may stand for, best first. */
+  candidates(name: string): string[] {
+    if (name.startsWith('.')) return [name.slice(1)];
+    const found: string[] = [];
+    for (
+      let prefix = this.container;
+      prefix !== '';
+      prefix = prefix.slice(0, Math.max(0, prefix.lastIndexOf('.')))
+    )
+      found.push(`${prefix}.${name}`);
+    return [...found, name];
+  }
+
+  variable(name: string): CelType | undefined {
+    return this.variables.get(name);
+  }
+  get variableNames(): Iterable<string> {
+    return this.variables.keys();
+  }
+
+  /** The type of that name as a value has it: `type(int)` for `int`. */
+  typeNamed(name: string): CelType | undefined {
+    const type = this.namedTypes.get(name) ?? this.types?.findType(name);
+    return type && typeOf(type);
+  }
+
+  findFunction(name: string): FunctionDeclaration | undefined {
+    for (const candidate of this.candidates(name)) {
+      const found = this.functions.get(candidate);
+      if (found) return found;
+    }
+    return undefined;
+  }
+}
+
+/** Several libraries may add overloads to one function; who is first says what its calls cost. */
+function mergeFunctions(all: readonly FunctionDeclaration[]): ReadonlyMap<string, FunctionDeclaration> {
+  const merged = new Map<string, FunctionDeclaration>();
+  for (const declared of all) {
+    const before = merged.get(declared.name);
+    merged.set(
+      declared.name,
+      before ? { ...declared, ...before, overloads: [...before.overloads, ...declared.overloads] } : declared,
+    );
+  }
+  return merged;
+}

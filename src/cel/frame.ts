@@ -1,0 +1,34 @@
+// One run of a program: its variables, and what it has cost.
+import type { Value } from './value.ts';
+
+/** A part of a compiled program. */
+export type Step = (frame: Frame) => Value;
+
+/** The run is over, whatever it was at. */
+export class Cancelled extends Error {}
+
+const loopsBetweenQuestions = 100;
+
+export class Frame {
+  /** By the number that the compiler gave each variable; undefined: not given, or not evaluated yet. */
+  readonly slots: (Value | undefined)[];
+  cost = 0;
+  private readonly limit: number;
+  private readonly stopped: (() => boolean) | undefined;
+  private loops = 0;
+
+  constructor(slots: (Value | undefined)[], limit: number, stopped: (() => boolean) | undefined) {
+    this.slots = slots;
+    this.limit = limit;
+    this.stopped = stopped;
+  }
+  charge(cost: number): void {
+    this.cost += cost;
+    if (this.cost > this.limit) throw new Cancelled('operation cancelled: actual cost limit exceeded');
+  }
+  /** True when nobody waits for the result any more; asked in each round of a loop. */
+  get isStopped(): boolean {
+    if (this.stopped === undefined || ++this.loops % loopsBetweenQuestions !== 0) return false;
+    return this.stopped();
+  }
+}

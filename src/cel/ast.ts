@@ -150,3 +150,24 @@ export function copyExpr(expr: Expr): Expr {
       };
   }
 }
+
+/** The expressions of which it is made. */
+export function childrenOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'literal':
+    case 'ident':
+      return [];
+    case 'select':
+      return [expr.operand];
+    case 'call':
+      return expr.target ? [expr.target, ...expr.args] : expr.args;
+    case 'list':
+      return expr.elements;
+    case 'map':
+      return expr.entries.flatMap(({ key, value }) => [key, value]);
+    case 'struct':
+      return expr.fields.map((field) => field.value);
+    case 'fold':
+      return [expr.range, expr.init, expr.condition, expr.step, expr.result];
+  }
+}

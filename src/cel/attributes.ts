@@ -42,12 +42,22 @@ export const attributeStep = ({ resolve, isFree }: Attribute): Step =>
 
 /** What begins with the value of a step, variable or not. */
 export function attribute(start: Step, qualifiers: readonly Qualifier[] = []): Attribute {
+  const isTest = qualifiers.at(-1)?.isTest === true;
+  const resolve = chain(start, qualifiers);
   return {
-    resolve: chain(start, qualifiers),
-    isFree: qualifiers.at(-1)?.isTest === true,
+    resolve: isTest ? asPresence(resolve) : resolve,
+    isFree: isTest,
     with: (qualifier) => attribute(start, [...qualifiers, qualifier]),
   };
 }
+
+/** Of a chain that gives an optional: whether there is a value in it. */
+const asPresence =
+  (resolve: Step): Step =>
+  (frame) => {
+    const value = resolve(frame);
+    return value instanceof Optional ? value.value !== undefined : value;
+  };
 
 export function conditionalAttribute(condition: Step, whenTrue: Attribute, whenFalse: Attribute): Attribute {
   const [yes, no] = [whenTrue.resolve, whenFalse.resolve];
@@ -127,7 +137,8 @@ export const constantQualifier = (key: Value, optional: boolean): Qualifier => (
   optional,
   apply(frame, from) {
     frame.charge(1);
-    return lookUp(from, key) ?? missing(from, key);
+    const value = lookUp(from, key);
+    return value === undefined ? missing(from, key) : value;
   },
   applyIfPresent(frame, from) {
     const value = lookUp(from, key);
@@ -143,7 +154,8 @@ export const computedQualifier = (key: Step, optional: boolean): Qualifier => ({
     const resolved = key(frame);
     frame.charge(1);
     if (resolved instanceof CelError) return resolved;
-    return lookUp(from, resolved) ?? missing(from, resolved);
+    const value = lookUp(from, resolved);
+    return value === undefined ? missing(from, resolved) : value;
   },
   applyIfPresent(frame, from) {
     const resolved = key(frame);

@@ -1,5 +1,5 @@
 // From text to program: parsed, checked, made into closures. Faults are told as cel-go tells them.
-import type { Expr } from './ast.ts';
+import { childrenOf, type Expr } from './ast.ts';
 import type { CelType } from './cel-type.ts';
 import { checkExpression } from './checker.ts';
 import { estimateCost } from './cost.ts';
@@ -9,6 +9,7 @@ import { planProgram } from './interpreter.ts';
 import { parseExpression } from './parser.ts';
 import type { Program } from './program.ts';
 import { Issues } from './source.ts';
+import { validateExpression } from './validators.ts';
 
 /** An expression without faults. */
 export class CheckedExpression {
@@ -25,6 +26,13 @@ export class CheckedExpression {
   program(): Program {
     return planProgram(this.expr, this.environment);
   }
+  /** Whether a variable of that name is used. */
+  uses(variable: string): boolean {
+    const isUsed = (expr: Expr): boolean =>
+      ((expr.kind === 'ident' || expr.kind === 'select') && expr.reference?.name === variable) ||
+      childrenOf(expr).some(isUsed);
+    return isUsed(this.expr);
+  }
   estimate(hints?: SizeHints): Estimate {
     return estimateCost(this.expr, this.environment, hints);
   }
@@ -36,5 +44,6 @@ export function compileExpression(text: string, environment: Environment): Check
   const expr = parseExpression(text, environment, issues);
   if (!expr) return issues;
   const type = checkExpression(expr, environment, issues);
+  if (issues.isEmpty && environment.validated) validateExpression(expr, issues);
   return issues.isEmpty ? new CheckedExpression(expr, type, environment) : issues;
 }

@@ -28,6 +28,8 @@ export interface EnvironmentOptions {
   /** Lists and maps that are written down have elements of one type. */
   readonly homogeneousLiterals?: boolean;
   readonly escapedNames?: boolean;
+  /** Constants that are no duration, timestamp or pattern are issues, and literals of mixed types. */
+  readonly validated?: boolean;
 }
 
 /** All that Kubernetes 1.36 has on in the language itself. */
@@ -37,6 +39,7 @@ export class Environment {
   readonly container: string;
   readonly homogeneousLiterals: boolean;
   readonly escapedNames: boolean;
+  readonly validated: boolean;
   readonly optionalSyntax: boolean;
   readonly macros: readonly Macro[];
   readonly types: TypeProvider | undefined;
@@ -52,6 +55,7 @@ export class Environment {
     this.container = options.container ?? '';
     this.homogeneousLiterals = options.homogeneousLiterals ?? false;
     this.escapedNames = options.escapedNames ?? false;
+    this.validated = options.validated ?? false;
     this.optionalSyntax = libraries.some((library) => library.optionalSyntax === true);
     this.types = options.types;
     this.macros = libraries.flatMap((library) => library.macros ?? []);

@@ -89,6 +89,8 @@ function equalLists(a: CelList, b: CelList): boolean {
 
 function equalMaps(a: CelMap, b: CelMap): boolean {
   if (a.size !== b.size) return false;
+  const own = a.equalTo(b);
+  if (own !== undefined) return own;
   for (const key of a.keys()) {
     const other = b.find(key);
     if (other === undefined || !equalValues(a.find(key)!, other)) return false;

@@ -15,7 +15,9 @@ export function planFold(planning: Planning, expr: Fold): Plan {
   // Evaluated when it is first asked for: a bound name that is not used costs nothing.
   const accumulated = attributePlan(
     attribute((frame) => {
-      const value = frame.slots[accu] ?? initial(frame);
+      const before = frame.slots[accu];
+      if (before !== undefined) return before;
+      const value = initial(frame);
       frame.slots[accu] = value;
       return value;
     }),

@@ -71,7 +71,12 @@ class Planner implements Planning {
     const slot = this.names.indexOf(name);
     const missing = new CelError(`no such attribute(s): ${name}`);
     if (slot === -1) return attributePlan(attribute(() => missing));
-    return attributePlan(attribute((frame) => frame.slots[slot] ?? missing));
+    return attributePlan(
+      attribute((frame) => {
+        const value = frame.slots[slot];
+        return value === undefined ? missing : value;
+      }),
+    );
   }
 
   private select(expr: Select): Plan {

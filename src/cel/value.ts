@@ -125,6 +125,10 @@ export abstract class CelMap {
   /** undefined where there is no such key; a CelError where the key is none. */
   abstract find(key: Value): Value | undefined;
   abstract keys(): Iterable<Value>;
+  /** undefined: as any two maps, entry by entry. */
+  equalTo(_other: CelMap): boolean | undefined {
+    return undefined;
+  }
   get type(): CelType {
     return mapType;
   }

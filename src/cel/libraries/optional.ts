@@ -109,12 +109,8 @@ const functions: readonly FunctionDeclaration[] = [
     name: 'optional.none',
     overloads: [{ id: 'optional_none', params: [], result: optionalV, call: () => Optional.none }],
   },
-  single(
-    'value',
-    'optional_value',
-    optionalV,
-    value,
-    (given: Optional) => given.value ?? new CelError('optional.none() dereference'),
+  single('value', 'optional_value', optionalV, value, (given: Optional) =>
+    given.value === undefined ? new CelError('optional.none() dereference') : given.value,
   ),
   single(
     'hasValue',

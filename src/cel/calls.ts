@@ -174,18 +174,25 @@ const noOverload = (name: string, args: readonly Value[]): CelError =>
 /** The one that the checker chose, or one chosen by the types that arguments have when it runs. */
 function implementation(declared: FunctionDeclaration, overload: string): Implementation {
   if (declared.dispatch) return declared.dispatch;
-  const chosen = declared.overloads.find((one) => one.id === overload);
   const guarded = declared.unguarded !== true;
-  if (chosen) {
-    const call = chosen.call as unknown as Implementation;
-    return (...args) => (!guarded || accepts(chosen, args) ? call(...args) : noOverload(declared.name, args));
-  }
+  const chosen = declared.overloads.find((one) => one.id === overload);
+  if (chosen) return guarded ? guard(declared.name, chosen) : (chosen.call as unknown as Implementation);
   return (...args) => {
     const found = declared.overloads.find(
       (one) => one.params.length === args.length && (!guarded || accepts(one, args)),
     );
     return found ? (found.call as unknown as Implementation)(...args) : noOverload(declared.name, args);
   };
+}
+
+/** Looks at the types first: an object may not be what its schema says. */
+function guard(name: string, overload: Overload): Implementation {
+  const call = overload.call as unknown as Implementation;
+  const [first, second] = overload.params;
+  if (overload.params.length === 1) return (a) => (fits(first!, a!) ? call(a!) : noOverload(name, [a!]));
+  if (overload.params.length === 2)
+    return (a, b) => (fits(first!, a!) && fits(second!, b!) ? call(a!, b!) : noOverload(name, [a!, b!]));
+  return (...args) => (accepts(overload, args) ? call(...args) : noOverload(name, args));
 }
 
 const accepts = (overload: Overload, args: readonly Value[]): boolean =>

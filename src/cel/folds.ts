@@ -32,6 +32,7 @@ export function planFold(planning: Planning, expr: Fold): Plan {
   const result = planning.scoped(outer, () => planning.plan(expr.result)).step;
   /** False ends the loop. */
   const round = (frame: Frame): boolean => {
+    frame.nextRound();
     if (condition(frame) === false) return false;
     frame.slots[accu] = step(frame);
     return true;
@@ -62,7 +63,6 @@ const startOf =
 
 /** Why the loop could not be run to its end; undefined when it could. */
 type Iterate = (frame: Frame, over: Value) => CelError | undefined;
-const interrupted = new CelError('operation interrupted');
 
 const eachOf =
   (slot: number, round: (frame: Frame) => boolean): Iterate =>
@@ -72,7 +72,6 @@ const eachOf =
       for (let i = 0; i < size; i++) {
         frame.slots[slot] = over.at(i);
         if (!round(frame)) return undefined;
-        if (frame.isStopped) return interrupted;
       }
       return undefined;
     }
@@ -81,7 +80,6 @@ const eachOf =
     for (const key of over.keys()) {
       frame.slots[slot] = key;
       if (!round(frame)) return undefined;
-      if (frame.isStopped) return interrupted;
     }
     return undefined;
   };
@@ -95,7 +93,6 @@ const eachPairOf =
       frame.slots[first] = key;
       frame.slots[second] = value;
       if (!round(frame)) return undefined;
-      if (frame.isStopped) return interrupted;
     }
     return undefined;
   };

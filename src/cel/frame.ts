@@ -26,9 +26,9 @@ export class Frame {
     this.cost += cost;
     if (this.cost > this.limit) throw new Cancelled('operation cancelled: actual cost limit exceeded');
   }
-  /** True when nobody waits for the result any more; asked in each round of a loop. */
-  get isStopped(): boolean {
-    if (this.stopped === undefined || ++this.loops % loopsBetweenQuestions !== 0) return false;
-    return this.stopped();
+  /** Called in each round of a loop. */
+  nextRound(): void {
+    if (this.stopped === undefined || ++this.loops % loopsBetweenQuestions !== 0) return;
+    if (this.stopped()) throw new Cancelled('operation interrupted');
   }
 }

@@ -105,12 +105,9 @@ function functionCall(planning: Planning, expr: Call, operands: readonly Plan[])
   if (special instanceof CelError) throw new PlanError(special.message);
   const call = special ?? implementation(declared, overload);
   const cost = costOf(declared, overload);
-  const step = callStep(
-    operands.map((operand) => operand.step),
-    call,
-    cost,
-    declared.nonStrict === true,
-  );
+  const steps = operands.map((operand) => operand.step);
+  if (declared.paidFirst && cost) return { step: paidStep(steps, call, cost) };
+  const step = callStep(steps, call, cost, declared.nonStrict === true);
   const isConversion = conversions.has(declared.name) && operands.length === 1;
   if (isConversion && constants[0] !== undefined) return constantOrRefuse(call(constants[0]));
   return { step };
@@ -167,6 +164,20 @@ function callStep(
   };
 }
 const none: readonly Value[] = [];
+
+/** The cost is paid before the call. */
+const paidStep =
+  (operands: readonly Step[], call: Implementation, cost: RuntimeCost): Step =>
+  (frame) => {
+    const args: Value[] = [];
+    for (const operand of operands) {
+      const value = operand(frame);
+      if (value instanceof CelError) return value;
+      args.push(value);
+    }
+    frame.charge(cost(args, null));
+    return call(...args);
+  };
 
 const noOverload = (name: string, args: readonly Value[]): CelError =>
   new CelError(`no such overload: ${name}(${args.map((arg) => runtimeType(arg).name).join(', ')})`);

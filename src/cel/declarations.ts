@@ -36,6 +36,8 @@ export interface FunctionDeclaration {
   readonly unguarded?: boolean;
   /** What a call costs as it ran; undefined or left out: 1, or what the language says of an overload. */
   readonly cost?: (args: readonly Value[], result: Value, overload: string) => number | undefined;
+  /** The cost is known from the arguments, and paid before the call: it may be too dear to be made. */
+  readonly paidFirst?: boolean;
   /** What a call may cost, for those who judge a rule before it runs; left out: as `cost`. */
   readonly estimate?: (call: CallSite) => CallEstimate | undefined;
 }

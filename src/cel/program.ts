@@ -34,6 +34,9 @@ export class Program {
     try {
       return { value: this.step(frame), cost: frame.cost };
     } catch (error) {
+      // A text that is too long, objects that are too deep: what Go's CEL calls a panic.
+      if (error instanceof RangeError)
+        return { value: new CelError(`internal error: ${error.message}`), cost: frame.cost };
       if (error instanceof Cancelled) return { value: new CelError(error.message), cost: frame.cost };
       throw error;
     }

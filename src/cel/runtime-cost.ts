@@ -1,5 +1,6 @@
 // What calls of the language's own functions cost as they ran, by overload; what is not here costs 1.
-import { regexFactor, traversalFactor } from './estimate.ts';
+import { traversalFactor } from './estimate.ts';
+import { matchCost } from './patterns.ts';
 import { Opaque, type Value, valueSize } from './value.ts';
 
 export type RuntimeCost = (args: readonly Value[], result: Value) => number;
@@ -16,10 +17,6 @@ export function comparisonCost(a: Value, b: Value): number {
   return traversal(Math.min(valueSize(a), valueSize(b)));
 }
 
-/** Of a pattern that is looked for in a text. */
-export const patternCost = (text: number, pattern: number): number =>
-  Math.ceil((1 + text) * traversalFactor) * Math.ceil(pattern * regexFactor);
-
 const costs: Readonly<Record<string, RuntimeCost>> = {
   starts_with_string: first,
   ends_with_string: first,
@@ -30,7 +27,8 @@ const costs: Readonly<Record<string, RuntimeCost>> = {
   in_list: (args) => valueSize(args[1]!),
   add_string: both,
   add_bytes: both,
-  matches_string: (args) => patternCost(valueSize(args[0]!), valueSize(args[1]!)),
+  matches_string: ([text, pattern]) =>
+    typeof text === 'string' && typeof pattern === 'string' ? matchCost(text, pattern) : 1,
   contains_string: (args) => first(args, null) * traversal(valueSize(args[1]!)),
 };
 

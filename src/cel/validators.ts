@@ -1,21 +1,12 @@
 // What is said of an expression that has its types: constants that are no duration, timestamp or pattern, and literals of mixed types.
-import { compilePattern } from '../base/regular-expression.ts';
 import { childrenOf, type Expr, type ListExpr, type MapExpr } from './ast.ts';
 import { type CelType, formatType, isEquivalentType } from './cel-type.ts';
 import { parseDuration } from './duration.ts';
+import { refuseNoPattern } from './patterns.ts';
 import type { Issues } from './source.ts';
 import { parseTimestamp } from './timestamp.ts';
 import { unwrapOptional } from './type-unification.ts';
 import { Timestamp, type Value } from './value.ts';
-
-function isPattern(text: string): boolean {
-  try {
-    compilePattern(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** What the first argument of a function may be, if it is written down. */
 const checks: Readonly<Record<string, (value: Value) => boolean>> = {
@@ -24,7 +15,7 @@ const checks: Readonly<Record<string, (value: Value) => boolean>> = {
     typeof value === 'string'
       ? parseTimestamp(value) instanceof Timestamp
       : typeof value === 'bigint' && value >= -62_135_596_800n && value <= 253_402_300_799n,
-  matches: (value) => typeof value === 'string' && isPattern(value),
+  matches: (value) => refuseNoPattern([undefined, value]) === undefined,
 };
 
 /** Functions whose arguments may be of mixed types. */

@@ -75,6 +75,9 @@ const binary = (
 const alike = (id: string, type: CelType): [string, CelType, CelType, CelType] => [id, type, type, type];
 const listOfA = listOf(typeParam('A'));
 
+const addition: Operation = { int: (a, b) => a + b, double: (a, b) => a + b, other: sumOf };
+export const addValues = (a: Value, b: Value): Value => applied('_+_', addition, a, b);
+
 export const arithmetic: readonly FunctionDeclaration[] = [
   binary(
     '_+_',
@@ -89,7 +92,7 @@ export const arithmetic: readonly FunctionDeclaration[] = [
       alike('add_string', stringType),
       alike('add_uint64', uintType),
     ],
-    { int: (a, b) => a + b, double: (a, b) => a + b, other: sumOf },
+    addition,
   ),
   binary(
     '_-_',

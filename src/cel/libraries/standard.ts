@@ -1,5 +1,4 @@
 // The standard library of CEL: operators, sizes, texts. Conversions and times are in files of their own.
-import { compilePattern } from '../../base/regular-expression.ts';
 import {
   boolType,
   bytesType,
@@ -22,6 +21,7 @@ import {
 import type { FunctionDeclaration, Library, Overload } from '../declarations.ts';
 import { compareValues, equalValues } from '../equality.ts';
 import { standardMacros } from '../macros.ts';
+import { ask, refuseNoPattern } from '../patterns.ts';
 import {
   CelError,
   CelList,
@@ -130,15 +130,11 @@ const textTest = (
     typeof text === 'string' && typeof other === 'string' ? test(text, other) : noSuchOverload,
 });
 
-/** A matcher, or why the text is no pattern. */
-function matcher(pattern: string): ((text: string) => boolean) | CelError {
-  try {
-    const compiled = compilePattern(pattern);
-    return (text) => compiled.matches(text);
-  } catch (error) {
-    return new CelError(error instanceof Error ? error.message : String(error));
-  }
-}
+const matched = (text: Value | undefined, pattern: Value | undefined): Value => {
+  if (typeof text !== 'string') return new CelError('no such overload: matches');
+  if (typeof pattern !== 'string') return noSuchOverload;
+  return ask(pattern, text, (compiled) => compiled.matches(text));
+};
 
 const matches: FunctionDeclaration = {
   name: 'matches',
@@ -146,18 +142,8 @@ const matches: FunctionDeclaration = {
     { id: 'matches', params: [stringType, stringType], result: boolType },
     { id: 'matches_string', member: true, params: [stringType, stringType], result: boolType },
   ],
-  specialize: ([, pattern]) => {
-    if (typeof pattern !== 'string') return undefined;
-    const test = matcher(pattern);
-    if (test instanceof CelError) return test;
-    return (text) => (typeof text === 'string' ? test(text) : new CelError('no such overload: matches'));
-  },
-  dispatch: (text, pattern) => {
-    if (typeof text !== 'string') return new CelError('no such overload: matches');
-    if (typeof pattern !== 'string') return noSuchOverload;
-    const test = matcher(pattern);
-    return test instanceof CelError ? test : test(text);
-  },
+  specialize: refuseNoPattern,
+  dispatch: matched,
 };
 
 const functions: readonly FunctionDeclaration[] = [

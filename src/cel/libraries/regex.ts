@@ -1,0 +1,61 @@
+// Kubernetes' regex library: the parts of a text that match a pattern.
+import { intType, listOf, stringType } from '../cel-type.ts';
+import type { Library } from '../declarations.ts';
+import { searchedText } from '../library-costs.ts';
+import { ask, refuseNoPattern } from '../patterns.ts';
+import { CelError, type Value, ValueList } from '../value.ts';
+
+const found = (text: string, pattern: string, most: number): string[] | CelError => {
+  const parts = ask(pattern, text, (compiled) => compiled.find(text, most));
+  return parts instanceof CelError && !parts.message.startsWith('operation cancelled')
+    ? new CelError(`Illegal regex: ${parts.message}`)
+    : parts;
+};
+const findAll = (text: string, pattern: string, most: bigint): Value => {
+  const parts = found(text, pattern, most < 0n ? Number.POSITIVE_INFINITY : Number(most));
+  return parts instanceof CelError ? parts : new ValueList(parts);
+};
+
+export const regexLibrary: Library = {
+  name: 'kubernetes.regex',
+  functions: [
+    {
+      name: 'find',
+      overloads: [
+        {
+          id: 'string_find_string',
+          member: true,
+          params: [stringType, stringType],
+          result: stringType,
+          call: (text: string, pattern: string) => {
+            const parts = found(text, pattern, 1);
+            return parts instanceof CelError ? parts : (parts[0] ?? '');
+          },
+        },
+      ],
+      specialize: refuseNoPattern,
+      ...searchedText,
+    },
+    {
+      name: 'findAll',
+      overloads: [
+        {
+          id: 'string_find_all_string',
+          member: true,
+          params: [stringType, stringType],
+          result: listOf(stringType),
+          call: (text: string, pattern: string) => findAll(text, pattern, -1n),
+        },
+        {
+          id: 'string_find_all_string_int',
+          member: true,
+          params: [stringType, stringType, intType],
+          result: listOf(stringType),
+          call: findAll,
+        },
+      ],
+      specialize: refuseNoPattern,
+      ...searchedText,
+    },
+  ],
+};

@@ -1,0 +1,192 @@
+// `'%s is %.2f'.format([...])`: the clauses of CEL's string extension, with its messages.
+import { CelType } from '../cel-type.ts';
+import { formatDouble } from '../decimal.ts';
+import { formatDuration } from '../duration.ts';
+import { formatTimestamp } from '../timestamp.ts';
+import { CelError, CelList, CelMap, Duration, runtimeType, Timestamp, Uint, type Value } from '../value.ts';
+
+/** Go's words of what can't be formatted; caught where the whole begins. */
+class FormatError extends Error {}
+
+const defaultPrecision = 6;
+const clauses = 'sdfexXob';
+
+export function formatText(format: string, args: CelList): Value {
+  try {
+    return formatted(format, args);
+  } catch (error) {
+    if (error instanceof FormatError) return new CelError(error.message);
+    throw error;
+  }
+}
+
+function formatted(format: string, args: CelList): string {
+  let result = '';
+  let next = 0;
+  for (let at = 0; at < format.length; ) {
+    if (format[at] !== '%') {
+      const end = format.indexOf('%', at);
+      result += format.slice(at, end === -1 ? undefined : end);
+      at = end === -1 ? format.length : end;
+    } else if (format[at + 1] === '%') {
+      result += '%';
+      at += 2;
+    } else {
+      if (at + 1 >= format.length) throw new FormatError('unexpected end of string');
+      if (next >= args.size) throw new FormatError(`index ${next} out of range`);
+      const clause = readClause(format, at + 1);
+      result += clauseText(clause, args.at(next++));
+      at = clause.end;
+    }
+  }
+  return result;
+}
+
+interface Clause {
+  readonly letter: string;
+  readonly precision: number;
+  readonly end: number;
+}
+
+function readClause(format: string, at: number): Clause {
+  const found = /^(?:\.(\d+))?/.exec(format.slice(at, at + 8))!;
+  const precision = found[1] === undefined ? defaultPrecision : Number(found[1]);
+  const end = at + found[0].length;
+  const letter = format[end];
+  if (letter === undefined)
+    throw new FormatError('could not parse formatting clause: unexpected end of string');
+  if (precision > 1_000)
+    throw new FormatError('could not parse formatting clause: precision specifier too large');
+  if (!clauses.includes(letter))
+    throw new FormatError(`could not parse formatting clause: unrecognized formatting clause "${letter}"`);
+  return { letter, precision, end: end + 1 };
+}
+
+const given = (value: Value): string => runtimeType(value).name;
+const failed = (message: string): never => {
+  throw new FormatError(`error during formatting: ${message}`);
+};
+
+function clauseText({ letter, precision }: Clause, value: Value): string {
+  switch (letter) {
+    case 's':
+      return asText(value);
+    case 'd':
+      return asDecimal(value);
+    case 'f':
+      return asDouble(value, 'fixed-point', (number) => withCommas(fixedPoint(number, precision)));
+    case 'e':
+      return asDouble(value, 'scientific', (number) => scientific(number, precision));
+    case 'b':
+      return asBinary(value);
+    case 'o':
+      return isInteger(value)
+        ? integer(value).toString(8)
+        : failed(`octal clause can only be used on integers, was given ${given(value)}`);
+    default:
+      return letter === 'X' ? asHex(value).toUpperCase() : asHex(value);
+  }
+}
+
+const isInteger = (value: Value): value is bigint | Uint =>
+  typeof value === 'bigint' || value instanceof Uint;
+const integer = (value: bigint | Uint): bigint => (value instanceof Uint ? value.value : value);
+
+const asDecimal = (value: Value): string =>
+  isInteger(value)
+    ? String(integer(value))
+    : failed(`decimal clause can only be used on integers, was given ${given(value)}`);
+
+function asBinary(value: Value): string {
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  if (isInteger(value)) return integer(value).toString(2);
+  return failed(`only integers and bools can be formatted as binary, was given ${given(value)}`);
+}
+
+function asHex(value: Value): string {
+  if (isInteger(value)) return integer(value).toString(16);
+  const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value;
+  if (bytes instanceof Uint8Array)
+    return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return failed(
+    `only integers, byte buffers, and strings can be formatted as hex, was given ${given(value)}`,
+  );
+}
+
+const special: Readonly<Record<string, number>> = {
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  '-Infinity': Number.NEGATIVE_INFINITY,
+};
+function asDouble(value: Value, clause: string, shown: (value: number) => string): string {
+  const number = typeof value === 'string' && Object.hasOwn(special, value) ? special[value]! : value;
+  if (typeof number !== 'number')
+    return failed(`${clause} clause can only be used on doubles, was given ${given(value)}`);
+  if (Number.isNaN(number)) return 'NaN';
+  if (!Number.isFinite(number)) return number > 0 ? '∞' : '-∞';
+  return shown(number);
+}
+
+/** Halves go to the even neighbour, as in Go; JavaScript takes them up. */
+function fixedPoint(value: number, precision: number): string {
+  const digits = Math.min(precision, 75);
+  const long = value.toFixed(digits + 25);
+  const kept = long.slice(0, -25).replace(/\.$/, '');
+  const isHalf = long.endsWith(`5${'0'.repeat(24)}`);
+  return isHalf && /[02468]$/.test(kept) ? kept : value.toFixed(digits);
+}
+
+/** English: thousands are set apart. */
+function withCommas(text: string): string {
+  const [whole, fraction] = text.split('.') as [string, string?];
+  const digits = whole.replace('-', '');
+  const groups: string[] = [];
+  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end));
+  const sign = whole.startsWith('-') ? '-' : '';
+  return `${sign}${groups.join(',')}${fraction === undefined ? '' : `.${fraction}`}`;
+}
+
+const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+/** English as well: `1.5\u202f×\u202f10⁰³`. */
+function scientific(value: number, precision: number): string {
+  const [mantissa, exponent] = value.toExponential(Math.min(precision, 100)).split('e') as [string, string];
+  const digits = String(Math.abs(Number(exponent))).padStart(2, '0');
+  const raised = [...digits].map((digit) => superscripts[Number(digit)]).join('');
+  return `${mantissa}\u202f×\u202f10${Number(exponent) < 0 ? '⁻' : ''}${raised}`;
+}
+
+function asText(value: Value): string {
+  if (typeof value === 'string') return value;
+  if (value === null) return 'null';
+  if (typeof value === 'number') return formatDouble(value);
+  if (typeof value !== 'object') return String(value);
+  if (value instanceof Uint) return String(value.value);
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  if (value instanceof Timestamp) return formatTimestamp(value);
+  if (value instanceof Duration) return formatDuration(value);
+  if (value instanceof CelType) return value.name;
+  if (value instanceof CelList) return `[${[...value].map(member).join(', ')}]`;
+  if (value instanceof CelMap) return mapText(value);
+  return failed(
+    `string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given ${given(value)}`,
+  );
+}
+
+function mapText(map: CelMap): string {
+  const entries = [...map.keys()].map((key) => [member(key), member(map.find(key)!)] as const);
+  entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return `{${entries.map(([key, value]) => `${key}:${value}`).join(', ')}}`;
+}
+
+/** Within a list or map: texts in quotes, doubles with six decimals. */
+function member(value: Value): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') {
+    if (Number.isNaN(value)) return '"NaN"';
+    return Number.isFinite(value) ? value.toFixed(defaultPrecision) : value > 0 ? '"+Inf"' : '"-Inf"';
+  }
+  if (value instanceof Uint8Array) return `b${JSON.stringify(asText(value))}`;
+  if (value instanceof Timestamp) return `timestamp(${JSON.stringify(asText(value))})`;
+  if (value instanceof Duration) return `duration(${JSON.stringify(asText(value))})`;
+  return asText(value);
+}

@@ -1,0 +1,91 @@
+// Kubernetes' URL library: absolute URLs and paths, as Go's net/url reads requests.
+import { boolType, type CelType, listOf, mapOf, stringType, structType } from '../cel-type.ts';
+import type { FunctionDeclaration, Library } from '../declarations.ts';
+import { scaled, traversalFactor } from '../estimate.ts';
+import { nominal, readText } from '../library-costs.ts';
+import { CelError, Opaque, type Value, ValueList, ValueMap } from '../value.ts';
+import { parseRequestUrl, type RequestUrl, unescapeQuery } from './request-url.ts';
+
+const urlType = structType('kubernetes.URL');
+
+class UrlValue extends Opaque {
+  readonly type: CelType = urlType;
+  readonly url: RequestUrl;
+
+  constructor(url: RequestUrl) {
+    super();
+    this.url = url;
+  }
+  equalTo(other: Value): boolean {
+    return other instanceof UrlValue && other.url.text === this.url.text;
+  }
+}
+
+function urlValue(text: string): UrlValue | CelError {
+  const url = parseRequestUrl(text);
+  return typeof url === 'string'
+    ? new CelError(`URL parse error during conversion from string: ${url}`)
+    : new UrlValue(url);
+}
+
+/** Pairs that are none are left out. */
+function queryOf({ query }: RequestUrl): Value {
+  const found = new Map<string, string[]>();
+  for (const pair of query.split('&')) {
+    if (pair === '' || pair.includes(';')) continue;
+    const at = pair.indexOf('=');
+    const key = unescapeQuery(at === -1 ? pair : pair.slice(0, at));
+    const value = unescapeQuery(at === -1 ? '' : pair.slice(at + 1));
+    if (key === undefined || value === undefined) continue;
+    found.set(key, [...(found.get(key) ?? []), value]);
+  }
+  return ValueMap.of([...found].map(([key, values]) => [key, new ValueList(values)]));
+}
+
+const reader = (
+  name: string,
+  id: string,
+  call: (url: RequestUrl) => Value,
+  result: CelType = stringType,
+): FunctionDeclaration => ({
+  name,
+  overloads: [{ id, member: true, params: [urlType], result, call: ({ url }: UrlValue) => call(url) }],
+  ...nominal,
+});
+const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
+
+export const urlLibrary: Library = {
+  name: 'kubernetes.urls',
+  equality: {
+    [urlType.name]: ({ args }) => {
+      const size = args[1]!.computedSize ?? { min: 1, max: 1 };
+      return { cost: scaled({ min: 1, max: size.max }, traversalFactor) };
+    },
+  },
+  functions: [
+    {
+      name: 'url',
+      overloads: [{ id: 'string_to_url', params: [stringType], result: urlType, call: urlValue }],
+      ...readText(1, true),
+    },
+    reader('getScheme', 'url_get_scheme', ({ scheme }) => scheme),
+    reader('getHost', 'url_get_host', ({ host }) => host),
+    reader('getHostname', 'url_get_hostname', ({ host, port }) =>
+      withoutBrackets(port === undefined ? host : host.slice(0, -port.length - 1)),
+    ),
+    reader('getPort', 'url_get_port', ({ port }) => port ?? ''),
+    reader('getEscapedPath', 'url_get_escaped_path', ({ escapedPath }) => escapedPath),
+    reader('getQuery', 'url_get_query', queryOf, mapOf(stringType, listOf(stringType))),
+    {
+      name: 'isURL',
+      overloads: [
+        {
+          id: 'is_url_string',
+          params: [stringType],
+          result: boolType,
+          call: (text: string) => urlValue(text) instanceof UrlValue,
+        },
+      ],
+    },
+  ],
+};

@@ -152,7 +152,7 @@ export function copyExpr(expr: Expr): Expr {
 }
 
 /** The expressions of which it is made. */
-export function childrenOf(expr: Expr): readonly Expr[] {
+export function subexpressions(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'literal':
     case 'ident':

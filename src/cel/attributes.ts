@@ -113,7 +113,7 @@ const missing = (from: Value, key: Value): CelError =>
   new CelError(`${from instanceof CelList ? 'index out of bounds' : 'no such key'}: ${formatValue(key)}`);
 
 /** The index that a value is. */
-export function listIndex(key: Value): number | CelError {
+function listIndex(key: Value): number | CelError {
   if (typeof key === 'bigint') return Number(key);
   if (key instanceof Uint && key.value <= 0x7fffffffffffffffn) return Number(key.value);
   if (typeof key === 'number' && Number.isInteger(key)) return key;

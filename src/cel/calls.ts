@@ -212,7 +212,7 @@ const accepts = (overload: Overload, args: readonly Value[]): boolean =>
 /** Of lists and maps the first element speaks for all. */
 function fits(type: CelType, value: Value): boolean {
   const { kind } = type;
-  if (kind === 'dyn' || kind === 'any' || kind === 'param') return true;
+  if (kind === 'dyn' || kind === 'param') return true;
   if (type.name !== runtimeType(value).name) return false;
   if (value instanceof CelList) return value.size === 0 || fits(type.params[0]!, value.at(0));
   if (value instanceof CelMap && kind === 'map') {

@@ -1,7 +1,6 @@
 // Types of CEL: what the checker works with, and what `type(x)` answers.
 
 export type TypeKind =
-  | 'any'
   | 'bool'
   | 'bytes'
   | 'double'
@@ -35,7 +34,6 @@ export class CelType {
   }
 }
 
-export const anyType: CelType = new CelType('any', 'google.protobuf.Any');
 export const boolType: CelType = new CelType('bool', 'bool');
 export const bytesType: CelType = new CelType('bytes', 'bytes');
 export const doubleType: CelType = new CelType('double', 'double');
@@ -75,7 +73,6 @@ export const isExactType = (a: CelType, b: CelType): boolean => agree(a, b, true
 export const isEquivalentType = (a: CelType, b: CelType): boolean => agree(a, b, false);
 
 const shown: Partial<Readonly<Record<TypeKind, string>>> = {
-  any: 'any',
   duration: 'duration',
   error: '!error!',
   null: 'null',

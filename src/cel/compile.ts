@@ -1,5 +1,5 @@
 // From text to program: parsed, checked, made into closures. Faults are told as cel-go tells them.
-import { childrenOf, type Expr } from './ast.ts';
+import { type Expr, subexpressions } from './ast.ts';
 import type { CelType } from './cel-type.ts';
 import { checkExpression } from './checker.ts';
 import { estimateCost } from './cost.ts';
@@ -30,7 +30,7 @@ export class CheckedExpression {
   uses(variable: string): boolean {
     const isUsed = (expr: Expr): boolean =>
       ((expr.kind === 'ident' || expr.kind === 'select') && expr.reference?.name === variable) ||
-      childrenOf(expr).some(isUsed);
+      subexpressions(expr).some(isUsed);
     return isUsed(this.expr);
   }
   estimate(hints?: SizeHints): Estimate {

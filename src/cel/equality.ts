@@ -16,7 +16,7 @@ import {
 const order = <T extends bigint | number>(a: T, b: T): -1 | 0 | 1 => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Of bytes, and of texts as their UTF-8 would be. */
-export function compareBytes(a: Uint8Array, b: Uint8Array): -1 | 0 | 1 {
+function compareBytes(a: Uint8Array, b: Uint8Array): -1 | 0 | 1 {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) if (a[i] !== b[i]) return a[i]! < b[i]! ? -1 : 1;
   return order(a.length, b.length);

@@ -28,7 +28,7 @@ export const nominal: CallCosts = { cost: () => 1, estimate: () => ({ cost: fixe
 const subject = ({ target, args }: CallSite): CostNode | undefined => target ?? args[0];
 
 /** The text is read so many times. `keeps`: the result is no longer than it. */
-export const readText = (rounds: number, keeps: boolean = false): CallCosts => ({
+export const readingCosts = (rounds: number, keeps: boolean = false): CallCosts => ({
   cost: ([text]) => Math.ceil(valueSize(text!) * rounds * traversalFactor),
   estimate: (call) => {
     const node = subject(call);

@@ -15,14 +15,14 @@ import {
 export type Substitutions = ReadonlyMap<string, CelType>;
 type Draft = Map<string, CelType>;
 
-export const isDyn = (type: CelType): boolean => type.kind === 'dyn' || type.kind === 'any';
+export const isDyn = (type: CelType): boolean => type.kind === 'dyn';
 export const isDynOrError = (type: CelType): boolean => type.kind === 'error' || isDyn(type);
 
 /** The inner type of an optional. */
 export const unwrapOptional = (type: CelType): CelType | undefined =>
   type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined;
 
-const nullable: ReadonlySet<string> = new Set(['opaque', 'struct', 'any', 'duration', 'timestamp', 'null']);
+const nullable: ReadonlySet<string> = new Set(['opaque', 'struct', 'duration', 'timestamp', 'null']);
 
 /** The substitutions under which each of `from` may stand where `to` is wanted; undefined where none are. */
 export function unify(

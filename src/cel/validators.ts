@@ -1,5 +1,5 @@
 // What is said of an expression that has its types: constants that are no duration, timestamp or pattern, and literals of mixed types.
-import { childrenOf, type Expr, type ListExpr, type MapExpr } from './ast.ts';
+import { type Expr, type ListExpr, type MapExpr, subexpressions } from './ast.ts';
 import { type CelType, formatType, isEquivalentType } from './cel-type.ts';
 import { parseDuration } from './duration.ts';
 import { refuseNoPattern } from './patterns.ts';
@@ -66,5 +66,5 @@ function checkMap(expr: MapExpr, issues: Issues): void {
 function visit(expr: Expr, look: (expr: Expr, isMixed: boolean) => void, isMixed: boolean = false): void {
   look(expr, isMixed);
   const within = isMixed || (expr.kind === 'call' && mixed.has(expr.resolved?.name ?? expr.name));
-  for (const child of childrenOf(expr)) visit(child, look, within);
+  for (const child of subexpressions(expr)) visit(child, look, within);
 }

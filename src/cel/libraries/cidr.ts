@@ -3,8 +3,9 @@ import { type Cidr, cidrContains, cidrOf, formatIp, type Ip, parseIpWithBits } f
 import { boolType, type CelType, intType, opaqueType, stringType } from '../cel-type.ts';
 import type { FunctionDeclaration, Library } from '../declarations.ts';
 import { type Estimate, fixed, plus, scaled, traversalFactor } from '../estimate.ts';
-import { type CallCosts, nominal, readText } from '../library-costs.ts';
+import { type CallCosts, nominal, readingCosts } from '../library-costs.ts';
 import { CelError, Opaque, type Value, valueSize } from '../value.ts';
+import { prefixFault } from './address-faults.ts';
 import { IpValue, ipType, ipValue } from './ip.ts';
 
 const cidrType = opaqueType('net.CIDR');
@@ -38,10 +39,7 @@ const parseError = 'network address parse error during conversion from string: '
 function cidrValue(text: string): CidrValue | CelError {
   const parsed = parseIpWithBits(text);
   const shown = JSON.stringify(text);
-  if (!parsed) {
-    const why = text.includes('/') ? 'ParseAddr(): unable to parse IP' : "no '/'";
-    return new CelError(`${parseError}${parseError}netip.ParsePrefix(${shown}): ${why}`);
-  }
+  if (!parsed) return new CelError(`${parseError}${parseError}${prefixFault(text)}`);
   const { ip, cidr } = parsed;
   if (ip.family === 6 && ip.value >> 32n === 0xffffn)
     return new CelError(`${parseError}IPv4-mapped IPv6 address ${shown} is not allowed`);
@@ -98,7 +96,7 @@ export const cidrLibrary: Library = {
     {
       name: 'cidr',
       overloads: [{ id: 'string_to_cidr', params: [stringType], result: cidrType, call: cidrValue }],
-      ...readText(1),
+      ...readingCosts(1),
     },
     {
       name: 'isCIDR',
@@ -110,7 +108,7 @@ export const cidrLibrary: Library = {
           call: (text: string) => cidrValue(text) instanceof CidrValue,
         },
       ],
-      ...readText(1),
+      ...readingCosts(1),
     },
     {
       name: 'containsIP',

@@ -3,8 +3,9 @@ import { formatIp, type Ip, parseIp } from '../../base/ip.ts';
 import { boolType, type CelType, intType, opaqueType, stringType } from '../cel-type.ts';
 import type { FunctionDeclaration, Library } from '../declarations.ts';
 import { fixed } from '../estimate.ts';
-import { type CallCosts, nominal, readText } from '../library-costs.ts';
+import { type CallCosts, nominal, readingCosts } from '../library-costs.ts';
 import { CelError, Opaque, type Value } from '../value.ts';
+import { addressFault } from './address-faults.ts';
 
 export const ipType: CelType = opaqueType('net.IP');
 
@@ -31,18 +32,11 @@ export function ipValue(text: string): IpValue | CelError {
   const shown = JSON.stringify(text);
   if (!ip)
     return new CelError(
-      `IP Address ${shown} parse error during conversion from string: ParseAddr(${shown}): ${whyNoIp(text)}`,
+      `IP Address ${shown} parse error during conversion from string: ${addressFault(text)}`,
     );
   if (ip.zone !== undefined) return new CelError(`IP address ${shown} with zone value is not allowed`);
   return mapped(ip) ? new CelError(`IPv4-mapped IPv6 address ${shown} is not allowed`) : new IpValue(ip);
 }
-/** Go tells more; this much is common to what people write. */
-function whyNoIp(text: string): string {
-  if (text.includes(':')) return 'unexpected character';
-  if (!text.includes('.')) return 'unable to parse IP';
-  return text.split('.').length < 4 ? 'IPv4 address too short' : 'unexpected character';
-}
-
 const inRange = (
   { family, value }: Ip,
   v4: (value: number) => boolean,
@@ -97,8 +91,9 @@ const ofText = (
 
 /** `ip(text)` reads a text, `x.ip()` of a CIDR looks at a field. */
 const ipCosts: CallCosts = {
-  cost: (args, result, overload) => (overload === 'cidr_ip' ? 1 : readText(1).cost(args, result, overload)),
-  estimate: (call) => (call.overload === 'cidr_ip' ? { cost: fixed(1) } : readText(1).estimate(call)),
+  cost: (args, result, overload) =>
+    overload === 'cidr_ip' ? 1 : readingCosts(1).cost(args, result, overload),
+  estimate: (call) => (call.overload === 'cidr_ip' ? { cost: fixed(1) } : readingCosts(1).estimate(call)),
 };
 
 export const ipLibrary: Library = {
@@ -115,9 +110,9 @@ export const ipLibrary: Library = {
         const value = ipValue(text);
         return value instanceof CelError ? value : formatIp(value.ip) === text;
       },
-      readText(2),
+      readingCosts(2),
     ),
-    ofText('isIP', 'is_ip', boolType, (text) => ipValue(text) instanceof IpValue, readText(1)),
+    ofText('isIP', 'is_ip', boolType, (text) => ipValue(text) instanceof IpValue, readingCosts(1)),
     {
       name: 'family',
       overloads: [

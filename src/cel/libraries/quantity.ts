@@ -9,7 +9,7 @@ import { boolType, type CelType, doubleType, intType, stringType, structType } f
 import type { FunctionDeclaration, Library } from '../declarations.ts';
 import { isInt64Value } from '../duration.ts';
 import { fixed } from '../estimate.ts';
-import { nominal, readText } from '../library-costs.ts';
+import { nominal, readingCosts } from '../library-costs.ts';
 import { CelError, Opaque, type Value } from '../value.ts';
 
 const quantityType = structType('kubernetes.Quantity');
@@ -109,7 +109,7 @@ export const quantityLibrary: Library = {
       overloads: [
         { id: 'string_to_quantity', params: [stringType], result: quantityType, call: quantityValue },
       ],
-      ...readText(1),
+      ...readingCosts(1),
     },
     {
       name: 'isQuantity',
@@ -121,7 +121,7 @@ export const quantityLibrary: Library = {
           call: (text: string) => quantityValue(text) instanceof QuantityValue,
         },
       ],
-      ...readText(1),
+      ...readingCosts(1),
     },
     // Upstream declares it as a function, not as a method.
     reader('sign', 'quantity_sign', intType, ({ nano }) => (nano > 0n ? 1n : nano < 0n ? -1n : 0n), false),

@@ -2,7 +2,7 @@
 import { boolType, type CelType, intType, stringType, structType } from '../cel-type.ts';
 import type { FunctionDeclaration, Library } from '../declarations.ts';
 import { fixed } from '../estimate.ts';
-import { nominal, readText } from '../library-costs.ts';
+import { nominal, readingCosts } from '../library-costs.ts';
 import { CelError, Opaque, type Value } from '../value.ts';
 
 const semverType = structType('kubernetes.Semver');
@@ -166,7 +166,7 @@ const reading = (
     { id: ids[0], params: [stringType], result, call: (text: string) => call(text) },
     { id: ids[1], params: [stringType, boolType], result, call },
   ],
-  ...readText(1),
+  ...readingCosts(1),
 });
 
 export const semverLibrary: Library = {

@@ -10,7 +10,7 @@ import {
   traversalFactor,
   unlimited,
 } from '../estimate.ts';
-import { type CallCosts, elementOf, readText, wentThrough } from '../library-costs.ts';
+import { type CallCosts, elementOf, readingCosts, wentThrough } from '../library-costs.ts';
 import { CelError, type CelList, codePointCount, type Value, ValueList, valueSize } from '../value.ts';
 import { formatValue } from '../value-text.ts';
 import { formatText } from './string-format.ts';
@@ -145,7 +145,7 @@ const method = (
 });
 
 /** Read once, and the result written. */
-const rewritten = (estimate: CallCosts['estimate']): CallCosts => ({ ...readText(2), estimate });
+const rewritten = (estimate: CallCosts['estimate']): CallCosts => ({ ...readingCosts(2), estimate });
 
 function estimateReplace({ target, args, sizeOf }: CallSite): ReturnType<CallCosts['estimate']> {
   if (!target || args.length < 2) return undefined;
@@ -208,19 +208,19 @@ const functions: readonly FunctionDeclaration[] = [
     ],
     ['string_last_index_of_string_int', [stringType, stringType, intType], intType, lastIndexOf],
   ),
-  method('lowerAscii', readText(1, true), [
+  method('lowerAscii', readingCosts(1, true), [
     'string_lower_ascii',
     text,
     stringType,
     (a: string) => a.replace(/[A-Z]/g, (character) => character.toLowerCase()),
   ]),
-  method('upperAscii', readText(1, true), [
+  method('upperAscii', readingCosts(1, true), [
     'string_upper_ascii',
     text,
     stringType,
     (a: string) => a.replace(/[a-z]/g, (character) => character.toUpperCase()),
   ]),
-  method('trim', readText(1, true), ['string_trim', text, stringType, trim]),
+  method('trim', readingCosts(1, true), ['string_trim', text, stringType, trim]),
   method(
     'replace',
     rewritten(estimateReplace),
@@ -240,7 +240,7 @@ const functions: readonly FunctionDeclaration[] = [
   ),
   method(
     'substring',
-    readText(1, true),
+    readingCosts(1, true),
     ['string_substring_int', [stringType, intType], stringType, substring],
     ['string_substring_int_int', [stringType, intType, intType], stringType, substring],
   ),

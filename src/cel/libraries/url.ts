@@ -2,7 +2,7 @@
 import { boolType, type CelType, listOf, mapOf, stringType, structType } from '../cel-type.ts';
 import type { FunctionDeclaration, Library } from '../declarations.ts';
 import { scaled, traversalFactor } from '../estimate.ts';
-import { nominal, readText } from '../library-costs.ts';
+import { nominal, readingCosts } from '../library-costs.ts';
 import { CelError, Opaque, type Value, ValueList, ValueMap } from '../value.ts';
 import { parseRequestUrl, type RequestUrl, unescapeQuery } from './request-url.ts';
 
@@ -66,7 +66,7 @@ export const urlLibrary: Library = {
     {
       name: 'url',
       overloads: [{ id: 'string_to_url', params: [stringType], result: urlType, call: urlValue }],
-      ...readText(1, true),
+      ...readingCosts(1, true),
     },
     reader('getScheme', 'url_get_scheme', ({ scheme }) => scheme),
     reader('getHost', 'url_get_host', ({ host }) => host),

@@ -26,11 +26,17 @@ const self: Json = {
   maxReplicas: 10,
   listeners: Array.from({ length: 8 }, (_, i) => ({ name: `l${i}`, port: 8_000 + i, protocol: 'TCP' })),
 };
-const rules: Readonly<Record<string, string>> = {
-  'two fields compared': 'self.replicas <= self.maxReplicas',
-  'eight elements, a pattern each': 'self.listeners.all(l, l.name.matches("^[a-z]([-a-z0-9]*[a-z0-9])?$"))',
-  'eight elements, each with each':
+/** With the aim of each, in microseconds. */
+const rules: Readonly<Record<string, readonly [aim: number, rule: string]>> = {
+  'two fields compared': [2, 'self.replicas <= self.maxReplicas'],
+  'eight elements, a pattern each': [
+    60,
+    'self.listeners.all(l, l.name.matches("^[a-z]([-a-z0-9]*[a-z0-9])?$"))',
+  ],
+  'eight elements, each with each': [
+    60,
     'self.listeners.all(l, self.listeners.exists_one(m, l.name == m.name && l.port == m.port && l.protocol == m.protocol))',
+  ],
 };
 const policy =
   'has(object.replicas) && object.replicas <= 5 && object.listeners.all(l, l.protocol in ["TCP", "UDP"])';
@@ -76,11 +82,11 @@ export const bench: Bench = {
       };
     };
     const rows: Measurement[] = [];
-    for (const [what, rule] of Object.entries(rules))
+    for (const [what, [aim, rule]] of Object.entries(rules))
       rows.push(
         await row(
           `rule: ${what}`,
-          20,
+          aim,
           running(rule, () => ({ self: schemaValue(self, root) })),
         ),
       );
@@ -91,7 +97,7 @@ export const bench: Bench = {
         running(policy, () => ({ object: jsonValue(self) })),
       ),
     );
-    const rule = rules['eight elements, each with each']!;
+    const [, rule] = rules['eight elements, each with each']!;
     rows.push(
       await row('a rule made: parsed, checked, estimated, compiled', 1_000, () => {
         const compiled = compile(rule);

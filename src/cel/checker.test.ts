@@ -19,7 +19,6 @@ import { Environment, languageLibraries } from './environment.ts';
 const person = structType('Person');
 const environment = new Environment({
   libraries: languageLibraries,
-  homogeneousLiterals: true,
   validated: true,
   types: {
     findType: (name) => (name === 'Person' ? person : undefined),

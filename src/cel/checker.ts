@@ -265,18 +265,16 @@ class Checker {
     return inner ?? type;
   }
 
-  private join(at: number, before: CelType | undefined, type: CelType): CelType {
+  /** Elements that have no type in common are dyn. */
+  private join(before: CelType | undefined, type: CelType): CelType {
     if (before === undefined) return type;
-    if (this.assign(before, type)) return mostGeneral(before, type);
-    if (!this.environment.homogeneousLiterals) return dynType;
-    this.mismatch(at, before, type);
-    return errorType;
+    return this.assign(before, type) ? mostGeneral(before, type) : dynType;
   }
 
   private list(expr: ListExpr): CelType {
     let elements: CelType | undefined;
     expr.elements.forEach((element, i) => {
-      elements = this.join(element.at, elements, this.element(element, expr.optional.has(i)));
+      elements = this.join(elements, this.element(element, expr.optional.has(i)));
     });
     return listOf(elements ?? this.freshParam());
   }
@@ -285,8 +283,8 @@ class Checker {
     let keys: CelType | undefined;
     let values: CelType | undefined;
     for (const { key, value, optional } of expr.entries) {
-      keys = this.join(key.at, keys, this.check(key));
-      values = this.join(value.at, values, this.element(value, optional));
+      keys = this.join(keys, this.check(key));
+      values = this.join(values, this.element(value, optional));
     }
     return mapOf(keys ?? this.freshParam(), values ?? this.freshParam());
   }

@@ -25,8 +25,6 @@ export interface EnvironmentOptions {
   readonly types?: TypeProvider;
   /** Prefix of names, as `package` in other languages. */
   readonly container?: string;
-  /** Lists and maps that are written down have elements of one type. */
-  readonly homogeneousLiterals?: boolean;
   readonly escapedNames?: boolean;
   /** Constants that are no duration, timestamp or pattern are issues, and literals of mixed types. */
   readonly validated?: boolean;
@@ -37,7 +35,6 @@ export const languageLibraries: readonly Library[] = [optionalTypes, twoVariable
 
 export class Environment {
   readonly container: string;
-  readonly homogeneousLiterals: boolean;
   readonly escapedNames: boolean;
   readonly validated: boolean;
   readonly optionalSyntax: boolean;
@@ -53,7 +50,6 @@ export class Environment {
     const libraries = [standardLibrary, ...(options.libraries ?? [])];
     this.options = options;
     this.container = options.container ?? '';
-    this.homogeneousLiterals = options.homogeneousLiterals ?? false;
     this.escapedNames = options.escapedNames ?? false;
     this.validated = options.validated ?? false;
     this.optionalSyntax = libraries.some((library) => library.optionalSyntax === true);

@@ -1,6 +1,6 @@
 // The environment of Kubernetes 1.36: every library that its rules and policies have, and how the language is set.
 import type { Library } from '../declarations.ts';
-import { Environment, type EnvironmentOptions, languageLibraries } from '../environment.ts';
+import { Environment, languageLibraries } from '../environment.ts';
 import { authzLibrary } from './authz.ts';
 import { cidrLibrary } from './cidr.ts';
 import { extendedListsLibrary } from './extended-lists.ts';
@@ -33,6 +33,5 @@ const libraries: readonly Library[] = [
 /** Made once; those who have variables extend it. */
 export const kubernetesEnvironment: Environment = new Environment({
   libraries,
-  homogeneousLiterals: true,
   validated: true,
-} satisfies EnvironmentOptions);
+});

@@ -147,12 +147,12 @@ function withCommas(text: string): string {
 }
 
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
-/** English as well: `1.5\u202f×\u202f10⁰³`. */
+/** English as well: `1.5×10⁰³`. */
 function scientific(value: number, precision: number): string {
   const [mantissa, exponent] = value.toExponential(Math.min(precision, 100)).split('e') as [string, string];
   const digits = String(Math.abs(Number(exponent))).padStart(2, '0');
   const raised = [...digits].map((digit) => superscripts[Number(digit)]).join('');
-  return `${mantissa}\u202f×\u202f10${Number(exponent) < 0 ? '⁻' : ''}${raised}`;
+  return `${mantissa}×10${Number(exponent) < 0 ? '⁻' : ''}${raised}`;
 }
 
 function asText(value: Value): string {

@@ -44,6 +44,6 @@ export function compileExpression(text: string, environment: Environment): Check
   const expr = parseExpression(text, environment, issues);
   if (!expr) return issues;
   const type = checkExpression(expr, environment, issues);
-  if (issues.isEmpty && environment.validated) validateExpression(expr, issues);
+  if (issues.isEmpty && environment.validated) validateExpression(expr, issues, environment.validators);
   return issues.isEmpty ? new CheckedExpression(expr, type, environment) : issues;
 }

@@ -1,8 +1,10 @@
 // What a library adds to the language: functions with overloads and costs, macros, types. A library is one file in `libraries/`.
+import type { Expr } from './ast.ts';
 import type { CelType } from './cel-type.ts';
 import type { CallEstimate, CallSite } from './estimate.ts';
 import type { Step } from './frame.ts';
 import type { Macro } from './macros.ts';
+import type { Issues } from './source.ts';
 import type { CelError, Value } from './value.ts';
 
 /** One signature of a function. */
@@ -50,6 +52,8 @@ export interface Library {
   readonly types?: readonly CelType[];
   /** `a.?b` and the like. */
   readonly optionalSyntax?: boolean;
+  /** Looks at each expression that has its types. */
+  readonly validate?: (expr: Expr, issues: Issues) => void;
   /** What `==` may cost for two values of a type of this library, by its name. */
   readonly equality?: Readonly<Record<string, (call: CallSite) => CallEstimate>>;
 }

@@ -37,6 +37,7 @@ export class Environment {
   readonly container: string;
   readonly escapedNames: boolean;
   readonly validated: boolean;
+  readonly validators: readonly NonNullable<Library['validate']>[];
   readonly optionalSyntax: boolean;
   readonly macros: readonly Macro[];
   readonly types: TypeProvider | undefined;
@@ -52,6 +53,7 @@ export class Environment {
     this.container = options.container ?? '';
     this.escapedNames = options.escapedNames ?? false;
     this.validated = options.validated ?? false;
+    this.validators = libraries.flatMap((library) => library.validate ?? []);
     this.optionalSyntax = libraries.some((library) => library.optionalSyntax === true);
     this.types = options.types;
     this.macros = libraries.flatMap((library) => library.macros ?? []);

@@ -21,7 +21,11 @@ const checks: Readonly<Record<string, (value: Value) => boolean>> = {
 /** Functions whose arguments may be of mixed types. */
 const mixed: ReadonlySet<string> = new Set(['format', 'strings.format', 'cel.@block']);
 
-export function validateExpression(root: Expr, issues: Issues): void {
+export function validateExpression(
+  root: Expr,
+  issues: Issues,
+  more: readonly ((expr: Expr, issues: Issues) => void)[],
+): void {
   for (const [name, check] of Object.entries(checks))
     visit(root, (expr) => checkArgument(expr, name, check, issues));
   visit(root, (expr, isMixed) => {
@@ -30,6 +34,7 @@ export function validateExpression(root: Expr, issues: Issues): void {
   visit(root, (expr, isMixed) => {
     if (expr.kind === 'map' && !isMixed) checkMap(expr, issues);
   });
+  for (const validate of more) visit(root, (expr) => validate(expr, issues));
 }
 
 function checkArgument(expr: Expr, name: string, check: (value: Value) => boolean, issues: Issues): void {

@@ -1,7 +1,9 @@
 // `'%s is %.2f'.format([...])`: the clauses of CEL's string extension, with its messages.
-import { CelType } from '../cel-type.ts';
+import { type Expr, subexpressions } from '../ast.ts';
+import { CelType, type TypeKind } from '../cel-type.ts';
 import { formatDouble } from '../decimal.ts';
 import { formatDuration } from '../duration.ts';
+import type { Issues } from '../source.ts';
 import { formatTimestamp } from '../timestamp.ts';
 import { CelError, CelList, CelMap, Duration, runtimeType, Timestamp, Uint, type Value } from '../value.ts';
 
@@ -23,23 +25,31 @@ export function formatText(format: string, args: CelList): Value {
 function formatted(format: string, args: CelList): string {
   let result = '';
   let next = 0;
+  for (const part of partsOf(format, args.size))
+    result += typeof part === 'string' ? part : clauseText(part, args.at(next++));
+  return result;
+}
+
+/** Texts and clauses, as they are read: what is wrong with one is thrown behind those before it. */
+function* partsOf(format: string, argumentCount: number): Generator<string | Clause> {
+  let next = 0;
   for (let at = 0; at < format.length; ) {
     if (format[at] !== '%') {
       const end = format.indexOf('%', at);
-      result += format.slice(at, end === -1 ? undefined : end);
+      yield format.slice(at, end === -1 ? undefined : end);
       at = end === -1 ? format.length : end;
     } else if (format[at + 1] === '%') {
-      result += '%';
+      yield '%';
       at += 2;
     } else {
       if (at + 1 >= format.length) throw new FormatError('unexpected end of string');
-      if (next >= args.size) throw new FormatError(`index ${next} out of range`);
+      if (next >= argumentCount) throw new FormatError(`index ${next} out of range`);
+      next++;
       const clause = readClause(format, at + 1);
-      result += clauseText(clause, args.at(next++));
+      yield clause;
       at = clause.end;
     }
   }
-  return result;
 }
 
 interface Clause {
@@ -62,10 +72,71 @@ function readClause(format: string, at: number): Clause {
   return { letter, precision, end: end + 1 };
 }
 
-const given = (value: Value): string => runtimeType(value).name;
-const failed = (message: string): never => {
-  throw new FormatError(`error during formatting: ${message}`);
+/** What a clause can show, by letters; `dyn` it finds out when it runs. */
+const shows: Readonly<Record<string, { readonly kinds: readonly TypeKind[]; readonly only: string }>> = {
+  s: {
+    kinds: [
+      ...(['list', 'map', 'int', 'uint', 'double', 'bool', 'string', 'timestamp', 'bytes'] as const),
+      ...(['duration', 'type', 'null'] as const),
+    ],
+    only: 'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+  },
+  d: { kinds: ['int', 'uint'], only: 'decimal clause can only be used on integers' },
+  f: { kinds: ['double', 'string'], only: 'fixed-point clause can only be used on doubles' },
+  e: { kinds: ['double', 'string'], only: 'scientific clause can only be used on doubles' },
+  b: { kinds: ['int', 'uint', 'bool'], only: 'only integers and bools can be formatted as binary' },
+  x: {
+    kinds: ['int', 'uint', 'string', 'bytes'],
+    only: 'only integers, byte buffers, and strings can be formatted as hex',
+  },
+  o: { kinds: ['int', 'uint'], only: 'octal clause can only be used on integers' },
 };
+const refusal = (letter: string, type: CelType): string =>
+  `error during formatting: ${shows[letter.replace('X', 'x')]!.only}, was given ${type.name}`;
+const failed = (letter: string, value: Value): never => {
+  throw new FormatError(refusal(letter, runtimeType(value)));
+};
+
+/** A constant format with arguments that are written down is looked at before it runs. */
+export function validateFormat(expr: Expr, issues: Issues): void {
+  if (expr.kind !== 'call' || expr.resolved?.overloads.includes('string_format') !== true) return;
+  const [list] = expr.args;
+  if (expr.target?.kind !== 'literal' || typeof expr.target.value !== 'string' || list?.kind !== 'list')
+    return;
+  const { elements } = list;
+  let next = 0;
+  try {
+    for (const part of partsOf(expr.target.value, elements.length)) {
+      if (typeof part === 'string') continue;
+      const wrong = unfit(part.letter, elements[next++]!);
+      if (!wrong) continue;
+      issues.report(wrong.at, refusal(part.letter, wrong.type!));
+      return;
+    }
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    issues.report(expr.at, error.message);
+    return;
+  }
+  if (elements.length > next)
+    issues.report(
+      expr.at,
+      `too many arguments supplied to string.format (expected ${next}, got ${elements.length})`,
+    );
+}
+
+/** The argument, or what in it the clause cannot show. */
+function unfit(letter: string, expr: Expr): Expr | undefined {
+  const { kinds } = shows[letter.replace('X', 'x')]!;
+  const { kind } = expr.type!;
+  if (kind !== 'dyn' && !kinds.includes(kind)) return expr;
+  if (letter !== 's' || (expr.kind !== 'list' && expr.kind !== 'map')) return undefined;
+  for (const inner of subexpressions(expr)) {
+    const found = unfit('s', inner);
+    if (found) return found;
+  }
+  return undefined;
+}
 
 function clauseText({ letter, precision }: Clause, value: Value): string {
   switch (letter) {
@@ -74,15 +145,13 @@ function clauseText({ letter, precision }: Clause, value: Value): string {
     case 'd':
       return asDecimal(value);
     case 'f':
-      return asDouble(value, 'fixed-point', (number) => withCommas(fixedPoint(number, precision)));
+      return asDouble(value, 'f', (number) => withCommas(fixedPoint(number, precision)));
     case 'e':
-      return asDouble(value, 'scientific', (number) => scientific(number, precision));
+      return asDouble(value, 'e', (number) => scientific(number, precision));
     case 'b':
       return asBinary(value);
     case 'o':
-      return isInteger(value)
-        ? integer(value).toString(8)
-        : failed(`octal clause can only be used on integers, was given ${given(value)}`);
+      return isInteger(value) ? integer(value).toString(8) : failed('o', value);
     default:
       return letter === 'X' ? asHex(value).toUpperCase() : asHex(value);
   }
@@ -92,15 +161,12 @@ const isInteger = (value: Value): value is bigint | Uint =>
   typeof value === 'bigint' || value instanceof Uint;
 const integer = (value: bigint | Uint): bigint => (value instanceof Uint ? value.value : value);
 
-const asDecimal = (value: Value): string =>
-  isInteger(value)
-    ? String(integer(value))
-    : failed(`decimal clause can only be used on integers, was given ${given(value)}`);
+const asDecimal = (value: Value): string => (isInteger(value) ? String(integer(value)) : failed('d', value));
 
 function asBinary(value: Value): string {
   if (typeof value === 'boolean') return value ? '1' : '0';
   if (isInteger(value)) return integer(value).toString(2);
-  return failed(`only integers and bools can be formatted as binary, was given ${given(value)}`);
+  return failed('b', value);
 }
 
 function asHex(value: Value): string {
@@ -108,9 +174,7 @@ function asHex(value: Value): string {
   const bytes = typeof value === 'string' ? new TextEncoder().encode(value) : value;
   if (bytes instanceof Uint8Array)
     return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  return failed(
-    `only integers, byte buffers, and strings can be formatted as hex, was given ${given(value)}`,
-  );
+  return failed('x', value);
 }
 
 const special: Readonly<Record<string, number>> = {
@@ -120,8 +184,7 @@ const special: Readonly<Record<string, number>> = {
 };
 function asDouble(value: Value, clause: string, shown: (value: number) => string): string {
   const number = typeof value === 'string' && Object.hasOwn(special, value) ? special[value]! : value;
-  if (typeof number !== 'number')
-    return failed(`${clause} clause can only be used on doubles, was given ${given(value)}`);
+  if (typeof number !== 'number') return failed(clause, value);
   if (Number.isNaN(number)) return 'NaN';
   if (!Number.isFinite(number)) return number > 0 ? '∞' : '-∞';
   return shown(number);
@@ -167,9 +230,7 @@ function asText(value: Value): string {
   if (value instanceof CelType) return value.name;
   if (value instanceof CelList) return `[${[...value].map(member).join(', ')}]`;
   if (value instanceof CelMap) return mapText(value);
-  return failed(
-    `string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given ${given(value)}`,
-  );
+  return failed('s', value);
 }
 
 function mapText(map: CelMap): string {

@@ -1,6 +1,12 @@
 // Texts in code points, and the clauses of `format`.
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertCosts, assertValues } from '../testing/expressions.ts';
+import { dynType, listOf, stringType } from '../cel-type.ts';
+import { compileExpression } from '../compile.ts';
+import { assertCosts, assertValues, evaluated } from '../testing/expressions.ts';
+import { ValueList } from '../value.ts';
+import { formatValue } from '../value-text.ts';
+import { kubernetesEnvironment } from './kubernetes.ts';
 
 test('places and parts of texts are counted in code points', () => {
   assertValues([
@@ -55,13 +61,39 @@ test('format has a clause for each kind of value', () => {
       '"%s %s %s".format([null, type(1), timestamp("2026-01-01T00:00:00Z")])',
       'null int 2026-01-01T00:00:00Z',
     ],
+  ]);
+  const environment = kubernetesEnvironment.extend({ variables: { f: stringType, l: listOf(dynType) } });
+  const failing = (f: string) => evaluated('f.format(l)', { f, l: new ValueList(['a']) }, environment).value;
+  assert.deepEqual(
+    ['%d', '%s %d', '%q', '%'].map((f) => formatValue(failing(f))),
+    [
+      'error during formatting: decimal clause can only be used on integers, was given string',
+      'index 1 out of range',
+      'could not parse formatting clause: unrecognized formatting clause "q"',
+      'unexpected end of string',
+    ],
+  );
+});
+
+test('a constant format is looked at before it runs', () => {
+  const table: [text: string, issue: string][] = [
     [
       '"%d".format(["a"])',
-      'error during formatting: decimal clause can only be used on integers, was given string',
+      '1:14: error during formatting: decimal clause can only be used on integers, was given string',
     ],
-    ['"%d %d".format([1])', 'index 1 out of range'],
-    ['"%q".format([1])', 'could not parse formatting clause: unrecognized formatting clause "q"'],
-  ]);
+    [
+      '"%s".format([[optional.of(1)]])',
+      '1:26: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type',
+    ],
+    ['"%s".format([])', '1:12: index 0 out of range'],
+    ['"%s".format([1, 2])', '1:12: too many arguments supplied to string.format (expected 1, got 2)'],
+    ['"%q".format([1])', '1:12: could not parse formatting clause: unrecognized formatting clause "q"'],
+  ];
+  for (const [text, issue] of table)
+    assert.equal(
+      String(compileExpression(text, kubernetesEnvironment)).split('\n')[0],
+      `ERROR: <input>:${issue}`,
+    );
 });
 
 test('what texts cost', () => {

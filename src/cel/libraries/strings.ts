@@ -13,7 +13,7 @@ import {
 import { type CallCosts, elementOf, readingCosts, wentThrough } from '../library-costs.ts';
 import { CelError, type CelList, codePointCount, type Value, ValueList, valueSize } from '../value.ts';
 import { formatValue } from '../value-text.ts';
-import { formatText } from './string-format.ts';
+import { formatText, validateFormat } from './string-format.ts';
 
 const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`);
 /** What no budget would ever have paid for. */
@@ -260,4 +260,4 @@ const functions: readonly FunctionDeclaration[] = [
   },
 ];
 
-export const stringsLibrary: Library = { name: 'cel.lib.ext.strings', functions };
+export const stringsLibrary: Library = { name: 'cel.lib.ext.strings', functions, validate: validateFormat };

@@ -214,6 +214,75 @@ test('exec over WebSocket v5 becomes SPDY toward the kubelet, with stdin that en
   );
 });
 
+/** What a client reads until the server closes: texts as they are, bytes as text. */
+async function messagesOf(ws: WebSocket): Promise<{ readonly texts: string[]; readonly code: number }> {
+  const texts: string[] = [];
+  ws.on('message', (data: Buffer) => void texts.push(data.toString()));
+  const code = await new Promise<number>((resolve, reject) => ws.on('close', resolve).on('error', reject));
+  return { texts, code };
+}
+
+for (const [protocol, status, told] of [
+  ['channel.k8s.io', '{"status":"Success"}', undefined],
+  ['channel.k8s.io', '{"status":"Failure","message":"exit code 3"}', '\u0003exit code 3'],
+  ['', '{"status":"Failure","message":"exit code 3"}', '\u0003exit code 3'],
+  ['v4.channel.k8s.io', '{"status":"Success"}', '\u0003{"status":"Success"}'],
+] as const)
+  test(`exec by ${protocol || 'no protocol'} tells ${status} as ${told ?? 'nothing'}`, async () => {
+    await withKubelet(
+      async (server) => {
+        const url = `ws://127.0.0.1:${server.port}/api/v1/namespaces/default/pods/web/exec?command=x&stdout=true`;
+        const ws = new WebSocket(url, protocol === '' ? [] : [protocol]);
+        const { texts } = await messagesOf(ws);
+        assert.deepEqual(
+          texts.filter((text) => text.length > 1),
+          ['\u0001out', ...(told === undefined ? [] : [told])],
+        );
+      },
+      (_, socket, head) => {
+        socket.write(switching);
+        const spdy = new FakeSpdyServer(socket, head);
+        spdy.onStream = () => {
+          if (spdy.streams.length < 2) return;
+          spdy.send('stdout', 'out', true);
+          spdy.send('error', status, true);
+        };
+      },
+    );
+  });
+
+test('a log and a watch are read by WebSocket: bytes or base64, and a message for each event', async () => {
+  await withKubelet(
+    async (server) => {
+      const base = `ws://127.0.0.1:${server.port}/api/v1/namespaces/default`;
+      const log = await messagesOf(new WebSocket(`${base}/pods/web/log`, ['binary.k8s.io']));
+      assert.equal(log.texts.join(''), 'line 1\nline 2\n');
+      assert.equal(log.code, 1000);
+      const coded = await messagesOf(new WebSocket(`${base}/pods/web/log`, ['base64.binary.k8s.io']));
+      assert.equal(
+        coded.texts.map((text) => Buffer.from(text, 'base64').toString()).join(''),
+        'line 1\nline 2\n',
+      );
+      const watch = await messagesOf(new WebSocket(`${base}/pods?watch=true&timeoutSeconds=1`));
+      const events = watch.texts.map(
+        (text) => JSON.parse(text) as { type: string; object: { metadata: { name: string } } },
+      );
+      assert.deepEqual(
+        events.map(({ type, object }) => `${type} ${object.metadata.name}`),
+        ['ADDED pending', 'ADDED waiting', 'ADDED web'],
+      );
+      const binary = await messagesOf(
+        new WebSocket(`${base}/pods?watch=true&timeoutSeconds=1`, {
+          headers: { accept: 'application/vnd.kubernetes.protobuf' },
+        }),
+      );
+      assert.equal(binary.texts.length, 3);
+      assert.ok(binary.texts.every((text) => text.includes('ADDED')));
+    },
+    (_, socket) => socket.destroy(),
+  );
+});
+
 test('port-forward tunnels bytes both ways, and a pod without a node is refused', async () => {
   await withKubelet(
     async (server) => {

@@ -3,7 +3,9 @@ import { notAcceptable } from '../../apimachinery/errors.ts';
 import { includeObjectFrom } from '../../apimachinery/table.ts';
 import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
-import type { ApiBody, ApiResponse } from '../http.ts';
+import { isWebSocketRequest } from '../../wire/websocket.ts';
+import type { ApiResponse, PullBody } from '../http.ts';
+import { watchByWebSocket } from '../streaming/websocket-stream.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import { scopeOf } from './list.ts';
 import { atLeast, type ListOptions, parseRevision, readListOptions } from './list-options.ts';
@@ -39,6 +41,9 @@ export async function watchObjects(request: EndpointRequest): Promise<ApiRespons
     // Upstream, too, gives a watch from the future the benefit of the doubt and waits.
     if (asked === 0 || options.sendInitialEvents === true) throw error;
   }
+  const body = openBody(request, options, asked, format);
+  if (isWebSocketRequest(context.request))
+    return watchByWebSocket(context.request, body, negotiated.mediaType);
   const contentType =
     negotiated.mediaType === 'protobuf'
       ? `${contentTypes.protobuf};stream=watch`
@@ -46,7 +51,7 @@ export async function watchObjects(request: EndpointRequest): Promise<ApiRespons
   return {
     status: 200,
     headers: { 'cache-control': 'no-cache, private', 'content-type': contentType },
-    body: openBody(request, options, asked, format),
+    body,
   };
 }
 
@@ -55,7 +60,7 @@ function openBody(
   options: ListOptions,
   asked: number,
   format: FrameFormat,
-): ApiBody {
+): PullBody {
   const { store, deps } = request;
   const scope = scopeOf(request, options);
   const wantsInitial = options.sendInitialEvents ?? asked === 0;

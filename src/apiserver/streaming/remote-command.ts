@@ -22,6 +22,9 @@ export const remoteCommandProtocols: readonly string[] = [
   'base64.channel.k8s.io',
 ];
 const subprotocol = 'v4.channel.k8s.io';
+/** The end of a command as an object, by channel 3; older protocols know no more than the message of a failure. */
+const withStatus: readonly string[] = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v4.base64.channel.k8s.io'];
+const maxStatusBytes = 64 * 1024;
 
 /** Opens the kubelet's side first, so that its refusal is an answer and not a broken WebSocket. */
 export async function translateRemoteCommand(
@@ -66,6 +69,37 @@ class Framing {
   }
 }
 
+/** As upstream's v1WriteStatusFunc. */
+function failureMessage(status: string): string {
+  try {
+    const { status: outcome, message } = JSON.parse(status) as { status?: unknown; message?: unknown };
+    if (outcome === 'Success') return '';
+    return typeof message === 'string' ? message : status;
+  } catch {
+    return status;
+  }
+}
+
+interface StreamReader {
+  onData(data: Buffer): void;
+  onEnd(): void;
+}
+
+/** The kubelet's status as clients of before v4 read it. */
+function statusAsMessage(reader: StreamReader): StreamReader {
+  let status = Buffer.alloc(0);
+  return {
+    onData: (data) => {
+      status = Buffer.concat([status, data]).subarray(0, maxStatusBytes);
+    },
+    onEnd: () => {
+      const message = status.length === 0 ? '' : failureMessage(status.toString());
+      if (message !== '') reader.onData(Buffer.from(message));
+      reader.onEnd();
+    },
+  };
+}
+
 async function join(
   ws: AcceptedWebSocket,
   spdy: SpdyConnection,
@@ -77,7 +111,7 @@ async function join(
     ws.close(1000, '');
     spdy.close();
   };
-  const reader = (channel: number) => {
+  const reader = (channel: number): StreamReader => {
     open++;
     return {
       onData: (data: Buffer): void => {
@@ -98,7 +132,11 @@ async function join(
   ws.pause();
   const early: Buffer[] = [];
   ws.onMessage = (data) => void early.push(data);
-  await spdy.createStream({ streamType: 'error' }, reader(channels.error));
+  const errors = reader(channels.error);
+  await spdy.createStream(
+    { streamType: 'error' },
+    withStatus.includes(ws.protocol) ? errors : statusAsMessage(errors),
+  );
   const stdin = wanted.stdin ? await spdy.createStream({ streamType: 'stdin' }, nobody) : undefined;
   if (wanted.stdout) await spdy.createStream({ streamType: 'stdout' }, reader(channels.stdout));
   if (wanted.stderr && !wanted.tty)

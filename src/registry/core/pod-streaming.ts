@@ -2,12 +2,13 @@
 import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
 import { spec, str } from '../../apimachinery/json-access.ts';
-import type { ApiResponse } from '../../apiserver/http.ts';
+import { type ApiResponse, isPullBody } from '../../apiserver/http.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { checkedAnswer, unreachable } from '../../apiserver/streaming/backend-errors.ts';
 import { tunnelPortForward, tunnelProtocol } from '../../apiserver/streaming/port-forward.ts';
 import { remoteCommandProtocols, translateRemoteCommand } from '../../apiserver/streaming/remote-command.ts';
 import { passUpgrade } from '../../apiserver/streaming/upgrade-proxy.ts';
+import { logByWebSocket } from '../../apiserver/streaming/websocket-stream.ts';
 import { requestBackend } from '../../wire/backend.ts';
 import { isWebSocketRequest, offeredProtocols } from '../../wire/websocket.ts';
 import {
@@ -91,6 +92,8 @@ export const createPodLog = (connection: KubeletConnection): RestHandler => ({
       throw unreachable(error);
     });
     const { body, status } = await checkedAnswer(response, about(request));
+    const { request: http } = request.context;
+    if (isWebSocketRequest(http) && isPullBody(body)) return logByWebSocket(http, body);
     return { status, headers: { 'content-type': 'text/plain' }, body };
   },
 });

@@ -94,6 +94,12 @@ async function withKubelet(
     if (request.url!.includes('/waiting/')) {
       response.statusCode = 400;
       response.end('container "c" in pod "waiting" is waiting to start: ContainerCreating');
+    } else if (request.url === '/page') {
+      response.setHeader('content-type', 'text/html; charset=utf-8');
+      response.setHeader('access-control-allow-origin', '*');
+      response.end('<a href="/rewriteme">test</a>');
+    } else if (request.url === '/moved') {
+      response.writeHead(302, { location: `http://${request.headers.host}/there?x=1` }).end();
     } else {
       response.write('line 1\n');
       response.end('line 2\n');
@@ -211,6 +217,29 @@ test('exec over WebSocket v5 becomes SPDY toward the kubelet, with stdin that en
         answer();
       };
     },
+  );
+});
+
+test('a proxy leads its client through itself: 301 of the bare path, links and locations with its prefix', async () => {
+  await withKubelet(
+    async (server, seen) => {
+      const proxy = '/api/v1/nodes/n1/proxy';
+      const ask = (path: string, method = 'GET'): Promise<Response> =>
+        fetch(`http://127.0.0.1:${server.port}${path}`, { method, redirect: 'manual' });
+      for (const method of ['GET', 'HEAD']) {
+        const bare = await ask(`${proxy}?a=b`, method);
+        assert.deepEqual([bare.status, bare.headers.get('location')], [301, `${proxy}/?a=b`]);
+      }
+      assert.equal(seen.length, 0);
+      assert.equal((await ask(proxy, 'POST')).status, 200);
+      const page = await ask(`${proxy}/page`);
+      assert.equal(await page.text(), `<a href="${proxy}/rewriteme">test</a>`);
+      assert.equal(page.headers.get('access-control-allow-origin'), null);
+      assert.equal(seen.at(-1)!.headers['x-forwarded-uri'], `${proxy}/page`);
+      assert.equal((await ask(`${proxy}/moved`)).headers.get('location'), `${proxy}/there?x=1`);
+      assert.equal((await ask('/api/v1/nodes/none/proxy')).status, 404);
+    },
+    (_, socket) => socket.destroy(),
   );
 });
 

@@ -2,8 +2,9 @@
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest, notFound, serviceUnavailable } from '../../apimachinery/errors.ts';
 import { arr, meta, num, obj, objs, spec, status, str, strs } from '../../apimachinery/json-access.ts';
+import type { ApiResponse } from '../../apiserver/http.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
-import { pathAfterProxy, proxyRequest } from '../../apiserver/streaming/http-proxy.ts';
+import { pathAfterProxy, proxyRequest, redirectToRoot } from '../../apiserver/streaming/http-proxy.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../base/ip.ts';
 import type { BackendTarget } from '../../wire/backend.ts';
 import { type KubeletConnection, kubeletOf } from './pod-location.ts';
@@ -56,8 +57,10 @@ const backend = (scheme: 'http' | 'https', host: string, port: number): BackendT
   ...(scheme === 'https' ? { tls: { verify: false } } : {}),
 });
 
-const forward = (request: RestRequest, target: BackendTarget) =>
-  proxyRequest(request.context.request, target, pathAfterProxy(request.context.request.url));
+function forward({ context: { request } }: RestRequest, target: BackendTarget): Promise<ApiResponse> {
+  const redirect = request.upgrade ? undefined : redirectToRoot(request);
+  return redirect ? Promise.resolve(redirect) : proxyRequest(request, target, pathAfterProxy(request.url));
+}
 
 export const createNodeProxy = (connection: KubeletConnection): RestHandler => ({
   async connect(request) {

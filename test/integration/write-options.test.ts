@@ -36,8 +36,108 @@ test('the name of a field manager is short and printable', async () => {
   const odd = await server.request('POST', `${maps}?fieldManager=a%0Ab`, { metadata: { name: 'c' } });
   assert.equal(
     message(odd),
-    'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\nb": should only contain printable characters',
+    'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Invalid value: "a\\nb": invalid character U+000A (at position 1)',
   );
+});
+
+const apply = 'application/apply-patch+yaml';
+const merge = 'application/merge-patch+json';
+const json = 'application/json-patch+json';
+const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'o' } };
+const aboutMap = 'failed to create typed patch object (w/o; /v1, Kind=ConfigMap): ';
+
+const refusals: readonly (readonly [string, string, unknown, number, string])[] = [
+  [
+    merge,
+    '?force=true',
+    {},
+    422,
+    'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
+  ],
+  [
+    apply,
+    '?dryRun=no',
+    map,
+    422,
+    'PatchOptions.meta.k8s.io "" is invalid: [fieldManager: Required value: is required for apply patch, dryRun: Unsupported value: ["no"]: supported values: "All"]',
+  ],
+  [
+    merge,
+    '?fieldValidation=Loose',
+    {},
+    422,
+    'PatchOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Loose": supported values: "", "Ignore", "Strict", "Warn"',
+  ],
+  [
+    merge,
+    '',
+    [1],
+    400,
+    'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
+  ],
+  [merge, '?fieldValidation=Ignore', [1], 400, 'Invalid JSON Patch'],
+  [merge, '', '{', 400, 'error decoding patch: unexpected end of JSON input'],
+  [
+    json,
+    '',
+    {},
+    400,
+    'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+  ],
+  [
+    json,
+    '?fieldValidation=Ignore',
+    {},
+    400,
+    'json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+  ],
+  [apply, '?fieldManager=m', { metadata: {} }, 400, 'invalid object type: /, Kind='],
+  [
+    apply,
+    '?fieldManager=m',
+    { ...map, apiVersion: 'a/v1' },
+    400,
+    'invalid object type: a/v1, Kind=ConfigMap',
+  ],
+  [
+    apply,
+    '?fieldManager=m',
+    { ...map, data: { x: 5 } },
+    500,
+    `${aboutMap}.data.x: expected string, got &value.valueUnstructured{Value:5}`,
+  ],
+  [
+    apply,
+    '?fieldManager=m',
+    { ...map, data: { x: { b: [true, null], a: 'q' } } },
+    500,
+    `${aboutMap}.data.x: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"a":"q", "b":[]interface {}{true, interface {}(nil)}}}`,
+  ],
+  [apply, '?fieldManager=m', { ...map, data: 'x' }, 500, `${aboutMap}.data: expected map, got &{x}`],
+  [
+    apply,
+    '?fieldManager=m',
+    { ...map, immutable: 'yes' },
+    500,
+    `${aboutMap}.immutable: expected boolean, got &{yes}`,
+  ],
+  [
+    apply,
+    '?fieldManager=m',
+    { ...map, metadata: { name: 'o', generation: 'x' } },
+    500,
+    `${aboutMap}.metadata.generation: expected numeric (int or float), got string`,
+  ],
+];
+
+test('patches that say what they may not are refused in upstream’s words', async () => {
+  await server.request('POST', maps, { metadata: { name: 'o' } });
+  for (const [type, query, body, code, words] of refusals) {
+    const headers = { 'content-type': type };
+    const answer = await server.request('PATCH', `${maps}/o${query}`, body, { headers });
+    assert.equal(message(answer), words, JSON.stringify(body));
+    assert.equal(answer.status, code, words);
+  }
 });
 
 test('an apply that would create makes the object that the path names', async () => {

@@ -4,7 +4,7 @@ import type { FieldSchema, Json, SchemaSource } from '../declaration.ts';
 
 export type TypedSchema =
   /** One value: a scalar, or an atomic map or list. `empty` is what a required field holds in Go's zero object. */
-  | { readonly kind: 'leaf'; readonly scalar: boolean }
+  | { readonly kind: 'leaf'; readonly scalar: boolean; readonly type?: ScalarType }
   /** Named fields, each with a schema of its own. */
   | { readonly kind: 'struct'; readonly name: string; readonly fields: ReadonlyMap<string, TypedField> }
   /** A map whose keys are data. */
@@ -13,6 +13,9 @@ export type TypedSchema =
   | { readonly kind: 'list'; readonly keys: readonly ListKey[]; readonly items: () => TypedSchema }
   /** No schema: objects merge, lists do not. */
   | { readonly kind: 'deduced' };
+
+/** What a scalar must be; one that may be several things (a quantity, a time, an int or a string) says nothing. */
+export type ScalarType = 'string' | 'numeric' | 'boolean';
 
 export interface TypedField {
   /** As in a path: `f:spec`. */
@@ -28,6 +31,9 @@ export interface ListKey {
 }
 
 const scalar: TypedSchema = { kind: 'leaf', scalar: true };
+const stringLeaf: TypedSchema = { kind: 'leaf', scalar: true, type: 'string' };
+const numericLeaf: TypedSchema = { kind: 'leaf', scalar: true, type: 'numeric' };
+const booleanLeaf: TypedSchema = { kind: 'leaf', scalar: true, type: 'boolean' };
 const atomic: TypedSchema = { kind: 'leaf', scalar: false };
 const set: TypedSchema = { kind: 'set' };
 export const deduced: TypedSchema = { kind: 'deduced' };
@@ -75,7 +81,21 @@ function fieldSchema(source: SchemaSource, field: FieldSchema): TypedSchema {
       : { kind: 'map', values: once(() => fieldSchema(source, values)) };
   }
   if (field.type === 'object') return field.mapType === 'atomic' ? atomic : deduced;
-  return field.type === undefined ? deduced : scalar;
+  return field.type === undefined ? deduced : scalarOf(field);
+}
+
+function scalarOf({ type, format }: FieldSchema): TypedSchema {
+  switch (type) {
+    case 'string':
+      return format === 'int-or-string' ? scalar : stringLeaf;
+    case 'integer':
+    case 'number':
+      return numericLeaf;
+    case 'boolean':
+      return booleanLeaf;
+    default:
+      return scalar;
+  }
 }
 
 function listSchema(source: SchemaSource, field: FieldSchema): TypedSchema {

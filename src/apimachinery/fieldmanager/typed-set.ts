@@ -1,22 +1,28 @@
 // The fields that an applied object names: upstream's ToFieldSet.
 import type { Json } from '../declaration.ts';
+import { goSyntax, goTypeOf, goValue } from '../go-format.ts';
 import { isJsonObject } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
 import { leaf, node, pathElementText } from './field-set.ts';
 import { isEmptyContainer, keyElement, TypedError, valueElement } from './path-element.ts';
-import type { TypedSchema } from './typed-schema.ts';
+import type { ScalarType, TypedSchema } from './typed-schema.ts';
 import { deduced } from './typed-schema.ts';
 
 /** Checks the object against its schema on the way: unknown fields and double list elements throw TypedError. */
 export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = ''): FieldSet {
-  if (value === undefined || schema.kind === 'leaf' || isEmptyContainer(value)) return leaf;
+  if (value === undefined) return leaf;
+  if (schema.kind === 'leaf') {
+    if (schema.type !== undefined) assertScalar(schema.type, value, path);
+    return leaf;
+  }
+  if (isEmptyContainer(value)) return leaf;
   switch (schema.kind) {
     case 'struct':
     case 'map':
     case 'deduced': {
       if (!isJsonObject(value)) {
         if (schema.kind === 'deduced') return leaf;
-        throw new TypedError(`${path}: expected map, got ${nameOfKind(value)}`);
+        throw new TypedError(`${path}: expected map, got &{${goValue(value)}}`);
       }
       const children = new Map<string, FieldSet>();
       for (const key of Object.keys(value)) {
@@ -33,7 +39,7 @@ export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = 
     }
     case 'set':
     case 'list': {
-      if (!Array.isArray(value)) throw new TypedError(`${path}: expected list, got ${nameOfKind(value)}`);
+      if (!Array.isArray(value)) throw new TypedError(`${path}: expected list, got &{${goValue(value)}}`);
       const children = new Map<string, FieldSet>();
       value.forEach((item, index) => {
         const name = schema.kind === 'set' ? valueElement(item) : keyElement(item, schema.keys, path, index);
@@ -47,5 +53,15 @@ export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = 
   }
 }
 
-const nameOfKind = (value: Json): string =>
-  Array.isArray(value) ? 'list' : typeof value === 'object' ? 'map' : typeof value;
+const isNumeric = (value: Json): boolean => typeof value === 'number' || typeof value === 'bigint';
+
+/** Upstream's validateScalar, whose words show the value in Go's three ways. */
+function assertScalar(type: ScalarType, value: Json, path: string): void {
+  if (value === null) return;
+  if (type === 'string' && typeof value !== 'string')
+    throw new TypedError(`${path}: expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`);
+  if (type === 'numeric' && !isNumeric(value))
+    throw new TypedError(`${path}: expected numeric (int or float), got ${goTypeOf(value)}`);
+  if (type === 'boolean' && typeof value !== 'boolean')
+    throw new TypedError(`${path}: expected boolean, got &{${goValue(value)}}`);
+}

@@ -4,6 +4,7 @@
 import { put } from '../../base/put.ts';
 import type { Json, JsonObject, SchemaSource } from '../declaration.ts';
 import { badRequest } from '../errors.ts';
+import { goValue } from '../go-format.ts';
 import { assertFollows, inOrder, textOf } from './element-order.ts';
 import { isJsonObject, own } from './own-property.ts';
 import { assertShallow, unclassified, unprocessable } from './patch-error.ts';
@@ -49,7 +50,7 @@ function replaceOrDelete(patch: JsonObject): JsonObject {
   const { [directive]: kind, ...rest } = patch;
   if (kind === 'replace') return rest;
   if (kind === 'delete') return {};
-  throw unclassified(`unknown patch type: ${String(kind)} in map: ${goMap(patch)}`);
+  throw unclassified(`unknown patch type: ${String(kind)} in map: ${goValue(patch)}`);
 }
 
 function mergeMember(result: JsonObject, key: string, value: Json | undefined, schema: PatchSchema): void {
@@ -111,7 +112,7 @@ function specialElements(
     else if (kind === 'delete') deleted.add(textOf(keyOf(item, mergeKey)));
     else if (kind === 'replace') replace = true;
     else if (kind === 'merge') throw unclassified('merging lists cannot yet be specified in the patch');
-    else throw unclassified(`unknown patch type: ${String(kind)} in map: ${goMap(item)}`);
+    else throw unclassified(`unknown patch type: ${String(kind)} in map: ${goValue(item)}`);
   }
   if (replace) return { base: additions, additions: [] };
   if (deleted.size === 0) return { base: [...original], additions };
@@ -121,7 +122,7 @@ function specialElements(
 function keyOf(item: JsonObject, mergeKey: string): Json {
   const value = own(item, mergeKey);
   if (value === undefined)
-    throw unclassified(`map: ${goMap(item)} does not contain declared merge key: ${mergeKey}`);
+    throw unclassified(`map: ${goValue(item)} does not contain declared merge key: ${mergeKey}`);
   return value;
 }
 
@@ -202,11 +203,3 @@ function taken(value: Json): Json {
 
 const isDirective = (key: string): boolean =>
   key === directive || key === retainKeys || key.startsWith(deletePrefix) || key.startsWith(orderPrefix);
-
-/** As Go prints a map: `map[a:1 b:x]`, keys sorted. */
-function goMap(value: Json | undefined): string {
-  if (Array.isArray(value)) return `[${value.map(goMap).join(' ')}]`;
-  if (!isJsonObject(value)) return value === null || value === undefined ? '<nil>' : String(value);
-  const members = Object.keys(value).sort();
-  return `map[${members.map((key) => `${key}:${goMap(value[key])}`).join(' ')}]`;
-}

@@ -1,14 +1,21 @@
 // What every endpoint is given: the request, the kind that is asked for and its registry.
 import type { JsonObject, ResourceDeclaration, Scheme } from '../../apimachinery/declaration.ts';
 import { forbidden, invalidObject } from '../../apimachinery/errors.ts';
-import { type FieldError, invalid, notSupported, tooLong } from '../../apimachinery/field-error.ts';
+import {
+  type FieldError,
+  forbidden as forbiddenField,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from '../../apimachinery/field-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Steps, Turns } from '../../base/turns.ts';
 import { attributesOf } from '../authorization/attributes.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { ApiResponse } from '../http.ts';
-import type { ProtobufCodec } from '../registry/decode-body.ts';
+import { mediaTypeOf, type ProtobufCodec } from '../registry/decode-body.ts';
 import type { FieldTracker } from '../registry/field-manager.ts';
 import type { RestStorage } from '../registry/rest-storage.ts';
 import type { ResourceStore } from '../registry/store.ts';
@@ -69,16 +76,36 @@ const optionsKinds: Readonly<Record<string, string>> = {
   deletecollection: 'DeleteOptions',
 };
 
+export const applyYaml = 'application/apply-patch+yaml';
+const decodingVerbs: readonly string[] = ['create', 'update', 'patch'];
+const fieldValidations: readonly string[] = ['', 'Ignore', 'Strict', 'Warn'];
+
+/** Upstream's ValidatePatchOptions: what an apply must say, and no other patch may. */
+function patchOptionErrors(context: RequestContext): FieldError[] {
+  const { query } = context;
+  if (mediaTypeOf(context) !== applyYaml)
+    return query.has('force') ? [forbiddenField('force', 'may not be specified for non-apply patch')] : [];
+  const named = (query.get('fieldManager') ?? '') !== '';
+  return named ? [] : [required('fieldManager', 'is required for apply patch')];
+}
+
 /** Throws 422 for values that a dry run or a manager's name can't have: nothing may be written by mistake. */
-function checkWriteOptions({ query, info }: RequestContext): void {
-  const errors: FieldError[] = [];
+function checkWriteOptions(context: RequestContext): void {
+  const { query, info } = context;
+  const errors: FieldError[] = info.verb === 'patch' ? patchOptionErrors(context) : [];
   const dryRun = query.getAll('dryRun');
   if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
   const manager = query.get('fieldManager') ?? '';
   if (Buffer.byteLength(manager) > maxFieldManagerBytes)
     errors.push(tooLong('fieldManager', maxFieldManagerBytes));
-  const odd = [...manager].findIndex((c) => !/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(c));
-  if (odd >= 0) errors.push(invalid('fieldManager', manager, 'should only contain printable characters'));
+  for (const { 0: odd, index } of manager.matchAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu)) {
+    const point = `U+${odd.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+    const position = Buffer.byteLength(manager.slice(0, index));
+    errors.push(invalid('fieldManager', manager, `invalid character ${point} (at position ${position})`));
+  }
+  const validation = query.get('fieldValidation') ?? '';
+  if (decodingVerbs.includes(info.verb) && !fieldValidations.includes(validation))
+    errors.push(notSupported('fieldValidation', validation, fieldValidations));
   if (errors.length > 0)
     throw invalidObject(
       { group: 'meta.k8s.io', kind: optionsKinds[info.verb] ?? 'UpdateOptions' },

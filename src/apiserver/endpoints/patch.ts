@@ -11,6 +11,7 @@ import { invalid } from '../../apimachinery/field-error.ts';
 import { decodeAs, UndecodableError } from '../../apimachinery/field-validation.ts';
 import { copyJson, isObject, str } from '../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../apimachinery/object-bounds.ts';
+import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
 import { readJsonSteps } from '../../apimachinery/serializer/json-numbers.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { atOnce, eachInTurn, inTurns } from '../../base/turns.ts';
@@ -26,12 +27,11 @@ import {
   targetOf,
 } from '../registry/decode-body.ts';
 import { ensureMeta } from '../registry/object-meta.ts';
-import { createCheck, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
+import { applyYaml, createCheck, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
 import { respondStored } from './object-response.ts';
 import { jsonPatch, mergePatch, patchedObject, strategicPatch } from './patched-object.ts';
 import { readTouched } from './touched-parts.ts';
 
-const applyYaml = 'application/apply-patch+yaml';
 /** Kinds that are not built in have no strategic merge. */
 const patchTypes: readonly string[] = [jsonPatch, mergePatch, strategicPatch, applyYaml];
 
@@ -40,19 +40,20 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   const type = mediaTypeOf(context);
   const known = declaration.custom === true ? patchTypes.filter((t) => t !== strategicPatch) : patchTypes;
   if (!known.includes(type)) throw unsupportedMediaType(known);
+  const options = writeOptions(context);
   const body = await context.readBody(maxBodyBytes);
   if (context.heavy) await deps.turns.take();
   const sent = await parsePatch(type, body, request);
   const patch = sent.value;
   const apply = type === applyYaml;
-  if (apply) checkApply(request, patch);
+  if (apply && !isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');
   const { namespace, name } = context.info;
   const outcome = await store.update(
     declaration.namespaced ? namespace : '',
     name,
     (current) => (apply ? applied(request, sent, current) : patched(request, type, patch, current)),
     {
-      ...writeOptions(context),
+      ...options,
       fieldManager: apply ? '' : fieldManagerOf(context),
       authorizeCreate: apply ? createCheck(request) : undefined,
       createAlways: apply,
@@ -85,34 +86,27 @@ async function parsePatch(
       throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+  const isChecked = type !== strategicPatch && fieldValidationOf(context) !== 'Ignore';
   try {
     const json = body.toString();
-    return { json, value: (await readText(context, json, bounds, deps)).value };
+    const { value } = await readText(context, json, bounds, deps);
+    if (isChecked) assertForm(type, value);
+    return { json, value };
   } catch (error) {
     if (error instanceof StatusError) throw error;
-    throw badRequest(error instanceof Error ? error.message : String(error));
+    const why = error instanceof Error ? error.message : String(error);
+    throw badRequest(isChecked ? `error decoding patch: ${why}` : why);
   }
 }
 
-function checkApply({ context }: EndpointRequest, patch: unknown): void {
-  if (!isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');
-  if ((context.query.get('fieldManager') ?? '') === '')
-    throw new StatusError(
-      422,
-      'Invalid',
-      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
-      {
-        group: 'meta.k8s.io',
-        kind: 'PatchOptions',
-        causes: [
-          {
-            reason: 'FieldValueRequired',
-            message: 'Required value: is required for apply patch',
-            field: 'fieldManager',
-          },
-        ],
-      },
-    );
+/** Unless fields are not looked at, upstream reads the patch as what it is to be before it is applied. */
+function assertForm(type: string, patch: unknown): void {
+  if (patch === null || type === strategicPatch) return;
+  const fits = type === jsonPatch ? Array.isArray(patch) : isObject(patch);
+  if (fits) return;
+  const found = Array.isArray(patch) ? 'array' : typeof patch === 'boolean' ? 'bool' : typeof patch;
+  const wanted = type === jsonPatch ? '[]handlers.jsonPatchOp' : 'map[string]interface {}';
+  throw new TypeError(`json: cannot unmarshal ${found} into Go value of type ${wanted}`);
 }
 
 async function patched(
@@ -176,6 +170,12 @@ const copyOf = (
     ? (eachInTurn(readJsonSteps(json), deps.turns) as Promise<JsonObject>)
     : copyJson(value as JsonObject);
 
+/** As Go prints a GroupVersionKind: `/v1, Kind=Pod`. */
+function gvkText(apiVersion: unknown, kind: unknown): string {
+  const version = typeof apiVersion === 'string' ? apiVersion : '';
+  return `${version.includes('/') ? version : `/${version}`}, Kind=${typeof kind === 'string' ? kind : ''}`;
+}
+
 async function applied(
   request: EndpointRequest,
   sent: SentPatch,
@@ -187,22 +187,13 @@ async function applied(
   const patch = sent.value as JsonObject;
   if (context.heavy) assertBounded(patch, boundsOf(declaration.kind));
   const copy = await copyOf(request, sent);
-  const expected =
-    declaration.group === '' ? declaration.version : `${declaration.group}/${declaration.version}`;
-  if (copy['kind'] !== declaration.kind || copy['apiVersion'] !== expected)
-    throw badRequest(
-      `patch did not apply to the requested kind: expected ${expected}, Kind=${declaration.kind}, got ${String(copy['apiVersion'])}, Kind=${String(copy['kind'])}`,
-    );
+  const sentAs = gvkText(copy['apiVersion'], copy['kind']);
+  if (sentAs !== gvkText(apiVersionOf(declaration), declaration.kind))
+    throw badRequest(`invalid object type: ${sentAs}`);
   const metadata = ensureMeta(copy);
   if (str(metadata['name']) === '') metadata['name'] = name;
   if (declaration.namespaced && str(metadata['namespace']) === '') metadata['namespace'] = namespace;
   if (metadata['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
-  // Values of a wrong type are refused here; what is applied stays as it was sent, so that no default is owned.
-  const checked = await copyOf(request, sent);
-  ensureMeta(checked);
-  await pause();
-  decodeAs(deps.scheme, declaration, checked);
-  await pause();
   if (deps.fields === undefined) throw unsupportedMediaType(patchTypes.slice(0, 3));
   const steps = deps.fields.apply({
     declaration,
@@ -214,6 +205,12 @@ async function applied(
     now: rfc3339(deps.now()),
   });
   const result = context.heavy ? await inTurns(steps, deps.turns) : atOnce(steps);
+  await pause();
+  // Values that the schema lets pass and the kind does not; what is applied stays as it was sent, so that no default is owned.
+  const checked = await copyOf(request, sent);
+  ensureMeta(checked);
+  await pause();
+  decodeAs(deps.scheme, declaration, checked);
   await pause();
   if (context.heavy) assertBounded(result, boundsOf(declaration.kind));
   await pause();

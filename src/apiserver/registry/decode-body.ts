@@ -52,13 +52,8 @@ export const targetOf = (d: ResourceDeclaration): DecodeTarget => ({
 
 export function fieldValidationOf(context: RequestContext): FieldValidation {
   const value = context.query.get('fieldValidation');
-  if (value === null || value === '') return 'Warn';
-  if (value === 'Ignore' || value === 'Warn' || value === 'Strict') return value;
-  throw new StatusError(
-    422,
-    'Invalid',
-    `CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "", "Ignore", "Strict", "Warn"`,
-  );
+  // Another value was refused with the other options of the write.
+  return value === 'Ignore' || value === 'Strict' ? value : 'Warn';
 }
 
 export const mediaTypeOf = (context: RequestContext): string =>

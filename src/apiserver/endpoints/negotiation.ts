@@ -31,19 +31,26 @@ const known = new Map<string, Negotiated>([
   ['*/*', plain],
   ['application/json', plain],
 ]);
+const knownWithoutTables = new Map(known);
 /** Clients send a handful of different headers; an attacker may send more. */
 const maxKnown = 200;
 
-/** Throws 406 when nothing fits. `protobuf` says whether the resource can be encoded so. */
-export function negotiate(accept: string): Negotiated {
-  const found = known.get(accept);
+/** Throws 406 when nothing fits. */
+export const negotiate = (accept: string): Negotiated => remembered(known, accept, true);
+
+/** For answers that no table shows: reviews, bindings, tokens, scales. */
+export const negotiateWithoutTables = (accept: string): Negotiated =>
+  remembered(knownWithoutTables, accept, false);
+
+function remembered(results: Map<string, Negotiated>, accept: string, tables: boolean): Negotiated {
+  const found = results.get(accept);
   if (found) return found;
-  const result = parseAccept(accept);
-  if (known.size < maxKnown) known.set(accept, result);
+  const result = parseAccept(accept, tables);
+  if (results.size < maxKnown) results.set(accept, result);
   return result;
 }
 
-function parseAccept(accept: string): Negotiated {
+function parseAccept(accept: string, tables: boolean): Negotiated {
   const clauses = accept
     .split(',', 32)
     .map((clause, order) => ({ ...parseClause(clause), order }))
@@ -56,6 +63,8 @@ function parseAccept(accept: string): Negotiated {
     const version = clause.parameters.get('v');
     if (!forms.includes(as) || clause.parameters.get('g') !== 'meta.k8s.io') continue;
     if (version !== 'v1' && version !== 'v1beta1') continue;
+    // Upstream's tables have no protobuf form.
+    if (as === 'Table' && (!tables || mediaType === 'protobuf')) continue;
     return { mediaType, form: as as ObjectForm, formVersion: version };
   }
   throw notAcceptable(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);

@@ -1,6 +1,6 @@
 // Encodes objects as the client asked: JSON as stored, Table, metadata only, YAML, protobuf, indented.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
-import { notAcceptable, type StatusError } from '../../apimachinery/errors.ts';
+import { notAcceptable, StatusError } from '../../apimachinery/errors.ts';
 import { obj, objs } from '../../apimachinery/json-access.ts';
 import { NoProtobufForm } from '../../apimachinery/serializer/protobuf/encode.ts';
 import { includeObjectFrom, partialObjectMetadata, tableOf } from '../../apimachinery/table.ts';
@@ -9,6 +9,7 @@ import { Slice, type Turns } from '../../base/turns.ts';
 import { writeYaml } from '../../base/yaml-writer.ts';
 import type { ApiResponse } from '../http.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
+import { internalPackage } from '../registry/decode-body.ts';
 import { decodeEntry } from '../registry/encode.ts';
 import { heavyBytes, type RequestContext } from '../request-context.ts';
 import { bytesResponse } from '../response.ts';
@@ -126,6 +127,14 @@ export function respondStored(
   })();
 }
 
+const otherForm = (message: string): StatusError => new StatusError(406, 'NotAcceptable', message);
+
+/** The name of upstream's internal type. */
+const goKind = ({ group, custom }: ResourceDeclaration, kind: string): string =>
+  custom
+    ? `unstructured.Unstructured${kind.endsWith('List') ? 'List' : ''}`
+    : `${internalPackage(group)}.${kind}`;
+
 const versionOf = (negotiated: Negotiated): 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1' =>
   `meta.k8s.io/${negotiated.formVersion}`;
 
@@ -146,6 +155,10 @@ function shape(
     });
   }
   if (negotiated.form === 'object') return object;
+  if (negotiated.form === 'PartialObjectMetadataList')
+    throw otherForm(
+      `you requested PartialObjectMetadataList, but the requested object is not a list (*${goKind(declaration, declaration.kind)})`,
+    );
   return partialObjectMetadata(object, versionOf(negotiated));
 }
 
@@ -257,6 +270,10 @@ function shapeList(
       version,
       metadata,
     });
+  if (negotiated.form === 'PartialObjectMetadata')
+    throw otherForm(
+      `you requested PartialObjectMetadata, but the requested object is a list (*${goKind(declaration, declaration.listKind)})`,
+    );
   if (negotiated.form !== 'object')
     return {
       kind: 'PartialObjectMetadataList',

@@ -56,6 +56,9 @@ export function fieldValidationOf(context: RequestContext): FieldValidation {
   return value === 'Ignore' || value === 'Strict' ? value : 'Warn';
 }
 
+/** Where upstream keeps a group's internal types. */
+export const internalPackage = (group: string): string => (group === '' ? 'core' : group.split('.', 1)[0]!);
+
 export const mediaTypeOf = (context: RequestContext): string =>
   context.header('content-type').split(';', 1)[0]!.trim().toLowerCase();
 
@@ -211,9 +214,8 @@ function checkKind(object: JsonObject, target: DecodeTarget): void {
       throw badRequest(
         `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
       );
-    const internal = target.group === '' ? 'core' : target.group.split('.', 1)[0]!;
     throw badRequest(
-      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: converting (${version}.${kind}) to (${internal}.${target.kind}): unknown conversion`,
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${target.kind}: converting (${version}.${kind}) to (${internalPackage(target.group)}.${target.kind}): unknown conversion`,
     );
   }
   if (object['kind'] !== kind) object['kind'] = kind;

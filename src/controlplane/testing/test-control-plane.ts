@@ -31,6 +31,7 @@ export interface AskOptions {
   readonly anonymous?: true;
   /** Default: JSON, or a merge patch. */
   readonly contentType?: string;
+  readonly accept?: string;
 }
 
 export interface TestControlPlane {
@@ -64,6 +65,7 @@ function requestOf(method: string, url: string, body: unknown, how: AskOptions):
     url,
     headers: {
       ...(body === undefined ? {} : { 'content-type': contentType }),
+      ...(how.accept === undefined ? {} : { accept: how.accept }),
       ...(how.token === undefined ? {} : { authorization: `Bearer ${how.token}` }),
     },
     readBody: async () => bytes,

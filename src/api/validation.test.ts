@@ -146,7 +146,7 @@ test('services, jobs, config and roles name what is wrong', () => {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: { name: 'j' },
-    spec: { template: pod({}) as JsonObject },
+    spec: { manualSelector: true, selector: {}, template: pod({}) as JsonObject },
   };
   delete job.spec.template['apiVersion'];
   assert.deepEqual(errorsOf(job), [

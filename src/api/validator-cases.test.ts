@@ -1,8 +1,8 @@
 // What each kind refuses: a sound object, one change to it, and the causes of the 422 in upstream's words.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { Json, JsonObject } from '../apimachinery/declaration.ts';
+import type { Json, JsonObject, Strategy } from '../apimachinery/declaration.ts';
 import { fieldErrorText } from '../apimachinery/field-error.ts';
 import { parseYaml } from '../base/yaml.ts';
 import { createScheme } from './scheme.ts';
@@ -10,13 +10,19 @@ import { decodeResource } from './testing/decode-resource.ts';
 
 interface Table {
   readonly base: JsonObject;
-  readonly cases: readonly { readonly set: JsonObject; readonly errors: readonly string[] }[];
+  readonly cases: readonly {
+    readonly set: JsonObject;
+    /** What the base is changed by before: the case is an update. */
+    readonly from?: JsonObject;
+    readonly errors: readonly string[];
+  }[];
 }
 
 const scheme = createScheme();
-const tables = parseYaml(
-  readFileSync(new URL('./testing/validator-cases.yaml', import.meta.url), 'utf8'),
-) as unknown as readonly Table[];
+const folder = new URL('./testing/validator-cases/', import.meta.url);
+const tables = readdirSync(folder).flatMap(
+  (file) => parseYaml(readFileSync(new URL(file, folder), 'utf8')) as unknown as readonly Table[],
+);
 
 /** `spec.containers[0].name`; what is on the way is made. */
 function setAt(object: JsonObject, path: string, value: Json): void {
@@ -30,19 +36,25 @@ function setAt(object: JsonObject, path: string, value: Json): void {
   at[last] = value;
 }
 
-function errorsOf(object: JsonObject): string[] {
+function read(base: JsonObject, changes: JsonObject): { object: JsonObject; strategy: Strategy } {
+  const object = structuredClone(base);
+  for (const [path, value] of Object.entries(changes)) setAt(object, path, structuredClone(value ?? null));
   const [group, version] = `/${String(object['apiVersion'])}`.split('/').slice(-2) as [string, string];
   const declaration = scheme.kind({ group, version, kind: String(object['kind']) });
   assert.ok(declaration, `${group}/${version}`);
   decodeResource(scheme, declaration, object);
-  return (declaration.strategy.validate?.(object) ?? []).map(fieldErrorText);
+  return { object, strategy: declaration.strategy };
 }
 
+const context = { now: '', namespace: 'n', subresource: '' };
 for (const { base, cases } of tables)
   test(`${String(base['kind'])}: ${cases.length} cases`, () => {
-    for (const { set, errors } of cases) {
-      const object = structuredClone(base);
-      for (const [path, value] of Object.entries(set)) setAt(object, path, structuredClone(value ?? null));
-      assert.deepEqual(errorsOf(object), errors, JSON.stringify(set));
+    for (const { set, from, errors } of cases) {
+      const { object, strategy } = read(base, set);
+      const found =
+        from === undefined
+          ? strategy.validate?.(object)
+          : strategy.validateUpdate?.(object, read(base, from).object, context);
+      assert.deepEqual((found ?? []).map(fieldErrorText), errors, JSON.stringify({ from, set }));
     }
   });

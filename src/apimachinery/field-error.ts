@@ -27,7 +27,8 @@ const shown = new WeakMap<object, string>();
 
 /** As Go's `%#v`-like rendering in upstream's field.Error: strings quoted, objects as JSON. */
 function show(value: unknown): string {
-  if (value === undefined) return 'null';
+  // Go's nil pointer is shown as the text it has no value for; a nil list or map is JSON's null.
+  if (value === undefined) return '"null"';
   if (typeof value === 'string')
     return JSON.stringify(value.length > maxShown ? `${value.slice(0, maxShown)}…` : value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -50,6 +51,10 @@ export const required = (field: string, detail = ''): FieldError =>
 
 export const invalid = (field: string, value: unknown, detail: string): FieldError =>
   error('FieldValueInvalid', field, `Invalid value: ${show(value)}: ${detail}`);
+
+/** Of something that is too large to be shown, or that is not there: only what is wrong with it. */
+export const unfit = (field: string, detail: string): FieldError =>
+  error('FieldValueInvalid', field, `Invalid value: ${detail}`);
 
 export const forbidden = (field: string, detail: string): FieldError =>
   error('FieldValueForbidden', field, `Forbidden: ${detail}`);

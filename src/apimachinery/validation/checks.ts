@@ -23,7 +23,7 @@ export const nonNegative = (field: string, value: number | bigint | undefined): 
   value !== undefined && value < 0 ? [invalid(field, value, notNegative)] : [];
 export const immutable = 'field is immutable';
 export const unchanged = (field: string, value: unknown, old: unknown): Errors =>
-  semanticEqual(value, old) ? [] : [invalid(field, value ?? null, immutable)];
+  semanticEqual(value, old) ? [] : [invalid(field, value, immutable)];
 
 /** Names of the fields that differ. */
 export function changedFields(value: object, old: object): string[] {

@@ -62,6 +62,20 @@ export const configMapKey: NameRule = (key) => {
   return errors;
 };
 
+const httpPathFormat = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+/** `example.com/name`: a domain's own names, told apart by its prefix. */
+export const domainPrefixedPath: NameRule = (text) => {
+  const at = text.indexOf('/');
+  const [host, path] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+  if (host === '' || path === '') return ['must be a domain-prefixed path (such as "acme.io/foo")'];
+  return [
+    ...dnsSubdomain(host),
+    ...(/^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(path)
+      ? []
+      : [`Invalid path (regex used for validation is '${httpPathFormat}')`]),
+  ];
+};
+
 export const envVarName: NameRule = (name) =>
   /^[ -<>-~]+$/.test(name)
     ? []

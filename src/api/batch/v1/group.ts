@@ -6,7 +6,7 @@ import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-
 import { podTemplateDefaults } from '../../core/v1/pod-defaults.ts';
 import type { CronJob, Job } from '../../generated/types/batch-v1.ts';
 import { ageCell, containerCells, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
-import { validateCronJob, validateJob, validateJobUpdate } from './validate-jobs.ts';
+import { validateCronJob, validateCronJobUpdate, validateJob, validateJobUpdate } from './validate-jobs.ts';
 
 function completions(job: Decoded<Job>): string {
   const succeeded = job.status?.succeeded ?? 0;
@@ -88,19 +88,21 @@ function generateSelector(job: Decoded<Job>): void {
 
 const job: KindBehaviour<Job> = {
   hasGeneration: true,
+  ownUpdateRules: true,
   row: jobRow,
   selectableFields: (o) => ({ 'status.successful': String(o.status?.succeeded ?? 0) }),
   strategy: {
     applyDefaults: jobDefaults,
     prepareForCreate: generateSelector,
     validate: validateJob,
-    validateUpdate: validateJobUpdate,
+    validateUpdate: (job, old, { subresource }) => validateJobUpdate(job, old, subresource),
     defaultGarbageCollection: 'orphan',
   },
 };
 
 const cronJob: KindBehaviour<CronJob> = {
   hasGeneration: true,
+  ownUpdateRules: true,
   row: (o, now) => {
     const s = o.spec ?? {};
     const template = s.jobTemplate?.spec?.template;
@@ -119,6 +121,8 @@ const cronJob: KindBehaviour<CronJob> = {
   },
   strategy: {
     validate: validateCronJob,
+    validateUpdate: (cronJob, old, { subresource }) =>
+      subresource === 'status' ? [] : validateCronJobUpdate(cronJob, old),
     applyDefaults(o) {
       const s = ensured(o, 'spec');
       if (!s.concurrencyPolicy) s.concurrencyPolicy = 'Allow';

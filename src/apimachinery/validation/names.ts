@@ -10,6 +10,19 @@ const tooLong = (max: number): string => `must be no more than ${max} bytes`;
 
 export const dnsSubdomain: NameRule = dns1123SubdomainErrors;
 
+export const wildcardSubdomain: NameRule = (name) => {
+  const errors = name.length > 253 ? [tooLong(253)] : [];
+  if (!name.startsWith('*.') || dnsSubdomain(name.slice(2)).length > 0)
+    errors.push(
+      rule(
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+        '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*',
+        '*.example.com',
+      ),
+    );
+  return errors;
+};
+
 export const dnsLabel: NameRule = (name) => {
   const errors = name.length > 63 ? [tooLong(63)] : [];
   if (name.length > 4096 || !/^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(name))
@@ -125,6 +138,17 @@ const specialIpErrors: NameRule = (text) => {
   const special = specialRanges.find(({ cidrs }) => cidrs.some((cidr) => cidrContains(cidr, ip)));
   return special === undefined ? [] : [special.message(text)];
 };
+/** `example.com` or `example.com.`: at least two labels. */
+export const fullyQualifiedName: NameRule = (text) => {
+  const name = text.endsWith('.') ? text.slice(0, -1) : text;
+  const wrong = dnsSubdomain(name);
+  if (wrong.length > 0) return [wrong.join(',')];
+  const labels = name.split('.');
+  return labels.length < 2
+    ? ['should be a domain with at least two segments separated by dots']
+    : labels.flatMap(dnsLabel);
+};
+
 /** An address that a Service or an endpoint may have. */
 export const usableIpErrors: NameRule = (ip) => {
   const wrong = ipErrors(ip);

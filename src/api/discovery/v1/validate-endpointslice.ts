@@ -1,50 +1,100 @@
 // Validation of EndpointSlices.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, invalid, required, tooMany } from '../../../apimachinery/field-error.ts';
+import { labelValueErrors, qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
-import { dnsLabel, dnsSubdomain, isIPv4, isIPv6 } from '../../../apimachinery/validation/names.ts';
-import type { EndpointSlice } from '../../generated/types/discovery-v1.ts';
+import { each, labels, named, oneOf, optional, unchanged } from '../../../apimachinery/validation/checks.ts';
+import {
+  dnsLabel,
+  dnsSubdomain,
+  fullyQualifiedName,
+  isIPv4,
+  isIPv6,
+  type NameRule,
+  usableIpErrors,
+} from '../../../apimachinery/validation/names.ts';
+import type {
+  Endpoint,
+  EndpointPort,
+  EndpointSlice,
+  ForNode,
+  ForZone,
+} from '../../generated/types/discovery-v1.ts';
 
 const maxEndpoints = 1000;
 const maxPorts = 20000;
 const maxAddresses = 100;
+const maxHints = 8;
+const maxTopologyLabels = 16;
 
 function addressErrors(field: string, address: string, type: string): Errors {
   if (type === 'IPv4' && !isIPv4(address)) return [invalid(field, address, 'must be a valid IPv4 address')];
   if (type === 'IPv6' && !isIPv6(address)) return [invalid(field, address, 'must be a valid IPv6 address')];
-  return type === 'FQDN' ? each(field, address, dnsSubdomain) : [];
+  return type === 'FQDN'
+    ? named(field, address, fullyQualifiedName)
+    : each(field, address, (ip) => (isIPv4(ip) || isIPv6(ip) ? usableIpErrors(ip) : []));
+}
+
+function hintErrors(hints: readonly Decoded<ForZone | ForNode>[], at: string, rule: NameRule): Errors {
+  if (hints.length > maxHints) return [tooMany(at, hints.length, maxHints)];
+  const seen = new Set<string>();
+  return hints.flatMap(({ name = '' }, i) => {
+    const field = `${at}[${i}].name`;
+    const again: Errors = seen.has(name) ? [duplicate(field, name)] : [];
+    seen.add(name);
+    return [...again, ...each(field, name, rule)];
+  });
+}
+
+function endpointErrors(endpoint: Decoded<Endpoint>, at: string, type: string): Errors {
+  const { addresses = [], nodeName, hostname, hints = {}, deprecatedTopology = {} } = endpoint;
+  const errors: Errors = [];
+  if (addresses.length === 0) errors.push(required(`${at}.addresses`, 'must contain at least 1 address'));
+  if (addresses.length > maxAddresses)
+    errors.push(tooMany(`${at}.addresses`, addresses.length, maxAddresses));
+  addresses.forEach((address, i) => {
+    errors.push(...addressErrors(`${at}.addresses[${i}]`, address, type));
+  });
+  if (nodeName !== undefined) errors.push(...each(`${at}.nodeName`, nodeName, dnsSubdomain));
+  const topology = `${at}.deprecatedTopology`;
+  const count = Object.keys(deprecatedTopology).length;
+  if (count > maxTopologyLabels) errors.push(tooMany(topology, count, maxTopologyLabels));
+  errors.push(...labels(topology, deprecatedTopology));
+  if (hostname !== undefined) errors.push(...each(`${at}.hostname`, hostname, dnsLabel));
+  errors.push(
+    ...hintErrors(hints.forZones ?? [], `${at}.hints.forZones`, labelValueErrors),
+    ...hintErrors(hints.forNodes ?? [], `${at}.hints.forNodes`, dnsSubdomain),
+  );
+  return errors;
+}
+
+function portErrors(ports: readonly Decoded<EndpointPort>[]): Errors {
+  const names = new Set<string>();
+  return ports.flatMap(({ name = '', protocol, appProtocol }, i) => {
+    const at = `ports[${i}]`;
+    const errors = optional(`${at}.name`, name, dnsLabel);
+    if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
+    names.add(name);
+    if (protocol === undefined) errors.push(required(`${at}.protocol`));
+    else errors.push(...oneOf(`${at}.protocol`, protocol, ['SCTP', 'TCP', 'UDP']));
+    if (appProtocol !== undefined)
+      errors.push(...each(`${at}.appProtocol`, appProtocol, qualifiedNameErrors));
+    return errors;
+  });
 }
 
 export function validateEndpointSlice(slice: Decoded<EndpointSlice>): Errors {
-  const type = slice.addressType ?? '';
+  const { addressType: type = '', endpoints = [], ports = [] } = slice;
   const errors: Errors =
     type === '' ? [required('addressType')] : oneOf('addressType', type, ['FQDN', 'IPv4', 'IPv6']);
-  const endpoints = slice.endpoints ?? [];
-  const ports = slice.ports ?? [];
-  if (endpoints.length > maxEndpoints)
-    return [...errors, tooMany('endpoints', endpoints.length, maxEndpoints)];
-  endpoints.forEach((endpoint, i) => {
-    const addresses = endpoint.addresses ?? [];
-    const at = `endpoints[${i}]`;
-    if (addresses.length === 0) errors.push(required(`${at}.addresses`, 'must contain at least 1 address'));
-    if (addresses.length > maxAddresses)
-      errors.push(tooMany(`${at}.addresses`, addresses.length, maxAddresses));
-    addresses.forEach((address, a) => {
-      errors.push(...addressErrors(`${at}.addresses[${a}]`, address, type));
+  if (endpoints.length > maxEndpoints) errors.push(tooMany('endpoints', endpoints.length, maxEndpoints));
+  else
+    endpoints.forEach((endpoint, i) => {
+      errors.push(...endpointErrors(endpoint, `endpoints[${i}]`, type));
     });
-    if (endpoint.hostname !== undefined) errors.push(...each(`${at}.hostname`, endpoint.hostname, dnsLabel));
-  });
-  if (ports.length > maxPorts) return [...errors, tooMany('ports', ports.length, maxPorts)];
-  const names = new Set<string>();
-  ports.forEach((port, i) => {
-    const name = port.name ?? '';
-    if (name !== '') errors.push(...each(`ports[${i}].name`, name, dnsLabel));
-    if (names.has(name)) errors.push(duplicate(`ports[${i}].name`, name));
-    names.add(name);
-    errors.push(...oneOf(`ports[${i}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']));
-  });
-  return errors;
+  return ports.length > maxPorts
+    ? [...errors, tooMany('ports', ports.length, maxPorts)]
+    : [...errors, ...portErrors(ports)];
 }
 
 export const addressTypeStays = (slice: Decoded<EndpointSlice>, old: Decoded<EndpointSlice>): Errors =>

@@ -10,7 +10,13 @@ import type {
   ServiceCIDR,
 } from '../../generated/types/networking-v1.ts';
 import { ageCell, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
-import { validateIngress, validateNetworkPolicy } from './validate-networking.ts';
+import {
+  controllerStays,
+  validateIngress,
+  validateIngressClass,
+  validateIngressSpec,
+  validateNetworkPolicy,
+} from './validate-networking.ts';
 import {
   validateIpAddress,
   validateIpAddressUpdate,
@@ -27,7 +33,11 @@ function hosts(ingress: Decoded<Ingress>): string {
 }
 
 const ingress: KindBehaviour<Ingress> = {
-  strategy: { validate: validateIngress },
+  strategy: {
+    validate: validateIngress,
+    validateUpdate: (o, _old, { subresource }) => (subresource === '' ? validateIngressSpec(o) : []),
+  },
+  ownUpdateRules: true,
   hasGeneration: true,
   row: (o, now) => [
     nameCell(o),
@@ -54,6 +64,8 @@ const ingressClass: KindBehaviour<IngressClass> = {
     ];
   },
   strategy: {
+    validate: validateIngressClass,
+    validateUpdate: controllerStays,
     applyDefaults(o) {
       const parameters = o.spec?.parameters;
       if (parameters !== undefined) parameters.scope ??= 'Cluster';
@@ -92,6 +104,7 @@ const ipAddress: KindBehaviour<IPAddress> = {
 };
 
 const serviceCidr: KindBehaviour<ServiceCIDR> = {
+  ownUpdateRules: true,
   strategy: { validate: validateServiceCidr, validateUpdate: validateServiceCidrUpdate },
   row: (o, now) => [nameCell(o), (o.spec?.cidrs ?? []).join(','), ageCell(o, now)],
 };

@@ -1,22 +1,37 @@
 // Ingresses and network policies.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
+import { forbidden, invalid, notSupported, required, tooLong } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each, labelSelector, named, oneOf } from '../../../apimachinery/validation/checks.ts';
+import {
+  each,
+  labelSelector,
+  named,
+  oneOf,
+  optional,
+  unchanged,
+} from '../../../apimachinery/validation/checks.ts';
 import {
   cidrErrors,
   dns1035Label,
+  dnsLabel,
   dnsSubdomain,
+  domainPrefixedPath,
   isIPv4,
   isIPv6,
   isPort,
+  pathSegment,
   portName,
   portRange,
+  wildcardSubdomain,
 } from '../../../apimachinery/validation/names.ts';
+import { isWithin, parseCidr } from '../../../base/ip.ts';
 import type {
   HTTPIngressPath,
   Ingress,
   IngressBackend,
+  IngressClass,
+  IngressClassParametersReference,
+  IPBlock,
   NetworkPolicy,
   NetworkPolicyEgressRule,
   NetworkPolicyIngressRule,
@@ -26,21 +41,35 @@ import type {
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
 
+const classAnnotation = 'kubernetes.io/ingress.class';
+
 export function validateIngress(ingress: Decoded<Ingress>): Errors {
+  const annotated = ingress.metadata?.annotations?.[classAnnotation];
+  const name = ingress.spec?.ingressClassName;
+  const errors = validateIngressSpec(ingress);
+  if (annotated !== undefined && name !== undefined && annotated !== name)
+    errors.push(
+      invalid(
+        `annotations.${classAnnotation}`,
+        annotated,
+        'must match `ingressClassName` when both are specified',
+      ),
+    );
+  return errors;
+}
+
+export function validateIngressSpec(ingress: Decoded<Ingress>): Errors {
   const s = ingress.spec ?? {};
   const errors: Errors = [];
   if (s.defaultBackend === undefined && (s.rules ?? []).length === 0)
-    errors.push(invalid('spec', s, 'either `defaultBackend` or `rules` must be specified'));
+    errors.push(invalid('spec', s.rules ?? null, 'either `defaultBackend` or `rules` must be specified'));
   if (s.defaultBackend !== undefined) errors.push(...backendErrors(s.defaultBackend, 'spec.defaultBackend'));
   (s.rules ?? []).forEach((rule, i) => {
     const at = `spec.rules[${i}]`;
     const host = rule.host ?? '';
     if (isIPv4(host) || isIPv6(host))
       errors.push(invalid(`${at}.host`, host, 'must be a DNS name, not an IP address'));
-    else if (host !== '')
-      errors.push(
-        ...each(`${at}.host`, host, (h) => (h.startsWith('*.') ? wildcardErrors(h) : dnsSubdomain(h))),
-      );
+    else if (host !== '') errors.push(...each(`${at}.host`, host, hostErrors));
     const http = rule.http;
     if (http === undefined) return;
     if ((http.paths ?? []).length === 0) errors.push(required(`${at}.http.paths`));
@@ -48,11 +77,19 @@ export function validateIngress(ingress: Decoded<Ingress>): Errors {
       errors.push(...pathErrors(path, `${at}.http.paths[${p}]`));
     });
   });
+  (s.tls ?? []).forEach((tls, i) => {
+    const at = `spec.tls[${i}]`;
+    (tls.hosts ?? []).forEach((host, h) => {
+      errors.push(...each(`${at}.hosts[${h}]`, host, hostErrors));
+    });
+    errors.push(...optional(`${at}.secretName`, tls.secretName, dnsSubdomain));
+  });
   if (s.ingressClassName !== undefined)
     errors.push(...each('spec.ingressClassName', s.ingressClassName, dnsSubdomain));
   return errors;
 }
-const wildcardErrors = (host: string): string[] => dnsSubdomain(host.slice(2));
+const hostErrors = (host: string): string[] =>
+  host.includes('*') ? wildcardSubdomain(host) : dnsSubdomain(host);
 
 function pathErrors(path: Decoded<HTTPIngressPath>, at: string): Errors {
   const errors: Errors = [];
@@ -62,9 +99,12 @@ function pathErrors(path: Decoded<HTTPIngressPath>, at: string): Errors {
   else if (!pathTypes.includes(type)) errors.push(notSupported(`${at}.pathType`, type, pathTypes));
   else if (type !== 'ImplementationSpecific' || text !== '') {
     if (!text.startsWith('/')) errors.push(invalid(`${at}.path`, text, 'must be an absolute path'));
-    if (type !== 'ImplementationSpecific')
+    if (type !== 'ImplementationSpecific') {
       for (const bad of ['//', '/./', '/../', '%2f', '%2F'])
         if (text.includes(bad)) errors.push(invalid(`${at}.path`, text, `must not contain '${bad}'`));
+      for (const bad of ['/..', '/.'])
+        if (text.endsWith(bad)) errors.push(invalid(`${at}.path`, text, `cannot end with '${bad}'`));
+    }
   }
   return [...errors, ...backendErrors(path.backend ?? {}, `${at}.backend`)];
 }
@@ -76,10 +116,13 @@ function backendErrors(backend: Decoded<IngressBackend>, at: string): Errors {
     return [invalid(at, '', 'cannot set both resource and service backends')];
   if (resource !== undefined)
     return [
-      ...named(`${at}.resource.kind`, resource.kind, () => []),
-      ...named(`${at}.resource.name`, resource.name, () => []),
+      ...(resource.apiGroup === undefined
+        ? []
+        : each(`${at}.resource.apiGroup`, resource.apiGroup, dnsSubdomain)),
+      ...named(`${at}.resource.kind`, resource.kind, pathSegment),
+      ...named(`${at}.resource.name`, resource.name, pathSegment),
     ];
-  if (service === undefined) return [required(at, 'must specify one of `service` or `resource`')];
+  if (service === undefined) return [invalid(at, '', 'resource or service backend is required')];
   const errors = named(`${at}.service.name`, service.name, dns1035Label);
   const port = service.port ?? {};
   const [name, number] = [port.name ?? '', port.number ?? 0];
@@ -124,13 +167,13 @@ function policyPortErrors(port: Decoded<NetworkPolicyPort>, at: string): Errors 
   if (typeof number === 'string') errors.push(...each(`${at}.port`, number, portName));
   const end = port.endPort;
   if (end === undefined) return errors;
+  const field = `${at}.endPort`;
   if (number === undefined)
-    errors.push(required(`${at}.port`, 'must be specified when `endPort` is also specified'));
-  else if (typeof number === 'string')
-    errors.push(invalid(`${at}.endPort`, end, 'may not be specified when `port` is non-numeric'));
-  else if (end < number)
-    errors.push(invalid(`${at}.endPort`, end, 'must be greater than or equal to `port`'));
-  if (!isPort(end)) errors.push(invalid(`${at}.endPort`, end, portRange));
+    return [...errors, invalid(field, end, 'may not be specified when `port` is not specified')];
+  if (typeof number === 'string')
+    return [...errors, invalid(field, end, 'may not be specified when `port` is non-numeric')];
+  if (end < number) errors.push(invalid(field, end, 'must be greater than or equal to `port`'));
+  if (!isPort(end)) errors.push(invalid(field, end, portRange));
   return errors;
 }
 
@@ -147,9 +190,49 @@ function peerErrors(peer: Decoded<NetworkPolicyPeer>, at: string): Errors {
   }
   if (peer.podSelector !== undefined || peer.namespaceSelector !== undefined)
     errors.push(forbidden(at, 'may not specify both ipBlock and another peer'));
-  errors.push(...named(`${at}.ipBlock.cidr`, block.cidr, cidrErrors));
-  (block.except ?? []).forEach((except, i) => {
-    errors.push(...each(`${at}.ipBlock.except[${i}]`, except, cidrErrors));
+  return [...errors, ...blockErrors(block, `${at}.ipBlock`)];
+}
+
+function blockErrors({ cidr = '', except = [] }: Decoded<IPBlock>, at: string): Errors {
+  const errors = named(`${at}.cidr`, cidr, cidrErrors);
+  const whole = parseCidr(cidr);
+  if (whole === undefined) return errors;
+  except.forEach((text, i) => {
+    const field = `${at}.except[${i}]`;
+    const part = parseCidr(text);
+    if (part === undefined) errors.push(...each(field, text, cidrErrors));
+    else if (!isWithin(part, whole) || part.bits <= whole.bits)
+      errors.push(invalid(field, text, 'must be a strict subset of `cidr`'));
   });
+  return errors;
+}
+
+const maxController = 250;
+
+export function validateIngressClass(ingressClass: Decoded<IngressClass>): Errors {
+  const { controller = '', parameters } = ingressClass.spec ?? {};
+  const errors = named('spec.controller', controller, domainPrefixedPath);
+  if (controller.length > maxController) errors.unshift(tooLong('spec.controller', maxController));
+  return parameters === undefined ? errors : [...errors, ...parameterErrors(parameters, 'spec.parameters')];
+}
+
+export const controllerStays = (ingressClass: Decoded<IngressClass>, old: Decoded<IngressClass>): Errors =>
+  unchanged('spec.controller', ingressClass.spec?.controller ?? '', old.spec?.controller ?? '');
+
+function parameterErrors(reference: Decoded<IngressClassParametersReference>, at: string): Errors {
+  const { apiGroup, kind, name, scope, namespace } = reference;
+  const errors = [
+    ...(apiGroup === undefined ? [] : each(`${at}.apiGroup`, apiGroup, dnsSubdomain)),
+    ...named(`${at}.kind`, kind, pathSegment),
+    ...named(`${at}.name`, name, pathSegment),
+  ];
+  if (scope === undefined) return [...errors, required(`${at}.scope`)];
+  errors.push(...oneOf(`${at}.scope`, scope, ['Cluster', 'Namespace']));
+  const field = `${at}.namespace`;
+  if (scope === 'Namespace' && namespace === undefined)
+    errors.push(required(field, "`parameters.scope` is set to 'Namespace'"));
+  if (scope === 'Namespace' && namespace !== undefined) errors.push(...each(field, namespace, dnsLabel));
+  if (scope === 'Cluster' && namespace !== undefined)
+    errors.push(forbidden(field, "`parameters.scope` is set to 'Cluster'"));
   return errors;
 }

@@ -1,14 +1,16 @@
 // ServiceCIDRs, and the IPAddresses that Services take of them.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { invalid, required } from '../../../apimachinery/field-error.ts';
-import { type Errors, each, named, optional, unchanged } from '../../../apimachinery/validation/checks.ts';
 import {
-  cidrErrors,
-  dnsSubdomain,
-  isIPv4,
-  isIPv6,
-  pathSegment,
-} from '../../../apimachinery/validation/names.ts';
+  type Errors,
+  each,
+  immutable,
+  named,
+  optional,
+  unchanged,
+} from '../../../apimachinery/validation/checks.ts';
+import { cidrErrors, dnsSubdomain, pathSegment } from '../../../apimachinery/validation/names.ts';
+import { parseCidr } from '../../../base/ip.ts';
 import type { IPAddress, ServiceCIDR } from '../../generated/types/networking-v1.ts';
 
 export function validateIpAddress(address: Decoded<IPAddress>): Errors {
@@ -26,24 +28,32 @@ export function validateIpAddress(address: Decoded<IPAddress>): Errors {
 export const validateIpAddressUpdate = (address: Decoded<IPAddress>, old: Decoded<IPAddress>): Errors =>
   unchanged('spec.parentRef', address.spec?.parentRef, old.spec?.parentRef);
 
-const addressOf = (cidr: string): string => cidr.slice(0, Math.max(cidr.indexOf('/'), 0));
-
 export function validateServiceCidr(cidr: Decoded<ServiceCIDR>): Errors {
   const at = 'spec.cidrs';
   const cidrs = cidr.spec?.cidrs ?? [];
   if (cidrs.length === 0) return [required(at, 'at least one CIDR required')];
   if (cidrs.length > 2) return [invalid(at, cidr.spec ?? {}, 'may only hold up to 2 values')];
-  const [first = '', second] = cidrs.map(addressOf);
-  if (second !== undefined && !((isIPv4(first) && isIPv6(second)) || (isIPv6(first) && isIPv4(second))))
-    return [
+  const errors = cidrs.flatMap((text, i) => each(`${at}[${i}]`, text, cidrErrors));
+  const [first, second] = cidrs.map((text) => parseCidr(text)?.family);
+  if (first !== undefined && first === second)
+    errors.push(
       invalid(
         at,
-        cidr.spec ?? {},
+        cidrs,
         'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64',
       ),
-    ];
-  return cidrs.flatMap((text, i) => each(`${at}[${i}]`, text, cidrErrors));
+    );
+  return errors;
 }
 
-export const validateServiceCidrUpdate = (cidr: Decoded<ServiceCIDR>, old: Decoded<ServiceCIDR>): Errors =>
-  unchanged('spec.cidrs', cidr.spec?.cidrs, old.spec?.cidrs);
+/** A prefix of the other family may come; what is there stays. */
+export function validateServiceCidrUpdate(cidr: Decoded<ServiceCIDR>, old: Decoded<ServiceCIDR>): Errors {
+  const at = 'spec.cidrs';
+  const [now, before] = [cidr.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
+  const grows = before.length === 1 && now.length === 2;
+  if (now.length !== before.length && !grows) return [invalid(at, now, immutable)];
+  return [
+    ...before.flatMap((text, i) => unchanged(`${at}[${i}]`, now[i], text)),
+    ...(grows ? validateServiceCidr(cidr) : []),
+  ];
+}

@@ -1,9 +1,9 @@
 // The kind APIService: which server answers for a group and version.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
-import { pathSegment } from '../../../apimachinery/validation/names.ts';
 import type { APIService } from '../../generated/types/apiregistration-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import { validateApiService } from './validate-apiservice.ts';
 
 function available(service: Decoded<APIService>): string {
   const condition = (service.status?.conditions ?? []).find((c) => c.type === 'Available');
@@ -13,7 +13,8 @@ function available(service: Decoded<APIService>): string {
 
 export const apiregistrationV1: GroupBehaviours<{ apiservices: APIService }> = {
   apiservices: {
-    nameRule: pathSegment,
+    // Of its version and group, which the rules of the kind compare it with.
+    nameRule: () => [],
     row: (o, now) => {
       const service = o.spec?.service;
       return [
@@ -24,6 +25,7 @@ export const apiregistrationV1: GroupBehaviours<{ apiservices: APIService }> = {
       ];
     },
     strategy: {
+      validate: validateApiService,
       applyDefaults(o) {
         const service = o.spec?.service;
         if (service !== undefined) service.port ??= 443;

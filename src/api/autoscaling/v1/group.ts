@@ -3,20 +3,25 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type { HorizontalPodAutoscaler } from '../../generated/types/autoscaling-v1.ts';
+import { hpaFromV1, hpaToV1, horizontalPodAutoscaler as v2 } from '../v2/horizontalpodautoscaler.ts';
 import {
-  hpaFromV1,
-  hpaToV1,
-  horizontalPodAutoscaler as v2,
   validateHorizontalPodAutoscaler,
-} from '../v2/horizontalpodautoscaler.ts';
+  validateHorizontalPodAutoscalerUpdate,
+} from '../v2/validate-horizontalpodautoscaler.ts';
+
+/** The rules are those of the stored kind, and name its fields, as upstream's. Annotations hold what nobody decodes. */
+const ruled = (o: object): JsonObject => hpaFromV1({ ...o, metadata: {} } as JsonObject);
 
 export const autoscalingV1: GroupBehaviours<{ horizontalpodautoscalers: HorizontalPodAutoscaler }> = {
   horizontalpodautoscalers: {
     row: (o, now) => v2.row?.(hpaFromV1(o as JsonObject), now) ?? [],
     storage: { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers' },
     conversion: { toStorage: hpaFromV1, fromStorage: hpaToV1 },
+    ownUpdateRules: true,
     strategy: {
-      validate: validateHorizontalPodAutoscaler,
+      validate: (o) => validateHorizontalPodAutoscaler(ruled(o)),
+      validateUpdate: (o, old, { subresource }) =>
+        validateHorizontalPodAutoscalerUpdate(ruled(o), ruled(old), subresource),
       applyDefaults: (o) => (ensured(o, 'spec').minReplicas ??= 1),
     },
   },

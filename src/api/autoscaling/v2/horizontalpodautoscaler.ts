@@ -1,11 +1,8 @@
 // HorizontalPodAutoscalers: kept as v2, served as v1 too.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-
-import { invalid } from '../../../apimachinery/field-error.ts';
 import { isObject, obj, objs, spec, status } from '../../../apimachinery/json-access.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
-import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import type {
   HorizontalPodAutoscaler,
   HPAScalingPolicy,
@@ -16,6 +13,10 @@ import type {
   MetricValueStatus,
 } from '../../generated/types/autoscaling-v2.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import {
+  validateHorizontalPodAutoscaler,
+  validateHorizontalPodAutoscalerUpdate,
+} from './validate-horizontalpodautoscaler.ts';
 
 const shownMetrics = 2;
 const unknown = '<unknown>';
@@ -107,24 +108,16 @@ function applyDefaults(hpa: Decoded<HorizontalPodAutoscaler>): void {
   });
 }
 
-export function validateHorizontalPodAutoscaler(hpa: Decoded<HorizontalPodAutoscaler>): Errors {
-  const s = hpa.spec ?? {};
-  const errors: Errors = [];
-  if (s.minReplicas !== undefined && (s.minReplicas ?? 0) < 1)
-    errors.push(invalid('spec.minReplicas', s.minReplicas, 'must be greater than or equal to 1'));
-  if ((s.maxReplicas ?? 0) < 1)
-    errors.push(invalid('spec.maxReplicas', s.maxReplicas ?? 0, 'must be greater than 0'));
-  if (s.minReplicas !== undefined && (s.maxReplicas ?? 0) < (s.minReplicas ?? 0))
-    errors.push(
-      invalid('spec.maxReplicas', s.maxReplicas ?? 0, 'must be greater than or equal to `minReplicas`'),
-    );
-  return errors;
-}
-
 export const horizontalPodAutoscaler: KindBehaviour<HorizontalPodAutoscaler> = {
   row,
   storage: { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers' },
-  strategy: { applyDefaults, validate: validateHorizontalPodAutoscaler },
+  ownUpdateRules: true,
+  strategy: {
+    applyDefaults,
+    validate: validateHorizontalPodAutoscaler,
+    validateUpdate: (hpa, old, { subresource }) =>
+      validateHorizontalPodAutoscalerUpdate(hpa, old, subresource),
+  },
 };
 
 const annotations = {

@@ -31,12 +31,17 @@ export function validateQuantity(field: string, value: Amount | undefined, name:
 /** Which names are taken, as a check of one. */
 type NameErrors = (field: string, name: string) => Errors;
 
-function nameErrors(field: string, name: string): Errors {
+export function validateContainerResourceName(field: string, name: string): Errors {
   const errors = qualifiedNameErrors(name).map((why) => invalid(field, name, why));
   if (errors.length > 0) return errors;
-  if (!name.includes('/') && !standard.has(name) && !isHugePages(name))
-    return [invalid(field, name, 'must be a standard resource for containers')];
-  return [];
+  if (!name.includes('/'))
+    return standard.has(name) || isHugePages(name)
+      ? []
+      : [invalid(field, name, 'must be a standard resource for containers')];
+  const native = name.includes('kubernetes.io/');
+  return native || isExtended(name)
+    ? []
+    : [invalid(field, name, "doesn't follow extended resource name standard")];
 }
 
 function podNameErrors(field: string, name: string): Errors {
@@ -88,7 +93,7 @@ export function validateResources(
   field: string,
   resources: Decoded<ResourceRequirements>,
   claims?: ReadonlySet<string>,
-  names: NameErrors = nameErrors,
+  names: NameErrors = validateContainerResourceName,
 ): Errors {
   const errors: Errors = [];
   const limits = resources.limits ?? {};

@@ -1,19 +1,25 @@
 // The kind PodDisruptionBudget.
 import { invalid } from '../../../apimachinery/field-error.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
-import { labelSelector } from '../../../apimachinery/validation/checks.ts';
+import { labelSelector, nonNegative, oneOf } from '../../../apimachinery/validation/checks.ts';
 import { intOrPercent } from '../../core/v1/validate-workload.ts';
 import type { PodDisruptionBudget } from '../../generated/types/policy-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 
 const orNA = (value: unknown): string => (value === undefined || value === null ? 'N/A' : String(value));
 
+const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const;
+
 export const policyV1: GroupBehaviours<{ poddisruptionbudgets: PodDisruptionBudget }> = {
   poddisruptionbudgets: {
     hasGeneration: true,
     strategy: {
+      validateUpdate: (o, _old, { subresource }) =>
+        subresource === 'status'
+          ? counts.flatMap((name) => nonNegative(`status.${name}`, o.status?.[name]))
+          : [],
       validate(o) {
-        const { minAvailable, maxUnavailable, selector } = o.spec ?? {};
+        const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = o.spec ?? {};
         const errors =
           minAvailable !== undefined && maxUnavailable !== undefined
             ? [invalid('spec', o.spec ?? {}, 'minAvailable and maxUnavailable cannot be both set')]
@@ -23,6 +29,12 @@ export const policyV1: GroupBehaviours<{ poddisruptionbudgets: PodDisruptionBudg
           ...intOrPercent('spec.minAvailable', minAvailable, true),
           ...intOrPercent('spec.maxUnavailable', maxUnavailable, true),
           ...labelSelector('spec.selector', selector),
+          ...(unhealthyPodEvictionPolicy === undefined
+            ? []
+            : oneOf('spec.unhealthyPodEvictionPolicy', unhealthyPodEvictionPolicy, [
+                'AlwaysAllow',
+                'IfHealthyBudget',
+              ])),
         ];
       },
     },

@@ -6,6 +6,7 @@ import { nameOf } from '../../apimachinery/json-access.ts';
 import type { BehaviourOf } from '../../apimachinery/kind-behaviour.ts';
 import type { PlanSource } from '../../apimachinery/plan.ts';
 import { staticDefaults } from '../../apimachinery/schema-decode.ts';
+import { newErrors } from '../../apimachinery/validation/checks.ts';
 import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
 import { schemaErrors } from '../../apimachinery/validation/schema-rules.ts';
 
@@ -41,9 +42,9 @@ export function strategyOf(
     validateUpdate(object, old, context) {
       const change = own.validateUpdate?.(object, old, context) ?? [];
       if (context.subresource !== '') return change;
-      if (behaviour.ownUpdateRules) return complete(change, object);
-      const rules = own.validate?.(object) ?? [];
-      return complete([...rules, ...change], object);
+      const rules = (of: JsonObject): FieldError[] =>
+        complete(behaviour.ownUpdateRules ? [] : (own.validate?.(of) ?? []), of);
+      return newErrors([...rules(object), ...change], () => rules(old));
     },
   };
 }

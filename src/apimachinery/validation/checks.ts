@@ -1,7 +1,7 @@
 // Small checks that validators are made of. Each answers the violated rules of one field.
 import { semanticEqual } from '../equality.ts';
 import type { FieldError } from '../field-error.ts';
-import { forbidden, invalid, notSupported, required } from '../field-error.ts';
+import { fieldErrorText, forbidden, invalid, notSupported, required } from '../field-error.ts';
 import { matchesSelector, selectorFrom } from '../label-selector.ts';
 import { type Labels, labelValueErrors, qualifiedNameErrors } from '../labels.ts';
 import type { NameRule } from './names.ts';
@@ -24,6 +24,13 @@ export const nonNegative = (field: string, value: number | bigint | undefined): 
 export const immutable = 'field is immutable';
 export const unchanged = (field: string, value: unknown, old: unknown): Errors =>
   semanticEqual(value, old) ? [] : [invalid(field, value, immutable)];
+
+/** What an update adds to be told of: an object that is stored may stay as wrong as it was, or nobody could touch it. */
+export function newErrors(errors: readonly FieldError[], old: () => readonly FieldError[]): Errors {
+  if (errors.length === 0) return [];
+  const known = new Set(old().map(fieldErrorText));
+  return errors.filter((error) => !known.has(fieldErrorText(error)));
+}
 
 /** Names of the fields that differ. */
 export function changedFields(value: object, old: object): string[] {

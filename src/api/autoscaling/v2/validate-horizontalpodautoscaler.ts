@@ -6,6 +6,7 @@ import {
   type Errors,
   each,
   named,
+  newErrors,
   nonNegative,
   notNegative,
   oneOf,
@@ -61,7 +62,8 @@ export function validateHorizontalPodAutoscalerUpdate(
   const counts = ['currentReplicas', 'desiredReplicas'] as const;
   if (subresource === 'status')
     return counts.flatMap((name) => nonNegative(`status.${name}`, hpa.status?.[name]));
-  return specErrors(hpa, old.spec?.minReplicas === 0 ? 0 : 1);
+  const least = old.spec?.minReplicas === 0 ? 0 : 1;
+  return newErrors(specErrors(hpa, least), () => specErrors(old, least));
 }
 
 function referenceErrors(

@@ -7,6 +7,7 @@ import {
   immutable,
   labelSelector,
   named,
+  newErrors,
   nonNegative,
   oneOf,
   selects,
@@ -170,7 +171,7 @@ export function validateJobUpdate(job: Decoded<Job>, old: Decoded<Job>, subresou
   if (subresource === 'status') return status;
   const [s, before] = [job.spec ?? {}, old.spec ?? {}];
   return [
-    ...ownSpecErrors(job),
+    ...newErrors(ownSpecErrors(job), () => ownSpecErrors(old)),
     ...completionsChange(s, before),
     ...unchanged('spec.selector', s.selector, before.selector),
     ...templateChange(s, old),
@@ -241,7 +242,9 @@ export function validateCronJob(cronJob: Decoded<CronJob>): Errors {
 
 /** The length of the name is not asked again: it can't be changed. */
 export const validateCronJobUpdate = (cronJob: Decoded<CronJob>, old: Decoded<CronJob>): Errors =>
-  cronSpecErrors(cronJob.spec ?? {}, old.spec ?? {});
+  newErrors(cronSpecErrors(cronJob.spec ?? {}, old.spec ?? {}), () =>
+    cronSpecErrors(old.spec ?? {}, undefined),
+  );
 
 function scheduleErrors(s: Decoded<CronJobSpec>, old: Decoded<CronJobSpec> | undefined): Errors {
   const field = 'spec.schedule';

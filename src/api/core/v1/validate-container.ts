@@ -8,6 +8,8 @@ import {
   required,
   tooLong,
 } from '../../../apimachinery/field-error.ts';
+import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
+import { formatQuantity, isZeroQuantity, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, named, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
 import {
@@ -24,6 +26,7 @@ import type {
   ConfigMapKeySelector,
   Container,
   ContainerPort,
+  ContainerResizePolicy,
   EnvFromSource,
   EnvVar,
   EnvVarSource,
@@ -33,7 +36,8 @@ import type {
   SeccompProfile,
   SecurityContext,
 } from '../../generated/types/core-v1.ts';
-import { validateLifecycle, validateProbe } from './validate-probe.ts';
+import type { Quantity } from '../../generated/types/meta-v1.ts';
+import { type Seconds, validateLifecycle, validateProbe } from './validate-probe.ts';
 import { validateResources } from './validate-resources.ts';
 import type { VolumeNames } from './validate-volumes.ts';
 import { validateMounts } from './validate-volumes.ts';
@@ -44,6 +48,10 @@ export interface PodFacts {
   readonly claims: ReadonlySet<string>;
   readonly hostNetwork: boolean;
   readonly hostUsers: boolean;
+  readonly restartPolicy: string;
+  readonly grace: Seconds;
+  /** False in a template, where some is filled in when its pods are made. */
+  readonly isPod: boolean;
 }
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
@@ -58,12 +66,12 @@ function commonErrors(container: Decoded<Container>, at: string, facts: PodFacts
   else errors.push(...each(`${at}.name`, name, dnsLabel));
   const image = container.image ?? '';
   if (image === '') errors.push(required(`${at}.image`));
-  else if (image !== image.trim())
+  else if (facts.isPod && image !== image.trim())
     errors.push(invalid(`${at}.image`, image, 'must not have leading or trailing whitespace'));
   const messages = container.terminationMessagePolicy ?? '';
   if (messages === '') errors.push(required(`${at}.terminationMessagePolicy`));
   else errors.push(...oneOf(`${at}.terminationMessagePolicy`, messages, messagePolicies));
-  errors.push(...portErrors(container.ports ?? [], `${at}.ports`, facts.hostNetwork));
+  errors.push(...portErrors(container.ports ?? [], `${at}.ports`));
   errors.push(
     ...envErrors(container.env ?? [], `${at}.env`),
     ...envFromErrors(container.envFrom ?? [], `${at}.envFrom`),
@@ -73,11 +81,13 @@ function commonErrors(container: Decoded<Container>, at: string, facts: PodFacts
   if (policy === '') errors.push(required(`${at}.imagePullPolicy`));
   else errors.push(...oneOf(`${at}.imagePullPolicy`, policy, pullPolicies));
   errors.push(...validateResources(`${at}.resources`, container.resources ?? {}, facts.claims));
+  if (container.resizePolicy !== undefined)
+    errors.push(...resizeErrors(container.resizePolicy, `${at}.resizePolicy`, facts.restartPolicy));
   errors.push(...securityErrors(container.securityContext, `${at}.securityContext`, facts.hostUsers));
   return errors;
 }
 
-function portErrors(ports: readonly Decoded<ContainerPort>[], path: string, hostNetwork: boolean): Errors {
+function portErrors(ports: readonly Decoded<ContainerPort>[], path: string): Errors {
   const errors: Errors = [];
   const names = new Set<string>();
   ports.forEach((port, i) => {
@@ -94,8 +104,6 @@ function portErrors(ports: readonly Decoded<ContainerPort>[], path: string, host
     else if (!isPort(number)) errors.push(invalid(`${at}.containerPort`, number, portRange));
     const host = port.hostPort ?? 0;
     if (host !== 0 && !isPort(host)) errors.push(invalid(`${at}.hostPort`, host, portRange));
-    if (hostNetwork && host !== number)
-      errors.push(invalid(`${at}.hostPort`, host, 'must match `containerPort` when `hostNetwork` is true'));
     if (!port.protocol) errors.push(required(`${at}.protocol`));
     else errors.push(...oneOf(`${at}.protocol`, port.protocol, protocols));
   });
@@ -147,6 +155,28 @@ function sourceFault(value: string, sources: number): string | undefined {
   return sources > 1 ? 'may not have more than one field specified at a time' : undefined;
 }
 
+const units = ['1', ...['k', 'M', 'G', 'T', 'P', 'E'].map((unit) => `1${unit}`)].concat(
+  ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((unit) => `1${unit}`),
+);
+const sizesOf: Readonly<Record<string, string>> = {
+  memory: 'memory',
+  'ephemeral-storage': 'local ephemeral storage',
+};
+
+/** What an amount is shown in: whole units that one can divide by. */
+function divisorErrors(field: string, resource: string, divisor: Quantity | undefined): Errors {
+  const quantity = tryParseQuantity(divisor);
+  if (quantity === undefined || isZeroQuantity(quantity)) return [];
+  const text = formatQuantity(quantity);
+  const name = resource.slice(resource.indexOf('.') + 1);
+  const refused = (allowed: string, what: string): Errors => [
+    invalid(field, resource, `only divisor's values ${allowed} are supported with the ${what} resource`),
+  ];
+  if (name === 'cpu') return text === '1m' || text === '1' ? [] : refused('1m and 1', 'cpu');
+  const what = name.startsWith('hugepages-') ? 'hugepages' : sizesOf[name];
+  return what === undefined || units.includes(text) ? [] : refused(units.join(', '), what);
+}
+
 /** What each source must say; the others have no rules of their own. */
 const envSourceRules: {
   readonly [Kind in keyof EnvVarSource]?: (
@@ -156,7 +186,10 @@ const envSourceRules: {
 } = {
   fieldRef(at, { fieldPath: path = '' }) {
     if (path === '') return [required(`${at}.fieldPath`)];
-    if (fieldPaths.includes(path) || /^metadata\.(?:annotations|labels)\['.*'\]$/.test(path)) return [];
+    const [, subscripted, key = ''] = /^(.*)\['(.*)'\]$/s.exec(path) ?? [];
+    if (subscripted === 'metadata.annotations') return each(at, key.toLowerCase(), qualifiedNameErrors);
+    if (subscripted === 'metadata.labels') return each(at, key, qualifiedNameErrors);
+    if (fieldPaths.includes(path)) return [];
     const supported = fieldPaths.map((p) => JSON.stringify(p)).join(', ');
     return [
       {
@@ -166,16 +199,19 @@ const envSourceRules: {
       },
     ];
   },
-  resourceFieldRef(at, { resource = '' }) {
+  resourceFieldRef(at, { resource = '', divisor }) {
     if (resource === '') return [required(`${at}.resource`)];
-    return resourceNames.test(resource) ? [] : oneOf(`${at}.resource`, resource, shownResourceNames);
+    return [
+      ...(resourceNames.test(resource) ? [] : oneOf(`${at}.resource`, resource, shownResourceNames)),
+      ...divisorErrors(`${at}.divisor`, resource, divisor),
+    ];
   },
   configMapKeyRef: keyRefErrors,
   secretKeyRef: keyRefErrors,
 };
 
 function keyRefErrors(at: string, { name, key }: Decoded<ConfigMapKeySelector>): Errors {
-  return [...named(`${at}.name`, name, dnsSubdomain), ...named(`${at}.key`, key, configMapKey)];
+  return [...each(`${at}.name`, name, dnsSubdomain), ...named(`${at}.key`, key, configMapKey)];
 }
 
 function envFromErrors(sources: readonly Decoded<EnvFromSource>[], path: string): Errors {
@@ -292,9 +328,48 @@ export const securityProfileErrors = (
   ...profileErrors(`${at}.appArmorProfile`, context.appArmorProfile, appArmorRules),
 ];
 
-function probesOf(container: Decoded<Container>, at: string): Errors {
+const resizable = ['cpu', 'memory'];
+const resizePolicies = ['NotRequired', 'RestartContainer'];
+
+function resizeErrors(
+  policies: readonly Decoded<ContainerResizePolicy>[],
+  at: string,
+  podPolicy: string,
+): Errors {
+  const seen = new Set<string>();
+  return policies.flatMap(({ resourceName: name = '', restartPolicy: policy = '' }, i) => {
+    const errors: Errors = seen.has(name) ? [duplicate(`${at}[${i}]`, name)] : [];
+    seen.add(name);
+    if (name === '') errors.push(required(at));
+    else errors.push(...oneOf(at, name, resizable));
+    if (policy === '') errors.push(required(at));
+    else errors.push(...oneOf(at, policy, resizePolicies));
+    if (podPolicy === 'Never' && policy !== 'NotRequired')
+      errors.push(invalid(at, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
+    return errors;
+  });
+}
+
+/** On the node's own network a port is the node's; that of a template is filled in when its pods are made. */
+function hostNetworkErrors(containers: readonly Decoded<Container>[], path: string, isPod: boolean): Errors {
+  return containers.flatMap(({ ports = [] }, c) =>
+    ports.flatMap(({ hostPort = 0, containerPort = 0 }, p) =>
+      hostPort === containerPort || (hostPort === 0 && !isPod)
+        ? []
+        : [
+            invalid(
+              `${path}[${c}].ports[${p}].hostPort`,
+              hostPort,
+              'must match `containerPort` when `hostNetwork` is true',
+            ),
+          ],
+    ),
+  );
+}
+
+function probesOf(container: Decoded<Container>, at: string, grace: Seconds): Errors {
   return [
-    ...validateLifecycle(`${at}.lifecycle`, container.lifecycle),
+    ...validateLifecycle(`${at}.lifecycle`, container.lifecycle, grace),
     ...validateProbe(`${at}.livenessProbe`, container.livenessProbe, 'liveness'),
     ...validateProbe(`${at}.readinessProbe`, container.readinessProbe, 'readiness'),
     ...validateProbe(`${at}.startupProbe`, container.startupProbe, 'startup'),
@@ -312,9 +387,10 @@ export function validateContainers(podSpec: Decoded<PodSpec>, path: string, fact
     const name = container.name ?? '';
     if (name !== '' && names.has(name)) errors.push(duplicate(`${at}.name`, name));
     names.add(name);
-    errors.push(...probesOf(container, at));
+    errors.push(...probesOf(container, at, facts.grace));
   });
   errors.push(...hostPortConflicts(containers, `${path}.containers`));
+  if (facts.hostNetwork) errors.push(...hostNetworkErrors(containers, `${path}.containers`, facts.isPod));
   return errors;
 }
 
@@ -344,7 +420,7 @@ export function validateInitContainers(podSpec: Decoded<PodSpec>, path: string, 
     if (policy !== undefined)
       errors.push(...oneOf(`${at}.restartPolicy`, policy, ['Always', 'Never', 'OnFailure']));
     if (policy === 'Always') {
-      errors.push(...probesOf(container, at));
+      errors.push(...probesOf(container, at, facts.grace));
       return;
     }
     for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const)

@@ -1,25 +1,37 @@
 // What a Node's spec may say, and what stays once it is set: its pod prefixes and its provider's name for it.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid } from '../../../apimachinery/field-error.ts';
-import type { Errors } from '../../../apimachinery/validation/checks.ts';
+import { type Errors, each } from '../../../apimachinery/validation/checks.ts';
 import { cidrErrors } from '../../../apimachinery/validation/names.ts';
 import { parseCidr } from '../../../base/ip.ts';
 import type { Node } from '../../generated/types/core-v1.ts';
+import { validateQuantity } from './validate-resources.ts';
 import { validateTaints } from './validate-scheduling.ts';
 
 const isIpv6 = (cidr: string): boolean => parseCidr(cidr)?.family === 6;
 
 export function validateNode(node: Decoded<Node>): Errors {
-  const errors = validateTaints(node.spec?.taints, 'spec.taints');
+  // Upstream looks for the taints among the metadata.
+  const errors = [...validateTaints(node.spec?.taints, 'metadata.taints'), ...amountErrors(node)];
   const cidrs = node.spec?.podCIDRs ?? [];
   cidrs.forEach((cidr, i) => {
-    if (cidrErrors(cidr).length > 0) errors.push(invalid(`spec.podCIDRs[${i}]`, cidrs, 'must be valid CIDR'));
+    errors.push(...each(`spec.podCIDRs[${i}]`, cidr, cidrErrors));
   });
   const dualStack = cidrs.length === 2 && cidrs.some(isIpv6) && !cidrs.every(isIpv6);
   if (cidrs.length > 1 && !dualStack)
     errors.push(invalid('spec.podCIDRs', cidrs, 'may specify no more than one CIDR for each IP family'));
+  cidrs.forEach((cidr, i) => {
+    if (cidrs.indexOf(cidr) < i) errors.push(duplicate(`spec.podCIDRs[${i}]`, cidr));
+  });
   return errors;
 }
+
+const amountErrors = ({ status = {} }: Decoded<Node>): Errors =>
+  (['capacity', 'allocatable'] as const).flatMap((list) =>
+    Object.entries(status[list] ?? {}).flatMap(([name, amount]) =>
+      validateQuantity(`status.${list}.${name}`, amount, name),
+    ),
+  );
 
 /** Beside the rules of every Node. */
 export function validateNodeUpdate(node: Decoded<Node>, old: Decoded<Node>): Errors {

@@ -1,11 +1,11 @@
 // A PodSpec, in a pod or in the template of a workload.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
+import { duplicate, forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
 import { dnsLabel, dnsSubdomain, ipErrors } from '../../../apimachinery/validation/names.ts';
-import type { HostAlias, PodSpec } from '../../generated/types/core-v1.ts';
+import type { HostAlias, PodResourceClaim, PodSpec } from '../../generated/types/core-v1.ts';
 import type { PodFacts } from './validate-container.ts';
 import {
   idErrors,
@@ -14,7 +14,7 @@ import {
   validateEphemeralContainers,
   validateInitContainers,
 } from './validate-container.ts';
-import { claimNames, validatePodResources } from './validate-resources.ts';
+import { claimNames, validatePodResources, validateResources } from './validate-resources.ts';
 import {
   validateAffinity,
   validateGates,
@@ -33,20 +33,21 @@ import {
 const restartPolicies: readonly string[] = ['Always', 'Never', 'OnFailure'];
 const dnsPolicies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 
-/** `more`: volumes that come to the pods by another way than its spec, as the claims of a stateful set. */
-export function validatePodSpec(
-  podSpec: Decoded<PodSpec>,
-  path: string,
-  more: readonly string[] = [],
-): Errors {
+/** `more`: volumes that come to the pods of a template by another way than its spec, as the claims of a stateful set. */
+export function validatePodSpec(podSpec: Decoded<PodSpec>, path: string, more?: readonly string[]): Errors {
   const errors: Errors = [];
   const facts: PodFacts = {
-    volumes: volumeNames(podSpec, more),
+    volumes: volumeNames(podSpec, more ?? []),
     claims: claimNames(podSpec),
     hostNetwork: podSpec.hostNetwork === true,
     hostUsers: podSpec.hostUsers !== false,
+    restartPolicy: podSpec.restartPolicy ?? '',
+    grace: podSpec.terminationGracePeriodSeconds,
+    isPod: more === undefined,
   };
   errors.push(...validateVolumes(podSpec, path));
+  if (podSpec.resourceClaims !== undefined)
+    errors.push(...claimErrors(podSpec.resourceClaims, `${path}.resourceClaims`));
   errors.push(...validateContainers(podSpec, path, facts));
   errors.push(...validateInitContainers(podSpec, path, facts));
   errors.push(...validateEphemeralContainers(podSpec, path, facts));
@@ -56,9 +57,6 @@ export function validatePodSpec(
   errors.push(...dnsErrors(podSpec, path));
   errors.push(...validateNodeLabels(podSpec.nodeSelector, `${path}.nodeSelector`));
   errors.push(...securityErrors(podSpec, `${path}.securityContext`));
-  (podSpec.imagePullSecrets ?? []).forEach((secret, i) => {
-    if (!secret.name) errors.push(required(`${path}.imagePullSecrets[${i}].name`));
-  });
   errors.push(...validateAffinity(podSpec.affinity, `${path}.affinity`));
   (podSpec.readinessGates ?? []).forEach((gate, i) => {
     errors.push(
@@ -86,12 +84,54 @@ export function validatePodSpec(
       ...oneOf(`${path}.preemptionPolicy`, podSpec.preemptionPolicy, ['Never', 'PreemptLowerPriority']),
     );
   errors.push(...validateSpread(podSpec.topologySpreadConstraints, `${path}.topologySpreadConstraints`));
+  if (podSpec.hostUsers === false) errors.push(...userNamespaceErrors(podSpec, path));
+  if (podSpec.overhead !== undefined)
+    errors.push(...validateResources(`${path}.overhead`, { limits: podSpec.overhead }));
   errors.push(
     ...validateOs(podSpec, path),
     ...validateStopSignals(podSpec, path),
     ...validateHostProcess(podSpec, path),
   );
   return errors;
+}
+
+/** What is the node's own can't be seen with users that are not. Upstream writes two of the names so. */
+const userNamespaceErrors = (podSpec: Decoded<PodSpec>, path: string): Errors =>
+  (
+    [
+      ['hostNetwork', 'hostNetwork'],
+      ['hostPID', 'HostPID'],
+      ['hostIPC', 'HostIPC'],
+    ] as const
+  ).flatMap(([field, shown]) =>
+    podSpec[field] === true ? [forbidden(`${path}.${shown}`, 'when `pod.Spec.HostUsers` is false')] : [],
+  );
+
+function claimErrors(claims: readonly Decoded<PodResourceClaim>[], path: string): Errors {
+  const seen = new Set<string>();
+  return claims.flatMap((claim, i) => {
+    const at = `${path}[${i}]`;
+    const { name = '', resourceClaimName: direct, resourceClaimTemplateName: template } = claim;
+    const errors: Errors = [];
+    if (name === '') errors.push(required(`${at}.name`));
+    else if (seen.has(name)) errors.push(duplicate(`${at}.name`, name));
+    else errors.push(...each(`${at}.name`, name, dnsLabel));
+    seen.add(name);
+    // As Go prints a type of its own: by the names of its fields there.
+    const shown = {
+      Name: name,
+      ResourceClaimName: direct ?? null,
+      ResourceClaimTemplateName: template ?? null,
+    };
+    const both = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
+    const none = 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`';
+    if (direct !== undefined && template !== undefined) errors.push(invalid(at, shown, both));
+    if (direct === undefined && template === undefined) errors.push(invalid(at, shown, none));
+    if (direct !== undefined) errors.push(...each(`${at}.resourceClaimName`, direct, dnsSubdomain));
+    if (template !== undefined)
+      errors.push(...each(`${at}.resourceClaimTemplateName`, template, dnsSubdomain));
+    return errors;
+  });
 }
 
 const maxNameservers = 3;
@@ -150,6 +190,33 @@ function hostAliasErrors(aliases: readonly Decoded<HostAlias>[] | undefined, pat
 const sysctlName = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
 const sysctlFormat = '^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$';
 
+/** Kernel parameters of a namespace that the node shares with the pod are the node's. */
+function namespaceErrors(podSpec: Decoded<PodSpec>, field: string, name: string): Errors {
+  // `net/a.b` is written with dots as `net.a/b`.
+  const separator = /[./]/.exec(name)?.[0];
+  const dotted = separator === '/' ? name.replaceAll(/[./]/g, (mark) => (mark === '/' ? '.' : '/')) : name;
+  const ofIpc = dotted === 'kernel.sem' || /^(?:kernel\.shm|kernel\.msg|fs\.mqueue\.)/.test(dotted);
+  if (podSpec.hostNetwork === true && dotted.startsWith('net.'))
+    return [invalid(field, name, "may not be specified when 'hostNetwork' is true")];
+  return podSpec.hostIPC === true && ofIpc
+    ? [invalid(field, name, "may not be specified when 'hostIPC' is true")]
+    : [];
+}
+
+function sysctlErrors(podSpec: Decoded<PodSpec>, at: string): Errors {
+  const names = new Set<string>();
+  return (podSpec.securityContext?.sysctls ?? []).flatMap(({ name = '' }, i) => {
+    const field = `${at}[${i}].name`;
+    const errors: Errors = [];
+    if (name === '') errors.push(required(field));
+    else if (name.length > 253 || !sysctlName.test(name))
+      errors.push(invalid(field, name, `must have at most 253 characters and match regex ${sysctlFormat}`));
+    else if (names.has(name)) errors.push(duplicate(field, name));
+    names.add(name);
+    return [...errors, ...namespaceErrors(podSpec, field, name)];
+  });
+}
+
 function securityErrors(podSpec: Decoded<PodSpec>, at: string): Errors {
   const context = podSpec.securityContext ?? {};
   const errors: Errors = [];
@@ -166,24 +233,18 @@ function securityErrors(podSpec: Decoded<PodSpec>, at: string): Errors {
         'ShareProcessNamespace and HostPID cannot both be enabled',
       ),
     );
-  const names = new Set<string>();
-  (context.sysctls ?? []).forEach((sysctl, i) => {
-    const name = sysctl.name ?? '';
-    const here = `${at}.sysctls[${i}].name`;
-    if (name === '') errors.push(required(here));
-    else if (name.length > 253 || !sysctlName.test(name))
-      errors.push(invalid(here, name, `must have at most 253 characters and match regex ${sysctlFormat}`));
-    else if (names.has(name))
-      errors.push({
-        type: 'FieldValueDuplicate',
-        field: here,
-        message: `Duplicate value: ${JSON.stringify(name)}`,
-      });
-    names.add(name);
-  });
+  errors.push(...sysctlErrors(podSpec, `${at}.sysctls`));
   if (context.fsGroupChangePolicy !== undefined)
     errors.push(
       ...oneOf(`${at}.fsGroupChangePolicy`, context.fsGroupChangePolicy, ['Always', 'OnRootMismatch']),
+    );
+  if (context.supplementalGroupsPolicy !== undefined)
+    errors.push(
+      ...oneOf(`${at}.supplementalGroupsPolicy`, context.supplementalGroupsPolicy, ['Merge', 'Strict']),
+    );
+  if (context.seLinuxChangePolicy !== undefined)
+    errors.push(
+      ...oneOf(`${at}.seLinuxChangePolicy`, context.seLinuxChangePolicy, ['MountOption', 'Recursive']),
     );
   errors.push(...securityProfileErrors(at, context));
   errors.push(...validateWindowsOptions(`${at}.windowsOptions`, context.windowsOptions));

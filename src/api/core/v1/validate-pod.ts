@@ -3,8 +3,16 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { forbidden, invalid } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { changedFields } from '../../../apimachinery/validation/checks.ts';
-import type { Container, Pod, PodSpec, ResourceRequirements } from '../../generated/types/core-v1.ts';
+import { changedFields, newErrors } from '../../../apimachinery/validation/checks.ts';
+import type {
+  Affinity,
+  Container,
+  NodeAffinity,
+  NodeSelectorTerm,
+  Pod,
+  PodSpec,
+  ResourceRequirements,
+} from '../../generated/types/core-v1.ts';
 import type { Quantity } from '../../generated/types/meta-v1.ts';
 import { podQosClass } from './pod-qos.ts';
 import { validatePodAnnotations, validatePodAnnotationUpdate } from './validate-pod-annotations.ts';
@@ -28,11 +36,16 @@ export function validatePodUpdate(pod: Decoded<Pod>, old: Decoded<Pod>, subresou
     case 'status':
       return [...errors, ...statusUpdate(pod, old)];
     case 'ephemeralcontainers':
-      return [...errors, ...validatePod(pod), ...ephemeralUpdate(pod, old)];
+      if (isStatic(old)) return [forbidden('', 'static pods do not support ephemeral containers')];
+      return [
+        ...errors,
+        ...newErrors(validatePod(pod), () => validatePod(old)),
+        ...ephemeralUpdate(pod, old),
+      ];
     case 'resize':
       return [...errors, ...resizeUpdate(pod, old)];
     default:
-      return [...errors, ...validatePod(pod), ...specUpdate(pod, old)];
+      return [...errors, ...newErrors(validatePod(pod), () => validatePod(old)), ...specUpdate(pod, old)];
   }
 }
 
@@ -78,16 +91,65 @@ function specUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
   if ((before.terminationGracePeriodSeconds ?? 0) < 0 && next.terminationGracePeriodSeconds === 1)
     munged.terminationGracePeriodSeconds = before.terminationGracePeriodSeconds;
   if (gated) {
-    // A gated pod may still be narrowed: additions to the node selector and its affinity.
-    const added = Object.entries(before.nodeSelector ?? {}).every(([k, v]) => next.nodeSelector?.[k] === v);
-    if (added) munged.nodeSelector = before.nodeSelector;
-    else errors.push(invalid('spec.nodeSelector', next.nodeSelector ?? null, 'only additions are allowed'));
-    munged.affinity = before.affinity;
+    errors.push(...placeChange(next, before));
+    munged.nodeSelector = before.nodeSelector;
+    munged.affinity = withNodeAffinity(next.affinity, before.affinity?.nodeAffinity);
   }
   const changed = changedFields(munged, before);
   if (changed.length > 0)
     errors.push(forbidden('spec', `${mayNotChange}\n${changed.map((k) => `changed: spec.${k}`).join('\n')}`));
   return errors;
+}
+
+const hard = 'requiredDuringSchedulingIgnoredDuringExecution';
+
+/** `affinity` as it would be had the nodes not been chosen anew; of nothing, nothing. */
+function withNodeAffinity(
+  affinity: Decoded<Affinity> | undefined,
+  nodeAffinity: Decoded<NodeAffinity> | undefined,
+): Decoded<Affinity> | undefined {
+  const { nodeAffinity: _new, ...others } = affinity ?? {};
+  const merged = nodeAffinity === undefined ? others : { ...others, nodeAffinity };
+  return Object.keys(merged).length === 0 ? undefined : merged;
+}
+
+/** A gated pod may still be narrowed: its node selector and the terms of its node affinity only grow. */
+function placeChange(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Errors {
+  const errors: Errors = [];
+  const selects = Object.entries(before.nodeSelector ?? {});
+  if (!selects.every(([key, value]) => next.nodeSelector?.[key] === value))
+    errors.push(
+      invalid(
+        'spec.nodeSelector',
+        next.nodeSelector ?? null,
+        'only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+      ),
+    );
+  const at = `spec.affinity.nodeAffinity.${hard}.nodeSelectorTerms`;
+  const was = before.affinity?.nodeAffinity?.[hard]?.nodeSelectorTerms ?? [];
+  const terms = next.affinity?.nodeAffinity?.[hard]?.nodeSelectorTerms ?? [];
+  if (was.length === 0) return errors;
+  if (was.length !== terms.length)
+    return [
+      ...errors,
+      invalid(at, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed'),
+    ];
+  was.forEach((term, i) => {
+    if (!onlyAdds(terms[i]!, term))
+      errors.push(invalid(`${at}[${i}]`, terms[i], 'only additions are allowed (no mutations or deletions)'));
+  });
+  return errors;
+}
+
+function onlyAdds(next: Decoded<NodeSelectorTerm>, before: Decoded<NodeSelectorTerm>): boolean {
+  const lists = ['matchExpressions', 'matchFields'] as const;
+  const empty = lists.every((list) => (before[list] ?? []).length === 0);
+  // An empty term takes no node: whatever comes to it would take more.
+  if (empty) return lists.every((list) => (next[list] ?? []).length === 0);
+  return lists.every((list) => {
+    const was = before[list] ?? [];
+    return semanticEqual((next[list] ?? []).slice(0, was.length), was);
+  });
 }
 
 function deadlineErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Errors {
@@ -112,13 +174,20 @@ function tolerationErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Err
 
 function gateErrors(next: Decoded<PodSpec>, before: Decoded<PodSpec>): Errors {
   const known = new Set((before.schedulingGates ?? []).map((g) => g.name ?? ''));
-  return (next.schedulingGates ?? [])
-    .map((g) => g.name ?? '')
-    .filter((name) => !known.has(name))
-    .map((name) =>
-      forbidden('spec.schedulingGates', `only deletion is allowed, but found new scheduling gate '${name}'`),
-    );
+  return (next.schedulingGates ?? []).flatMap(({ name = '' }, i) =>
+    known.has(name)
+      ? []
+      : [
+          forbidden(
+            `spec.schedulingGates[${i}].name`,
+            `only deletion is allowed, but found new scheduling gate '${name}'`,
+          ),
+        ],
+  );
 }
+
+const isStatic = (pod: Decoded<Pod>): boolean =>
+  pod.metadata?.annotations?.['kubernetes.io/config.mirror'] !== undefined;
 
 function ephemeralUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
   const now = new Map((pod.spec?.ephemeralContainers ?? []).map((c) => [c.name ?? '', c]));
@@ -144,6 +213,7 @@ function ephemeralUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
 }
 
 function resizeUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
+  if (isStatic(old)) return [forbidden('', 'static pods cannot be resized')];
   if (old.spec?.os?.name === 'windows') return [forbidden('', 'windows pods cannot be resized')];
   const strip = (list: Containers = []): Containers =>
     list.map((c) => ({ ...c, resizePolicy: undefined, resources: onlyFixed(c.resources) }));
@@ -152,7 +222,7 @@ function resizeUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
     containers: strip(podSpec.containers),
     initContainers: strip(podSpec.initContainers),
   });
-  const errors = validatePod(pod);
+  const errors = newErrors(validatePod(pod), () => validatePod(old));
   if (!semanticEqual(withoutAmounts(pod.spec ?? {}), withoutAmounts(old.spec ?? {})))
     errors.push(forbidden('spec', 'only cpu and memory resources are mutable'));
   const qos = podQosClass(pod);

@@ -29,21 +29,28 @@ interface Handlers {
   readonly sleep?: SleepAction;
 }
 
+/** How long a pod may take to end; undefined when it does not say. */
+export type Seconds = number | bigint | undefined;
+
 /** What each handler must say, in upstream's order. */
 const handlerRules: {
-  readonly [Kind in keyof Handlers]-?: (at: string, action: Decoded<NonNullable<Handlers[Kind]>>) => Errors;
+  readonly [Kind in keyof Handlers]-?: (
+    at: string,
+    action: Decoded<NonNullable<Handlers[Kind]>>,
+    grace: Seconds,
+  ) => Errors;
 } = {
   exec: (at, { command = [] }) => (command.length === 0 ? [required(`${at}.command`)] : []),
   httpGet: (at, { path, port, scheme, httpHeaders = [] }) => [
     ...(path ? [] : [required(`${at}.path`)]),
     ...portOrName(`${at}.port`, port),
     ...oneOf(`${at}.scheme`, scheme, ['HTTP', 'HTTPS']),
-    ...httpHeaders.flatMap(({ name = '' }, i) =>
+    ...httpHeaders.flatMap(({ name = '' }) =>
       /^[-A-Za-z0-9]+$/.test(name)
         ? []
         : [
             invalid(
-              `${at}.httpHeaders[${i}].name`,
+              `${at}.httpHeaders`,
               name,
               "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
             ),
@@ -52,18 +59,20 @@ const handlerRules: {
   ],
   tcpSocket: (at, { port }) => portOrName(`${at}.port`, port),
   grpc: (at, { port = 0 }) => (isPort(port) ? [] : [invalid(`${at}.port`, port, portRange)]),
-  sleep: (at, { seconds = 0 }) =>
-    seconds < 0 ? [invalid(`${at}.seconds`, seconds, 'must be a non-negative integer')] : [],
+  sleep: (at, { seconds = 0 }, grace) =>
+    grace !== undefined && (seconds < 0 || seconds > grace)
+      ? [invalid(at, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${grace})`)]
+      : [],
 };
 const handlers = Object.keys(handlerRules) as (keyof Handlers)[];
 
-function handlerErrors(field: string, handler: Decoded<Handlers>): Errors {
+function handlerErrors(field: string, handler: Decoded<Handlers>, grace: Seconds): Errors {
   const given = handlers.filter((kind) => handler[kind] !== undefined);
   const [kind, ...more] = given;
   if (kind === undefined) return [required(field, 'must specify a handler type')];
   return [
     ...more.map((extra) => forbidden(`${field}.${extra}`, 'may not specify more than 1 handler type')),
-    ...handlerRules[kind](`${field}.${kind}`, handler[kind] as never),
+    ...handlerRules[kind](`${field}.${kind}`, handler[kind] as never, grace),
   ];
 }
 
@@ -81,7 +90,7 @@ export function validateProbe(
   kind: 'liveness' | 'readiness' | 'startup',
 ): Errors {
   if (probe === undefined) return [];
-  const errors = handlerErrors(field, probe);
+  const errors = handlerErrors(field, probe, undefined);
   for (const name of notNegative) errors.push(...nonNegative(`${field}.${name}`, probe[name]));
   const grace = probe.terminationGracePeriodSeconds;
   if (grace !== undefined && grace <= 0)
@@ -96,9 +105,13 @@ export function validateProbe(
   return errors;
 }
 
-export function validateLifecycle(field: string, lifecycle: Decoded<Lifecycle> | undefined): Errors {
+export function validateLifecycle(
+  field: string,
+  lifecycle: Decoded<Lifecycle> | undefined,
+  grace: Seconds,
+): Errors {
   if (lifecycle === undefined) return [];
   return (['postStart', 'preStop'] as const).flatMap((hook) =>
-    lifecycle[hook] === undefined ? [] : handlerErrors(`${field}.${hook}`, lifecycle[hook]),
+    lifecycle[hook] === undefined ? [] : handlerErrors(`${field}.${hook}`, lifecycle[hook], grace),
   );
 }

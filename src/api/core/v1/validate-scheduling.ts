@@ -1,10 +1,18 @@
 // What a pod says of its place: node selectors, affinity, tolerations, spread, gates.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-import { duplicate, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
+import {
+  duplicate,
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+} from '../../../apimachinery/field-error.ts';
 import type { Labels } from '../../../apimachinery/labels.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, labelSelector, labels, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { dnsLabel, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
 import type {
   Affinity,
   NodeSelector,
@@ -41,15 +49,20 @@ export function validateTolerations(
       errors.push(
         invalid(`${at}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"),
       );
-    if (operator === 'Equal' || operator === '')
-      errors.push(...labelValueErrors(t.value ?? '').map((why) => invalid(`${at}.operator`, t.value, why)));
+    if (operator === 'Equal' || operator === '') errors.push(...valueErrors(`${at}.operator`, t.value));
     else if (operator === 'Exists') {
       if (t.value)
-        errors.push(invalid(`${at}.operator`, t, "value must be empty when `operator` is 'Exists'"));
+        errors.push(invalid(`${at}.operator`, t.value, "value must be empty when `operator` is 'Exists'"));
     } else errors.push(notSupported(`${at}.operator`, operator, ['Equal', 'Exists']));
     if (effect !== '') errors.push(...oneOf(`${at}.effect`, effect, effects));
     return errors;
   });
+}
+
+/** All that is wrong with a value, in one. */
+function valueErrors(field: string, value = ''): Errors {
+  const wrong = labelValueErrors(value);
+  return wrong.length === 0 ? [] : [invalid(field, value, wrong.join(';'))];
 }
 
 export function validateTaints(taints: readonly Decoded<Taint>[] | undefined, path: string): Errors {
@@ -57,19 +70,30 @@ export function validateTaints(taints: readonly Decoded<Taint>[] | undefined, pa
   return (taints ?? []).flatMap((t, i) => {
     const at = `${path}[${i}]`;
     const errors: Errors = each(`${at}.key`, t.key ?? '', qualifiedNameErrors);
-    errors.push(...labelValueErrors(t.value ?? '').map((why) => invalid(`${at}.value`, t.value, why)));
+    errors.push(...valueErrors(`${at}.value`, t.value));
     if (!t.effect) errors.push(required(`${at}.effect`));
     else errors.push(...oneOf(`${at}.effect`, t.effect, effects));
     const id = `${t.key ?? ''}:${t.effect ?? ''}`;
-    if (seen.has(id)) errors.push(duplicate(at, t));
+    if (seen.has(id)) errors.push(repeatedTaint(at, t));
     seen.add(id);
     return errors;
   });
 }
 
+/** As Go prints a type of its own: by the names of its fields there. */
+function repeatedTaint(
+  field: string,
+  { key = '', value = '', effect = '', timeAdded }: Decoded<Taint>,
+): FieldError {
+  const shown = { Key: key, Value: value, Effect: effect, TimeAdded: timeAdded ?? null };
+  const error = duplicate(field, shown);
+  return { ...error, message: `${error.message}: taints must be unique by key and effect pair` };
+}
+
 const nodeOperators = ['DoesNotExist', 'Exists', 'Gt', 'In', 'Lt', 'NotIn'];
 
-function validateNodeSelectorTerm(term: Decoded<NodeSelectorTerm>, at: string): Errors {
+/** Where a term only prefers, its values may be what no label is. */
+function validateNodeSelectorTerm(term: Decoded<NodeSelectorTerm>, at: string, prefers = false): Errors {
   const errors: Errors = [];
   (term.matchExpressions ?? []).forEach((r, i) => {
     const here = `${at}.matchExpressions[${i}]`;
@@ -90,6 +114,10 @@ function validateNodeSelectorTerm(term: Decoded<NodeSelectorTerm>, at: string): 
     else if (!nodeOperators.includes(operator))
       errors.push(invalid(`${here}.operator`, operator, 'not a valid selector operator'));
     errors.push(...each(`${here}.key`, r.key ?? '', qualifiedNameErrors));
+    if (!prefers)
+      values.forEach((value, v) => {
+        errors.push(...each(`${here}.values[${v}]`, value, labelValueErrors));
+      });
   });
   (term.matchFields ?? []).forEach((r, i) => {
     const here = `${at}.matchFields[${i}]`;
@@ -105,6 +133,10 @@ function validateNodeSelectorTerm(term: Decoded<NodeSelectorTerm>, at: string): 
       );
     if ((r.key ?? '') !== 'metadata.name')
       errors.push(invalid(`${here}.key`, r.key ?? '', 'not a valid field selector key'));
+    else
+      (r.values ?? []).forEach((value, v) => {
+        errors.push(...each(`${here}.values[${v}]`, value, dnsSubdomain));
+      });
   });
   return errors;
 }
@@ -131,7 +163,7 @@ export function validateAffinity(affinity: Decoded<Affinity> | undefined, path: 
     const at = `${path}.nodeAffinity.${soft}[${i}]`;
     errors.push(
       ...weightErrors(term.weight, at),
-      ...validateNodeSelectorTerm(term.preference ?? {}, `${at}.preference`),
+      ...validateNodeSelectorTerm(term.preference ?? {}, `${at}.preference`, true),
     );
   });
   for (const kind of ['podAffinity', 'podAntiAffinity'] as const) {
@@ -155,8 +187,36 @@ function podTermErrors(term: Decoded<PodAffinityTerm>, at: string): Errors {
     ...labelSelector(`${at}.labelSelector`, term.labelSelector),
     ...labelSelector(`${at}.namespaceSelector`, term.namespaceSelector),
   ];
+  for (const namespace of term.namespaces ?? []) errors.push(...each(`${at}.namespace`, namespace, dnsLabel));
+  errors.push(...labelKeyErrors(term, at));
   if (!term.topologyKey) errors.push(required(`${at}.topologyKey`, 'can not be empty'));
-  else errors.push(...each(`${at}.topologyKey`, term.topologyKey, qualifiedNameErrors));
+  return [...errors, ...each(`${at}.topologyKey`, term.topologyKey, qualifiedNameErrors)];
+}
+
+/** Keys of the pod's own labels, whose values join the selector when the pod is made. */
+function labelKeyErrors(term: Decoded<PodAffinityTerm>, at: string): Errors {
+  const { matchLabelKeys: same = [], mismatchLabelKeys: other = [], labelSelector: selector } = term;
+  const errors: Errors = [];
+  for (const list of ['matchLabelKeys', 'mismatchLabelKeys'] as const) {
+    const field = `${at}.${list}`;
+    const keys = term[list] ?? [];
+    if (keys.length > 0 && selector === undefined)
+      errors.push(forbidden(field, 'must not be specified when labelSelector is not set'));
+    else errors.push(...keys.flatMap((key, i) => each(`${field}[${i}]`, key, qualifiedNameErrors)));
+  }
+  const selected = new Set(Object.keys(selector?.matchLabels ?? {}));
+  for (const { key = '' } of selector?.matchExpressions ?? []) {
+    const index = same.lastIndexOf(key);
+    if (index >= 0 && selected.has(key))
+      errors.push(invalid(`${at}[${index}]`, key, 'exists in both matchLabelKeys and labelSelector'));
+    selected.add(key);
+  }
+  same.forEach((key, i) => {
+    if (other.includes(key))
+      errors.push(
+        invalid(`${at}.matchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys'),
+      );
+  });
   return errors;
 }
 
@@ -164,7 +224,7 @@ export function validateSpread(
   constraints: readonly Decoded<TopologySpreadConstraint>[] | undefined,
   path: string,
 ): Errors {
-  const seen = new Set<string>();
+  const ids = (constraints ?? []).map((c) => `${c.topologyKey ?? ''}, ${c.whenUnsatisfiable ?? ''}`);
   return (constraints ?? []).flatMap((c, i) => {
     const at = `${path}[${i}]`;
     const errors: Errors = [];
@@ -174,9 +234,8 @@ export function validateSpread(
     errors.push(
       ...oneOf(`${at}.whenUnsatisfiable`, c.whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway']),
     );
-    const id = `${c.topologyKey ?? ''}, ${c.whenUnsatisfiable ?? ''}`;
-    if (seen.has(id)) errors.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${id}}`));
-    seen.add(id);
+    const id = ids[i]!;
+    if (ids.lastIndexOf(id) > i) errors.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${id}}`));
     const minDomains = c.minDomains;
     if (minDomains !== undefined) {
       if ((minDomains ?? 0) <= 0)
@@ -190,9 +249,32 @@ export function validateSpread(
           ),
         );
     }
+    for (const policy of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const)
+      if (c[policy] !== undefined) errors.push(...oneOf(`${at}.${policy}`, c[policy], ['Honor', 'Ignore']));
+    errors.push(...spreadKeyErrors(c, `${at}.matchLabelKeys`));
     errors.push(...labelSelector(`${at}.labelSelector`, c.labelSelector));
     return errors;
   });
+}
+
+function spreadKeyErrors(
+  { matchLabelKeys: keys = [], labelSelector: selector }: Decoded<TopologySpreadConstraint>,
+  at: string,
+): Errors {
+  if (keys.length === 0) return [];
+  const selected = new Set([
+    ...Object.keys(selector?.matchLabels ?? {}),
+    ...(selector?.matchExpressions ?? []).map(({ key }) => key ?? ''),
+  ]);
+  return [
+    ...(selector === undefined ? [forbidden(at, 'must not be specified when labelSelector is not set')] : []),
+    ...keys.flatMap((key, i) => [
+      ...each(`${at}[${i}]`, key, qualifiedNameErrors),
+      ...(selected.has(key)
+        ? [invalid(`${at}[${i}]`, key, 'exists in both matchLabelKeys and labelSelector')]
+        : []),
+    ]),
+  ];
 }
 
 export function validateGates(

@@ -1,6 +1,7 @@
 // The kinds of networking.k8s.io/v1.
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { newErrors } from '../../../apimachinery/validation/checks.ts';
 import { ipErrors } from '../../../apimachinery/validation/names.ts';
 import type {
   Ingress,
@@ -35,7 +36,8 @@ function hosts(ingress: Decoded<Ingress>): string {
 const ingress: KindBehaviour<Ingress> = {
   strategy: {
     validate: validateIngress,
-    validateUpdate: (o, _old, { subresource }) => (subresource === '' ? validateIngressSpec(o) : []),
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === '' ? newErrors(validateIngressSpec(o), () => validateIngressSpec(old)) : [],
   },
   ownUpdateRules: true,
   hasGeneration: true,

@@ -260,7 +260,7 @@ test("ServiceCIDRs and IPAddresses are refused in upstream's words", async () =>
     /spec\.cidrs\[0\]: Invalid value: "10\.1\.0\.0": must be a valid CIDR value/,
   );
   const moved = await ask('PATCH', `${cidrs}/kubernetes`, { spec: { cidrs: ['10.1.0.0/24'] } });
-  assert.match(moved.message, /spec\.cidrs: Invalid value: .*: field is immutable$/);
+  assert.match(moved.message, /spec\.cidrs\[0\]: Invalid value: ".*": field is immutable$/);
   const nobody = await ask('POST', records, { metadata: { name: '10.96.1.1' }, spec: {} });
   assert.match(nobody.message, /spec\.parentRef: Required value/);
   const other = await ask('PATCH', `${records}/10.96.0.1`, { spec: { parentRef: { name: 'other' } } });

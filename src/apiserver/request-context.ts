@@ -1,5 +1,6 @@
 // One request on its way through the filters: what is asked, by whom, and what is to be said beside the answer.
 import { Places } from '../base/turns.ts';
+import type { AuditedRequest } from './audit/audited-request.ts';
 import type { UserInfo } from './authentication/authenticator.ts';
 import type { ApiRequest } from './http.ts';
 import { pathOf, type RequestInfo, requestInfo } from './request-info.ts';
@@ -22,6 +23,10 @@ export class RequestContext {
   /** Set by the authentication filter. */
   user!: UserInfo;
   auditId = '';
+  /** Set by the audit filter, when the policy wants to know of it. */
+  audit: AuditedRequest | undefined;
+  /** When it came, by the server's monotonic clock. */
+  startedAt = 0;
   /** Texts of `Warning:` headers, each once. */
   readonly warnings: string[] = [];
   /** What admission has to say to the audit log of this request. */

@@ -21,6 +21,12 @@ export interface RequestInfo {
   readonly parts: readonly string[];
 }
 
+const lastingSubresources: readonly string[] = ['proxy', 'exec', 'attach', 'portforward', 'log'];
+
+/** Upstream's BasicLongRunningRequestCheck. */
+export const isLongRunning = (info: RequestInfo): boolean =>
+  info.isResource && (info.verb === 'watch' || lastingSubresources.includes(info.subresource));
+
 /** A path that no handler may see: its segments do not name anything. */
 export class PathError extends Error {}
 

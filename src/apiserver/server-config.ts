@@ -6,6 +6,8 @@ import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
 import type { AdmissionPlugin } from './admission/admission.ts';
+import type { AuditBackend } from './audit/backend.ts';
+import type { MatchPolicy } from './audit/policy-match.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { FlowObjects } from './flowcontrol/flow-control.ts';
@@ -23,6 +25,12 @@ export interface FlowControlConfig {
   readonly userLimits?: UserLimits | undefined;
   /** Without: only upstream's mandatory schemas and levels. */
   readonly objects?: FlowObjects | undefined;
+}
+
+/** What is written of requests, and where. */
+export interface AuditConfig {
+  readonly match: MatchPolicy;
+  readonly backend: AuditBackend;
 }
 
 export interface ApiServerConfig {
@@ -47,6 +55,8 @@ export interface ApiServerConfig {
   readonly serverAddress?: () => string;
   /** Default true: requests without credentials are system:anonymous. */
   readonly allowAnonymous?: boolean;
+  /** Default: nothing is written of requests. */
+  readonly audit?: AuditConfig | undefined;
   /** How requests share the server, and how many seats there are. */
   readonly flowControl?: FlowControlConfig;
   /** A sentence on a resource that is served no more; the answer is 404 with it instead of a bare page. */

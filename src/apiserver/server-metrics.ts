@@ -1,8 +1,7 @@
 // What the API server counts about its requests, with upstream's names and labels.
 import type { MetricsRegistry } from '../component-base/metrics.ts';
-import { isLongRunning } from './filters/priority-and-fairness.ts';
 import type { RequestContext } from './request-context.ts';
-import type { RequestInfo } from './request-info.ts';
+import { isLongRunning, type RequestInfo } from './request-info.ts';
 
 const durationBuckets: readonly number[] = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,

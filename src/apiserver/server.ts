@@ -5,6 +5,7 @@ import { Places, type Turns } from '../base/turns.ts';
 import { yamlToJson } from '../base/yaml.ts';
 import { threadTurns } from '../component-base/thread-turns.ts';
 import { admissionChain } from './admission/chain.ts';
+import { auditMetrics } from './audit/audit-metrics.ts';
 import type { EndpointDependencies } from './endpoints/endpoint.ts';
 import { fieldTracker, patchEngines, protobufCodec } from './endpoints/engines.ts';
 import { chain, filterOrder } from './filters/filter-order.ts';
@@ -66,6 +67,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
       )
         return errorResponse(serviceUnavailable('the apiserver is shutting down'));
       const start = config.clock.monotonic();
+      context.startedAt = start;
       try {
         const response = await serve(context);
         observed.finished(context, response.status, config.clock.monotonic() - start);
@@ -158,6 +160,12 @@ function filterDependencies(config: ApiServerConfig, stores: Stores): Parameters
     },
     random: config.random,
     log: config.log,
+    audit: config.audit && {
+      ...config.audit,
+      clock: config.clock,
+      metrics: auditMetrics(config.metrics),
+      protobuf: protobufCodec(config.scheme),
+    },
   };
 }
 

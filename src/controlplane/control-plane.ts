@@ -15,7 +15,7 @@ import { createLiveObjects } from '../apiserver/registry/cached-live-objects.ts'
 import type { RestStorage } from '../apiserver/registry/rest-storage.ts';
 import { jsonResponse } from '../apiserver/response.ts';
 import { type ApiServer, createApiServer } from '../apiserver/server.ts';
-import type { FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
+import type { AuditConfig, FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import { formatIp, hostPort, ipAt, parseCidr } from '../base/ip.ts';
 import type { Random } from '../base/random.ts';
@@ -91,6 +91,8 @@ export interface ControlPlaneOptions {
   readonly componentHealth?: ComponentHealth | undefined;
   /** Admission plugins to leave out, by name. */
   readonly disabledAdmission?: readonly string[] | undefined;
+  /** Default: nothing is written of requests. */
+  readonly audit?: AuditConfig | undefined;
   /** Seats of all priority levels, and what one user may have under way. */
   readonly flowControl?: Omit<FlowControlConfig, 'objects'> | undefined;
   /** The first document of a YAML text as JSON. Default: read at once. */
@@ -222,6 +224,15 @@ const flowControlOf = (
   },
 });
 
+/** What is written of requests, and how they share the server. */
+const requestRules = (
+  options: ControlPlaneOptions,
+  live: LiveObjects,
+): Pick<Parameters<typeof createApiServer>[0], 'audit' | 'flowControl'> => ({
+  audit: options.audit,
+  flowControl: flowControlOf(options, live),
+});
+
 const admissionOf = (
   { disabledAdmission, log, random }: ControlPlaneOptions,
   who: {
@@ -328,7 +339,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     serverAddress: () => ownHost,
     allowAnonymous: false,
     removedResource,
-    flowControl: flowControlOf(options, live),
+    ...requestRules(options, live),
   });
 
   const stored = { scheme, caches, clock, random };

@@ -39,6 +39,10 @@ const http = 'long_running method path server_type';
 const probe = 'container namespace pod probe_type';
 
 export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
+  apiserver_audit_error_total: counter('plugin'),
+  apiserver_audit_event_total: counter(),
+  apiserver_audit_level_total: counter('level'),
+  apiserver_audit_requests_rejected_total: counter(),
   apiserver_current_inflight_requests: gauge('request_kind'),
   apiserver_flowcontrol_current_executing_requests: gauge(flow),
   apiserver_flowcontrol_current_executing_seats: gauge(flow),

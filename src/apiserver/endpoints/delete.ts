@@ -42,6 +42,7 @@ export async function readDeleteOptions({ context, deps }: EndpointRequest): Pro
   const kind = sent['kind'] ?? 'DeleteOptions';
   if (kind !== 'DeleteOptions') throw badRequest(`decoded object cannot be converted to DeleteOptions`);
   const { object } = decodeAs(deps.scheme, target, sent);
+  context.audit?.requestObject(object);
   const preconditions = obj(object['preconditions']);
   const dryRun = Array.isArray(object['dryRun']) && object['dryRun'].includes('All');
   return checked({

@@ -44,6 +44,7 @@ export async function patchEndpoint(request: EndpointRequest): Promise<ApiRespon
   const body = await context.readBody(maxBodyBytes);
   if (context.heavy) await deps.turns.take();
   const sent = await parsePatch(type, body, request);
+  context.audit?.requestPatch(sent.json);
   const patch = sent.value;
   const apply = type === applyYaml;
   if (apply && !isObject(patch)) throw badRequest('error decoding YAML: the patch is not an object');

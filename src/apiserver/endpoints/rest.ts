@@ -217,7 +217,9 @@ async function patchedView(
   const body = await context.readBody(maxBodyBytes);
   let patch: unknown;
   try {
-    patch = (await readText(context, body.toString(), boundsOf(request.declaration.kind), deps)).value;
+    const json = body.toString();
+    patch = (await readText(context, json, boundsOf(request.declaration.kind), deps)).value;
+    context.audit?.requestPatch(json);
   } catch (error) {
     if (error instanceof StatusError) throw error;
     throw new StatusError(

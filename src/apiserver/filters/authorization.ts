@@ -1,6 +1,7 @@
 // May they do it? Everything that is not allowed is refused with upstream's sentence.
 import { attributesOf, forbiddenBy } from '../authorization/attributes.ts';
-import type { Authorizer } from '../authorization/authorizer.ts';
+import type { AuthorizationDecision, Authorizer } from '../authorization/authorizer.ts';
+import type { RequestContext } from '../request-context.ts';
 import { errorResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
 
@@ -18,6 +19,7 @@ export const authorizationFilter =
     );
     const answer = authorizer.authorize(attributes);
     const { decision, reason } = answer instanceof Promise ? await answer : answer;
+    if (context.audit !== undefined) annotate(context, decision, reason);
     if (decision !== 'allow') return errorResponse(forbiddenBy(attributes, reason));
     if (
       context.request.upgrade &&
@@ -28,7 +30,19 @@ export const authorizationFilter =
       // A WebSocket begins with GET: whoever may only read must not run commands (AuthorizePodWebsocketUpgradeCreatePermission).
       const asCreate = { ...attributes, verb: 'create' };
       const second = await authorizer.authorize(asCreate);
-      if (second.decision !== 'allow') return errorResponse(forbiddenBy(asCreate, second.reason));
+      if (second.decision !== 'allow') {
+        if (context.audit !== undefined) annotate(context, second.decision, second.reason);
+        return errorResponse(forbiddenBy(asCreate, second.reason));
+      }
     }
     return next(context);
   };
+
+function annotate(
+  { auditAnnotations }: RequestContext,
+  decision: AuthorizationDecision['decision'],
+  reason: string,
+): void {
+  auditAnnotations.set('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid');
+  auditAnnotations.set('authorization.k8s.io/reason', reason);
+}

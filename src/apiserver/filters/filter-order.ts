@@ -3,6 +3,7 @@ import type { Random } from '../../base/random.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
+import { type AuditDependencies, auditFilter, failedAuthenticationAudit } from './audit.ts';
 import { auditIdFilter } from './audit-id.ts';
 import { authenticationFilter } from './authentication.ts';
 import { authorizationFilter } from './authorization.ts';
@@ -17,6 +18,7 @@ export interface FilterDependencies {
   readonly authorizer: Authorizer;
   readonly allowAnonymous: boolean;
   readonly fairness: FairnessDependencies;
+  readonly audit: AuditDependencies | undefined;
   readonly random: Random;
   readonly log: Logger;
 }
@@ -25,7 +27,15 @@ export const filterOrder = (deps: FilterDependencies): readonly (readonly [strin
   ['audit-id', auditIdFilter(deps.random)],
   ['panic-recovery', panicRecoveryFilter(deps.log)],
   ['request-info', requestInfoFilter],
-  ['authentication', authenticationFilter(deps.authenticator, deps.allowAnonymous)],
+  [
+    'authentication',
+    authenticationFilter(
+      deps.authenticator,
+      deps.allowAnonymous,
+      deps.audit && failedAuthenticationAudit(deps.audit),
+    ),
+  ],
+  ...(deps.audit === undefined ? [] : [['audit', auditFilter(deps.audit)] as const]),
   ['impersonation', impersonationFilter(deps.authorizer)],
   ['priority-and-fairness', priorityAndFairnessFilter(deps.fairness)],
   ['authorization', authorizationFilter(deps.authorizer)],

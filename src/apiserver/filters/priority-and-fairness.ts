@@ -8,15 +8,9 @@ import { widthOf } from '../flowcontrol/request-width.ts';
 import { type UserLimits, UserPlaces } from '../flowcontrol/user-limits.ts';
 import { type ApiRequest, type ApiResponse, isPullBody, type PullBody } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
-import type { RequestInfo } from '../request-info.ts';
+import { isLongRunning, type RequestInfo } from '../request-info.ts';
 import { textResponse } from '../response.ts';
 import type { Filter, Next } from './filter.ts';
-
-const lastingSubresources: readonly string[] = ['proxy', 'exec', 'attach', 'portforward', 'log'];
-
-/** Upstream's BasicLongRunningRequestCheck. */
-export const isLongRunning = (info: RequestInfo): boolean =>
-  info.isResource && (info.verb === 'watch' || lastingSubresources.includes(info.subresource));
 
 /** Upstream's --request-timeout: what is no watch and no stream takes no longer, however slowly its answer is read. */
 const requestTimeoutMs = 60_000;

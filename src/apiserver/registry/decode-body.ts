@@ -110,7 +110,9 @@ export async function decodeBody(
   };
   const { value, duplicateFields } = await parseBody(context, body, target, deps);
   if (context.heavy) await turns.take();
-  return decodeParsed(value, scheme, target, options, duplicateFields);
+  const object = decodeParsed(value, scheme, target, options, duplicateFields);
+  context.audit?.requestObject(object);
+  return object;
 }
 
 interface ParsedBody {

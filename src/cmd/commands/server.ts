@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { defaultEventTtlMs } from '../../controlplane/object-lifetimes.ts';
+import { auditFlagsOf, withAudit } from '../audit-options.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
@@ -212,7 +213,15 @@ export function serverCommand(): Command {
   const command = new Command('server').description(
     'run a control plane in the foreground; writes <data-dir>/admin.kubeconfig',
   );
-  for (const add of [withPlace, withNetwork, withParts, withEvictions, withLimits, withCertificates])
+  for (const add of [
+    withPlace,
+    withNetwork,
+    withParts,
+    withEvictions,
+    withLimits,
+    withCertificates,
+    withAudit,
+  ])
     add(command);
   return command
     .addOption(
@@ -285,6 +294,7 @@ async function serve(flags: Flags): Promise<void> {
   if (flags.bindAddress !== undefined) checkBindAddress(flags.bindAddress, everyMachineAddress());
   if (flags.advertiseAddress !== undefined) checkAdvertiseAddress(flags.advertiseAddress);
   const { advertise } = listenAddresses({ ...noAddresses, ...flags });
+  const audit = auditFlagsOf(flags);
   const log = createLogger({ level: flags.logLevel, name: 'server' });
   const metrics = createMetrics({ processMetrics: true });
   goOnAfterErrors(log, metrics);
@@ -315,6 +325,7 @@ async function serve(flags: Flags): Promise<void> {
     certificateMs: flags.certificateValidityPeriod,
     approveKubeletServing: flags.approveKubeletServing,
     keepCredentials: flags.keepCredentials,
+    audit,
     log,
     ...serverWorkers(),
   });

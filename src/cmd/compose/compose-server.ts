@@ -1,6 +1,7 @@
 // A control plane as one process: SQLite storage, API server on one TLS port, and what runs beside it as clients.
 import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
+import type { AuditConfig } from '../../apiserver/server-config.ts';
 import type { Clock } from '../../base/clock.ts';
 import { comparableIp } from '../../base/ip.ts';
 import { once } from '../../base/once.ts';
@@ -31,6 +32,8 @@ import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/http-server.ts';
+import type { AuditFlags } from '../audit-options.ts';
+import { openAuditLog } from './audit-log.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { type BroughtCredentials, withBrought } from './brought-credentials.ts';
 import { keepCredentials } from './cluster-credentials.ts';
@@ -103,6 +106,8 @@ export interface ServerOptions {
   /** The controllers approve kubelets' serving certificates. */
   readonly approveKubeletServing?: boolean;
   readonly flowControl?: ControlPlaneOptions['flowControl'];
+  /** Default: nothing is written of requests. */
+  readonly audit?: AuditFlags | undefined;
   /** How long Events live. Default an hour. */
   readonly eventTtlMs?: number | undefined;
   /** What the objects may take together. Default 1 GiB. */
@@ -155,6 +160,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     machine: machineAddresses(),
   });
   const owned = ownData(options, opened);
+  const audit = await auditOf(options, opened);
   const broken = Promise.withResolvers<Error>();
   const [storage, pki] = await openStoreAndKeys(options, opened, broken.resolve);
   const cluster = {
@@ -177,6 +183,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
   const plane = await createControlPlane({
     ...planeOptions(options, { storage, pki, identity }, opened),
     ...cluster,
+    audit,
     caches,
     advertiseAddress: advertise,
     securePort: port,
@@ -207,6 +214,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
       await rotation.stop();
       await components.ended();
       await server.close(components.areReady() ? 1000 : 0);
+      await audit?.backend.close();
       plane.close();
       caches.close();
       await storage.close();
@@ -223,6 +231,15 @@ function ownData({ dataDir, log }: ServerOptions, opened: AsyncDisposableStack):
   if (otherKeys.length > 0)
     log.warn({ files: otherKeys }, 'keys or authorities are others than at the last start');
   return owned;
+}
+
+/** Before the first request, and until after the last one. */
+async function auditOf(options: Options, opened: AsyncDisposableStack): Promise<AuditConfig | undefined> {
+  if (options.audit === undefined) return undefined;
+  const { log, metrics } = options;
+  const audit = await openAuditLog(options.audit, { clock, random, log, metrics });
+  opened.defer(() => audit?.backend.close());
+  return audit;
 }
 
 /** Disk and keys do not wait for each other. */
@@ -282,7 +299,10 @@ function planeOptions(
   options: Options,
   { storage, pki, identity }: { storage: Storage; pki: Pki; identity: Identity },
   opened: AsyncDisposableStack,
-): Omit<ControlPlaneOptions, 'caches' | 'advertiseAddress' | 'securePort' | 'serviceCidr' | 'clusterDomain'> {
+): Omit<
+  ControlPlaneOptions,
+  'caches' | 'audit' | 'advertiseAddress' | 'securePort' | 'serviceCidr' | 'clusterDomain'
+> {
   const yaml = createYamlThread(options.workerUrls?.yaml);
   opened.defer(() => yaml.close());
   const { metrics } = options;

@@ -1,0 +1,9 @@
+// What the endpoints tell the audit log of a request while they serve it.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+
+export interface AuditedRequest {
+  /** What was sent, as it was read: before admission changes it. */
+  requestObject(object: JsonObject): void;
+  /** The JSON of a patch. */
+  requestPatch(json: string): void;
+}

@@ -33,46 +33,71 @@ export interface EnvironmentOptions {
 /** All that Kubernetes 1.36 has on in the language itself. */
 export const languageLibraries: readonly Library[] = [optionalTypes, twoVariableComprehensions];
 
+/** What libraries give together. It is made once for all environments that have the same. */
+interface Language {
+  readonly optionalSyntax: boolean;
+  readonly macros: readonly Macro[];
+  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
+  readonly equality: ReadonlyMap<string, (call: CallSite) => CallEstimate>;
+  readonly validators: readonly NonNullable<Library['validate']>[];
+  readonly namedTypes: ReadonlyMap<string, CelType>;
+}
+
+function languageOf(libraries: readonly Library[]): Language {
+  return {
+    optionalSyntax: libraries.some((library) => library.optionalSyntax === true),
+    macros: libraries.flatMap((library) => library.macros ?? []),
+    functions: mergeFunctions(libraries.flatMap((library) => library.functions ?? [])),
+    equality: new Map(libraries.flatMap((library) => Object.entries(library.equality ?? {}))),
+    validators: libraries.flatMap((library) => library.validate ?? []),
+    namedTypes: new Map(libraries.flatMap((library) => library.types ?? []).map((type) => [type.name, type])),
+  };
+}
+
 export class Environment {
   readonly container: string;
   readonly escapedNames: boolean;
   readonly validated: boolean;
-  readonly validators: readonly NonNullable<Library['validate']>[];
-  readonly optionalSyntax: boolean;
-  readonly macros: readonly Macro[];
   readonly types: TypeProvider | undefined;
-  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
-  readonly equality: ReadonlyMap<string, (call: CallSite) => CallEstimate>;
   private readonly variables: ReadonlyMap<string, CelType>;
-  private readonly namedTypes: ReadonlyMap<string, CelType>;
   private readonly options: EnvironmentOptions;
+  private readonly language: Language;
 
-  constructor(options: EnvironmentOptions = {}) {
-    const libraries = [standardLibrary, ...(options.libraries ?? [])];
+  constructor(options: EnvironmentOptions = {}, language?: Language) {
     this.options = options;
+    this.language = language ?? languageOf([standardLibrary, ...(options.libraries ?? [])]);
     this.container = options.container ?? '';
     this.escapedNames = options.escapedNames ?? false;
     this.validated = options.validated ?? false;
-    this.validators = libraries.flatMap((library) => library.validate ?? []);
-    this.optionalSyntax = libraries.some((library) => library.optionalSyntax === true);
     this.types = options.types;
-    this.macros = libraries.flatMap((library) => library.macros ?? []);
-    this.functions = mergeFunctions(libraries.flatMap((library) => library.functions ?? []));
-    this.equality = new Map(libraries.flatMap((library) => Object.entries(library.equality ?? {})));
     this.variables = new Map(Object.entries(options.variables ?? {}));
-    this.namedTypes = new Map(
-      libraries.flatMap((library) => library.types ?? []).map((type) => [type.name, type]),
-    );
   }
 
-  /** The same with more variables, or with types of objects. */
+  get optionalSyntax(): boolean {
+    return this.language.optionalSyntax;
+  }
+  get macros(): readonly Macro[] {
+    return this.language.macros;
+  }
+  get functions(): ReadonlyMap<string, FunctionDeclaration> {
+    return this.language.functions;
+  }
+  get equality(): ReadonlyMap<string, (call: CallSite) => CallEstimate> {
+    return this.language.equality;
+  }
+  get validators(): readonly NonNullable<Library['validate']>[] {
+    return this.language.validators;
+  }
+
+  /** The same with more variables, or with types of objects: as cheap as these are few. More libraries are not. */
   extend(more: Pick<EnvironmentOptions, 'variables' | 'types' | 'libraries'>): Environment {
-    return new Environment({
+    const options = {
       ...this.options,
       ...more,
       libraries: [...(this.options.libraries ?? []), ...(more.libraries ?? [])],
       variables: { ...this.options.variables, ...more.variables },
-    });
+    };
+    return new Environment(options, more.libraries ? undefined : this.language);
   }
 
   /** Full names that a name may stand for, best first. */
@@ -97,7 +122,7 @@ export class Environment {
 
   /** The type of that name as a value has it: `type(int)` for `int`. */
   typeNamed(name: string): CelType | undefined {
-    const type = this.namedTypes.get(name) ?? this.types?.findType(name);
+    const type = this.language.namedTypes.get(name) ?? this.types?.findType(name);
     return type && typeOf(type);
   }
 
@@ -117,7 +142,7 @@ function mergeFunctions(all: readonly FunctionDeclaration[]): ReadonlyMap<string
     const before = merged.get(declared.name);
     merged.set(
       declared.name,
-      before ? { ...declared, ...before, overloads: [...before.overloads, ...declared.overloads] } : declared,
+      before ? { ...before, overloads: [...before.overloads, ...declared.overloads] } : declared,
     );
   }
   return merged;

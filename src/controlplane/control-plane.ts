@@ -13,7 +13,6 @@ import type { HealthCheck } from '../apiserver/healthz.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import { createLiveObjects } from '../apiserver/registry/cached-live-objects.ts';
 import type { RestStorage } from '../apiserver/registry/rest-storage.ts';
-import { jsonResponse } from '../apiserver/response.ts';
 import { type ApiServer, createApiServer } from '../apiserver/server.ts';
 import type { AuditConfig, FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
@@ -27,17 +26,10 @@ import { inProcessTransport } from '../client/transport-in-process.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { version } from '../component-base/version.ts';
-import { jwks, signJwt, type VerificationKey, verificationKey } from '../crypto/jwt.ts';
+import { signJwt } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
 import type { QuotaRecorder } from '../plugins/admission/quota/evaluator.ts';
 import { admissionPlugins } from '../plugins/admission/registry.ts';
-import { createAnonymousAuthenticator } from '../plugins/authentication/anonymous-authenticator.ts';
-import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer-token-authenticator.ts';
-import { createBootstrapTokenAuthenticator } from '../plugins/authentication/bootstrap-token-authenticator.ts';
-import { createRequestHeaderAuthenticator } from '../plugins/authentication/request-header-authenticator.ts';
-import { createServiceAccountTokenAuthenticator } from '../plugins/authentication/service-account-token-authenticator.ts';
-import { orAnonymous, unionAuthenticator } from '../plugins/authentication/union-authenticator.ts';
-import { createX509Authenticator } from '../plugins/authentication/x509-authenticator.ts';
 import { createNodeAccess } from '../plugins/authorization/node/node-access.ts';
 import { createNodeAuthorizer } from '../plugins/authorization/node-authorizer.ts';
 import { createPrivilegedGroupsAuthorizer } from '../plugins/authorization/privileged-groups-authorizer.ts';
@@ -51,6 +43,15 @@ import { repairClaims } from '../registry/core/repair-claims.ts';
 import { type ServiceClaims, serviceClaims } from '../registry/core/service-claims.ts';
 import { restStorage } from '../registry/rest-storage.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
+import {
+  type AuthenticationSettings,
+  authentication,
+  type RequestHeaders,
+  requestHeadersOf,
+  serviceAccountIssuerPaths,
+  type TokenIdentity,
+  tokenIdentity,
+} from './authentication.ts';
 import {
   authenticationMap,
   defaultServiceCidr,
@@ -71,8 +72,7 @@ export interface ControlPlaneOptions {
   readonly metrics: MetricsRegistry;
   /** Signs service account tokens. */
   readonly serviceAccountKey: KeyObject;
-  /** Who its tokens say they are from. Default: the server's name in the cluster. */
-  readonly serviceAccountIssuer?: string | undefined;
+  readonly authentication?: AuthenticationSettings | undefined;
   readonly authorities: ClientAuthorities;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
@@ -125,17 +125,11 @@ export interface ControlPlane {
   close(): void;
 }
 
-/** As kubeadm sets up kube-apiserver: how a front proxy says for whom it asks. */
-const requestHeaders = {
-  allowedNames: ['front-proxy-client'],
-  usernameHeaders: ['X-Remote-User'],
-  uidHeaders: ['X-Remote-Uid'],
-  groupHeaders: ['X-Remote-Group'],
-  extraHeadersPrefixes: ['X-Remote-Extra-'],
-} as const;
-
 /** What extension API servers read of this server: whom to believe. */
-const extensionAuthentication = (authorities: ClientAuthorities): Record<string, string> => ({
+const extensionAuthentication = (
+  authorities: ClientAuthorities,
+  requestHeaders: RequestHeaders,
+): Record<string, string> => ({
   'client-ca-file': authorities.clientCa(),
   'requestheader-allowed-names': JSON.stringify(requestHeaders.allowedNames),
   'requestheader-client-ca-file': authorities.frontProxyCa(),
@@ -154,25 +148,6 @@ export const loopbackUser: UserInfo = {
 const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
 type RuleResolver = ReturnType<typeof createRuleResolver>;
-
-/** Who asks: by certificate, by a front proxy's word, by token, or nobody in particular. */
-function authentication(
-  { clock, authorities }: ControlPlaneOptions,
-  live: LiveObjects,
-  issuer: string,
-  keys: readonly VerificationKey[],
-) {
-  const tokens = [
-    createServiceAccountTokenAuthenticator({ live, clock, issuer, keys }),
-    createBootstrapTokenAuthenticator({ live, clock }),
-  ];
-  const known = unionAuthenticator([
-    createRequestHeaderAuthenticator({ ...requestHeaders, ca: authorities.frontProxyCa }),
-    createX509Authenticator({ clientCa: authorities.clientCa }),
-    createBearerTokenAuthenticator(tokens, [issuer]),
-  ]);
-  return { tokens, authenticator: orAnonymous(known, createAnonymousAuthenticator()) };
-}
 
 const authorization = (live: LiveObjects, resolver: RuleResolver): ReturnType<typeof unionAuthorizer> =>
   unionAuthorizer([
@@ -197,12 +172,26 @@ const quotaRecorder =
     }
   };
 
-function tokensAndHealth(options: ControlPlaneOptions, issuer: string) {
+const settingsOf = (options: ControlPlaneOptions): AuthenticationSettings => options.authentication ?? {};
+
+function authenticationOf(options: ControlPlaneOptions, live: LiveObjects) {
+  const { authorities, clock, clusterDomain, serviceAccountKey } = options;
+  const settings = settingsOf(options);
+  const own = `https://kubernetes.default.svc.${clusterDomain}`;
+  const identity = tokenIdentity(settings, serviceAccountKey, own);
+  return { identity, ...authentication({ settings, identity, authorities, live, clock }) };
+}
+
+const extensionMap = (options: ControlPlaneOptions) =>
+  authenticationMap(extensionAuthentication(options.authorities, requestHeadersOf(settingsOf(options))));
+
+function tokensAndHealth(options: ControlPlaneOptions, { issuers, apiAudiences }: TokenIdentity) {
   const healthy = { healthy: true, message: 'ok' };
   return {
     signer: {
-      issuer,
-      audiences: [issuer],
+      issuer: issuers[0]!,
+      audiences: apiAudiences,
+      maxExpirationSeconds: settingsOf(options).maxTokenExpirationSeconds,
       extendExpiration: options.extendTokenExpiration ?? true,
       sign: (claims: Parameters<typeof signJwt>[1]) => signJwt(options.serviceAccountKey, claims),
     },
@@ -261,7 +250,7 @@ function firstObjects(options: ControlPlaneOptions): Parameters<typeof ensureBoo
       securePort: options.securePort,
       approveKubeletServing: options.approveKubeletServing ?? false,
     }),
-    authenticationMap(extensionAuthentication(options.authorities)),
+    extensionMap(options),
   ];
 }
 
@@ -298,10 +287,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const { caches, clock, random, log } = options;
   const scheme = extensibleScheme(options.scheme);
   const live = createLiveObjects(scheme, caches);
-  const issuer = options.serviceAccountIssuer ?? `https://kubernetes.default.svc.${options.clusterDomain}`;
+  const { tokens, authenticator, identity } = authenticationOf(options, live);
   const ownHost = hostPort(options.advertiseAddress, options.securePort);
-  const tokenKeys = [verificationKey(options.serviceAccountKey)];
-  const { tokens, authenticator } = authentication(options, live, issuer, tokenKeys);
   const resolver = createRuleResolver(live);
   const authorizer = authorization(live, resolver);
   const claims = serviceClaims({ scheme, caches, clock, random });
@@ -315,7 +302,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
         rules: resolver,
         tokens,
         services: { live, random, log, portRange: nodePortRange, ...claims },
-        ...tokensAndHealth(options, issuer),
+        ...tokensAndHealth(options, identity),
       },
       options.streaming,
     ),
@@ -334,7 +321,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     admission: admissionOf(options, { live, authorizer, resolver, reservations }, () => api),
     restStorage: rest,
     health: options.health ?? [],
-    paths: new Map([...serviceAccountIssuerPaths(issuer, tokenKeys), ...(options.paths?.(authorizer) ?? [])]),
+    paths: new Map([...serviceAccountIssuerPaths(identity), ...(options.paths?.(authorizer) ?? [])]),
     version,
     serverAddress: () => ownHost,
     allowAnonymous: false,
@@ -359,8 +346,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     reader: withOwnWatches(client, stored),
     bootstrapped,
     repair,
-    publishAuthorities: async () =>
-      void (await ensureBootstrap(stored, [authenticationMap(extensionAuthentication(options.authorities))])),
+    publishAuthorities: async () => void (await ensureBootstrap(stored, [extensionMap(options)])),
     close: () => customResources.close(),
   };
 }
@@ -370,26 +356,4 @@ export function firstAddressOf(cidr: string): string {
   const parsed = parseCidr(cidr);
   if (parsed?.family !== 4) throw new Error(`service CIDR ${JSON.stringify(cidr)} is not an IPv4 prefix`);
   return formatIp(ipAt(parsed, 1)!);
-}
-
-/** What others need to check service account tokens by themselves. */
-function serviceAccountIssuerPaths(
-  issuer: string,
-  keys: Parameters<typeof jwks>[0],
-): [string, PathHandler][] {
-  const keySet = jwks(keys);
-  return [
-    [
-      '/.well-known/openid-configuration',
-      () =>
-        jsonResponse(200, {
-          issuer,
-          jwks_uri: `${issuer}/openid/v1/jwks`,
-          response_types_supported: ['id_token'],
-          subject_types_supported: ['public'],
-          id_token_signing_alg_values_supported: [...new Set(keys.map((key) => key.alg))],
-        }),
-    ],
-    ['/openid/v1/jwks', () => jsonResponse(200, keySet)],
-  ];
 }

@@ -68,12 +68,16 @@ export function unverifiedClaims(token: string): JwtClaims | undefined {
   return parts.length === 3 ? decodePart(parts[1]!) : undefined;
 }
 
-/** The claims when the signature of one of `keys` fits; a reason otherwise. Dates are checked with `nowMs`. */
-export function verifyJwt(
-  token: string,
-  keys: readonly VerificationKey[],
-  nowMs: number,
-): { readonly claims: JwtClaims } | { readonly refused: string } {
+export interface ReadJwt {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly claims: JwtClaims;
+  /** What is signed. */
+  readonly signed: string;
+  readonly signature: Buffer;
+}
+
+/** The parts of a token, unverified. Critical headers are refused: nobody here knows one. */
+export function readJwt(token: string): ReadJwt | { readonly refused: string } {
   if (token.length > maxTokenBytes) return { refused: 'the token is too long' };
   const [head, body, mac, rest] = token.split('.');
   if (head === undefined || body === undefined || mac === undefined || rest !== undefined) {
@@ -86,11 +90,23 @@ export function verifyJwt(
     return { refused: 'the token is no JWT' };
   }
   if (header.crit !== undefined) return { refused: 'critical headers are not supported' };
+  return { header, claims, signed: `${head}.${body}`, signature };
+}
+
+/** The claims when the signature of one of `keys` fits; a reason otherwise. Dates are checked with `nowMs`. */
+export function verifyJwt(
+  token: string,
+  keys: readonly VerificationKey[],
+  nowMs: number,
+): { readonly claims: JwtClaims } | { readonly refused: string } {
+  const read = readJwt(token);
+  if ('refused' in read) return read;
+  const { header, claims, signed, signature } = read;
   const key = keys.find((k) => k.kid === header.kid && k.alg === header.alg);
   if (key === undefined) return { refused: 'no key fits the algorithm and key id of the token' };
   const good = verify(
     'sha256',
-    Buffer.from(`${head}.${body}`),
+    Buffer.from(signed),
     { key: key.publicKey, dsaEncoding: 'ieee-p1363' },
     signature,
   );

@@ -42,3 +42,13 @@ export function holdsPublicKey(publicPem: string, key: KeyObject): boolean {
     }
   });
 }
+
+/** The public keys of a text: such keys themselves, or those of private ones and certificates. Throws when there is none. */
+export function publicKeysOf(pem: string): KeyObject[] {
+  const blocks = pem.match(/-----BEGIN [A-Z ]+-----[^-]+-----END [A-Z ]+-----/g) ?? [];
+  const keys = blocks
+    .filter((block) => !block.includes('EC PARAMETERS'))
+    .map((block) => createPublicKey(block));
+  if (keys.length === 0) throw new Error('data does not contain any valid RSA or ECDSA public keys');
+  return keys;
+}

@@ -58,3 +58,15 @@ export function bundleCheck(bundle: () => string): (certificate: { readonly raw:
     return good;
   };
 }
+
+/** What is wrong with a text that ought to hold certificates; undefined: nothing. */
+export function bundleFault(pem: string): string | undefined {
+  const blocks = pemBlocks(pem, 'CERTIFICATE');
+  if (blocks.length === 0) return 'data does not contain any valid RSA or ECDSA certificates';
+  try {
+    for (const block of blocks) new X509Certificate(block);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

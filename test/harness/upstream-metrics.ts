@@ -44,6 +44,13 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_audit_level_total: counter('level'),
   apiserver_audit_requests_rejected_total: counter(),
   apiserver_current_inflight_requests: gauge('request_kind'),
+  apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds:
+    gauge('apiserver_id_hash status'),
+  apiserver_authentication_config_controller_automatic_reloads_total: counter('apiserver_id_hash status'),
+  apiserver_authentication_jwt_authenticator_latency_seconds: histogram('jwt_issuer_hash result', [
+    0.001,
+    ...standard,
+  ]),
   apiserver_flowcontrol_current_executing_requests: gauge(flow),
   apiserver_flowcontrol_current_executing_seats: gauge(flow),
   apiserver_flowcontrol_current_inqueue_requests: gauge(flow),

@@ -5,6 +5,7 @@ import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { defaultEventTtlMs } from '../../controlplane/object-lifetimes.ts';
 import { auditFlagsOf, withAudit } from '../audit-options.ts';
+import { broughtOf, type CredentialFlags, withAuthentication } from '../authentication-options.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
@@ -31,7 +32,7 @@ import { settleEngine } from '../settle-engine.ts';
 import { serverWorkers } from '../setup/package-root.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 
-interface Flags extends EvictionFlags {
+interface Flags extends EvictionFlags, CredentialFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly bindAddress?: string;
@@ -221,6 +222,7 @@ export function serverCommand(): Command {
     withLimits,
     withCertificates,
     withAudit,
+    withAuthentication,
   ])
     add(command);
   return command
@@ -326,6 +328,8 @@ async function serve(flags: Flags): Promise<void> {
     approveKubeletServing: flags.approveKubeletServing,
     keepCredentials: flags.keepCredentials,
     audit,
+    authentication: flags,
+    brought: broughtOf(flags),
     log,
     ...serverWorkers(),
   });

@@ -8,18 +8,20 @@ export interface BroughtCredentials {
   readonly serving: KeyPairPem | undefined;
   /** Vouches for clients, besides the server's own authority. */
   readonly clientCaPem: string | undefined;
+  /** Vouches for front proxies, besides the server's own authority. */
+  readonly frontProxyCaPem?: string | undefined;
   readonly serviceAccountKeyPem: string | undefined;
-  readonly serviceAccountIssuer: string | undefined;
 }
 
 /** Whoever brought something renews it: this server does not. */
 export function withBrought(pki: Pki, brought: BroughtCredentials | undefined): Pki {
   if (brought === undefined) return pki;
-  const { serving, clientCaPem = '', serviceAccountKeyPem } = brought;
+  const { serving, clientCaPem = '', frontProxyCaPem = '', serviceAccountKeyPem } = brought;
   const instead: Partial<Pki> = {
     authorities: {
       ...pki.authorities,
       clientCa: () => [clientCaPem, pki.authorities.clientCa()].join('\n'),
+      frontProxyCa: () => [frontProxyCaPem, pki.authorities.frontProxyCa()].join('\n'),
     },
     ...(serving && { serving: async () => serving }),
     ...(serviceAccountKeyPem && { serviceAccountKey: privateKeyFromPem(serviceAccountKeyPem) }),

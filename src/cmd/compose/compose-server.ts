@@ -26,6 +26,7 @@ import {
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { objectLifetimes } from '../../controlplane/object-lifetimes.ts';
 import { type CertificateSigners, openPki, type Pki } from '../../controlplane/pki.ts';
+import { compileClaimExpression } from '../../plugins/authentication/oidc/compile-claim-expression.ts';
 import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
 import { streamingStorage } from '../../registry/core/streaming-storage.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
@@ -34,9 +35,11 @@ import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/http-server.ts';
 import type { AuditFlags } from '../audit-options.ts';
 import { openAuditLog } from './audit-log.ts';
+import type { AuthenticationFlags } from './authentication-flags.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { type BroughtCredentials, withBrought } from './brought-credentials.ts';
 import { keepCredentials } from './cluster-credentials.ts';
+import { type ConfiguredAuthentication, configuredAuthentication } from './configured-authentication.ts';
 import {
   checkDataDirectory,
   dataPaths,
@@ -97,6 +100,8 @@ export interface ServerOptions {
   readonly disabledAdmission?: readonly string[];
   /** Default true, as upstream. */
   readonly extendTokenExpiration?: boolean | undefined;
+  /** Who may come in, besides whom the server's own keys vouch for. */
+  readonly authentication?: AuthenticationFlags | undefined;
   /** In the place of the server's own. */
   readonly brought?: BroughtCredentials | undefined;
   /** How long the server's own certificates are good. Default a year. */
@@ -169,22 +174,18 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
   };
   const names = servingNames({ ...cluster, sans: [...addresses, ...(options.extraSans ?? [])] });
   const identity = { names, credentials: await readCredentials(pki, names) };
-  const caches = await createCacheSource(storage, clock, {
-    onUnreadable: (key) =>
-      options.log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
-    lifetimes: objectLifetimes(options.eventTtlMs),
-    onTrouble: (why) => options.log.warn({ why }, 'the watch of the store has ended and is begun anew'),
-  });
-  opened.defer(() => caches.close());
+  const caches = await openCaches(storage, options, opened);
   const { server, serve } = openDoor(options, identity, opened);
   // The port is known, and taken, before the objects that name it are written.
   let port = options.securePort;
   for (const address of listen) ({ port } = await server.listen(port, address));
+  const configured = await configuredFlags(options, opened);
   const plane = await createControlPlane({
     ...planeOptions(options, { storage, pki, identity }, opened),
     ...cluster,
     audit,
     caches,
+    authentication: configured.settings,
     advertiseAddress: advertise,
     securePort: port,
   });
@@ -215,12 +216,46 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
       await components.ended();
       await server.close(components.areReady() ? 1000 : 0);
       await audit?.backend.close();
+      configured.stop();
       plane.close();
       caches.close();
       await storage.close();
       owned.release();
     }),
   };
+}
+
+async function openCaches(
+  storage: Storage,
+  { eventTtlMs, log }: Options,
+  opened: AsyncDisposableStack,
+): ReturnType<typeof createCacheSource> {
+  const caches = await createCacheSource(storage, clock, {
+    onUnreadable: (key) =>
+      log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
+    lifetimes: objectLifetimes(eventTtlMs),
+    onTrouble: (why) => log.warn({ why }, 'the watch of the store has ended and is begun anew'),
+  });
+  opened.defer(() => caches.close());
+  return caches;
+}
+
+/** Who may come in, as flags and their files say. */
+async function configuredFlags(
+  { authentication = {}, dataDir, log, metrics }: Options,
+  opened: AsyncDisposableStack,
+): Promise<ConfiguredAuthentication> {
+  const serverId = serverIdentity(dataDir, random);
+  const compile = compileClaimExpression;
+  const configured = await configuredAuthentication(authentication, {
+    clock,
+    log,
+    metrics,
+    compile,
+    serverId,
+  });
+  opened.defer(() => configured.stop());
+  return configured;
 }
 
 /** One process at a time; what is in the directory is what was there at the last start. */
@@ -301,7 +336,7 @@ function planeOptions(
   opened: AsyncDisposableStack,
 ): Omit<
   ControlPlaneOptions,
-  'caches' | 'audit' | 'advertiseAddress' | 'securePort' | 'serviceCidr' | 'clusterDomain'
+  'caches' | 'audit' | 'advertiseAddress' | 'authentication' | 'securePort' | 'serviceCidr' | 'clusterDomain'
 > {
   const yaml = createYamlThread(options.workerUrls?.yaml);
   opened.defer(() => yaml.close());
@@ -314,7 +349,6 @@ function planeOptions(
     log: options.log,
     metrics,
     serviceAccountKey: pki.serviceAccountKey,
-    serviceAccountIssuer: options.brought?.serviceAccountIssuer,
     authorities: pki.authorities,
     health: [
       { name: 'etcd', paths: ['readyz', 'healthz'], check: async () => await storage.check?.() },

@@ -41,7 +41,6 @@ function credentialsOf(flags: ApiserverFlags): BroughtCredentials {
         : { certificatePem: read(certificate), privateKeyPem: read(key) },
     clientCaPem: clientCaFile && read(clientCaFile),
     serviceAccountKeyPem: serviceAccountSigningKeyFile && read(serviceAccountSigningKeyFile),
-    serviceAccountIssuer: flags.serviceAccountIssuer,
   };
 }
 
@@ -55,6 +54,9 @@ export async function serveEnvtest(flags: ApiserverFlags): Promise<void> {
     ...(advertiseAddress && { advertiseAddress }),
     ...(serviceClusterIpRange && { serviceCidr: serviceClusterIpRange }),
     brought: credentialsOf(flags),
+    ...(flags.serviceAccountIssuer && {
+      authentication: { serviceAccountIssuer: [flags.serviceAccountIssuer] },
+    }),
     disabledAdmission: flags.disableAdmissionPlugins,
     log: createLogger({ level: 'warn', name: 'kube-apiserver' }),
     ...serverWorkers(),

@@ -12,7 +12,8 @@ import { type JwtClaims, unverifiedClaims, type VerificationKey, verifyJwt } fro
 export interface ServiceAccountTokenDeps {
   readonly live: LiveObjects;
   readonly clock: Clock;
-  readonly issuer: string;
+  /** The first signs new tokens; those of the others are good while they last. */
+  readonly issuers: readonly string[];
   readonly keys: readonly VerificationKey[];
 }
 
@@ -144,7 +145,8 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
 
   return {
     authenticateToken(token, audiences) {
-      if (!remembered.has(token) && unverifiedClaims(token)?.iss !== deps.issuer) return undefined;
+      if (!remembered.has(token) && !deps.issuers.includes(unverifiedClaims(token)?.iss as string))
+        return undefined;
       const identity = verified(token);
       if (typeof identity === 'string') return { refused: identity };
       const shared = identity.audiences.filter((audience) => audiences.includes(audience));

@@ -32,7 +32,7 @@ test('a bound token ends with its pod, its account, its time and its audience', 
   const tokens = createServiceAccountTokenAuthenticator({
     live,
     clock,
-    issuer,
+    issuers: [issuer],
     keys: [verificationKey(key)],
   });
   const token = signJwt(key, {

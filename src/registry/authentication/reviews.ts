@@ -30,17 +30,22 @@ export function createTokenReview(deps: {
     audiences: readonly string[],
     explicit: boolean,
   ): Promise<JsonObject> => {
+    const refusals: string[] = [];
     for (const authenticator of deps.tokens) {
       const verdict = await authenticator.authenticateToken(token, audiences);
       if (verdict === undefined) continue;
-      if ('refused' in verdict) return { user: {}, error: `[invalid bearer token, ${verdict.refused}]` };
+      if ('refused' in verdict) {
+        refusals.push(verdict.refused);
+        continue;
+      }
       return {
         authenticated: true,
         user: userInfo(authenticated(verdict.user)),
         ...(explicit || verdict.audiences.length > 0 ? { audiences: [...verdict.audiences] } : {}),
       };
     }
-    return { user: {}, error: 'invalid bearer token' };
+    const error = 'invalid bearer token';
+    return { user: {}, error: refusals.length === 0 ? error : `[${[error, ...refusals].join(', ')}]` };
   };
   return {
     async create(request) {

@@ -13,6 +13,8 @@ export interface TokenSigner {
   readonly audiences: readonly string[];
   /** Whether tokens of pods that ask for what pods ask by default live for a year. */
   readonly extendExpiration: boolean;
+  /** Whoever asks for more gets as much as this. */
+  readonly maxExpirationSeconds?: number | undefined;
   sign(claims: Readonly<Record<string, unknown>>): string;
 }
 
@@ -98,13 +100,16 @@ export function createServiceAccountToken(deps: {
     const bound = reference === undefined ? {} : boundClaims(request, reference);
     const named = wanted.audiences ?? [];
     const audiences = named.length > 0 ? named : [...signer.audiences];
-    const seconds = Number(wanted.expirationSeconds ?? defaultSeconds);
+    const longest = signer.maxExpirationSeconds ?? Number.POSITIVE_INFINITY;
+    const asksSeconds = Number(wanted.expirationSeconds ?? defaultSeconds);
+    const seconds = Math.min(asksSeconds, longest);
     const nowSeconds = Math.floor(request.clock.now() / 1000);
     const forServer = audiences.every((audience) => signer.audiences.includes(audience));
-    const extended = signer.extendExpiration && 'pod' in bound && seconds === projectedSeconds && forServer;
+    const extended =
+      signer.extendExpiration && 'pod' in bound && asksSeconds === projectedSeconds && forServer;
     const token = signer.sign({
       aud: audiences,
-      exp: nowSeconds + (extended ? extendedSeconds : seconds),
+      exp: nowSeconds + (extended ? Math.min(extendedSeconds, longest) : seconds),
       iat: nowSeconds,
       iss: signer.issuer,
       jti: deps.random.uuid(),

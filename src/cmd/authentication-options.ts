@@ -1,0 +1,95 @@
+// kube-apiserver's flags about authentication, by their names.
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { AuthenticationFlags } from './compose/authentication-flags.ts';
+import type { BroughtCredentials } from './compose/brought-credentials.ts';
+import { duration, durationOption } from './duration-option.ts';
+
+const listed = (text: string): string[] => text.split(',').filter((part) => part !== '');
+const gathered = (text: string, before: readonly string[] = []): string[] => [...before, ...listed(text)];
+const pair = (text: string, before: readonly string[] = []): string[] => {
+  if (text.indexOf('=') < 1) throw new InvalidArgumentError('not key=value');
+  return [...before, text];
+};
+
+const withProviders = (command: Command): Command =>
+  command
+    .option('--authentication-config <file>', 'AuthenticationConfiguration; read again when it changes')
+    .option('--oidc-issuer-url <url>', 'an OpenID provider, by flags in the place of a file')
+    .option('--oidc-client-id <id>', 'whom its tokens must be for')
+    .option('--oidc-ca-file <file>', 'vouches for the provider; default: whom the machine trusts')
+    .option('--oidc-username-claim <claim>', 'names the user; default sub')
+    .option('--oidc-username-prefix <prefix>', 'before names; - for none')
+    .option('--oidc-groups-claim <claim>', "names the user's groups")
+    .option('--oidc-groups-prefix <prefix>', 'before names of groups')
+    .option('--oidc-signing-algs <names>', 'with which tokens may be signed; default RS256', listed)
+    .option('--oidc-required-claim <key=value>', 'a claim that must be so; may be given again', pair)
+    .option('--authentication-token-webhook-config-file <file>', 'kubeconfig of a service that knows tokens')
+    .addOption(
+      new Option('--authentication-token-webhook-version <version>', 'of the TokenReview that it is sent')
+        .choices(['v1', 'v1beta1'])
+        .default('v1beta1'),
+    )
+    .addOption(
+      durationOption('authentication-token-webhook-cache-ttl', 'how long its verdicts hold', 120_000),
+    )
+    .option('--token-auth-file <file>', 'tokens by the line: token,user,uid,"group1,group2"')
+    .addOption(
+      new Option(
+        '--anonymous-auth <bool>',
+        'requests without credentials; default: only to health and version',
+      ).choices(['true', 'false']),
+    );
+
+const withServiceAccounts = (command: Command): Command =>
+  command
+    .option('--api-audiences <names>', 'whom tokens are for that open this server', gathered)
+    .option('--service-account-issuer <url>', 'of tokens; given again: also believed', gathered)
+    .option(
+      '--service-account-key-file <file>',
+      'public keys that are also believed; may be given again',
+      gathered,
+    )
+    .option('--service-account-signing-key-file <file>', "signs tokens in the place of the server's own key")
+    .option(
+      '--service-account-max-token-expiration <duration>',
+      'longest that a token may be asked for',
+      duration,
+    );
+
+const withFrontProxy = (command: Command): Command =>
+  command
+    .option('--client-ca-file <file>', "vouches for clients besides the server's own authority")
+    .option(
+      '--requestheader-client-ca-file <file>',
+      "vouches for front proxies besides the server's own authority",
+    )
+    .option('--requestheader-allowed-names <names>', 'common names of front proxies', listed)
+    .option('--requestheader-username-headers <names>', 'where they name the user', listed)
+    .option('--requestheader-uid-headers <names>', "where they name the user's UID", listed)
+    .option('--requestheader-group-headers <names>', 'where they name groups', listed)
+    .option('--requestheader-extra-headers-prefix <prefixes>', 'where they tell more', listed);
+
+export const withAuthentication = (command: Command): Command =>
+  withFrontProxy(withServiceAccounts(withProviders(command)));
+
+export interface CredentialFlags extends AuthenticationFlags {
+  readonly serviceAccountSigningKeyFile?: string;
+  readonly clientCaFile?: string;
+  readonly requestheaderClientCaFile?: string;
+}
+
+/** Undefined: nothing is brought. */
+export function broughtOf(flags: CredentialFlags): BroughtCredentials | undefined {
+  const { serviceAccountSigningKeyFile, clientCaFile, requestheaderClientCaFile } = flags;
+  const read = (file: string | undefined): string | undefined =>
+    file === undefined ? undefined : readFileSync(file, 'utf8');
+  if ((serviceAccountSigningKeyFile ?? clientCaFile ?? requestheaderClientCaFile) === undefined)
+    return undefined;
+  return {
+    serving: undefined,
+    clientCaPem: read(clientCaFile),
+    frontProxyCaPem: read(requestheaderClientCaFile),
+    serviceAccountKeyPem: read(serviceAccountSigningKeyFile),
+  };
+}

@@ -1,0 +1,35 @@
+// How often the authentication configuration was read again, and how long tokens of its providers took.
+import {
+  type CounterMetric,
+  declareMetrics,
+  type GaugeMetric,
+  type HistogramMetric,
+  type MetricsRegistry,
+} from '../../component-base/metrics.ts';
+
+interface ReloadMetrics {
+  readonly reloads: CounterMetric;
+  readonly lastReload: GaugeMetric;
+  readonly latency: HistogramMetric;
+}
+
+export const reloadMetrics: (metrics: MetricsRegistry) => ReloadMetrics = declareMetrics(
+  (metrics: MetricsRegistry) => ({
+    reloads: metrics.counter(
+      'apiserver_authentication_config_controller_automatic_reloads_total',
+      'How often the authentication configuration was read again, by how it went',
+      ['apiserver_id_hash', 'status'],
+    ),
+    lastReload: metrics.gauge(
+      'apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds',
+      'When the authentication configuration was read again last, by how it went',
+      ['apiserver_id_hash', 'status'],
+    ),
+    latency: metrics.histogram(
+      'apiserver_authentication_jwt_authenticator_latency_seconds',
+      'How long tokens of OpenID providers took',
+      ['jwt_issuer_hash', 'result'],
+      [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ),
+  }),
+);

@@ -1,0 +1,122 @@
+// Who asks: by a front proxy's word, by certificate, by token, or nobody in particular.
+import type { Authenticator } from '../apiserver/authentication/authenticator.ts';
+import type { TokenAuthenticator } from '../apiserver/authentication/token-authenticator.ts';
+import type { LiveObjects } from '../apiserver/live-objects.ts';
+import { jsonResponse } from '../apiserver/response.ts';
+import type { PathHandler } from '../apiserver/server-config.ts';
+import type { Clock } from '../base/clock.ts';
+import { jwks, type VerificationKey, verificationKey } from '../crypto/jwt.ts';
+import type { KeyObject } from '../crypto/keys.ts';
+import {
+  type AllowsAnonymous,
+  createAnonymousAuthenticator,
+} from '../plugins/authentication/anonymous-authenticator.ts';
+import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer-token-authenticator.ts';
+import { createBootstrapTokenAuthenticator } from '../plugins/authentication/bootstrap-token-authenticator.ts';
+import {
+  createRequestHeaderAuthenticator,
+  type RequestHeaderOptions,
+} from '../plugins/authentication/request-header-authenticator.ts';
+import { createServiceAccountTokenAuthenticator } from '../plugins/authentication/service-account-token-authenticator.ts';
+import { audienceAgnostic } from '../plugins/authentication/tokens/audience-agnostic.ts';
+import { orAnonymous, unionAuthenticator } from '../plugins/authentication/union-authenticator.ts';
+import { createX509Authenticator } from '../plugins/authentication/x509-authenticator.ts';
+
+/** How a front proxy says for whom it asks. */
+export type RequestHeaders = Omit<RequestHeaderOptions, 'ca'>;
+
+/** What whoever runs the server has said about who may come in. What is undefined is as in a server of its own. */
+export interface AuthenticationSettings {
+  /** Tokens that name no audience, asked before those of service accounts. */
+  readonly staticTokens?: TokenAuthenticator | undefined;
+  /** Likewise, asked after bootstrap tokens: those of OpenID providers. */
+  readonly providerTokens?: TokenAuthenticator | undefined;
+  /** Asked last; `apiAudiences`: what tokens that name none are for. */
+  readonly webhookTokens?: ((apiAudiences: readonly string[]) => TokenAuthenticator) | undefined;
+  readonly anonymous?: AllowsAnonymous | undefined;
+  readonly requestHeaders?: Partial<RequestHeaders> | undefined;
+  /** Of service account tokens; the first signs. Default: the server's name in the cluster. */
+  readonly issuers?: readonly string[] | undefined;
+  /** Who tokens are for that open this server. Default: the issuers. */
+  readonly apiAudiences?: readonly string[] | undefined;
+  /** Keys whose signatures are good besides the server's own: those that signed before it. */
+  readonly olderKeys?: readonly KeyObject[] | undefined;
+  readonly maxTokenExpirationSeconds?: number | undefined;
+}
+
+/** What service account tokens say of themselves, and who checks them. */
+export interface TokenIdentity {
+  readonly issuers: readonly string[];
+  readonly apiAudiences: readonly string[];
+  readonly keys: readonly VerificationKey[];
+}
+
+export function tokenIdentity(
+  { issuers, apiAudiences, olderKeys = [] }: AuthenticationSettings,
+  key: KeyObject,
+  defaultIssuer: string,
+): TokenIdentity {
+  const named = issuers !== undefined && issuers.length > 0 ? issuers : [defaultIssuer];
+  const keys = [key, ...olderKeys].map(verificationKey);
+  return {
+    issuers: named,
+    apiAudiences: apiAudiences !== undefined && apiAudiences.length > 0 ? apiAudiences : named,
+    keys: keys.filter(({ kid }, i) => keys.findIndex((one) => one.kid === kid) === i),
+  };
+}
+
+/** As kubeadm sets up kube-apiserver. */
+export const requestHeadersOf = ({ requestHeaders }: AuthenticationSettings): RequestHeaders => ({
+  allowedNames: ['front-proxy-client'],
+  usernameHeaders: ['X-Remote-User'],
+  uidHeaders: ['X-Remote-Uid'],
+  groupHeaders: ['X-Remote-Group'],
+  extraHeadersPrefixes: ['X-Remote-Extra-'],
+  ...requestHeaders,
+});
+
+export function authentication(deps: {
+  readonly settings: AuthenticationSettings;
+  readonly identity: TokenIdentity;
+  readonly authorities: { clientCa(): string; frontProxyCa(): string };
+  readonly live: LiveObjects;
+  readonly clock: Clock;
+}): { readonly tokens: readonly TokenAuthenticator[]; readonly authenticator: Authenticator } {
+  const { settings, identity, authorities, live, clock } = deps;
+  const { issuers, apiAudiences, keys } = identity;
+  const forServer = (tokens: TokenAuthenticator | undefined): TokenAuthenticator[] =>
+    tokens === undefined ? [] : [audienceAgnostic(tokens, apiAudiences)];
+  const tokens = [
+    ...forServer(settings.staticTokens),
+    createServiceAccountTokenAuthenticator({ live, clock, issuers, keys }),
+    ...forServer(createBootstrapTokenAuthenticator({ live, clock })),
+    ...forServer(settings.providerTokens),
+    ...(settings.webhookTokens === undefined ? [] : [settings.webhookTokens(apiAudiences)]),
+  ];
+  const known = unionAuthenticator([
+    createRequestHeaderAuthenticator({ ...requestHeadersOf(settings), ca: authorities.frontProxyCa }),
+    createX509Authenticator({ clientCa: authorities.clientCa }),
+    createBearerTokenAuthenticator(tokens, apiAudiences),
+  ]);
+  return { tokens, authenticator: orAnonymous(known, createAnonymousAuthenticator(settings.anonymous)) };
+}
+
+/** What others need to check service account tokens by themselves. */
+export function serviceAccountIssuerPaths({ issuers, keys }: TokenIdentity): [string, PathHandler][] {
+  const keySet = jwks(keys);
+  const [issuer] = issuers;
+  return [
+    [
+      '/.well-known/openid-configuration',
+      () =>
+        jsonResponse(200, {
+          issuer,
+          jwks_uri: `${issuer}/openid/v1/jwks`,
+          response_types_supported: ['id_token'],
+          subject_types_supported: ['public'],
+          id_token_signing_alg_values_supported: [...new Set(keys.map((key) => key.alg))],
+        }),
+    ],
+    ['/openid/v1/jwks', () => jsonResponse(200, keySet)],
+  ];
+}

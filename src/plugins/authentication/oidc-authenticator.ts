@@ -1,0 +1,112 @@
+// ID tokens of OpenID providers, by AuthenticationConfiguration: signature, time, audience, then the user that claims name.
+import type { JwtAuthenticator } from '../../api/config/authentication-configuration.ts';
+import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type JwtClaims, readJwt, unverifiedClaims } from '../../crypto/jwt.ts';
+import type { CompileExpression } from './oidc/claim-expressions.ts';
+import { type ClaimsToUser, createClaimsToUser } from './oidc/claims-to-user.ts';
+import { type GetJson, ProviderKeys } from './oidc/provider-keys.ts';
+
+export interface OidcDependencies {
+  readonly clock: Clock;
+  readonly getJson: GetJson;
+  readonly compile: CompileExpression;
+  /** With which tokens may be signed. */
+  readonly algorithms: readonly string[];
+  /** How long one token took. */
+  readonly observe: (issuer: string, result: 'success' | 'failure', seconds: number) => void;
+}
+
+/** Clocks of providers go differently: as much as go-oidc allows for `nbf`. */
+const notBeforeLeewayMs = 5 * 60_000;
+
+interface Issuer {
+  readonly keys: ProviderKeys;
+  readonly audiences: readonly string[];
+  readonly userOf: ClaimsToUser;
+}
+
+function timeFault({ exp, nbf }: JwtClaims, now: number): string | undefined {
+  if (typeof exp !== 'number') return 'oidc: token is expired (Token Expiry: none)';
+  if (exp * 1000 <= now)
+    return `oidc: token is expired (Token Expiry: ${new Date(Math.min(exp * 1000, 8.64e15)).toISOString()})`;
+  if (nbf !== undefined && (typeof nbf !== 'number' || nbf * 1000 > now + notBeforeLeewayMs))
+    return `oidc: current time ${new Date(now).toISOString()} before the nbf (not before) time`;
+  return undefined;
+}
+
+/** Throws why the token is not believed. */
+async function verifiedClaims(
+  token: string,
+  { keys, audiences }: Issuer,
+  { clock, algorithms }: OidcDependencies,
+): Promise<JwtClaims> {
+  const read = readJwt(token);
+  if ('refused' in read) throw new Error(`oidc: malformed jwt: ${read.refused}`);
+  const { header, claims } = read;
+  // Before the provider is asked for keys: no key of it could make such a signature good.
+  if (!algorithms.includes(String(header.alg)))
+    throw new Error(
+      `oidc: malformed jwt: go-jose/go-jose: unexpected signature algorithm ${JSON.stringify(String(header.alg))}; expected [${algorithms.map((name) => JSON.stringify(name)).join(' ')}]`,
+    );
+  const fault = timeFault(claims, clock.now());
+  if (fault !== undefined) throw new Error(fault);
+  const { aud } = claims;
+  const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (!named.some((audience) => audiences.includes(audience as string)))
+    throw new Error(
+      `oidc: expected audience in [${audiences.map((one) => JSON.stringify(one)).join(' ')}] got [${named.map((one) => JSON.stringify(one)).join(' ')}]`,
+    );
+  if (!(await keys.haveSigned(read)))
+    throw new Error('failed to verify signature: failed to verify id token signature');
+  return claims;
+}
+
+/** One for all issuers of a configuration: whose token it is stands in the token. */
+export function createOidcAuthenticator(
+  configuration: readonly JwtAuthenticator[],
+  deps: OidcDependencies,
+): TokenAuthenticator {
+  const { clock, getJson, compile, observe } = deps;
+  const issuers = new Map<unknown, Issuer>(
+    configuration.map((config) => {
+      const { url = '', discoveryURL, certificateAuthority, audiences = [] } = config.issuer ?? {};
+      const provider = {
+        issuer: url,
+        discoveryUrl: discoveryURL || undefined,
+        ca: certificateAuthority || undefined,
+      };
+      const keys = new ProviderKeys(provider, getJson, clock);
+      return [url, { keys, audiences, userOf: createClaimsToUser(config, compile) }];
+    }),
+  );
+  const verdictOf = async (
+    token: string,
+    issuer: Issuer,
+    audiences: readonly string[],
+  ): Promise<TokenVerdict> => {
+    let claims: JwtClaims;
+    try {
+      claims = await verifiedClaims(token, issuer, deps);
+    } catch (error) {
+      return { refused: `oidc: verify token: ${(error as Error).message}` };
+    }
+    try {
+      return { user: issuer.userOf(claims), audiences };
+    } catch (error) {
+      return { refused: (error as Error).message };
+    }
+  };
+  return {
+    async authenticateToken(token, audiences) {
+      const name = unverifiedClaims(token)?.iss;
+      const issuer = issuers.get(name);
+      if (issuer === undefined) return undefined;
+      const began = clock.monotonic();
+      const verdict = await verdictOf(token, issuer, audiences);
+      const result = 'user' in verdict ? 'success' : 'failure';
+      observe(String(name), result, (clock.monotonic() - began) / 1000);
+      return verdict;
+    },
+  };
+}

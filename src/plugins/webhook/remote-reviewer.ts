@@ -1,0 +1,111 @@
+// Asks a service of somebody else for a verdict: an object goes there by POST, and comes back with its status.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { isObject } from '../../apimachinery/json-access.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { HttpTransportOptions } from '../../client/transport-http.ts';
+import type { HttpsAnswer, HttpsClient, HttpsTarget } from '../../wire/https-client.ts';
+
+export interface RemoteReviewer {
+  /** Throws why there is no verdict. */
+  review(object: JsonObject): Promise<JsonObject>;
+}
+
+export interface RemoteReviewerOptions {
+  /** As a kubeconfig names it. */
+  readonly transport: HttpTransportOptions;
+  readonly client: HttpsClient;
+  readonly clock: Clock;
+  /** Of one question. */
+  readonly timeoutMs: number;
+}
+
+/** As upstream's webhook clients: five tries, each wait half as long again as the one before. */
+const tries = 5;
+const firstWaitMs = 500;
+const waitFactor = 1.5;
+
+/** What may go well the next time; that nobody listens is said at once. */
+const isPassing = (error: Error): boolean =>
+  error instanceof RemoteStatusError
+    ? [429, 500, 504].includes(error.status)
+    : error.message === 'EOF' || error.message.includes('ECONNRESET');
+
+class RemoteStatusError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+function targetOf({ server, ca, cert, key, tlsServerName, insecureSkipTlsVerify }: HttpTransportOptions): {
+  readonly target: HttpsTarget;
+  readonly path: string;
+} {
+  const url = new URL(server);
+  if (url.protocol !== 'https:') throw new Error(`${server}: a webhook's server must be reached by https`);
+  if (insecureSkipTlsVerify === true)
+    throw new Error(`${server}: insecure-skip-tls-verify would believe whoever answers, and is refused`);
+  const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+  return {
+    path: `${url.pathname}${url.search}`,
+    target: {
+      host,
+      port: url.port === '' ? 443 : Number(url.port),
+      serverName: tlsServerName,
+      ca: ca?.toString(),
+      ...(cert && key ? { client: { certificate: cert.toString(), key: key.toString() } } : {}),
+    },
+  };
+}
+
+function objectOf({ status, body }: HttpsAnswer): JsonObject {
+  if (status < 200 || status > 299)
+    throw new RemoteStatusError(
+      status,
+      `an error on the server (${JSON.stringify(body.toString('utf8', 0, 256))}) has prevented the request from succeeding: status ${status}`,
+    );
+  const answer: unknown = JSON.parse(body.toString('utf8'));
+  if (!isObject(answer as JsonObject)) throw new Error('the answer is no object');
+  return answer as JsonObject;
+}
+
+/** Throws for a server that is not asked by HTTPS. */
+export function createRemoteReviewer(options: RemoteReviewerOptions): RemoteReviewer {
+  const { transport, client, clock, timeoutMs } = options;
+  const { target, path } = targetOf(transport);
+  const once = async (body: Buffer, signal: AbortSignal): Promise<JsonObject> => {
+    const token = typeof transport.token === 'function' ? await transport.token() : transport.token;
+    const answer = await client.ask(target, {
+      method: 'POST',
+      path,
+      headers: {
+        accept: 'application/json, */*',
+        'content-type': 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      body,
+      signal,
+    });
+    return objectOf(answer);
+  };
+  return {
+    async review(object) {
+      const body = Buffer.from(JSON.stringify(object));
+      const ending = new AbortController();
+      const cancel = clock.timer(timeoutMs, () => ending.abort(new Error('context deadline exceeded')));
+      try {
+        for (let n = 1, waitMs = firstWaitMs; ; n++, waitMs *= waitFactor) {
+          try {
+            return await once(body, ending.signal);
+          } catch (error) {
+            if (n >= tries || ending.signal.aborted || !isPassing(error as Error)) throw error;
+            await clock.sleep(waitMs, ending.signal);
+          }
+        }
+      } finally {
+        cancel();
+      }
+    },
+  };
+}

@@ -1,0 +1,177 @@
+// Whole questions to HTTPS servers of others: connections are kept for the next one, and all that a server says is bounded.
+import type { IncomingMessage } from 'node:http';
+import { Agent, type RequestOptions, request } from 'node:https';
+import { getCACertificates } from 'node:tls';
+import { hostPort } from '../base/ip.ts';
+import { boundHead } from './answer-head.ts';
+
+export interface HttpsTarget {
+  /** A name or an address; who is dialled. */
+  readonly host: string;
+  readonly port: number;
+  /** Whom the certificate must name. Default: the host. */
+  readonly serverName?: string | undefined;
+  /** PEM. Default: whom the machine trusts. */
+  readonly ca?: string | undefined;
+  /** PEM: who asks. */
+  readonly client?: { readonly certificate: string; readonly key: string } | undefined;
+}
+
+export interface HttpsQuestion {
+  readonly method: string;
+  /** Path with query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  /** Ends the wait, for a place as well as for the answer. */
+  readonly signal: AbortSignal;
+}
+
+export interface HttpsAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** No answer; the message is what Go's net/http says of it. */
+class NoAnswerError extends Error {}
+
+export interface HttpsClientOptions {
+  readonly maxAnswerBytes: number;
+  /** Connections of one server; who comes later waits. */
+  readonly maxConnections: number;
+  readonly maxAllConnections: number;
+}
+
+const maxHeaderBytes = 1 << 16;
+/** As Go's transport keeps them. */
+const idleMs = 90_000;
+const maxIdle = 8;
+
+const untrusted: readonly string[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+];
+const dialled: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connect: connection refused',
+  EHOSTUNREACH: 'connect: no route to host',
+  ENETUNREACH: 'connect: network is unreachable',
+  ETIMEDOUT: 'connect: connection timed out',
+};
+
+/** In Go's words. */
+function textOf(cause: unknown, { host, port, serverName = host }: HttpsTarget): string {
+  const { code = '', message } = cause as { code?: string; message: string };
+  const verifying = 'tls: failed to verify certificate: x509: ';
+  if (dialled[code] !== undefined) return `dial tcp ${hostPort(host, port)}: ${dialled[code]}`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host}: no such host`;
+  if (code === 'ECONNRESET') return 'EOF';
+  if (untrusted.includes(code)) return `${verifying}certificate signed by unknown authority`;
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return `${verifying}certificate has expired or is not yet valid`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `${verifying}certificate is not valid for ${serverName}`;
+  if (message.includes('wrong version number') || message.includes('packet length too long'))
+    return 'http: server gave HTTP response to HTTPS client';
+  return message;
+}
+
+async function wholeAnswer(response: IncomingMessage, limit: number): Promise<HttpsAnswer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > limit) throw new NoAnswerError(`http: response body too large: the limit is ${limit} bytes`);
+    parts.push(part);
+  }
+  const contentType = response.headers['content-type'] ?? '';
+  return { status: response.statusCode ?? 0, contentType, body: Buffer.concat(parts) };
+}
+
+export class HttpsClient {
+  readonly #agent: Agent;
+  readonly #maxAnswerBytes: number;
+  #machine: string[] | undefined;
+
+  constructor(options: HttpsClientOptions) {
+    this.#maxAnswerBytes = options.maxAnswerBytes;
+    this.#agent = new Agent({
+      keepAlive: true,
+      scheduling: 'lifo',
+      maxSockets: options.maxConnections,
+      maxTotalSockets: options.maxAllConnections,
+      maxFreeSockets: maxIdle,
+      timeout: idleMs,
+    });
+  }
+
+  /** Redirects are answers like others: nobody is sent elsewhere. Throws NoAnswerError, or the signal's reason. */
+  async ask(target: HttpsTarget, question: HttpsQuestion): Promise<HttpsAnswer> {
+    try {
+      return await this.#once(target, question, true);
+    } catch (error) {
+      if (question.signal.aborted) throw question.signal.reason;
+      throw error instanceof NoAnswerError
+        ? error
+        : new NoAnswerError(textOf(error, target), { cause: error });
+    }
+  }
+
+  #once(target: HttpsTarget, question: HttpsQuestion, again: boolean): Promise<HttpsAnswer> {
+    return new Promise((resolve, reject) => {
+      const outgoing = request(this.#optionsOf(target, question));
+      boundHead(outgoing, maxHeaderBytes);
+      let answering = false;
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        // Its server ended the kept connection while the question was on its way.
+        if (
+          again &&
+          !answering &&
+          outgoing.reusedSocket &&
+          ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
+        )
+          resolve(this.#once(target, question, false));
+        else reject(error);
+      });
+      outgoing.on('upgrade', (response, socket) => {
+        socket.destroy();
+        reject(new NoAnswerError(`unexpected status code ${response.statusCode}`));
+      });
+      outgoing.on('response', (response) => {
+        answering = true;
+        wholeAnswer(response, this.#maxAnswerBytes).then(resolve, (error: unknown) => {
+          outgoing.destroy();
+          reject(error);
+        });
+      });
+      outgoing.end(question.body);
+    });
+  }
+
+  #optionsOf(target: HttpsTarget, { method, path, headers, body, signal }: HttpsQuestion): RequestOptions {
+    const { host, port, serverName, ca, client } = target;
+    this.#machine ??= ca === undefined ? getCACertificates('system') : undefined;
+    const trusted = ca ?? (this.#machine?.length ? this.#machine : undefined);
+    return {
+      agent: this.#agent,
+      host,
+      port,
+      method,
+      path,
+      headers: { ...headers, 'content-length': String(body.length) },
+      maxHeaderSize: maxHeaderBytes,
+      signal,
+      ...(serverName === undefined ? {} : { servername: serverName }),
+      ...(trusted === undefined ? {} : { ca: trusted }),
+      ...(client === undefined ? {} : { cert: client.certificate, key: client.key }),
+    };
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

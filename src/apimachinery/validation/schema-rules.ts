@@ -6,6 +6,8 @@ import type { PlanNode, PlanSource, StructPlan } from '../plan.ts';
 
 /** Texts that may be empty although they must be there. */
 const mayBeEmpty = new Set(['value', 'message', 'reason', 'token', 'audience', 'service', 'apiGroup']);
+/** Lists that may be empty: a client in Go sends none of nothing as null, which is no fault. */
+const mayBeMissing = new Set(['drivers', 'limits']);
 const maxErrors = 50;
 
 /** Walks everything but metadata and status, which have their own rules. */
@@ -33,7 +35,7 @@ function hasFault(plan: StructPlan, object: JsonObject, root: boolean): boolean 
 }
 
 const isMissing = (value: Json | undefined, name: string): boolean =>
-  value === undefined || value === null || (value === '' && !mayBeEmpty.has(name));
+  value === undefined || value === null ? !mayBeMissing.has(name) : value === '' && !mayBeEmpty.has(name);
 
 function hasFaultyValue(node: PlanNode, value: Json | undefined): boolean {
   if (value === undefined || value === null) return false;
@@ -68,7 +70,7 @@ function checkStruct(
     const at = path === '' ? field.name : `${path}.${field.name}`;
     const value = Object.hasOwn(object, field.name) ? object[field.name] : undefined;
     if (value === undefined || value === null) {
-      if (field.required) errors.push(required(at));
+      if (field.required && !mayBeMissing.has(field.name)) errors.push(required(at));
     } else if (value === '' && field.node.kind === 'scalar') {
       if (field.required && !mayBeEmpty.has(field.name)) errors.push(required(at));
     } else checkValue(field.node, value, at, errors);

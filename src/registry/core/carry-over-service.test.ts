@@ -73,6 +73,8 @@ const cases: readonly (readonly [name: string, old: ServiceSpec, sent: ServiceSp
       externalName: 'example.com',
       clusterIP: '10.96.0.9',
       clusterIPs: ['10.96.0.9'],
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
       internalTrafficPolicy: 'Cluster',
       ports: [],
     },
@@ -89,6 +91,28 @@ const cases: readonly (readonly [name: string, old: ServiceSpec, sent: ServiceSp
     { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 31_000 },
     { type: 'LoadBalancer', externalTrafficPolicy: 'Local' },
     { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 31_000 },
+  ],
+  [
+    'nothing that only balancers have, when it is none any more',
+    {
+      type: 'LoadBalancer',
+      externalTrafficPolicy: 'Cluster',
+      allocateLoadBalancerNodePorts: true,
+      loadBalancerClass: 'example.com/a',
+    },
+    {
+      type: 'ClusterIP',
+      externalTrafficPolicy: 'Cluster',
+      allocateLoadBalancerNodePorts: true,
+      loadBalancerClass: 'example.com/a',
+    },
+    { type: 'ClusterIP' },
+  ],
+  [
+    'what is said anew and does not fit, for it to be refused',
+    { type: 'LoadBalancer', externalTrafficPolicy: 'Cluster' },
+    { type: 'ClusterIP', externalTrafficPolicy: 'Local' },
+    { type: 'ClusterIP', externalTrafficPolicy: 'Local' },
   ],
   [
     'no port of a health check that there is no more',

@@ -1,5 +1,7 @@
 // What an update of a Service leaves out and keeps, and what makes no sense with its type any more. Pure, in place.
-import type { Service, ServicePort } from '../../api/generated/types/core-v1.ts';
+import { isExternallyAccessible } from '../../api/core/v1/validate-service.ts';
+import type { Service, ServicePort, ServiceSpec } from '../../api/generated/types/core-v1.ts';
+import { semanticEqual } from '../../apimachinery/equality.ts';
 import { nodePortsOf, wantsHealthCheckPort, wantsNodePorts } from './service-ports.ts';
 
 /** As upstream's patchAllocatedValues: a PUT or apply may leave out what the server gave. */
@@ -52,11 +54,28 @@ export function dropStale(service: Service, old: Service | undefined): void {
       delete spec.clusterIP;
       delete spec.clusterIPs;
     }
+    if (semanticEqual(spec.ipFamilies, old?.spec?.ipFamilies)) delete spec.ipFamilies;
+    if (spec.ipFamilyPolicy === old?.spec?.ipFamilyPolicy) delete spec.ipFamilyPolicy;
     delete spec.internalTrafficPolicy;
   }
   if (old !== undefined && !wantsNodePorts(service) && wantsNodePorts(old)) {
     const before = nodePortsOf(old);
     for (const port of spec.ports ?? []) if (before.includes(port.nodePort ?? 0)) delete port.nodePort;
   }
-  if (!wantsHealthCheckPort(service)) delete spec.healthCheckNodePort;
+  if (old?.spec !== undefined) dropOfType(spec, old.spec);
+}
+
+const isBalanced = ({ type }: ServiceSpec): boolean => type === 'LoadBalancer';
+/** The fields that some types only may have, and which those are. */
+const ofTypes: readonly (readonly [keyof ServiceSpec & string, (spec: ServiceSpec) => boolean])[] = [
+  ['allocateLoadBalancerNodePorts', isBalanced],
+  ['externalTrafficPolicy', isExternallyAccessible],
+  ['healthCheckNodePort', (spec) => isBalanced(spec) && spec.externalTrafficPolicy === 'Local'],
+  ['loadBalancerClass', isBalanced],
+];
+
+/** What an update leaves as it was goes with the type that it was for; what it says anew is refused by the rules. */
+function dropOfType(spec: ServiceSpec, before: ServiceSpec): void {
+  for (const [field, isFor] of ofTypes)
+    if (isFor(before) && !isFor(spec) && spec[field] === before[field]) delete spec[field];
 }

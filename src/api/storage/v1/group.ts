@@ -1,7 +1,5 @@
 // The kinds of storage.k8s.io/v1.
 import { ensured } from '../../../apimachinery/decoded.ts';
-import { semanticEqual } from '../../../apimachinery/equality.ts';
-import { forbidden } from '../../../apimachinery/field-error.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type {
   CSIDriver,
@@ -12,6 +10,20 @@ import type {
   VolumeAttributesClass,
 } from '../../generated/types/storage-v1.ts';
 import { ageCell, createdCell, nameCell, orUnset } from '../../meta/row-cells.ts';
+import {
+  validateCsiDriver,
+  validateCsiDriverUpdate,
+  validateCsiNode,
+  validateCsiNodeUpdate,
+  validateStorageCapacity,
+  validateStorageCapacityUpdate,
+  validateStorageClass,
+  validateStorageClassUpdate,
+  validateVolumeAttachment,
+  validateVolumeAttachmentUpdate,
+  validateVolumeAttributesClass,
+  validateVolumeAttributesClassUpdate,
+} from './validate-storage.ts';
 
 const defaultClass = 'storageclass.kubernetes.io/is-default-class';
 
@@ -31,10 +43,8 @@ const storageClass: KindBehaviour<StorageClass> = {
     ];
   },
   strategy: {
-    validateUpdate: (o, old) =>
-      (['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const).flatMap((f) =>
-        semanticEqual(o[f], old[f]) ? [] : [forbidden(f, `updates to ${f} are forbidden.`)],
-      ),
+    validate: validateStorageClass,
+    validateUpdate: validateStorageClassUpdate,
     applyDefaults(o) {
       o.reclaimPolicy ??= 'Delete';
       o.volumeBindingMode ??= 'Immediate';
@@ -59,6 +69,8 @@ const csiDriver: KindBehaviour<CSIDriver> = {
     ];
   },
   strategy: {
+    validate: validateCsiDriver,
+    validateUpdate: validateCsiDriverUpdate,
     applyDefaults(o) {
       const s = ensured(o, 'spec');
       s.attachRequired ??= true;
@@ -73,6 +85,11 @@ const csiDriver: KindBehaviour<CSIDriver> = {
 };
 
 const volumeAttachment: KindBehaviour<VolumeAttachment> = {
+  strategy: {
+    validate: validateVolumeAttachment,
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === '' ? validateVolumeAttachmentUpdate(o, old) : [],
+  },
   row: (o, now) => [
     nameCell(o),
     o.spec?.attacher ?? '',
@@ -92,9 +109,21 @@ export const storageV1: GroupBehaviours<{
   volumeattributesclasses: VolumeAttributesClass;
 }> = {
   csidrivers: csiDriver,
-  csinodes: { row: (o, now) => [nameCell(o), (o.spec?.drivers ?? []).length, ageCell(o, now)] },
-  csistoragecapacities: { row: (o) => [nameCell(o), createdCell(o)] },
+  csinodes: {
+    strategy: { validate: validateCsiNode, validateUpdate: validateCsiNodeUpdate },
+    row: (o, now) => [nameCell(o), (o.spec?.drivers ?? []).length, ageCell(o, now)],
+  },
+  csistoragecapacities: {
+    strategy: { validate: validateStorageCapacity, validateUpdate: validateStorageCapacityUpdate },
+    row: (o) => [nameCell(o), createdCell(o)],
+  },
   storageclasses: storageClass,
   volumeattachments: volumeAttachment,
-  volumeattributesclasses: { row: (o, now) => [nameCell(o), o.driverName ?? '', ageCell(o, now)] },
+  volumeattributesclasses: {
+    strategy: {
+      validate: validateVolumeAttributesClass,
+      validateUpdate: validateVolumeAttributesClassUpdate,
+    },
+    row: (o, now) => [nameCell(o), o.driverName ?? '', ageCell(o, now)],
+  },
 };

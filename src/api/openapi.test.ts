@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { servedGroups } from '../apimachinery/discovery/groups.ts';
 import type { JsonObject } from '../apimachinery/json.ts';
 import { obj } from '../apimachinery/json-access.ts';
-import { openApiV2, openApiV3, openApiV3Paths } from '../apimachinery/openapi/document.ts';
-import { encodeOpenApiV2 } from '../apimachinery/openapi/v2-protobuf.ts';
+import { openApiV2Frame, openApiV2Part, openApiV3 } from '../apimachinery/openapi/document.ts';
+import { encodeOpenApiV2Part, joinOpenApiV2 } from '../apimachinery/openapi/v2-protobuf.ts';
 import { readDescriptions } from './descriptions/read-descriptions.ts';
 import { createScheme } from './scheme.ts';
 
@@ -16,7 +17,7 @@ const recorded: Record<string, Record<string, unknown>> = JSON.parse(
 );
 
 test('every resource path of upstream is in the v2 document with the same methods', () => {
-  const paths = obj(openApiV2(scheme, { info })['paths']);
+  const { paths } = openApiV2Part(scheme, scheme.resources());
   const missing: string[] = [];
   for (const [path, item] of Object.entries(recorded)) {
     if (!/^\/(api\/v1|apis\/[^/]+\/v[^/]+)\/./.test(path) || path.includes('/proxy')) continue;
@@ -25,18 +26,22 @@ test('every resource path of upstream is in the v2 document with the same method
   assert.deepEqual(missing, []);
 });
 
+const groupVersions = servedGroups(scheme.resources()).flatMap(({ group, versions }) =>
+  versions.map((version) => ({ group, ...version })),
+);
+
 test('every reference of every document leads to a definition', () => {
-  for (const path of openApiV3Paths(scheme)) {
-    const parts = path.split('/');
-    const [group, version] = parts[0] === 'api' ? ['', parts[1]!] : [parts[1]!, parts[2]!];
-    const document = openApiV3(scheme, group, version, { info })!;
+  for (const { resources, version, group } of groupVersions) {
+    const document = openApiV3(scheme, resources, { info });
     const schemas = obj(obj(document['components'])['schemas']);
     for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
-      assert.ok(Object.hasOwn(schemas, name!), `${path}: ${name}`);
+      assert.ok(Object.hasOwn(schemas, name!), `${group}/${version}: ${name}`);
   }
 });
 
 const describe = await readDescriptions();
+const definitionsV2 = (form: object): JsonObject =>
+  openApiV2Part(scheme, scheme.resources(), form).definitions;
 
 /** Definitions, and properties of definitions, that say nothing of themselves. */
 const silent = (definitions: JsonObject): string[] =>
@@ -48,32 +53,29 @@ const silent = (definitions: JsonObject): string[] =>
   ]);
 
 test('every definition of the v2 document and each of its properties is described', () => {
-  const definitions = obj(openApiV2(scheme, { info, describe })['definitions']);
+  const definitions = definitionsV2({ describe });
   assert.ok(Object.keys(definitions).length > 500);
   assert.deepEqual(silent(definitions), []);
-  assert.ok(silent(obj(openApiV2(scheme, { info })['definitions'])).length > 2000);
+  assert.ok(silent(definitionsV2({})).length > 2000);
 });
 
 test('and so is everything of v3, where a description stands beside no reference', () => {
-  for (const path of openApiV3Paths(scheme)) {
-    const parts = path.split('/');
-    const [group, version] = parts[0] === 'api' ? ['', parts[1]!] : [parts[1]!, parts[2]!];
-    const document = openApiV3(scheme, group, version, { info, describe })!;
-    assert.deepEqual(silent(obj(obj(document['components'])['schemas'])), [], path);
-    assert.ok(!/"\$ref":"[^"]*","/.test(JSON.stringify(document)), path);
+  for (const { resources, version, group } of groupVersions) {
+    const document = openApiV3(scheme, resources, { info, describe });
+    assert.deepEqual(silent(obj(obj(document['components'])['schemas'])), [], `${group}/${version}`);
+    assert.ok(!/"\$ref":"[^"]*","/.test(JSON.stringify(document)), `${group}/${version}`);
   }
 });
 
 test('a description comes through in the protobuf form', () => {
-  const definitions = obj(openApiV2(scheme, { info, describe })['definitions']);
-  const spec = obj(definitions['io.k8s.api.core.v1.PodSpec']);
-  const bytes = Buffer.from(encodeOpenApiV2({ definitions: { PodSpec: spec } }));
+  const spec = obj(definitionsV2({ describe })['io.k8s.api.core.v1.PodSpec']);
+  const { definitions } = encodeOpenApiV2Part({ paths: {}, definitions: { PodSpec: spec } });
   for (const text of [spec['description'], obj(obj(spec['properties'])['affinity'])['description']])
-    assert.ok(bytes.includes(text as string), text as string);
+    assert.ok(Buffer.from(definitions).includes(text as string), text as string);
 });
 
 test('a patch of a pod takes dryRun and fieldValidation, which kubectl looks for', () => {
-  const document = openApiV3(scheme, '', 'v1', { info })!;
+  const document = openApiV3(scheme, groupVersions.find(({ group }) => group === '')!.resources, { info });
   const patch = obj(obj(obj(document['paths'])['/api/v1/namespaces/{namespace}/pods/{name}'])['patch']);
   const names = (patch['parameters'] as { name: string }[]).map((p) => p.name);
   assert.ok(names.includes('dryRun') && names.includes('fieldValidation'));
@@ -81,7 +83,8 @@ test('a patch of a pod takes dryRun and fieldValidation, which kubectl looks for
 });
 
 test('the protobuf form begins with the version and is of a sensible size', () => {
-  const bytes = encodeOpenApiV2(openApiV2(scheme, { info }));
+  const parts = [encodeOpenApiV2Part(openApiV2Part(scheme, scheme.resources()))];
+  const bytes = Buffer.concat(joinOpenApiV2(openApiV2Frame(info), parts));
   assert.deepEqual([...bytes.subarray(0, 5)], [10, 3, 50, 46, 48]);
   assert.ok(bytes.length > 300_000 && bytes.length < 5_000_000, String(bytes.length));
 });

@@ -92,6 +92,8 @@ export interface ResourceDeclaration {
   readonly strategy: Strategy;
   /** True for kinds that a client defined: they have no strategic merge. */
   readonly custom?: boolean;
+  /** Of a custom kind: names what its definition said when this was made, also after a restart. */
+  readonly definedAs?: string;
   /** True for reviews, bindings and the like: created for their answer and never stored. */
   readonly virtual: boolean;
   /** True when `status` is reset on create and only written by the status subresource. */

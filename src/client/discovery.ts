@@ -1,4 +1,5 @@
 // What a server serves: every resource in its preferred version, with its verbs.
+import { aggregatedMediaType } from '../apimachinery/discovery/aggregated.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import type { Client } from './client.ts';
 
@@ -14,64 +15,64 @@ export interface Discovery {
   readonly failures: readonly string[];
 }
 
-interface GroupList {
-  readonly groups?: readonly {
-    readonly name: string;
-    readonly preferredVersion: { readonly groupVersion: string };
-    readonly versions: readonly { readonly groupVersion: string }[];
+interface DiscoveredVersion {
+  readonly version: string;
+  /** `Stale` when the server behind the group did not answer. */
+  readonly freshness?: string;
+  readonly resources?: readonly {
+    readonly resource: string;
+    readonly responseKind?: { readonly kind: string };
+    readonly scope: string;
+    readonly verbs: readonly string[];
+    readonly subresources?: readonly { readonly subresource: string }[];
   }[];
 }
-interface ResourceList {
-  readonly resources?: readonly {
-    readonly name: string;
-    readonly kind: string;
-    readonly namespaced: boolean;
-    readonly verbs: readonly string[];
+interface DiscoveredGroups {
+  readonly items?: readonly {
+    readonly metadata: { readonly name?: string };
+    /** Preferred first. */
+    readonly versions: readonly DiscoveredVersion[];
   }[];
 }
 
 type RawClient = Pick<Client, 'raw'>;
 
-async function getJson<T>(client: RawClient, path: string): Promise<T> {
-  const { body } = await client.raw({ method: 'GET', path });
-  return JSON.parse(body.toString('utf8')) as T;
+async function groupsBelow(
+  client: RawClient,
+  path: '/api' | '/apis',
+): Promise<NonNullable<DiscoveredGroups['items']>> {
+  const { body } = await client.raw({ method: 'GET', path, accept: aggregatedMediaType('v2') });
+  return (JSON.parse(body.toString('utf8')) as DiscoveredGroups).items ?? [];
 }
 
-async function resourcesOf(client: RawClient, groupVersion: string): Promise<DiscoveredResource[]> {
-  const cut = groupVersion.indexOf('/');
-  const group = cut < 0 ? '' : groupVersion.slice(0, cut);
-  const version = groupVersion.slice(cut + 1);
-  const list = await getJson<ResourceList>(client, `${cut < 0 ? '/api' : '/apis'}/${groupVersion}`);
-  const all = list.resources ?? [];
-  const below = Map.groupBy(all, ({ name }) => name.split('/')[0] ?? '');
-  return all
-    .filter((resource) => !resource.name.includes('/'))
-    .map(({ name, kind, namespaced, verbs }) => ({
-      group,
-      version,
-      resource: name,
-      kind,
-      namespaced,
-      verbs,
-      subresources: (below.get(name) ?? []).flatMap((one) => one.name.split('/').slice(1)),
-    }));
-}
+const resourcesOf = (group: string, { version, resources = [] }: DiscoveredVersion): DiscoveredResource[] =>
+  resources.map(({ resource, responseKind, scope, verbs, subresources = [] }) => ({
+    group,
+    version,
+    resource,
+    kind: responseKind?.kind ?? '',
+    namespaced: scope === 'Namespaced',
+    verbs,
+    subresources: subresources.map(({ subresource }) => subresource),
+  }));
 
+/** In one question for each root: a thousand groups are asked for as one is. */
 export async function discover(client: RawClient): Promise<Discovery> {
-  const { groups = [] } = await getJson<GroupList>(client, '/apis');
+  const groups = [...(await groupsBelow(client, '/api')), ...(await groupsBelow(client, '/apis'))];
   const failures: string[] = [];
   const found = new Map<string, DiscoveredResource>();
-  // Preferred versions first; others only add resources that the preferred one lacks.
-  const preferred = ['v1', ...groups.map((group) => group.preferredVersion.groupVersion)];
-  const others = groups.flatMap((group) => group.versions.map((version) => version.groupVersion));
-  for (const groupVersion of new Set([...preferred, ...others]))
-    try {
-      for (const resource of await resourcesOf(client, groupVersion)) {
-        const id = `${resource.group}/${resource.resource}`;
+  for (const { metadata, versions } of groups)
+    for (const version of versions) {
+      const group = metadata.name ?? '';
+      if (version.freshness === 'Stale') {
+        const groupVersion = `${group}/${version.version}`;
+        failures.push(`${groupVersion}: stale GroupVersion discovery: ${groupVersion}`);
+      }
+      // Other versions only add resources that the preferred one lacks.
+      for (const resource of resourcesOf(group, version)) {
+        const id = `${group}/${resource.resource}`;
         if (!found.has(id)) found.set(id, resource);
       }
-    } catch (error) {
-      failures.push(`${groupVersion}: ${error instanceof Error ? error.message : String(error)}`);
     }
   return { resources: [...found.values()], failures };
 }

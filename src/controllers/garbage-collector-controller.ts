@@ -21,6 +21,8 @@ import { type Consequences, type GraphNode, OwnershipGraph } from './garbage-col
 
 /** How often new kinds (CRDs) are looked for. */
 const discoverEveryMs = 30_000;
+/** After a definition of kinds changed: it becomes established, and others mostly follow. */
+const gatherMs = 500;
 const concurrency = 20;
 interface AnyObject {
   readonly metadata: ObjectMeta;
@@ -223,6 +225,7 @@ class GarbageCollector {
         log.warn({ error }, 'discovery failed');
       }
       await clock.sleep(discoverEveryMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
+      await clock.sleep(gatherMs, signal).catch(() => {});
     }
     for (const remove of this.#removeHandlers) remove();
     await Promise.all([this.#deleting.stop(), this.#orphaning.stop()]);

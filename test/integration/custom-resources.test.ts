@@ -176,7 +176,7 @@ test('names that another definition has are refused, and it is not served', asyn
       assert.deepEqual(
         conditions.map((c) => `${c.type}=${c.status}: ${c.message}`),
         [
-          'NamesAccepted=False: "fruit" is already in use, "Fruit" is already in use, "FruitList" is already in use',
+          'NamesAccepted=False: "FruitList" is already in use',
           'Established=False: not all names are accepted',
         ],
       );
@@ -184,6 +184,35 @@ test('names that another definition has are refused, and it is not served', asyn
     { everyMs: 5 },
   );
   assert.equal((await cluster.ask('GET', path('pears'))).status, 404);
+  // Who has the names gives them back: they go to who was refused them.
+  await cluster.ask('DELETE', `${crds}/apples.test.example.com`);
+  await eventually(async () => assert.equal((await cluster.ask('GET', path('pears'))).status, 200), {
+    everyMs: 5,
+  });
+});
+
+test('a kind that comes leaves the documents of the others as they are; both versions of OpenAPI have it', async () => {
+  const hashes = async (): Promise<Record<string, string>> => {
+    const { paths } = (await cluster.ask('GET', '/openapi/v3')).body as {
+      paths: Record<string, { serverRelativeURL: string }>;
+    };
+    return Object.fromEntries(
+      Object.entries(paths).map(([name, { serverRelativeURL }]) => [name, serverRelativeURL]),
+    );
+  };
+  const before = await hashes();
+  const name = 'com.example.test.v1.Newcomer';
+  assert.ok(!(await cluster.ask('GET', '/openapi/v2')).text.includes(name));
+  await define('newcomers', 'Newcomer');
+  const after = await hashes();
+  const changed = Object.keys(after).filter((path) => after[path] !== before[path]);
+  assert.deepEqual(changed.sort(), ['apis/test.example.com/v1', 'apis/test.example.com/v2']);
+  const document = await cluster.ask('GET', after['apis/test.example.com/v1']!);
+  assert.match(document.text, /com\.example\.test\.v1\.Newcomer/);
+  const { definitions, paths } = (await cluster.ask('GET', '/openapi/v2')).body as Record<string, object>;
+  for (const type of [name, `${name}List`, 'io.k8s.api.core.v1.Pod'])
+    assert.ok(Object.hasOwn(definitions!, type), type);
+  assert.ok(Object.hasOwn(paths!, '/apis/test.example.com/v1/namespaces/{namespace}/newcomers'));
 });
 
 test('a definition goes after its objects, and those after their finalizers', async () => {

@@ -51,7 +51,16 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
+/** A scheme gives out another array when its kinds change; until then all documents are made from the same groups. */
+const known = new WeakMap<readonly ResourceDeclaration[], readonly ServedGroup[]>();
+
 export function servedGroups(resources: readonly ResourceDeclaration[]): readonly ServedGroup[] {
+  const found = known.get(resources) ?? grouped(resources);
+  known.set(resources, found);
+  return found;
+}
+
+function grouped(resources: readonly ResourceDeclaration[]): readonly ServedGroup[] {
   const groups = new Map<string, Map<string, ResourceDeclaration[]>>();
   for (const r of resources) {
     const versions = groups.get(r.group) ?? new Map<string, ResourceDeclaration[]>();

@@ -2,7 +2,7 @@
 import type { Json, JsonObject, ResourceDeclaration, Scheme } from '../declaration.ts';
 import type { Describe } from './description-text.ts';
 import type { Operation } from './operations.ts';
-import { operationsOf, queryType, rootPath, statusType } from './operations.ts';
+import { operationsOf, queryType, statusType } from './operations.ts';
 import type { Dialect } from './schemas.ts';
 import { definitionsOf, refTo } from './schemas.ts';
 
@@ -119,24 +119,50 @@ function operationV2(d: ResourceDeclaration, o: Operation): JsonObject {
   };
 }
 
-export function openApiV2(scheme: Scheme, options: OpenApiOptions): JsonObject {
-  const operations = collect(scheme.resources(), scheme);
+/** What some resources add to the document of version 2. */
+export interface OpenApiV2Part {
+  readonly paths: JsonObject;
+  readonly definitions: JsonObject;
+}
+
+export function openApiV2Part(
+  scheme: Scheme,
+  resources: readonly ResourceDeclaration[],
+  form: Pick<OpenApiOptions, 'definition' | 'describe'> = {},
+): OpenApiV2Part {
+  const operations = collect(resources, scheme);
   return {
-    swagger: '2.0',
-    info: { title: options.info.title, version: options.info.version },
     paths: pathsOf(operations, operationV2),
-    definitions: definitionsOf(scheme, rootsOf(operations), { ...options, dialect: 'v2' }),
-    securityDefinitions: {
-      BearerToken: {
-        description: 'Bearer Token authentication',
-        type: 'apiKey',
-        name: 'authorization',
-        in: 'header',
-      },
-    },
-    security: [{ BearerToken: [] }],
+    definitions: definitionsOf(scheme, rootsOf(operations), { ...form, dialect: 'v2' }),
   };
 }
+
+/** Of custom resources alone: what every object has is in the part of the built-in ones. */
+export function customOpenApiV2Part(
+  scheme: Scheme,
+  resources: readonly ResourceDeclaration[],
+): OpenApiV2Part {
+  const own = new Set(resources.flatMap(({ type }) => [type, `${type}List`]));
+  const ownOnly: Scheme = { ...scheme, type: (name) => (own.has(name) ? scheme.type(name) : undefined) };
+  return openApiV2Part(ownOnly, resources, {
+    definition: (type, dialect) => (own.has(type) ? scheme.definition?.(type, dialect) : undefined),
+  });
+}
+
+/** What stands around the parts. */
+export const openApiV2Frame = (info: OpenApiInfo): JsonObject => ({
+  swagger: '2.0',
+  info: { title: info.title, version: info.version },
+  securityDefinitions: {
+    BearerToken: {
+      description: 'Bearer Token authentication',
+      type: 'apiKey',
+      name: 'authorization',
+      in: 'header',
+    },
+  },
+  security: [{ BearerToken: [] }],
+});
 
 // v3
 
@@ -180,15 +206,12 @@ function operationV3(d: ResourceDeclaration, o: Operation): JsonObject {
   };
 }
 
-/** `/openapi/v3/api/v1` and `/openapi/v3/apis/<group>/<version>`; undefined when nothing is served there. */
+/** `/openapi/v3/api/v1` and `/openapi/v3/apis/<group>/<version>`: what is served there. */
 export function openApiV3(
   scheme: Scheme,
-  group: string,
-  version: string,
+  resources: readonly ResourceDeclaration[],
   options: OpenApiOptions,
-): JsonObject | undefined {
-  const resources = scheme.resources().filter((d) => d.group === group && d.version === version);
-  if (resources.length === 0) return undefined;
+): JsonObject {
   const operations = collect(resources, scheme);
   return {
     openapi: '3.0.0',
@@ -208,17 +231,3 @@ export function openApiV3(
     security: [{ BearerToken: [] }],
   };
 }
-
-/** Paths of the index relative to `/openapi/v3/`: `api/v1`, `apis/apps/v1`. */
-export const openApiV3Paths = (scheme: Scheme): string[] =>
-  [...new Set(scheme.resources().map((d) => rootPath(d.group, d.version).slice(1)))].sort();
-
-/** `/openapi/v3`: where each document is; `hashOf` names its content so that clients may keep it for ever. */
-export const openApiV3Index = (scheme: Scheme, hashOf: (path: string) => string): JsonObject => ({
-  paths: Object.fromEntries(
-    openApiV3Paths(scheme).map((path) => [
-      path,
-      { serverRelativeURL: `/openapi/v3/${path}?hash=${hashOf(path)}` },
-    ]),
-  ),
-});

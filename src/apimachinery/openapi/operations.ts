@@ -80,7 +80,7 @@ function idPart(group: string, version: string): string {
   const words = (group === '' ? 'core' : group.replace(/\.k8s\.io$/, '')).split('.');
   return [...words, version].map((w, i) => (i === 0 ? w : upperFirst(w))).join('');
 }
-export const rootPath = (group: string, version: string): string =>
+const rootPath = (group: string, version: string): string =>
   group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 
 /** How a subresource's kind is found by its full type name. */

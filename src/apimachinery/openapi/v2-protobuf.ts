@@ -2,43 +2,78 @@
 import type { Json, JsonObject } from '../declaration.ts';
 import { isObject, obj, objs, str, strs } from '../json-access.ts';
 import { ProtoWriter } from '../serializer/protobuf/writer.ts';
+import type { OpenApiV2Part } from './document.ts';
 
 export const openApiV2MediaType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-export function encodeOpenApiV2(document: JsonObject): Uint8Array {
+/** A part's paths and definitions, each ready to be joined with those of other parts. */
+export interface EncodedPart {
+  readonly paths: Uint8Array;
+  readonly definitions: Uint8Array;
+}
+
+export function encodeOpenApiV2Part({ paths, definitions }: OpenApiV2Part): EncodedPart {
+  const inPaths = emitter();
+  for (const [path, item] of Object.entries(paths))
+    inPaths.message(2, () => {
+      inPaths.text(1, path);
+      inPaths.message(2, () => pathItem(inPaths, obj(item)));
+    });
+  const inDefinitions = emitter();
+  namedSchemas(inDefinitions, definitions);
+  return { paths: inPaths.w.finish(), definitions: inDefinitions.w.finish() };
+}
+
+/** The whole document, in pieces that follow each other. */
+export function joinOpenApiV2(frame: JsonObject, parts: readonly EncodedPart[]): Uint8Array[] {
+  const head = emitter();
+  head.text(1, str(frame['swagger']));
+  head.message(2, () => {
+    head.text(1, str(obj(frame['info'])['title']));
+    head.text(2, str(obj(frame['info'])['version']));
+  });
+  const joined = (number: number, pieces: readonly Uint8Array[]): Uint8Array[] => {
+    const lead = new ProtoWriter();
+    lead.tag(number, 2);
+    lead.varint(pieces.reduce((sum, piece) => sum + piece.length, 0));
+    return [lead.finish(), ...pieces];
+  };
+  return [
+    head.w.finish(),
+    ...joined(
+      8,
+      parts.map((part) => part.paths),
+    ),
+    ...joined(
+      9,
+      parts.map((part) => part.definitions),
+    ),
+  ];
+}
+
+function emitter(): Emit {
   const w = new ProtoWriter();
   const text = (number: number, value: string): void => {
     if (value === '') return;
     w.tag(number, 2);
     w.string(value);
   };
-  const texts = (number: number, list: readonly string[]): void => {
-    for (const value of list) text(number, value);
+  return {
+    w,
+    text,
+    texts(number, list) {
+      for (const value of list) text(number, value);
+    },
+    flag(number, value) {
+      if (value !== true) return;
+      w.tag(number, 0);
+      w.varint(1);
+    },
+    message(number, write) {
+      w.tag(number, 2);
+      w.message(write);
+    },
   };
-  const flag = (number: number, value: Json | undefined): void => {
-    if (value !== true) return;
-    w.tag(number, 0);
-    w.varint(1);
-  };
-  const message = (number: number, write: () => void): void => {
-    w.tag(number, 2);
-    w.message(write);
-  };
-  text(1, str(document['swagger']));
-  message(2, () => {
-    text(1, str(obj(document['info'])['title']));
-    text(2, str(obj(document['info'])['version']));
-  });
-  const out: Emit = { w, text, texts, flag, message };
-  message(8, () => {
-    for (const [path, item] of Object.entries(obj(document['paths'])))
-      message(2, () => {
-        text(1, path);
-        message(2, () => pathItem(out, obj(item)));
-      });
-  });
-  message(9, () => namedSchemas(out, obj(document['definitions'])));
-  return w.finish();
 }
 
 interface Emit {

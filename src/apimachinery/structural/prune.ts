@@ -21,6 +21,13 @@ export function prune(object: JsonObject, schema: StructuralSchema): string[] {
   return unknown;
 }
 
+/** A copy of a default without what its schema does not name. */
+export function prunedDefault(value: Json, schema: StructuralSchema): Json {
+  const copy = structuredClone(value);
+  pruneValue(copy, schema, '', []);
+  return copy;
+}
+
 function pruneObject(
   object: JsonObject,
   schema: StructuralSchema,

@@ -17,13 +17,16 @@ const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const text: FieldSchema = { type: 'string' };
 const scalarTypes: readonly string[] = ['string', 'integer', 'number', 'boolean'];
 
+/** Of a type's name, which kind it belongs to: those of the objects within are `<kind>#<path>`. */
+export const kindOfType = (name: string): string => name.replace(/#.*|List$/, '');
+
 /** The types of one version by full name: the kind itself, its list and the objects within. */
 export function typesOf(root: string, schema: StructuralSchema): Map<string, TypeSchema> {
   const types = new Map<string, TypeSchema>();
   const structOf = (name: string, s: StructuralSchema): TypeSchema => {
     const fields: Record<string, FieldSchema> = Object.create(null);
     for (const key of Object.keys(propertiesOf(s)))
-      fields[key] = fieldOf(`${name}.${key}`, propertyOf(s, key) ?? {});
+      fields[key] = fieldOf(`${name}${name.includes('#') ? '.' : '#'}${key}`, propertyOf(s, key) ?? {});
     return { type: 'object', fields, ...mapType(s) };
   };
   const fieldOf = (name: string, s: StructuralSchema): FieldSchema => {

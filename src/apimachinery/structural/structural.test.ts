@@ -108,16 +108,75 @@ test('a pattern that takes other engines for ever is matched in no time', () => 
 
 test('types tell how lists merge; documents show the schema with what every object has', () => {
   const types = typesOf('com.x.v1.X', schema);
-  const spec = types.get('com.x.v1.X.spec')?.fields;
+  const spec = types.get('com.x.v1.X#spec')?.fields;
   assert.deepEqual(spec?.['parts'], {
     type: 'array',
-    items: { ref: 'com.x.v1.X.spec.parts.items' },
+    items: { ref: 'com.x.v1.X#spec.parts.items' },
     listType: 'map',
     listMapKeys: ['id'],
   });
   assert.equal(spec?.['names']?.listType, 'set');
   const gvk = { group: 'x.com', version: 'v1', kind: 'X' };
-  const shown = publishedSchema(schema, gvk, 'v3');
+  const shown = publishedSchema(schema, { gvk, selectable: [] }, 'v3');
   assert.deepEqual(Object.keys(shown['properties'] as object), ['spec', 'apiVersion', 'kind', 'metadata']);
-  assert.ok(!JSON.stringify(publishedSchema(schema, gvk, 'v2')).includes('nullable'));
+  assert.ok(!JSON.stringify(publishedSchema(schema, { gvk, selectable: [] }, 'v2')).includes('nullable'));
+});
+
+test('documents say what upstream says of resources within, of what may be null, and of what is kept', () => {
+  const within: JsonObject = {
+    type: 'object',
+    'x-kubernetes-int-or-string': false,
+    required: ['maybe', 'raw'],
+    properties: {
+      maybe: { type: 'string', nullable: true, description: '' },
+      raw: {
+        type: 'object',
+        'x-kubernetes-embedded-resource': true,
+        'x-kubernetes-preserve-unknown-fields': true,
+      },
+      typed: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: text } },
+      open: { type: 'array', items: text, 'x-kubernetes-preserve-unknown-fields': true },
+      choice: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, text], default: 1 },
+    },
+  };
+  const root: JsonObject = { type: 'object', properties: { spec: within } };
+  const gvk = { group: 'x.com', version: 'v1', kind: 'X' };
+  const shown = (dialect: 'v2' | 'v3') => {
+    const published = publishedSchema(root, { gvk, selectable: ['spec.maybe'] }, dialect);
+    assert.deepEqual(published['x-kubernetes-selectable-fields'], [{ fieldPath: 'spec.maybe' }]);
+    return (published['properties'] as JsonObject)['spec'] as {
+      properties: Record<string, JsonObject>;
+      required: string[];
+    };
+  };
+  const v2 = shown('v2');
+  assert.deepEqual(Object.keys(v2), ['type', 'required', 'properties']);
+  assert.deepEqual(v2.required, ['raw']);
+  assert.deepEqual(v2.properties['maybe'], {});
+  assert.deepEqual(v2.properties['raw'], {
+    'x-kubernetes-embedded-resource': true,
+    'x-kubernetes-preserve-unknown-fields': true,
+  });
+  assert.deepEqual(Object.keys(v2.properties['typed']!['properties'] as object), [
+    'spec',
+    'apiVersion',
+    'kind',
+    'metadata',
+  ]);
+  assert.deepEqual(v2.properties['typed']!['required'], ['kind', 'apiVersion']);
+  assert.deepEqual(v2.properties['open'], { 'x-kubernetes-preserve-unknown-fields': true });
+  assert.deepEqual(v2.properties['choice'], { 'x-kubernetes-int-or-string': true, default: 1 });
+  const v3 = shown('v3');
+  assert.deepEqual(v3.required, ['maybe', 'raw']);
+  assert.deepEqual(v3.properties['maybe'], { type: 'string', nullable: true });
+  assert.deepEqual(v3.properties['raw']!['required'], ['kind', 'apiVersion']);
+  assert.deepEqual(
+    v3.properties['choice'],
+    within['properties'] && (within['properties'] as JsonObject)['choice'],
+  );
+  const kept = { ...root, 'x-kubernetes-preserve-unknown-fields': true };
+  assert.deepEqual(Object.keys(publishedSchema(kept, { gvk, selectable: [] }, 'v2')), [
+    'type',
+    'x-kubernetes-group-version-kind',
+  ]);
 });

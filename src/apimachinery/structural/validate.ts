@@ -49,6 +49,14 @@ export function validateStructural(object: JsonObject, schema: StructuralSchema)
   return errors.slice(0, maxErrors);
 }
 
+/** Of any value; the paths of the errors begin at it. */
+export function validateValue(value: Json, schema: StructuralSchema): FieldError[] {
+  const errors: FieldError[] = [];
+  steps = 0;
+  check(value, schema, '', errors);
+  return errors.slice(0, maxErrors);
+}
+
 /** Integers beyond what a double tells apart come as bigints; what comes as a double there was no integer of 64 bits. */
 const typeName = (value: Json): string =>
   Array.isArray(value)

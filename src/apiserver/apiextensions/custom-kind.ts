@@ -19,6 +19,7 @@ import { preserves, type StructuralSchema } from '../../apimachinery/structural/
 import { validateStructural } from '../../apimachinery/structural/validate.ts';
 import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
 import { parseJsonPath } from '../../base/json-path.ts';
+import { once } from '../../base/once.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
 
@@ -63,10 +64,10 @@ function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): str
     );
 }
 
-function strategyOf(schema: StructuralSchema): Strategy {
+function strategyOf(schema: () => StructuralSchema): Strategy {
   const errorsOf = (object: JsonObject): FieldError[] => [
     ...dnsSubdomain(nameOf(object)).map((why) => invalid('metadata.name', nameOf(object), why)),
-    ...validateStructural(object, schema),
+    ...validateStructural(object, schema()),
   ];
   return {
     allowUnconditionalUpdate: false,
@@ -109,8 +110,26 @@ function fieldNames(version: JsonObject, namespaced: boolean): ResourceDeclarati
   return new Map([...places, ...selectableNames(version)].map((name) => [name, name]));
 }
 
-/** `version` is one of the definition's; it must be served. */
-export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme): CustomKind {
+/** A definition without its schemas, which are most of it. */
+export interface CustomKindSource {
+  readonly crd: JsonObject;
+  /** One of the definition's; it must be served. */
+  readonly version: JsonObject;
+  /** The definition, read anew: of a thousand kinds few are ever used, and schemas are large. */
+  readonly read: () => JsonObject;
+}
+
+const schemaIn = (crd: JsonObject, version: string): StructuralSchema => {
+  const spec = obj(crd['spec']);
+  const given = obj(
+    obj(objs(spec['versions']).find((v) => v['name'] === version)?.['schema'])['openAPIV3Schema'],
+  );
+  return spec['preserveUnknownFields'] === true && !preserves(given)
+    ? { ...given, 'x-kubernetes-preserve-unknown-fields': true }
+    : given;
+};
+
+export function customKind({ crd, version, read }: CustomKindSource, scheme: Scheme): CustomKind {
   const spec = obj(crd['spec']);
   const names = obj(spec['names']);
   const group = str(spec['group']);
@@ -118,11 +137,8 @@ export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme)
   const kind = str(names['kind']);
   const gvk = { group, version: name, kind };
   const type = typeName(group, name, kind);
-  const given = obj(obj(version['schema'])['openAPIV3Schema']);
-  const schema: StructuralSchema =
-    spec['preserveUnknownFields'] === true && !preserves(given)
-      ? { ...given, 'x-kubernetes-preserve-unknown-fields': true }
-      : given;
+  const schema = once(() => schemaIn(read(), name));
+  const selectable = selectableNames(version);
   const subresources = obj(version['subresources']);
   const versions = objs(spec['versions']);
   const storageVersion = str(versions.find((v) => v['storage'] === true)?.['name']) || name;
@@ -159,6 +175,7 @@ export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme)
     subresources: declared,
     strategy: strategyOf(schema),
     custom: true,
+    definedAs: `${str(meta(crd)['uid'])}/${String(meta(crd)['generation'])}`,
     virtual: false,
     hasStatus: subresources['status'] !== undefined,
     hasGeneration: true,
@@ -173,8 +190,8 @@ export function customKind(crd: JsonObject, version: JsonObject, scheme: Scheme)
   };
   return {
     declaration,
-    types: typesOf(type, schema),
-    plan: { kind: 'own', decode: (object) => decode(scheme, schema, object) },
-    definition: (dialect) => publishedSchema(schema, gvk, dialect),
+    types: once(() => typesOf(type, schema())),
+    plan: { kind: 'own', decode: (object) => decode(scheme, schema(), object) },
+    definition: (dialect) => publishedSchema(schema(), { gvk, selectable }, dialect),
   };
 }

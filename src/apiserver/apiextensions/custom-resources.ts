@@ -9,9 +9,10 @@ import type { WatchCursor } from '../../storage/watch/resource-cache.ts';
 import { type RestHandler, restKey } from '../registry/rest-storage.ts';
 import type { ResourceStore } from '../registry/store.ts';
 import type { ApiServer } from '../server.ts';
+import { AcceptedNames } from './accepted-names.ts';
 import { customKind } from './custom-kind.ts';
 import { customScale } from './custom-scale.ts';
-import { cleanupFinalizer, definitionStatus, isEstablished, takenNames } from './definition-status.ts';
+import { cleanupFinalizer, definitionStatus, isEstablished } from './definition-status.ts';
 import type { CustomKind, ExtensibleScheme } from './extensible-scheme.ts';
 
 export interface CustomResourcesConfig {
@@ -25,10 +26,11 @@ export interface CustomResourcesConfig {
 
 interface Served {
   readonly revision: number;
-  readonly crd: JsonObject;
   readonly kinds: readonly CustomKind[];
   readonly scales: readonly string[];
 }
+
+const isBeingDeleted = (crd: JsonObject): boolean => meta(crd)['deletionTimestamp'] !== undefined;
 
 /** After the write of a definition failed; less and less often. */
 const firstRetryMs = 500;
@@ -37,7 +39,10 @@ const longestRetryMs = 60_000;
 export class CustomResources {
   readonly #config: CustomResourcesConfig;
   readonly #definitions: ResourceStore;
-  #served = new Map<string, Served>();
+  readonly #served = new Map<string, Served>();
+  readonly #names = new AcceptedNames();
+  /** Definitions for which something may have to be written. */
+  readonly #due = new Set<string>();
   #work: Promise<void> = Promise.resolve();
   #isClosed = false;
   /** Ends of the watches of objects that finalizers hold, by definition. */
@@ -52,7 +57,7 @@ export class CustomResources {
     this.#config = config;
     this.#definitions = config.api.store('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
     this.#cursor = this.#watch();
-    this.#changed();
+    this.#changed(this.#all());
     this.#cursor.onEvent(() => this.#listen());
   }
 
@@ -77,55 +82,67 @@ export class CustomResources {
     return cache.watch(cache.currentRevision(), '');
   }
 
+  #statusOf(crd: JsonObject): JsonObject {
+    return definitionStatus(crd, this.#names.takenFor(crd), rfc3339(this.#config.clock.now()));
+  }
+
+  /** All that are stored, and all that were. */
+  #all(): Set<string> {
+    const { items } = this.#definitions.cache.list({ namespace: '', limit: 0 });
+    return new Set([...this.#served.keys(), ...items.map(({ index }) => index.name)]);
+  }
+
   #listen(): void {
-    let seen = false;
+    let seen = new Set<string>();
     try {
-      while (this.#cursor.next() !== undefined) seen = true;
+      for (let event = this.#cursor.next(); event !== undefined; event = this.#cursor.next())
+        seen.add(event.object.index.name);
     } catch {
-      // The ring has run past us: everything is read anew anyway.
+      // The ring has run past us: everything is read anew.
       this.#cursor.close();
       this.#cursor = this.#watch();
-      seen = true;
+      seen = this.#all();
     }
-    if (seen) this.#changed();
+    if (seen.size > 0) this.#changed(seen);
     if (!this.#isClosed) this.#cursor.onEvent(() => this.#listen());
   }
 
-  #changed(): void {
+  #changed(definitions: Iterable<string>): void {
     if (this.#isClosed) return;
     // What is known is served at once; what it takes to write follows in order.
-    this.#read();
+    for (const name of definitions) this.#read(name);
     this.#work = this.#work.then(() => this.#pass());
   }
 
-  /** Reads all definitions; those that did not change keep their declarations. */
-  #read(): void {
+  /** Reads one definition; when it did not change it keeps its declarations. */
+  #read(name: string): void {
     const { rest, scheme } = this.#config;
-    const next = new Map<string, Served>();
-    const { items } = this.#definitions.cache.list({ namespace: '', limit: 0 });
-    for (const { index, revision, value } of items) {
-      const known = this.#served.get(index.name);
-      if (known?.revision === revision) next.set(index.name, known);
-      else {
-        const crd = this.#definitions.served(value);
-        next.set(index.name, { revision, crd, ...this.#declare(crd) });
-      }
-    }
-    const scales = new Set([...next.values()].flatMap((s) => s.scales));
-    for (const { scales: old } of this.#served.values())
-      for (const key of old) if (!scales.has(key)) rest.delete(key);
-    this.#served = next;
-    scheme.setCustomKinds([...next.values()].flatMap((s) => s.kinds));
+    const before = this.#served.get(name);
+    const stored = this.#definitions.cache.get('', name);
+    if (before?.revision === stored?.revision) return;
+    let now: Served | undefined;
+    let crd: JsonObject | undefined;
+    if (stored !== undefined) {
+      crd = this.#definitions.served(stored.value);
+      now = { revision: stored.revision, ...this.#declare(crd, stored.value) };
+      this.#served.set(name, now);
+    } else this.#served.delete(name);
+    for (const key of before?.scales ?? []) if (!now?.scales.includes(key)) rest.delete(key);
+    scheme.setCustomKinds(name, now?.kinds ?? []);
+    for (const refused of this.#names.set(name, crd)) this.#due.add(refused);
+    if (crd !== undefined && (isBeingDeleted(crd) || this.#statusOf(crd) !== crd['status']))
+      this.#due.add(name);
   }
 
-  #declare(crd: JsonObject): Pick<Served, 'kinds' | 'scales'> {
+  #declare(crd: JsonObject, stored: Buffer): Pick<Served, 'kinds' | 'scales'> {
     if (!isEstablished(crd)) return { kinds: [], scales: [] };
     const { log, rest, scheme } = this.#config;
     const kinds = objs(obj(crd['spec'])['versions'])
       .filter((version) => version['served'] === true)
       .flatMap((version) => {
         try {
-          return [{ kind: customKind(crd, version, scheme), version }];
+          const read = (): JsonObject => this.#definitions.served(stored);
+          return [{ kind: customKind({ crd, version, read }, scheme), version }];
         } catch (error) {
           log.warn({ crd: nameOf(crd), error }, 'custom resource not served');
           return [];
@@ -143,24 +160,26 @@ export class CustomResources {
     return { kinds: kinds.map(({ kind }) => kind), scales: key === undefined ? [] : [key] };
   }
 
-  /** Writes what is due for each definition. */
+  /** Writes what is due. */
   async #pass(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#read();
-    const { api, log } = this.#config;
+    const { log } = this.#config;
     let failed = false;
-    for (const { crd, kinds } of [...this.#served.values()])
+    // What becomes due meanwhile is looked at as well; what failed waits for the next pass.
+    const tried = new Set<string>();
+    for (const name of this.#due) {
+      if (this.#isClosed) return;
+      if (tried.has(name)) continue;
+      this.#due.delete(name);
       try {
-        if (meta(crd)['deletionTimestamp'] === undefined) await this.#writeStatus(crd);
-        else if (strs(meta(crd)['finalizers']).includes(cleanupFinalizer)) {
-          const first = kinds[0]?.declaration;
-          await this.#clearAway(crd, first && api.store(first.group, first.version, first.resource));
-        }
+        await this.#write(name);
       } catch (error) {
         if (isStatusError(error, 'NotFound')) continue;
-        log.warn({ crd: nameOf(crd), error }, 'custom resource definition');
+        log.warn({ crd: name, error }, 'custom resource definition');
         failed = true;
+        tried.add(name);
+        this.#due.add(name);
       }
+    }
     this.#retryAfter(failed);
   }
 
@@ -169,20 +188,29 @@ export class CustomResources {
     this.#cancelRetry();
     const ms = Math.min(firstRetryMs * 2 ** this.#failures, longestRetryMs);
     this.#failures = failed ? this.#failures + 1 : 0;
-    if (failed && !this.#isClosed) this.#cancelRetry = this.#config.clock.timer(ms, () => this.#changed());
+    if (failed && !this.#isClosed) this.#cancelRetry = this.#config.clock.timer(ms, () => this.#changed([]));
+  }
+
+  async #write(name: string): Promise<void> {
+    const { api } = this.#config;
+    const crd = this.#definitions.find('', name);
+    if (crd === undefined) return;
+    if (!isBeingDeleted(crd)) await this.#writeStatus(crd);
+    else if (strs(meta(crd)['finalizers']).includes(cleanupFinalizer)) {
+      const first = this.#served.get(name)?.kinds[0]?.declaration;
+      await this.#clearAway(crd, first && api.store(first.group, first.version, first.resource));
+    }
   }
 
   async #writeStatus(crd: JsonObject): Promise<void> {
-    const all = [...this.#served.values()].map((s) => s.crd);
-    const now = rfc3339(this.#config.clock.now());
-    if (definitionStatus(crd, takenNames(crd, all), now) === obj(crd['status'])) return;
+    if (this.#statusOf(crd) === obj(crd['status'])) return;
     await this.#definitions.update(
       '',
       nameOf(crd),
-      (current) => ({ ...current!, status: definitionStatus(current!, takenNames(current!, all), now) }),
+      (current) => ({ ...current!, status: this.#statusOf(current!) }),
       { subresource: 'status' },
     );
-    this.#read();
+    this.#read(nameOf(crd));
   }
 
   /** Deletes the objects; when the last is gone, the definition may go. */
@@ -200,7 +228,7 @@ export class CustomResources {
       metadata['finalizers'] = strs(metadata['finalizers']).filter((f) => f !== cleanupFinalizer);
       return current!;
     });
-    this.#read();
+    this.#read(name);
   }
 
   /** Finalizers hold some: when something changes. */
@@ -211,7 +239,8 @@ export class CustomResources {
     cursor.onEvent(() => {
       this.#waiting.get(name)?.();
       this.#waiting.delete(name);
-      this.#changed();
+      this.#due.add(name);
+      this.#changed([]);
     });
   }
 }

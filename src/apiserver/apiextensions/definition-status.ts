@@ -1,8 +1,9 @@
 // What the server says of a CustomResourceDefinition: which names it may have, and whether it is served. Pure.
+import { approvalOf, isProtectedGroup } from '../../api/apiextensions/v1/api-approval.ts';
 import { type Condition, findCondition, withCondition } from '../../apimachinery/conditions.ts';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { jsonEqual } from '../../apimachinery/equality.ts';
-import { nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
@@ -12,23 +13,10 @@ const conditionsOf = (crd: JsonObject): readonly Condition[] =>
 export const isEstablished = (crd: JsonObject): boolean =>
   findCondition(conditionsOf(crd), 'Established')?.status === 'True';
 
-/** Names of other definitions in the group that were accepted before. */
+/** Whether another definition of the group was given the name before. */
 export interface TakenNames {
-  readonly resources: ReadonlySet<string>;
-  readonly kinds: ReadonlySet<string>;
-}
-
-export function takenNames(crd: JsonObject, all: readonly JsonObject[]): TakenNames {
-  const group = str(obj(crd['spec'])['group']);
-  const others = all
-    .filter((other) => nameOf(other) !== nameOf(crd) && str(obj(other['spec'])['group']) === group)
-    .map((other) => obj(obj(other['status'])['acceptedNames']));
-  return {
-    resources: new Set(
-      others.flatMap((n) => [str(n['plural']), str(n['singular']), ...strs(n['shortNames'])]),
-    ),
-    kinds: new Set(others.flatMap((n) => [str(n['kind']), str(n['listKind'])])),
-  };
+  readonly resource: (name: string) => boolean;
+  readonly kind: (name: string) => boolean;
 }
 
 /** undefined: once established, always established. */
@@ -45,55 +33,82 @@ function establishment(crd: JsonObject, accepted: boolean): Condition | undefine
     : { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
 }
 
+interface NameDecision {
+  readonly accepted: JsonObject;
+  readonly condition: Condition;
+}
+
+const inUse = (name: string): string => `${JSON.stringify(name)} is already in use`;
+
+/** As upstream, the last conflict that is found is the one that is told; a name that it has stays its own. */
+function decideNames(names: JsonObject, before: JsonObject, taken: TakenNames): NameDecision {
+  const accepted: JsonObject = { ...before };
+  let condition: Condition = {
+    type: 'NamesAccepted',
+    status: 'True',
+    reason: 'NoConflicts',
+    message: 'no conflicts found',
+  };
+  const refuse = (reason: string, message: string): void => {
+    condition = { type: 'NamesAccepted', status: 'False', reason, message };
+  };
+  const decide = (field: string, reason: string, isTaken: (name: string) => boolean): void => {
+    const wanted = str(names[field]);
+    if (wanted !== str(before[field]) && isTaken(wanted)) refuse(reason, inUse(wanted));
+    else accepted[field] = wanted;
+  };
+  decide('plural', 'PluralConflict', taken.resource);
+  decide('singular', 'SingularConflict', taken.resource);
+  const own = strs(before['shortNames']);
+  const clashes = strs(names['shortNames']).filter((name) => !own.includes(name) && taken.resource(name));
+  if (clashes.length > 0) {
+    const texts = [...new Set(clashes.map(inUse))];
+    refuse('ShortNamesConflict', texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
+  } else accepted['shortNames'] = strs(names['shortNames']);
+  decide('kind', 'KindConflict', taken.kind);
+  decide('listKind', 'ListKindConflict', taken.kind);
+  accepted['categories'] = strs(names['categories']);
+  return { accepted: withoutEmpty(accepted), condition };
+}
+
+const withoutEmpty = (names: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(names).filter(
+      ([key, value]) =>
+        key === 'plural' || key === 'kind' || (Array.isArray(value) ? value.length > 0 : value !== ''),
+    ),
+  );
+
+/** Of a group of the Kubernetes community: whether it says where it was approved. */
+function approval(crd: JsonObject): Condition | undefined {
+  const annotations = obj(obj(crd['metadata'])['annotations']) as Record<string, string>;
+  if (!isProtectedGroup(str(obj(crd['spec'])['group']))) return undefined;
+  const { state, reason } = approvalOf(annotations);
+  const [status, why] = approvalReasons[state];
+  return { type: 'KubernetesAPIApprovalPolicyConformant', status, reason: why, message: reason };
+}
+
+const approvalReasons = {
+  invalid: ['False', 'InvalidAnnotation'],
+  missing: ['False', 'MissingAnnotation'],
+  approved: ['True', 'ApprovedAnnotation'],
+  bypassed: ['False', 'UnapprovedAnnotation'],
+} as const;
+
 /** The status with names accepted or refused; the very same object when nothing changes. */
 export function definitionStatus(crd: JsonObject, taken: TakenNames, now: string): JsonObject {
   const spec = obj(crd['spec']);
-  const names = obj(spec['names']);
   const status = obj(crd['status']);
-  const before = obj(status['acceptedNames']);
-  const conflicts: string[] = [];
-  const accepted: JsonObject = {};
-  const accept = (field: string, among: ReadonlySet<string>): void => {
-    const value = str(names[field]);
-    if (value === '' || !among.has(value)) accepted[field] = value;
-    else {
-      conflicts.push(`${JSON.stringify(value)} is already in use`);
-      accepted[field] = str(before[field]);
-    }
-  };
-  accept('plural', taken.resources);
-  accept('singular', taken.resources);
-  const shortNames = strs(names['shortNames']);
-  const clashing = shortNames.filter((name) => taken.resources.has(name));
-  for (const name of clashing) conflicts.push(`${JSON.stringify(name)} is already in use`);
-  if (shortNames.length > 0)
-    accepted['shortNames'] = clashing.length === 0 ? shortNames : strs(before['shortNames']);
-  accept('kind', taken.kinds);
-  accept('listKind', taken.kinds);
-  const categories = strs(names['categories']);
-  if (categories.length > 0) accepted['categories'] = categories;
-
-  const named: Condition =
-    conflicts.length === 0
-      ? { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
-      : {
-          type: 'NamesAccepted',
-          status: 'False',
-          reason: conflicts.length === 1 ? 'NameConflict' : 'MultipleNamesConflict',
-          message: conflicts.join(', '),
-        };
-  let conditions = withCondition(conditionsOf(crd), { ...named, lastTransitionTime: now });
-  const established = establishment(crd, conflicts.length === 0);
-  if (established !== undefined)
-    conditions = withCondition(conditions, { ...established, lastTransitionTime: now });
+  const { accepted, condition } = decideNames(obj(spec['names']), obj(status['acceptedNames']), taken);
+  let conditions = withCondition(conditionsOf(crd), { ...condition, lastTransitionTime: now });
+  for (const more of [establishment(crd, condition.status === 'True'), approval(crd)])
+    if (more !== undefined) conditions = withCondition(conditions, { ...more, lastTransitionTime: now });
   const stored = strs(status['storedVersions']);
   const storage = str(objs(spec['versions']).find((v) => v['storage'] === true)?.['name']);
   const next: JsonObject = {
     ...status,
     conditions: conditions as unknown as JsonObject[],
-    acceptedNames: Object.fromEntries(
-      Object.entries(accepted).filter(([key, value]) => value !== '' || key === 'plural' || key === 'kind'),
-    ),
+    acceptedNames: accepted,
     storedVersions: storage === '' || stored.includes(storage) ? stored : [...stored, storage],
   };
   return jsonEqual(next, crd['status']) ? status : next;

@@ -3,7 +3,11 @@ import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type { CustomResourceDefinition } from '../../generated/types/apiextensions-v1.ts';
 import { createdCell, nameCell } from '../../meta/row-cells.ts';
-import { customResourceDefinitionStays, validateCustomResourceDefinition } from './validate-crd.ts';
+import {
+  validateCustomResourceDefinition,
+  validateCustomResourceDefinitionStatus,
+  validateCustomResourceDefinitionUpdate,
+} from './validate-crd.ts';
 
 const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 const isTerminating = (o: Decoded<CustomResourceDefinition>): boolean =>
@@ -12,10 +16,21 @@ const isTerminating = (o: Decoded<CustomResourceDefinition>): boolean =>
 export const apiextensionsV1: GroupBehaviours<{ customresourcedefinitions: CustomResourceDefinition }> = {
   customresourcedefinitions: {
     hasGeneration: true,
+    ownUpdateRules: true,
     row: (o) => [nameCell(o), createdCell(o)],
     strategy: {
       validate: validateCustomResourceDefinition,
-      validateUpdate: customResourceDefinitionStays,
+      validateUpdate: (o, old, { subresource }) =>
+        subresource === 'status'
+          ? validateCustomResourceDefinitionStatus(o)
+          : validateCustomResourceDefinitionUpdate(o, old),
+      prepareForUpdate(o) {
+        // Objects may be written in it from now on.
+        const stored = (o.spec?.versions ?? []).find((v) => v.storage === true)?.name;
+        const status = ensured(o, 'status');
+        const before = status.storedVersions ?? [];
+        if (stored && !before.includes(stored)) status.storedVersions = [...before, stored];
+      },
       applyDefaults(o) {
         const s = ensured(o, 'spec');
         const names = ensured(s, 'names');

@@ -1,82 +1,87 @@
-// CustomResourceDefinitions: names, versions, and that a schema is given.
-import type { JsonObject } from '../../../apimachinery/declaration.ts';
+// CustomResourceDefinitions as a whole, in upstream's order and words: what may be created, and what may change.
+import { findCondition } from '../../../apimachinery/conditions.ts';
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-import { duplicate, invalid, required } from '../../../apimachinery/field-error.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
+import { invalid } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each, named, oneOf, unchanged } from '../../../apimachinery/validation/checks.ts';
-import { dns1035Label, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
-import type {
-  CustomResourceDefinition,
-  CustomResourceDefinitionVersion,
-} from '../../generated/types/apiextensions-v1.ts';
-import { patternErrors } from './validate-patterns.ts';
+import { unchanged } from '../../../apimachinery/validation/checks.ts';
+import type { CustomResourceDefinition } from '../../generated/types/apiextensions-v1.ts';
+import { approvalErrors } from './api-approval.ts';
+import { strict, strictnessFor } from './strictness.ts';
+import { namesErrors, specErrors } from './validate-spec.ts';
 
-export function validateCustomResourceDefinition(crd: Decoded<CustomResourceDefinition>): Errors {
-  const s = crd.spec ?? {};
-  const names = s.names ?? {};
-  const errors: Errors = [];
-  const wanted = `${names.plural ?? ''}.${s.group ?? ''}`;
-  if ((crd.metadata?.name ?? '') !== wanted)
-    errors.push(
-      invalid('metadata.name', crd.metadata?.name ?? '', 'must be spec.names.plural+"."+spec.group'),
-    );
-  errors.push(...named('spec.group', s.group, dnsSubdomain));
-  if (s.group && !(s.group ?? '').includes('.'))
-    errors.push(invalid('spec.group', s.group, 'should be a domain with at least one dot'));
-  errors.push(...oneOf('spec.scope', s.scope, ['Cluster', 'Namespaced']));
-  errors.push(...named('spec.names.plural', names.plural, dns1035Label));
-  if (names.singular) errors.push(...each('spec.names.singular', names.singular, dns1035Label));
-  errors.push(...named('spec.names.kind', names.kind, (kind) => dns1035Label(kind.toLowerCase())));
-  errors.push(...named('spec.names.listKind', names.listKind, (kind) => dns1035Label(kind.toLowerCase())));
-  if (names.kind && names.kind === names.listKind)
-    errors.push(invalid('spec.names.listKind', names.listKind, 'kind and listKind may not be the same'));
-  return [...errors, ...versionErrors(s.versions ?? [], s.preserveUnknownFields === true)];
+type Crd = Decoded<CustomResourceDefinition>;
+
+export const validateCustomResourceDefinition = (crd: Crd): Errors => [
+  ...nameErrors(crd),
+  ...specErrors(crd.spec ?? {}, strict),
+  ...storedVersionErrors(crd),
+  ...approvalErrors(crd, undefined),
+  ...preserveErrors(crd, undefined),
+];
+
+/** What was stored under weaker rules stays writable: rules that it broke are not asked again. */
+export function validateCustomResourceDefinitionUpdate(crd: Crd, old: Crd): Errors {
+  const spec = crd.spec ?? {};
+  const before = old.spec ?? {};
+  const established = findCondition(old.status?.conditions as never, 'Established') as
+    | { status?: string }
+    | undefined;
+  return [
+    ...(semanticEqual(spec, before) ? [] : specErrors(spec, strictnessFor(before))),
+    ...(established?.status === 'True'
+      ? [
+          ...unchanged('spec.scope', spec.scope, before.scope),
+          ...unchanged('spec.names.kind', spec.names?.kind, before.names?.kind),
+        ]
+      : []),
+    ...unchanged('spec.group', spec.group, before.group),
+    ...unchanged('spec.names.plural', spec.names?.plural, before.names?.plural),
+    ...namesErrors('status.acceptedNames', crd.status?.acceptedNames ?? {}),
+    ...storedVersionErrors(crd),
+    ...approvalErrors(crd, old),
+    ...preserveErrors(crd, old),
+  ];
 }
 
-function versionErrors(
-  versions: readonly Decoded<CustomResourceDefinitionVersion>[],
-  preserve: boolean,
-): Errors {
+export const validateCustomResourceDefinitionStatus = (crd: Crd): Errors =>
+  namesErrors('status.acceptedNames', crd.status?.acceptedNames ?? {});
+
+function nameErrors(crd: Crd): Errors {
+  const name = crd.metadata?.name ?? '';
+  const wanted = `${crd.spec?.names?.plural ?? ''}.${crd.spec?.group ?? ''}`;
+  return name === wanted ? [] : [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')];
+}
+
+/** A version in which objects may be stored can't go. */
+function storedVersionErrors(crd: Crd): Errors {
+  const at = 'status.storedVersions';
+  const stored = crd.status?.storedVersions ?? [];
+  if (stored.length === 0) return [invalid(at, stored, 'must have at least one stored version')];
+  const versions = crd.spec?.versions ?? [];
   const errors: Errors = [];
-  if (preserve)
-    errors.push(
-      invalid(
-        'spec.preserveUnknownFields',
-        true,
-        'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
-      ),
-    );
-  const seen = new Set<string>();
-  versions.forEach((version, i) => {
-    const at = `spec.versions[${i}]`;
-    const name = version.name ?? '';
-    errors.push(...each(`${at}.name`, name, dns1035Label));
-    if (seen.has(name)) errors.push(duplicate(`${at}.name`, name));
-    seen.add(name);
-    const schema = version.schema?.openAPIV3Schema;
-    if (schema !== undefined)
-      errors.push(...patternErrors(schema as JsonObject, `${at}.schema.openAPIV3Schema`));
-    if (schema === undefined) errors.push(required(`${at}.schema.openAPIV3Schema`, 'schemas are required'));
-    else if ((schema.type ?? '') !== 'object')
+  for (const { name = '', storage } of versions)
+    if (storage === true && !stored.includes(name))
+      errors.push(invalid(at, stored, `must have the storage version ${name}`));
+  for (const [i, name] of stored.entries())
+    if (!versions.some((version) => version.name === name))
       errors.push(
-        !schema.type
-          ? required(`${at}.schema.openAPIV3Schema.type`, 'must not be empty at the root')
-          : invalid(`${at}.schema.openAPIV3Schema.type`, schema.type, 'must be object at the root'),
+        invalid(
+          `${at}[${i}]`,
+          name,
+          `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,
+        ),
       );
-  });
-  const stored = versions.filter((v) => v.storage === true).length;
-  if (stored !== 1)
-    errors.push(
-      invalid('spec.versions', versions, 'must have exactly one version marked as storage version'),
-    );
   return errors;
 }
 
-export const customResourceDefinitionStays = (
-  crd: Decoded<CustomResourceDefinition>,
-  old: Decoded<CustomResourceDefinition>,
-): Errors => [
-  ...unchanged('spec.group', crd.spec?.group, old.spec?.group),
-  ...unchanged('spec.names.plural', crd.spec?.names?.plural, old.spec?.names?.plural),
-  ...unchanged('spec.scope', crd.spec?.scope, old.spec?.scope),
-];
+const preserveErrors = (crd: Crd, old: Crd | undefined): Errors =>
+  crd.spec?.preserveUnknownFields === true && old?.spec?.preserveUnknownFields !== true
+    ? [
+        invalid(
+          'spec.preserveUnknownFields',
+          true,
+          'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+        ),
+      ]
+    : [];

@@ -1,0 +1,129 @@
+// Definitions of custom resources, each a group of its own and as large as those of well-known projects.
+import { rmSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bench, Measurement } from './bench.ts';
+import { quantile } from './bench.ts';
+import { cpuMicros, memory } from './harness/process-cost.ts';
+import { type BenchServer, load, scratch, startBenchServer } from './harness/servers.ts';
+
+const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const few = 200;
+const many = 1_000;
+const more = 50;
+const settleMs = 3_000;
+
+/** Some 20 KB: nested objects, lists, texts. */
+function definition(): string {
+  const leaf = {
+    type: 'string',
+    description: 'What this field is for, in as many words as one usually finds.',
+  };
+  const fields = (count: number, of: object): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, of]));
+  const part = { type: 'object', properties: fields(10, leaf) };
+  const spec = {
+    type: 'object',
+    properties: {
+      ...fields(12, part),
+      list: { type: 'array', items: part },
+      size: { type: 'integer', default: 1 },
+    },
+  };
+  return JSON.stringify({
+    metadata: { name: 'things.group-{i}.example.com' },
+    spec: {
+      group: 'group-{i}.example.com',
+      scope: 'Namespaced',
+      names: { plural: 'things', kind: 'Thing' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', properties: { spec, status: part } } },
+          subresources: { status: {} },
+        },
+      ],
+    },
+  });
+}
+
+/** CPU of one definition, everything that follows of it included. */
+async function define(server: BenchServer, from: number, total: number): Promise<number> {
+  const before = cpuMicros(server.target.pid);
+  await load(server.target, {
+    kind: 'requests',
+    protocol: 'h2',
+    connections: 4,
+    perSecond: 100,
+    from,
+    total,
+    method: 'POST',
+    path,
+    contentType: 'application/json',
+    body: definition(),
+  });
+  await delay(settleMs);
+  return (cpuMicros(server.target.pid) - before) / total / 1_000;
+}
+
+/** Milliseconds of one answer. */
+async function ask(server: BenchServer, asked: string): Promise<number> {
+  const from = performance.now();
+  await server.client.raw({ method: 'GET', path: asked });
+  return performance.now() - from;
+}
+
+async function startAgain(directory: string): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    const server = await startBenchServer({ directory });
+    times.push(server.readyMs);
+    await server.stop();
+  }
+  return quantile(times, 0.5);
+}
+
+async function run(): Promise<readonly Measurement[]> {
+  const directory = scratch();
+  let server = await startBenchServer({ directory });
+  try {
+    await delay(settleMs);
+    const first = await define(server, 0, more);
+    await define(server, more, few - more);
+    await server.stop();
+    const start = await startAgain(directory);
+    server = await startBenchServer({ directory });
+    await define(server, few, many - few);
+    const rss = memory(server.target.pid).rss;
+    const last = await define(server, many, more);
+    const index = await ask(server, '/openapi/v3');
+    const groups = await ask(server, '/apis');
+    await ask(server, '/openapi/v2');
+    await define(server, many + more, 1);
+    const again = await ask(server, '/openapi/v2');
+    return [
+      {
+        what: `CPU of one more definition beside ${many}`,
+        value: last,
+        unit: 'ms',
+        floor: { what: 'the first ones', value: first },
+        aim: { value: 30 },
+      },
+      { what: `${many} definitions, RSS`, value: rss, unit: 'MB', aim: { value: 350 } },
+      { what: `start with ${few} definitions, p50`, value: start, unit: 'ms', aim: { value: 700 } },
+      { what: 'GET /openapi/v3 after a change', value: index, unit: 'ms' },
+      { what: 'GET /openapi/v2 after a change', value: again, unit: 'ms' },
+      { what: 'GET /apis', value: groups, unit: 'ms' },
+    ];
+  } finally {
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+export const bench: Bench = {
+  name: 'custom-resources',
+  question: 'what do a thousand CustomResourceDefinitions cost?',
+  run,
+};

@@ -27,6 +27,7 @@ import { administrator } from '../../src/controlplane/testing/test-control-plane
 import { DurableStore } from '../../src/storage/sqlite/durable-store.ts';
 import { takeOwnerLock } from '../../src/storage/sqlite/owner-lock.ts';
 import { openState, randomBatch, seeded } from '../../src/storage/testing/store-model.ts';
+import { eventually } from '../harness/eventually.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
 const map = (name: string): ConfigMap =>
@@ -226,6 +227,9 @@ test('a pod is deleted gracefully, and its node heard of, on a disk that a progr
     assert.throws(() => takeOwnerLock(join(disk, 'lock')), {
       next: `free some space on the disk of ${disk}`,
     });
+    // What comes while others wait for SQLite is durable in the journal's own space; what is full is seen when they are brought in.
+    let early = 0;
+    await eventually(() => assert.rejects(client.create(configmaps, map(`early-${early++}`)), full));
     for (let i = 0; i < 4; i++) {
       const pod = { name: `p${i}`, namespace: 'default' };
       await assert.rejects(client.create(configmaps, map('refused')), full);

@@ -14,6 +14,7 @@ import type {
   DaemonSet,
   Deployment,
   ReplicaSet,
+  RollingUpdateStatefulSetStrategy,
   StatefulSet,
 } from '../../generated/types/apps-v1.ts';
 import type { LabelSelector } from '../../generated/types/meta-v1.ts';
@@ -78,14 +79,30 @@ export function validateStatefulSet(statefulSet: Decoded<StatefulSet>): Errors {
       ),
     );
   else if (strategy.type === 'RollingUpdate')
-    errors.push(
-      ...nonNegative('spec.updateStrategy.rollingUpdate.partition', strategy.rollingUpdate?.partition),
-    );
+    errors.push(...rollingErrors(strategy.rollingUpdate ?? {}, 'spec.updateStrategy.rollingUpdate'));
   else if (strategy.type !== 'OnDelete')
     errors.push(invalid('spec.updateStrategy', strategy, "must be 'RollingUpdate' or 'OnDelete'"));
+  const retention = s.persistentVolumeClaimRetentionPolicy;
+  for (const when of ['whenDeleted', 'whenScaled'] as const)
+    if (retention !== undefined)
+      errors.push(
+        ...oneOf(`spec.persistentVolumeClaimRetentionPolicy.${when}`, retention[when], ['Delete', 'Retain']),
+      );
   errors.push(...replicasErrors(statefulSet), ...validateSelectorAndTemplate(statefulSet, 'statefulset'));
   errors.push(...nonNegative('spec.ordinals.start', s.ordinals?.start));
   return errors;
+}
+
+function rollingErrors(rolling: Decoded<RollingUpdateStatefulSetStrategy>, at: string): Errors {
+  const { partition, maxUnavailable } = rolling;
+  const field = `${at}.maxUnavailable`;
+  return [
+    ...nonNegative(`${at}.partition`, partition),
+    ...intOrPercent(field, maxUnavailable, true),
+    ...(maxUnavailable !== undefined && isZeroCount(maxUnavailable)
+      ? [invalid(field, maxUnavailable, 'cannot be 0')]
+      : []),
+  ];
 }
 
 const mutable = new Set([

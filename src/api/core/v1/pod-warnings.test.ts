@@ -36,6 +36,27 @@ test('N1: old labels of nodes are named wherever a pod chooses by them', () => {
   ]);
 });
 
+test('names that say nothing or say it twice, and affinity to no pods, are named', () => {
+  const term = { topologyKey: 'z' };
+  const spec = {
+    hostAliases: [{ ip: '10.0.0.1' }, { ip: '10.0.0.1' }],
+    imagePullSecrets: [{ name: 'a' }, { name: 'a' }, {}],
+    affinity: {
+      podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] },
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: term }],
+      },
+    },
+  };
+  assert.deepEqual(podWarnings(pod(spec), undefined), [
+    'spec.hostAliases[1].ip: duplicate ip "10.0.0.1"',
+    'spec.imagePullSecrets[1].name: duplicate name "a"',
+    'spec.imagePullSecrets[2].name: invalid empty name ""',
+    'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod',
+    'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector: a null labelSelector results in matching no pod',
+  ]);
+});
+
 test('N1: annotations and volumes without effect are named, of a pod and of a template', () => {
   const annotations = { 'scheduler.alpha.kubernetes.io/critical-pod': '' };
   const volumes = [

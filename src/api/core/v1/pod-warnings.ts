@@ -143,11 +143,46 @@ function podSpecWarnings(podSpec: Decoded<PodSpec>, path: string): string[] {
       out.push(...containerWarnings(container, `${path}.${list}[${i}]`));
     });
   out.push(...portWarnings(podSpec, path));
+  out.push(...nameWarnings(podSpec, path), ...selectorWarnings(podSpec, path));
   if ((podSpec.terminationGracePeriodSeconds ?? 0) < 0)
     out.push(
       `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
     );
   return out;
+}
+
+/** Names that say nothing, or say it twice. */
+function nameWarnings(podSpec: Decoded<PodSpec>, path: string): string[] {
+  const repeated = (values: readonly string[], at: (i: number) => string): string[] =>
+    values.flatMap((value, i) => (values.indexOf(value) < i ? [`${at(i)} ${JSON.stringify(value)}`] : []));
+  const addresses = (podSpec.hostAliases ?? []).map(({ ip = '' }) => ip);
+  const secrets = (podSpec.imagePullSecrets ?? []).map(({ name = '' }) => name);
+  return [
+    ...repeated(addresses, (i) => `${path}.hostAliases[${i}].ip: duplicate ip`),
+    ...repeated(secrets, (i) => `${path}.imagePullSecrets[${i}].name: duplicate name`),
+    ...secrets.flatMap((name, i) =>
+      name === '' ? [`${path}.imagePullSecrets[${i}].name: invalid empty name ""`] : [],
+    ),
+  ];
+}
+
+/** Affinity to pods that no selector names. */
+function selectorWarnings({ affinity = {} }: Decoded<PodSpec>, path: string): string[] {
+  const required = 'requiredDuringSchedulingIgnoredDuringExecution';
+  const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
+  const word = 'labelSelector: a null labelSelector results in matching no pod';
+  return (['podAffinity', 'podAntiAffinity'] as const).flatMap((kind) => {
+    const at = `${path}.affinity.${kind}`;
+    const { [required]: hard = [], [preferred]: soft = [] } = affinity[kind] ?? {};
+    return [
+      ...hard.flatMap((term, i) =>
+        term.labelSelector === undefined ? [`${at}.${required}[${i}].${word}`] : [],
+      ),
+      ...soft.flatMap(({ podAffinityTerm: term = {} }, i) =>
+        term.labelSelector === undefined ? [`${at}.${preferred}[${i}].podAffinityTerm.${word}`] : [],
+      ),
+    ];
+  });
 }
 
 function containerWarnings(container: Decoded<Container>, at: string): string[] {

@@ -68,6 +68,19 @@ function serviceDefaults(service: Decoded<Service>): void {
   }
 }
 
+/** What is said of a type that the Service does not have. */
+function serviceWarnings({ spec: s = {} }: Decoded<Service>): string[] {
+  const headless = s.type === 'ClusterIP' && s.clusterIP === 'None';
+  return [
+    ...(headless && s.sessionAffinity !== undefined && s.sessionAffinity !== 'None'
+      ? ['spec.SessionAffinity is ignored for headless services']
+      : []),
+    ...(s.type !== 'ExternalName' && s.externalName
+      ? ['spec.externalName is ignored when spec.type is not "ExternalName"']
+      : []),
+  ];
+}
+
 export const service: KindBehaviour<Service> = {
   nameRule: dns1035Label,
   row,
@@ -79,6 +92,7 @@ export const service: KindBehaviour<Service> = {
     applyDefaults: serviceDefaults,
     validate: validateService,
     validateUpdate: validateServiceUpdate,
+    warnings: serviceWarnings,
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,
   },

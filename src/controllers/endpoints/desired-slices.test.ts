@@ -56,6 +56,14 @@ describe('desiredSlices', () => {
     assert.deepEqual([sizes(create), update, remove], [[100, 100, 50], [], []]);
   });
 
+  it('leaves out a pod that has only its node’s loopback address: a slice with it would be refused', () => {
+    const { create } = desiredSlices(service(), [pod(1), pod(2, { ip: '127.0.0.1' })], [], zone);
+    assert.deepEqual(
+      create.flatMap((slice) => slice.endpoints ?? []).map(({ addresses }) => addresses),
+      [['10.0.0.1']],
+    );
+  });
+
   it('R12: hints ready endpoints to their zone or node where the Service asks for that, and no others', () => {
     const hints = (trafficDistribution?: string, zoneOf: () => string | undefined = zone) =>
       desiredSlices(service({ trafficDistribution }), [pod(1), pod(2, { ready: false })], [], zoneOf)

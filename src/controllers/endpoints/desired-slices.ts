@@ -41,9 +41,13 @@ function hintsOf(service: Service, endpoint: Endpoint): EndpointHints | undefine
   };
 }
 
+const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
+
 function endpointOf(pod: Pod, service: Service, family: Family, zoneOf: ZoneOf): Endpoint | undefined {
   const address = podIPs(pod).find((ip) => familyOf(ip) === family);
-  if (address === undefined) return undefined;
+  // On a node that is known by its loopback address alone, a pod of the node's network leads nowhere; a slice with it
+  // would be refused, and with it all others.
+  if (address === undefined || isLoopback(address)) return undefined;
   const serving = isPodReady(pod);
   const terminating = isPodTerminating(pod);
   const { name, namespace, uid } = pod.metadata;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AuthenticationFlags } from './compose/authentication-flags.ts';
 import type { BroughtCredentials } from './compose/brought-credentials.ts';
+import type { AuthorizationFlags } from './compose/configured-authorization.ts';
 import { duration, durationOption } from './duration-option.ts';
 
 const listed = (text: string): string[] => text.split(',').filter((part) => part !== '');
@@ -11,6 +12,12 @@ const pair = (text: string, before: readonly string[] = []): string[] => {
   if (text.indexOf('=') < 1) throw new InvalidArgumentError('not key=value');
   return [...before, text];
 };
+
+/** Checked, and left as it is written: files say such times so, too. */
+function durationText(text: string): string {
+  duration(text);
+  return text;
+}
 
 const withProviders = (command: Command): Command =>
   command
@@ -73,7 +80,28 @@ const withFrontProxy = (command: Command): Command =>
 export const withAuthentication = (command: Command): Command =>
   withFrontProxy(withServiceAccounts(withProviders(command)));
 
-export interface CredentialFlags extends AuthenticationFlags {
+export const withAuthorization = (command: Command): Command =>
+  command
+    .option('--authorization-config <file>', 'AuthorizationConfiguration; read when the server starts')
+    .option('--authorization-mode <modes>', 'who is asked, in order; default Node,RBAC', listed)
+    .option('--authorization-webhook-config-file <file>', 'kubeconfig of a service that decides')
+    .addOption(
+      new Option('--authorization-webhook-version <version>', 'of the SubjectAccessReview that it is sent')
+        .choices(['v1', 'v1beta1'])
+        .default('v1beta1'),
+    )
+    .option(
+      '--authorization-webhook-cache-authorized-ttl <duration>',
+      'how long it allows; default 5m',
+      durationText,
+    )
+    .option(
+      '--authorization-webhook-cache-unauthorized-ttl <duration>',
+      'how long it does not; default 30s',
+      durationText,
+    );
+
+export interface CredentialFlags extends AuthenticationFlags, AuthorizationFlags {
   readonly serviceAccountSigningKeyFile?: string;
   readonly clientCaFile?: string;
   readonly requestheaderClientCaFile?: string;

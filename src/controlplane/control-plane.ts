@@ -73,6 +73,8 @@ export interface ControlPlaneOptions {
   /** Signs service account tokens. */
   readonly serviceAccountKey: KeyObject;
   readonly authentication?: AuthenticationSettings | undefined;
+  /** Who is asked whether somebody may, in order. Default: Node, then RBAC. */
+  readonly authorizers?: ((own: OwnAuthorizers) => readonly Authorizer[]) | undefined;
   readonly authorities: ClientAuthorities;
   readonly serviceCidr: string;
   readonly clusterDomain: string;
@@ -149,15 +151,30 @@ const nodePortRange = { first: 30_000, last: 32_767 } as const;
 
 type RuleResolver = ReturnType<typeof createRuleResolver>;
 
-const authorization = (live: LiveObjects, resolver: RuleResolver): ReturnType<typeof unionAuthorizer> =>
-  unionAuthorizer([
-    createPrivilegedGroupsAuthorizer(),
-    createNodeAuthorizer({
+/** Those that the server has by itself. */
+export interface OwnAuthorizers {
+  readonly node: Authorizer;
+  readonly rbac: Authorizer;
+}
+
+function authorization(
+  { authorizers }: ControlPlaneOptions,
+  live: LiveObjects,
+  resolver: RuleResolver,
+): Authorizer {
+  const own: OwnAuthorizers = {
+    node: createNodeAuthorizer({
       access: createNodeAccess(live),
       nodeRules: nodeRules() as unknown as readonly PolicyRule[],
     }),
-    createRbacAuthorizer(resolver),
+    rbac: createRbacAuthorizer(resolver),
+  };
+  // First of all, and whatever is configured: the way back in.
+  return unionAuthorizer([
+    createPrivilegedGroupsAuthorizer(),
+    ...(authorizers === undefined ? [own.node, own.rbac] : authorizers(own)),
   ]);
+}
 
 const quotaRecorder =
   (api: () => ApiServer, log: Logger): QuotaRecorder =>
@@ -290,7 +307,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const { tokens, authenticator, identity } = authenticationOf(options, live);
   const ownHost = hostPort(options.advertiseAddress, options.securePort);
   const resolver = createRuleResolver(live);
-  const authorizer = authorization(live, resolver);
+  const authorizer = authorization(options, live, resolver);
   const claims = serviceClaims({ scheme, caches, clock, random });
   const reservations = new StoredReservations({ cache: reservationCache(caches), live, clock });
   const rest = new Map(

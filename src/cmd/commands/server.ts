@@ -5,7 +5,12 @@ import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { defaultEventTtlMs } from '../../controlplane/object-lifetimes.ts';
 import { auditFlagsOf, withAudit } from '../audit-options.ts';
-import { broughtOf, type CredentialFlags, withAuthentication } from '../authentication-options.ts';
+import {
+  broughtOf,
+  type CredentialFlags,
+  withAuthentication,
+  withAuthorization,
+} from '../authentication-options.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
 import { withRecovery } from '../compose/data-directory.ts';
@@ -223,6 +228,7 @@ export function serverCommand(): Command {
     withCertificates,
     withAudit,
     withAuthentication,
+    withAuthorization,
   ])
     add(command);
   return command
@@ -329,6 +335,7 @@ async function serve(flags: Flags): Promise<void> {
     keepCredentials: flags.keepCredentials,
     audit,
     authentication: flags,
+    authorization: flags,
     brought: broughtOf(flags),
     log,
     ...serverWorkers(),

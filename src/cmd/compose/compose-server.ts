@@ -40,6 +40,7 @@ import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { type BroughtCredentials, withBrought } from './brought-credentials.ts';
 import { keepCredentials } from './cluster-credentials.ts';
 import { type ConfiguredAuthentication, configuredAuthentication } from './configured-authentication.ts';
+import { type AuthorizationFlags, configuredAuthorization } from './configured-authorization.ts';
 import {
   checkDataDirectory,
   dataPaths,
@@ -102,6 +103,8 @@ export interface ServerOptions {
   readonly extendTokenExpiration?: boolean | undefined;
   /** Who may come in, besides whom the server's own keys vouch for. */
   readonly authentication?: AuthenticationFlags | undefined;
+  /** What they may. */
+  readonly authorization?: AuthorizationFlags | undefined;
   /** In the place of the server's own. */
   readonly brought?: BroughtCredentials | undefined;
   /** How long the server's own certificates are good. Default a year. */
@@ -186,6 +189,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     audit,
     caches,
     authentication: configured.settings,
+    authorizers: await configuredAuthorization(options.authorization ?? {}, { clock, log: options.log }),
     advertiseAddress: advertise,
     securePort: port,
   });
@@ -336,7 +340,14 @@ function planeOptions(
   opened: AsyncDisposableStack,
 ): Omit<
   ControlPlaneOptions,
-  'caches' | 'audit' | 'advertiseAddress' | 'authentication' | 'securePort' | 'serviceCidr' | 'clusterDomain'
+  | 'caches'
+  | 'audit'
+  | 'advertiseAddress'
+  | 'authentication'
+  | 'authorizers'
+  | 'securePort'
+  | 'serviceCidr'
+  | 'clusterDomain'
 > {
   const yaml = createYamlThread(options.workerUrls?.yaml);
   opened.defer(() => yaml.close());

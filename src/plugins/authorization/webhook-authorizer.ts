@@ -1,0 +1,118 @@
+// Asks a service of somebody else with a SubjectAccessReview; what it says holds for a while.
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { bool, status, str } from '../../apimachinery/json-access.ts';
+import type {
+  AuthorizationAttributes,
+  AuthorizationDecision,
+  Authorizer,
+} from '../../apiserver/authorization/authorizer.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
+import { allHold, compileCondition } from './webhook/match-conditions.ts';
+
+export interface WebhookAuthorizerOptions {
+  readonly reviewer: RemoteReviewer;
+  readonly clock: Clock;
+  readonly version: 'v1' | 'v1beta1';
+  /** 0: not kept. */
+  readonly authorizedMs: number;
+  readonly unauthorizedMs: number;
+  readonly failurePolicy: 'NoOpinion' | 'Deny';
+  /** CEL over `request`; all must hold. */
+  readonly conditions: readonly string[];
+  /** Told of each question without an answer. */
+  readonly failed: (error: Error) => void;
+}
+
+const maxKnown = 8192;
+/** What its sender made longer than this is asked for anew each time: nobody fills the memory with it. */
+const maxControlled = 10_000;
+
+const fieldSelectorOf = (fields: Readonly<Record<string, string>>): JsonObject => ({
+  requirements: Object.entries(fields).map(([key, value]) => ({ key, operator: 'In', values: [value] })),
+});
+
+function specOf(a: AuthorizationAttributes): JsonObject {
+  const { name, uid = '', groups, extra = {} } = a.user;
+  const who = {
+    user: name,
+    groups: [...groups],
+    uid,
+    extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])),
+  };
+  if (!a.isResource) return { nonResourceAttributes: { path: a.path, verb: a.verb }, ...who };
+  const { namespace, verb, group, version, resource, subresource } = a;
+  return {
+    resourceAttributes: {
+      namespace,
+      verb,
+      group,
+      version,
+      resource,
+      subresource,
+      name: a.name,
+      ...(a.fields && Object.keys(a.fields).length > 0 ? { fieldSelector: fieldSelectorOf(a.fields) } : {}),
+    },
+    ...who,
+  };
+}
+
+/** v1beta1 calls groups `group`. */
+const sent = (spec: JsonObject, version: 'v1' | 'v1beta1'): JsonObject => {
+  if (version === 'v1') return spec;
+  const { groups, ...rest } = spec;
+  return { ...rest, group: groups! };
+};
+
+function decisionOf(answer: JsonObject): AuthorizationDecision {
+  const { allowed, denied } = answer;
+  const reason = str(answer.reason);
+  // Both at once is a fault of the service, and nothing that it meant to allow.
+  if (bool(denied)) return { decision: 'deny', reason };
+  return { decision: bool(allowed) ? 'allow' : 'no-opinion', reason };
+}
+
+export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
+  const { reviewer, clock, version, failed } = options;
+  const conditions = options.conditions.map(compileCondition);
+  const known = new Map<string, { readonly decision: AuthorizationDecision; readonly untilMs: number }>();
+  const failure: AuthorizationDecision = {
+    decision: options.failurePolicy === 'Deny' ? 'deny' : 'no-opinion',
+    reason: '',
+  };
+  const remember = (key: string, decision: AuthorizationDecision, a: AuthorizationAttributes): void => {
+    const ttl = decision.decision === 'allow' ? options.authorizedMs : options.unauthorizedMs;
+    const { namespace, verb, group, version, resource, subresource, name, path } = a;
+    const controlled = [namespace, verb, group, version, resource, subresource, name, path].join('').length;
+    if (ttl <= 0 || controlled >= maxControlled) return;
+    if (known.size >= maxKnown) known.clear();
+    known.set(key, { decision, untilMs: clock.monotonic() + ttl });
+  };
+  const ask = async (a: AuthorizationAttributes): Promise<AuthorizationDecision> => {
+    const spec = specOf(a);
+    if (conditions.length > 0 && !allHold(conditions, spec)) return { decision: 'no-opinion', reason: '' };
+    const key = JSON.stringify(spec);
+    const found = known.get(key);
+    if (found !== undefined && found.untilMs > clock.monotonic()) return found.decision;
+    const answer = await reviewer.review({
+      kind: 'SubjectAccessReview',
+      apiVersion: `authorization.k8s.io/${version}`,
+      metadata: { creationTimestamp: null },
+      spec: sent(spec, version),
+      status: { allowed: false },
+    });
+    const decision = decisionOf(status(answer));
+    remember(key, decision, a);
+    return decision;
+  };
+  return {
+    async authorize(attributes) {
+      try {
+        return await ask(attributes);
+      } catch (error) {
+        failed(error as Error);
+        return failure;
+      }
+    },
+  };
+}

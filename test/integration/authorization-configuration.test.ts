@@ -1,0 +1,184 @@
+// Authorization as a file says: webhooks before and after RBAC, their conditions, failures and caches.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { configuredAuthorization } from '../../src/cmd/compose/configured-authorization.ts';
+import { silentLogger } from '../../src/component-base/logger.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import {
+  startTestControlPlane,
+  type TestControlPlane,
+  user,
+} from '../../src/controlplane/testing/test-control-plane.ts';
+import { startHttpsService } from '../harness/https-service.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+const { path: folder, remove } = scratchDirectory('authorization');
+after(remove);
+
+interface Spec {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly resourceAttributes?: Readonly<Record<string, string>>;
+}
+const seen: Spec[] = [];
+const answers: Readonly<Record<string, object>> = {
+  allowed: { allowed: true },
+  denied: { denied: true, reason: 'not today' },
+  both: { allowed: true, denied: true },
+};
+const service = await startHttpsService((_, __, body) => {
+  const { spec } = body as { spec: Spec };
+  seen.push(spec);
+  if (spec.user === 'broken') return { status: 503, body: 'down' };
+  if (spec.user === 'moved') return { status: 307, headers: { location: 'https://127.0.0.1:1/' }, body: {} };
+  return { body: { status: answers[spec.user] ?? { allowed: false } } };
+});
+after(() => service.close());
+
+let files = 0;
+function fileOf(content: object): string {
+  const file = join(folder, `${files++}.yaml`);
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+const kubeConfigFile = fileOf({
+  'current-context': 'c',
+  contexts: [{ name: 'c', context: { cluster: 's' } }],
+  clusters: [
+    {
+      name: 's',
+      cluster: {
+        server: `${service.url}/authorize`,
+        'certificate-authority-data': Buffer.from(service.caPem).toString('base64'),
+      },
+    },
+  ],
+});
+const webhook = (more: object = {}): object => ({
+  type: 'Webhook',
+  name: 'hook',
+  webhook: {
+    timeout: '3s',
+    subjectAccessReviewVersion: 'v1',
+    matchConditionSubjectAccessReviewVersion: 'v1',
+    failurePolicy: 'Deny',
+    connectionInfo: { type: 'KubeConfigFile', kubeConfigFile },
+    ...more,
+  },
+});
+const configuration = (...authorizers: object[]): string =>
+  fileOf({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthorizationConfiguration', authorizers });
+const rbac = { type: 'RBAC', name: 'rbac' };
+
+const deps = { clock: systemClock, log: silentLogger };
+
+async function planeWith(...authorizers: object[]): Promise<TestControlPlane> {
+  const made = await configuredAuthorization({ authorizationConfig: configuration(...authorizers) }, deps);
+  const plane = await startTestControlPlane({ authorizers: made });
+  after(() => plane.close());
+  return plane;
+}
+
+const list = async (plane: TestControlPlane, name: string, what = 'configmaps'): Promise<string> => {
+  const answer = await plane.ask('GET', `/api/v1/namespaces/default/${what}`, undefined, {
+    user: user(name),
+  });
+  return answer.status === 200 ? 'allowed' : `${answer.status} ${answer.message}`;
+};
+
+test('a webhook decides before RBAC; what it does not know is asked further', async () => {
+  const plane = await planeWith(webhook(), rbac);
+  assert.equal(await list(plane, 'allowed'), 'allowed');
+  assert.match(await list(plane, 'denied'), /^403 .*cannot list resource "configmaps".*: not today$/);
+  assert.match(await list(plane, 'both'), /^403/);
+  assert.match(await list(plane, 'stranger'), /^403/);
+  await plane.ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    metadata: { name: 'view' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'stranger' }],
+  });
+  assert.equal(await list(plane, 'stranger'), 'allowed');
+  const review = await plane.ask('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+    spec: { user: 'denied', resourceAttributes: { verb: 'list', resource: 'configmaps' } },
+  });
+  assert.deepEqual(review.body.status, { allowed: false, denied: true, reason: 'not today' });
+});
+
+test('what it said is kept; administrators are never asked about', async () => {
+  const plane = await planeWith(webhook());
+  seen.length = 0;
+  for (let i = 0; i < 3; i++) assert.equal(await list(plane, 'allowed'), 'allowed');
+  assert.equal(seen.length, 1);
+  assert.deepEqual(seen[0], {
+    resourceAttributes: {
+      namespace: 'default',
+      verb: 'list',
+      group: '',
+      version: 'v1',
+      resource: 'configmaps',
+      subresource: '',
+      name: '',
+    },
+    user: 'allowed',
+    groups: ['system:authenticated'],
+    uid: '',
+    extra: {},
+  });
+  assert.equal((await plane.ask('GET', '/api/v1/nodes')).status, 200);
+  assert.equal(seen.length, 1);
+});
+
+test('a webhook that cannot be asked does as its policy says', async () => {
+  const closed = await planeWith(webhook(), { type: 'AlwaysAllow', name: 'open' });
+  const open = await planeWith(webhook({ failurePolicy: 'NoOpinion' }), {
+    type: 'AlwaysAllow',
+    name: 'open',
+  });
+  for (const name of ['broken', 'moved']) {
+    assert.match(await list(closed, name), /^403/, name);
+    assert.equal(await list(open, name), 'allowed', name);
+  }
+});
+
+test('it is asked when all conditions hold; one that fails counts as the webhook’s failure', async () => {
+  const conditions = (...expressions: string[]): object =>
+    webhook({ matchConditions: expressions.map((expression) => ({ expression })) });
+  const secrets = await planeWith(
+    conditions('has(request.resourceAttributes)', "request.resourceAttributes.resource == 'secrets'"),
+    { type: 'AlwaysAllow', name: 'open' },
+  );
+  seen.length = 0;
+  assert.equal(await list(secrets, 'denied'), 'allowed');
+  assert.equal(seen.length, 0);
+  assert.match(await list(secrets, 'denied', 'secrets'), /^403/);
+  const failing = await planeWith(conditions("request.nope == 'x'"), { type: 'AlwaysAllow', name: 'open' });
+  assert.match(await list(failing, 'allowed'), /^403/);
+});
+
+test('files that cannot be followed are refused with what is wrong', async () => {
+  const cases: readonly (readonly [object[], RegExp])[] = [
+    [[], /authorizers: Required value: at least one authorization mode must be defined/],
+    [[rbac, { ...rbac, name: 'b' }], /authorizers\[1\]\.type: Duplicate value: "RBAC"/],
+    [[{ type: 'RBAC', name: 'R!' }], /authorizer name is invalid/],
+    [
+      [{ type: 'Webhook', name: 'w' }],
+      /authorizers\[0\]\.webhook: Required value: required when type=Webhook/,
+    ],
+    [[webhook({ timeout: '31s' })], /must be > 0s and <= 30s/],
+    [
+      [webhook({ failurePolicy: 'Ignore' })],
+      /Unsupported value: "Ignore": supported values: "Deny", "NoOpinion"/,
+    ],
+    [[webhook({ matchConditions: [{ expression: 'request.' }] })], /compilation failed: ERROR/],
+    [[webhook({ matchConditions: [{ expression: "'x'" }] })], /must evaluate to bool/],
+    [[webhook({ retries: 'x' })], /unknown field "authorizers\[0\]\.webhook\.retries"/],
+  ];
+  for (const [authorizers, why] of cases)
+    await assert.rejects(
+      configuredAuthorization({ authorizationConfig: configuration(...authorizers) }, deps),
+      why,
+    );
+  assert.equal(await configuredAuthorization({}, deps), undefined);
+});

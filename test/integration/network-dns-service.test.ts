@@ -13,7 +13,7 @@ import {
   user,
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { createDnsHandler } from '../../src/network/dns/dns-server.ts';
-import { ensureDnsService } from '../../src/network/dns/dns-service.ts';
+import { ensureDnsService, lastDnsPort } from '../../src/network/dns/dns-service.ts';
 import { keepTables } from '../../src/os/kept-tables.ts';
 import { createFakePacketFilter } from '../../src/os/testing/fake-packet-filter.ts';
 import { proxyBackends } from '../../src/proxy/backends/registry.ts';
@@ -76,4 +76,16 @@ test('kube-dns is made, found by DNS, reached by the proxy, and follows a new ad
     ['10.96.0.10'],
   );
   assert.match(packetFilter.applied[0]!, /10\.96\.0\.10 \. udp \. 53 \. 0 : 172\.30\.1\.1 \. 5354/);
+});
+
+test('kube-dns of a cluster on the loopback address has no endpoint, and keeps its port', async (t) => {
+  const plane = await startTestControlPlane();
+  t.after(() => plane.close());
+  const admin = plane.controlPlane.clientFor(administrator);
+  for (const port of [5353, 5354]) {
+    await ensureDnsService(admin, { clusterIP: '10.96.0.10', address: '127.0.0.1', port });
+    const slice = await admin.get(endpointslices, { name: 'kube-dns', namespace: 'kube-system' });
+    assert.deepEqual(slice.endpoints ?? [], []);
+    assert.equal(await lastDnsPort(admin), port);
+  }
 });

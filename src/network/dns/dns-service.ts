@@ -9,6 +9,7 @@ import type { Service } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
+import { usableIpErrors } from '../../apimachinery/validation/names.ts';
 import type { Client, Creatable, ObjectKey } from '../../client/client.ts';
 
 const namespace = 'kube-system';
@@ -90,10 +91,13 @@ export async function ensureDnsService(
       ],
     },
   };
+  // A cluster on the loopback address has no pod that could ask, and no endpoint may be there.
+  const addresses = usableIpErrors(options.address).length === 0 ? [options.address] : [];
   const content = {
-    endpoints: [
-      { addresses: [options.address], conditions: { ready: true, serving: true, terminating: false } },
-    ],
+    endpoints: addresses.map((address) => ({
+      addresses: [address],
+      conditions: { ready: true, serving: true, terminating: false },
+    })),
     ports: [
       { name: 'dns', port: options.port, protocol: 'UDP' },
       { name: 'dns-tcp', port: options.port, protocol: 'TCP' },

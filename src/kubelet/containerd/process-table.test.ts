@@ -72,3 +72,26 @@ test('no command line of a process in other namespaces is read, as a pod’s; wh
     assert.ok(!read.has(`/proc/${inside}/cmdline`));
   });
 });
+
+test('a child that has yet to become another program is not taken for a second one of its parent', async () => {
+  // It keeps its parent's command line for good, as a child has it until its exec.
+  const script = `
+    const { argv, env, execPath, ppid, stdout } = process;
+    const again = { stdio: 'inherit', env: { ...env, CHILD: '1' } };
+    if (env.CHILD) { stdout.write('up'); setInterval(() => {
+      if (process.ppid !== ppid) process.exit();
+    }, 20); } else require('node:child_process').spawn(execPath, [...process.execArgv, ...argv.slice(1)], again);`;
+  const child = spawn(process.execPath, ['-e', script, marker], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  try {
+    await once(child.stdout, 'data');
+    const found = await processesWithArgument(linuxFiles, marker);
+    assert.deepEqual(
+      found.map(({ pid }) => pid),
+      [child.pid],
+    );
+  } finally {
+    child.kill('SIGKILL');
+    await ended; // of both
+  }
+});

@@ -43,6 +43,23 @@ async function kindOfOurs(files: Files): Promise<(pid: string) => Promise<boolea
     (await userOf(pid)) === user;
 }
 
+const sameWords = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((word, i) => word === b[i]);
+
+/** It is about to become another program, or has ended: until its exec a child has the command line of its parent. */
+async function isForked(
+  files: Files,
+  { pid, args }: RunningProcess,
+  found: readonly RunningProcess[],
+): Promise<boolean> {
+  const twins = found.filter((one) => one.pid !== pid && sameWords(one.args, args));
+  if (twins.length === 0) return false;
+  const stat = await files.readIfThere(`/proc/${pid}/stat`).catch(() => undefined);
+  if (stat === undefined) return true;
+  const { parent } = parseProcessStat(stat.toString());
+  return twins.some((one) => one.pid === parent);
+}
+
 /** Those of our kind that have `argument` in their command line. */
 export async function processesWithArgument(files: Files, argument: string): Promise<RunningProcess[]> {
   const found: RunningProcess[] = [];
@@ -55,7 +72,8 @@ export async function processesWithArgument(files: Files, argument: string): Pro
       if (args.includes(argument)) found.push({ pid: Number(pid), args });
     } catch {} // it ended meanwhile, or is none of our business
   }
-  return found;
+  const forked = await Promise.all(found.map((one) => isForked(files, one, found)));
+  return found.filter((_, i) => !forked[i]);
 }
 
 /** Of all processes of the machine, pods' too: whose children they are. */

@@ -10,6 +10,7 @@ import { linuxLinks } from '../../src/os/linux/ip-links.ts';
 import { processesInNetns } from '../../src/os/linux/netns-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import type { Processes } from '../../src/os/processes.ts';
+import { eventually } from '../harness/eventually.ts';
 import {
   ask,
   type NetworkCluster,
@@ -56,10 +57,9 @@ after(async () => {
   await cluster?.close();
 });
 
-async function until(what: string, good: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 200; i++) if (await good()) return;
-  assert.fail(what);
-}
+/** What is looked at may be in this process: between two looks others have their turn. */
+const until = (what: string, good: () => Promise<boolean>): Promise<void> =>
+  eventually(async () => assert.ok(await good(), what), { timeoutMs: 30_000, everyMs: 20 });
 
 test('pods reach the outside with the address of the machine, and the exceptions with their own', async () => {
   for (const pod of [l1, w1]) {

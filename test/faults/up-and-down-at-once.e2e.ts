@@ -1,12 +1,15 @@
 // R17: commands that meet: two `up` at once, `up` during `down`, and an `up` or `down` that is killed anywhere. One cluster comes
 // of it, with one process for each of its parts, or none.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { clusterPaths, readClusterState } from '../../src/cmd/cluster/cluster-state.ts';
 import { nodeLayout } from '../../src/cmd/cluster/node-layout.ts';
 import { portholeCache } from '../../src/cmd/setup/locations.ts';
+import { processesWithArgument } from '../../src/kubelet/containerd/process-table.ts';
+import { linuxFiles } from '../../src/os/linux/files-linux.ts';
 import { linuxProcesses } from '../../src/os/linux/processes-linux.ts';
 import type { RunResult } from '../../src/os/processes.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -35,25 +38,24 @@ const upArguments = (name: string, runtime: 'containerd' | 'simulated'): string[
   runtime,
 ];
 
-/** How many processes of this machine work on a folder below the home: `server 1`, `agent 1`. */
-function partsOf(home: string): string[] {
-  const found = readdirSync('/proc').flatMap((pid) => {
-    if (!/^\d+$/.test(pid)) return [];
-    try {
-      const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-      const at = args.indexOf('--data-dir');
-      return at > 0 && args[at + 1]!.startsWith(`${home}/`) ? [args[at + 1]!.slice(home.length)] : [];
-    } catch {
-      return []; // it ended meanwhile
-    }
-  });
-  return found.sort();
-}
+/** The processes of this machine that work on a folder below the home, by that folder. */
+const partsOf = async (home: string): Promise<string[]> =>
+  (await processesWithArgument(linuxFiles, '--data-dir'))
+    .map(({ args }) => args[args.indexOf('--data-dir') + 1] ?? '')
+    .filter((dataDir) => dataDir.startsWith(`${home}/`))
+    .map((dataDir) => dataDir.slice(home.length))
+    .sort();
 const parts = (name: string): string[] => [`/clusters/${name}/nodes/linux-1`, `/clusters/${name}/server`];
 
 describe('R17: commands at once', limit, () => {
   const home = scratchDirectory('once');
-  after(() => home.remove());
+  after(async () => {
+    // What a test that failed has left would be found by the next.
+    const clusters = dirname(clusterPaths(home.path, 'one').root);
+    for (const name of existsSync(clusters) ? readdirSync(clusters) : [])
+      await porthole(home.path, 'down', '--name', name);
+    home.remove();
+  });
 
   test('R17: two up of one cluster: both find it up, and each part runs once', limit, async () => {
     const results = await Promise.all(
@@ -61,7 +63,7 @@ describe('R17: commands at once', limit, () => {
     );
     for (const result of results) assert.equal(result.code, 0, saying(result));
     assert.ok(results.some((result) => saying(result).includes('another command works on cluster one')));
-    assert.deepEqual(partsOf(home.path), parts('one'));
+    assert.deepEqual(await partsOf(home.path), parts('one'));
   });
 
   test('R17: clusters of different names at once get different addresses', limit, async () => {
@@ -85,9 +87,9 @@ describe('R17: commands at once', limit, () => {
     // whichever came first, the next two find a cluster or none, never half of one
     const again = await porthole(home.path, ...upArguments('one', 'containerd'));
     assert.equal(again.code, 0, saying(again));
-    assert.deepEqual(partsOf(home.path), parts('one'));
+    assert.deepEqual(await partsOf(home.path), parts('one'));
     assert.equal((await porthole(home.path, 'down', '--name', 'one')).code, 0);
-    assert.deepEqual(partsOf(home.path), []);
+    assert.deepEqual(await partsOf(home.path), []);
   });
 
   test('U10: down and status of a cluster that is not there fail with a sentence', limit, async () => {
@@ -142,7 +144,7 @@ describe('R17: killed commands', limit, () => {
       if (i % 2 === 0) {
         const up = await porthole(home.path, ...upArguments('one', 'containerd'));
         assert.equal(up.code, 0, `${ms} ms: ${saying(up)}`);
-        assert.deepEqual(partsOf(home.path), parts('one'), `${ms} ms`);
+        assert.deepEqual(await partsOf(home.path), parts('one'), `${ms} ms`);
         if (await killAfter(ms, ['down', '--name', 'one'])) kills++;
       }
       if (existsSync(clusterPaths(home.path, 'one').state)) {
@@ -151,7 +153,7 @@ describe('R17: killed commands', limit, () => {
       }
       // what a killed command was running (ip, nft) ends by itself
       await eventually(async () => assert.deepEqual(await machineTraces([group]), found, `${ms} ms`));
-      assert.deepEqual(partsOf(home.path), [], `${ms} ms`);
+      assert.deepEqual(await partsOf(home.path), [], `${ms} ms`);
     }
     t.diagnostic(`${kills} kills`);
     console.log(`killed ${kills} commands`);

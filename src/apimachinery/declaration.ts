@@ -94,6 +94,8 @@ export interface ResourceDeclaration {
   readonly custom?: boolean;
   /** Of a custom kind: names what its definition said when this was made, also after a restart. */
   readonly definedAs?: string;
+  /** What whoever asks for it is warned of: that its version is deprecated. */
+  readonly deprecation?: string;
   /** True for reviews, bindings and the like: created for their answer and never stored. */
   readonly virtual: boolean;
   /** True when `status` is reset on create and only written by the status subresource. */

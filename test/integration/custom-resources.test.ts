@@ -215,6 +215,18 @@ test('a kind that comes leaves the documents of the others as they are; both ver
   assert.ok(Object.hasOwn(paths!, '/apis/test.example.com/v1/namespaces/{namespace}/newcomers'));
 });
 
+test('whoever asks for a deprecated version is told which to use', async () => {
+  await define('elders', 'Elder', { deprecated: true });
+  const warned = async (version: string): Promise<readonly string[]> =>
+    (await cluster.ask('GET', path('elders', version))).warnings;
+  assert.equal((await warned('v1')).length, 1);
+  assert.match(
+    (await warned('v1'))[0]!,
+    /test\.example\.com\/v1 Elder is deprecated; use test\.example\.com\/v2 Elder/,
+  );
+  assert.deepEqual(await warned('v2'), []);
+});
+
 test('a definition goes after its objects, and those after their finalizers', async () => {
   await define('stones', 'Stone');
   await cluster.ask('POST', path('stones'), { metadata: { name: 'light' } });

@@ -6,6 +6,7 @@ import type {
   Strategy,
   SubresourceDeclaration,
 } from '../../apimachinery/declaration.ts';
+import { compareVersions } from '../../apimachinery/discovery/groups.ts';
 import { type FieldError, fieldErrorText, invalid } from '../../apimachinery/field-error.ts';
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
 import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
@@ -129,6 +130,23 @@ const schemaIn = (crd: JsonObject, version: string): StructuralSchema => {
     : given;
 };
 
+/** As upstream: its own words, or that it is deprecated and which newer version is not. */
+function deprecationOf(spec: JsonObject, version: JsonObject): { readonly deprecation?: string } {
+  if (version['deprecated'] !== true) return {};
+  if (typeof version['deprecationWarning'] === 'string')
+    return { deprecation: version['deprecationWarning'] };
+  const nameIn = (v: string): string => `${str(spec['group'])}/${v} ${str(obj(spec['names'])['kind'])}`;
+  const name = str(version['name']);
+  const [instead] = objs(spec['versions'])
+    .filter((v) => v['served'] === true && v['deprecated'] !== true)
+    .map((v) => str(v['name']))
+    .filter((v) => compareVersions(v, name) < 0)
+    .sort(compareVersions);
+  return {
+    deprecation: `${nameIn(name)} is deprecated${instead === undefined ? '' : `; use ${nameIn(instead)}`}`,
+  };
+}
+
 export function customKind({ crd, version, read }: CustomKindSource, scheme: Scheme): CustomKind {
   const spec = obj(crd['spec']);
   const names = obj(spec['names']);
@@ -175,6 +193,7 @@ export function customKind({ crd, version, read }: CustomKindSource, scheme: Sch
     subresources: declared,
     strategy: strategyOf(schema),
     custom: true,
+    ...deprecationOf(spec, version),
     definedAs: `${str(meta(crd)['uid'])}/${String(meta(crd)['generation'])}`,
     virtual: false,
     hasStatus: subresources['status'] !== undefined,

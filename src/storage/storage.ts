@@ -167,6 +167,8 @@ export interface Storage {
   revision(): Revision | Promise<Revision>;
   /** What the objects take, and may take. Absent: nobody counts. */
   readonly space?: StorageSpace;
+  /** Its value lies in a form that is written no more: it is to be written again, though nothing in it changes. */
+  isStale?(key: Key): boolean;
   /** Throws StorageError while writes fail. Absent: they can't. */
   check?(): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,5 @@
 // audit.k8s.io/v1 Policy: what is written of which request, as a file says it.
+import { type ConfigShape, unknownFieldsOf } from '../../apimachinery/config-shape.ts';
 import { type FieldError, invalid, notSupported, required } from '../../apimachinery/field-error.ts';
 import { dns1123SubdomainErrors } from '../../apimachinery/labels.ts';
 import { parseYaml } from '../../base/yaml.ts';
@@ -35,9 +36,7 @@ export interface AuditPolicy {
   readonly omitManagedFields?: boolean | undefined;
 }
 
-type Shape = 'string' | 'boolean' | 'object' | readonly [Shape] | { readonly [field: string]: Shape };
-
-const shape: Shape = {
+const shape: ConfigShape = {
   apiVersion: 'string',
   kind: 'string',
   metadata: 'object',
@@ -58,28 +57,6 @@ const shape: Shape = {
   ],
 };
 
-const typeName = (value: unknown): string =>
-  Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
-
-/** Throws for a value of a wrong type; answers fields that nobody knows. */
-function unknownFields(value: unknown, wanted: Shape, path: string): string[] {
-  if (value === null || value === undefined) return [];
-  const wrong = (type: string): never => {
-    throw new Error(`failed decoding: ${path}: expected ${type}, got ${typeName(value)}`);
-  };
-  if (typeof wanted === 'string') return typeName(value) === wanted ? [] : wrong(wanted);
-  if (Array.isArray(wanted)) {
-    if (!Array.isArray(value)) return wrong('array');
-    return value.flatMap((item, i) => unknownFields(item, wanted[0] as Shape, `${path}[${i}]`));
-  }
-  if (typeName(value) !== 'object') return wrong('object');
-  const fields = wanted as { readonly [field: string]: Shape };
-  return Object.entries(value).flatMap(([name, field]) => {
-    const at = path === '' ? name : `${path}.${name}`;
-    return Object.hasOwn(fields, name) ? unknownFields(field, fields[name]!, at) : [at];
-  });
-}
-
 export interface ReadPolicy {
   readonly policy: AuditPolicy;
   /** Fields that the file names and no rule knows: they are a slip, and as upstream the rest holds. */
@@ -89,7 +66,7 @@ export interface ReadPolicy {
 /** Throws Error with what is wrong. */
 export function readAuditPolicy(text: string): ReadPolicy {
   const read = parseYaml(text);
-  const unknown = unknownFields(read ?? {}, shape, '');
+  const unknown = unknownFieldsOf(read ?? {}, shape);
   const { apiVersion = '', kind = '' } = (read ?? {}) as { apiVersion?: string; kind?: string };
   if (kind === '') throw new Error("failed decoding: Object 'Kind' is missing in the policy");
   if (apiVersion !== auditApiVersion || kind !== 'Policy')

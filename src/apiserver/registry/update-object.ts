@@ -320,7 +320,7 @@ async function write(
     };
   }
   // As upstream: a write that changes nothing makes no revision and no event.
-  if (isStampOf(current.value, draft, current.revision)) {
+  if (isStampOf(current.value, draft, current.revision) && !cache.isStale(request.namespace, request.name)) {
     // Nothing is written that could show how old the cached object is.
     if (!(await store.isNewest(request.namespace, request.name, current))) return 'raced';
     return { value: store.servedBytes(current.value), revision: current.revision, created: false };

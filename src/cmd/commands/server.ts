@@ -67,6 +67,7 @@ interface Flags extends EvictionFlags, CredentialFlags {
   readonly certificateValidityPeriod: number;
   readonly approveKubeletServing: boolean;
   readonly keepCredentials?: string;
+  readonly encryptionProviderConfig?: string;
   readonly serviceAccountExtendTokenExpiration: 'true' | 'false';
   readonly logLevel: LogLevel;
 }
@@ -203,6 +204,10 @@ const withCertificates = (command: Command): Command =>
       false,
     )
     .option(
+      '--encryption-provider-config <file>',
+      'an EncryptionConfiguration: which resources lie sealed in the store, with which keys',
+    )
+    .option(
       '--keep-credentials <file>',
       'a list, as porthole up writes it, of kubeconfigs whose certificates are renewed while the server runs',
     )
@@ -337,6 +342,7 @@ async function serve(flags: Flags): Promise<void> {
     authentication: flags,
     authorization: flags,
     brought: broughtOf(flags),
+    encryptionProviderConfig: flags.encryptionProviderConfig,
     log,
     ...serverWorkers(),
   });

@@ -1,5 +1,6 @@
 // What a backup says is looked at before anything is stopped or changed for it: a server does not start from what is no object.
 import type { Backup, BackupEntry } from '../../storage/backup/backup-format.ts';
+import { isSealed } from '../../storage/encryption-at-rest.ts';
 
 export function checkBackup(backup: Backup): void {
   checkNames(backup);
@@ -31,6 +32,8 @@ const isTexts = (value: unknown): boolean =>
 
 /** Of its metadata, which every part of the server reads without asking; what else it says is for its kind to judge. */
 function faultOf({ value }: BackupEntry): string | undefined {
+  // Only the server that has its key can look into it; what it can't open it leaves out.
+  if (isSealed(value)) return undefined;
   const object = read(value);
   if (!isFields(object)) return 'is no object';
   const { metadata } = object;

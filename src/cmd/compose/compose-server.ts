@@ -48,6 +48,7 @@ import {
   recordContents,
   serverIdentity,
 } from './data-directory.ts';
+import { encrypted, readEncryption } from './encryption.ts';
 import { everyMachineAddress, listenAddresses, machineAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
@@ -114,6 +115,8 @@ export interface ServerOptions {
   /** The controllers approve kubelets' serving certificates. */
   readonly approveKubeletServing?: boolean;
   readonly flowControl?: ControlPlaneOptions['flowControl'];
+  /** An EncryptionConfiguration: what lies sealed in the store. Default: nothing. */
+  readonly encryptionProviderConfig?: string | undefined;
   /** Default: nothing is written of requests. */
   readonly audit?: AuditFlags | undefined;
   /** How long Events live. Default an hour. */
@@ -177,7 +180,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
   };
   const names = servingNames({ ...cluster, sans: [...addresses, ...(options.extraSans ?? [])] });
   const identity = { names, credentials: await readCredentials(pki, names) };
-  const caches = await openCaches(storage, options, opened);
+  const caches = await openCaches(unsealed(options, storage), options, opened);
   const { server, serve } = openDoor(options, identity, opened);
   // The port is known, and taken, before the objects that name it are written.
   let port = options.securePort;
@@ -280,6 +283,10 @@ async function auditOf(options: Options, opened: AsyncDisposableStack): Promise<
   opened.defer(() => audit?.backend.close());
   return audit;
 }
+
+/** What the API serves is open; what is backed up is as it is stored. */
+const unsealed = ({ encryptionProviderConfig: file, log }: Options, storage: Storage): Storage =>
+  file === undefined ? storage : encrypted(storage, readEncryption(file), log);
 
 /** Disk and keys do not wait for each other. */
 async function openStoreAndKeys(

@@ -290,6 +290,10 @@ export class MemoryResourceCache implements ResourceCache {
     return this.#writing(key, last, object, () => this.#context.storage.delete(key, last, expected));
   }
 
+  isStale(namespace: string, name: string): boolean {
+    return this.#context.storage.isStale?.(this.keyOf(namespace, name)) ?? false;
+  }
+
   unreadable(namespace: string, name: string): UnreadableObject | undefined {
     const key = this.keyOf(namespace, name);
     const revision = this.#context.unreadable.get(key);

@@ -101,6 +101,8 @@ export interface ResourceCache {
     expected: Revision,
   ): Promise<Written | RevisionConflict>;
 
+  /** It is to be written again, though nothing in it changes: the store keeps it in a form that it writes no more. */
+  isStale(namespace: string, name: string): boolean;
   /** Of an object that is no JSON: it is neither served nor watched. */
   unreadable(namespace: string, name: string): UnreadableObject | undefined;
   /** Nobody is told of it; watches of before a restart must list anew. */

@@ -1,0 +1,70 @@
+// Encryption configurations that are wrong: refused in upstream's words, and no key is told.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readEncryptionConfiguration } from './encryption-configuration.ts';
+
+const secret = Buffer.alloc(32, 1).toString('base64');
+const read = (resources: string): unknown =>
+  readEncryptionConfiguration(
+    `{apiVersion: apiserver.config.k8s.io/v1, kind: EncryptionConfiguration, resources: ${resources}}`,
+  );
+const key = (value: string): string => `[{aesgcm: {keys: [{name: k, secret: "${value}"}]}}]`;
+const rule = (names: string, providers = '[{identity: {}}]'): string =>
+  `[{resources: ${names}, providers: ${providers}}]`;
+
+test('what is wrong is named, and no key with it', () => {
+  const overlap =
+    "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked";
+  const table: [string, string][] = [
+    ['[]', 'resources: Required value: at least one resources is required'],
+    [rule('[Secrets]'), 'resource name should not contain capital letters'],
+    [
+      rule('["*"]'),
+      "use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources",
+    ],
+    [rule('["pods.*"]'), 'encrypting the same resource across groups is not supported'],
+    [rule('[a, a]'), 'the same resource cannot be specified multiple times'],
+    [rule('[secrets, "*."]'), overlap],
+    [rule('[a.b, "*.*"]'), overlap],
+    [
+      rule('[secrets]', '[{}]'),
+      'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity',
+    ],
+    [
+      rule('[secrets]', `[{identity: {}, aesgcm: {keys: [{name: k, secret: "${secret}"}]}}]`),
+      'more than one provider specified in a single element',
+    ],
+    [
+      rule('[secrets]', '[{aesgcm: {}}]'),
+      'resources[0].providers[0].aesgcm.keys: Required value: at least one keys is required',
+    ],
+    [rule('[secrets]', '[{aescbc: {keys: [{secret: AA}]}}]'), 'name is a mandatory field for a key'],
+    [rule('[secrets]', key('no base 64')), '"REDACTED": secrets must be base64 encoded'],
+    [
+      rule('[secrets]', key('AAAA')),
+      '"REDACTED": secret is not of the expected length, got 3, expected one of [16 24 32]',
+    ],
+    [rule('[secrets]', '[{kms: {name: a, endpoint: "unix:///x"}}]'), 'not supported yet'],
+    [
+      rule('[secrets]', '[{aes: {}}]'),
+      'strict decoding error: unknown field "resources[0].providers[0].aes"',
+    ],
+    [
+      `[{resources: ["*."], providers: [{identity: {}}]}, {resources: [secrets], providers: [{identity: {}}]}]`,
+      'resource "secrets" is masked by earlier rule "*."',
+    ],
+  ];
+  for (const [resources, message] of table)
+    assert.throws(
+      () => read(resources),
+      (error: Error) => error.message.includes(message) && !error.message.includes(secret),
+      resources,
+    );
+  assert.throws(() => readEncryptionConfiguration('kind: Secret'), /no kind "Secret" is registered/);
+});
+
+test('keys of every size, wildcards and the same resource twice are taken', () => {
+  for (const bytes of [16, 24, 32])
+    read(rule('[secrets, "*.apps"]', key(Buffer.alloc(bytes, 1).toString('base64'))));
+  read(`[${rule('[events]').slice(1, -1)}, ${rule('["*.*"]').slice(1, -1)}]`);
+});

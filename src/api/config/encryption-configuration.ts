@@ -1,0 +1,233 @@
+// apiserver.config.k8s.io/v1 EncryptionConfiguration: which resources lie sealed in the store, and with which keys.
+import { type ConfigShape, unknownFieldsOf } from '../../apimachinery/config-shape.ts';
+import { type FieldError, invalid, required } from '../../apimachinery/field-error.ts';
+import { parseYaml } from '../../base/yaml.ts';
+
+export interface EncryptionKey {
+  readonly name: string;
+  /** Base64. */
+  readonly secret: string;
+}
+interface Keys {
+  readonly keys?: readonly EncryptionKey[] | undefined;
+}
+export interface EncryptionProvider {
+  readonly aesgcm?: Keys | undefined;
+  readonly aescbc?: Keys | undefined;
+  readonly secretbox?: Keys | undefined;
+  readonly identity?: object | undefined;
+  readonly kms?: object | undefined;
+}
+export interface EncryptionConfiguration {
+  /** Earlier ones go before later ones. */
+  readonly resources: readonly {
+    /** `secrets`, `deployments.apps`, `*.apps`, `*.` for the core group, `*.*`. */
+    readonly resources: readonly string[];
+    /** The first writes, all read. */
+    readonly providers: readonly EncryptionProvider[];
+  }[];
+}
+
+const apiVersion = 'apiserver.config.k8s.io/v1';
+const kind = 'EncryptionConfiguration';
+const keys: ConfigShape = { keys: [{ name: 'string', secret: 'string' }] };
+const kms: ConfigShape = {
+  apiVersion: 'string',
+  name: 'string',
+  endpoint: 'string',
+  cachesize: 'number',
+  timeout: 'string',
+};
+const providerShapes: { readonly [field: string]: ConfigShape } = {
+  aesgcm: keys,
+  aescbc: keys,
+  secretbox: keys,
+  identity: {},
+  kms,
+};
+const shape: ConfigShape = {
+  apiVersion: 'string',
+  kind: 'string',
+  resources: [{ resources: ['string'], providers: [providerShapes] }],
+};
+
+/** Throws Error with what is wrong; no key is ever in its text. */
+export function readEncryptionConfiguration(text: string): EncryptionConfiguration {
+  const read = (parseYaml(text) ?? {}) as Partial<EncryptionConfiguration> & {
+    readonly apiVersion?: string;
+    readonly kind?: string;
+  };
+  const unknown = unknownFieldsOf(read, shape);
+  if (unknown.length > 0)
+    throw new Error(
+      `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`,
+    );
+  if (read.apiVersion !== apiVersion || read.kind !== kind)
+    throw new Error(
+      `no kind "${read.kind ?? ''}" is registered for version "${read.apiVersion ?? ''}": it is ${kind} of ${apiVersion}`,
+    );
+  const errors = errorsOf(read);
+  if (errors.length > 0) {
+    const texts = errors.map((e) => `${e.field}: ${e.message}`);
+    throw new Error(`invalid configuration: ${texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`}`);
+  }
+  const configuration = read as EncryptionConfiguration;
+  refuseMasked(configuration);
+  return configuration;
+}
+
+function errorsOf({ resources = [] }: Partial<EncryptionConfiguration>): FieldError[] {
+  if (resources.length === 0) return [required('resources', 'at least one resources is required')];
+  return resources.flatMap((one, i) => {
+    const names = one?.resources ?? [];
+    const providers = one?.providers ?? [];
+    const r = `resources[${i}].resources`;
+    const p = `resources[${i}].providers`;
+    return [
+      ...(names.length === 0 ? [required(r, `at least one ${r} is required`)] : []),
+      ...overlapErrors(names, r),
+      ...names.flatMap((name, j) => nameErrors(name, `${r}[${j}]`)),
+      ...(providers.length === 0 ? [required(p, `at least one ${p} is required`)] : []),
+      ...providers.flatMap((provider, j) => providerErrors(provider ?? {}, `${p}[${j}]`)),
+    ];
+  });
+}
+
+interface GroupResource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+export function groupResourceOf(name: string): GroupResource {
+  const dot = name.indexOf('.');
+  return dot < 0
+    ? { group: '', resource: name }
+    : { group: name.slice(dot + 1), resource: name.slice(0, dot) };
+}
+
+const isEverything = ({ group, resource }: GroupResource): boolean => group === '*' && resource === '*';
+
+function overlapErrors(names: readonly string[], path: string): FieldError[] {
+  const all = names.map(groupResourceOf);
+  const isSame = (a: GroupResource, b: GroupResource): boolean =>
+    a.group === b.group && a.resource === b.resource;
+  const pairs = all.flatMap((a, i) => all.slice(i + 1).map((b) => [a, b] as const));
+  const duplicate = pairs.some(([a, b]) => isSame(a, b));
+  const overlap = pairs.some(
+    ([a, b]) =>
+      !isSame(a, b) &&
+      (isEverything(a) ||
+        isEverything(b) ||
+        (a.group === b.group && (a.resource === '*' || b.resource === '*'))),
+  );
+  return [
+    ...(duplicate ? [invalid(path, names, 'the same resource cannot be specified multiple times')] : []),
+    ...(overlap
+      ? [
+          invalid(
+            path,
+            names,
+            "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked",
+          ),
+        ]
+      : []),
+  ];
+}
+
+const withoutApi: readonly string[] = [
+  'apiserveripinfo',
+  'serviceipallocations',
+  'servicenodeportallocations',
+];
+
+function nameErrors(name: string, path: string): FieldError[] {
+  const { group, resource } = groupResourceOf(name);
+  const wrong = (why: string): FieldError[] => [invalid(path, name, why)];
+  if (name.toLowerCase() !== name) return wrong('resource name should not contain capital letters');
+  if (name === '*')
+    return wrong("use '*.' to encrypt all the resources from core API group or *.* to encrypt all resources");
+  if (withoutApi.includes(name)) return wrong('resources which do not have REST API/s cannot be encrypted');
+  if (group === 'events.k8s.io')
+    return wrong(
+      "'*.events.k8s.io' objects are stored using the 'events' API group in etcd. Use 'events' instead in the config file",
+    );
+  if (group === 'extensions')
+    return wrong("'extensions' group has been removed and cannot be used for encryption");
+  if (group === '*' && resource !== '*')
+    return wrong('encrypting the same resource across groups is not supported');
+  return [];
+}
+
+const aesKeyBytes: readonly number[] = [16, 24, 32];
+
+function providerErrors(provider: EncryptionProvider, path: string): FieldError[] {
+  const named = Object.keys(provider).filter((name) => provider[name as keyof EncryptionProvider] != null);
+  if (named.length === 0)
+    return [
+      invalid(
+        path,
+        provider,
+        'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity',
+      ),
+    ];
+  // No value: its keys would be told.
+  if (named.length > 1)
+    return [
+      invalid(
+        path,
+        'REDACTED',
+        'more than one provider specified in a single element, should split into different list elements',
+      ),
+    ];
+  if (provider.secretbox != null || provider.kms != null)
+    return [
+      invalid(`${path}.${named[0]}`, 'REDACTED', 'not supported yet: there are aesgcm, aescbc and identity'),
+    ];
+  for (const name of ['aesgcm', 'aescbc'] as const)
+    if (provider[name] != null) return keysErrors(provider[name].keys ?? [], `${path}.${name}.keys`);
+  return [];
+}
+
+function keysErrors(list: readonly EncryptionKey[], path: string): FieldError[] {
+  if (list.length === 0) return [required(path, 'at least one keys is required')];
+  return list.flatMap((key, i) => keyErrors(key ?? {}, `${path}[${i}]`));
+}
+
+function keyErrors({ name, secret }: Partial<EncryptionKey>, path: string): FieldError[] {
+  const errors: FieldError[] = name ? [] : [required(`${path}.name`, 'name is a mandatory field for a key')];
+  if (!secret) return [...errors, required(`${path}.secret`, 'secret is a mandatory field for a key')];
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret))
+    return [...errors, invalid(`${path}.secret`, 'REDACTED', 'secrets must be base64 encoded')];
+  const padding = secret.endsWith('==') ? 2 : secret.endsWith('=') ? 1 : 0;
+  const bytes = (secret.length / 4) * 3 - padding;
+  if (!aesKeyBytes.includes(bytes))
+    errors.push(
+      invalid(
+        `${path}.secret`,
+        'REDACTED',
+        `secret is not of the expected length, got ${bytes}, expected one of [${aesKeyBytes.join(' ')}]`,
+      ),
+    );
+  return errors;
+}
+
+const shown = ({ group, resource }: GroupResource): string =>
+  group === '' && resource !== '*' ? resource : `${resource}.${group}`;
+
+/** What an earlier wildcard takes would never be looked at. */
+function refuseMasked({ resources }: EncryptionConfiguration): void {
+  const before: GroupResource[] = [];
+  for (const one of resources) {
+    const these = one.resources.map(groupResourceOf);
+    for (const name of these) {
+      const mask = before.find(
+        (earlier) => isEverything(earlier) || (earlier.resource === '*' && earlier.group === name.group),
+      );
+      if (mask !== undefined)
+        throw new Error(
+          `error while building transformers: resource "${shown(name)}" is masked by earlier rule "${shown(mask)}"`,
+        );
+    }
+    before.push(...these);
+  }
+}

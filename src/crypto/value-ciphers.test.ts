@@ -1,0 +1,47 @@
+// Values at rest: what was sealed is opened where it was sealed, with its key, whole.
+import assert from 'node:assert/strict';
+import { createCipheriv } from 'node:crypto';
+import { test } from 'node:test';
+import { aesCbc, aesGcm } from './value-ciphers.ts';
+
+const key = (byte: number, bytes = 32): Buffer => Buffer.alloc(bytes, byte);
+const value = Buffer.from('{"kind":"Secret"}');
+const place = '/registry/secrets/default/a';
+
+test('AES-GCM opens its own value, with every size of key, and no two seals are the same', () => {
+  for (const bytes of [16, 24, 32]) {
+    const cipher = aesGcm(key(1, bytes));
+    assert.deepEqual(cipher.open(cipher.seal(value, place), place), value);
+    assert.notDeepEqual(cipher.seal(value, place), cipher.seal(value, place));
+  }
+});
+
+test("AES-GCM's bytes are nonce, sealed value, tag, as Go's cipher.AEAD writes them", () => {
+  const nonce = Buffer.alloc(12, 7);
+  const cipher = createCipheriv('aes-256-gcm', key(1), nonce);
+  cipher.setAAD(Buffer.from(place));
+  const sealed = Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()]);
+  assert.deepEqual(aesGcm(key(1)).open(sealed, place), value);
+});
+
+test('another key, another place, a flipped bit or a cut: AES-GCM opens nothing', () => {
+  const sealed = aesGcm(key(1)).seal(value, place);
+  const failed = /^Error: cipher: message authentication failed$/;
+  assert.throws(() => aesGcm(key(2)).open(sealed, place), failed);
+  assert.throws(() => aesGcm(key(1)).open(sealed, '/registry/secrets/default/b'), failed);
+  for (let at = 0; at < sealed.length; at++) {
+    const flipped = Buffer.from(sealed);
+    flipped[at]! ^= 1;
+    assert.throws(() => aesGcm(key(1)).open(flipped, place), failed);
+  }
+  for (let length = 0; length < sealed.length; length++)
+    assert.throws(() => aesGcm(key(1)).open(sealed.subarray(0, length), place), /authentication|shorter/);
+});
+
+test('AES-CBC opens its own value, and tells what is no value of it', () => {
+  const cipher = aesCbc(key(1));
+  const sealed = cipher.seal(value, place);
+  assert.deepEqual(cipher.open(sealed, place), value);
+  assert.throws(() => cipher.open(sealed.subarray(0, 16), place), /shorter than the required size/);
+  assert.throws(() => cipher.open(sealed.subarray(0, 33), place), /not a multiple of the block size/);
+});

@@ -1,0 +1,66 @@
+// Ciphers of values at rest, in the bytes that kube-apiserver writes: AES-GCM bound to where a value lies, and AES-CBC.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+export interface ValueCipher {
+  /** `place`: the value can be read there only. */
+  seal(value: Uint8Array, place: string): Buffer;
+  /** Throws Error. */
+  open(sealed: Uint8Array, place: string): Buffer;
+}
+
+const nonceBytes = 12;
+const tagBytes = 16;
+const blockBytes = 16;
+const tooShort = 'the stored data was shorter than the required size';
+
+/** As many keys of one kind are safe with random nonces for 2^32 writes: rotate before. */
+export function aesGcm(key: Uint8Array): ValueCipher {
+  const name = `aes-${key.length * 8}-gcm` as 'aes-256-gcm';
+  return {
+    seal(value, place) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv(name, key, nonce, { authTagLength: tagBytes });
+      cipher.setAAD(Buffer.from(place));
+      return Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()]);
+    },
+    open(sealed, place) {
+      if (sealed.length < nonceBytes + tagBytes) throw new Error(tooShort);
+      const end = sealed.length - tagBytes;
+      const decipher = createDecipheriv(name, key, sealed.subarray(0, nonceBytes), {
+        authTagLength: tagBytes,
+      });
+      decipher.setAAD(Buffer.from(place));
+      decipher.setAuthTag(sealed.subarray(end));
+      const value = decipher.update(sealed.subarray(nonceBytes, end));
+      try {
+        return Buffer.concat([value, decipher.final()]);
+      } catch (cause) {
+        throw new Error('cipher: message authentication failed', { cause });
+      }
+    },
+  };
+}
+
+/** Nothing tells whether its value was changed or moved: for what kube-apiserver wrote so. */
+export function aesCbc(key: Uint8Array): ValueCipher {
+  const name = `aes-${key.length * 8}-cbc`;
+  return {
+    seal(value) {
+      const iv = randomBytes(blockBytes);
+      const cipher = createCipheriv(name, key, iv);
+      return Buffer.concat([iv, cipher.update(value), cipher.final()]);
+    },
+    open(sealed) {
+      if (sealed.length < 2 * blockBytes) throw new Error(tooShort);
+      if (sealed.length % blockBytes !== 0)
+        throw new Error('the stored data is not a multiple of the block size');
+      const decipher = createDecipheriv(name, key, sealed.subarray(0, blockBytes));
+      const value = decipher.update(sealed.subarray(blockBytes));
+      try {
+        return Buffer.concat([value, decipher.final()]);
+      } catch (cause) {
+        throw new Error('invalid padding on input', { cause });
+      }
+    },
+  };
+}

@@ -8,8 +8,9 @@ import type { Endpoint, EndpointDependencies, EndpointRequest } from './endpoint
 import { getObject } from './endpoints/get.ts';
 import { listObjects } from './endpoints/list.ts';
 import { patchEndpoint } from './endpoints/patch.ts';
-import { serveRest, serveView } from './endpoints/rest.ts';
+import { serveRest } from './endpoints/rest.ts';
 import { updateEndpoint } from './endpoints/update.ts';
+import { serveView } from './endpoints/view.ts';
 import { watchObjects } from './endpoints/watch.ts';
 import type { ApiResponse } from './http.ts';
 import { type RestHandler, restKey } from './registry/rest-storage.ts';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestServer, type TestServer } from '../../src/apiserver/testing/test-server.ts';
+import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 
 const deployments = '/apis/apps/v1/namespaces/default/deployments';
 const deployment = (replicas: number, image = 'nginx:1', cpu = '1000m'): object => ({
@@ -170,3 +171,82 @@ test('the pages of a list show one revision, whatever is written between', () =>
     );
     assert.equal(rest.metadata.resourceVersion, first.metadata.resourceVersion);
   }));
+
+test('a scale is applied: conflicts name its version, force takes the replicas, the owner is of the subresource', async () => {
+  const { ask, close } = await startTestControlPlane();
+  const scale = (replicas: unknown, more: object = {}): object => ({
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { replicas },
+    ...more,
+  });
+  const applied = (body: object, query = '') =>
+    ask('PATCH', `${deployments}/web/scale?fieldManager=scaler${query}`, body, {
+      contentType: 'application/apply-patch+yaml',
+    });
+  assert.equal((await applied(scale(3))).status, 404);
+  await ask('POST', `${deployments}?fieldManager=creator`, deployment(2));
+  const refused = await applied(scale(3));
+  assert.equal(refused.status, 409);
+  assert.equal(
+    refused.message,
+    'Apply failed with 1 conflict: conflict with "creator" using autoscaling/v1: .spec.replicas',
+  );
+  const forced = await applied(scale(3), '&force=true');
+  assert.equal(forced.status, 200, forced.text);
+  assert.equal(forced.body['kind'], 'Scale');
+  const owners = async (): Promise<string[]> => {
+    const { metadata, spec } = (await ask('GET', `${deployments}/web`)).body as unknown as Shown;
+    const entries = metadata.managedFields as unknown as {
+      subresource?: string;
+      manager: string;
+      apiVersion: string;
+    }[];
+    return [
+      String(spec.replicas),
+      ...entries
+        .filter(
+          (one) =>
+            'f:replicas' in ((one as never as { fieldsV1: { 'f:spec'?: object } }).fieldsV1['f:spec'] ?? {}),
+        )
+        .map((one) => `${one.manager} ${one.apiVersion} ${one.subresource ?? ''}`),
+    ];
+  };
+  assert.deepEqual(await owners(), ['3', 'scaler apps/v1 scale']);
+  assert.equal((await applied(scale(4))).status, 200);
+  assert.deepEqual(await owners(), ['4', 'scaler apps/v1 scale']);
+  const other = await ask(
+    'PATCH',
+    `${deployments}/web?fieldManager=other`,
+    { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { replicas: 9 } },
+    { contentType: 'application/apply-patch+yaml' },
+  );
+  assert.equal(
+    other.message,
+    'Apply failed with 1 conflict: conflict with "scaler" with subresource "scale": .spec.replicas',
+  );
+  for (const [body, code, words] of [
+    [deployment(1), 400, 'invalid object type: apps/v1, Kind=Deployment'],
+    [
+      scale('x'),
+      500,
+      'failed to create typed patch object (default/web; autoscaling/v1, Kind=Scale): .spec.replicas: expected numeric (int or float), got string',
+    ],
+    [
+      scale(1, { frob: 1 }),
+      500,
+      'failed to create typed patch object (default/web; autoscaling/v1, Kind=Scale): .frob: field not declared in schema',
+    ],
+    [
+      scale(-1),
+      422,
+      'Scale.autoscaling "web" is invalid: spec.replicas: Invalid value: -1: must be greater than or equal to 0',
+    ],
+  ] as const) {
+    const answer = await applied(body);
+    assert.equal(answer.message, words);
+    assert.equal(answer.status, code);
+  }
+  await close();
+});

@@ -63,6 +63,7 @@ export function customScale(scales: ReadonlyMap<string, JsonObject>): RestHandle
           ]);
         return withValue(parent, pathsIn(parent).specPath, replicas);
       },
+      replicasPath: (parent) => pathsIn(parent).specPath,
     },
   };
 }

@@ -22,7 +22,10 @@ export const patchEngines = (scheme: Scheme): PatchEngines => ({
 });
 
 /** What a request to this (sub)resource can't write, so nobody owns it through it. */
-function resetFields(declaration: ResourceDeclaration, subresource: string): readonly (readonly string[])[] {
+function resetFields(
+  declaration: Pick<ResourceDeclaration, 'hasStatus'>,
+  subresource: string,
+): readonly (readonly string[])[] {
   if (subresource === 'status') return [['spec']];
   return subresource === '' && declaration.hasStatus ? [['status']] : [];
 }

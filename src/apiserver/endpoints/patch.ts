@@ -1,5 +1,5 @@
 // PATCH: JSON patch, merge patch, strategic merge patch and server-side apply, tried again when a writer was faster.
-import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import {
   badRequest,
   conflict,
@@ -35,10 +35,13 @@ import { readTouched } from './touched-parts.ts';
 /** Kinds that are not built in have no strategic merge. */
 const patchTypes: readonly string[] = [jsonPatch, mergePatch, strategicPatch, applyYaml];
 
+export const patchTypesOf = ({ custom }: ResourceDeclaration): readonly string[] =>
+  custom === true ? patchTypes.filter((type) => type !== strategicPatch) : patchTypes;
+
 export async function patchEndpoint(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
   const type = mediaTypeOf(context);
-  const known = declaration.custom === true ? patchTypes.filter((t) => t !== strategicPatch) : patchTypes;
+  const known = patchTypesOf(declaration);
   if (!known.includes(type)) throw unsupportedMediaType(known);
   const options = writeOptions(context);
   const body = await context.readBody(maxBodyBytes);
@@ -70,7 +73,7 @@ interface SentPatch {
   readonly json: string;
 }
 
-async function parsePatch(
+export async function parsePatch(
   type: string,
   body: Buffer,
   { context, declaration, deps }: EndpointRequest,
@@ -177,6 +180,21 @@ function gvkText(apiVersion: unknown, kind: unknown): string {
   return `${version.includes('/') ? version : `/${version}`}, Kind=${typeof kind === 'string' ? kind : ''}`;
 }
 
+/** What is applied must say what it is; who it is may be left to the path. */
+export function assertAppliedKind(
+  object: JsonObject,
+  kind: { readonly group: string; readonly version: string; readonly kind: string },
+  { name, namespace }: { readonly name: string; readonly namespace: string },
+): JsonObject {
+  const sentAs = gvkText(object['apiVersion'], object['kind']);
+  if (sentAs !== gvkText(apiVersionOf(kind), kind.kind)) throw badRequest(`invalid object type: ${sentAs}`);
+  const metadata = ensureMeta(object);
+  if (str(metadata['name']) === '') metadata['name'] = name;
+  if (namespace !== '' && str(metadata['namespace']) === '') metadata['namespace'] = namespace;
+  if (metadata['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
+  return object;
+}
+
 async function applied(
   request: EndpointRequest,
   sent: SentPatch,
@@ -188,13 +206,7 @@ async function applied(
   const patch = sent.value as JsonObject;
   if (context.heavy) assertBounded(patch, boundsOf(declaration.kind));
   const copy = await copyOf(request, sent);
-  const sentAs = gvkText(copy['apiVersion'], copy['kind']);
-  if (sentAs !== gvkText(apiVersionOf(declaration), declaration.kind))
-    throw badRequest(`invalid object type: ${sentAs}`);
-  const metadata = ensureMeta(copy);
-  if (str(metadata['name']) === '') metadata['name'] = name;
-  if (declaration.namespaced && str(metadata['namespace']) === '') metadata['namespace'] = namespace;
-  if (metadata['managedFields'] !== undefined) throw badRequest('metadata.managedFields must be nil');
+  assertAppliedKind(copy, declaration, { name, namespace: declaration.namespaced ? namespace : '' });
   if (deps.fields === undefined) throw unsupportedMediaType(patchTypes.slice(0, 3));
   const steps = deps.fields.apply({
     declaration,

@@ -1,20 +1,8 @@
 // Serves what kinds plugged in: decodes and admits the body, calls the handler, encodes its answer.
 import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/declaration.ts';
-import { StatusError, unsupportedMediaType } from '../../apimachinery/errors.ts';
-import { copyJson, meta, objs, str } from '../../apimachinery/json-access.ts';
-import { boundsOf } from '../../apimachinery/object-bounds.ts';
+import { meta, objs, str } from '../../apimachinery/json-access.ts';
 import type { ApiResponse } from '../http.ts';
-import {
-  type DecodeTarget,
-  decodeParsed,
-  fieldValidationOf,
-  maxBodyBytes,
-  mediaTypeOf,
-  readObject,
-  readText,
-  targetOf,
-} from '../registry/decode-body.ts';
-import { decodeEntry } from '../registry/encode.ts';
+import { type DecodeTarget, readObject, targetOf } from '../registry/decode-body.ts';
 import {
   isWholeResponse,
   type RestAnswer,
@@ -28,7 +16,6 @@ import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
 import { readListOptions } from './list-options.ts';
 import { negotiateWithoutTables } from './negotiation.ts';
 import { respondObject, respondRest } from './object-response.ts';
-import { jsonPatch, mergePatch, patchedObject, strategicPatch } from './patched-object.ts';
 
 type Verb = 'create' | 'get' | 'list' | 'update' | 'delete' | 'connect';
 
@@ -71,7 +58,7 @@ function bodyTarget(request: EndpointRequest): DecodeTarget {
   return subresourceTarget(request, sub, deps.scheme.typeOf(sub.kind));
 }
 
-function subresourceTarget(
+export function subresourceTarget(
   { deps }: EndpointRequest,
   sub: SubresourceDeclaration,
   type: string | undefined,
@@ -165,75 +152,4 @@ async function connect(request: EndpointRequest, handler: RestHandler): Promise<
 function encode({ context, deps }: EndpointRequest, answer: RestAnswer): ApiResponse {
   if (isWholeResponse(answer)) return answer;
   return respondObject(context, answer.status, answer.object, deps);
-}
-
-type View = NonNullable<RestHandler['view']>;
-const patchTypes: readonly string[] = [jsonPatch, mergePatch, strategicPatch];
-
-/** A subresource that shows part of its parent in another kind (scale): get, update and patch. */
-export async function serveView(
-  request: EndpointRequest,
-  view: View,
-  declared: SubresourceDeclaration,
-): Promise<ApiResponse> {
-  const { context, declaration, store, deps } = request;
-  const namespace = declaration.namespaced ? context.info.namespace : '';
-  const { name, verb } = context.info;
-  const target = subresourceTarget(request, declared, deps.scheme.typeOf(declared.kind));
-  const respond = (object: JsonObject): ApiResponse => respondObject(context, 200, object, deps);
-  if (verb === 'get') return respond(view.get(store.served(store.cached(namespace, name).value)));
-  const change =
-    verb === 'update' ? await sentView(request, target) : await patchedView(request, target, view);
-  const outcome = await store.update(
-    namespace,
-    name,
-    async (parent) => {
-      const next = await change(parent!);
-      const revision = str(meta(next)['resourceVersion']);
-      const applied = view.apply(parent!, next);
-      const metadata = { ...meta(applied) };
-      if (revision !== '') metadata['resourceVersion'] = revision;
-      return { ...applied, metadata };
-    },
-    { ...writeOptions(context), subresource: context.info.subresource },
-  );
-  return respond(view.get(decodeEntry(outcome.value)));
-}
-
-async function sentView(request: EndpointRequest, target: DecodeTarget): Promise<() => JsonObject> {
-  const { context, deps } = request;
-  const object = await readObject(context, target, deps);
-  return () => copyJson(object);
-}
-
-async function patchedView(
-  request: EndpointRequest,
-  target: DecodeTarget,
-  view: View,
-): Promise<(parent: JsonObject) => Promise<JsonObject>> {
-  const { context, deps } = request;
-  const type = mediaTypeOf(context);
-  if (!patchTypes.includes(type)) throw unsupportedMediaType(patchTypes);
-  const body = await context.readBody(maxBodyBytes);
-  let patch: unknown;
-  try {
-    const json = body.toString();
-    patch = (await readText(context, json, boundsOf(request.declaration.kind), deps)).value;
-    context.audit?.requestPatch(json);
-  } catch (error) {
-    if (error instanceof StatusError) throw error;
-    throw new StatusError(
-      400,
-      'BadRequest',
-      `error decoding patch: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
-  return async (parent) => {
-    const live = copyJson(view.get(parent));
-    const result = await patchedObject(request, live, { type, patch, of: target.type });
-    return decodeParsed(result, deps.scheme, target, {
-      validation: fieldValidationOf(context),
-      warn: (text) => context.warn(text),
-    });
-  };
 }

@@ -18,6 +18,10 @@ export interface FieldTracker {
   update(request: FieldManagerRequest): Steps<JsonObject>;
   /** Server-side apply: the merged object, with managedFields. Throws StatusError 409 on conflicts. */
   apply(
-    request: Omit<FieldManagerRequest, 'object'> & { readonly patch: JsonObject; readonly force: boolean },
+    request: Omit<FieldManagerRequest, 'object' | 'declaration'> & {
+      readonly declaration: Pick<ResourceDeclaration, 'group' | 'version' | 'type' | 'hasStatus'>;
+      readonly patch: JsonObject;
+      readonly force: boolean;
+    },
   ): Steps<JsonObject>;
 }

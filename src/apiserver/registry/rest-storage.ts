@@ -44,6 +44,8 @@ export interface RestHandler {
   readonly view?: {
     readonly get: (parent: JsonObject) => JsonObject;
     readonly apply: (parent: JsonObject, view: JsonObject) => JsonObject;
+    /** Where the parent has what the view calls spec.replicas. */
+    readonly replicasPath: (parent: JsonObject) => readonly string[];
   };
   readonly hooks?: WriteHooks;
 }

@@ -39,6 +39,7 @@ export function scaleView(selectorForm: 'selector' | 'plain'): RestHandler {
         }
         return { ...parent, spec: { ...spec(parent), replicas } };
       },
+      replicasPath: () => ['spec', 'replicas'],
     },
   };
 }

@@ -1,0 +1,60 @@
+// Owners of replicas between a workload and its scale.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../declaration.ts';
+import { parentEntries, scaleEntries } from './scale-fields.ts';
+
+const path = ['spec', 'replicas'];
+const entry = (
+  manager: string,
+  operation: string,
+  fieldsV1: JsonObject,
+  more: JsonObject = {},
+): JsonObject => ({
+  apiVersion: 'apps/v1',
+  fieldsType: 'FieldsV1',
+  fieldsV1,
+  manager,
+  operation,
+  time: '2026-01-01T00:00:00Z',
+  ...more,
+});
+const replicas = { 'f:spec': { 'f:replicas': {} } };
+const inScale = { apiVersion: 'autoscaling/v1' };
+const both = { 'f:spec': { 'f:paused': {}, 'f:replicas': {} } };
+const paused = { 'f:spec': { 'f:paused': {} } };
+
+test('a scale shows who owns the replicas, and nothing else', () => {
+  const entries = [entry('a', 'Apply', both), entry('b', 'Update', paused), entry('c', 'Update', replicas)];
+  assert.deepEqual(scaleEntries(entries, path), [
+    entry('a', 'Apply', replicas, inScale),
+    entry('c', 'Update', replicas, inScale),
+  ]);
+  assert.deepEqual(scaleEntries(undefined, path), []);
+  const elsewhere = [entry('a', 'Apply', { 'f:spec': { 'f:pool': { 'f:size': {} } } })];
+  assert.deepEqual(scaleEntries(elsewhere, ['spec', 'pool', 'size']), [
+    entry('a', 'Apply', replicas, inScale),
+  ]);
+});
+
+test('who lost the replicas in the scale loses them in the parent; who won them is there by its subresource', () => {
+  const applier = entry('s', 'Apply', replicas, {
+    ...inScale,
+    subresource: 'scale',
+    time: '2026-02-02T00:00:00Z',
+  });
+  const parent = [entry('a', 'Update', both), entry('b', 'Update', paused), entry('c', 'Update', replicas)];
+  assert.deepEqual(parentEntries(parent, path, { entries: [applier], apiVersion: 'apps/v1' }), [
+    entry('a', 'Update', paused),
+    entry('b', 'Update', paused),
+    { ...applier, apiVersion: 'apps/v1' },
+  ]);
+});
+
+test('who still owns the replicas keeps its entry, with the time of the scale', () => {
+  const shown = entry('a', 'Update', replicas, { ...inScale, time: '2026-02-02T00:00:00Z' });
+  assert.deepEqual(
+    parentEntries([entry('a', 'Update', both)], path, { entries: [shown], apiVersion: 'apps/v1' }),
+    [entry('a', 'Update', both, { time: '2026-02-02T00:00:00Z' })],
+  );
+});

@@ -1,0 +1,70 @@
+// Who owns the replicas of a workload, as its scale shows it, and back: upstream's ScaleHandler.
+import type { Json, JsonObject } from '../declaration.ts';
+import { isJsonObject, own } from '../patch/own-property.ts';
+
+const scaleVersion = 'autoscaling/v1';
+const scalePath: readonly string[] = ['spec', 'replicas'];
+
+const fieldsOf = (path: readonly string[]): JsonObject =>
+  path.reduceRight<JsonObject>((below, name) => ({ [`f:${name}`]: below }), {});
+
+function owns(fields: Json | undefined, path: readonly string[]): boolean {
+  let at = fields;
+  for (const name of path) at = isJsonObject(at) ? own(at, `f:${name}`) : undefined;
+  return at !== undefined;
+}
+
+/** `fields` without `path`, and without what it leaves empty; undefined when nothing is left. */
+function without(fields: JsonObject, [first, ...rest]: readonly string[]): JsonObject | undefined {
+  const key = `f:${first}`;
+  const child = own(fields, key);
+  const { [key]: _, ...others } = fields;
+  const left = rest.length > 0 && isJsonObject(child) ? without(child, rest) : undefined;
+  const result = left === undefined ? others : { ...others, [key]: left };
+  return Object.keys(result).length === 0 ? undefined : result;
+}
+
+const entriesOf = (value: Json | undefined): JsonObject[] =>
+  Array.isArray(value) ? value.filter(isJsonObject) : [];
+
+/** Appliers are known by their name alone, whatever version they apply. */
+const identity = ({ manager, operation, subresource }: JsonObject): string =>
+  JSON.stringify([manager, operation, subresource ?? '']);
+
+/** managedFields of the scale of an object with `entries`, whose replicas are at `path`. */
+export const scaleEntries = (entries: Json | undefined, path: readonly string[]): JsonObject[] =>
+  entriesOf(entries)
+    .filter(({ fieldsV1 }) => owns(fieldsV1, path))
+    .map((entry) => ({ ...entry, apiVersion: scaleVersion, fieldsV1: fieldsOf(scalePath) }));
+
+/** managedFields of the object after its scale was written: who lost the replicas there has lost them here. */
+export function parentEntries(
+  entries: Json | undefined,
+  path: readonly string[],
+  scale: { readonly entries: Json | undefined; readonly apiVersion: string },
+): JsonObject[] {
+  const owners = new Map(
+    entriesOf(scale.entries)
+      .filter(({ fieldsV1 }) => owns(fieldsV1, scalePath))
+      .map((entry) => [identity(entry), entry]),
+  );
+  const kept: JsonObject[] = [];
+  for (const entry of entriesOf(entries)) {
+    const { fieldsV1 } = entry;
+    if (!isJsonObject(fieldsV1) || !owns(fieldsV1, path)) {
+      kept.push(entry);
+      continue;
+    }
+    const owner = owners.get(identity(entry));
+    owners.delete(identity(entry));
+    if (owner !== undefined)
+      kept.push({ ...entry, ...(owner['time'] === undefined ? {} : { time: owner['time'] }) });
+    else {
+      const left = without(fieldsV1, path);
+      if (left !== undefined) kept.push({ ...entry, fieldsV1: left });
+    }
+  }
+  for (const owner of owners.values())
+    kept.push({ ...owner, apiVersion: scale.apiVersion, fieldsV1: fieldsOf(path) });
+  return kept;
+}

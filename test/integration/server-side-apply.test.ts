@@ -250,3 +250,27 @@ test('a scale is applied: conflicts name its version, force takes the replicas, 
   }
   await close();
 });
+
+test('what plugins add to a new object is nobody’s: an apply by its creator leaves it there', async () => {
+  const { ask, close } = await startTestControlPlane();
+  await ask('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
+  const pods = '/api/v1/namespaces/default/pods';
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'plain' },
+    spec: { containers: [{ name: 'c', image: 'x' }] },
+  };
+  const made = await ask('POST', `${pods}?fieldManager=creator`, pod);
+  assert.equal(made.status, 201, made.text);
+  const { spec, metadata } = made.body as unknown as {
+    spec: Record<string, unknown>;
+    metadata: { managedFields: { manager: string; fieldsV1: { 'f:spec': Record<string, unknown> } }[] };
+  };
+  assert.equal(spec['serviceAccountName'], 'default');
+  const owned = metadata.managedFields.find(({ manager }) => manager === 'creator')!.fieldsV1['f:spec'];
+  assert.ok('f:containers' in owned && 'f:restartPolicy' in owned);
+  for (const name of ['serviceAccount', 'serviceAccountName', 'volumes', 'tolerations', 'priority'])
+    assert.ok(!(`f:${name}` in owned), name);
+  await close();
+});

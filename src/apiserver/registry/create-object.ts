@@ -55,15 +55,36 @@ function checkNamespace(store: StoredResource, namespace: string, metadata: Json
   metadata['namespace'] = namespace;
 }
 
-function fillMeta(store: StoredResource, metadata: JsonObject, now: string): void {
+function fillMeta(
+  { declaration }: StoredResource['deps'],
+  metadata: JsonObject,
+  { now, uid }: { readonly now: string; readonly uid: string },
+): void {
   delete metadata['deletionTimestamp'];
   delete metadata['deletionGracePeriodSeconds'];
   delete metadata['selfLink'];
   delete metadata['resourceVersion'];
   delete metadata['generation'];
   metadata['creationTimestamp'] = now;
-  metadata['uid'] = store.deps.random.uuid();
-  if (store.declaration.hasGeneration) metadata['generation'] = 1;
+  metadata['uid'] = uid;
+  if (declaration.hasGeneration) metadata['generation'] = 1;
+}
+
+/** What was sent, with its defaults, is the client's. As upstream, what plugins add to it is nobody's: an apply leaves it there. */
+async function withOwner(
+  store: StoredResource,
+  object: JsonObject,
+  options: WriteOptions,
+  now: string,
+): Promise<JsonObject> {
+  const { declaration, fields } = store.deps;
+  const { fieldManager: manager, subresource } = options;
+  if (manager === '' || !fields) return object;
+  return stepped(
+    store,
+    options,
+    fields.update({ declaration, live: undefined, object, manager, subresource, now }),
+  );
 }
 
 async function createOnce(
@@ -73,35 +94,26 @@ async function createOnce(
   options: WriteOptions,
   authorize: (() => Promise<void>) | undefined,
 ): Promise<Stored | 'exists'> {
-  const { declaration, cache, fields, hooks } = store.deps;
+  const { declaration, cache, hooks } = store.deps;
   const metadata = ensureMeta(object);
   if (str(metadata['resourceVersion']) !== '')
     throw badRequest('resourceVersion should not be set on objects to be created');
   const context = strategyContext(store, namespace, options);
   const name = str(metadata['name']);
+  const facts = { now: context.now, uid: store.deps.random.uuid() };
+  fillMeta(store.deps, metadata, facts);
+  const owned = await withOwner(store, object, options, context.now);
   const admission = admissionRequest(
     store,
-    { operation: 'CREATE', namespace, name, object, oldObject: undefined },
+    { operation: 'CREATE', namespace, name, object: owned, oldObject: undefined },
     options,
   );
   if (admission) await store.deps.admission.admit(admission);
-  let admitted = admission?.object ?? object;
-  fillMeta(store, ensureMeta(admitted), context.now);
+  const admitted = admission?.object ?? owned;
+  // Plugins can't change them.
+  if (admission) fillMeta(store.deps, ensureMeta(admitted), facts);
   if (declaration.hasStatus && !declaration.strategy.keepsStatusOnCreate) delete admitted['status'];
   declaration.strategy.prepareForCreate?.(admitted, context);
-  if (options.fieldManager !== '' && fields)
-    admitted = await stepped(
-      store,
-      options,
-      fields.update({
-        declaration,
-        live: undefined,
-        object: admitted,
-        manager: options.fieldManager,
-        subresource: options.subresource,
-        now: context.now,
-      }),
-    );
   const undo = await hooks?.beforeCreate?.(admitted, { context: options.context, dryRun: options.dryRun });
   /** Undefined: nobody knows. Then what it was given stays its own: others must not get it, too. */
   let isStored: boolean | undefined = false;

@@ -29,7 +29,11 @@ export interface Kubectl {
    * What `attempt` returns of the first state of an object for which it does not throw; its last error after the time. Watches (`get pod x -w`)
    * instead of asking again and again: to start kubectl costs more than most of what is waited for.
    */
-  until<T, R>(object: readonly string[], attempt: (state: T) => R, options?: EventuallyOptions): Promise<R>;
+  until<T, R>(
+    object: readonly [kind: string, name: string, ...more: string[]],
+    attempt: (state: T) => R,
+    options?: EventuallyOptions,
+  ): Promise<R>;
   apply(manifest: string): Promise<string>;
 }
 
@@ -74,11 +78,14 @@ export async function kubectlFor(kubeconfig: string, version: '1.36' | '1.20' = 
     return stdout;
   };
   const watch = async <T, R>(
-    object: readonly string[],
+    [kind, name, ...more]: Parameters<Kubectl['until']>[0],
     attempt: (state: T) => R,
     until: number,
   ): Promise<R> => {
     const timeout = `--request-timeout=${Math.max(1, Math.ceil((until - performance.now()) / 1000))}s`;
+    // By a selector: of `get pod x -w` kubectl shows what it got, watches from now on and leaves out the first event, and with it
+    // whatever changed between the two.
+    const object = [kind, '--field-selector', `metadata.name=${name}`, ...more];
     const child = linuxProcesses.spawn(path, ['get', ...object, '-o', 'json', '-w', timeout], { env });
     try {
       const said = child.stderr?.toArray();

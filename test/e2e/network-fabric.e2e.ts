@@ -121,3 +121,13 @@ test('a table is whole as long as each of its chains has rules', async (t) => {
     assert.equal(await isWhole(), true, chain);
   }
 });
+
+test('the mount for the names of namespaces goes, though who removed the last name was killed before that', async () => {
+  const mounts = async (): Promise<string[]> =>
+    (await host('cat', '/proc/self/mountinfo')).split('\n').filter((row) => row.includes(' /run/netns '));
+  await host('ip', 'netns', 'add', 'killed');
+  await host('ip', 'netns', 'delete', 'killed');
+  assert.equal((await mounts()).length, 1);
+  await ports.namespaces.delete(['killed']);
+  assert.deepEqual(await mounts(), []);
+});

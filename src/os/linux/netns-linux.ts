@@ -28,14 +28,20 @@ async function create(processes: Processes, names: readonly string[]): Promise<v
 async function remove(processes: Processes, names: readonly string[]): Promise<void> {
   const there = new Set(await list(processes));
   const doomed = names.filter((name) => there.has(checked(name)));
-  if (doomed.length === 0) return;
+  const left = doomed.length === 0 ? there : await removeNames(processes, doomed);
+  // ip binds the folder to itself with the first name, and leaves that. With no name in it, nobody needs it. Who removed the last
+  // name may have been killed before this.
+  if (left.size === 0) await processes.run('umount', [folder]);
+}
+
+/** What is left. */
+async function removeNames(processes: Processes, doomed: readonly string[]): Promise<ReadonlySet<string>> {
   const input = doomed.map((name) => `netns delete ${name}\n`).join('');
   const result = await processes.run('ip', ['-force', '-batch', '-'], { input });
   const left = new Set(await list(processes));
   if (doomed.some((name) => left.has(name)))
     throw new CommandError('ip', ['netns', 'delete', ...doomed], result);
-  // ip binds the folder to itself with the first name, and leaves that. With no name in it, nobody needs it.
-  if (left.size === 0) await processes.run('umount', [folder]);
+  return left;
 }
 
 export function linuxNetworkNamespaces(processes: Processes): NetworkNamespaces {

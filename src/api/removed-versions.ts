@@ -114,6 +114,30 @@ export function removedResource(group: string, version: string, resource: string
   return removed && removedVersionSentence(removed);
 }
 
+/** `extensions/v1beta1 is served no more: use apps/v1 for DaemonSet, Deployment, ReplicaSet; …`, by group and version. */
+export const removedGroupVersions: ReadonlyMap<string, string> = new Map(
+  [...new Set(removedVersions.map(groupVersionText))].map((groupVersion) => [
+    groupVersion,
+    groupVersionSentence(groupVersion),
+  ]),
+);
+
+function groupVersionText({ group, version }: { readonly group: string; readonly version: string }): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+function groupVersionSentence(groupVersion: string): string {
+  const kinds = new Map<string, string[]>();
+  for (const removed of removedVersions) {
+    if (groupVersionText(removed) !== groupVersion) continue;
+    const { replacement } = removed;
+    const advice = replacement ? `use ${groupVersionText(replacement)} for` : 'nothing replaces';
+    kinds.set(advice, [...(kinds.get(advice) ?? []), removed.kind]);
+  }
+  const advices = [...kinds].map(([advice, names]) => `${advice} ${names.join(', ')}`);
+  return `${groupVersion} is served no more: ${advices.join('; ')}`;
+}
+
 /** `extensions/v1beta1 DaemonSet was removed in Kubernetes 1.16; use apps/v1 DaemonSet`. */
 function removedVersionSentence(removed: RemovedVersion): string {
   const name = (g: GroupVersionKind): string =>

@@ -61,4 +61,6 @@ export interface ApiServerConfig {
   readonly flowControl?: FlowControlConfig;
   /** A sentence on a resource that is served no more; the answer is 404 with it instead of a bare page. */
   readonly removedResource?: (group: string, version: string, resource: string) => string | undefined;
+  /** Sentences on groups and versions (`extensions/v1beta1`) that are served no more, for who asks for their schema. */
+  readonly removedGroupVersions?: ReadonlyMap<string, string>;
 }

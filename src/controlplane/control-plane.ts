@@ -1,7 +1,7 @@
 // One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
 import { flowschemas, prioritylevelconfigurations } from '../api/generated/resources.ts';
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
-import { removedResource } from '../api/removed-versions.ts';
+import { removedGroupVersions, removedResource } from '../api/removed-versions.ts';
 import type { Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { AdmissionPlugin } from '../apiserver/admission/admission.ts';
@@ -343,6 +343,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     serverAddress: () => ownHost,
     allowAnonymous: false,
     removedResource,
+    removedGroupVersions,
     ...requestRules(options, live),
   });
 

@@ -38,8 +38,11 @@ export class OpenApiDocuments {
   #resources: readonly ResourceDeclaration[] | undefined;
   #parts = new Map<string, Part>();
   readonly #recent = new RecentBytes(keptBytes);
+  readonly #removed: ReadonlyMap<string, string>;
 
-  constructor(scheme: Scheme, info: OpenApiInfo) {
+  /** `removed`: what is to be said of groups and versions (`extensions/v1beta1`) that are served no more. */
+  constructor(scheme: Scheme, info: OpenApiInfo, removed: ReadonlyMap<string, string> = new Map()) {
+    this.#removed = new Map([...removed].map(([name, sentence]) => [`apis/${name}`, sentence]));
     this.#scheme = scheme;
     this.#info = info;
   }
@@ -57,6 +60,8 @@ export class OpenApiDocuments {
     const paths: JsonObject = {};
     for (const [path, { hash }] of this.#current())
       paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
+    for (const path of this.#removed.keys())
+      paths[path] ??= { serverRelativeURL: `/openapi/v3/${path}?hash=${this.#nothing().hash}` };
     return named(Buffer.from(JSON.stringify({ paths })));
   }
 
@@ -64,7 +69,7 @@ export class OpenApiDocuments {
   async v3(path: string): Promise<Document | undefined> {
     for (;;) {
       const part = this.#current().get(path);
-      if (part === undefined) return undefined;
+      if (part === undefined) return this.#removed.has(path) ? this.#nothing() : undefined;
       const hash = this.#hashOf(part);
       const kept = hash === undefined ? undefined : this.#recent.get(hash);
       if (hash !== undefined && kept !== undefined) return { bytes: kept, hash };
@@ -72,6 +77,16 @@ export class OpenApiDocuments {
       // The group may be gone, or have other kinds.
       if (this.#current().get(path) === part) return made;
     }
+  }
+
+  /** What took the place of a version that is not served. */
+  removal(path: string): string | undefined {
+    return this.#current().has(path) ? undefined : this.#removed.get(path);
+  }
+
+  /** No schema, but a place to ask for it: who validates a manifest comes by here before it is looked up, and is warned. */
+  #nothing(): Document {
+    return named(Buffer.from(JSON.stringify({ openapi: '3.0.0', info: this.#info, paths: {} })));
   }
 
   /** All in one; made of the parts that are known and those that are new, in turns with other work. */

@@ -4,6 +4,7 @@ import { openApiV2MediaType } from '../../apimachinery/openapi/v2-protobuf.ts';
 import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import { bytesResponse } from '../response.ts';
+import type { ApiServerConfig } from '../server-config.ts';
 import { type Document, OpenApiDocuments } from './openapi-documents.ts';
 
 const kept = new WeakMap<Scheme, OpenApiDocuments>();
@@ -16,11 +17,11 @@ const shortTypes: readonly string[] = [
 export async function openApiResponse(
   context: RequestContext,
   path: string,
-  config: { readonly scheme: Scheme; readonly version?: Readonly<Record<string, string>> },
+  config: Pick<ApiServerConfig, 'scheme' | 'version' | 'removedGroupVersions'>,
 ): Promise<ApiResponse | undefined> {
   const { scheme } = config;
   const info = { title: 'Kubernetes', version: config.version?.['gitVersion'] ?? '' };
-  const documents = kept.get(scheme) ?? new OpenApiDocuments(scheme, info);
+  const documents = kept.get(scheme) ?? new OpenApiDocuments(scheme, info, config.removedGroupVersions);
   kept.set(scheme, documents);
   if (path === '/openapi/v2') {
     const accept = context.header('accept');
@@ -30,7 +31,10 @@ export async function openApiResponse(
   }
   if (path === '/openapi/v3') return withTag(context, await documents.v3Index());
   if (!path.startsWith('/openapi/v3/')) return undefined;
-  const found = await documents.v3(path.slice('/openapi/v3/'.length));
+  const name = path.slice('/openapi/v3/'.length);
+  const removal = documents.removal(name);
+  if (removal !== undefined) context.warn(removal);
+  const found = await documents.v3(name);
   return found && withTag(context, found);
 }
 

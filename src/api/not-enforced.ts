@@ -22,11 +22,6 @@ const rollingUpdate = (set: JsonObject): JsonObject => obj(obj(spec(set)['update
 const notEnforced: readonly NotEnforced[] = [
   {
     group: 'admissionregistration.k8s.io',
-    resources: ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations'],
-    warning: 'not enforced: this server does not call admission webhooks yet; requests pass without them',
-  },
-  {
-    group: 'admissionregistration.k8s.io',
     resources: ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
     warning:
       'not enforced: this server does not evaluate validating admission policies yet; requests pass without them',

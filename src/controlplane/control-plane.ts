@@ -5,6 +5,11 @@ import { removedGroupVersions, removedResource } from '../api/removed-versions.t
 import type { Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { AdmissionPlugin } from '../apiserver/admission/admission.ts';
+import { ConditionChecks } from '../apiserver/admission/webhook/condition-checks.ts';
+import { failurePolicy } from '../apiserver/admission/webhook/failure-policy.ts';
+import { WebhookMatcher } from '../apiserver/admission/webhook/matcher.ts';
+import { WebhookCaller } from '../apiserver/admission/webhook/webhook-caller.ts';
+import { createWebhookClient } from '../apiserver/admission/webhook/webhook-client.ts';
 import { CustomResources } from '../apiserver/apiextensions/custom-resources.ts';
 import { extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
@@ -12,7 +17,7 @@ import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import { createLiveObjects } from '../apiserver/registry/cached-live-objects.ts';
-import type { RestStorage } from '../apiserver/registry/rest-storage.ts';
+import type { RestHandler, RestStorage } from '../apiserver/registry/rest-storage.ts';
 import { type ApiServer, createApiServer } from '../apiserver/server.ts';
 import type { AuditConfig, FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
@@ -41,6 +46,7 @@ import type { ComponentHealth } from '../registry/core/component-status.ts';
 import { reservationCache, StoredReservations } from '../registry/core/quota-reservations.ts';
 import { repairClaims } from '../registry/core/repair-claims.ts';
 import { type ServiceClaims, serviceClaims } from '../registry/core/service-claims.ts';
+import { serviceEndpoints } from '../registry/core/service-endpoints.ts';
 import { restStorage } from '../registry/rest-storage.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
 import {
@@ -85,6 +91,8 @@ export interface ControlPlaneOptions {
   readonly extendTokenExpiration?: boolean | undefined;
   /** The certificate controller may approve kubelets' serving certificates. */
   readonly approveKubeletServing?: boolean | undefined;
+  /** Addresses of this machine, where webhooks behind Services are not looked for. Default: none is. */
+  readonly isMachine?: ((ip: string) => boolean) | undefined;
   /** exec, log, attach, portforward, proxy. */
   readonly streaming?: RestStorage | undefined;
   /** More paths, for handlers that ask for more than a right to their path. */
@@ -218,6 +226,26 @@ function tokensAndHealth(options: ControlPlaneOptions, { issuers, apiAudiences }
   };
 }
 
+type RestParts = Pick<Parameters<typeof restStorage>[0], 'live' | 'authorizer' | 'rules' | 'tokens'>;
+
+function restOf(
+  options: ControlPlaneOptions,
+  {
+    claims,
+    identity,
+    ...parts
+  }: RestParts & {
+    readonly claims: ServiceClaims;
+    readonly identity: TokenIdentity;
+  },
+): Map<string, RestHandler> {
+  const { random, log } = options;
+  const services = { live: parts.live, random, log, portRange: nodePortRange, ...claims };
+  return new Map(
+    restStorage({ ...parts, random, services, ...tokensAndHealth(options, identity) }, options.streaming),
+  );
+}
+
 const flowControlOf = (
   { flowControl }: ControlPlaneOptions,
   live: LiveObjects,
@@ -239,6 +267,23 @@ const requestRules = (
   flowControl: flowControlOf(options, live),
 });
 
+/** What both webhook plugins ask with. */
+function webhooksOf(
+  { clock, log, metrics, random, isMachine = () => false }: ControlPlaneOptions,
+  { live, scheme, authorizer }: { live: LiveObjects; scheme: Scheme; authorizer: Authorizer },
+) {
+  const resolve = serviceEndpoints({ live, isMachine, pick: (below) => random.uint(below) });
+  const client = createWebhookClient({ clock, resolve, userAgent: 'kube-apiserver-admission' });
+  return {
+    scheme,
+    matcher: new WebhookMatcher(live, scheme),
+    conditions: new ConditionChecks(authorizer),
+    caller: new WebhookCaller({ client, clock, random }),
+    policy: failurePolicy({ clock, log, metrics }),
+    close: () => client.close(),
+  };
+}
+
 const admissionOf = (
   { disabledAdmission, log, random }: ControlPlaneOptions,
   who: {
@@ -246,6 +291,7 @@ const admissionOf = (
     authorizer: Authorizer;
     resolver: RuleResolver;
     reservations: StoredReservations;
+    webhooks: ReturnType<typeof webhooksOf>;
   },
   api: () => ApiServer,
 ): AdmissionPlugin[] => [
@@ -310,20 +356,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const authorizer = authorization(options, live, resolver);
   const claims = serviceClaims({ scheme, caches, clock, random });
   const reservations = new StoredReservations({ cache: reservationCache(caches), live, clock });
-  const rest = new Map(
-    restStorage(
-      {
-        live,
-        random,
-        authorizer,
-        rules: resolver,
-        tokens,
-        services: { live, random, log, portRange: nodePortRange, ...claims },
-        ...tokensAndHealth(options, identity),
-      },
-      options.streaming,
-    ),
-  );
+  const webhooks = webhooksOf(options, { live, scheme, authorizer });
+  const rest = restOf(options, { live, authorizer, rules: resolver, tokens, claims, identity });
 
   const api = createApiServer({
     scheme,
@@ -335,7 +369,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     readYaml: options.readYaml,
     authenticator,
     authorizer,
-    admission: admissionOf(options, { live, authorizer, resolver, reservations }, () => api),
+    admission: admissionOf(options, { live, authorizer, resolver, reservations, webhooks }, () => api),
     restStorage: rest,
     health: options.health ?? [],
     paths: new Map([...serviceAccountIssuerPaths(identity), ...(options.paths?.(authorizer) ?? [])]),
@@ -365,7 +399,10 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     bootstrapped,
     repair,
     publishAuthorities: async () => void (await ensureBootstrap(stored, [extensionMap(options)])),
-    close: () => customResources.close(),
+    close: () => {
+      customResources.close();
+      webhooks.close();
+    },
   };
 }
 

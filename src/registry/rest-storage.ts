@@ -4,6 +4,7 @@ import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import { type RestHandler, type RestStorage, restKey } from '../apiserver/registry/rest-storage.ts';
 import type { Random } from '../base/random.ts';
+import { webhookConditions } from './admissionregistration/webhook-conditions.ts';
 import { createTokenReview, selfSubjectReview } from './authentication/reviews.ts';
 import { createAccessReview, createRulesReview, type RulesSource } from './authorization/access-reviews.ts';
 import { scaleView } from './autoscaling/scale.ts';
@@ -30,6 +31,7 @@ export function restStorage(deps: RegistryDependencies, more: RestStorage = new 
   const authorization = 'authorization.k8s.io';
   const authentication = 'authentication.k8s.io';
   const scale = scaleView('selector');
+  const registration = 'admissionregistration.k8s.io';
   const entries: [string, RestHandler][] = [
     [restKey('', 'bindings'), podBinding],
     [restKey('', 'componentstatuses'), createComponentStatuses(deps.componentHealth)],
@@ -41,6 +43,14 @@ export function restStorage(deps: RegistryDependencies, more: RestStorage = new 
     [restKey('apps', 'deployments', 'scale'), scale],
     [restKey('apps', 'replicasets', 'scale'), scale],
     [restKey('apps', 'statefulsets', 'scale'), scale],
+    [
+      restKey(registration, 'mutatingwebhookconfigurations'),
+      webhookConditions('MutatingWebhookConfiguration'),
+    ],
+    [
+      restKey(registration, 'validatingwebhookconfigurations'),
+      webhookConditions('ValidatingWebhookConfiguration'),
+    ],
     [restKey(authentication, 'selfsubjectreviews'), selfSubjectReview],
     [
       restKey(authentication, 'tokenreviews'),

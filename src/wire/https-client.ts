@@ -34,7 +34,7 @@ export interface HttpsAnswer {
 }
 
 /** No answer; the message is what Go's net/http says of it. */
-class NoAnswerError extends Error {}
+export class NoAnswerError extends Error {}
 
 export interface HttpsClientOptions {
   readonly maxAnswerBytes: number;

@@ -43,6 +43,13 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_audit_event_total: counter(),
   apiserver_audit_level_total: counter('level'),
   apiserver_audit_requests_rejected_total: counter(),
+  apiserver_admission_webhook_admission_duration_seconds: histogram(
+    'name operation rejected type',
+    [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
+  ),
+  apiserver_admission_webhook_fail_open_count: counter('name type'),
+  apiserver_admission_webhook_rejection_count: counter('error_type name operation rejection_code type'),
+  apiserver_admission_webhook_request_total: counter('code name operation rejected type'),
   apiserver_current_inflight_requests: gauge('request_kind'),
   apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds:
     gauge('apiserver_id_hash status'),

@@ -8,13 +8,6 @@ const plane = await startTestControlPlane();
 after(() => plane.close());
 
 const registration = '/apis/admissionregistration.k8s.io/v1';
-const webhook = {
-  name: 'a.example.com',
-  clientConfig: { url: 'https://a.example.com/' },
-  sideEffects: 'None',
-  admissionReviewVersions: ['v1'],
-  rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
-};
 const constraints = {
   resourceRules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
 };
@@ -48,16 +41,6 @@ const set = (name: string, retention: JsonObject, maxUnavailable?: number): Json
 });
 
 const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | undefined])[] = [
-  [
-    `${registration}/validatingwebhookconfigurations`,
-    { webhooks: [webhook] },
-    /does not call admission webhooks/,
-  ],
-  [
-    `${registration}/mutatingwebhookconfigurations`,
-    { webhooks: [webhook] },
-    /does not call admission webhooks/,
-  ],
   [
     `${registration}/validatingadmissionpolicies`,
     { spec: { matchConstraints: constraints, validations: [{ expression: 'true' }] } },

@@ -167,6 +167,8 @@ test('S16: what is audited goes to the audit annotations of the request, and now
     oldObject: undefined,
     user: administrator,
     dryRun: false,
+    signal: new AbortController().signal,
+    reinvocation: { wanted: false, again: false },
     options: {},
     warn: (text) => assert.fail(text),
     atEnd: () => {},

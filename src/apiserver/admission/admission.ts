@@ -2,6 +2,13 @@
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import type { UserInfo } from '../authentication/authenticator.ts';
 
+/** Whether the plugins are asked once more, since a webhook changed the object after them. */
+export interface Reinvocation {
+  wanted: boolean;
+  /** This is the second time. */
+  again: boolean;
+}
+
 export interface AdmissionRequest {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
   readonly declaration: ResourceDeclaration;
@@ -13,12 +20,16 @@ export interface AdmissionRequest {
   readonly oldObject: JsonObject | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  readonly options: JsonObject;
+  /** CreateOptions, UpdateOptions or DeleteOptions; none on CONNECT. */
+  readonly options: JsonObject | undefined;
+  /** Ends when the user waits no more. */
+  readonly signal: AbortSignal;
+  readonly reinvocation: Reinvocation;
   /** Calls back when the write has ended, stored or not; never when nobody knows whether it was. */
   atEnd(listener: () => void): void;
   /** Adds a `Warning:` header. */
   warn(text: string): void;
-  /** For the audit log: a domain's key, `pod-security.kubernetes.io/enforce-policy`. */
+  /** For the audit log: a domain's key, `pod-security.kubernetes.io/enforce-policy`. What was said first stays. */
   annotate(key: string, value: string): void;
 }
 

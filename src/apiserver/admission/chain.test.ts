@@ -4,7 +4,10 @@ import test from 'node:test';
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts';
 import { admissionChain } from './chain.ts';
 
-const request = { operation: 'CREATE' } as AdmissionRequest;
+const request = {
+  operation: 'CREATE',
+  reinvocation: { wanted: false, again: false },
+} as unknown as AdmissionRequest;
 
 test('plugins that decide at once are not waited for; those after one that does not come when it has', async () => {
   const { promise: decided, resolve: decide } = Promise.withResolvers<void>();

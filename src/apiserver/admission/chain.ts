@@ -8,6 +8,13 @@ export interface AdmissionChain {
   handles(operation: AdmissionRequest['operation']): boolean;
 }
 
+async function admitBy(plugins: readonly AdmissionPlugin[], request: AdmissionRequest): Promise<void> {
+  for (const plugin of plugins) {
+    const deciding = plugin.admit?.(request);
+    if (deciding !== undefined) await deciding;
+  }
+}
+
 export function admissionChain(plugins: readonly AdmissionPlugin[]): AdmissionChain {
   const list = (operation: AdmissionRequest['operation'], phase: 'admit' | 'validate'): AdmissionPlugin[] =>
     plugins.filter((p) => p.operations.includes(operation) && p[phase] !== undefined);
@@ -18,10 +25,11 @@ export function admissionChain(plugins: readonly AdmissionPlugin[]): AdmissionCh
   return {
     handles: (operation) => table[operation]!.admit.length > 0 || table[operation]!.validate.length > 0,
     async admit(request) {
-      for (const plugin of table[request.operation]!.admit) {
-        const deciding = plugin.admit?.(request);
-        if (deciding !== undefined) await deciding;
-      }
+      const plugins = table[request.operation]!.admit;
+      await admitBy(plugins, request);
+      if (!request.reinvocation.wanted) return;
+      request.reinvocation.again = true;
+      await admitBy(plugins, request);
     },
     async validate(request) {
       for (const plugin of table[request.operation]!.validate) {

@@ -137,7 +137,7 @@ async function connect(request: EndpointRequest, handler: RestHandler): Promise<
       operation: 'CONNECT',
       namespace: declaration.namespaced ? context.info.namespace : '',
       name: context.info.name,
-      object: {},
+      object: handler.connectOptions?.(context) ?? {},
       oldObject: undefined,
     },
     writeOptions(context),

@@ -16,20 +16,19 @@ import {
   readObject,
 } from '../registry/decode-body.ts';
 import { decodeEntry } from '../registry/encode.ts';
-import type { RestHandler } from '../registry/rest-storage.ts';
+import type { SubresourceView } from '../registry/stored-resource.ts';
 import { applyYaml, type EndpointRequest, fieldManagerOf, writeOptions } from './endpoint.ts';
 import { respondObject } from './object-response.ts';
 import { assertAppliedKind, parsePatch, patchTypesOf } from './patch.ts';
 import { patchedObject } from './patched-object.ts';
 import { subresourceTarget } from './rest.ts';
 
-type View = NonNullable<RestHandler['view']>;
 /** The parent as it is to be, of the one that is there. */
 type Change = (parent: JsonObject) => JsonObject | Promise<JsonObject>;
 
 export async function serveView(
   request: EndpointRequest,
-  view: View,
+  view: SubresourceView,
   declared: SubresourceDeclaration,
 ): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
@@ -47,12 +46,13 @@ export async function serveView(
     // What an apply owns is worked out on the view.
     fieldManager: applies ? '' : options.fieldManager,
     subresource,
+    view,
   });
   return respond(view.get(decodeEntry(outcome.value)));
 }
 
 /** The parent with what `next` says, of the revision that it names. */
-function changedParent(view: View, parent: JsonObject, next: JsonObject): JsonObject {
+function changedParent(view: SubresourceView, parent: JsonObject, next: JsonObject): JsonObject {
   const revision = str(meta(next)['resourceVersion']);
   const applied = view.apply(parent, next);
   const metadata = { ...meta(applied) };
@@ -60,13 +60,21 @@ function changedParent(view: View, parent: JsonObject, next: JsonObject): JsonOb
   return { ...applied, metadata };
 }
 
-async function sentView(request: EndpointRequest, target: DecodeTarget, view: View): Promise<Change> {
+async function sentView(
+  request: EndpointRequest,
+  target: DecodeTarget,
+  view: SubresourceView,
+): Promise<Change> {
   const { context, deps } = request;
   const object = await readObject(context, target, deps);
   return (parent) => changedParent(view, parent, copyJson(object));
 }
 
-async function patchedView(request: EndpointRequest, target: DecodeTarget, view: View): Promise<Change> {
+async function patchedView(
+  request: EndpointRequest,
+  target: DecodeTarget,
+  view: SubresourceView,
+): Promise<Change> {
   const { context, declaration, deps } = request;
   const type = mediaTypeOf(context);
   const known = patchTypesOf(declaration);
@@ -91,7 +99,7 @@ async function patchedView(request: EndpointRequest, target: DecodeTarget, view:
 
 interface AppliedView {
   readonly target: DecodeTarget;
-  readonly view: View;
+  readonly view: SubresourceView;
   readonly patch: unknown;
   decoded(result: JsonObject): JsonObject;
 }

@@ -4,8 +4,9 @@ import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Filter } from './filter.ts';
 
-/** Upstream cuts warnings so that headers stay small. */
-const maxWarningBytes = 4096;
+/** As upstream: beyond so many characters in all, each warning is cut to fewer. */
+const maxWarningLength = 4096;
+const cutWarningLength = 256;
 
 export const auditIdFilter =
   (random: Random): Filter =>
@@ -28,13 +29,15 @@ function withContextHeaders(context: RequestContext, response: ApiResponse): Api
 
 function warningHeader(context: RequestContext): Record<string, readonly string[]> {
   if (context.warnings.length === 0) return {};
+  const all = context.warnings.reduce((sum, text) => sum + text.length, 0);
+  const longest = all > maxWarningLength ? cutWarningLength : maxWarningLength;
   const values: string[] = [];
   let size = 0;
-  for (const text of context.warnings) {
-    const value = `299 - "${quoted(text)}"`;
-    size += value.length;
-    if (size > maxWarningBytes) break;
-    values.push(value);
+  for (const warning of context.warnings) {
+    if (size >= maxWarningLength) break;
+    const text = warning.length > longest ? warning.slice(0, longest) : warning;
+    size += text.length;
+    values.push(`299 - "${quoted(text)}"`);
   }
   return { warning: values };
 }

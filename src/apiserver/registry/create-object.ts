@@ -110,8 +110,12 @@ async function createOnce(
   );
   if (admission) await store.deps.admission.admit(admission);
   const admitted = admission?.object ?? owned;
-  // Plugins can't change them.
-  if (admission) fillMeta(store.deps, ensureMeta(admitted), facts);
+  if (admission) {
+    // A webhook may have sent it elsewhere.
+    checkNamespace(store, namespace, ensureMeta(admitted));
+    // Plugins can't change them.
+    fillMeta(store.deps, ensureMeta(admitted), facts);
+  }
   if (declaration.hasStatus && !declaration.strategy.keepsStatusOnCreate) delete admitted['status'];
   declaration.strategy.prepareForCreate?.(admitted, context);
   const undo = await hooks?.beforeCreate?.(admitted, { context: options.context, dryRun: options.dryRun });
@@ -121,7 +125,10 @@ async function createOnce(
     await refuseInvalid(store, options, admitted, createErrors(store, admitted));
     await authorize?.();
     warnAbout(store, admitted, undefined, options);
-    if (admission) await store.deps.admission.validate(admission);
+    if (admission) {
+      admission.object = admitted;
+      await store.deps.admission.validate(admission);
+    }
     const finalName = str(ensureMeta(admitted)['name']);
     if (options.dryRun) {
       if (cache.get(namespace, finalName)) return 'exists';

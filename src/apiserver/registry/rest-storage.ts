@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { ResourceStore } from './store.ts';
+import type { SubresourceView } from './stored-resource.ts';
 import type { WriteHooks } from './write-hooks.ts';
 
 /** A request to one resource or subresource, after authorization. */
@@ -37,16 +38,13 @@ export interface RestHandler {
   readonly delete?: Serve;
   /** exec, attach, portforward, proxy: any method, upgrades included. The body was not read. */
   readonly connect?: Serve;
+  /** What a connect asks for, as the object that its subresource declares: for admission. */
+  readonly connectOptions?: (context: RequestContext) => JsonObject;
   /**
    * For `update` and `patch` of a subresource whose object is not the parent (scale): reads it from the parent and
    * writes it back into a copy of it.
    */
-  readonly view?: {
-    readonly get: (parent: JsonObject) => JsonObject;
-    readonly apply: (parent: JsonObject, view: JsonObject) => JsonObject;
-    /** Where the parent has what the view calls spec.replicas. */
-    readonly replicasPath: (parent: JsonObject) => readonly string[];
-  };
+  readonly view?: SubresourceView;
   readonly hooks?: WriteHooks;
 }
 

@@ -43,6 +43,14 @@ export interface WriteOptions {
   readonly fieldManager: string;
 }
 
+/** A subresource whose object is not its parent. */
+export interface SubresourceView {
+  readonly get: (parent: JsonObject) => JsonObject;
+  readonly apply: (parent: JsonObject, view: JsonObject) => JsonObject;
+  /** Where the parent has what the view calls spec.replicas. */
+  readonly replicasPath: (parent: JsonObject) => readonly string[];
+}
+
 export interface UpdateOptions extends WriteOptions {
   /**
    * PUT may create what is missing, when the strategy allows it. Says whether the user may create, too: throws the
@@ -53,6 +61,8 @@ export interface UpdateOptions extends WriteOptions {
   readonly createAlways?: boolean;
   /** The change leaves what it is given as it is, and may answer with parts of it: it needs no copy. */
   readonly leavesCurrent?: boolean;
+  /** The request writes this of the object, and admission sees nothing else of it. */
+  readonly view?: SubresourceView;
   /** The change does not look at what is there, so it is given nothing. */
   readonly replaces?: boolean;
 }

@@ -163,6 +163,17 @@ interface Admitted {
   readonly admission: WriteAdmission | undefined;
 }
 
+/** Of a subresource that is another kind, admission sees that. */
+function updateAdmission(
+  store: StoredResource,
+  { view, namespace, name, ...options }: UpdateRequest,
+  given: JsonObject,
+  old: JsonObject,
+): WriteAdmission | undefined {
+  const [object, oldObject] = view ? [view.get(given), view.get(old)] : [given, old];
+  return admissionRequest(store, { operation: 'UPDATE', namespace, name, object, oldObject }, options);
+}
+
 /**
  * What admission, strategy and the ownership of fields make of the object. As upstream, plugins see what was asked for:
  * what the request may not write is put back after them.
@@ -175,15 +186,13 @@ async function admit(
   context: StrategyContext,
 ): Promise<Admitted> {
   const { declaration, fields } = store.deps;
-  const { namespace, name } = request;
   carryOverMeta(ensureMeta(given), metadataOf(old));
-  const admission = admissionRequest(
-    store,
-    { operation: 'UPDATE', namespace, name, object: given, oldObject: old },
-    request,
-  );
+  const { view } = request;
+  const admission = updateAdmission(store, request, given, old);
   if (admission) await store.deps.admission.admit(admission);
-  let object = prepare(store, admission?.object ?? given, old, context);
+  const admitted = admission?.object ?? given;
+  const merged = view && admission ? view.apply(given, admitted) : admitted;
+  let object = prepare(store, merged, old, context);
   if (request.fieldManager !== '' && fields)
     object = await stepped(
       store,
@@ -222,7 +231,7 @@ async function validate(
   await refuseInvalid(store, request, object, updateErrors(store, object, old, context));
   warnAbout(store, object, old, request);
   if (!admission) return;
-  admission.object = object;
+  admission.object = request.view ? request.view.get(object) : object;
   await store.deps.admission.validate(admission);
 }
 

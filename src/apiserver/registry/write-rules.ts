@@ -7,7 +7,7 @@ import { atOnce, eachInTurn, type Steps } from '../../base/turns.ts';
 import { stampedCopy } from '../../storage/stamp.ts';
 import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
-import { heavyBytes } from '../request-context.ts';
+import { heavyBytes, type RequestContext } from '../request-context.ts';
 import { encodeDraft, encodeDraftSteps } from './encode.ts';
 import { metadataOf } from './object-meta.ts';
 import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
@@ -61,6 +61,25 @@ export interface AdmissionSubject {
 /** `end`: its write has ended, one way or the other. */
 export type WriteAdmission = AdmissionRequest & { end(): void };
 
+const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
+
+/** What the query says, as the options of the operation. */
+function optionsOf(
+  { query }: RequestContext,
+  operation: AdmissionRequest['operation'],
+): JsonObject | undefined {
+  if (operation === 'CONNECT') return undefined;
+  const options: JsonObject = { kind: optionsKinds[operation], apiVersion: 'meta.k8s.io/v1' };
+  const dryRun = query.getAll('dryRun');
+  if (dryRun.length > 0) options['dryRun'] = dryRun;
+  if (operation === 'DELETE') return options;
+  for (const key of ['fieldManager', 'fieldValidation']) {
+    const value = query.get(key);
+    if (value !== null && value !== '') options[key] = value;
+  }
+  return options;
+}
+
 /** undefined when nobody would look at it, or when the server itself writes. */
 export function admissionRequest(
   store: StoredResource,
@@ -80,13 +99,19 @@ export function admissionRequest(
     oldObject: subject.oldObject,
     user: context.user,
     dryRun: options.dryRun,
-    options: subject.requestOptions ?? {},
+    get options() {
+      return subject.requestOptions ?? optionsOf(context, subject.operation);
+    },
+    signal: context.request.signal,
+    reinvocation: { wanted: false, again: false },
     atEnd: (listener) => void atEnd.push(listener),
     end: () => {
       for (const listener of atEnd) listener();
     },
     warn: (text) => context.warn(text),
-    annotate: (key, value) => void context.auditAnnotations.set(key, value),
+    annotate: (key, value) => {
+      if (!context.auditAnnotations.has(key)) context.auditAnnotations.set(key, value);
+    },
   };
 }
 

@@ -340,6 +340,8 @@ function openDoor(
   return { server, serve: made.resolve };
 }
 
+const isMachine = (ip: string): boolean => everyMachineAddress().some((own) => comparableIp(own) === ip);
+
 /** What the control plane gets of the flags, the store and the keys. */
 function planeOptions(
   options: Options,
@@ -378,9 +380,10 @@ function planeOptions(
     disabledAdmission: options.disabledAdmission,
     flowControl: options.flowControl,
     readYaml: (text) => yaml.read(text),
+    isMachine,
     streaming: streamingStorage({
       random,
-      isMachine: (ip) => everyMachineAddress().some((own) => comparableIp(own) === ip),
+      isMachine,
       connection: kubeletConnection(() => ({
         ca: identity.credentials.kubeletServingCaPem,
         cert: identity.credentials.kubeletClient.certificatePem,

@@ -73,6 +73,8 @@ async function refusalOf(write: Write): Promise<string | undefined> {
     oldObject: write.old as JsonObject | undefined,
     user: write.user ?? n1,
     dryRun: false,
+    signal: new AbortController().signal,
+    reinvocation: { wanted: false, again: false },
     options: {},
     warn: () => {},
     atEnd: () => {},

@@ -1,5 +1,8 @@
 // All admission plugins, in the order in which upstream's server runs them.
+
+import type { Scheme } from '../../apimachinery/declaration.ts';
 import type { AdmissionPlugin } from '../../apiserver/admission/admission.ts';
+import type { DispatchDeps } from '../../apiserver/admission/webhook/validating-dispatch.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Random } from '../../base/random.ts';
@@ -13,6 +16,7 @@ import { createDefaultIngressClass } from './default-ingress-class.ts';
 import { createDefaultStorageClass } from './default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { createLimitRanger } from './limit-ranger.ts';
+import { createMutatingAdmissionWebhook } from './mutating-admission-webhook.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle.ts';
 import { createNodeRestriction } from './node-restriction.ts';
 import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
@@ -24,6 +28,7 @@ import { createRuntimeClass } from './runtime-class.ts';
 import { createServiceAccountAdmission } from './service-account.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition.ts';
+import { createValidatingAdmissionWebhook } from './validating-admission-webhook.ts';
 
 export interface AdmissionDependencies {
   readonly live: LiveObjects;
@@ -31,6 +36,7 @@ export interface AdmissionDependencies {
   readonly authorizer: Authorizer;
   readonly recordQuota: QuotaRecorder;
   readonly reservations: Reservations;
+  readonly webhooks: DispatchDeps & { readonly scheme: Scheme };
 }
 
 /** `disabled` names plugins that are left out. Throws Error for a name that none has: what it was meant for would stay on. */
@@ -56,6 +62,8 @@ export function admissionPlugins(
     createCertificateSigning(authorizer),
     createCertificateSubjectRestriction(),
     createDefaultIngressClass(live),
+    createMutatingAdmissionWebhook(live, deps.webhooks),
+    createValidatingAdmissionWebhook(live, deps.webhooks),
     createResourceQuota({ live, random, reservations: deps.reservations, record: deps.recordQuota }),
   ];
   const names = recommendedOrder.map((plugin) => plugin.name);

@@ -11,6 +11,7 @@ import { passUpgrade } from '../../apiserver/streaming/upgrade-proxy.ts';
 import { logByWebSocket } from '../../apiserver/streaming/websocket-stream.ts';
 import { requestBackend } from '../../wire/backend.ts';
 import { isWebSocketRequest, offeredProtocols } from '../../wire/websocket.ts';
+import { portForwardOptions, remoteCommandOptions } from './connect-options.ts';
 import {
   assignedNode,
   containerOf,
@@ -105,6 +106,10 @@ export const createPodRemoteCommand = (
   verb: 'exec' | 'attach',
   connection: KubeletConnection,
 ): RestHandler => ({
+  connectOptions:
+    verb === 'exec'
+      ? remoteCommandOptions('PodExecOptions', [])
+      : remoteCommandOptions('PodAttachOptions', ['stdout', 'stderr']),
   async connect(request) {
     const { query, request: http } = request.context;
     const pod = podOf(request);
@@ -135,6 +140,7 @@ export const createPodRemoteCommand = (
 });
 
 export const createPodPortForward = (connection: KubeletConnection): RestHandler => ({
+  connectOptions: portForwardOptions,
   async connect(request) {
     const { request: http, query } = request.context;
     const pod = podOf(request);

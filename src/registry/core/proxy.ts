@@ -7,6 +7,7 @@ import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-sto
 import { pathAfterProxy, proxyRequest, redirectToRoot } from '../../apiserver/streaming/http-proxy.ts';
 import { cidrContains, formatIp, parseCidr, parseIp } from '../../base/ip.ts';
 import type { BackendTarget } from '../../wire/backend.ts';
+import { proxyOptions } from './connect-options.ts';
 import { type KubeletConnection, kubeletOf } from './pod-location.ts';
 
 interface Target {
@@ -63,6 +64,7 @@ function forward({ context: { request } }: RestRequest, target: BackendTarget): 
 }
 
 export const createNodeProxy = (connection: KubeletConnection): RestHandler => ({
+  connectOptions: proxyOptions('NodeProxyOptions'),
   async connect(request) {
     const { name } = splitProxyName(request.name);
     return forward(request, await kubeletOf(request, name, connection));
@@ -76,6 +78,7 @@ function firstPort(pod: JsonObject): number {
 }
 
 export const createPodProxy = (isMachine: MachineAddress): RestHandler => ({
+  connectOptions: proxyOptions('PodProxyOptions'),
   async connect(request) {
     const { scheme, name, port } = splitProxyName(request.name);
     const pod = request.store('', 'pods').find(request.namespace, name);
@@ -144,6 +147,7 @@ export const createServiceProxy = (
   pick: (below: number) => number,
   isMachine: MachineAddress,
 ): RestHandler => ({
+  connectOptions: proxyOptions('ServiceProxyOptions'),
   async connect(request) {
     const { scheme, name, port } = splitProxyName(request.name);
     const endpoint = endpointOf(request, name, port, pick);

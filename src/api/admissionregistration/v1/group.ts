@@ -13,6 +13,7 @@ import type {
   ValidatingWebhookConfiguration,
 } from '../../generated/types/admissionregistration-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import { validateWebhooks, validateWebhooksUpdate } from './validate-webhooks.ts';
 
 function webhookDefaults(configuration: Decoded<MutatingWebhookConfiguration>, mutating: boolean): void {
   for (const webhook of configuration.webhooks ?? []) {
@@ -50,7 +51,12 @@ function refText(reference: Decoded<ParamRef> | undefined): string {
 const webhooks = (mutating: boolean): KindBehaviour<MutatingWebhookConfiguration> => ({
   hasGeneration: true,
   row: (o, now) => [nameCell(o), (o.webhooks ?? []).length, ageCell(o, now)],
-  strategy: { applyDefaults: (o) => webhookDefaults(o, mutating) },
+  ownUpdateRules: true,
+  strategy: {
+    applyDefaults: (o) => webhookDefaults(o, mutating),
+    validate: validateWebhooks,
+    validateUpdate: validateWebhooksUpdate,
+  },
 });
 type Policy = MutatingAdmissionPolicy & ValidatingAdmissionPolicy;
 const policy = (list: 'mutations' | 'validations'): KindBehaviour<Policy> => ({

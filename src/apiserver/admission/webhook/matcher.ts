@@ -1,0 +1,151 @@
+// Which webhooks a request is for, and as which version of its resource they see it.
+import { namespaces } from '../../../api/generated/resources.ts';
+import type { GroupVersionKind, ResourceDeclaration, Scheme } from '../../../apimachinery/declaration.ts';
+import { internalError, notFound } from '../../../apimachinery/errors.ts';
+import { meta, obj } from '../../../apimachinery/json-access.ts';
+import { isEverything, matchesSelector, type Selector } from '../../../apimachinery/label-selector.ts';
+import type { Labels } from '../../../apimachinery/labels.ts';
+import type { LiveObjects } from '../../live-objects.ts';
+import type { AdmissionRequest } from '../admission.ts';
+import type { Webhook } from './webhook.ts';
+
+/** A webhook that is to be asked. */
+export interface Invocation {
+  readonly webhook: Webhook;
+  /** As the webhook's rules name the resource: perhaps another version than the request's. */
+  readonly seen: ResourceDeclaration;
+  readonly kind: GroupVersionKind;
+}
+
+const exempt: readonly string[] = [
+  'MutatingAdmissionPolicy',
+  'MutatingAdmissionPolicyBinding',
+  'MutatingWebhookConfiguration',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+  'ValidatingWebhookConfiguration',
+];
+
+/** What would let a webhook keep itself from being removed. */
+export const isExempt = ({ declaration }: AdmissionRequest): boolean =>
+  declaration.group === 'admissionregistration.k8s.io' && exempt.includes(declaration.kind);
+
+const isNamespace = ({ declaration }: AdmissionRequest): boolean =>
+  declaration.group === '' && declaration.resource === 'namespaces';
+
+/** As upstream's attributes have it: a Namespace is in itself. */
+export const namespaceOf = (request: AdmissionRequest): string =>
+  isNamespace(request) ? request.name : request.namespace;
+
+type Rule = Webhook['rules'][number];
+
+const named = (items: readonly string[] | undefined, asked: string): boolean =>
+  items?.some((item) => item === '*' || item === asked) === true;
+
+function isInScope({ scope = '*' }: Rule, request: AdmissionRequest): boolean {
+  if (scope === '*') return true;
+  const namespaced = request.namespace !== '' && !isNamespace(request);
+  return scope === (namespaced ? 'Namespaced' : 'Cluster');
+}
+
+const isResource = ({ resources = [] }: Rule, resource: string, subresource: string): boolean =>
+  resources.some((text) => {
+    const at = text.indexOf('/');
+    const [parent, sub] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+    return (parent === '*' || parent === resource) && (sub === '*' || sub === subresource);
+  });
+
+const matchesRule = (rule: Rule, request: AdmissionRequest, as: ResourceDeclaration): boolean =>
+  isInScope(rule, request) &&
+  named(rule.operations, request.operation) &&
+  named(rule.apiGroups, as.group) &&
+  named(rule.apiVersions, as.version) &&
+  isResource(rule, as.resource, request.subresource);
+
+/** All served versions of what is stored alike. */
+const equivalents = (scheme: Scheme, { storage }: ResourceDeclaration): ResourceDeclaration[] =>
+  scheme
+    .resources()
+    .filter(
+      (d) =>
+        !d.virtual &&
+        d.storage.group === storage.group &&
+        d.storage.version === storage.version &&
+        d.storage.resource === storage.resource,
+    );
+
+/** The kind of what is written: of a subresource perhaps another than the resource's. */
+export const kindOf = (declaration: ResourceDeclaration, subresource: string): GroupVersionKind =>
+  declaration.subresources.find(({ name }) => name === subresource)?.kind ?? declaration;
+
+const labelsOf = (object: Parameters<typeof meta>[0] | undefined): Labels =>
+  obj(meta(object ?? {})['labels']) as Labels;
+
+export class WebhookMatcher {
+  readonly #live: LiveObjects;
+  readonly #scheme: Scheme;
+  constructor(live: LiveObjects, scheme: Scheme) {
+    this.#live = live;
+    this.#scheme = scheme;
+  }
+
+  /** undefined when the webhook is not for the request. Throws 404 when that can't be said as its namespace is gone. */
+  match(webhook: Webhook, request: AdmissionRequest): Invocation | undefined {
+    const { namespaces: inNamespaces, objects } = webhook;
+    const broken = [inNamespaces, objects].find((selector) => selector instanceof Error);
+    const inNamespace = inNamespaces instanceof Error || this.#isNamespaceSelected(inNamespaces, request);
+    if (inNamespace === false || !(objects instanceof Error || isObjectSelected(objects, request)))
+      return undefined;
+    const seen = this.#seenBy(webhook, request);
+    if (seen === undefined) return undefined;
+    if (broken !== undefined) throw internalError(broken);
+    if (inNamespace === 'missing') throw notFound(namespaces, request.namespace);
+    const { group, version, kind } = kindOf(seen, request.subresource);
+    return { webhook, seen, kind: { group, version, kind } };
+  }
+
+  #seenBy(webhook: Webhook, request: AdmissionRequest): ResourceDeclaration | undefined {
+    const { declaration } = request;
+    if (webhook.rules.some((rule) => matchesRule(rule, request, declaration))) return declaration;
+    if (!webhook.equivalent || declaration.virtual) return undefined;
+    const others = equivalents(this.#scheme, declaration).filter((other) => other !== declaration);
+    for (const rule of webhook.rules) {
+      const found = others.find((other) => matchesRule(rule, request, other));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  #isNamespaceSelected(selector: Selector, request: AdmissionRequest): boolean | 'missing' {
+    if (isEverything(selector) || namespaceOf(request) === '') return true;
+    const { operation, subresource, object } = request;
+    // Its new labels count, which are not stored yet.
+    if (isNamespace(request) && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'))
+      return matchesSelector(selector, labelsOf(object));
+    const namespace = this.#live.get(namespaces, namespaceOf(request));
+    if (namespace === undefined) return 'missing';
+    return matchesSelector(selector, namespace.metadata.labels as Labels | undefined);
+  }
+}
+
+function isObjectSelected(selector: Selector, { object, oldObject }: AdmissionRequest): boolean {
+  if (isEverything(selector)) return true;
+  return [object, oldObject].some(
+    (one) => one !== undefined && one['metadata'] !== undefined && matchesSelector(selector, labelsOf(one)),
+  );
+}
+
+/** The object as another version has it. Throws 500 when nobody can tell. */
+export function convert(
+  object: Parameters<typeof meta>[0],
+  from: ResourceDeclaration,
+  to: ResourceDeclaration,
+): Parameters<typeof meta>[0] {
+  if (from === to) return object;
+  const stored = from.conversion ? from.conversion.toStorage(object) : object;
+  const converted = to.conversion ? to.conversion.fromStorage(stored) : stored;
+  const apiVersion = to.group === '' ? to.version : `${to.group}/${to.version}`;
+  if (converted['kind'] !== to.kind || converted['apiVersion'] !== apiVersion)
+    throw internalError(new Error(`unable to convert to ${apiVersion}, Kind=${to.kind}: unknown kind`));
+  return converted;
+}

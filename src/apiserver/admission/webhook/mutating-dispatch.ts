@@ -1,0 +1,87 @@
+// Asks the mutating webhooks of a request one after the other, each with what those before it made of the object.
+import type { JsonObject, Scheme } from '../../../apimachinery/declaration.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
+import { internalError, isStatusError } from '../../../apimachinery/errors.ts';
+import { copyJson } from '../../../apimachinery/json-access.ts';
+import type { AdmissionRequest } from '../admission.ts';
+import { convert, type Invocation } from './matcher.ts';
+import { patchedByWebhook } from './patched-by-webhook.ts';
+import { type DispatchDeps, objectsFor } from './validating-dispatch.ts';
+import type { Webhook } from './webhook.ts';
+
+/** Of one request: which webhooks are asked again, and after what. */
+interface Rounds {
+  /** Asked since the last change by another, and willing to be asked again. */
+  asked: Set<string>;
+  readonly again: Set<string>;
+  /** What the webhooks left. */
+  left: JsonObject | undefined;
+}
+
+const annotation = 'mutation.webhook.admission.k8s.io/';
+
+export class MutatingDispatch {
+  readonly #deps: DispatchDeps;
+  readonly #scheme: Scheme;
+  readonly #rounds = new WeakMap<AdmissionRequest, Rounds>();
+
+  constructor(deps: DispatchDeps & { readonly scheme: Scheme }) {
+    this.#deps = deps;
+    this.#scheme = deps.scheme;
+  }
+
+  /** Changes `request.object`. Throws StatusError. */
+  async dispatch(request: AdmissionRequest, webhooks: readonly Webhook[]): Promise<void> {
+    const rounds = this.#rounds.get(request) ?? { asked: new Set(), again: new Set(), left: undefined };
+    this.#rounds.set(request, rounds);
+    const { reinvocation } = request;
+    // Then the plugins have changed it, which were asked again as well.
+    if (reinvocation.again && !semanticEqual(rounds.left, request.object)) askAgain(rounds);
+    for (const [index, webhook] of webhooks.entries()) {
+      const invocation = this.#deps.matcher.match(webhook, request);
+      if (invocation === undefined || (reinvocation.again && !rounds.again.has(webhook.id))) continue;
+      if (!(await this.#deps.conditions.hold(request, invocation, objectsFor(request, invocation)))) continue;
+      if (await this.#ask(request, invocation, index)) {
+        askAgain(rounds);
+        reinvocation.wanted = true;
+      }
+      if (webhook.reinvoked) rounds.asked.add(webhook.id);
+    }
+    if (reinvocation.wanted && !reinvocation.again) rounds.left = copyJson(request.object);
+  }
+
+  /** Whether it changed the object. */
+  async #ask(request: AdmissionRequest, invocation: Invocation, index: number): Promise<boolean> {
+    const { caller, policy } = this.#deps;
+    const { webhook } = invocation;
+    const place = `${annotation}round_${request.reinvocation.again ? 1 : 0}_index_${index}`;
+    let mutated = false;
+    try {
+      await policy({ request, webhook, phase: 'admit', failedOpenKey: `failed-open.${place}` }, async () => {
+        mutated = await this.#mutate(request, invocation);
+      });
+    } catch (error) {
+      throw isStatusError(error) ? error : internalError(error);
+    } finally {
+      const { configuration, name } = webhook;
+      request.annotate(place, JSON.stringify({ configuration, webhook: name, mutated }));
+    }
+    caller.timeLeft(request);
+    return mutated;
+  }
+
+  async #mutate(request: AdmissionRequest, invocation: Invocation): Promise<boolean> {
+    const objects = objectsFor(request, invocation);
+    const answer = await this.#deps.caller.call(request, invocation, objects, true);
+    const { subresource, declaration } = request;
+    const patched = await patchedByWebhook(this.#scheme, invocation, subresource, objects.object, answer);
+    if (patched === undefined) return false;
+    request.object = convert(patched, invocation.seen, declaration);
+    return !semanticEqual(objects.object, patched);
+  }
+}
+
+function askAgain(rounds: Rounds): void {
+  for (const id of rounds.asked) rounds.again.add(id);
+  rounds.asked = new Set();
+}

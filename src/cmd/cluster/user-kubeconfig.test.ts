@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -126,6 +127,30 @@ test('U10: a file that another program has locked is waited for', async (t) => {
   rmSync(`${file}.lock`);
   await merging;
   assert.match(readFileSync(file, 'utf8'), /porthole-x/);
+});
+
+test('B1: the lock of one of ours that was killed keeps nobody waiting; one of a process of elsewhere does', async (t) => {
+  const home = scratch(t);
+  clusterIn(home);
+  const file = join(home, 'config');
+  const numbering = readlinkSync('/proc/self/ns/pid');
+  // As what was killed left it: its number is another's by now, or nobody's.
+  for (const left of [`${numbering} ${process.pid} 1`, `${numbering} 4194305 123`]) {
+    writeFileSync(`${file}.lock`, left);
+    await mergeCluster(simulatedState, home, file);
+    assert.deepEqual(
+      readdirSync(home).filter((name) => name.includes('lock')),
+      [],
+    );
+  }
+  for (const kept of ['pid:[1] 4194305 123', `${numbering} 4194305`]) {
+    writeFileSync(`${file}.lock`, kept);
+    const merging = mergeCluster(simulatedState, home, file);
+    await new Promise((done) => setImmediate(done));
+    assert.equal(readFileSync(`${file}.lock`, 'utf8'), kept);
+    rmSync(`${file}.lock`);
+    await merging;
+  }
 });
 
 test('U10: what is no kubeconfig is left as it is, and named; at the end of a cluster it is a warning', async (t) => {

@@ -5,15 +5,13 @@ import {
   existsSync,
   fstatSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
   rmSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { delimiter, join, resolve } from 'node:path';
 import { parseYaml } from '../../base/yaml.ts';
 import { writeDurably } from '../../component-base/durable-file.ts';
 import {
@@ -25,9 +23,7 @@ import { asOwnerOf } from '../../os/as-owner.ts';
 import { adminOf } from '../compose/cluster-credentials.ts';
 import type { Environment } from '../setup/locations.ts';
 import { type ClusterPaths, type ClusterState, clusterPaths, writeClusterState } from './cluster-state.ts';
-
-const patienceMs = 5_000;
-const lookEveryMs = 20;
+import { withKubeconfigLock } from './kubeconfig-lock.ts';
 
 /** Of cluster, user and context there: others have a cluster `default`, too. */
 const contextName = (cluster: string): string => `porthole-${cluster}`;
@@ -50,34 +46,6 @@ export function kubeconfigFiles(env: Environment): string[] {
 /** The first that is there; if none is, the last. */
 export function fileToMerge(files: readonly string[]): string {
   return files.find((file) => existsSync(file)) ?? files.at(-1)!;
-}
-
-/** Whoever else writes it by client-go's rules waits, or fails; so do we. */
-async function withKubeconfigLock(file: string, body: () => void): Promise<void> {
-  const lock = `${file}.lock`;
-  const isDone = (): boolean => {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o755 });
-    try {
-      closeSync(openSync(lock, 'wx', 0));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw error;
-    }
-    try {
-      body();
-    } finally {
-      rmSync(lock, { force: true });
-    }
-    return true;
-  };
-  const until = performance.now() + patienceMs;
-  while (!asOwnerOf(file, isDone)) {
-    if (performance.now() > until)
-      throw Object.assign(new Error(`${file} is locked by another program`), {
-        next: `try again; if nothing writes it, a program was killed while it did: rm ${lock}`,
-      });
-    await delay(lookEveryMs);
-  }
 }
 
 interface Found {

@@ -4,25 +4,59 @@ import type { Json } from './json.ts';
 const isMap = (value: Json | undefined): value is { readonly [key: string]: Json | undefined } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `%v`: `map[a:1 b:x]`, keys sorted. */
-export function goValue(value: Json | undefined): string {
-  if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
-  if (!isMap(value)) return value === null || value === undefined ? '<nil>' : String(value);
-  const members = Object.keys(value).sort();
-  return `map[${members.map((key) => `${key}:${goValue(value[key])}`).join(' ')}]`;
+/** An answer is not as long as what it refuses. */
+const mostText = 2_000;
+
+function bounded(parts: Iterable<string>): string {
+  let text = '';
+  for (const part of parts) {
+    text += part;
+    if (text.length > mostText) return `${text.slice(0, mostText)}...`;
+  }
+  return text;
 }
 
-/** `%#v`: `map[string]interface {}{"a":1}`. */
-export function goSyntax(value: Json | undefined): string {
-  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
-  if (!isMap(value))
-    return value === null || value === undefined
-      ? 'interface {}(nil)'
-      : typeof value === 'string'
-        ? JSON.stringify(value)
-        : String(value);
-  const members = Object.keys(value).sort();
-  return `map[string]interface {}{${members.map((key) => `${JSON.stringify(key)}:${goSyntax(value[key])}`).join(', ')}}`;
+/** `%v`: `map[a:1 b:x]`, keys sorted. Ends in `...` where it is very long. */
+export const goValue = (value: Json | undefined): string => bounded(valueParts(value));
+
+function* valueParts(value: Json | undefined): Iterable<string> {
+  if (Array.isArray(value)) {
+    yield '[';
+    for (const [i, item] of value.entries()) {
+      if (i > 0) yield ' ';
+      yield* valueParts(item);
+    }
+    yield ']';
+  } else if (isMap(value)) {
+    yield 'map[';
+    for (const [i, key] of Object.keys(value).sort().entries()) {
+      yield `${i > 0 ? ' ' : ''}${key}:`;
+      yield* valueParts(value[key]);
+    }
+    yield ']';
+  } else yield value === null || value === undefined ? '<nil>' : String(value);
+}
+
+/** `%#v`: `map[string]interface {}{"a":1}`. Ends in `...` where it is very long. */
+export const goSyntax = (value: Json | undefined): string => bounded(syntaxParts(value));
+
+function* syntaxParts(value: Json | undefined): Iterable<string> {
+  if (Array.isArray(value)) {
+    yield '[]interface {}{';
+    for (const [i, item] of value.entries()) {
+      if (i > 0) yield ', ';
+      yield* syntaxParts(item);
+    }
+    yield '}';
+  } else if (isMap(value)) {
+    yield 'map[string]interface {}{';
+    for (const [i, key] of Object.keys(value).sort().entries()) {
+      yield `${i > 0 ? ', ' : ''}${JSON.stringify(key)}:`;
+      yield* syntaxParts(value[key]);
+    }
+    yield '}';
+  } else if (value === null || value === undefined) yield 'interface {}(nil)';
+  else yield typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 /** `%T` of what was read from JSON. */

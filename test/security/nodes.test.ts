@@ -65,7 +65,7 @@ test('S6, W7: what is no prefix is refused when it is first set', async () => {
       'a word',
       { spec: { podCIDR: 'foo' } },
       422,
-      'spec.podCIDRs[0]: Invalid value: ["foo"]: must be valid CIDR',
+      'spec.podCIDRs[0]: Invalid value: "foo": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
     ],
     [
       'two of a family',

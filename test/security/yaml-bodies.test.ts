@@ -55,7 +55,10 @@ const filled = (unit: (i: number) => string, bytes = most - 1000): string => {
 };
 const head = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n';
 const bodies: Readonly<Record<string, readonly [body: string, says: RegExp]>> = {
-  'a list of strings': [`${head}data:\n  k: [${filled(() => `"${'x'.repeat(70)}",`)}]`, /cannot unmarshal/],
+  'a list of strings': [
+    `${head}data:\n  k: [${filled(() => `"${'x'.repeat(70)}",`)}]`,
+    /cannot unmarshal|expected string, got /,
+  ],
   'deep flow collections': [
     `${head}data:\n${filled(() => ` k: ${'['.repeat(400)}${']'.repeat(400)}\n`, 150_000)}`,
     /already set in map/,
@@ -90,7 +93,9 @@ describe('S10: hostile YAML', () => {
           }),
         );
         t.diagnostic(`${longest.toFixed(0)} ms, ${answer[0]}`);
-        assert.ok(answer[0] >= 400 && answer[0] < 500, answer[1].slice(0, 300));
+        // An apply of what does not fit its kind is a plain error upstream, too: 500, without a reason.
+        const isUntyped = answer[1].includes('failed to create typed patch object');
+        assert.ok((answer[0] >= 400 && answer[0] < 500) || isUntyped, answer[1].slice(0, 300));
         assert.match(answer[1], says);
         assert.ok(answer[1].length < 10_000);
         assert.ok(longest < longestMs, `${longest} ms`);

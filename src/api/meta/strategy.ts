@@ -42,9 +42,9 @@ export function strategyOf(
     validateUpdate(object, old, context) {
       const change = own.validateUpdate?.(object, old, context) ?? [];
       if (context.subresource !== '') return change;
-      const rules = (of: JsonObject): FieldError[] =>
-        complete(behaviour.ownUpdateRules ? [] : (own.validate?.(of) ?? []), of);
-      return newErrors([...rules(object), ...change], () => rules(old));
+      const rules = (of: JsonObject): readonly FieldError[] =>
+        behaviour.ownUpdateRules ? [] : (own.validate?.(of) ?? []);
+      return newErrors(complete([...rules(object), ...change], object), () => complete(rules(old), old));
     },
   };
 }

@@ -3,7 +3,14 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { duplicate, invalid, notSupported, required, tooMany } from '../../../apimachinery/field-error.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
-import { type Errors, each, labelSelector, named, oneOf } from '../../../apimachinery/validation/checks.ts';
+import {
+  type Errors,
+  each,
+  labelSelector,
+  named,
+  newErrors,
+  oneOf,
+} from '../../../apimachinery/validation/checks.ts';
 import { dns1035Label, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
 import { serviceErrors, urlErrors } from '../../../apimachinery/validation/webhook-clients.ts';
 import type {
@@ -189,7 +196,7 @@ export function validateWebhooksUpdate(configuration: Configuration, old: Config
   const before = old.webhooks ?? [];
   const conditionsOf = ({ webhooks = [] }: Configuration): unknown[] =>
     webhooks.map(({ matchConditions = [] }) => matchConditions);
-  return configurationErrors(configuration, {
+  const terms: Terms = {
     harmless: before.every(({ sideEffects = '' }) => harmless.includes(sideEffects)),
     knownReviewVersion: before.every(
       ({ admissionReviewVersions: versions = [] }) => versions.length === 0 || versions.some(isKnownVersion),
@@ -197,5 +204,6 @@ export function validateWebhooksUpdate(configuration: Configuration, old: Config
     uniqueNames: new Set(before.map(({ name }) => name)).size === before.length,
     selectors: before.every((webhook) => selectorErrors('', webhook).length === 0),
     matchConditions: !semanticEqual(conditionsOf(configuration), conditionsOf(old)),
-  });
+  };
+  return newErrors(configurationErrors(configuration, terms), () => configurationErrors(old, terms));
 }

@@ -287,3 +287,16 @@ test('what was stored under weaker rules may be written again', () => {
   assert.equal(errorsOf(next).length, 1);
   assert.deepEqual(validateCustomResourceDefinitionUpdate(next, old), []);
 });
+
+test('a stored definition with a fault that no rule waives may change elsewhere, and is told of new ones alone', () => {
+  const names = { plural: 'things', singular: 'no_name', kind: 'Thing', listKind: 'ThingList' };
+  const old = definition([version(object({}))], { names });
+  const next = structuredClone(old);
+  next.spec!.names!.shortNames = ['th'];
+  assert.deepEqual(validateCustomResourceDefinitionUpdate(next, old), []);
+  next.spec!.scope = 'Elsewhere';
+  assert.deepEqual(
+    validateCustomResourceDefinitionUpdate(next, old).map(({ field }) => field),
+    ['spec.scope'],
+  );
+});

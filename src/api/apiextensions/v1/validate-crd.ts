@@ -4,7 +4,7 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { invalid } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { unchanged } from '../../../apimachinery/validation/checks.ts';
+import { newErrors, unchanged } from '../../../apimachinery/validation/checks.ts';
 import type { CustomResourceDefinition } from '../../generated/types/apiextensions-v1.ts';
 import { approvalErrors } from './api-approval.ts';
 import { strict, strictnessFor } from './strictness.ts';
@@ -28,7 +28,7 @@ export function validateCustomResourceDefinitionUpdate(crd: Crd, old: Crd): Erro
     | { status?: string }
     | undefined;
   return [
-    ...(semanticEqual(spec, before) ? [] : specErrors(spec, strictnessFor(before))),
+    ...(semanticEqual(spec, before) ? [] : changedSpecErrors(spec, before)),
     ...(established?.status === 'True'
       ? [
           ...unchanged('spec.scope', spec.scope, before.scope),
@@ -42,6 +42,11 @@ export function validateCustomResourceDefinitionUpdate(crd: Crd, old: Crd): Erro
     ...approvalErrors(crd, old),
     ...preserveErrors(crd, old),
   ];
+}
+
+function changedSpecErrors(spec: NonNullable<Crd['spec']>, before: NonNullable<Crd['spec']>): Errors {
+  const strictness = strictnessFor(before);
+  return newErrors(specErrors(spec, strictness), () => specErrors(before, strictness));
 }
 
 export const validateCustomResourceDefinitionStatus = (crd: Crd): Errors =>

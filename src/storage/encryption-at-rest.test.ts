@@ -11,7 +11,7 @@ import { storageConformance } from './testing/storage-conformance.ts';
 function form(name: string, mask: number): SealedForm {
   const turn = (value: Uint8Array): Buffer => Buffer.from(value.map((byte) => byte ^ mask));
   return {
-    prefix: `k8s:enc:test:v1:${name}:`,
+    prefix: Buffer.from(`k8s:enc:test:v1:${name}:`),
     seal: (value, place) => Buffer.concat([Buffer.from([place.length]), turn(value)]),
     open(sealed, place) {
       if (sealed[0] !== place.length) throw new Error('sealed elsewhere');
@@ -80,6 +80,15 @@ describe('EncryptedStorage', () => {
       ['put', state(revision + 1, 'hunter3'), state(revision, 'hunter2')],
       ['delete', state(revision + 2, 'hunter3'), state(revision + 1, 'hunter3')],
     ]);
+    await storage.close();
+  });
+
+  test('a key whose name is not ASCII opens what it wrote', async () => {
+    const inner = new MemoryStorage(systemClock);
+    const { storage, sealed } = over(inner, two, form('schlüssel', 0x0f));
+    await over(inner, form('schlüssel', 0x0f)).storage.create(key, draft('v'));
+    assert.deepEqual((dataOf((await storage.get(key))?.value) as { data: string }).data, 'v');
+    assert.deepEqual(sealed, []);
     await storage.close();
   });
 

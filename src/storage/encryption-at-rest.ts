@@ -20,8 +20,8 @@ import type {
 
 /** One key of one provider. */
 export interface SealedForm {
-  /** `k8s:enc:aesgcm:v1:key1:`; empty: the value as it is. */
-  readonly prefix: string;
+  /** `k8s:enc:aesgcm:v1:key1:`, in bytes: names are not ASCII alone. Empty: the value as it is. */
+  readonly prefix: Buffer;
   seal(value: Uint8Array, place: string): Uint8Array;
   /** Throws Error. */
   open(sealed: Uint8Array, place: string): Buffer;
@@ -37,7 +37,7 @@ export const isSealed = (value: Uint8Array): boolean =>
 
 /** As it is; what begins as a sealed value does is none. */
 export const identityForm: SealedForm = {
-  prefix: '',
+  prefix: Buffer.alloc(0),
   seal: (value) => value,
   open(value) {
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
@@ -67,27 +67,27 @@ export class EncryptedStorage implements Storage {
 
   #sealed(key: Key, draft: Draft): Draft {
     const form = this.#formsOf(key)[0]!;
-    if (form.prefix === '') return draft;
+    if (form.prefix.length === 0) return draft;
     // The revision is known when it is written: it is put in when the value is read.
     const { bytes, revisionAt, gap = 0, ...rest } = draft;
     const plain =
       gap === 0 ? bytes : Buffer.concat([bytes.subarray(0, revisionAt), bytes.subarray(revisionAt + gap)]);
     const sealed = form.seal(plain, placeOf(key));
-    return { ...rest, bytes: Buffer.concat([Buffer.from(form.prefix), sealed]), revisionAt: -1 };
+    return { ...rest, bytes: Buffer.concat([form.prefix, sealed]), revisionAt: -1 };
   }
 
   #opened<T extends { readonly key: Key; readonly value: Buffer; readonly revision: Revision }>(state: T): T {
     const { key, value, revision } = state;
     const errors: string[] = [];
     for (const [i, { prefix, open }] of this.#formsOf(key).entries()) {
-      if (value.toString('latin1', 0, prefix.length) !== prefix) continue;
+      if (!value.subarray(0, prefix.length).equals(prefix)) continue;
       try {
         const plain = open(value.subarray(prefix.length), placeOf(key));
         if (i === 0) this.#stale.delete(key);
         else this.#stale.add(key);
-        return prefix === '' ? state : { ...state, value: stamp(draftAgain(plain), revision) };
+        return prefix.length === 0 ? state : { ...state, value: stamp(draftAgain(plain), revision) };
       } catch (error) {
-        if (prefix !== '') errors.push(error instanceof Error ? error.message : String(error));
+        if (prefix.length > 0) errors.push(error instanceof Error ? error.message : String(error));
       }
     }
     const why = errors.join(', ') || 'the provided value does not match any of the supported transformers';

@@ -61,7 +61,7 @@ function providerForms({ aesgcm, aescbc }: EncryptionProvider): SealedForm[] {
   ] as const)
     if (provider?.keys != null)
       return provider.keys.map((key) => ({
-        prefix: `k8s:enc:${name}:v1:${key.name}:`,
+        prefix: Buffer.from(`k8s:enc:${name}:v1:${key.name}:`),
         ...cipher(Buffer.from(key.secret, 'base64')),
       }));
   return [identityForm];

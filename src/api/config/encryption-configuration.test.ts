@@ -63,6 +63,30 @@ test('what is wrong is named, and no key with it', () => {
   assert.throws(() => readEncryptionConfiguration('kind: Secret'), /no kind "Secret" is registered/);
 });
 
+test('no slip of the pen makes a key part of an error', () => {
+  const slips: [string, string][] = [
+    [`{name: k, secret:${secret}}`, 'aesgcm.keys[0].REDACTED'],
+    [`{name: k, ${secret}}`, 'aesgcm.keys[0].REDACTED'],
+    [`{name: k, secret: |${secret}}`, 'error converting YAML to JSON: line 1, column '],
+    [`{${secret}: a, ${secret}: a}`, 'error converting YAML to JSON: line 1'],
+  ];
+  for (const [slip, message] of slips)
+    assert.throws(
+      () => read(rule('[secrets]', `[{aesgcm: {keys: [${slip}]}}]`)),
+      (error: Error) =>
+        error.message.includes(message) && !error.message.includes(secret) && error.cause === undefined,
+      message,
+    );
+  assert.throws(
+    () => read(rule('[secrets]', `[{aesgcm:${secret}}]`)),
+    (error: Error) => error.message.includes('providers[0].REDACTED') && !error.message.includes(secret),
+  );
+  assert.throws(
+    () => readEncryptionConfiguration(`kind: EncryptionConfiguration\nkeys: |${secret}\n`),
+    (error: Error) => error.message.includes('line 2, column') && !error.message.includes(secret),
+  );
+});
+
 test('keys of every size, wildcards and the same resource twice are taken', () => {
   for (const bytes of [16, 24, 32])
     read(rule('[secrets, "*.apps"]', key(Buffer.alloc(bytes, 1).toString('base64'))));

@@ -51,16 +51,35 @@ const shape: ConfigShape = {
   resources: [{ resources: ['string'], providers: [providerShapes] }],
 };
 
+/** What YAML says of a fault can be a line with a key in it: its place is told alone. */
+function parseWithoutValues(text: string): unknown {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    const [place = 'unknown place'] = /line \d+(?:, column \d+)?/.exec((error as Error).message) ?? [];
+    throw new Error(`error converting YAML to JSON: ${place}`);
+  }
+}
+
+const knownPath = /^(?:(?:resources|providers|aesgcm|aescbc|secretbox|keys|identity|kms)(?:\[\d+\])?\.)*/;
+
+/** A forgotten blank makes a field of a key (`secret:AAAA`): no name is told that can be one. */
+function withoutKeys(field: string): string {
+  const [known = ''] = knownPath.exec(field) ?? [];
+  const isWord = /^[a-zA-Z]{1,15}$/.test(field.slice(known.length));
+  return isWord && !known.includes('keys[') ? field : `${known}REDACTED`;
+}
+
 /** Throws Error with what is wrong; no key is ever in its text. */
 export function readEncryptionConfiguration(text: string): EncryptionConfiguration {
-  const read = (parseYaml(text) ?? {}) as Partial<EncryptionConfiguration> & {
+  const read = (parseWithoutValues(text) ?? {}) as Partial<EncryptionConfiguration> & {
     readonly apiVersion?: string;
     readonly kind?: string;
   };
   const unknown = unknownFieldsOf(read, shape);
   if (unknown.length > 0)
     throw new Error(
-      `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`,
+      `strict decoding error: ${unknown.map((field) => `unknown field "${withoutKeys(field)}"`).join(', ')}`,
     );
   if (read.apiVersion !== apiVersion || read.kind !== kind)
     throw new Error(

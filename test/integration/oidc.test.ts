@@ -229,6 +229,7 @@ test('expressions map and hold users to rules', async () => {
     [{ iat: iat - 7200 }, /error evaluating claim validation expression: lives too long/],
     [{ email: 'system:admin' }, /error evaluating user info validation rule: reserved name/],
     [{ roles: 7 }, /error evaluating group claim expression/],
+    [{ email: '' }, /oidc: empty username via CEL expression is not allowed/],
     [{ email: 5 }, /username claim expression must return a string/],
     [{ oid: undefined }, /error evaluating uid claim expression: .*no such key: oid/],
   ];

@@ -39,8 +39,13 @@ function stringClaim(claims: JwtClaims, claim: string): string {
 
 function usernameOf(config: JwtAuthenticator, compiled: CompiledMappings, claims: JwtClaims): string {
   const { username } = compiled;
-  if (username !== undefined)
-    return within('error evaluating username claim expression', () => stringOf(username, claims, 'username'));
+  if (username !== undefined) {
+    const name = within('error evaluating username claim expression', () =>
+      stringOf(username, claims, 'username'),
+    );
+    if (name === '') throw new Error('oidc: empty username via CEL expression is not allowed');
+    return name;
+  }
   const { claim = '', prefix = '' } = config.claimMappings?.username ?? {};
   const name = within(`parse username claims ${JSON.stringify(claim)}`, () => stringClaim(claims, claim));
   if (claim === 'email') {

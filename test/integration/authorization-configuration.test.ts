@@ -1,16 +1,20 @@
 // Authorization as a file says: webhooks before and after RBAC, their conditions, failures and caches.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
+import { startServer } from '../../src/cmd/compose/compose-server.ts';
 import { configuredAuthorization } from '../../src/cmd/compose/configured-authorization.ts';
-import { silentLogger } from '../../src/component-base/logger.ts';
+import { type Logger, silentLogger } from '../../src/component-base/logger.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import {
   startTestControlPlane,
   type TestControlPlane,
   user,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { HttpsClient } from '../../src/wire/https-client.ts';
 import { startHttpsService } from '../harness/https-service.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
@@ -181,4 +185,59 @@ test('files that cannot be followed are refused with what is wrong', async () =>
       why,
     );
   assert.equal(await configuredAuthorization({}, deps), undefined);
+});
+
+test('flags that do not go together are refused', async () => {
+  const authorizationWebhookConfigFile = kubeConfigFile;
+  const without = /^Error: cannot specify --authorization-webhook-config-file without mode Webhook$/;
+  await assert.rejects(configuredAuthorization({ authorizationWebhookConfigFile }, deps), without);
+  await assert.rejects(
+    configuredAuthorization({ authorizationMode: ['Node', 'RBAC'], authorizationWebhookConfigFile }, deps),
+    without,
+  );
+  await assert.rejects(
+    configuredAuthorization({ authorizationMode: ['RBAC', 'RBAC'] }, deps),
+    /^Error: authorization-mode \["RBAC" "RBAC"\] has mode specified more than once$/,
+  );
+  await assert.rejects(
+    configuredAuthorization({ authorizationMode: [] }, deps),
+    /^Error: at least one authorization-mode must be passed$/,
+  );
+});
+
+test('nobody is administrator without a name: --anonymous-auth does nothing beside AlwaysAllow', async () => {
+  const warnings: string[] = [];
+  const log: Logger = {
+    ...silentLogger,
+    warn: (_: unknown, text?: string) => void warnings.push(text ?? ''),
+    child: () => log,
+  };
+  const scratch = scratchDirectory('anonymous');
+  const server = await startServer({
+    dataDir: join(scratch.path, 'data'),
+    securePort: 0,
+    bindAddress: '127.0.0.1',
+    log,
+    authentication: { anonymousAuth: 'true' },
+    authorization: { authorizationMode: ['AlwaysAllow'] },
+  });
+  const client = new HttpsClient({ maxAnswerBytes: 1 << 20, maxConnections: 1, maxAllConnections: 1 });
+  after(async () => {
+    client.close();
+    await server.stop();
+    scratch.remove();
+  });
+  const { transport } = await loadKubeconfig(server.adminKubeconfig, readFile);
+  const answer = await client.ask(
+    { host: '127.0.0.1', port: server.port, ca: String(transport.ca) },
+    {
+      method: 'GET',
+      path: '/api/v1/secrets',
+      headers: {},
+      body: Buffer.alloc(0),
+      signal: AbortSignal.timeout(10_000),
+    },
+  );
+  assert.equal(answer.status, 401);
+  assert.ok(warnings.some((text) => text.startsWith('AnonymousAuth is not allowed with the AlwaysAllow')));
 });

@@ -249,7 +249,7 @@ async function openCaches(
 
 /** Who may come in, as flags and their files say. */
 async function configuredFlags(
-  { authentication = {}, dataDir, log, metrics }: Options,
+  { authentication = {}, authorization, dataDir, log, metrics }: Options,
   opened: AsyncDisposableStack,
 ): Promise<ConfiguredAuthentication> {
   const serverId = serverIdentity(dataDir, random);
@@ -259,6 +259,7 @@ async function configuredFlags(
     log,
     metrics,
     compile,
+    authorizationModes: authorization?.authorizationMode,
     serverId,
   });
   opened.defer(() => configured.stop());

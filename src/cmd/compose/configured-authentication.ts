@@ -36,6 +36,8 @@ export interface ConfiguredDependencies {
   readonly log: Logger;
   readonly metrics: MetricsRegistry;
   readonly compile: CompileExpression;
+  /** Of --authorization-mode. */
+  readonly authorizationModes?: readonly string[] | undefined;
   /** Of this server; told by its digest. */
   readonly serverId: string;
   /** How often files are looked at. As upstream: a minute. */
@@ -94,6 +96,22 @@ const allows = ({ enabled = false, conditions = [] }: AnonymousConfiguration): A
   if (!enabled) return () => false;
   return conditions.length === 0 ? () => true : onlyPaths(conditions.map(({ path = '' }) => path));
 };
+
+/** As --anonymous-auth says. Undefined: nobody said anything. */
+function anonymousByFlag(
+  { anonymousAuth }: AuthenticationFlags,
+  { authorizationModes = [], log }: ConfiguredDependencies,
+): AllowsAnonymous | undefined {
+  if (anonymousAuth === undefined) return undefined;
+  const enabled = anonymousAuth === 'true';
+  if (!enabled || !authorizationModes.includes('AlwaysAllow')) return allows({ enabled });
+  // Whoever reaches the port would be administrator.
+  log.warn(
+    {},
+    'AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer',
+  );
+  return allows({ enabled: false });
+}
 
 function rulesOf(flags: AuthenticationFlags, compile: CompileExpression): ConfigurationRules {
   return {
@@ -218,7 +236,7 @@ export async function configuredAuthentication(
   const byFlags =
     provider && createCurrent({ jwt: [provider] }, flags.oidcSigningAlgs ?? ['RS256'], getJson, deps);
   const now = followed === undefined ? byFlags && (() => byFlags) : followed.now;
-  const byFlag = anonymousAuth === undefined ? undefined : allows({ enabled: anonymousAuth === 'true' });
+  const byFlag = anonymousByFlag(flags, deps);
   // Upstream decides at its start whether there is an anonymous user; what it may see changes with the file.
   const anonymousInFile = followed?.now().anonymous !== undefined;
   return {

@@ -63,11 +63,18 @@ function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration 
       );
     return readAuthorizationConfiguration(parseYaml(readFileSync(file, 'utf8')), { faultOf, fileFault });
   }
+  const webhookFile = flags.authorizationWebhookConfigFile;
+  if (webhookFile !== undefined && !modes?.includes('Webhook'))
+    throw new Error('cannot specify --authorization-webhook-config-file without mode Webhook');
   if (modes === undefined) return undefined;
+  if (modes.length === 0) throw new Error('at least one authorization-mode must be passed');
+  if (new Set(modes).size < modes.length)
+    throw new Error(
+      `authorization-mode [${modes.map((mode) => JSON.stringify(mode)).join(' ')}] has mode specified more than once`,
+    );
   const unknown = modes.find((mode) => !authorizerTypes.includes(mode));
   if (unknown !== undefined)
     throw new Error(`authorization-mode ${JSON.stringify(unknown)} is not a valid mode`);
-  const webhookFile = flags.authorizationWebhookConfigFile;
   if (modes.includes('Webhook') && webhookFile === undefined)
     throw new Error("authorization-mode Webhook's authorization config file not passed");
   const webhook = {

@@ -122,8 +122,17 @@ export class HttpsClient {
   }
 
   #once(target: HttpsTarget, question: HttpsQuestion, again: boolean): Promise<HttpsAnswer> {
-    return new Promise((resolve, reject) => {
+    const { signal } = question;
+    let leave = (): void => {};
+    const answer = new Promise<HttpsAnswer>((resolve, reject) => {
+      signal.throwIfAborted();
       const outgoing = request(this.#optionsOf(target, question));
+      // Node tells nothing of a request that ends while it waits for a connection.
+      leave = () => {
+        reject(signal.reason);
+        outgoing.destroy(signal.reason);
+      };
+      signal.addEventListener('abort', leave, { once: true });
       boundHead(outgoing, maxHeaderBytes);
       let answering = false;
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
@@ -131,6 +140,7 @@ export class HttpsClient {
         if (
           again &&
           !answering &&
+          !signal.aborted &&
           outgoing.reusedSocket &&
           ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')
         )
@@ -150,9 +160,10 @@ export class HttpsClient {
       });
       outgoing.end(question.body);
     });
+    return answer.finally(() => signal.removeEventListener('abort', leave));
   }
 
-  #optionsOf(target: HttpsTarget, { method, path, headers, body, signal }: HttpsQuestion): RequestOptions {
+  #optionsOf(target: HttpsTarget, { method, path, headers, body }: HttpsQuestion): RequestOptions {
     const { host, port, serverName, ca, client } = target;
     this.#machine ??= ca === undefined ? getCACertificates('system') : undefined;
     const trusted = ca ?? (this.#machine?.length ? this.#machine : undefined);
@@ -164,7 +175,6 @@ export class HttpsClient {
       path,
       headers: { ...headers, 'content-length': String(body.length) },
       maxHeaderSize: maxHeaderBytes,
-      signal,
       ...(serverName === undefined ? {} : { servername: serverName }),
       ...(trusted === undefined ? {} : { ca: trusted }),
       ...(client === undefined ? {} : { cert: client.certificate, key: client.key }),

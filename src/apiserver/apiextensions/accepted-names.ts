@@ -1,6 +1,6 @@
 // Which names the definitions of each group hold, and which definitions were refused one: so that a definition is
 // looked at without all the others.
-import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { nameOf, obj, str, strs } from '../../apimachinery/json-access.ts';
 import type { TakenNames } from './definition-status.ts';
 
@@ -25,6 +25,17 @@ function heldBy(crd: JsonObject): Held {
   };
 }
 
+/** `resource|group|name` and `kind|group|name`, of any version. */
+function keysOf(builtIn: ResourceDeclaration): string[] {
+  const { group, resource, singular, shortNames, kind, listKind, subresources, storage } = builtIn;
+  return [
+    `resource|${storage.group}|${storage.resource}`,
+    ...[resource, singular, ...shortNames].map((name) => `resource|${group}|${name}`),
+    ...[kind, listKind].map((name) => `kind|${group}|${name}`),
+    ...subresources.map((sub) => `kind|${sub.kind.group}|${sub.kind.kind}`),
+  ];
+}
+
 const isSame = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((name, i) => name === b[i]);
 
@@ -33,6 +44,11 @@ export class AcceptedNames {
   /** Definitions by `resource|group|name` and `kind|group|name`. */
   readonly #holders = new Map<string, Set<string>>();
   readonly #refused = new Map<string, Set<string>>();
+  readonly #builtIn: ReadonlySet<string>;
+
+  constructor(builtIn: readonly ResourceDeclaration[]) {
+    this.#builtIn = new Set(builtIn.flatMap(keysOf));
+  }
 
   /** Returns the definitions that may be better off now: those of the group that were refused a name. */
   set(definition: string, crd: JsonObject | undefined): readonly string[] {
@@ -48,12 +64,24 @@ export class AcceptedNames {
     return freed && before !== none ? [...(this.#refused.get(before.group) ?? [])] : [];
   }
 
-  /** Names of other definitions in the group that were accepted before. */
+  /** Whether it would share a built-in's objects or their kind, whatever its status says. */
+  isBuiltIn(crd: JsonObject): boolean {
+    const spec = obj(crd['spec']);
+    const { plural, kind } = obj(spec['names']);
+    const group = str(spec['group']);
+    return (
+      this.#builtIn.has(`resource|${group}|${str(plural)}`) || this.#builtIn.has(`kind|${group}|${str(kind)}`)
+    );
+  }
+
+  /** Names of built-ins, and of other definitions in the group that were accepted before. */
   takenFor(crd: JsonObject): TakenNames {
     const group = str(obj(crd['spec'])['group']);
     const self = nameOf(crd);
     const isTaken = (what: string) => (name: string) => {
-      const holders = this.#holders.get(`${what}|${group}|${name}`);
+      const key = `${what}|${group}|${name}`;
+      const holders = this.#holders.get(key);
+      if (name !== '' && this.#builtIn.has(key)) return true;
       return holders !== undefined && (holders.size > 1 || !holders.has(self));
     };
     return { resource: isTaken('resource'), kind: isTaken('kind') };

@@ -40,7 +40,7 @@ export class CustomResources {
   readonly #config: CustomResourcesConfig;
   readonly #definitions: ResourceStore;
   readonly #served = new Map<string, Served>();
-  readonly #names = new AcceptedNames();
+  readonly #names: AcceptedNames;
   /** Definitions for which something may have to be written. */
   readonly #due = new Set<string>();
   #work: Promise<void> = Promise.resolve();
@@ -55,6 +55,7 @@ export class CustomResources {
   /** From now on what is defined is served. */
   constructor(config: CustomResourcesConfig) {
     this.#config = config;
+    this.#names = new AcceptedNames(config.scheme.resources().filter(({ custom }) => custom !== true));
     this.#definitions = config.api.store('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
     this.#cursor = this.#watch();
     this.#changed(this.#all());
@@ -135,7 +136,7 @@ export class CustomResources {
   }
 
   #declare(crd: JsonObject, stored: Buffer): Pick<Served, 'kinds' | 'scales'> {
-    if (!isEstablished(crd)) return { kinds: [], scales: [] };
+    if (!isEstablished(crd) || this.#names.isBuiltIn(crd)) return { kinds: [], scales: [] };
     const { log, rest, scheme } = this.#config;
     const kinds = objs(obj(crd['spec'])['versions'])
       .filter((version) => version['served'] === true)

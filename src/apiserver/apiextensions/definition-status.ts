@@ -13,7 +13,7 @@ const conditionsOf = (crd: JsonObject): readonly Condition[] =>
 export const isEstablished = (crd: JsonObject): boolean =>
   findCondition(conditionsOf(crd), 'Established')?.status === 'True';
 
-/** Whether another definition of the group was given the name before. */
+/** Whether a built-in of the group has the name, or another definition was given it before. */
 export interface TakenNames {
   readonly resource: (name: string) => boolean;
   readonly kind: (name: string) => boolean;

@@ -55,6 +55,7 @@ class CustomKinds {
   }
 }
 
+/** What is built in wins everywhere: a definition may ask for a built-in's names, and must not change how that is read. */
 export function extensibleScheme(base: Scheme): ExtensibleScheme {
   const custom = new CustomKinds();
   /** Another array whenever something changed: documents are kept by it. */
@@ -72,11 +73,13 @@ export function extensibleScheme(base: Scheme): ExtensibleScheme {
     kind: (gvk) => base.kind(gvk) ?? custom.byKind.get(keyOf(gvk.group, gvk.version, gvk.kind))?.declaration,
     typeOf: (gvk) => {
       const key = keyOf(gvk.group, gvk.version, gvk.kind);
-      return custom.byKind.get(key)?.declaration.type ?? custom.lists.get(key) ?? base.typeOf(gvk);
+      return base.typeOf(gvk) ?? custom.byKind.get(key)?.declaration.type ?? custom.lists.get(key);
     },
-    plans: { plan: (type) => custom.byType.get(type)?.plan ?? base.plans.plan(type) },
+    plans: { plan: (type) => base.plans.plan(type) ?? custom.byType.get(type)?.plan },
     definition: (type, dialect) =>
-      custom.byType.get(type)?.definition(dialect) ?? base.definition?.(type, dialect),
+      base.type(type) === undefined
+        ? custom.byType.get(type)?.definition(dialect)
+        : base.definition?.(type, dialect),
     ...(base.descriptions ? { descriptions: base.descriptions } : {}),
     setCustomKinds(definition, kinds) {
       if (kinds.length === 0 && !custom.byDefinition.has(definition)) return;

@@ -26,9 +26,12 @@ function removeOfTheDead(lock: string): void {
     if (!isOfTheDead(holder)) return;
     const aside = `${lock}.${process.pid}`;
     renameSync(lock, aside);
-    // Another command may have removed it and taken its own since the look.
-    if (readFileSync(aside, 'utf8') !== holder) linkSync(aside, lock);
-    rmSync(aside);
+    try {
+      // Another command may have removed it and taken its own since the look.
+      if (readFileSync(aside, 'utf8') !== holder) linkSync(aside, lock);
+    } finally {
+      rmSync(aside);
+    }
   } catch (error) {
     if (!['ENOENT', 'EEXIST', 'EACCES', 'EISDIR'].includes(codeOf(error) ?? '')) throw error;
   }

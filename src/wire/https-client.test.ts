@@ -1,8 +1,10 @@
-// A question ends with its own signal, also while it waits for a connection.
+// A question ends with its own signal, also while it waits for a connection; nobody's idle connections keep others away.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { createCertificateAuthority, issueCertificate } from '../crypto/certificates.ts';
 import { HttpsClient } from './https-client.ts';
 
 test('a question that waits for a connection ends with its own signal, not with the question before it', async () => {
@@ -46,4 +48,73 @@ test('a question that waits for a connection ends with its own signal, not with 
   );
   client.close();
   silent.close();
+});
+
+interface Counted {
+  readonly ask: (client: HttpsClient) => Promise<number>;
+  /** How many connections are open, and how many were opened. */
+  readonly open: () => number;
+  readonly opened: () => number;
+}
+
+const [notBefore, notAfter] = [Date.now() - 60_000, Date.now() + 3_600_000];
+const authority = createCertificateAuthority({ commonName: 'test', notBefore, notAfter });
+
+async function answering(t: TestContext): Promise<Counted> {
+  const usage = {
+    commonName: 'server',
+    usages: ['server'],
+    ips: ['127.0.0.1'],
+    notBefore,
+    notAfter,
+  } as const;
+  const { certificatePem, privateKeyPem } = await issueCertificate(await authority, usage);
+  const server = createHttpsServer({ cert: certificatePem, key: privateKeyPem }, (_request, response) => {
+    response.end();
+  });
+  let [open, opened] = [0, 0];
+  server.on('connection', (socket) => {
+    open++;
+    opened++;
+    socket.once('close', () => open--);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const target = { host: '127.0.0.1', port, ca: (await authority).certificatePem };
+  const question = { method: 'GET', path: '/', headers: {}, body: Buffer.alloc(0) };
+  return {
+    ask: async (client) =>
+      (await client.ask(target, { ...question, signal: AbortSignal.timeout(20_000) })).status,
+    open: () => open,
+    opened: () => opened,
+  };
+}
+
+test('idle connections make room for a server that has none; who is asked again keeps its own', async (t) => {
+  const client = new HttpsClient({ maxAnswerBytes: 1024, maxConnections: 4, maxAllConnections: 4 });
+  t.after(() => client.close());
+  const [many, other] = [await answering(t), await answering(t)];
+  await Promise.all([1, 2, 3, 4].map(() => many.ask(client)));
+  assert.equal(many.open(), 4);
+  assert.equal(await other.ask(client), 200);
+  assert.equal(await other.ask(client), 200);
+  assert.equal(await many.ask(client), 200);
+  assert.deepEqual([many.opened(), other.opened(), many.open(), other.open()], [4, 1, 3, 1]);
+});
+
+test('servers asked together take turns in few connections, and none is kept beyond them', async (t) => {
+  const client = new HttpsClient({ maxAnswerBytes: 1024, maxConnections: 2, maxAllConnections: 3 });
+  t.after(() => client.close());
+  const servers = await Promise.all([answering(t), answering(t), answering(t)]);
+  const asked = servers.flatMap((server) => Array.from({ length: 20 }, () => server.ask(client)));
+  assert.deepEqual(new Set(await Promise.all(asked)), new Set([200]));
+  const open = (): number => servers.reduce((sum, server) => sum + server.open(), 0);
+  while (open() > 3) await new Promise(setImmediate);
+  const opened = servers.map((server) => server.opened());
+  assert.ok(Math.max(...opened) <= 20, `${opened}`);
 });

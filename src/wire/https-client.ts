@@ -1,9 +1,11 @@
 // Whole questions to HTTPS servers of others: connections are kept for the next one, and all that a server says is bounded.
 import type { IncomingMessage } from 'node:http';
-import { Agent, type RequestOptions, request } from 'node:https';
+import { type RequestOptions, request } from 'node:https';
 import { getCACertificates } from 'node:tls';
 import { hostPort } from '../base/ip.ts';
+import { Places } from '../base/turns.ts';
 import { boundHead } from './answer-head.ts';
+import { KeptConnections } from './kept-connections.ts';
 
 export interface HttpsTarget {
   /** A name or an address; who is dialled. */
@@ -44,9 +46,6 @@ export interface HttpsClientOptions {
 }
 
 const maxHeaderBytes = 1 << 16;
-/** As Go's transport keeps them. */
-const idleMs = 90_000;
-const maxIdle = 8;
 
 const untrusted: readonly string[] = [
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -93,31 +92,52 @@ async function wholeAnswer(response: IncomingMessage, limit: number): Promise<Ht
 }
 
 export class HttpsClient {
-  readonly #agent: Agent;
+  readonly #agent: KeptConnections;
   readonly #maxAnswerBytes: number;
+  readonly #maxConnections: number;
+  readonly #all: Places;
+  /** Of a server that is asked now. */
+  readonly #ofServer = new Map<string, Places>();
   #machine: string[] | undefined;
 
-  constructor(options: HttpsClientOptions) {
-    this.#maxAnswerBytes = options.maxAnswerBytes;
-    this.#agent = new Agent({
-      keepAlive: true,
-      scheduling: 'lifo',
-      maxSockets: options.maxConnections,
-      maxTotalSockets: options.maxAllConnections,
-      maxFreeSockets: maxIdle,
-      timeout: idleMs,
-    });
+  constructor({ maxAnswerBytes, maxConnections, maxAllConnections }: HttpsClientOptions) {
+    this.#maxAnswerBytes = maxAnswerBytes;
+    this.#maxConnections = maxConnections;
+    this.#all = new Places(maxAllConnections);
+    this.#agent = new KeptConnections(maxAllConnections);
   }
 
   /** Redirects are answers like others: nobody is sent elsewhere. Throws NoAnswerError, or the signal's reason. */
   async ask(target: HttpsTarget, question: HttpsQuestion): Promise<HttpsAnswer> {
     try {
-      return await this.#once(target, question, true);
+      return await this.#inItsPlace(target, question);
     } catch (error) {
       if (question.signal.aborted) throw question.signal.reason;
       throw error instanceof NoAnswerError
         ? error
         : new NoAnswerError(textOf(error, target), { cause: error });
+    }
+  }
+
+  /** A server's own place comes first: those who wait for a slow one hold no place of all. */
+  async #inItsPlace(target: HttpsTarget, question: HttpsQuestion): Promise<HttpsAnswer> {
+    const server = hostPort(target.host, target.port);
+    const places = this.#ofServer.get(server) ?? new Places(this.#maxConnections);
+    this.#ofServer.set(server, places);
+    try {
+      const leaveServer = await places.take(question.signal);
+      try {
+        const leave = await this.#all.take(question.signal);
+        try {
+          return await this.#once(target, question, true);
+        } finally {
+          leave();
+        }
+      } finally {
+        leaveServer();
+      }
+    } finally {
+      if (places.isIdle && this.#ofServer.get(server) === places) this.#ofServer.delete(server);
     }
   }
 

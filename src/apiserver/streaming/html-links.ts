@@ -1,4 +1,4 @@
-// Rewrites the URLs in a page while it passes: the tags that may hold one are read, everything else goes on byte for byte.
+// Rewrites the URLs in a page while it passes: all but the URLs goes on byte for byte, as soon as it comes.
 import type { PullBody } from '../http.ts';
 
 /** Attributes that hold a URL, by tag: upstream's atomsToAttrs. */
@@ -35,99 +35,212 @@ const rawText: ReadonlySet<string> = new Set([
   ...['script', 'style', 'textarea', 'title', 'xmp', 'iframe', 'noembed', 'noframes'],
 ]);
 
-/** A tag longer than this is passed on as it is: it would have to be kept until it ends. */
-const maxTagBytes = 64 * 1024;
+/** A URL longer than this is passed on as it is: it would have to be kept until it ends. */
+const maxUrlBytes = 64 * 1024;
+/** No name of a tag or attribute that matters here is longer. */
+const maxNameLength = 16;
 
-/** A whole tag: quoted values may hold a `>`. */
-const tag = /<\/?([a-zA-Z][^\s/>]*)((?:"[^"]*"|'[^']*'|[^>"'])*)>/y;
-/** A name begins behind a delimiter only: a long one is looked at once. */
-const attribute = /(?<![^\s"'<>/=])([^\s"'<>/=]+)(\s*=\s*)(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))/g;
+const isSpace = (c: string): boolean => c === ' ' || c === '\n' || c === '\t' || c === '\r' || c === '\f';
+const isLetter = (c: string): boolean => (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 
-/** Bytes stand for characters one by one here: whatever the page's encoding is, it stays. */
+/** Reads from `at`, and answers how far. It gets what has come and nothing before: what matters of that is in the object. */
+type Reader = (text: string, at: number) => number;
+
+/**
+ * What a browser's tokenizer sees of tags, piece by piece: each byte is looked at once, and only a URL is kept until it
+ * ends. Bytes stand for characters one by one: whatever the page's encoding is, it stays.
+ */
 export class HtmlLinks {
   readonly #rewrite: (url: string) => string;
-  #pending = '';
+  #read: Reader;
+  #out = '';
+  /** What lies before it in this chunk is in `#out`. */
+  #from = 0;
+  /** Of the tag, or the attribute, that is read now; in small letters. */
+  #name = '';
+  #key = '';
+  #closes = false;
+  #urls: readonly string[] = [];
   /** Which element's text is passed over. */
   #within = '';
+  #quote = '';
+  /** The URL so far; undefined: no value that is rewritten. */
+  #held: string | undefined;
+  #dashes = 0;
+
   constructor(rewrite: (url: string) => string) {
     this.#rewrite = rewrite;
+    this.#read = this.#text;
   }
 
   /** What can be passed on after `chunk`. */
   push(chunk: Buffer): Buffer {
-    const text = this.#pending + chunk.toString('latin1');
-    let out = '';
-    let at = 0;
-    for (;;) {
-      const from = text.indexOf('<', at);
-      if (from < 0) {
-        out += text.slice(at);
-        at = text.length;
-        break;
-      }
-      out += text.slice(at, from);
-      at = from;
-      const end = this.#endOf(text, from);
-      if (end < 0) break;
-      const part = text.slice(from, end);
-      out += end - from > 1 ? this.#rewritten(part) : part;
-      at = end;
+    const text = chunk.toString('latin1');
+    this.#from = 0;
+    for (let at = 0; at < text.length; ) at = this.#read(text, at);
+    const rest = text.slice(this.#from);
+    if (this.#held === undefined) this.#out += rest;
+    else this.#held += rest;
+    if (this.#held !== undefined && this.#held.length > maxUrlBytes) {
+      this.#out += this.#held;
+      this.#held = undefined;
     }
-    this.#pending = text.slice(at);
-    if (this.#pending.length > maxTagBytes) {
-      out += this.#pending;
-      this.#pending = '';
-    }
-    return Buffer.from(out, 'latin1');
+    return this.#passed();
   }
 
   end(): Buffer {
-    const rest = Buffer.from(this.#pending, 'latin1');
-    this.#pending = '';
-    return rest;
+    this.#out += this.#held ?? '';
+    this.#held = undefined;
+    return this.#passed();
   }
 
-  /** Behind the tag or comment that begins at `from`, or behind its `<` when there is none; -1: not known yet. */
-  #endOf(text: string, from: number): number {
-    if (this.#within !== '') {
-      const closing = `</${this.#within}`;
-      const seen = text.slice(from, from + closing.length).toLowerCase();
-      if (!closing.startsWith(seen)) return from + 1;
-      if (seen.length < closing.length) return -1;
-    }
-    if ('<!--'.startsWith(text.slice(from, from + 4)) && text.length < from + 4) return -1;
-    if (text.startsWith('<!--', from)) {
-      const end = text.indexOf('-->', from + 4);
-      return end < 0 ? -1 : end + 3;
-    }
-    if (text.length > from + 1 && !/[a-zA-Z/]/.test(text[from + 1]!)) return from + 1;
-    tag.lastIndex = from;
-    if (tag.test(text)) return tag.lastIndex;
-    // `</>`, `</ …` and what else begins no tag.
-    return /^<\/[^a-zA-Z]/.test(text.slice(from, from + 3)) ? from + 1 : -1;
+  #passed(): Buffer {
+    const out = Buffer.from(this.#out, 'latin1');
+    this.#out = '';
+    return out;
   }
 
-  #rewritten(part: string): string {
-    if (part.startsWith('<!')) return part;
-    tag.lastIndex = 0;
-    const name = tag.exec(part)?.[1]?.toLowerCase() ?? '';
-    if (part.startsWith('</')) {
-      if (name === this.#within) this.#within = '';
-      return part;
+  readonly #text: Reader = (text, at) => {
+    const from = text.indexOf('<', at);
+    if (from < 0) return text.length;
+    this.#read = this.#opened;
+    return from + 1;
+  };
+
+  /** Behind a `<`. */
+  readonly #opened: Reader = (text, at) => {
+    const c = text[at]!;
+    this.#name = '';
+    this.#closes = c === '/';
+    if (this.#closes) this.#read = this.#closing;
+    else if (this.#within !== '') this.#read = this.#text;
+    else if (c === '!') {
+      this.#dashes = 0;
+      this.#read = this.#declared;
+    } else if (isLetter(c)) this.#read = this.#tagName;
+    else this.#read = this.#text;
+    return c === '/' || c === '!' ? at + 1 : at;
+  };
+
+  readonly #closing: Reader = (text, at) => {
+    this.#read = isLetter(text[at]!) ? this.#tagName : this.#text;
+    return at;
+  };
+
+  /** Behind `<!`: a comment begins with two dashes; anything else is passed like text. */
+  readonly #declared: Reader = (text, at) => {
+    if (text[at] !== '-') {
+      this.#read = this.#text;
+      return at;
     }
-    if (rawText.has(name)) this.#within = name;
-    const names = urlAttributes.get(name);
-    if (names === undefined) return part;
-    const head = name.length + 1;
-    return (
-      part.slice(0, head) +
-      part.slice(head).replaceAll(attribute, (whole, key: string, equals: string, double, single, bare) => {
-        if (!names.includes(key.toLowerCase())) return whole;
-        const value = (double ?? single ?? bare) as string;
-        const quote = single === undefined ? '"' : "'";
-        return `${key}${equals}${quote}${this.#rewrite(value)}${quote}`;
-      })
-    );
+    if (++this.#dashes === 2) this.#read = this.#comment;
+    return at + 1;
+  };
+
+  /** Ends behind `-->` or `--!>`; the dashes of its beginning count. */
+  readonly #comment: Reader = (text, at) => {
+    const c = text[at]!;
+    if (c === '>' && this.#dashes >= 2) this.#read = this.#text;
+    else if (c === '-') this.#dashes = this.#dashes < 2 ? this.#dashes + 1 : 2;
+    else if (c !== '!' || this.#dashes !== 2) this.#dashes = 0;
+    else this.#dashes = 3;
+    return at + 1;
+  };
+
+  readonly #tagName: Reader = (text, at) => {
+    const c = text[at]!;
+    if (!isSpace(c) && c !== '/' && c !== '>') {
+      if (this.#name.length <= maxNameLength) this.#name += c.toLowerCase();
+      // In the text of an element only its own end is a tag.
+      if (this.#within !== '' && !this.#within.startsWith(this.#name)) this.#read = this.#text;
+      return this.#read === this.#text && c === '<' ? at : at + 1;
+    }
+    if (this.#within !== '' && this.#name !== this.#within) {
+      this.#read = this.#text;
+      return at;
+    }
+    this.#within = '';
+    this.#urls = this.#closes ? [] : (urlAttributes.get(this.#name) ?? []);
+    this.#read = this.#attributes;
+    return at;
+  };
+
+  /** Between attributes. */
+  readonly #attributes: Reader = (text, at) => {
+    const c = text[at]!;
+    if (c === '>') return this.#tagEnd(at);
+    if (isSpace(c) || c === '/') return at + 1;
+    this.#key = c.toLowerCase();
+    this.#read = this.#attributeName;
+    return at + 1;
+  };
+
+  readonly #attributeName: Reader = (text, at) => {
+    const c = text[at]!;
+    if (isSpace(c) || c === '=' || c === '/' || c === '>') {
+      this.#read = this.#equals;
+      return at;
+    }
+    if (this.#key.length <= maxNameLength) this.#key += c.toLowerCase();
+    return at + 1;
+  };
+
+  /** Behind an attribute's name. */
+  readonly #equals: Reader = (text, at) => {
+    const c = text[at]!;
+    if (isSpace(c)) return at + 1;
+    this.#read = c === '=' ? this.#value : this.#attributes;
+    return c === '=' ? at + 1 : at;
+  };
+
+  /** Where a value begins. */
+  readonly #value: Reader = (text, at) => {
+    const c = text[at]!;
+    if (isSpace(c)) return at + 1;
+    if (c === '>') return this.#tagEnd(at);
+    const quoted = c === '"' || c === "'";
+    this.#quote = quoted ? c : '';
+    this.#read = quoted ? this.#quoted : this.#bare;
+    const begin = quoted ? at + 1 : at;
+    if (this.#urls.includes(this.#key)) {
+      this.#pass(text, begin);
+      this.#held = '';
+    }
+    return begin;
+  };
+
+  readonly #quoted: Reader = (text, at) => {
+    const end = text.indexOf(this.#quote, at);
+    if (end < 0) return text.length;
+    this.#valueEnd(text, end);
+    return end + 1;
+  };
+
+  readonly #bare: Reader = (text, at) => {
+    const c = text[at]!;
+    if (!isSpace(c) && c !== '>') return at + 1;
+    this.#valueEnd(text, at);
+    return at;
+  };
+
+  #valueEnd(text: string, end: number): void {
+    this.#read = this.#attributes;
+    if (this.#held === undefined) return;
+    const url = this.#rewrite(this.#held + text.slice(this.#from, end));
+    this.#held = undefined;
+    this.#from = end;
+    this.#out += this.#quote === '' ? `"${url.replaceAll('"', '&quot;')}"` : url;
+  }
+
+  #tagEnd(at: number): number {
+    if (!this.#closes && rawText.has(this.#name)) this.#within = this.#name;
+    this.#read = this.#text;
+    return at + 1;
+  }
+
+  #pass(text: string, to: number): void {
+    this.#out += text.slice(this.#from, to);
+    this.#from = to;
   }
 }
 

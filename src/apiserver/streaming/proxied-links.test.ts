@@ -44,6 +44,26 @@ const pages: readonly (readonly [string, string])[] = [
   ['1 < 2 </> ü<form action="/f">', `1 < 2 </> ü<form action="${prefix}/f">`],
   ['<!DOCTYPE html><link href="/l">', `<!DOCTYPE html><link href="${prefix}/l">`],
   ['<a href="/never ends', '<a href="/never ends'],
+  ['<a href=/x?a=b&c=d>t</a>', `<a href="${prefix}/x?a=b&c=d">t</a>`],
+  ['<a href=/x/>t</a>', `<a href="${prefix}/x/">t</a>`],
+  ['<a title=it\'s href=/x class=">">t</a>', `<a title=it's href="${prefix}/x" class=">">t</a>`],
+  ['<a href=/x"y>t</a>', `<a href="${prefix}/x&quot;y">t</a>`],
+  ['<a data-href="/n" href = "/x" href>', `<a data-href="/n" href = "${prefix}/x" href>`],
+  ['<a href=>t</a><a href>/x</a>', '<a href=>t</a><a href>/x</a>'],
+  ['<a =href="/n" href="/x">', `<a =href="/n" href="${prefix}/x">`],
+  [
+    '<!--><a href="/x"><!-- - -- --!><a href="/y">',
+    `<!--><a href="${prefix}/x"><!-- - -- --!><a href="${prefix}/y">`,
+  ],
+  ['<!-<a href="/x"><', `<!-<a href="${prefix}/x"><`],
+  [
+    '<title></titles><<a href="/x"></TITLE ><a href="/y">',
+    `<title></titles><<a href="/x"></TITLE ><a href="${prefix}/y">`,
+  ],
+  ['<style></sty</style><a href="/y">', `<style></sty</style><a href="${prefix}/y">`],
+  ['</a href="/x"><a href="/y">', `</a href="/x"><a href="${prefix}/y">`],
+  [`<${'a'.repeat(40)} href="/x">`, `<${'a'.repeat(40)} href="/x">`],
+  [`<a href${'f'.repeat(40)}="/x">`, `<a href${'f'.repeat(40)}="/x">`],
 ];
 
 test('links of a page are rewritten wherever its pieces are cut', () => {
@@ -83,5 +103,33 @@ test('what a hostile page makes of its tags is read in time that grows with its 
     const length = links.push(Buffer.from(page)).length + links.end().length;
     assert.ok(performance.now() - start < 500, page.slice(0, 12));
     assert.equal(length, page.length);
+  }
+});
+
+test('a page that comes byte by byte costs what its bytes cost, wherever a tag stays open', () => {
+  const size = 300_000;
+  for (const begin of [
+    '<a ',
+    '<a href="/',
+    '<a href=/',
+    '<a x="',
+    '<!-- ',
+    '<',
+    '</',
+    '<script>',
+    '<script></',
+  ]) {
+    const bytes = Buffer.from(begin.padEnd(size, 'x'));
+    const start = performance.now();
+    const links = new HtmlLinks((url) => url);
+    let [length, kept] = [0, 0];
+    for (let at = 0; at < size; at++) {
+      length += links.push(bytes.subarray(at, at + 1)).length;
+      kept = Math.max(kept, at + 1 - length);
+    }
+    length += links.end().length;
+    assert.ok(performance.now() - start < 3000, begin);
+    assert.equal(length, size, begin);
+    assert.ok(kept <= 64 * 1024 + 1, `${begin} ${kept}`);
   }
 });

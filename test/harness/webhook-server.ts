@@ -36,7 +36,7 @@ export interface WebhookServer {
   /** Connections that are open now. */
   readonly open: () => number;
   /** How paths are answered; others are allowed. */
-  readonly answers: Map<string, (asked: AskedWebhook) => WebhookAnswer>;
+  readonly answers: Map<string, (asked: AskedWebhook) => WebhookAnswer | Promise<WebhookAnswer>>;
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export async function startWebhookServer(
     >;
     const one = { path: incoming.url ?? '', headers: incoming.headers, apiVersion, request };
     asked.push(one);
-    const answer = answers.get(one.path.split('?', 1)[0]!)?.(one) ?? { allowed: true };
+    const answer = (await answers.get(one.path.split('?', 1)[0]!)?.(one)) ?? { allowed: true };
     if (typeof answer === 'function') answer(response, one);
     else {
       const review = { apiVersion, kind: 'AdmissionReview', response: { uid: request.uid, ...answer } };

@@ -173,6 +173,7 @@ test('S16: what is audited goes to the audit annotations of the request, and now
     warn: (text) => assert.fail(text),
     atEnd: () => {},
     annotate: (key, value) => void said.set(key, value),
+    annotateContent: () => assert.fail('it has nothing to say of contents'),
   });
   assert.equal(said.get(label('enforce-policy')), 'privileged:latest');
   assert.match(

@@ -151,6 +151,24 @@ export function* decodeManagedFields(entries: Json | undefined): Steps<Managers>
   return managers;
 }
 
+/** Why upstream's ValidateManagedFields refuses them, in its words. */
+export function* managedFieldsFault(entries: Json | undefined): Steps<string | undefined> {
+  for (const [i, entry] of (Array.isArray(entries) ? entries : []).entries()) {
+    const { operation, apiVersion, fieldsType, fieldsV1 } = isJsonObject(entry) ? entry : {};
+    if (operation !== 'Apply' && operation !== 'Update') return 'operation must be `Apply` or `Update`';
+    if (text(apiVersion) === '') return 'apiVersion must not be empty';
+    if (text(fieldsType) === '') return `missing fieldsType in managed fields entry ${i}`;
+    if (fieldsType !== 'FieldsV1')
+      return `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${i}`;
+    try {
+      yield* decodeFieldSetSteps(fieldsV1 ?? {});
+    } catch (error) {
+      return `error decoding versioned set from managed fields entry ${i}: error decoding set: ${(error as Error).message}`;
+    }
+  }
+  return undefined;
+}
+
 /** One empty entry is how a client asks for no ownership at all. */
 export const isReset = (entries: Json | undefined): boolean =>
   Array.isArray(entries) &&

@@ -31,6 +31,8 @@ export interface AdmissionRequest {
   warn(text: string): void;
   /** For the audit log: a domain's key, `pod-security.kubernetes.io/enforce-policy`. What was said first stays. */
   annotate(key: string, value: string): void;
+  /** The same, where the log is told what is in requests, too. */
+  annotateContent(key: string, value: () => string): void;
 }
 
 /** A plugin refuses by throwing StatusError. `admit` runs for all plugins before any `validate`. */

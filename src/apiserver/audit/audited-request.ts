@@ -4,6 +4,8 @@ import type { JsonObject } from '../../apimachinery/declaration.ts';
 export interface AuditedRequest {
   /** What was sent, as it was read: before admission changes it. */
   requestObject(object: JsonObject): void;
+  /** It is told what was sent, not only who asked. */
+  readonly isTold: boolean;
   /** The JSON of a patch. */
   requestPatch(json: string): void;
 }

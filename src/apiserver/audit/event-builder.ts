@@ -56,6 +56,10 @@ export class EventBuilder implements AuditedRequest {
       };
   }
 
+  get isTold(): boolean {
+    return isAtLeastRequest(this.rule);
+  }
+
   requestObject(object: JsonObject): void {
     const metadata = obj(object['metadata']);
     const before = this.#reference;

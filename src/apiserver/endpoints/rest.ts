@@ -1,5 +1,6 @@
 // Serves what kinds plugged in: decodes and admits the body, calls the handler, encodes its answer.
 import type { JsonObject, SubresourceDeclaration } from '../../apimachinery/declaration.ts';
+import { badRequest } from '../../apimachinery/errors.ts';
 import { meta, objs, str } from '../../apimachinery/json-access.ts';
 import type { ApiResponse } from '../http.ts';
 import { type DecodeTarget, readObject, targetOf } from '../registry/decode-body.ts';
@@ -32,6 +33,7 @@ export function serveRest(request: EndpointRequest, handler: RestHandler): Promi
 function restRequest(
   { context, declaration, deps }: EndpointRequest,
   object: JsonObject | undefined,
+  options: JsonObject = {},
 ): RestRequest {
   return {
     context,
@@ -40,6 +42,7 @@ function restRequest(
     name: context.info.name,
     subresource: context.info.subresource,
     object,
+    options,
     dryRun: isDryRun(context),
     clock: deps.clock,
     store: (group, resource): ResourceStore => {
@@ -131,13 +134,15 @@ async function admitted(
 
 async function connect(request: EndpointRequest, handler: RestHandler): Promise<ApiResponse> {
   const { context, store, declaration } = request;
+  if (context.query.has('dryRun')) throw badRequest('dryRun is not supported');
+  const options = handler.connectOptions?.(context) ?? {};
   const admission = admissionRequest(
     store,
     {
       operation: 'CONNECT',
       namespace: declaration.namespaced ? context.info.namespace : '',
       name: context.info.name,
-      object: handler.connectOptions?.(context) ?? {},
+      object: options,
       oldObject: undefined,
     },
     writeOptions(context),
@@ -146,7 +151,10 @@ async function connect(request: EndpointRequest, handler: RestHandler): Promise<
     await store.deps.admission.admit(admission);
     await store.deps.admission.validate(admission);
   }
-  return encode(request, await handler.connect!(restRequest(request, undefined)));
+  return encode(
+    request,
+    await handler.connect!(restRequest(request, undefined, admission?.object ?? options)),
+  );
 }
 
 function encode({ context, deps }: EndpointRequest, answer: RestAnswer): ApiResponse {

@@ -6,6 +6,7 @@ import { copyJson, str } from '../../apimachinery/json-access.ts';
 import { randomSuffix } from '../../base/random.ts';
 import type { Steps } from '../../base/turns.ts';
 import { isUnknownOutcome } from '../../storage/watch/store-status.ts';
+import { keepOwnership, uniqueOwners } from './after-webhooks.ts';
 import { ensureMeta, nameErrors, validateObjectMeta } from './object-meta.ts';
 import type { Stored, StoredResource, WriteOptions } from './stored-resource.ts';
 import {
@@ -47,7 +48,7 @@ export async function createObject(
   }
 }
 
-function checkNamespace(store: StoredResource, namespace: string, metadata: JsonObject): void {
+export function checkNamespace(store: StoredResource, namespace: string, metadata: JsonObject): void {
   if (!store.declaration.namespaced) return;
   const sent = str(metadata['namespace']);
   if (sent !== '' && sent !== namespace)
@@ -100,6 +101,7 @@ async function createOnce(
     throw badRequest('resourceVersion should not be set on objects to be created');
   const context = strategyContext(store, namespace, options);
   const name = str(metadata['name']);
+  uniqueOwners(object, options, false);
   const facts = { now: context.now, uid: store.deps.random.uuid() };
   fillMeta(store.deps, metadata, facts);
   const owned = await withOwner(store, object, options, context.now);
@@ -115,6 +117,8 @@ async function createOnce(
     checkNamespace(store, namespace, ensureMeta(admitted));
     // Plugins can't change them.
     fillMeta(store.deps, ensureMeta(admitted), facts);
+    uniqueOwners(admitted, options, true);
+    if (admitted !== owned) await keepOwnership(store, options, admitted, owned, owned);
   }
   if (declaration.hasStatus && !declaration.strategy.keepsStatusOnCreate) delete admitted['status'];
   declaration.strategy.prepareForCreate?.(admitted, context);

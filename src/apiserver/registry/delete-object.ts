@@ -41,14 +41,13 @@ export async function deleteObject(
   request: DeleteOptions,
   given: WriteOptions,
 ): Promise<Deletion> {
-  let admitted = false;
   return untilWritten(store, { namespace, name }, async (current) => {
     if (current === undefined) throw store.missing(namespace, name);
     const options = weighed(given, current.value);
     const object = await servedObject(store, options, current.value);
     checkPreconditions(store, object, request);
-    if (!admitted) await admitDeletion(store, current, request, options);
-    admitted = true;
+    // After a race once more, as upstream: it is another object that is deleted.
+    await admitDeletion(store, current, request, options);
     return deleteOnce(store, current, planDeletion(store, object, request), options);
   });
 }

@@ -75,11 +75,13 @@ function ownerErrors(owners: readonly JsonObject[], path: string): FieldError[] 
   let controller = '';
   for (const owner of owners) {
     if (errors.length >= maxFaults) break;
-    if (str(owner['apiVersion']) === '')
-      errors.push(invalid(`${path}.apiVersion`, '', 'version must not be empty'));
+    if (!/^([^/]*\/)?[^/]+$/.test(str(owner['apiVersion'])))
+      errors.push(invalid(`${path}.apiVersion`, str(owner['apiVersion']), 'version must not be empty'));
     if (str(owner['kind']) === '') errors.push(invalid(`${path}.kind`, '', 'kind must not be empty'));
     if (str(owner['name']) === '') errors.push(invalid(`${path}.name`, '', 'name must not be empty'));
     if (str(owner['uid']) === '') errors.push(invalid(`${path}.uid`, '', 'uid must not be empty'));
+    if (owner['apiVersion'] === 'v1' && owner['kind'] === 'Event')
+      errors.push(invalid(path, owner, '/v1, Kind=Event is disallowed from being an owner'));
     if (owner['controller'] === true) {
       const current = `${str(owner['kind'])}/${str(owner['name'])}`;
       if (controller !== '')
@@ -168,10 +170,12 @@ export function* validateObjectMetaUpdate(
   return errors;
 }
 
-/** What a client may leave out of an update, and what it may not choose. */
+/** What a client may leave out of an update, and what it may not choose: upstream's BeforeUpdate. */
 export function carryOverMeta(meta: JsonObject, old: JsonObject): void {
   for (const key of ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'])
     if (meta[key] === undefined || meta[key] === null || meta[key] === '') copy(meta, old, key);
+  for (const key of ['creationTimestamp', 'deletionTimestamp'])
+    if (old[key] !== undefined) copy(meta, old, key);
   copy(meta, old, 'generation');
   delete meta['selfLink'];
 }

@@ -18,6 +18,8 @@ export interface RestRequest {
   readonly subresource: string;
   /** The decoded and defaulted body after admission; undefined for get, delete and connect. */
   readonly object: JsonObject | undefined;
+  /** Of a connect: what it asks for, as admission left it. */
+  readonly options: JsonObject;
   readonly dryRun: boolean;
   readonly clock: Clock;
   /** The registry of any resource: `store('', 'pods')`. Throws when it is not served. */
@@ -38,7 +40,7 @@ export interface RestHandler {
   readonly delete?: Serve;
   /** exec, attach, portforward, proxy: any method, upgrades included. The body was not read. */
   readonly connect?: Serve;
-  /** What a connect asks for, as the object that its subresource declares: for admission. */
+  /** What a connect asks for, as the object that its subresource declares. Throws StatusError. */
   readonly connectOptions?: (context: RequestContext) => JsonObject;
   /**
    * For `update` and `patch` of a subresource whose object is not the parent (scale): reads it from the parent and

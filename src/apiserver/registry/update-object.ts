@@ -9,7 +9,8 @@ import { isStampOf } from '../../storage/stamp.ts';
 import type { CachedObject } from '../../storage/watch/resource-cache.ts';
 import { isUnknownOutcome } from '../../storage/watch/store-status.ts';
 import { heavyBytes } from '../request-context.ts';
-import { createObject } from './create-object.ts';
+import { keepOwnership, uniqueOwners } from './after-webhooks.ts';
+import { checkNamespace, createObject } from './create-object.ts';
 import {
   carryOverMeta,
   ensureMeta,
@@ -187,26 +188,48 @@ async function admit(
 ): Promise<Admitted> {
   const { declaration, fields } = store.deps;
   carryOverMeta(ensureMeta(given), metadataOf(old));
+  if (request.replaces) uniqueOwners(given, request, false);
   const { view } = request;
   const admission = updateAdmission(store, request, given, old);
+  const shown = admission?.object;
   if (admission) await store.deps.admission.admit(admission);
+  const byWebhook = admission !== undefined && admission.object !== shown;
   const admitted = admission?.object ?? given;
-  const merged = view && admission ? view.apply(given, admitted) : admitted;
-  let object = prepare(store, merged, old, context);
+  if (byWebhook && !view) refillMeta(store, request, admitted, old);
+  if (!view) uniqueOwners(admitted, request, true);
+  let object = prepare(store, view && admission ? view.apply(given, admitted) : admitted, old, context);
+  const asked = byWebhook ? prepare(store, given, old, context) : object;
+  let tracked = asked;
   if (request.fieldManager !== '' && fields)
-    object = await stepped(
+    tracked = await stepped(
       store,
       request,
       fields.update({
         declaration,
         live: old,
-        object,
+        object: asked,
         manager: request.fieldManager,
         subresource: request.subresource,
         now: context.now,
       }),
     );
+  if (byWebhook) await keepOwnership(store, request, object, given, tracked);
+  else object = tracked;
   return { object: await stepped(store, request, liveIfUnchanged(old, object)), admission };
+}
+
+/** What a webhook made of the metadata of an update is held to what holds for the client's own. */
+function refillMeta(
+  store: StoredResource,
+  request: UpdateRequest,
+  admitted: JsonObject,
+  old: JsonObject,
+): void {
+  const metadata = ensureMeta(admitted);
+  const oldMeta = metadataOf(old);
+  checkNamespace(store, request.namespace, metadata);
+  carryOverMeta(metadata, oldMeta);
+  checkResourceVersion(store, request, metadata, oldMeta);
 }
 
 function* updateErrors(
@@ -254,6 +277,15 @@ function checkRevision(
         `UID in precondition: ${uid}, UID in object meta: ${str(oldMeta['uid'])}`,
       ),
     );
+  checkResourceVersion(store, request, metadata, oldMeta);
+}
+
+function checkResourceVersion(
+  { declaration }: StoredResource,
+  request: UpdateRequest,
+  metadata: JsonObject,
+  oldMeta: JsonObject,
+): void {
   const sent = str(metadata['resourceVersion']);
   if (sent === '' || sent === '0') {
     if (declaration.strategy.allowUnconditionalUpdate === false)

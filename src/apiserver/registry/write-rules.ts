@@ -89,6 +89,9 @@ export function admissionRequest(
   const context = options.context;
   if (context === undefined || !store.deps.admission.handles(subject.operation)) return undefined;
   const atEnd: (() => void)[] = [];
+  const annotate = (key: string, value: string): void => {
+    if (!context.auditAnnotations.has(key)) context.auditAnnotations.set(key, value);
+  };
   return {
     operation: subject.operation,
     declaration: store.deps.declaration,
@@ -109,8 +112,9 @@ export function admissionRequest(
       for (const listener of atEnd) listener();
     },
     warn: (text) => context.warn(text),
-    annotate: (key, value) => {
-      if (!context.auditAnnotations.has(key)) context.auditAnnotations.set(key, value);
+    annotate,
+    annotateContent: (key, value) => {
+      if (context.audit?.isTold === true) annotate(key, value());
     },
   };
 }

@@ -79,6 +79,7 @@ async function refusalOf(write: Write): Promise<string | undefined> {
     warn: () => {},
     atEnd: () => {},
     annotate: () => {},
+    annotateContent: () => {},
   };
   try {
     await plugin.admit?.(request);

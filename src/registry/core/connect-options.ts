@@ -1,7 +1,8 @@
-// The options objects of connects (PodExecOptions …), which are in the query: what admission looks at.
+// The options objects of connects (PodExecOptions …), which are in the query: what admission looks at, and may change.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { badRequest } from '../../apimachinery/errors.ts';
 import type { RestHandler } from '../../apiserver/registry/rest-storage.ts';
-import { pathAfterProxy } from '../../apiserver/streaming/http-proxy.ts';
+import { pathOf } from '../../apiserver/request-info.ts';
 
 type ConnectOptions = NonNullable<RestHandler['connectOptions']>;
 
@@ -9,32 +10,43 @@ const streams = ['stdin', 'stdout', 'stderr', 'tty'] as const;
 
 const optionsOf = (kind: string, members: JsonObject): JsonObject => ({ kind, apiVersion: 'v1', ...members });
 
-/** Members that are false or empty are left out, as Go leaves them out. `shown`: streams that are there unless it is said otherwise. */
+/** As upstream reads a flag of a query: whatever is not said to be false is true. */
+export const isFlagSet = (value: string | null): boolean =>
+  value !== null && value !== '0' && value.toLowerCase() !== 'false';
+
+/** Members that are false or empty are left out, as Go leaves them out. */
 export const remoteCommandOptions =
-  (kind: string, shown: readonly string[]): ConnectOptions =>
+  (kind: string): ConnectOptions =>
   ({ query }) => {
     const members: JsonObject = {};
-    for (const name of streams) {
-      const value = query.get(name);
-      if (value === null ? shown.includes(name) : value !== 'false' && value !== '0') members[name] = true;
-    }
+    for (const name of streams) if (isFlagSet(query.get(name))) members[name] = true;
     const container = query.get('container') ?? '';
     if (container !== '') members['container'] = container;
     const command = query.getAll('command');
-    if (command.length > 0) members['command'] = command;
+    if (kind === 'PodExecOptions' && command.length > 0) members['command'] = command;
     return optionsOf(kind, members);
   };
 
+function portOf(text: string): number {
+  const quoted = JSON.stringify(text);
+  const refused = (why: string): Error =>
+    badRequest(`cannot convert to []int32: strconv.ParseUint: parsing ${quoted}: ${why}`);
+  if (!/^\d+$/.test(text)) throw refused('invalid syntax');
+  if (Number(text) > 65_535) throw refused('value out of range');
+  return Number(text);
+}
+
 export const portForwardOptions: ConnectOptions = ({ query }) => {
-  const ports = query
-    .getAll('ports')
-    .flatMap((text) => text.split(','))
-    .map(Number)
-    .filter(Number.isInteger);
+  const ports = query.getAll('ports').flatMap((text) => text.split(',').map(portOf));
   return optionsOf('PodPortForwardOptions', ports.length > 0 ? { ports } : {});
 };
 
+/** The path behind `proxy`, decoded; none when the request ends there. */
 export const proxyOptions =
   (kind: string): ConnectOptions =>
-  ({ request }) =>
-    optionsOf(kind, { path: pathAfterProxy(request.url).split('?', 1)[0]! });
+  ({ info, request }) => {
+    const rest = info.parts.slice(2).join('/');
+    const path = rest === '' ? '' : `/${rest}`;
+    const whole = pathOf(request.url).endsWith('/') && !path.endsWith('/') ? `${path}/` : path;
+    return optionsOf(kind, whole === '' ? {} : { path: whole });
+  };

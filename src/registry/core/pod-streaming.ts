@@ -1,7 +1,7 @@
 // pods/log, exec, attach and portforward: the API server's part, between a client and the pod's kubelet.
 import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
-import { spec, str } from '../../apimachinery/json-access.ts';
+import { arr, num, spec, str, strs } from '../../apimachinery/json-access.ts';
 import { type ApiResponse, isPullBody } from '../../apiserver/http.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { checkedAnswer, unreachable } from '../../apiserver/streaming/backend-errors.ts';
@@ -11,7 +11,7 @@ import { passUpgrade } from '../../apiserver/streaming/upgrade-proxy.ts';
 import { logByWebSocket } from '../../apiserver/streaming/websocket-stream.ts';
 import { requestBackend } from '../../wire/backend.ts';
 import { isWebSocketRequest, offeredProtocols } from '../../wire/websocket.ts';
-import { portForwardOptions, remoteCommandOptions } from './connect-options.ts';
+import { isFlagSet, portForwardOptions, remoteCommandOptions } from './connect-options.ts';
 import {
   assignedNode,
   containerOf,
@@ -25,18 +25,13 @@ const about = (request: RestRequest): { resource: string; name: string } => ({
   resource: 'pods',
   name: request.name,
 });
-const isTrue = (query: URLSearchParams, name: string, standard = false): boolean => {
-  const value = query.get(name);
-  return value === null ? standard : value !== 'false' && value !== '0';
-};
-
 const logFlags: readonly string[] = ['follow', 'previous', 'timestamps'];
 const logValues: readonly string[] = ['sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes', 'stream'];
 
 /** What the kubelet needs of PodLogOptions; refused here when it makes no sense. */
 function logQuery(query: URLSearchParams): URLSearchParams {
   const out = new URLSearchParams();
-  for (const name of logFlags) if (isTrue(query, name)) out.set(name, 'true');
+  for (const name of logFlags) if (isFlagSet(query.get(name))) out.set(name, 'true');
   for (const name of logValues) {
     const value = query.get(name);
     if (value !== null && value !== '') out.set(name, value);
@@ -106,19 +101,17 @@ export const createPodRemoteCommand = (
   verb: 'exec' | 'attach',
   connection: KubeletConnection,
 ): RestHandler => ({
-  connectOptions:
-    verb === 'exec'
-      ? remoteCommandOptions('PodExecOptions', [])
-      : remoteCommandOptions('PodAttachOptions', ['stdout', 'stderr']),
+  connectOptions: remoteCommandOptions(verb === 'exec' ? 'PodExecOptions' : 'PodAttachOptions'),
   async connect(request) {
-    const { query, request: http } = request.context;
+    const { options } = request;
+    const { request: http } = request.context;
     const pod = podOf(request);
-    const container = containerOf(pod, query.get('container') ?? '');
+    const container = containerOf(pod, str(options['container']));
     const streams = {
-      stdin: isTrue(query, 'stdin'),
-      stdout: isTrue(query, 'stdout', verb === 'attach'),
-      stderr: isTrue(query, 'stderr', verb === 'attach'),
-      tty: isTrue(query, 'tty'),
+      stdin: options['stdin'] === true,
+      stdout: options['stdout'] === true,
+      stderr: options['stderr'] === true,
+      tty: options['tty'] === true,
     };
     const target = await kubeletOf(request, assignedNode(pod), connection);
     const out = new URLSearchParams();
@@ -126,7 +119,7 @@ export const createPodRemoteCommand = (
     if (streams.stdout) out.set('output', '1');
     if (streams.stderr) out.set('error', '1');
     if (streams.tty) out.set('tty', '1');
-    if (verb === 'exec') for (const word of query.getAll('command')) out.append('command', word);
+    if (verb === 'exec') for (const word of strs(options['command'])) out.append('command', word);
     if (!streams.stdin && !streams.stdout && !streams.stderr)
       throw badRequest('you must specify at least 1 of stdin, stdout, stderr');
     if (!http.upgrade) throw notUpgradable();
@@ -142,14 +135,12 @@ export const createPodRemoteCommand = (
 export const createPodPortForward = (connection: KubeletConnection): RestHandler => ({
   connectOptions: portForwardOptions,
   async connect(request) {
-    const { request: http, query } = request.context;
+    const { request: http } = request.context;
     const pod = podOf(request);
     const target = await kubeletOf(request, assignedNode(pod), connection);
     if (!http.upgrade) throw notUpgradable();
-    const ports = query.getAll('ports').flatMap((p) => p.split(','));
-    for (const port of ports)
-      if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
-        throw badRequest(`unable to parse ${JSON.stringify(port)} as a port`);
+    const ports = arr(request.options['ports']).map(num);
+    for (const port of ports) if (port < 1 || port > 65_535) throw badRequest(`port "${port}" must be > 0`);
     const path = kubeletPath('portForward', request.namespace, request.name);
     const full = ports.length === 0 ? path : `${path}?${ports.map((p) => `port=${p}`).join('&')}`;
     if (isWebSocketRequest(http) && offeredProtocols(http).includes(tunnelProtocol))

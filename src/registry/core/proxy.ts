@@ -58,9 +58,20 @@ const backend = (scheme: 'http' | 'https', host: string, port: number): BackendT
   ...(scheme === 'https' ? { tls: { verify: false } } : {}),
 });
 
-function forward({ context: { request } }: RestRequest, target: BackendTarget): Promise<ApiResponse> {
+/** What follows `proxy`, as it was sent; where a webhook leads it elsewhere, as that says. */
+function pathFor({ context, options }: RestRequest): string {
+  const sent = pathAfterProxy(context.request.url);
+  const path = str(options['path']);
+  if (path === str(proxyOptions('')(context)['path'])) return sent;
+  const at = sent.indexOf('?');
+  const elsewhere = path.split('/').map(encodeURIComponent).join('/');
+  return `${elsewhere.startsWith('/') ? '' : '/'}${elsewhere}${at < 0 ? '' : sent.slice(at)}`;
+}
+
+function forward(asked: RestRequest, target: BackendTarget): Promise<ApiResponse> {
+  const { request } = asked.context;
   const redirect = request.upgrade ? undefined : redirectToRoot(request);
-  return redirect ? Promise.resolve(redirect) : proxyRequest(request, target, pathAfterProxy(request.url));
+  return redirect ? Promise.resolve(redirect) : proxyRequest(request, target, pathFor(asked));
 }
 
 export const createNodeProxy = (connection: KubeletConnection): RestHandler => ({

@@ -2,10 +2,12 @@
 import type { JsonObject, Scheme } from '../../../apimachinery/declaration.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { internalError, isStatusError } from '../../../apimachinery/errors.ts';
-import { copyJson } from '../../../apimachinery/json-access.ts';
+import { copyJson, objs } from '../../../apimachinery/json-access.ts';
+import { parseJsonText } from '../../../apimachinery/serializer/json-text.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { convert, type Invocation } from './matcher.ts';
 import { patchedByWebhook } from './patched-by-webhook.ts';
+import type { AdmissionAnswer } from './review-answer.ts';
 import { type DispatchDeps, objectsFor } from './validating-dispatch.ts';
 import type { Webhook } from './webhook.ts';
 
@@ -19,6 +21,7 @@ interface Rounds {
 }
 
 const annotation = 'mutation.webhook.admission.k8s.io/';
+const patchAnnotation = 'patch.webhook.admission.k8s.io/';
 
 export class MutatingDispatch {
   readonly #deps: DispatchDeps;
@@ -54,11 +57,12 @@ export class MutatingDispatch {
   async #ask(request: AdmissionRequest, invocation: Invocation, index: number): Promise<boolean> {
     const { caller, policy } = this.#deps;
     const { webhook } = invocation;
-    const place = `${annotation}round_${request.reinvocation.again ? 1 : 0}_index_${index}`;
+    const round = `round_${request.reinvocation.again ? 1 : 0}_index_${index}`;
+    const place = `${annotation}${round}`;
     let mutated = false;
     try {
       await policy({ request, webhook, phase: 'admit', failedOpenKey: `failed-open.${place}` }, async () => {
-        mutated = await this.#mutate(request, invocation);
+        mutated = await this.#mutate(request, invocation, `${patchAnnotation}${round}`);
       });
     } catch (error) {
       throw isStatusError(error) ? error : internalError(error);
@@ -70,15 +74,25 @@ export class MutatingDispatch {
     return mutated;
   }
 
-  async #mutate(request: AdmissionRequest, invocation: Invocation): Promise<boolean> {
+  async #mutate(request: AdmissionRequest, invocation: Invocation, patchKey: string): Promise<boolean> {
     const objects = objectsFor(request, invocation);
     const answer = await this.#deps.caller.call(request, invocation, objects, true);
     const { subresource, declaration } = request;
     const patched = await patchedByWebhook(this.#scheme, invocation, subresource, objects.object, answer);
     if (patched === undefined) return false;
+    request.annotateContent(patchKey, () => patchText(invocation, answer));
     request.object = convert(patched, invocation.seen, declaration);
     return !semanticEqual(objects.object, patched);
   }
+}
+
+/** As Go writes it: the members of each operation by their names. */
+function patchText({ webhook }: Invocation, answer: AdmissionAnswer): string {
+  const patch = objs(parseJsonText(answer.patch).value).map((operation) =>
+    Object.fromEntries(Object.entries(operation).sort(([a], [b]) => (a < b ? -1 : 1))),
+  );
+  const { configuration, name } = webhook;
+  return JSON.stringify({ configuration, webhook: name, patch, patchType: 'JSONPatch' });
 }
 
 function askAgain(rounds: Rounds): void {

@@ -3,7 +3,7 @@ import type { JsonObject, ResourceDeclaration, Scheme } from '../../../apimachin
 import { internalError } from '../../../apimachinery/errors.ts';
 import { UndecodableError } from '../../../apimachinery/field-validation.ts';
 import type { Json } from '../../../apimachinery/json.ts';
-import { copyJson } from '../../../apimachinery/json-access.ts';
+import { copyJson, obj } from '../../../apimachinery/json-access.ts';
 import { assertBounded, boundsOf } from '../../../apimachinery/object-bounds.ts';
 import { jsonPatchSteps } from '../../../apimachinery/patch/json-patch.ts';
 import { parseJsonText } from '../../../apimachinery/serializer/json-text.ts';
@@ -14,12 +14,17 @@ import { CallingWebhookError } from './failures.ts';
 import { type Invocation, kindOf } from './matcher.ts';
 import type { AdmissionAnswer } from './review-answer.ts';
 
-function targetFor(scheme: Scheme, resource: ResourceDeclaration, subresource: string): DecodeTarget {
+/** undefined: options of a connect, which come by query only and so have no schema. Whoever reads them takes nothing else. */
+function targetFor(
+  scheme: Scheme,
+  resource: ResourceDeclaration,
+  subresource: string,
+): DecodeTarget | undefined {
   const kind = kindOf(resource, subresource);
   if (kind.kind === resource.kind) return targetOf(resource);
   const { group, version } = kind;
   const type = scheme.typeOf(kind);
-  if (type === undefined) throw internalError(new Error(`no type for ${kind.kind}`));
+  if (type === undefined) return undefined;
   return { group, version, kind: kind.kind, type, applyDefaults: scheme.kind(kind)?.strategy.applyDefaults };
 }
 
@@ -62,6 +67,7 @@ export async function patchedByWebhook(
     const patched = await inTurns(jsonPatchSteps(object, operations), threadTurns);
     assertBounded(patched, boundsOf(invocation.kind.kind));
     const target = targetFor(scheme, invocation.seen, subresource);
+    if (target === undefined) return obj(copyJson(patched));
     return decodeParsed(copyJson(patched), scheme, target, { validation: 'Ignore', warn: () => {} });
   } catch (error) {
     throw internalError(error instanceof UndecodableError ? new Error(error.why) : error);

@@ -56,15 +56,22 @@ test('the launcher becomes the program: one process, with its arguments and its 
   assert.deepEqual(JSON.parse(await text(child.stdout)), [
     child.pid,
     ['a b', '', "c'd"],
-    [
-      '--min-semi-space-size=4',
-      '--max-semi-space-size=4',
-      '--initial-old-space-size=48',
-      '--heap-growing-percent=60',
-    ],
+    ['--min-semi-space-size=4', '--max-semi-space-size=4'],
     '2',
   ]);
   assert.equal(await ended, 7);
+});
+
+test('under the flags of the launcher Node takes its own compiled code, and need not compile itself', () => {
+  const root = join(scratch, 'tag');
+  const tag = "process.stdout.write(String(process.getBuiltinModule('v8').cachedDataVersionTag()))";
+  const copy = packageIn(root, root, tag);
+  const tagOf = (program: string, ...args: string[]): string =>
+    spawnSync(program, args, { encoding: 'utf8' }).stdout;
+  const own = tagOf(process.execPath, '-e', tag);
+  assert.match(own, /^[0-9]+$/);
+  assert.equal(tagOf(copy), own);
+  assert.notEqual(tagOf(process.execPath, '--heap-growing-percent=60', '-e', tag), own);
 });
 
 test('who starts it by node gets the same, also where node can become no other program', async () => {

@@ -8,6 +8,7 @@ import type { AgentOptions } from '../compose/node-runtime-driver.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
 import { port } from '../port-option.ts';
+import { settleHeap } from '../settle-engine.ts';
 import { portholeCache, portholeHome, registryConfigOf } from '../setup/locations.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 import { untilStopped } from '../until-stopped.ts';
@@ -72,6 +73,7 @@ export function agentCommand(): Command {
       goOnAfterErrors(log, metrics);
       lookAfterSupervisor(log);
       const agent = await startAgent(options, { log, metrics });
+      settleHeap();
       await untilStopped();
       await agent.stop();
       process.exit(0);

@@ -180,21 +180,26 @@ export function quotaShape({ spec }: Pod): Pod {
   } as Pod;
 }
 
+export interface ScopeRequirement {
+  readonly scopeName: string;
+  readonly operator: string;
+  readonly values?: readonly string[] | undefined;
+}
+
+export const quotaScopes = ({ spec }: ResourceQuota): readonly ScopeRequirement[] => [
+  ...(spec?.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
+  ...(spec?.scopeSelector?.matchExpressions ?? []),
+];
+
+/** Those that the pod is in. */
+export const matchingScopes = (pod: Pod, scopes: readonly ScopeRequirement[]): ScopeRequirement[] =>
+  scopes.filter(({ scopeName, operator, values = [] }) => matchesScope(pod, scopeName, operator, values));
+
 /** A quota with scopes is for pods that fit all of them. */
 export function isUnderQuota(quota: ResourceQuota, pod: Pod | undefined): boolean {
-  const scopes = [
-    ...(quota.spec?.scopes ?? []).map((scopeName) => ({
-      scopeName,
-      operator: 'Exists',
-      values: [] as string[],
-    })),
-    ...(quota.spec?.scopeSelector?.matchExpressions ?? []).map((e) => ({ ...e, values: e.values ?? [] })),
-  ];
+  const scopes = quotaScopes(quota);
   if (scopes.length === 0) return true;
-  return (
-    pod !== undefined &&
-    scopes.every((scope) => matchesScope(pod, scope.scopeName, scope.operator, scope.values))
-  );
+  return pod !== undefined && matchingScopes(pod, scopes).length === scopes.length;
 }
 
 /** `pods=1,requests.cpu=100m`, sorted by name. */

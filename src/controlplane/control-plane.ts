@@ -1,5 +1,5 @@
 // One API server out of all the lists: authentication, authorization, admission, registry and the first objects.
-import { flowschemas, prioritylevelconfigurations } from '../api/generated/resources.ts';
+import { flowschemas, namespaces, prioritylevelconfigurations } from '../api/generated/resources.ts';
 import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedGroupVersions, removedResource } from '../api/removed-versions.ts';
 import type { Scheme } from '../apimachinery/declaration.ts';
@@ -34,7 +34,7 @@ import { version } from '../component-base/version.ts';
 import { signJwt } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
 import type { QuotaRecorder } from '../plugins/admission/quota/evaluator.ts';
-import { admissionPlugins } from '../plugins/admission/registry.ts';
+import { type AdmissionChoice, admissionPlugins } from '../plugins/admission/registry.ts';
 import { createNodeAccess } from '../plugins/authorization/node/node-access.ts';
 import { createNodeAuthorizer } from '../plugins/authorization/node-authorizer.ts';
 import { createPrivilegedGroupsAuthorizer } from '../plugins/authorization/privileged-groups-authorizer.ts';
@@ -99,8 +99,8 @@ export interface ControlPlaneOptions {
   readonly paths?: ((authorizer: Authorizer) => ReadonlyMap<string, PathHandler>) | undefined;
   readonly health?: readonly HealthCheck[] | undefined;
   readonly componentHealth?: ComponentHealth | undefined;
-  /** Admission plugins to leave out, by name. */
-  readonly disabledAdmission?: readonly string[] | undefined;
+  /** Which admission plugins look at writes, and what they are told. */
+  readonly admission?: AdmissionChoice | undefined;
   /** Default: nothing is written of requests. */
   readonly audit?: AuditConfig | undefined;
   /** Seats of all priority levels, and what one user may have under way. */
@@ -284,8 +284,8 @@ function webhooksOf(
   };
 }
 
-const admissionOf = (
-  { disabledAdmission, log, random }: ControlPlaneOptions,
+const admissionOf = async (
+  { admission, clock, log, random }: ControlPlaneOptions,
   who: {
     live: LiveObjects;
     authorizer: Authorizer;
@@ -294,8 +294,21 @@ const admissionOf = (
     webhooks: ReturnType<typeof webhooksOf>;
   },
   api: () => ApiServer,
-): AdmissionPlugin[] => [
-  ...admissionPlugins({ ...who, random, recordQuota: quotaRecorder(api, log) }, disabledAdmission),
+): Promise<AdmissionPlugin[]> => [
+  ...(await admissionPlugins(
+    {
+      ...who,
+      clock,
+      random,
+      recordQuota: quotaRecorder(api, log),
+      createNamespace: (namespace) =>
+        createClient(inProcessTransport((request) => api().handle(request), loopbackUser)).create(
+          namespaces,
+          namespace as never,
+        ),
+    },
+    admission,
+  )),
   createEscalationCheck(who),
 ];
 
@@ -359,7 +372,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const webhooks = webhooksOf(options, { live, scheme, authorizer });
   const rest = restOf(options, { live, authorizer, rules: resolver, tokens, claims, identity });
 
-  const api = createApiServer({
+  const who = { live, authorizer, resolver, reservations, webhooks };
+  const admission = await admissionOf(options, who, () => api);
+  const api: ApiServer = createApiServer({
     scheme,
     caches,
     clock,
@@ -369,7 +384,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     readYaml: options.readYaml,
     authenticator,
     authorizer,
-    admission: admissionOf(options, { live, authorizer, resolver, reservations, webhooks }, () => api),
+    admission,
     restStorage: rest,
     health: options.health ?? [],
     paths: new Map([...serviceAccountIssuerPaths(identity), ...(options.paths?.(authorizer) ?? [])]),

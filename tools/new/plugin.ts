@@ -126,7 +126,10 @@ export function newPlugin(tree: Tree, { name: given, of }: PluginOptions): reado
   tree.create(`test/integration/admission-${name}.test.ts`, admissionTest(name));
   tree.addImport(registry, `import { ${factoryOf(name)} } from './${name}.ts';`);
   tree.edit(registry, (text) =>
-    text.replace(/^ *createResourceQuota\(.*$/m, (line) => `    ${factoryOf(name)}(),\n${line}`),
+    text.replace(
+      /^ *on\('ResourceQuota',.*$/m,
+      (line) => `  on('${pascal(name)}', () => ${factoryOf(name)}()),\n${line}`,
+    ),
   );
   return [
     'admit changes the object, validate refuses it and runs after all that change; a plugin writes nothing',

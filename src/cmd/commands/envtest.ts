@@ -45,11 +45,13 @@ const apiserver = (): Command =>
     .option('--service-account-key-file <file>', 'not used: it is the other half of the signing key')
     .option('--service-cluster-ip-range <cidr>', 'addresses of Services')
     .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list)
+    .option('--enable-admission-plugins <names>', 'more admission plugins', list)
+    .option('--admission-control-config-file <file>', 'what they are told')
     .option('--allow-privileged [bool]', 'not used: they are allowed')
     .option('--authorization-mode <modes>', 'not used: it is Node,RBAC')
-    .action(async ({ disableAdmissionPlugins = [], ...flags }: ApiserverFlags) => {
+    .action(async (flags: ApiserverFlags) => {
       const { serveEnvtest } = await import('../envtest/envtest-apiserver.ts');
-      await serveEnvtest({ ...flags, disableAdmissionPlugins });
+      await serveEnvtest(flags);
     });
 
 export function envtestCommand(): Command {

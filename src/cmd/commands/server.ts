@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { createLogger, type LogLevel } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { defaultEventTtlMs } from '../../controlplane/object-lifetimes.ts';
+import { withAdmission } from '../admission-options.ts';
 import { auditFlagsOf, withAudit } from '../audit-options.ts';
 import {
   broughtOf,
@@ -13,6 +14,7 @@ import {
 } from '../authentication-options.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import { type ServerComponent, startServer } from '../compose/compose-server.ts';
+import type { AdmissionFlags } from '../compose/configured-admission.ts';
 import { withRecovery } from '../compose/data-directory.ts';
 import { elected } from '../compose/elected.ts';
 import {
@@ -37,7 +39,7 @@ import { settleEngine } from '../settle-engine.ts';
 import { serverWorkers } from '../setup/package-root.ts';
 import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 
-interface Flags extends EvictionFlags, CredentialFlags {
+interface Flags extends EvictionFlags, CredentialFlags, AdmissionFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly bindAddress?: string;
@@ -54,7 +56,6 @@ interface Flags extends EvictionFlags, CredentialFlags {
   readonly disable: readonly string[];
   readonly leaderElect: 'true' | 'false';
   readonly etcdServers?: string;
-  readonly disableAdmissionPlugins: readonly string[];
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly maxRequestsPerUser: number;
@@ -148,11 +149,6 @@ const withParts = (command: Command): Command =>
     )
     .addOption(new Option('--etcd-servers <urls>', 'refused: there is no etcd').hideHelp())
     .addOption(
-      new Option('--disable-admission-plugins <names>', 'admission plugins to leave out')
-        .argParser(list)
-        .default([], 'none'),
-    )
-    .addOption(
       durationOption(
         'node-monitor-grace-period',
         'how long a node may be silent before it is marked unhealthy',
@@ -232,6 +228,7 @@ export function serverCommand(): Command {
     withLimits,
     withCertificates,
     withAudit,
+    withAdmission,
     withAuthentication,
     withAuthorization,
   ])
@@ -323,7 +320,7 @@ async function serve(flags: Flags): Promise<void> {
     clusterDomain: flags.clusterDomain,
     clusterName: flags.clusterName,
     components: componentsOf(flags, advertise),
-    disabledAdmission: flags.disableAdmissionPlugins,
+    admission: flags,
     flowControl: {
       total: flags.maxRequestsInflight + flags.maxMutatingRequestsInflight,
       userLimits: {

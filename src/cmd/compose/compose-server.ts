@@ -39,6 +39,7 @@ import type { AuthenticationFlags } from './authentication-flags.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { type BroughtCredentials, withBrought } from './brought-credentials.ts';
 import { keepCredentials } from './cluster-credentials.ts';
+import { type AdmissionFlags, configuredAdmission } from './configured-admission.ts';
 import { type ConfiguredAuthentication, configuredAuthentication } from './configured-authentication.ts';
 import { type AuthorizationFlags, configuredAuthorization } from './configured-authorization.ts';
 import {
@@ -99,7 +100,8 @@ export interface ServerOptions {
   readonly clusterDomain?: string;
   readonly clusterName?: string;
   readonly components?: readonly ServerComponent[];
-  readonly disabledAdmission?: readonly string[];
+  /** Which admission plugins look at writes. */
+  readonly admission?: AdmissionFlags | undefined;
   /** Default true, as upstream. */
   readonly extendTokenExpiration?: boolean | undefined;
   /** Who may come in, besides whom the server's own keys vouch for. */
@@ -191,6 +193,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     ...cluster,
     audit,
     caches,
+    admission: await configuredAdmission(options.admission ?? {}, clock),
     authentication: configured.settings,
     authorizers: await configuredAuthorization(options.authorization ?? {}, { clock, log: options.log }),
     advertiseAddress: advertise,
@@ -351,6 +354,7 @@ function planeOptions(
 ): Omit<
   ControlPlaneOptions,
   | 'caches'
+  | 'admission'
   | 'audit'
   | 'advertiseAddress'
   | 'authentication'
@@ -378,7 +382,6 @@ function planeOptions(
     paths: (authorizer) => new Map([[backupPath, backupHandler({ storage, clock, authorizer })]]),
     approveKubeletServing: options.approveKubeletServing,
     extendTokenExpiration: options.extendTokenExpiration,
-    disabledAdmission: options.disabledAdmission,
     flowControl: options.flowControl,
     readYaml: (text) => yaml.read(text),
     isMachine,

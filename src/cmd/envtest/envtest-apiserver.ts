@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { createLogger } from '../../component-base/logger.ts';
 import type { BroughtCredentials } from '../compose/brought-credentials.ts';
 import { startServer } from '../compose/compose-server.ts';
+import type { AdmissionFlags } from '../compose/configured-admission.ts';
 import { serverWorkers } from '../setup/package-root.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { folderOfEtcd } from './etcd-placeholder.ts';
 
-export interface ApiserverFlags {
+export interface ApiserverFlags extends AdmissionFlags {
   readonly etcdServers: string;
   readonly securePort: number;
   readonly bindAddress?: string;
@@ -20,7 +21,6 @@ export interface ApiserverFlags {
   readonly serviceAccountIssuer?: string;
   readonly serviceAccountSigningKeyFile?: string;
   readonly serviceClusterIpRange?: string;
-  readonly disableAdmissionPlugins: readonly string[];
 }
 
 const read = (file: string): string => readFileSync(file, 'utf8');
@@ -57,7 +57,7 @@ export async function serveEnvtest(flags: ApiserverFlags): Promise<void> {
     ...(flags.serviceAccountIssuer && {
       authentication: { serviceAccountIssuer: [flags.serviceAccountIssuer] },
     }),
-    disabledAdmission: flags.disableAdmissionPlugins,
+    admission: flags,
     log: createLogger({ level: 'warn', name: 'kube-apiserver' }),
     ...serverWorkers(),
   });

@@ -23,8 +23,8 @@ import { nodeNameOf } from '../../component-helpers/node-identity.ts';
 import { checkMirrorPod } from './node-restriction/mirror-pod.ts';
 import { checkNodeCertificate } from './node-restriction/node-request.ts';
 import { checkOwnNode } from './node-restriction/own-node.ts';
-import { quote, refuse } from './node-restriction/refuse.ts';
 import { checkTokenAudience } from './node-restriction/token-audience.ts';
+import { quote, refuse } from './request/refuse.ts';
 import { previous, requested } from './request/typed-request.ts';
 
 type Check = (request: AdmissionRequest, node: string) => void | Promise<void>;

@@ -1,4 +1,6 @@
 // PodSecurity: the levels that a namespace's labels enforce, audit and warn of.
+
+import type { PodSecurityConfiguration } from '../../api/config/pod-security-configuration.ts';
 import {
   cronjobs,
   daemonsets,
@@ -15,7 +17,8 @@ import type { Container, Pod, PodSpec } from '../../api/generated/types/core-v1.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { jsonEqual } from '../../apimachinery/equality.ts';
 import { forbidden, invalidObject } from '../../apimachinery/errors.ts';
-import { meta, obj, spec } from '../../apimachinery/json-access.ts';
+import { fieldErrorText } from '../../apimachinery/field-error.ts';
+import { meta, nameOf, obj, spec } from '../../apimachinery/json-access.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import { seccompOfContainer } from './pod-security/baseline-checks.ts';
@@ -23,10 +26,14 @@ import { violationsOf, violationText } from './pod-security/evaluate.ts';
 import { warningsOfExistingPods } from './pod-security/existing-pods.ts';
 import type { JudgedPod } from './pod-security/pod-visitor.ts';
 import {
+  hasLabel,
+  isPrivileged,
   type LevelVersion,
   levelText,
+  levelVersion,
   type Policy,
   policyOf,
+  privilegedPolicy,
   samePolicy,
   strictness,
 } from './pod-security/policy.ts';
@@ -55,8 +62,9 @@ const ignoredSubresources: readonly string[] = [
   'status',
 ];
 
-const labelsOf = (object: JsonObject | undefined): Readonly<Record<string, string>> =>
-  obj(meta(object ?? {})['labels']) as Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
+
+const labelsOf = (object: JsonObject | undefined): Labels => obj(meta(object ?? {})['labels']) as Labels;
 
 const annotationsOf = (object: JsonObject): Readonly<Record<string, string>> =>
   obj(meta(object)['annotations']) as Readonly<Record<string, string>>;
@@ -78,7 +86,7 @@ function templatedPod(request: AdmissionRequest, object: JsonObject): JudgedPod 
   return { annotations: annotationsOf(template), spec: podSpec as unknown as PodSpec };
 }
 
-/** What may change of a pod and matters here, as upstream: images, ephemeral containers that come, and annotations of seccomp. */
+/** What may change of a pod and matters here: as upstream, images and ephemeral containers that come; and annotations of seccomp. */
 function isSignificant(now: JudgedPod, old: JudgedPod): boolean {
   const differs = (c: Container, before: Container | undefined): boolean => {
     const seccomp = `${seccompOfContainer}${c.name}`;
@@ -97,60 +105,135 @@ function isSignificant(now: JudgedPod, old: JudgedPod): boolean {
   );
 }
 
+const annotation = (name: string): string => `pod-security.kubernetes.io/${name}`;
+
 function judge(request: AdmissionRequest, policy: Policy, pod: JudgedPod, enforced: boolean): void {
   const said = (level: LevelVersion): string => {
     const text = violationText(violationsOf(level, pod));
     return text === '' ? '' : `PodSecurity ${JSON.stringify(levelText(level))}: ${text}`;
   };
-  if (enforced) request.annotate('pod-security.kubernetes.io/enforce-policy', levelText(policy.enforce));
+  if (enforced) request.annotate(annotation('enforce-policy'), levelText(policy.enforce));
   const audited = said(policy.audit);
-  if (audited !== '')
-    request.annotate('pod-security.kubernetes.io/audit-violations', `would violate ${audited}`);
+  if (audited !== '') request.annotate(annotation('audit-violations'), `would violate ${audited}`);
   const refused = enforced ? said(policy.enforce) : '';
   if (refused !== '') throw forbidden(request.declaration, request.name, `violates ${refused}`);
   const warned = said(policy.warn);
   if (warned !== '') request.warn(`would violate ${warned}`);
 }
 
-export function createPodSecurity(live: LiveObjects): AdmissionPlugin {
-  const checkNamespace = (request: AdmissionRequest): void => {
+/** Who is not judged, and what holds for namespaces that say nothing. */
+interface Settings {
+  readonly defaults: Policy;
+  isExempt(kind: 'usernames' | 'namespaces' | 'runtimeClasses', name: string | undefined): boolean;
+}
+
+function settingsOf(configuration: PodSecurityConfiguration | undefined): Settings {
+  if (configuration === undefined) return { defaults: privilegedPolicy, isExempt: () => false };
+  const { defaults, exemptions } = configuration;
+  const of = (mode: keyof Policy): LevelVersion => levelVersion(defaults[mode], defaults[`${mode}-version`]);
+  return {
+    defaults: { enforce: of('enforce'), audit: of('audit'), warn: of('warn') },
+    isExempt: (kind, name) => name !== undefined && name !== '' && exemptions[kind].includes(name),
+  };
+}
+
+/** Of labels that do nothing; undefined when they ask for no more than what holds anyway. */
+function exemptWarning(name: string, labels: Labels, policy: Policy, defaults: Policy): string | undefined {
+  const same = (mode: keyof Policy): boolean =>
+    samePolicy(policy[mode], defaults[mode]) ||
+    (policy[mode].level === 'privileged' && defaults[mode].level === 'privileged');
+  const modes = ['enforce', 'audit', 'warn'] as const;
+  if (isPrivileged(policy) || modes.every(same)) return undefined;
+  const told = modes
+    .filter((mode) => policy[mode].level !== 'privileged')
+    .filter((mode) => hasLabel(labels, mode) || hasLabel(labels, `${mode}-version`))
+    .map((mode) => `${mode}=${levelText(policy[mode])}`);
+  return `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${told.join(', ')}) will be ignored`;
+}
+
+function createNamespaceCheck(
+  live: LiveObjects,
+  { defaults, isExempt }: Settings,
+): (request: AdmissionRequest) => void {
+  return (request) => {
     if (request.subresource !== '') return;
-    const now = policyOf(labelsOf(request.object));
-    const old = request.oldObject === undefined ? undefined : policyOf(labelsOf(request.oldObject));
+    const labels = labelsOf(request.object);
+    const now = policyOf(labels, defaults);
+    const old = request.oldObject === undefined ? undefined : policyOf(labelsOf(request.oldObject), defaults);
     // What could not be read before may stay as it is.
     const known = old !== undefined && jsonEqual(now.errors as never, old.errors as never);
     if (now.errors.length > 0 && !known) throw invalidObject(request.declaration, request.name, now.errors);
-    if (old === undefined) return;
     const { enforce } = now.policy;
-    const before = old.policy.enforce;
-    if (samePolicy(enforce, before) || enforce.level === 'privileged') return;
-    if (enforce.minor === before.minor && strictness(enforce.level) <= strictness(before.level)) return;
-    const existing = live.list(pods, { namespace: request.name });
-    for (const text of warningsOfExistingPods(request.name, enforce, existing)) request.warn(text);
+    if (old !== undefined) {
+      const before = old.policy.enforce;
+      if (samePolicy(enforce, before) || enforce.level === 'privileged') return;
+      if (enforce.minor === before.minor && strictness(enforce.level) <= strictness(before.level)) return;
+    }
+    const name = nameOf(request.object ?? {});
+    if (isExempt('namespaces', name)) {
+      const warning = exemptWarning(name, labels, now.policy, defaults);
+      if (warning !== undefined) request.warn(warning);
+    } else if (old !== undefined) {
+      const existing = live
+        .list(pods, { namespace: name })
+        .filter(({ spec }) => !isExempt('runtimeClasses', spec.runtimeClassName));
+      for (const text of warningsOfExistingPods(name, enforce, existing)) request.warn(text);
+    }
   };
+}
+
+/** What a request is about here; undefined: nothing that is judged. */
+function subjectOf(request: AdmissionRequest): 'namespace' | 'pod' | 'template' | undefined {
+  const { declaration, subresource } = request;
+  if (declaration.group === namespaces.group && declaration.resource === namespaces.resource)
+    return 'namespace';
+  if (declaration.group === pods.group && declaration.resource === pods.resource)
+    return ignoredSubresources.includes(subresource) ? undefined : 'pod';
+  return templated.some((one) => isAbout(request, one)) ? 'template' : undefined;
+}
+
+export function createPodSecurity(
+  live: LiveObjects,
+  configuration?: PodSecurityConfiguration,
+): AdmissionPlugin {
+  const settings = settingsOf(configuration);
+  const { defaults, isExempt } = settings;
+  const checkNamespace = createNamespaceCheck(live, settings);
+  const exempt = (request: AdmissionRequest, reason: string): void =>
+    request.annotate(annotation('exempt'), reason);
 
   return {
     name: 'PodSecurity',
     operations: ['CREATE', 'UPDATE'],
     validate(request) {
-      const { object, oldObject, namespace, declaration, subresource } = request;
-      if (object === undefined) return;
-      if (declaration.group === namespaces.group && declaration.resource === namespaces.resource)
-        return checkNamespace(request);
-      const ofPod = declaration.group === pods.group && declaration.resource === pods.resource;
-      if (ofPod ? ignoredSubresources.includes(subresource) : !templated.some((t) => isAbout(request, t)))
-        return;
-      const { policy } = policyOf(live.get(namespaces, namespace)?.metadata?.labels ?? {});
-      const { enforce, audit, warn } = policy;
-      if ([enforce, audit, warn].every(({ level }) => level === 'privileged')) return;
-      if (!ofPod) {
-        const made = templatedPod(request, object);
-        if (made !== undefined) judge(request, policy, made, false);
+      const { object, oldObject, namespace } = request;
+      const subject = object === undefined ? undefined : subjectOf(request);
+      if (object === undefined || subject === undefined) return;
+      if (subject === 'namespace') return checkNamespace(request);
+      if (isExempt('namespaces', namespace)) return exempt(request, 'namespace');
+      if (isExempt('usernames', request.user.name)) return exempt(request, 'user');
+      const { policy, errors } = policyOf(live.get(namespaces, namespace)?.metadata?.labels ?? {}, defaults);
+      // What only enforces says nothing of templates.
+      const asked = subject === 'pod' ? policy : { ...policy, enforce: policy.audit };
+      if (errors.length === 0 && isPrivileged(asked)) {
+        if (subject === 'pod') request.annotate(annotation('enforce-policy'), 'privileged:latest');
         return;
       }
-      const pod = judgedPod(object);
-      if (oldObject !== undefined && !isSignificant(pod, judgedPod(oldObject))) return;
-      judge(request, policy, pod, true);
+      const judged = subject === 'pod' ? judgedPod(object) : templatedPod(request, object);
+      if (judged === undefined) return;
+      if (subject === 'pod' && oldObject !== undefined && !isSignificant(judged, judgedPod(oldObject)))
+        return;
+      if (isExempt('runtimeClasses', judged.spec.runtimeClassName)) return exempt(request, 'runtimeClass');
+      if (errors.length > 0)
+        request.annotate(
+          annotation('error'),
+          `Failed to parse policy: ${listText(errors.map(fieldErrorText))}`,
+        );
+      judge(request, policy, judged, subject === 'pod');
     },
   };
 }
+
+/** As Go's aggregated errors. */
+const listText = (texts: readonly string[]): string =>
+  texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;

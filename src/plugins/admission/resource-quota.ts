@@ -1,4 +1,5 @@
 // ResourceQuota: what a namespace may hold. What a write costs is reserved before it is stored.
+import type { LimitedResource } from '../../api/config/resource-quota-configuration.ts';
 import { persistentvolumeclaims, pods, resourcequotas, services } from '../../api/generated/resources.ts';
 import type { Pod, ResourceQuota } from '../../api/generated/types/core-v1.ts';
 import { forbidden } from '../../apimachinery/errors.ts';
@@ -24,6 +25,7 @@ import {
   usageText,
 } from '../../component-helpers/quota-usage.ts';
 import { type EvaluatorDeps, QuotaEvaluator } from './quota/evaluator.ts';
+import { checkLimited } from './quota/limited-resources.ts';
 import { fits, hardOf, only } from './quota/quota-room.ts';
 import { previous, requested } from './request/typed-request.ts';
 
@@ -109,7 +111,10 @@ function check(request: AdmissionRequest, quota: ResourceQuota, cost: Cost, used
   }
 }
 
-export function createResourceQuota(deps: EvaluatorDeps & { readonly random: Random }): AdmissionPlugin {
+export function createResourceQuota(
+  deps: EvaluatorDeps & { readonly random: Random },
+  limited: readonly LimitedResource[] = [],
+): AdmissionPlugin {
   const { live, random, reservations } = deps;
   const evaluator = new QuotaEvaluator(deps);
   return {
@@ -118,8 +123,11 @@ export function createResourceQuota(deps: EvaluatorDeps & { readonly random: Ran
     async validate(request) {
       const { declaration: resource, dryRun, namespace } = request;
       const quotas = namespace === '' ? [] : live.list(resourcequotas, { namespace });
-      const cost = quotas.length === 0 ? undefined : costOf(request);
-      if (cost === undefined || !quotas.some((quota) => concerns(quota, cost))) return;
+      const isFree = quotas.length === 0 && (limited.length === 0 || namespace === '');
+      const cost = isFree ? undefined : costOf(request);
+      if (cost === undefined) return;
+      if (limited.length > 0) checkLimited(request, cost, limited, quotas);
+      if (!quotas.some((quota) => concerns(quota, cost))) return;
       const id = random.uuid();
       request.atEnd(() => reservations.end(namespace, id));
       await evaluator.admit(namespace, {

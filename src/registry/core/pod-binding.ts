@@ -38,6 +38,9 @@ function bind(pod: Pod, binding: Binding, name: string, now: string): Pod {
   const others = (pod.status?.conditions ?? []).filter((c) => c.type !== 'PodScheduled');
   const metadata = { ...pod.metadata };
   if (Object.keys(annotations).length > 0) metadata.annotations = annotations;
+  // As upstream: those of the binding, which PodTopologyLabels adds to, win.
+  const labels = binding.metadata?.labels;
+  if (labels !== undefined) metadata.labels = { ...metadata.labels, ...labels };
   return {
     ...pod,
     metadata,

@@ -4,7 +4,7 @@ import type { Node, Pod } from '../../../api/generated/types/core-v1.ts';
 import { notFound } from '../../../apimachinery/errors.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 import { configMapsOf, secretsOf } from '../../authorization/node/node-access.ts';
-import { quote, refusal, refuse } from './refuse.ts';
+import { quote, refusal, refuse } from '../request/refuse.ts';
 
 function checkOwner(request: AdmissionRequest, node: string, pod: Pod, registered: Node | undefined): void {
   const owners = pod.metadata?.ownerReferences ?? [];

@@ -2,8 +2,8 @@
 import { certificatesigningrequests } from '../../../api/generated/resources.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 import { parseCertificateRequest } from '../../../crypto/certificate-requests.ts';
+import { refuse } from '../request/refuse.ts';
 import { requested } from '../request/typed-request.ts';
-import { refuse } from './refuse.ts';
 
 const nodeSigners: readonly string[] = [
   'kubernetes.io/kubelet-serving',

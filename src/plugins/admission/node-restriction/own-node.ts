@@ -5,8 +5,8 @@ import type { Json } from '../../../apimachinery/declaration.ts';
 import { jsonEqual } from '../../../apimachinery/equality.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 import { comparableIp } from '../../../base/ip.ts';
+import { quote, refuse } from '../request/refuse.ts';
 import { previous, requested } from '../request/typed-request.ts';
-import { quote, refuse } from './refuse.ts';
 
 /** Labels below kubernetes.io and k8s.io that a kubelet may set on itself. */
 const kubeletLabels: readonly string[] = [

@@ -4,7 +4,7 @@ import type { Pod, Volume } from '../../../api/generated/types/core-v1.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 import type { Authorizer } from '../../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../../apiserver/live-objects.ts';
-import { quote, refuse } from './refuse.ts';
+import { quote, refuse } from '../request/refuse.ts';
 
 /** The CSI driver behind a volume, whose CSIDriver object may ask for tokens. */
 function driverOf(live: LiveObjects, pod: Pod, volume: Volume): string | undefined {

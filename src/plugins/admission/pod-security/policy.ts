@@ -26,40 +26,67 @@ export const samePolicy = (a: LevelVersion, b: LevelVersion): boolean =>
 
 type Labels = Readonly<Record<string, string | undefined>>;
 
+const everybody: LevelVersion = { level: 'privileged', minor: undefined };
+export const privilegedPolicy: Policy = { enforce: everybody, audit: everybody, warn: everybody };
+
+export const isPrivileged = ({ enforce, audit, warn }: Policy): boolean =>
+  [enforce, audit, warn].every(({ level }) => level === 'privileged');
+
+const levelOf = (text: string): Level | undefined => levels.find((level) => level === text);
+
+/** The minor of `v1.x`; 'latest', or undefined for what is neither. */
+function minorOf(text: string): number | 'latest' | undefined {
+  if (text === 'latest') return 'latest';
+  const minor = /^v1\.([0-9]|[1-9][0-9]*)$/.exec(text)?.[1];
+  return minor === undefined ? undefined : Number(minor);
+}
+
+/** Of a configuration that was found right. */
+export function levelVersion(level: string, version: string): LevelVersion {
+  const minor = minorOf(version);
+  return { level: levelOf(level) ?? 'restricted', minor: minor === 'latest' ? undefined : minor };
+}
+
+export const hasLabel = (labels: Labels, name: string): boolean => Object.hasOwn(labels, prefix + name);
+
 /**
  * As upstream: labels that can't be read ask for the strictest level when it is enforced, for none when it is told,
- * and the latest version. Who enforces without saying what to warn of is warned of the same.
+ * and the latest version. Who enforces more than what is warned of, without saying of what to warn, is warned of the same.
  */
-export function policyOf(labels: Labels): {
+export function policyOf(
+  labels: Labels,
+  defaults: Policy = privilegedPolicy,
+): {
   readonly policy: Policy;
   readonly errors: readonly FieldError[];
 } {
   const errors: FieldError[] = [];
-  const label = (name: string): string | undefined =>
-    Object.hasOwn(labels, prefix + name) ? labels[prefix + name] : undefined;
   const refuse = (name: string, value: string, why: string): void => {
     errors.push(invalid(`metadata.labels[${prefix}${name}]`, value, why));
   };
-  const levelOf = (name: string, unreadable: Level): Level => {
-    const text = label(name);
-    if (text === undefined) return 'privileged';
-    const level = levels.find((l) => l === text);
-    if (level === undefined) refuse(name, text, `must be one of ${levels.join(', ')}`);
-    return level ?? unreadable;
+  const label = (name: string): string | undefined =>
+    hasLabel(labels, name) ? labels[prefix + name] : undefined;
+  const asked = (mode: keyof Policy, unreadable: Level): LevelVersion => {
+    let { level, minor } = defaults[mode];
+    const text = label(mode);
+    if (text !== undefined) {
+      const known = levelOf(text);
+      if (known === undefined) refuse(mode, text, `must be one of ${levels.join(', ')}`);
+      level = known ?? unreadable;
+    }
+    const version = label(`${mode}-version`);
+    if (version !== undefined) {
+      const known = minorOf(version);
+      if (known === undefined) refuse(`${mode}-version`, version, 'must be "latest" or "v1.x"');
+      minor = known === 'latest' ? undefined : known;
+    }
+    return { level, minor };
   };
-  const minorOf = (name: string): number | undefined => {
-    const text = label(`${name}-version`);
-    if (text === undefined || text === 'latest') return undefined;
-    const minor = /^v1\.([0-9]|[1-9][0-9]*)$/.exec(text)?.[1];
-    if (minor === undefined) refuse(`${name}-version`, text, 'must be "latest" or "v1.x"');
-    return minor === undefined ? undefined : Number(minor);
-  };
-  const enforceLevel = levelOf('enforce', 'restricted');
-  const readable = levels.some((l) => l === label('enforce'));
-  const enforce = { level: enforceLevel, minor: minorOf('enforce') };
-  const audit = { level: levelOf('audit', 'privileged'), minor: minorOf('audit') };
-  let warn = { level: levelOf('warn', 'privileged'), minor: minorOf('warn') };
-  if (label('warn') === undefined && readable && enforce.level !== 'privileged')
-    warn = { level: enforce.level, minor: label('warn-version') === undefined ? enforce.minor : warn.minor };
+  const enforce = asked('enforce', 'restricted');
+  const audit = asked('audit', 'privileged');
+  let warn = asked('warn', 'privileged');
+  const isReadable = levelOf(label('enforce') ?? '') !== undefined;
+  if (!hasLabel(labels, 'warn') && isReadable && strictness(enforce.level) > strictness(warn.level))
+    warn = { level: enforce.level, minor: hasLabel(labels, 'warn-version') ? warn.minor : enforce.minor };
   return { policy: { enforce, audit, warn }, errors };
 }

@@ -1,4 +1,5 @@
 // The object of an admission request as the type of its kind, when the request is about that kind.
+import { meta } from '../../../apimachinery/json-access.ts';
 import type { ResourceRef } from '../../../apimachinery/resource-ref.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 
@@ -21,3 +22,7 @@ export function requested<T>(
 /** The object before the request. */
 export const previous = <T>(request: AdmissionRequest, _resource: ResourceRef<T>): T | undefined =>
   request.oldObject as unknown as T | undefined;
+
+/** Whether an update changes what is wanted of the object: its generation counts that. */
+export const hasNewSpec = ({ object, oldObject }: AdmissionRequest): boolean =>
+  meta(object ?? {})['generation'] !== meta(oldObject ?? {})['generation'];

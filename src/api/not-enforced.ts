@@ -1,7 +1,7 @@
 // What is accepted and stored although nothing acts on it yet. Each write of such an object says so in a `Warning`
 // header: a line goes from here when what it names is enforced.
-import type { Json, JsonObject } from '../apimachinery/declaration.ts';
-import { isObject, obj, objs, spec, str, strs } from '../apimachinery/json-access.ts';
+import type { JsonObject } from '../apimachinery/declaration.ts';
+import { obj, objs, spec, str, strs } from '../apimachinery/json-access.ts';
 import { compareQuantities, tryParseQuantity } from '../apimachinery/quantity.ts';
 
 interface NotEnforced {
@@ -11,11 +11,6 @@ interface NotEnforced {
   readonly when?: (object: JsonObject) => boolean;
   readonly warning: string;
 }
-
-const holdsKey = (value: Json | undefined, key: string): boolean =>
-  Array.isArray(value)
-    ? value.some((item) => holdsKey(item, key))
-    : isObject(value) && (Object.hasOwn(value, key) || Object.values(value).some((v) => holdsKey(v, key)));
 
 const rollingUpdate = (set: JsonObject): JsonObject => obj(obj(spec(set)['updateStrategy'])['rollingUpdate']);
 
@@ -31,13 +26,6 @@ const notEnforced: readonly NotEnforced[] = [
     resources: ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'],
     warning:
       'not enforced: this server does not evaluate mutating admission policies yet; requests pass without them',
-  },
-  {
-    group: 'apiextensions.k8s.io',
-    resources: ['customresourcedefinitions'],
-    when: (crd) => holdsKey(spec(crd)['versions'], 'x-kubernetes-validations'),
-    warning:
-      'not enforced: this server does not evaluate x-kubernetes-validations yet; custom resources are checked against the rest of their schema only',
   },
   {
     group: 'apiextensions.k8s.io',

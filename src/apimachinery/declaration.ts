@@ -1,4 +1,5 @@
 // What the API server knows about a kind, as data: its schema, its verbs, its columns and its strategy.
+import type { Steps } from '../base/turns.ts';
 import type { FieldError } from './field-error.ts';
 import type { GroupVersionKind, Json, JsonObject, TypeSchema } from './json.ts';
 import type { Describe } from './openapi/description-text.ts';
@@ -28,7 +29,20 @@ export interface StrategyContext {
   readonly subresource: string;
   /** Who asks; undefined when the server itself writes. */
   readonly user?: RequestingUser | undefined;
+  /** A `Warning:` of what validation found and let pass. */
+  warn?(text: string): void;
 }
+
+/**
+ * Rules that clients wrote, asked after `validate` and told what that `found`. In steps: they may be dear, whatever the
+ * object's size.
+ */
+export type WrittenRules<T = JsonObject> = (
+  object: T,
+  old: T | undefined,
+  context: StrategyContext,
+  found: readonly FieldError[],
+) => Steps<readonly FieldError[]>;
 
 export interface RequestingUser {
   readonly name: string;
@@ -47,6 +61,8 @@ export interface Strategy<T = JsonObject> {
   readonly uncountedSubresources?: readonly string[];
   validate?(object: T): readonly FieldError[];
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldError[];
+  /** Loaded when an object needs them; undefined when there are none to be asked. */
+  rules?(object: T, old: T | undefined, context: StrategyContext): Promise<WrittenRules<T>> | undefined;
   /** Texts of `Warning:` headers. */
   warnings?(object: T, old: T | undefined): readonly string[];
   /** True when a create may bring its status (a node that registers). Default: it is reset. */

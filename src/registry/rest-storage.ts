@@ -5,6 +5,7 @@ import type { LiveObjects } from '../apiserver/live-objects.ts';
 import { type RestHandler, type RestStorage, restKey } from '../apiserver/registry/rest-storage.ts';
 import type { Random } from '../base/random.ts';
 import { webhookConditions } from './admissionregistration/webhook-conditions.ts';
+import { definitionRules } from './apiextensions/definition-rules.ts';
 import { createTokenReview, selfSubjectReview } from './authentication/reviews.ts';
 import { createAccessReview, createRulesReview, type RulesSource } from './authorization/access-reviews.ts';
 import { scaleView } from './autoscaling/scale.ts';
@@ -40,6 +41,7 @@ export function restStorage(deps: RegistryDependencies, more: RestStorage = new 
     [restKey('', 'replicationcontrollers', 'scale'), scaleView('plain')],
     [restKey('', 'serviceaccounts', 'token'), createServiceAccountToken({ signer, random })],
     [restKey('', 'services'), { hooks: createServiceHooks(deps.services) }],
+    [restKey('apiextensions.k8s.io', 'customresourcedefinitions'), definitionRules],
     [restKey('apps', 'deployments', 'scale'), scale],
     [restKey('apps', 'replicasets', 'scale'), scale],
     [restKey('apps', 'statefulsets', 'scale'), scale],

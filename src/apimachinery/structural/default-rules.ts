@@ -4,7 +4,7 @@ import { type FieldError, invalid } from '../field-error.ts';
 import type { Json } from '../json.ts';
 import { prunedDefault } from './prune.ts';
 import { isEmbedded, itemsOf, propertiesOf, propertyOf, type StructuralSchema } from './structural-schema.ts';
-import { validateValue } from './validate.ts';
+import { validateStructural } from './validate.ts';
 
 export interface DefaultRules {
   /** False when the definition held defaults with unknown fields before. */
@@ -47,7 +47,7 @@ function errorsOf(given: Json, schema: StructuralSchema, place: Place, rules: De
   const errors: FieldError[] = [];
   if (!place.inMeta && rules.pruned && !jsonEqual(prunedDefault(given, schema), given))
     errors.push(invalid(at, given, 'must not have unknown fields'));
-  for (const error of validateValue(given, schema))
+  for (const error of validateStructural(given, schema))
     errors.push({ ...error, field: error.field === '<nil>' ? at : `${at}.${error.field}` });
   return errors;
 }

@@ -4,7 +4,12 @@ import { propertiesOf, propertyOf, type StructuralSchema, valuesOf } from './str
 
 export type FieldInSchema =
   | { readonly error: string }
-  | { readonly path: readonly string[]; readonly schema: StructuralSchema };
+  | {
+      readonly path: readonly string[];
+      /** As errors name it, from where the schema is: `parts[a].name`. */
+      readonly place: string;
+      readonly schema: StructuralSchema;
+    };
 
 const tokens = /'(?:\\.|[^'\\])*'|[.[\]]|[^.[\]]+/gs;
 const escapes: Readonly<Record<string, string>> = {
@@ -24,8 +29,10 @@ const unescaped = (text: string): string =>
 const nowhere = 'does not refer to a valid field';
 const ended = 'unexpected end of JSON path';
 
+const hasFields = (schema: StructuralSchema): boolean => Object.keys(propertiesOf(schema)).length > 0;
+
 function stepInto(schema: StructuralSchema, name: string): StructuralSchema | undefined {
-  if (Object.keys(propertiesOf(schema)).length > 0) return propertyOf(schema, name);
+  if (hasFields(schema)) return propertyOf(schema, name);
   const values = valuesOf(schema);
   return isObject(values) ? values : undefined;
 }
@@ -37,6 +44,7 @@ export function fieldInSchema(
 ): FieldInSchema {
   const words = text.match(tokens) ?? [];
   const path: string[] = [];
+  let place = '';
   let schema = root;
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!;
@@ -49,6 +57,8 @@ export function fieldInSchema(
     const name = word === '[' ? unescaped(token.slice(1, -1)) : token;
     const next = stepInto(schema, name);
     if (next === undefined) return { error: nowhere };
+    if (!hasFields(schema)) place += `[${name}]`;
+    else place += place === '' ? name : `.${name}`;
     schema = next;
     path.push(name);
     if (word === '.') continue;
@@ -56,5 +66,5 @@ export function fieldInSchema(
     if (end === undefined) return { error: ended };
     if (end !== ']') return { error: `expected ] but got ${end}` };
   }
-  return { path, schema };
+  return { path, place, schema };
 }

@@ -7,6 +7,7 @@ import { setDefaults } from './defaults.ts';
 import { prune } from './prune.ts';
 import { publishedSchema } from './published-schema.ts';
 import { typesOf } from './schema-types.ts';
+import { repeatedItems } from './unique-items.ts';
 import { validateStructural } from './validate.ts';
 
 const text = { type: 'string' };
@@ -39,7 +40,8 @@ const schema: JsonObject = {
     },
   },
 };
-const errorsOf = (spec: JsonObject): string[] => validateStructural({ spec }, schema).map(fieldErrorText);
+const errorsOf = (spec: JsonObject): string[] =>
+  [...validateStructural({ spec }, schema), ...repeatedItems({ spec }, schema)].map(fieldErrorText);
 
 test('unknown fields go, except where the schema keeps them', () => {
   const object: JsonObject = {

@@ -2,17 +2,15 @@
 import { compilePattern, type Pattern } from '../../base/regular-expression.ts';
 import { jsonEqual } from '../equality.ts';
 import type { FieldError } from '../field-error.ts';
-import { duplicate, invalid, notSupported, required, tooMany } from '../field-error.ts';
+import { invalid, notSupported, required, tooMany } from '../field-error.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { isObject, objs, strs } from '../json-access.ts';
+import type { Correlated } from './correlated.ts';
 import { hasFormat } from './formats.ts';
 import {
   isIntOrString,
   isNullable,
   itemsOf,
-  listKeysOf,
-  listTypeOf,
-  propertiesOf,
   propertyOf,
   type StructuralSchema,
   valuesOf,
@@ -39,21 +37,14 @@ function patternOf(source: string): Pattern | undefined {
   return patterns.get(source);
 }
 
-/** Of everything but metadata, which has rules of its own. */
-export function validateStructural(object: JsonObject, schema: StructuralSchema): FieldError[] {
+/**
+ * Of an object, or of any value; the paths of the errors begin at it. With what is known of its `change`, what was wrong
+ * before and is the same stays as it is, so that a stricter schema does not freeze old objects.
+ */
+export function validateStructural(value: Json, schema: StructuralSchema, change?: Correlated): FieldError[] {
   const errors: FieldError[] = [];
   steps = 0;
-  const properties: JsonObject = { ...propertiesOf(schema) };
-  delete properties['metadata'];
-  check(object, { ...schema, properties }, '', errors);
-  return errors.slice(0, maxErrors);
-}
-
-/** Of any value; the paths of the errors begin at it. */
-export function validateValue(value: Json, schema: StructuralSchema): FieldError[] {
-  const errors: FieldError[] = [];
-  steps = 0;
-  check(value, schema, '', errors);
+  check(value, schema, '', errors, change);
   return errors.slice(0, maxErrors);
 }
 
@@ -80,9 +71,27 @@ function hasType(value: Json, type: string): boolean {
 const inBody = (path: string): string => (path === '' ? 'in body' : `${path} in body`);
 const place = (path: string): string => (path === '' ? '<nil>' : path);
 
-function check(value: Json | undefined, schema: StructuralSchema, path: string, errors: FieldError[]): void {
+function check(
+  value: Json | undefined,
+  schema: StructuralSchema,
+  path: string,
+  errors: FieldError[],
+  change: Correlated | undefined,
+): void {
   if (value === undefined || errors.length >= maxErrors) return;
   if (value === null && isNullable(schema)) return;
+  const before = errors.length;
+  checkValue(value, schema, path, errors, change);
+  if (errors.length > before && change?.isEqual === true) errors.length = before;
+}
+
+function checkValue(
+  value: Json,
+  schema: StructuralSchema,
+  path: string,
+  errors: FieldError[],
+  change: Correlated | undefined,
+): void {
   const type = schema['type'];
   if (isIntOrString(schema)) {
     if (!hasType(value, 'integer') && typeof value !== 'string')
@@ -94,8 +103,8 @@ function check(value: Json | undefined, schema: StructuralSchema, path: string, 
   checkEnum(value, schema, path, errors);
   if (typeof value === 'string') checkString(value, schema, path, errors);
   else if (typeof value === 'number' || typeof value === 'bigint') checkNumber(value, schema, path, errors);
-  else if (Array.isArray(value)) checkList(value, schema, path, errors);
-  else if (isObject(value)) checkObject(value, schema, path, errors);
+  else if (Array.isArray(value)) checkList(value, schema, path, errors, change);
+  else if (isObject(value)) checkObject(value, schema, path, errors, change);
   checkCombined(value, schema, path, errors);
 }
 
@@ -192,6 +201,7 @@ function checkList(
   schema: StructuralSchema,
   path: string,
   errors: FieldError[],
+  change: Correlated | undefined,
 ): void {
   const min = numberIn(schema, 'minItems');
   const max = numberIn(schema, 'maxItems');
@@ -199,39 +209,21 @@ function checkList(
     errors.push(invalid(place(path), value.length, `${inBody(path)} should have at least ${min} items`));
   if (max !== undefined && value.length > max) errors.push(tooMany(place(path), value.length, max));
   const items = itemsOf(schema);
-  if (items) for (const [i, item] of value.entries()) check(item, items, `${path}[${i}]`, errors);
-  checkUnique(value, schema, path, errors);
+  if (items)
+    for (const [i, item] of value.entries()) check(item, items, `${path}[${i}]`, errors, change?.index(i));
 }
 
-/** Elements of sets, and of maps in list form, are there once. */
-function checkUnique(
-  value: readonly Json[],
+/** Both are made the served version before they are compared. */
+const isVersion = (path: string, name: string): boolean =>
+  path === '' && (name === 'apiVersion' || name === 'kind');
+
+function checkObject(
+  value: JsonObject,
   schema: StructuralSchema,
   path: string,
   errors: FieldError[],
+  change: Correlated | undefined,
 ): void {
-  const listType = listTypeOf(schema);
-  if (listType !== 'set' && listType !== 'map') return;
-  const items = itemsOf(schema) ?? {};
-  const names = listKeysOf(schema);
-  const seen = new Set<string>();
-  value.forEach((item, i) => {
-    const key =
-      listType === 'set'
-        ? item
-        : Object.fromEntries(
-            names.map((name) => [
-              name,
-              isObject(item) ? (item[name] ?? propertyOf(items, name)?.['default']) : null,
-            ]),
-          );
-    const text = JSON.stringify(key);
-    if (seen.has(text)) errors.push(duplicate(`${path}[${i}]`, key));
-    seen.add(text);
-  });
-}
-
-function checkObject(value: JsonObject, schema: StructuralSchema, path: string, errors: FieldError[]): void {
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const count = Object.keys(value).length;
   const min = numberIn(schema, 'minProperties');
@@ -243,15 +235,15 @@ function checkObject(value: JsonObject, schema: StructuralSchema, path: string, 
     if (!Object.hasOwn(value, name) || value[name] === undefined) errors.push(required(at(name)));
   const values = valuesOf(schema);
   for (const [name, item] of Object.entries(value)) {
-    const property = propertyOf(schema, name);
-    if (property) check(item, property, at(name), errors);
-    else if (values !== undefined && values !== true) check(item, values, at(name), errors);
+    const inner = propertyOf(schema, name) ?? values;
+    if (inner === undefined || inner === true) continue;
+    check(item, inner, at(name), errors, isVersion(path, name) ? undefined : change?.key(name));
   }
 }
 
 const isFine = (value: Json, schema: StructuralSchema, path: string): boolean => {
   const errors: FieldError[] = [];
-  check(value, schema, path, errors);
+  check(value, schema, path, errors, undefined);
   return errors.length === 0;
 };
 
@@ -259,7 +251,7 @@ function checkCombined(value: Json, schema: StructuralSchema, path: string, erro
   const say = (why: string): void => {
     errors.push(invalid(place(path), value, `${inBody(path)} ${why}`));
   };
-  for (const one of objs(schema['allOf'])) check(value, one, path, errors);
+  for (const one of objs(schema['allOf'])) check(value, one, path, errors, undefined);
   const any = objs(schema['anyOf']);
   if (any.length > 0 && !any.some((one) => isFine(value, one, path)))
     say('must validate at least one schema (anyOf)');

@@ -1,26 +1,35 @@
 // One served version of a CustomResourceDefinition as a declaration: schema, rules, columns, subresources.
 import type {
+  Json,
   JsonObject,
   ResourceDeclaration,
   Scheme,
   Strategy,
   SubresourceDeclaration,
+  WrittenRules,
 } from '../../apimachinery/declaration.ts';
 import { compareVersions } from '../../apimachinery/discovery/groups.ts';
-import { type FieldError, fieldErrorText, invalid } from '../../apimachinery/field-error.ts';
+import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
 import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { keptMetadata } from '../../apimachinery/kept-metadata.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
+import { Correlated } from '../../apimachinery/structural/correlated.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
 import { prune } from '../../apimachinery/structural/prune.ts';
 import { publishedSchema } from '../../apimachinery/structural/published-schema.ts';
 import { typesOf } from '../../apimachinery/structural/schema-types.ts';
-import { preserves, type StructuralSchema } from '../../apimachinery/structural/structural-schema.ts';
+import {
+  preserves,
+  propertyOf,
+  type StructuralSchema,
+} from '../../apimachinery/structural/structural-schema.ts';
+import { repeatedItems } from '../../apimachinery/structural/unique-items.ts';
 import { validateStructural } from '../../apimachinery/structural/validate.ts';
 import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
 import { parseJsonPath } from '../../base/json-path.ts';
 import { once } from '../../base/once.ts';
+import { hasRules } from '../../cel/rules/validation-rule.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
 
@@ -65,26 +74,60 @@ function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): str
     );
 }
 
-function strategyOf(schema: () => StructuralSchema): Strategy {
-  const errorsOf = (object: JsonObject): FieldError[] => [
+function createErrors(object: JsonObject, schema: StructuralSchema): FieldError[] {
+  return [
     ...dnsSubdomain(nameOf(object)).map((why) => invalid('metadata.name', nameOf(object), why)),
-    ...validateStructural(object, schema()),
+    ...validateStructural(object, schema),
+    ...repeatedItems(object, schema),
   ];
+}
+
+/** What was wrong before and is the same may stay wrong, so that a stricter schema does not freeze old objects. */
+function updateErrors(
+  object: JsonObject,
+  old: JsonObject,
+  schema: StructuralSchema,
+  subresource: string,
+): FieldError[] {
+  const errors =
+    subresource === 'status'
+      ? statusErrors(object['status'], old['status'], propertyOf(schema, 'status'))
+      : validateStructural(object, schema, new Correlated(object, old, schema));
+  const repeated = repeatedItems(object, schema);
+  if (repeated.length > 0 && repeatedItems(old, schema).length === 0) errors.push(...repeated);
+  return errors;
+}
+
+function statusErrors(
+  status: Json | undefined,
+  old: Json | undefined,
+  schema: StructuralSchema | undefined,
+): FieldError[] {
+  if (status === undefined || schema === undefined) return [];
+  const change = new Correlated(status, old ?? null, schema);
+  return validateStructural(status, schema, change).map((error) => ({
+    ...error,
+    field: error.field === '<nil>' ? 'status' : `status.${error.field}`,
+  }));
+}
+
+function strategyOf(schema: () => StructuralSchema): Strategy {
+  let rules: Promise<WrittenRules> | undefined;
+  const ruled = once(() => hasRules(schema()));
   return {
     allowUnconditionalUpdate: false,
     // The status subresource writes no label, finalizer or owner.
     prepareForUpdate(object, old, { subresource }) {
       if (subresource === 'status') object['metadata'] = keptMetadata(meta(object), meta(old));
     },
-    validate: errorsOf,
-    warnings: finalizerWarnings,
-    // What was wrong before may stay wrong, so that a stricter schema does not freeze old objects.
-    validateUpdate(object, old) {
-      const errors = errorsOf(object);
-      if (errors.length === 0) return errors;
-      const before = new Set(errorsOf(old).map(fieldErrorText));
-      return errors.filter((error) => !before.has(fieldErrorText(error)));
+    validate: (object) => createErrors(object, schema()),
+    validateUpdate: (object, old, { subresource }) => updateErrors(object, old, schema(), subresource),
+    rules() {
+      if (!ruled()) return undefined;
+      rules ??= import('./custom-rules.ts').then(({ customRules }) => customRules(schema()));
+      return rules;
     },
+    warnings: finalizerWarnings,
   };
 }
 

@@ -1,5 +1,5 @@
 // Creating an object: what the server fills in, what the strategy and admission say, and the retry of generated names.
-import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { JsonObject, StrategyContext, WrittenRules } from '../../apimachinery/declaration.ts';
 import { alreadyExists, badRequest } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { copyJson, str } from '../../apimachinery/json-access.ts';
@@ -17,6 +17,7 @@ import {
   strategyContext,
   toDraft,
   warnAbout,
+  writtenRules,
 } from './write-rules.ts';
 
 /** As upstream: a generated name that is taken is tried anew this often. */
@@ -126,7 +127,8 @@ async function createOnce(
   /** Undefined: nobody knows. Then what it was given stays its own: others must not get it, too. */
   let isStored: boolean | undefined = false;
   try {
-    await refuseInvalid(store, options, admitted, createErrors(store, admitted));
+    const rules = await writtenRules(store, admitted, undefined, context);
+    await refuseInvalid(store, options, admitted, createErrors(store, admitted, context, rules), rules);
     await authorize?.();
     warnAbout(store, admitted, undefined, options);
     if (admission) {
@@ -152,7 +154,12 @@ async function createOnce(
   }
 }
 
-function* createErrors(store: StoredResource, object: JsonObject): Steps<FieldError[]> {
+function* createErrors(
+  store: StoredResource,
+  object: JsonObject,
+  context: StrategyContext,
+  rules: WrittenRules | undefined,
+): Steps<FieldError[]> {
   const { declaration } = store;
   const metadata = ensureMeta(object);
   const name = str(metadata['name']);
@@ -162,5 +169,6 @@ function* createErrors(store: StoredResource, object: JsonObject): Steps<FieldEr
   const own = declaration.strategy.validate?.(object) ?? [];
   const said = new Set(errors.map(({ field, message }) => `${field}\n${message}`));
   for (const error of own) if (!said.has(`${error.field}\n${error.message}`)) errors.push(error);
+  if (rules) errors.push(...(yield* rules(object, undefined, context, own)));
   return errors;
 }

@@ -1,5 +1,5 @@
 // Updating an object: optimistic locking, what may not change, no-op writes, and deletion when the last finalizer goes.
-import type { JsonObject } from '../../apimachinery/declaration.ts';
+import type { JsonObject, WrittenRules } from '../../apimachinery/declaration.ts';
 import { badRequest, conflict, optimisticLock, StatusError } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { liveIfUnchanged } from '../../apimachinery/fieldmanager/ignore-timestamps.ts';
@@ -33,6 +33,7 @@ import {
   type WriteAdmission,
   warnAbout,
   weighed,
+  writtenRules,
 } from './write-rules.ts';
 
 export interface UpdateRequest extends UpdateOptions {
@@ -237,10 +238,12 @@ function* updateErrors(
   object: JsonObject,
   old: JsonObject,
   context: StrategyContext,
+  rules: WrittenRules | undefined,
 ): Steps<FieldError[]> {
   const errors = yield* validateObjectMetaUpdate(ensureMeta(object), metadataOf(old), declaration);
   yield;
-  return [...errors, ...(declaration.strategy.validateUpdate?.(object, old, context) ?? [])];
+  const own = declaration.strategy.validateUpdate?.(object, old, context) ?? [];
+  return [...errors, ...own, ...(rules ? yield* rules(object, old, context, own) : [])];
 }
 
 /** Throws what is wrong with it by its kind, then what the validating plugins say. */
@@ -251,7 +254,8 @@ async function validate(
   old: JsonObject,
   context: StrategyContext,
 ): Promise<void> {
-  await refuseInvalid(store, request, object, updateErrors(store, object, old, context));
+  const rules = await writtenRules(store, object, old, context);
+  await refuseInvalid(store, request, object, updateErrors(store, object, old, context, rules), rules);
   warnAbout(store, object, old, request);
   if (!admission) return;
   admission.object = request.view ? request.view.get(object) : object;

@@ -1,9 +1,9 @@
 // Steps that create and update share: admission, validation, storing and reading back.
-import type { JsonObject, StrategyContext } from '../../apimachinery/declaration.ts';
+import type { JsonObject, StrategyContext, WrittenRules } from '../../apimachinery/declaration.ts';
 import { invalidObject, tooLargeBody } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { rfc3339 } from '../../base/clock.ts';
-import { atOnce, eachInTurn, type Steps } from '../../base/turns.ts';
+import { atOnce, eachInTurn, inSlices, Slice, type Steps } from '../../base/turns.ts';
 import { stampedCopy } from '../../storage/stamp.ts';
 import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
@@ -21,7 +21,17 @@ export const strategyContext = (
   namespace,
   subresource: options.subresource,
   user: options.context?.user,
+  warn: (text) => options.context?.warn(text),
 });
+
+/** What of the object's validation has to be loaded first. */
+export const writtenRules = (
+  { declaration, deps }: StoredResource,
+  object: JsonObject,
+  old: JsonObject | undefined,
+  context: StrategyContext,
+): Promise<WrittenRules> | undefined =>
+  (declaration.strategy.rules ?? deps.hooks?.rules)?.(object, old, context);
 
 export const isHeavy = ({ context, heavy }: WriteOptions): boolean => context?.heavy ?? heavy === true;
 
@@ -133,12 +143,18 @@ function withinReason(errors: readonly FieldError[]): readonly FieldError[] {
 }
 
 /** Throws StatusError 422 when the steps find something. */
-export const refuseInvalid = (
+export function refuseInvalid(
   store: StoredResource,
   options: WriteOptions,
   object: JsonObject,
   validate: Steps<readonly FieldError[]>,
-): void | Promise<void> => stepped(store, options, refusal(store, object, validate));
+  rules: WrittenRules | undefined,
+): void | Promise<void> {
+  const steps = refusal(store, object, validate);
+  const { clock, turns } = store.deps;
+  if (rules === undefined || isHeavy(options)) return stepped(store, options, steps);
+  return inSlices(steps, new Slice(turns, () => clock.monotonic()));
+}
 
 function* refusal(
   store: StoredResource,

@@ -2,6 +2,7 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
+import type { JsonObject } from '../../../apimachinery/json.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { dns1035Label, dnsSubdomain, type NameRule } from '../../../apimachinery/validation/names.ts';
 import type {
@@ -49,6 +50,22 @@ function commonOf(versions: readonly Version[]): Version {
 
 const withoutCommon = (version: Version, common: Version): Version =>
   Object.fromEntries(Object.entries(version).filter(([part]) => !Object.hasOwn(common, part)));
+
+/** The schemas of a definition, each with its place in errors; what all versions share comes last. */
+export function placedSchemas(
+  spec: Decoded<CustomResourceDefinitionSpec>,
+): { readonly at: string; readonly schema: JsonObject }[] {
+  const versions = spec.versions ?? [];
+  const common = commonOf(versions);
+  const placed = versions.map((version, i) => ({
+    at: `spec.versions[${i}].schema.openAPIV3Schema`,
+    schema: withoutCommon(version, common).schema?.openAPIV3Schema,
+  }));
+  placed.push({ at: 'spec.validation.openAPIV3Schema', schema: common.schema?.openAPIV3Schema });
+  return placed.flatMap(({ at, schema }) =>
+    schema === undefined ? [] : [{ at, schema: schema as JsonObject }],
+  );
+}
 
 function missingSchemas(versions: readonly Version[], everyVersion: boolean, preserves: boolean): Errors {
   if (!everyVersion && preserves) return [];

@@ -142,6 +142,7 @@ export const packages = {
   protobufjs: 'rpc-api',
   'dns-packet': 'network',
   commander: 'cmd',
+  '@noble/ciphers': 'crypto',
   '@peculiar/x509': 'crypto',
   'reflect-metadata': 'crypto',
   'tar-stream': 'images',

@@ -141,17 +141,32 @@ export const internalError = (cause: unknown): StatusError => {
     causes: [{ message: text }],
   });
 };
-/** Of what is stored and can't be read, as the store's own error says it. */
-export const corruptObject = ({
-  key,
-  revision,
-}: {
+/** As upstream names it: there the core group has no part in a key. */
+const upstreamKey = (key: string): string => key.replace(/^\/registry\/core\//, '/registry/');
+
+interface Unreadable {
   readonly key: string;
   readonly revision: number;
-}): StatusError =>
+  /** Why it can't be opened; undefined: it is no JSON. */
+  readonly fault?: string | undefined;
+}
+/** Of what is stored and can't be read, as the store's own error says it. */
+export const corruptObject = ({ key, revision, fault }: Unreadable): StatusError =>
   internalError(
-    `StorageError: corrupt object, Code: 7, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: object not decodable revision=${revision}: the stored bytes are no JSON`,
+    `StorageError: corrupt object, Code: 7, Key: ${upstreamKey(key)}, ResourceVersion: 0, AdditionalErrorMsg: ${
+      fault === undefined
+        ? `object not decodable revision=${revision}: the stored bytes are no JSON`
+        : `data from the storage is not transformable revision=0: ${fault}`
+    }`,
   );
+/** Of a list that should show what nobody can open. */
+export const untransformableObject = ({
+  key,
+  fault,
+}: {
+  readonly key: string;
+  readonly fault: string;
+}): StatusError => internalError(`unable to transform key ${JSON.stringify(upstreamKey(key))}: ${fault}`);
 /** 422 of a kind: `Pod "x" is invalid: spec.y: Required value`. */
 export function invalidObject(
   kind: { readonly group: string; readonly kind: string },

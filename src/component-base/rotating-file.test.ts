@@ -1,6 +1,16 @@
 // Old files: when one begins, how many stay, for how long, and for whose eyes.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -92,4 +102,20 @@ test('after a crash in the middle of a line the next one begins anew', async () 
   again.write('next\n');
   await again.close();
   assert.equal(readFileSync(path, 'utf8'), 'whole\nhal\nnext\n');
+});
+
+test('nothing is written once it is closed, least of all into the file that has its number then', async () => {
+  const { path, folder, file } = begin({ maxBytes: 0 });
+  file.write('one\n');
+  const first = file.close();
+  assert.throws(() => file.write('two\n'), /audit\.log is closed/);
+  await first;
+  const others = join(folder, 'others');
+  const taken = Array.from({ length: 8 }, () => openSync(others, 'a'));
+  assert.throws(() => file.write('three\n'), /audit\.log is closed/);
+  await file.close();
+  for (const number of taken) writeSync(number, 'x');
+  for (const number of taken) closeSync(number);
+  assert.equal(readFileSync(path, 'utf8'), 'one\n');
+  assert.equal(readFileSync(others, 'utf8'), 'xxxxxxxx');
 });

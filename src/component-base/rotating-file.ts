@@ -55,6 +55,7 @@ export class RotatingFile {
   #file: number;
   #size: number;
   #tidying: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
 
   constructor(options: RotatingFileOptions) {
     this.#options = options;
@@ -65,6 +66,8 @@ export class RotatingFile {
 
   /** Whole lines: all are in the file, or none and it throws. */
   write(lines: string): void {
+    // Its number may be another file's by now.
+    if (this.#closing !== undefined) throw new Error(`${this.#options.path} is closed`);
     const bytes = Buffer.from(lines);
     const { maxBytes } = this.#options;
     if (maxBytes > 0 && this.#size > 0 && this.#size + bytes.length > maxBytes) this.#rotate();
@@ -84,9 +87,10 @@ export class RotatingFile {
     return this.#tidying;
   }
 
-  async close(): Promise<void> {
-    await this.#tidying;
-    closeSync(this.#file);
+  /** Once, however often it is asked for. */
+  close(): Promise<void> {
+    this.#closing ??= this.#tidying.then(() => closeSync(this.#file));
+    return this.#closing;
   }
 
   /** Where that fails, the file goes on growing: lines that are written count more than its size. */

@@ -34,6 +34,8 @@ export interface Entry {
   readonly revision: Revision;
   /** Absent when the last write named none. */
   readonly lease?: LeaseId;
+  /** Why nobody can read its value, which is empty here. */
+  readonly fault?: string;
 }
 
 export type StorageEvent =
@@ -45,6 +47,7 @@ export type StorageEvent =
       readonly created: boolean;
       /** The state before; undefined also where the store remembers it no more. */
       readonly previous: Entry | undefined;
+      readonly fault?: string;
     }
   /** `value` is the last state with the delete's revision stamped into it. */
   | {
@@ -54,6 +57,7 @@ export type StorageEvent =
       readonly revision: Revision;
       /** The state that was deleted, as it was stored. */
       readonly previous: Entry | undefined;
+      readonly fault?: string;
     };
 
 export type Written = { readonly ok: true; readonly entry: Entry };

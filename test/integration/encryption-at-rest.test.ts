@@ -54,14 +54,15 @@ function keeper() {
   return { scratch, dataDir, errors, start, stored: () => bytesBelow(join(dataDir, 'db')) };
 }
 
-const ask = async (server: RunningServer, path: string): Promise<string> => {
-  const { body } = await inProcessTransport(server.controlPlane.handle, administrator).request({
+const asked = async (server: RunningServer, path: string): Promise<readonly [number, string]> => {
+  const { status, body } = await inProcessTransport(server.controlPlane.handle, administrator).request({
     method: 'GET',
     path,
     headers: {},
   });
-  return (await readAll(body, 50_000_000)).toString('latin1');
+  return [status, (await readAll(body, 50_000_000)).toString('latin1')];
 };
+const ask = async (server: RunningServer, path: string): Promise<string> => (await asked(server, path))[1];
 const clientOf = (server: RunningServer) => server.controlPlane.clientFor(administrator);
 const named = { namespace: 'default', name: 's' };
 const shown = async (server: RunningServer): Promise<string | undefined> =>
@@ -97,7 +98,34 @@ test('a Secret lies sealed on disk and in backups, moves to a new key when it is
   await server.stop();
 });
 
-test('a Secret whose key is gone is told by its key in the store, and comes back with it', async (t) => {
+/** Nothing of it is served, and nobody is told that it is gone. */
+async function isRefused(server: RunningServer, why: string): Promise<void> {
+  const messageOf = async (path: string): Promise<readonly [number, string]> => {
+    const [status, text] = await asked(server, path);
+    return [status, (JSON.parse(text) as { message: string }).message];
+  };
+  const secretsOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/secrets`;
+  const list = `Internal error occurred: unable to transform key "/registry/secrets/default/s": ${why}`;
+  for (const path of [
+    '/api/v1/secrets',
+    secretsOf('default'),
+    `${secretsOf('default')}?watch=1&resourceVersion=0`,
+  ])
+    assert.deepEqual(await messageOf(path), [500, list], path);
+  assert.deepEqual(await messageOf(`${secretsOf('default')}/s`), [
+    500,
+    `Internal error occurred: StorageError: corrupt object, Code: 7, Key: /registry/secrets/default/s, ResourceVersion: 0, AdditionalErrorMsg: data from the storage is not transformable revision=0: ${why}`,
+  ]);
+  assert.equal((await asked(server, secretsOf('kube-system')))[0], 200, 'nothing of it is there');
+  assert.equal((await asked(server, '/api/v1/configmaps'))[0], 200);
+  await assert.rejects(clientOf(server).delete(secrets, named), /is not transformable/);
+  await assert.rejects(
+    clientOf(server).create(secrets, { metadata: named } as unknown as Secret),
+    /already exists/,
+  );
+}
+
+test('a Secret whose key is gone is an error where it is read, told by its key in the store, and comes back with it', async (t) => {
   const { scratch, start, errors } = keeper();
   t.after(() => scratch.remove());
   let server = await start(one);
@@ -113,9 +141,34 @@ test('a Secret whose key is gone is told by its key in the store, and comes back
         key === '/registry/core/secrets/default/s' && /authentication failed/.test(String(error)),
     ),
   );
-  await assert.rejects(clientOf(server).create(secrets, { metadata: named } as unknown as Secret));
+  await isRefused(server, 'cipher: message authentication failed');
+  await server.stop();
+  server = await start(aes('secretbox', 'one', 9), plain);
+  await isRefused(server, 'no matching prefix found');
   await server.stop();
   server = await start(one);
+  assert.equal(await shown(server), base64);
+  await server.stop();
+});
+
+test('a plain Secret is none where identity is no provider, and moves to the first key where it is', async (t) => {
+  const { scratch, start, stored } = keeper();
+  t.after(() => scratch.remove());
+  let server = await start(plain);
+  await clientOf(server).create(secrets, {
+    metadata: named,
+    data: { password: base64 },
+  } as unknown as Secret);
+  await server.stop();
+  const box = aes('secretbox', 'box', 3);
+  server = await start(box);
+  await isRefused(server, 'no matching prefix found');
+  await server.stop();
+  server = await start(box, plain);
+  await writeAgain(server);
+  await server.stop();
+  assert.ok(stored().includes('k8s:enc:secretbox:v1:box:'));
+  server = await start(box);
   assert.equal(await shown(server), base64);
   await server.stop();
 });
@@ -124,8 +177,8 @@ test('a configuration that is wrong or not there stops the start', async (t) => 
   const { scratch, start, dataDir } = keeper();
   t.after(() => scratch.remove());
   await assert.rejects(
-    start('{secretbox: {keys: []}}'),
-    /error while parsing file ".*encryption.yaml": .*not supported yet/,
+    start('{secretbox: {keys: [{name: k, secret: AAAA}]}}'),
+    /error while parsing file ".*encryption.yaml": .*"REDACTED": secret is not of the expected length, got 3, expected one of \[32\]/,
   );
   const gone = {
     dataDir,

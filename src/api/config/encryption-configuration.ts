@@ -178,6 +178,7 @@ function nameErrors(name: string, path: string): FieldError[] {
 }
 
 const aesKeyBytes: readonly number[] = [16, 24, 32];
+const keySizes = { aesgcm: aesKeyBytes, aescbc: aesKeyBytes, secretbox: [32] };
 
 function providerErrors(provider: EncryptionProvider, path: string): FieldError[] {
   const named = Object.keys(provider).filter((name) => provider[name as keyof EncryptionProvider] != null);
@@ -198,33 +199,43 @@ function providerErrors(provider: EncryptionProvider, path: string): FieldError[
         'more than one provider specified in a single element, should split into different list elements',
       ),
     ];
-  if (provider.secretbox != null || provider.kms != null)
+  if (provider.kms != null)
     return [
-      invalid(`${path}.${named[0]}`, 'REDACTED', 'not supported yet: there are aesgcm, aescbc and identity'),
+      invalid(
+        `${path}.kms`,
+        'REDACTED',
+        'not supported yet: there are aesgcm, aescbc, secretbox and identity',
+      ),
     ];
-  for (const name of ['aesgcm', 'aescbc'] as const)
-    if (provider[name] != null) return keysErrors(provider[name].keys ?? [], `${path}.${name}.keys`);
+  for (const [name, sizes] of Object.entries(keySizes)) {
+    const keys = provider[name as keyof typeof keySizes];
+    if (keys != null) return keysErrors(keys.keys ?? [], `${path}.${name}.keys`, sizes);
+  }
   return [];
 }
 
-function keysErrors(list: readonly EncryptionKey[], path: string): FieldError[] {
+function keysErrors(list: readonly EncryptionKey[], path: string, sizes: readonly number[]): FieldError[] {
   if (list.length === 0) return [required(path, 'at least one keys is required')];
-  return list.flatMap((key, i) => keyErrors(key ?? {}, `${path}[${i}]`));
+  return list.flatMap((key, i) => keyErrors(key ?? {}, `${path}[${i}]`, sizes));
 }
 
-function keyErrors({ name, secret }: Partial<EncryptionKey>, path: string): FieldError[] {
+function keyErrors(
+  { name, secret }: Partial<EncryptionKey>,
+  path: string,
+  sizes: readonly number[],
+): FieldError[] {
   const errors: FieldError[] = name ? [] : [required(`${path}.name`, 'name is a mandatory field for a key')];
   if (!secret) return [...errors, required(`${path}.secret`, 'secret is a mandatory field for a key')];
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret))
     return [...errors, invalid(`${path}.secret`, 'REDACTED', 'secrets must be base64 encoded')];
   const padding = secret.endsWith('==') ? 2 : secret.endsWith('=') ? 1 : 0;
   const bytes = (secret.length / 4) * 3 - padding;
-  if (!aesKeyBytes.includes(bytes))
+  if (!sizes.includes(bytes))
     errors.push(
       invalid(
         `${path}.secret`,
         'REDACTED',
-        `secret is not of the expected length, got ${bytes}, expected one of [${aesKeyBytes.join(' ')}]`,
+        `secret is not of the expected length, got ${bytes}, expected one of [${sizes.join(' ')}]`,
       ),
     );
   return errors;

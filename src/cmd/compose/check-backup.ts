@@ -1,6 +1,6 @@
 // What a backup says is looked at before anything is stopped or changed for it: a server does not start from what is no object.
 import type { Backup, BackupEntry } from '../../storage/backup/backup-format.ts';
-import { isSealed } from '../../storage/encryption-at-rest.ts';
+import { isSealed } from '../../storage/encryption/sealed-forms.ts';
 
 export function checkBackup(backup: Backup): void {
   checkNames(backup);

@@ -49,7 +49,6 @@ import {
   recordContents,
   serverIdentity,
 } from './data-directory.ts';
-import { encrypted, readEncryption } from './encryption.ts';
 import { everyMachineAddress, listenAddresses, machineAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
@@ -182,7 +181,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
   };
   const names = servingNames({ ...cluster, sans: [...addresses, ...(options.extraSans ?? [])] });
   const identity = { names, credentials: await readCredentials(pki, names) };
-  const caches = await openCaches(unsealed(options, storage), options, opened);
+  const caches = await openCaches(await unsealed(options, storage), options, opened);
   const { server, serve } = openDoor(options, identity, opened);
   // The port is known, and taken, before the objects that name it are written.
   let port = options.securePort;
@@ -289,8 +288,14 @@ async function auditOf(options: Options, opened: AsyncDisposableStack): Promise<
 }
 
 /** What the API serves is open; what is backed up is as it is stored. */
-const unsealed = ({ encryptionProviderConfig: file, log }: Options, storage: Storage): Storage =>
-  file === undefined ? storage : encrypted(storage, readEncryption(file), log);
+async function unsealed(
+  { encryptionProviderConfig: file, log }: Options,
+  storage: Storage,
+): Promise<Storage> {
+  if (file === undefined) return storage;
+  const { encrypted, readEncryption } = await import('./encryption.ts');
+  return encrypted(storage, await readEncryption(file), log);
+}
 
 /** Disk and keys do not wait for each other. */
 async function openStoreAndKeys(

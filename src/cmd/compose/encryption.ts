@@ -2,24 +2,28 @@
 import { readFileSync } from 'node:fs';
 import {
   type EncryptionConfiguration,
+  type EncryptionKey,
   type EncryptionProvider,
   groupResourceOf,
   readEncryptionConfiguration,
 } from '../../api/config/encryption-configuration.ts';
 import type { Logger } from '../../component-base/logger.ts';
-import { aesCbc, aesGcm } from '../../crypto/value-ciphers.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
+import { aesCbc, aesGcm, type ValueCipher } from '../../crypto/value-ciphers.ts';
+import { EncryptedStorage, type FormsOf } from '../../storage/encryption/encryption-at-rest.ts';
 import {
-  EncryptedStorage,
-  type FormsOf,
   identityForm,
+  keyForm,
+  keysForm,
+  onlyJson,
   type SealedForm,
-} from '../../storage/encryption-at-rest.ts';
+} from '../../storage/encryption/sealed-forms.ts';
 import type { Storage } from '../../storage/storage.ts';
 
-/** Throws when the file is not there or wrong: a server that wrote plainly what was to be sealed would help nobody. */
-export function readEncryption(file: string): FormsOf {
+/** Rejects when the file is not there or wrong: a server that wrote plainly what was to be sealed would help nobody. */
+export async function readEncryption(file: string): Promise<FormsOf> {
   try {
-    return formsOf(readEncryptionConfiguration(readFileSync(file, 'utf8')));
+    return await formsOf(readEncryptionConfiguration(readFileSync(file, 'utf8')));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
@@ -30,17 +34,18 @@ export function readEncryption(file: string): FormsOf {
 }
 
 export const encrypted = (storage: Storage, forms: FormsOf, log: Logger): Storage =>
-  new EncryptedStorage(storage, forms, (key, error) =>
-    log.error(
-      { key, error },
-      'a stored value can not be opened: add the key that it was written with to the providers of --encryption-provider-config',
-    ),
-  );
+  new EncryptedStorage(storage, forms, {
+    onSealed: (key, error) =>
+      log.error(
+        { key, error },
+        'a stored value can not be opened: add the key that it was written with to the providers of --encryption-provider-config',
+      ),
+  });
 
-function formsOf({ resources }: EncryptionConfiguration): FormsOf {
+async function formsOf({ resources }: EncryptionConfiguration): Promise<FormsOf> {
   const rules = new Map<string, SealedForm[]>();
   for (const one of resources) {
-    const forms = one.providers.flatMap(providerForms);
+    const forms = await Promise.all(one.providers.map(formOf));
     for (const name of one.resources) {
       const { group, resource } = groupResourceOf(name);
       const rule = `${group === '' ? 'core' : group}/${resource}`;
@@ -54,15 +59,28 @@ function formsOf({ resources }: EncryptionConfiguration): FormsOf {
   };
 }
 
-function providerForms({ aesgcm, aescbc }: EncryptionProvider): SealedForm[] {
-  for (const [name, cipher, provider] of [
-    ['aesgcm', aesGcm, aesgcm],
-    ['aescbc', aesCbc, aescbc],
-  ] as const)
-    if (provider?.keys != null)
-      return provider.keys.map((key) => ({
-        prefix: Buffer.from(`k8s:enc:${name}:v1:${key.name}:`),
-        ...cipher(Buffer.from(key.secret, 'base64')),
-      }));
-  return [identityForm];
+async function formOf({ aesgcm, aescbc, secretbox }: EncryptionProvider): Promise<SealedForm> {
+  if (aesgcm?.keys != null) return keyed('aesgcm', 'AES', aesgcm.keys, aesGcm);
+  if (aescbc?.keys != null) return keyed('aescbc', 'AES', aescbc.keys, (key) => onlyJson(aesCbc(key)));
+  if (secretbox?.keys != null) {
+    const module = await import('../../crypto/secretbox.ts');
+    return keyed('secretbox', 'Secretbox', secretbox.keys, module.secretbox);
+  }
+  return identityForm;
+}
+
+function keyed(
+  provider: string,
+  shown: string,
+  keys: readonly EncryptionKey[],
+  cipher: (key: Uint8Array) => ValueCipher,
+): SealedForm {
+  const prefix = `k8s:enc:${provider}:v1:`;
+  return keysForm(
+    prefix,
+    keys.map(({ name, secret }) =>
+      keyForm(name, `${prefix}${name}:${sha256Hex(secret)}`, cipher(Buffer.from(secret, 'base64'))),
+    ),
+    `no matching key was found for the provided ${shown} transformer`,
+  );
 }

@@ -6,12 +6,14 @@ import { adoptUnleased } from './adopt-unleased.ts';
 import { HistoryBudget } from './history-budget.ts';
 import type { CacheContext } from './memory-resource-cache.ts';
 import { MemoryResourceCache } from './memory-resource-cache.ts';
-import type { CacheSource, IndexRecord, ResourceCache } from './resource-cache.ts';
+import type { CacheSource, IndexRecord, ResourceCache, UnreadableObject } from './resource-cache.ts';
 import { SharedLeases } from './shared-leases.ts';
 import { type FeedTarget, type FirstState, StoreFeed } from './store-feed.ts';
 import { storeStatus } from './store-status.ts';
 
 export interface ClosableCacheSource extends CacheSource {
+  /** Looks again at what could not be opened: a key may have come. */
+  readAgain(): Promise<void>;
   /** Ends the watch; the storage stays open. */
   close(): void;
 }
@@ -58,11 +60,13 @@ function isJson(value: Buffer): boolean {
   }
 }
 
+const isReadable = (entry: Entry): boolean => entry.fault === undefined && isJson(entry.value);
+
 class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarget {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly history: HistoryBudget = new HistoryBudget();
-  readonly unreadable = new Map<Key, Revision>();
+  readonly unreadable = new Map<Key, UnreadableObject>();
   readonly #feed: StoreFeed;
   readonly leases: SharedLeases;
   readonly #options: Required<CacheSourceOptions>;
@@ -71,6 +75,7 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
   /** Where the history begins that the caches were given. */
   #floor: Revision = 0;
   #seen: Revision = 0;
+  #reading: Promise<void> | undefined;
 
   constructor(storage: Storage, clock: Clock, feed: StoreFeed, options: Required<CacheSourceOptions>) {
     this.storage = storage;
@@ -83,9 +88,9 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
   start({ entries, revision, history, floor }: FirstState): void {
     this.#floor = floor;
     for (const entry of entries)
-      if (isJson(entry.value)) this.#cacheOf(entry.key).load(entry);
+      if (isReadable(entry)) this.#cacheOf(entry.key).load(entry);
       else this.#leaveOut(entry);
-    this.#remember(history.filter(({ key }) => !this.unreadable.has(key)));
+    this.#remember(history);
     this.#seen = revision;
     this.#feed.follow(revision, this);
     for (const [prefix, ttlMs] of this.#options.lifetimes) this.#adopt(entries, prefix, ttlMs);
@@ -98,39 +103,52 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
     );
   }
 
-  #leaveOut({ key, revision }: Entry): void {
-    this.unreadable.set(key, revision);
-    this.#options.onUnreadable(key);
+  /** What can't be opened is told by whoever tried; what is no JSON, here. */
+  #leaveOut({ key, revision, fault }: Entry | StorageEvent): void {
+    this.unreadable.set(key, { key, revision, fault });
+    if (fault === undefined) this.#options.onUnreadable(key);
   }
 
   #remember(history: readonly StorageEvent[]): void {
-    for (const event of history)
-      this.#cacheOf(event.key).remember(
-        event,
-        event.type === 'put' && event.created ? undefined : (event.previous ?? event),
-      );
+    for (const event of history) {
+      const cache = this.#cacheOf(event.key);
+      const isHole = event.fault !== undefined || event.previous?.fault !== undefined;
+      // Whoever was before it must list anew: nobody can tell what it was.
+      if (isHole) cache.forgetHistory(event.revision);
+      else if (!this.unreadable.has(event.key))
+        cache.remember(event, event.type === 'put' && event.created ? undefined : (event.previous ?? event));
+    }
   }
 
   apply(events: readonly StorageEvent[], revision: Revision): void {
     const touched = new Set<MemoryResourceCache>();
     for (const event of events) {
       this.#seen = event.revision;
-      // Its deletion, which is all that can happen to it.
-      if (this.unreadable.delete(event.key)) continue;
       const cache = this.#cacheOf(event.key);
-      cache.apply(event);
       touched.add(cache);
+      if (this.unreadable.delete(event.key) || event.fault !== undefined) this.#applyUnreadable(cache, event);
+      else cache.apply(event);
     }
     this.#seenUpTo(revision);
     for (const cache of touched) cache.wake();
+  }
+
+  /** Nobody could read it, or nobody can now. It is no deletion where none was told. */
+  #applyUnreadable(cache: MemoryResourceCache, event: StorageEvent): void {
+    if (event.type === 'put' && event.fault === undefined) cache.regain(event, event.revision);
+    else {
+      cache.lose(event.key, event.revision);
+      if (event.type === 'put') this.#leaveOut(event);
+    }
   }
 
   replace(entries: readonly Entry[], revision: Revision): void {
     this.unreadable.clear();
     const byCache = Map.groupBy(entries, ({ key }) => this.#cacheOf(key));
     for (const [cache, all] of byCache) {
-      const isReadable = (entry: Entry): boolean => cache.has(entry) || isJson(entry.value);
-      for (const entry of all) if (!isReadable(entry)) this.#leaveOut(entry);
+      const isFine = (entry: Entry): boolean =>
+        entry.fault === undefined && (cache.has(entry) || isReadable(entry));
+      for (const entry of all) if (!isFine(entry)) this.#leaveOut(entry);
       byCache.set(
         cache,
         all.filter(({ key }) => !this.unreadable.has(key)),
@@ -140,6 +158,28 @@ class StorageCacheSource implements ClosableCacheSource, CacheContext, FeedTarge
     for (const cache of this.#caches.values()) cache.replace(byCache.get(cache) ?? [], revision);
     this.#seenUpTo(revision);
     for (const cache of this.#caches.values()) cache.wake();
+  }
+
+  readAgain(): Promise<void> {
+    this.#reading ??= this.#readAgain().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readAgain(): Promise<void> {
+    const sealed = [...this.unreadable.values()].filter(({ fault }) => fault !== undefined);
+    for (const [i, { key, revision }] of sealed.entries()) {
+      if (i % 100 === 99) await new Promise((resolve) => setImmediate(resolve));
+      const entry = await this.storage.get(key);
+      if (entry === undefined || !isReadable(entry) || entry.revision !== revision) continue;
+      // Meanwhile it was written again, or deleted.
+      if (this.unreadable.get(key)?.revision !== revision) continue;
+      this.unreadable.delete(key);
+      const cache = this.#cacheOf(key);
+      cache.regain(entry, this.#seen);
+      cache.wake();
+    }
   }
 
   #seenUpTo(revision: Revision): void {

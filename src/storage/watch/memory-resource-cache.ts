@@ -1,4 +1,5 @@
 // One resource's objects in memory, in key order, with the events that let a list look back.
+import { untransformableObject } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
 import { SortedMap } from '../../base/sorted-map.ts';
 import { isStampOf } from '../stamp.ts';
@@ -37,8 +38,8 @@ export interface CacheContext {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly history: HistoryBudget;
-  /** Keys of objects that are no JSON, and in no cache. */
-  readonly unreadable: ReadonlyMap<Key, Revision>;
+  /** Objects that are no JSON or can't be opened, and in no cache. */
+  readonly unreadable: ReadonlyMap<Key, UnreadableObject>;
   /** Revision up to which the events of the store have been applied. */
   seen(): Revision;
   waitFor(revision: Revision): Promise<void>;
@@ -131,6 +132,22 @@ export class MemoryResourceCache implements ResourceCache {
     this.#ring.forgetAll(revision);
   }
 
+  /** Nobody can read what is stored now. What watchers and lists of the past would need is not known any more. */
+  lose(key: Key, revision: Revision): void {
+    this.#remove(key);
+    this.forgetHistory(revision);
+  }
+
+  /** It can be read, after nobody could. */
+  regain(entry: Entry, revision: Revision): void {
+    this.load(entry);
+    this.forgetHistory(revision);
+  }
+
+  forgetHistory(revision: Revision): void {
+    this.#ring.forgetAll(revision);
+  }
+
   wake(): void {
     this.#rounds.wake();
   }
@@ -197,7 +214,19 @@ export class MemoryResourceCache implements ResourceCache {
       const end = endOfPrefix(prefix);
       this.#objects.walk(start, (key, object) => key < end && collected.add(object));
     }
-    return collected.result(revision);
+    const result = collected.result(revision);
+    if (this.#context.unreadable.size > 0) this.#refuseSealed(options, prefix, start, result);
+    return result;
+  }
+
+  /** A list without what nobody can open would tell that it is gone. */
+  #refuseSealed({ namespace, name }: CacheListOptions, prefix: Key, start: Key, { next }: CacheList): void {
+    const only = name === undefined ? undefined : this.keyOf(namespace, name);
+    for (const { key, fault } of this.#context.unreadable.values()) {
+      if (fault === undefined || !key.startsWith(prefix) || key < start) continue;
+      if (only === undefined ? next === undefined || key < next.key : key === only)
+        throw untransformableObject({ key, fault });
+    }
   }
 
   #walkInverted(
@@ -295,9 +324,7 @@ export class MemoryResourceCache implements ResourceCache {
   }
 
   unreadable(namespace: string, name: string): UnreadableObject | undefined {
-    const key = this.keyOf(namespace, name);
-    const revision = this.#context.unreadable.get(key);
-    return revision === undefined ? undefined : { key, revision };
+    return this.#context.unreadable.get(this.keyOf(namespace, name));
   }
 
   async deleteUnreadable(namespace: string, name: string): Promise<void> {

@@ -70,10 +70,13 @@ export interface UnreadableObject {
   readonly key: string;
   /** Of its last write. */
   readonly revision: Revision;
+  /** Why it can't be opened, when that is it: a list that should show it fails. Otherwise it is no JSON. */
+  readonly fault?: string | undefined;
 }
 
 export interface ResourceCache {
   get(namespace: string, name: string): CachedObject | undefined;
+  /** Throws CompactedError, and StatusError 500 where an object that it should show can't be opened. */
   list(options: CacheListOptions): CacheList;
   count(): number;
   currentRevision(): Revision;
@@ -103,7 +106,7 @@ export interface ResourceCache {
 
   /** It is to be written again, though nothing in it changes: the store keeps it in a form that it writes no more. */
   isStale(namespace: string, name: string): boolean;
-  /** Of an object that is no JSON: it is neither served nor watched. */
+  /** Of an object that is no JSON or can't be opened: it is neither served nor watched. */
   unreadable(namespace: string, name: string): UnreadableObject | undefined;
   /** Nobody is told of it; watches of before a restart must list anew. */
   deleteUnreadable(namespace: string, name: string): Promise<void>;

@@ -52,6 +52,7 @@ const withServiceAccounts = (command: Command): Command =>
   command
     .option('--api-audiences <names>', 'whom tokens are for that open this server', gathered)
     .option('--service-account-issuer <url>', 'of tokens; given again: also believed', gathered)
+    .option('--service-account-jwks-uri <url>', 'where others find the keys of tokens; default: this server')
     .option(
       '--service-account-key-file <file>',
       'public keys that are also believed; may be given again',

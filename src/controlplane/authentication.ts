@@ -1,8 +1,9 @@
 // Who asks: by a front proxy's word, by certificate, by token, or nobody in particular.
 import type { Authenticator } from '../apiserver/authentication/authenticator.ts';
 import type { TokenAuthenticator } from '../apiserver/authentication/token-authenticator.ts';
+import type { ApiResponse } from '../apiserver/http.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
-import { jsonResponse } from '../apiserver/response.ts';
+import { bytesResponse } from '../apiserver/response.ts';
 import type { PathHandler } from '../apiserver/server-config.ts';
 import type { Clock } from '../base/clock.ts';
 import { jwks, type VerificationKey, verificationKey } from '../crypto/jwt.ts';
@@ -22,6 +23,9 @@ import { audienceAgnostic } from '../plugins/authentication/tokens/audience-agno
 import { orAnonymous, unionAuthenticator } from '../plugins/authentication/union-authenticator.ts';
 import { createX509Authenticator } from '../plugins/authentication/x509-authenticator.ts';
 
+/** Where the server serves the keys of its tokens. */
+export const jwksPath = '/openid/v1/jwks';
+
 /** How a front proxy says for whom it asks. */
 export type RequestHeaders = Omit<RequestHeaderOptions, 'ca'>;
 
@@ -37,6 +41,8 @@ export interface AuthenticationSettings {
   readonly requestHeaders?: Partial<RequestHeaders> | undefined;
   /** Of service account tokens; the first signs. Default: the server's name in the cluster. */
   readonly issuers?: readonly string[] | undefined;
+  /** Where others find the keys of tokens. Default: at the server's own address. */
+  readonly jwksUri?: string | undefined;
   /** Who tokens are for that open this server. Default: the issuers. */
   readonly apiAudiences?: readonly string[] | undefined;
   /** Keys whose signatures are good besides the server's own: those that signed before it. */
@@ -101,22 +107,40 @@ export function authentication(deps: {
   return { tokens, authenticator: orAnonymous(known, createAnonymousAuthenticator(settings.anonymous)) };
 }
 
-/** What others need to check service account tokens by themselves. */
-export function serviceAccountIssuerPaths({ issuers, keys }: TokenIdentity): [string, PathHandler][] {
+/** As upstream, of keys that do not change while the server runs. */
+const maxAgeSeconds = 3600;
+
+const publicJson = (object: unknown, contentType: string): ApiResponse => {
+  const { headers, ...answer } = bytesResponse(200, Buffer.from(JSON.stringify(object)), contentType);
+  return { ...answer, headers: { ...headers, 'cache-control': `public, max-age=${maxAgeSeconds}` } };
+};
+
+const isIssuerUrl = (issuer: string): boolean => {
+  if (!URL.canParse(issuer)) return false;
+  const { protocol, search, hash } = new URL(issuer);
+  return protocol === 'https:' && search === '' && hash === '';
+};
+
+/**
+ * What others need to check service account tokens by themselves. As upstream there is none for an issuer that is no
+ * URL by which it could be found.
+ */
+export function serviceAccountIssuerPaths(
+  { issuers, keys }: TokenIdentity,
+  jwksUri: string,
+): [string, PathHandler][] {
   const keySet = jwks(keys);
-  const [issuer] = issuers;
+  const [issuer = ''] = issuers;
+  if (!isIssuerUrl(issuer)) return [];
+  const document = {
+    issuer,
+    jwks_uri: jwksUri,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [...new Set(keys.map((key) => key.alg))].sort(),
+  };
   return [
-    [
-      '/.well-known/openid-configuration',
-      () =>
-        jsonResponse(200, {
-          issuer,
-          jwks_uri: `${issuer}/openid/v1/jwks`,
-          response_types_supported: ['id_token'],
-          subject_types_supported: ['public'],
-          id_token_signing_alg_values_supported: [...new Set(keys.map((key) => key.alg))],
-        }),
-    ],
-    ['/openid/v1/jwks', () => jsonResponse(200, keySet)],
+    ['/.well-known/openid-configuration', () => publicJson(document, 'application/json')],
+    [jwksPath, () => publicJson(keySet, 'application/jwk-set+json')],
   ];
 }

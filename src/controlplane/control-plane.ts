@@ -52,6 +52,7 @@ import type { CacheSource } from '../storage/watch/resource-cache.ts';
 import {
   type AuthenticationSettings,
   authentication,
+  jwksPath,
   type RequestHeaders,
   requestHeadersOf,
   serviceAccountIssuerPaths,
@@ -387,7 +388,10 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     admission,
     restStorage: rest,
     health: options.health ?? [],
-    paths: new Map([...serviceAccountIssuerPaths(identity), ...(options.paths?.(authorizer) ?? [])]),
+    paths: new Map([
+      ...serviceAccountIssuerPaths(identity, settingsOf(options).jwksUri ?? `https://${ownHost}${jwksPath}`),
+      ...(options.paths?.(authorizer) ?? []),
+    ]),
     version,
     serverAddress: () => ownHost,
     allowAnonymous: false,

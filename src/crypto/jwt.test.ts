@@ -18,6 +18,29 @@ test('a signed token gives its claims back, by ES256 and RS256', () => {
   assert.deepEqual(verifyJwt(signJwt(rsa, claims), [verificationKey(rsa)], now), { claims });
 });
 
+test('a key of another curve signs by its own algorithm, which the key set names; others are refused', () => {
+  const named = { 'P-256': 'ES256', 'P-384': 'ES384', 'P-521': 'ES512' };
+  for (const [namedCurve, alg] of Object.entries(named)) {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve });
+    const text = signJwt(privateKey, claims);
+    const [head = ''] = text.split('.');
+    assert.equal((JSON.parse(Buffer.from(head, 'base64url').toString()) as { alg: string }).alg, alg);
+    const own = verificationKey(privateKey);
+    assert.deepEqual(verifyJwt(text, [own], now), { claims });
+    assert.deepEqual(
+      (jwks([own]).keys as { alg: string; crv: string }[]).map((k) => [k.alg, k.crv]),
+      [[alg, namedCurve]],
+    );
+  }
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'secp256k1' });
+  assert.throws(
+    () => verificationKey(privateKey),
+    /^Error: unknown private key curve, must be 256, 384, or 521$/,
+  );
+  const ed = generateKeyPairSync('ed25519').privateKey;
+  assert.throws(() => signJwt(ed, claims), /unknown private key type ed25519/);
+});
+
 const refused = (text: string, at = now): string => {
   const result = verifyJwt(text, keys, at);
   return 'refused' in result ? result.refused : 'accepted';

@@ -1,13 +1,23 @@
-// JSON Web Tokens of service accounts: ES256 and RS256, checked strictly; `none` and unknown algorithms are refused.
+// JSON Web Tokens of service accounts: RS256 and, by the key's curve, ES256, ES384 and ES512, checked strictly; `none` and unknown
+// algorithms are refused.
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
 export type JwtClaims = Readonly<Record<string, unknown>>;
 
 export interface VerificationKey {
   readonly kid: string;
-  readonly alg: 'ES256' | 'RS256';
+  readonly alg: JwtAlgorithm;
   readonly publicKey: KeyObject;
 }
+
+type JwtAlgorithm = 'ES256' | 'ES384' | 'ES512' | 'RS256';
+
+const hashes: Readonly<Record<JwtAlgorithm, string>> = {
+  ES256: 'sha256',
+  ES384: 'sha384',
+  ES512: 'sha512',
+  RS256: 'sha256',
+};
 
 const maxTokenBytes = 64 * 1024;
 const base64url = /^[A-Za-z0-9_-]+$/;
@@ -28,11 +38,21 @@ export function keyId(key: KeyObject): string {
   return createHash('sha256').update(spki).digest('base64url');
 }
 
-const algorithmOf = (key: KeyObject): 'ES256' | 'RS256' => {
-  if (key.asymmetricKeyType === 'ec') return 'ES256';
+/** By the names that OpenSSL has for curves. */
+const ofCurve: ReadonlyMap<string | undefined, JwtAlgorithm> = new Map([
+  ['prime256v1', 'ES256'],
+  ['secp384r1', 'ES384'],
+  ['secp521r1', 'ES512'],
+]);
+
+function algorithmOf(key: KeyObject): JwtAlgorithm {
   if (key.asymmetricKeyType === 'rsa') return 'RS256';
-  throw new Error(`a ${key.asymmetricKeyType} key cannot sign service account tokens`);
-};
+  if (key.asymmetricKeyType !== 'ec')
+    throw new Error(`unknown private key type ${key.asymmetricKeyType}, must be RSA or ECDSA`);
+  const algorithm = ofCurve.get(key.asymmetricKeyDetails?.namedCurve);
+  if (algorithm === undefined) throw new Error('unknown private key curve, must be 256, 384, or 521');
+  return algorithm;
+}
 
 /** The public half of a key, with the names under which tokens refer to it. */
 export function verificationKey(key: KeyObject): VerificationKey {
@@ -43,8 +63,9 @@ export function verificationKey(key: KeyObject): VerificationKey {
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 export function signJwt(privateKey: KeyObject, claims: JwtClaims): string {
-  const input = `${encode({ alg: algorithmOf(privateKey), kid: keyId(privateKey) })}.${encode(claims)}`;
-  const signature = sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+  const alg = algorithmOf(privateKey);
+  const input = `${encode({ alg, kid: keyId(privateKey) })}.${encode(claims)}`;
+  const signature = sign(hashes[alg], Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' });
   return `${input}.${signature.toString('base64url')}`;
 }
 
@@ -105,7 +126,7 @@ export function verifyJwt(
   const key = keys.find((k) => k.kid === header.kid && k.alg === header.alg);
   if (key === undefined) return { refused: 'no key fits the algorithm and key id of the token' };
   const good = verify(
-    'sha256',
+    hashes[key.alg],
     Buffer.from(signed),
     { key: key.publicKey, dsaEncoding: 'ieee-p1363' },
     signature,

@@ -326,3 +326,56 @@ test('anonymous requests see the paths that the file names', async () => {
     /User "system:anonymous" cannot list resource "pods"/,
   );
 });
+
+test('flags of a provider are held to what the file is held to', async () => {
+  const refusal = async (flags: AuthenticationFlags): Promise<string> => {
+    try {
+      await planeWith(flags);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return 'was taken';
+  };
+  const provided = { oidcIssuerUrl: provider.url, oidcClientId: 'cluster' };
+  assert.equal(
+    await refusal({ ...provided, oidcIssuerUrl: 'http://issuer.example' }),
+    'jwt[0].issuer.url: Invalid value: "http://issuer.example": URL scheme must be https',
+  );
+  assert.match(
+    await refusal({ ...provided, serviceAccountIssuer: [provider.url] }),
+    /^jwt\[0\]\.issuer\.url: Invalid value: .*URL must not overlap with disallowed issuers: /,
+  );
+  assert.match(
+    await refusal({ ...provided, oidcRequiredClaim: ['hd=a', 'hd=b'] }),
+    /^jwt\[0\]\.claimValidationRules\[1\]\.claim: Duplicate value: "hd"$/,
+  );
+  assert.match(
+    await refusal({ ...provided, oidcCaFile: fileOf('nothing') }),
+    /^jwt\[0\]\.issuer\.certificateAuthority: Invalid value: /,
+  );
+  assert.equal(
+    await refusal({ ...provided, oidcSigningAlgs: ['RS256', 'HS256'] }),
+    'oidc: unsupported signing alg: "HS256"',
+  );
+  const selected = (egressSelectorType: string): Promise<string> =>
+    refusal({
+      authenticationConfig: fileOf(configuration({ ...byClaims, issuer: issuer({ egressSelectorType }) })),
+    });
+  assert.equal(
+    await selected('cluster'),
+    'jwt[0].issuer.egressSelectorType: Invalid value: "cluster": oidc: egress lookup for "cluster" is not configured',
+  );
+  assert.match(await selected('moon'), /egress selector must be either controlplane or cluster$/);
+  assert.equal(
+    await refusal({ serviceAccountIssuer: ['https://a.example', 'https://a.example'] }),
+    'service-account-issuer "https://a.example" is already specified',
+  );
+  assert.match(
+    await refusal({ serviceAccountIssuer: ['https://['] }),
+    /contained a ':' but was not a valid URL/,
+  );
+  assert.equal(
+    await refusal({ serviceAccountJwksUri: 'http://keys.example' }),
+    'service-account-jwks-uri requires https scheme, parsed as: http://keys.example',
+  );
+});

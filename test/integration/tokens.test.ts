@@ -1,7 +1,8 @@
 // Service account tokens from request to use, on the real server.
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { after, test } from 'node:test';
-import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
+import { administrator, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 
 const plane = await startTestControlPlane();
 after(() => plane.close());
@@ -116,5 +117,50 @@ test('the issuer tells others how to check tokens', async () => {
   const keys = await ask('GET', '/openid/v1/jwks');
   assert.equal((keys.body.keys as { kty: string }[])[0]?.kty, 'EC');
   const config = await ask('GET', '/.well-known/openid-configuration');
-  assert.equal(config.body.issuer, issuer);
+  assert.deepEqual(config.body, {
+    issuer,
+    jwks_uri: 'https://192.0.2.1:6443/openid/v1/jwks',
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256'],
+  });
+  assert.deepEqual(await headersOf('/openid/v1/jwks'), ['application/jwk-set+json', 'public, max-age=3600']);
+  assert.deepEqual(await headersOf('/.well-known/openid-configuration'), [
+    'application/json',
+    'public, max-age=3600',
+  ]);
+});
+
+async function headersOf(url: string): Promise<unknown[]> {
+  const { signal } = new AbortController();
+  const { headers } = await plane.controlPlane.handle({
+    ...{ method: 'GET', url, headers: {}, readBody: async () => Buffer.alloc(0), signal },
+    ...{ remoteAddress: '192.0.2.7', user: administrator },
+  });
+  return [headers['content-type'], headers['cache-control']];
+}
+
+test('a signing key of another curve signs by its algorithm; an issuer that is no URL has no documents', async () => {
+  const serviceAccountKey = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey;
+  const other = await startTestControlPlane({
+    serviceAccountKey,
+    authentication: { issuers: ['https://issuer.example/x'], jwksUri: 'https://keys.example/jwks' },
+  });
+  after(() => other.close());
+  await other.ask('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'robot' } });
+  const asked = await other.ask('POST', '/api/v1/namespaces/default/serviceaccounts/robot/token', {
+    spec: {},
+  });
+  const { token } = asked.body.status as { token: string };
+  const who = await other.ask('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {}, { token });
+  assert.equal(who.status, 201, who.text);
+  const config = await other.ask('GET', '/.well-known/openid-configuration');
+  assert.deepEqual(config.body.id_token_signing_alg_values_supported, ['ES384']);
+  assert.equal(config.body.jwks_uri, 'https://keys.example/jwks');
+  for (const issuer of ['kubernetes/serviceaccount', 'http://issuer.example', 'https://issuer.example?a=b']) {
+    const plain = await startTestControlPlane({ authentication: { issuers: [issuer] } });
+    after(() => plain.close());
+    for (const path of ['/openid/v1/jwks', '/.well-known/openid-configuration'])
+      assert.equal((await plain.ask('GET', path)).status, 404, issuer);
+  }
 });

@@ -42,6 +42,7 @@ export interface JwtIssuer {
   readonly certificateAuthority?: string;
   readonly audiences?: readonly string[];
   readonly audienceMatchPolicy?: string;
+  readonly egressSelectorType?: string;
 }
 
 export interface JwtAuthenticator {
@@ -109,12 +110,16 @@ export function readAuthenticationConfiguration(
   rules: ConfigurationRules,
 ): AuthenticationConfiguration {
   const read: JsonObject = readConfig(value, 'AuthenticationConfiguration', ['v1', 'v1beta1'], shape);
-  const configuration = read as AuthenticationConfiguration;
-  const errors = [...faults(configuration, rules)];
-  if (errors.length > 0) {
-    const texts = errors.map(fieldErrorText);
-    throw new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`);
-  }
+  return checkedAuthentication(read as AuthenticationConfiguration, rules);
+}
+
+/** The same, wherever it was said. Throws what is wrong with it. */
+export function checkedAuthentication(
+  configuration: AuthenticationConfiguration,
+  rules: ConfigurationRules,
+): AuthenticationConfiguration {
+  const texts = [...faults(configuration, rules)].map(fieldErrorText);
+  if (texts.length > 0) throw new Error(texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`);
   return configuration;
 }
 
@@ -187,8 +192,17 @@ function* issuerFaults(issuer: JwtIssuer, at: string, rules: ConfigurationRules)
     yield* urlFaults(discoveryURL, `${at}.discoveryURL`, []);
   }
   yield* audienceFaults(issuer, at);
+  yield* egressFaults(issuer, `${at}.egressSelectorType`);
   const fault = certificateAuthority === '' ? undefined : rules.bundleFault(certificateAuthority);
   if (fault !== undefined) yield invalid(`${at}.certificateAuthority`, '<omitted>', fault);
+}
+
+/** As upstream refuses one that its egress configuration does not have: here there is none. */
+function* egressFaults({ egressSelectorType: type = '' }: JwtIssuer, at: string): Generator<FieldError> {
+  if (type === '') return;
+  if (type !== 'controlplane' && type !== 'cluster')
+    yield invalid(at, type, 'egress selector must be either controlplane or cluster');
+  else yield invalid(at, type, `oidc: egress lookup for ${JSON.stringify(type)} is not configured`);
 }
 
 function* audienceFaults(issuer: JwtIssuer, at: string): Generator<FieldError> {

@@ -20,6 +20,7 @@ export interface AuthenticationFlags {
   readonly anonymousAuth?: 'true' | 'false';
   readonly apiAudiences?: readonly string[];
   readonly serviceAccountIssuer?: readonly string[];
+  readonly serviceAccountJwksUri?: string;
   readonly serviceAccountKeyFile?: readonly string[];
   readonly serviceAccountMaxTokenExpiration?: number;
   readonly requestheaderAllowedNames?: readonly string[];
@@ -61,4 +62,26 @@ export function providerOfFlags(
       return { claim: pair.slice(0, equals), requiredValue: pair.slice(equals + 1) };
     }),
   };
+}
+
+/** Throws what is wrong with what is said of service account tokens. */
+export function checkIssuers({
+  serviceAccountIssuer = [],
+  serviceAccountJwksUri,
+}: AuthenticationFlags): void {
+  for (const [i, issuer] of serviceAccountIssuer.entries()) {
+    if (issuer.includes(':') && !URL.canParse(issuer))
+      throw new Error(
+        `service-account-issuer ${JSON.stringify(issuer)} contained a ':' but was not a valid URL: parse ${JSON.stringify(issuer)}: invalid URL`,
+      );
+    if (serviceAccountIssuer.indexOf(issuer) < i)
+      throw new Error(`service-account-issuer ${JSON.stringify(issuer)} is already specified`);
+  }
+  if (serviceAccountJwksUri === undefined) return;
+  if (!URL.canParse(serviceAccountJwksUri))
+    throw new Error(
+      `service-account-jwks-uri must be a valid URL: parse ${JSON.stringify(serviceAccountJwksUri)}: invalid URL`,
+    );
+  if (new URL(serviceAccountJwksUri).protocol !== 'https:')
+    throw new Error(`service-account-jwks-uri requires https scheme, parsed as: ${serviceAccountJwksUri}`);
 }

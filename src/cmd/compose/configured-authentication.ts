@@ -5,6 +5,7 @@ import {
   type AnonymousConfiguration,
   type AuthenticationConfiguration,
   type ConfigurationRules,
+  checkedAuthentication,
   readAuthenticationConfiguration,
 } from '../../api/config/authentication-configuration.ts';
 import type { TokenAuthenticator } from '../../apiserver/authentication/token-authenticator.ts';
@@ -28,7 +29,7 @@ import { cachedTokens } from '../../plugins/authentication/tokens/cached-tokens.
 import { createWebhookTokenAuthenticator } from '../../plugins/authentication/webhook-token-authenticator.ts';
 import { createRemoteReviewer } from '../../plugins/webhook/remote-reviewer.ts';
 import { HttpsClient } from '../../wire/https-client.ts';
-import { type AuthenticationFlags, providerOfFlags } from './authentication-flags.ts';
+import { type AuthenticationFlags, checkIssuers, providerOfFlags } from './authentication-flags.ts';
 import { reloadMetrics } from './reload-metrics.ts';
 
 export interface ConfiguredDependencies {
@@ -171,7 +172,14 @@ function followFile(
       }
     },
   });
-  let current = make(watched.text);
+  let current: Current;
+  try {
+    current = make(watched.text);
+  } catch (error) {
+    // Whoever can't start looks at nothing, and ends.
+    watched.stop();
+    throw error;
+  }
   return { now: () => current, stop: () => watched.stop() };
 }
 
@@ -208,10 +216,18 @@ function serviceAccountSettings(flags: AuthenticationFlags): AuthenticationSetti
   const { serviceAccountKeyFile = [], serviceAccountMaxTokenExpiration: longestMs } = flags;
   return {
     issuers: flags.serviceAccountIssuer,
+    jwksUri: flags.serviceAccountJwksUri,
     apiAudiences: flags.apiAudiences,
     olderKeys: serviceAccountKeyFile.flatMap((file) => publicKeysOf(read(file))),
     maxTokenExpirationSeconds: longestMs === undefined ? undefined : longestMs / 1000,
   };
+}
+
+/** With which tokens of a provider by flags may be signed. */
+function algorithmsOf({ oidcSigningAlgs = ['RS256'] }: AuthenticationFlags): readonly string[] {
+  const unknown = oidcSigningAlgs.find((name) => !signingAlgorithms.includes(name));
+  if (unknown !== undefined) throw new Error(`oidc: unsupported signing alg: ${JSON.stringify(unknown)}`);
+  return oidcSigningAlgs.length === 0 ? ['RS256'] : oidcSigningAlgs;
 }
 
 /** Throws for flags and files that can't be followed. */
@@ -219,6 +235,7 @@ export async function configuredAuthentication(
   flags: AuthenticationFlags,
   deps: ConfiguredDependencies,
 ): Promise<ConfiguredAuthentication> {
+  checkIssuers(flags);
   const client = newClient();
   const getJson = getJsonBy(client, deps.clock);
   const provider = providerOfFlags(flags, read);
@@ -234,7 +251,8 @@ export async function configuredAuthentication(
   };
   const followed = file === undefined ? undefined : followFile(file, make, deps);
   const byFlags =
-    provider && createCurrent({ jwt: [provider] }, flags.oidcSigningAlgs ?? ['RS256'], getJson, deps);
+    provider &&
+    createCurrent(checkedAuthentication({ jwt: [provider] }, rules), algorithmsOf(flags), getJson, deps);
   const now = followed === undefined ? byFlags && (() => byFlags) : followed.now;
   const byFlag = anonymousByFlag(flags, deps);
   // Upstream decides at its start whether there is an anonymous user; what it may see changes with the file.

@@ -8,6 +8,7 @@ import {
   windowsNodePackages,
 } from '../src/cmd/setup/system-packages.ts';
 import { linuxProcesses } from '../src/os/linux/processes-linux.ts';
+import { prepareClientGo } from '../test/harness/go-program.ts';
 import { prepareWindowsTests } from '../test/harness/windows-test-images.ts';
 
 /** What only tests use. */
@@ -23,6 +24,11 @@ const testPackages: readonly SystemPackage[] = [
     why: 'a private registry to pull from',
   },
   { name: 'faketime', provides: 'faketime', why: 'sets the clock of a server that runs' },
+  {
+    name: 'python3-kubernetes',
+    provides: '/usr/lib/python3/dist-packages/kubernetes/__init__.py',
+    why: 'a client library that people use',
+  },
   { name: 'fish', provides: 'fish', why: 'completion is tried in it' },
   { name: 'zsh', provides: 'zsh', why: 'completion is tried in it' },
 ];
@@ -35,5 +41,5 @@ export async function prepareTestMachine(): Promise<void> {
   await ensureSystemPackages(linuxProcesses, packages, say);
   await ensureKubectl(linuxProcesses, portholeCache(), say);
   await ensureOldKubectl(linuxProcesses, portholeCache(), say);
-  await prepareWindowsTests(say);
+  await Promise.all([prepareWindowsTests(say), prepareClientGo(say)]);
 }

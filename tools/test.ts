@@ -34,6 +34,7 @@ const longest: readonly string[] = [
   'test/faults/clusters-side-by-side.e2e.ts',
   'test/faults/disk-errors.e2e.ts',
   'test/faults/cut-node-streams.e2e.ts',
+  'test/e2e/client-libraries.e2e.ts',
   'test/e2e/local-registry.e2e.ts',
   'test/faults/full-node-disk.e2e.ts',
   'test/faults/lost-tables.e2e.ts',

@@ -1,6 +1,7 @@
 // The options objects of connects (PodExecOptions …), which are in the query: what admission looks at, and may change.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { badRequest } from '../../apimachinery/errors.ts';
+import { queryBoolean } from '../../apiserver/query.ts';
 import type { RestHandler } from '../../apiserver/registry/rest-storage.ts';
 import { pathOf } from '../../apiserver/request-info.ts';
 
@@ -10,16 +11,12 @@ const streams = ['stdin', 'stdout', 'stderr', 'tty'] as const;
 
 const optionsOf = (kind: string, members: JsonObject): JsonObject => ({ kind, apiVersion: 'v1', ...members });
 
-/** As upstream reads a flag of a query: whatever is not said to be false is true. */
-export const isFlagSet = (value: string | null): boolean =>
-  value !== null && value !== '0' && value.toLowerCase() !== 'false';
-
 /** Members that are false or empty are left out, as Go leaves them out. */
 export const remoteCommandOptions =
   (kind: string): ConnectOptions =>
   ({ query }) => {
     const members: JsonObject = {};
-    for (const name of streams) if (isFlagSet(query.get(name))) members[name] = true;
+    for (const name of streams) if (queryBoolean(query, name) === true) members[name] = true;
     const container = query.get('container') ?? '';
     if (container !== '') members['container'] = container;
     const command = query.getAll('command');

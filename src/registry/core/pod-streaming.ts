@@ -3,6 +3,7 @@ import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
 import { invalid } from '../../apimachinery/field-error.ts';
 import { arr, num, spec, str, strs } from '../../apimachinery/json-access.ts';
 import { type ApiResponse, isPullBody } from '../../apiserver/http.ts';
+import { queryBoolean } from '../../apiserver/query.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { checkedAnswer, unreachable } from '../../apiserver/streaming/backend-errors.ts';
 import { tunnelPortForward, tunnelProtocol } from '../../apiserver/streaming/port-forward.ts';
@@ -11,7 +12,7 @@ import { passUpgrade } from '../../apiserver/streaming/upgrade-proxy.ts';
 import { logByWebSocket } from '../../apiserver/streaming/websocket-stream.ts';
 import { requestBackend } from '../../wire/backend.ts';
 import { isWebSocketRequest, offeredProtocols } from '../../wire/websocket.ts';
-import { isFlagSet, portForwardOptions, remoteCommandOptions } from './connect-options.ts';
+import { portForwardOptions, remoteCommandOptions } from './connect-options.ts';
 import {
   assignedNode,
   containerOf,
@@ -31,7 +32,7 @@ const logValues: readonly string[] = ['sinceSeconds', 'sinceTime', 'tailLines', 
 /** What the kubelet needs of PodLogOptions; refused here when it makes no sense. */
 function logQuery(query: URLSearchParams): URLSearchParams {
   const out = new URLSearchParams();
-  for (const name of logFlags) if (isFlagSet(query.get(name))) out.set(name, 'true');
+  for (const name of logFlags) if (queryBoolean(query, name) === true) out.set(name, 'true');
   for (const name of logValues) {
     const value = query.get(name);
     if (value !== null && value !== '') out.set(name, value);

@@ -17,12 +17,6 @@ const rollingUpdate = (set: JsonObject): JsonObject => obj(obj(spec(set)['update
 const notEnforced: readonly NotEnforced[] = [
   {
     group: 'admissionregistration.k8s.io',
-    resources: ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
-    warning:
-      'not enforced: this server does not evaluate validating admission policies yet; requests pass without them',
-  },
-  {
-    group: 'admissionregistration.k8s.io',
     resources: ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'],
     warning:
       'not enforced: this server does not evaluate mutating admission policies yet; requests pass without them',

@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../apimachinery/json.ts';
 import { int64Json } from '../apimachinery/serializer/json-numbers.ts';
 import { put } from '../base/put.ts';
-import { type CelType, dynType, stringType, structType } from './cel-type.ts';
+import { type CelType, dynType, listOf, stringType, structType } from './cel-type.ts';
 import { formatDuration } from './duration.ts';
 import type { TypeProvider } from './environment.ts';
 import { equalValues } from './equality.ts';
@@ -16,6 +16,12 @@ const patchFields: Readonly<Record<string, CelType>> = {
   from: stringType,
   path: stringType,
   value: dynType,
+};
+
+/** What an expression gives that changes an object, by how it does. */
+export const mutationResults: Readonly<Record<'applyConfiguration' | 'jsonPatch', CelType>> = {
+  applyConfiguration: structType(objectName),
+  jsonPatch: listOf(structType(patchName)),
 };
 
 /** An object that an expression made, with a type of a name. */

@@ -5,6 +5,7 @@ import { removedGroupVersions, removedResource } from '../api/removed-versions.t
 import type { Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { AdmissionPlugin } from '../apiserver/admission/admission.ts';
+import { PolicyMatcher } from '../apiserver/admission/policy/policy-match.ts';
 import { ConditionChecks } from '../apiserver/admission/webhook/condition-checks.ts';
 import { failurePolicy } from '../apiserver/admission/webhook/failure-policy.ts';
 import { WebhookMatcher } from '../apiserver/admission/webhook/matcher.ts';
@@ -227,7 +228,10 @@ function tokensAndHealth(options: ControlPlaneOptions, { issuers, apiAudiences }
   };
 }
 
-type RestParts = Pick<Parameters<typeof restStorage>[0], 'live' | 'authorizer' | 'rules' | 'tokens'>;
+type RestParts = Pick<
+  Parameters<typeof restStorage>[0],
+  'scheme' | 'live' | 'authorizer' | 'rules' | 'tokens'
+>;
 
 function restOf(
   options: ControlPlaneOptions,
@@ -286,9 +290,10 @@ function webhooksOf(
 }
 
 const admissionOf = async (
-  { admission, clock, log, random }: ControlPlaneOptions,
+  { admission, clock, log, metrics, random }: ControlPlaneOptions,
   who: {
     live: LiveObjects;
+    scheme: Scheme;
     authorizer: Authorizer;
     resolver: RuleResolver;
     reservations: StoredReservations;
@@ -302,6 +307,12 @@ const admissionOf = async (
       clock,
       random,
       recordQuota: quotaRecorder(api, log),
+      policies: {
+        matcher: new PolicyMatcher({ ...who, matcher: who.webhooks.matcher }),
+        authorizer: who.authorizer,
+        clock,
+        metrics,
+      },
       createNamespace: (namespace) =>
         createClient(inProcessTransport((request) => api().handle(request), loopbackUser)).create(
           namespaces,
@@ -371,9 +382,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const claims = serviceClaims({ scheme, caches, clock, random });
   const reservations = new StoredReservations({ cache: reservationCache(caches), live, clock });
   const webhooks = webhooksOf(options, { live, scheme, authorizer });
-  const rest = restOf(options, { live, authorizer, rules: resolver, tokens, claims, identity });
+  const rest = restOf(options, { scheme, live, authorizer, rules: resolver, tokens, claims, identity });
 
-  const who = { live, authorizer, resolver, reservations, webhooks };
+  const who = { live, scheme, authorizer, resolver, reservations, webhooks };
   const admission = await admissionOf(options, who, () => api);
   const api: ApiServer = createApiServer({
     scheme,

@@ -1,9 +1,18 @@
 // What the API server knows about particular kinds, by resource and subresource.
+import {
+  validateMutatingBinding,
+  validateMutatingPolicy,
+  validateValidatingBinding,
+  validateValidatingPolicy,
+} from '../api/admissionregistration/v1/validate-policies.ts';
+import { mutatingadmissionpolicies, validatingadmissionpolicies } from '../api/generated/resources.ts';
+import type { Scheme } from '../apimachinery/declaration.ts';
 import type { TokenAuthenticator } from '../apiserver/authentication/token-authenticator.ts';
 import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import { type RestHandler, type RestStorage, restKey } from '../apiserver/registry/rest-storage.ts';
 import type { Random } from '../base/random.ts';
+import { bindingChecks, policyChecks } from './admissionregistration/policy-checks.ts';
 import { webhookConditions } from './admissionregistration/webhook-conditions.ts';
 import { definitionRules } from './apiextensions/definition-rules.ts';
 import { createTokenReview, selfSubjectReview } from './authentication/reviews.ts';
@@ -16,6 +25,7 @@ import { createServiceHooks, type ServiceAllocationDeps } from './core/service-a
 import { createPodEviction } from './policy/pod-eviction.ts';
 
 export interface RegistryDependencies {
+  readonly scheme: Scheme;
   readonly live: LiveObjects;
   readonly random: Random;
   readonly authorizer: Authorizer;
@@ -24,6 +34,38 @@ export interface RegistryDependencies {
   readonly signer: TokenSigner;
   readonly services: ServiceAllocationDeps;
   readonly componentHealth: ComponentHealth;
+}
+
+function policyEntries(deps: RegistryDependencies): [string, RestHandler][] {
+  const registration = 'admissionregistration.k8s.io';
+  return [
+    [
+      restKey(registration, 'mutatingadmissionpolicies'),
+      policyChecks('MutatingAdmissionPolicy', deps, validateMutatingPolicy),
+    ],
+    [
+      restKey(registration, 'mutatingadmissionpolicybindings'),
+      bindingChecks(
+        'MutatingAdmissionPolicyBinding',
+        deps,
+        mutatingadmissionpolicies,
+        validateMutatingBinding,
+      ),
+    ],
+    [
+      restKey(registration, 'validatingadmissionpolicies'),
+      policyChecks('ValidatingAdmissionPolicy', deps, validateValidatingPolicy),
+    ],
+    [
+      restKey(registration, 'validatingadmissionpolicybindings'),
+      bindingChecks(
+        'ValidatingAdmissionPolicyBinding',
+        deps,
+        validatingadmissionpolicies,
+        validateValidatingBinding as typeof validateMutatingBinding,
+      ),
+    ],
+  ];
 }
 
 /** `more` are handlers of the composition: exec, log, portforward, proxy. */
@@ -53,6 +95,7 @@ export function restStorage(deps: RegistryDependencies, more: RestStorage = new 
       restKey(registration, 'validatingwebhookconfigurations'),
       webhookConditions('ValidatingWebhookConfiguration'),
     ],
+    ...policyEntries(deps),
     [restKey(authentication, 'selfsubjectreviews'), selfSubjectReview],
     [
       restKey(authentication, 'tokenreviews'),

@@ -50,6 +50,13 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_admission_webhook_fail_open_count: counter('name type'),
   apiserver_admission_webhook_rejection_count: counter('error_type name operation rejection_code type'),
   apiserver_admission_webhook_request_total: counter('code name operation rejected type'),
+  apiserver_validating_admission_policy_check_duration_seconds: histogram(
+    'enforcement_action error_type policy policy_binding',
+    [0.0000005, 0.001, 0.01, 0.1, 1],
+  ),
+  apiserver_validating_admission_policy_check_total: counter(
+    'enforcement_action error_type policy policy_binding',
+  ),
   apiserver_current_inflight_requests: gauge('request_kind'),
   apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds:
     gauge('apiserver_id_hash status'),

@@ -451,7 +451,7 @@ test('match conditions say which requests a webhook is asked about; failures cou
     [bad.status, bad.message],
     [
       422,
-      'ValidatingWebhookConfiguration.admissionregistration.k8s.io "named" is invalid: webhooks[0].matchConditions[2].expression: Invalid value: "request.name": must evaluate to bool',
+      'ValidatingWebhookConfiguration.admissionregistration.k8s.io "named" is invalid: webhooks[0].matchConditions[2].expression: Invalid value: "request.name": must evaluate to bool but got string',
     ],
   );
 });

@@ -42,23 +42,13 @@ const set = (name: string, retention: JsonObject, maxUnavailable?: number): Json
 
 const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | undefined])[] = [
   [
-    `${registration}/validatingadmissionpolicies`,
-    { spec: { matchConstraints: constraints, validations: [{ expression: 'true' }] } },
-    /does not evaluate validating admission policies/,
-  ],
-  [
-    `${registration}/validatingadmissionpolicybindings`,
-    { spec: { policyName: 'a', validationActions: ['Deny'] } },
-    /does not evaluate validating admission policies/,
-  ],
-  [
     `${registration}/mutatingadmissionpolicies`,
     {
       spec: {
         matchConstraints: constraints,
         failurePolicy: 'Fail',
         reinvocationPolicy: 'Never',
-        mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }],
+        mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{}' } }],
       },
     },
     /does not evaluate mutating admission policies/,

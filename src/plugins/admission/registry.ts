@@ -1,6 +1,7 @@
 // All admission plugins, in the order in which upstream's server runs them; those that few ask for are loaded when somebody does.
 import type { JsonObject, Scheme } from '../../apimachinery/declaration.ts';
 import type { AdmissionPlugin } from '../../apiserver/admission/admission.ts';
+import type { PolicyDeps } from '../../apiserver/admission/policy/validating-policies.ts';
 import type { DispatchDeps } from '../../apiserver/admission/webhook/validating-dispatch.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
@@ -32,6 +33,7 @@ import { createRuntimeClass } from './runtime-class.ts';
 import { createServiceAccountAdmission } from './service-account.ts';
 import { createStorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 import { createTaintNodesByCondition } from './taint-nodes-by-condition.ts';
+import { createValidatingAdmissionPolicy } from './validating-admission-policy.ts';
 import { createValidatingAdmissionWebhook } from './validating-admission-webhook.ts';
 
 /** Asks the service of a kubeconfig. */
@@ -45,6 +47,7 @@ export interface AdmissionDependencies {
   readonly recordQuota: QuotaRecorder;
   readonly reservations: Reservations;
   readonly webhooks: DispatchDeps & { readonly scheme: Scheme };
+  readonly policies: PolicyDeps;
   createNamespace(namespace: JsonObject): Promise<unknown>;
 }
 
@@ -160,6 +163,7 @@ const recommendedOrder: readonly Entry[] = [
   on('NodeDeclaredFeatureValidator', ({ live }) => createNodeDeclaredFeatureValidator(live)),
   on('PodResizeValidator', ({ live }) => createPodResizeValidator(live)),
   on('MutatingAdmissionWebhook', ({ live, webhooks }) => createMutatingAdmissionWebhook(live, webhooks)),
+  on('ValidatingAdmissionPolicy', ({ live, policies }) => createValidatingAdmissionPolicy(live, policies)),
   on('ValidatingAdmissionWebhook', ({ live, webhooks }) => createValidatingAdmissionWebhook(live, webhooks)),
   on('ResourceQuota', resourceQuota),
   off('AlwaysDeny', lazily.alwaysDeny!),

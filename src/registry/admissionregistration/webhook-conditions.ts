@@ -23,8 +23,8 @@ async function assertCompiled(
     objs(webhook['matchConditions']).forEach((condition, j) => {
       const expression = str(condition['expression']);
       if (expression.trim() === '' || known.includes(expression)) return;
-      const fault = compiledCondition(expression);
-      if (typeof fault !== 'string') return;
+      const { fault } = compiledCondition(expression);
+      if (fault === '') return;
       errors.push(invalid(`webhooks[${i}].matchConditions[${j}].expression`, expression, fault));
     });
   });

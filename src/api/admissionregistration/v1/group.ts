@@ -1,5 +1,6 @@
 // The kinds of admissionregistration.k8s.io/v1: webhooks and policies.
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
+import type { FieldError } from '../../../apimachinery/field-error.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type {
   MatchResources,
@@ -13,6 +14,14 @@ import type {
   ValidatingWebhookConfiguration,
 } from '../../generated/types/admissionregistration-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import {
+  validateMutatingBinding,
+  validateMutatingPolicy,
+  validatePolicyStatus,
+  validateValidatingBinding,
+  validateValidatingPolicy,
+  withoutKnownConditions,
+} from './validate-policies.ts';
 import { validateWebhooks, validateWebhooksUpdate } from './validate-webhooks.ts';
 
 function webhookDefaults(configuration: Decoded<MutatingWebhookConfiguration>, mutating: boolean): void {
@@ -59,22 +68,38 @@ const webhooks = (mutating: boolean): KindBehaviour<MutatingWebhookConfiguration
   },
 });
 type Policy = MutatingAdmissionPolicy & ValidatingAdmissionPolicy;
-const policy = (list: 'mutations' | 'validations'): KindBehaviour<Policy> => ({
+const policy = (
+  list: 'mutations' | 'validations',
+  validate: (policy: Decoded<Policy>) => FieldError[],
+): KindBehaviour<Policy> => ({
   hasGeneration: true,
   row: (o, now) => [nameCell(o), o.spec?.[list]?.length ?? 0, kindText(o.spec?.paramKind), ageCell(o, now)],
+  ownUpdateRules: true,
   strategy: {
     applyDefaults(o) {
       const s = ensured(o, 'spec');
       s.failurePolicy ??= 'Fail';
       matchDefaults(s.matchConstraints);
     },
+    validate,
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === 'status' ? validatePolicyStatus(o) : withoutKnownConditions(validate(o), o, old),
+    allowUnconditionalUpdate: false,
   },
 });
-const policyBinding: KindBehaviour<ValidatingAdmissionPolicyBinding> = {
+const policyBinding = (
+  validate: (binding: Decoded<ValidatingAdmissionPolicyBinding>) => FieldError[],
+): KindBehaviour<ValidatingAdmissionPolicyBinding> => ({
   hasGeneration: true,
   row: (o, now) => [nameCell(o), o.spec?.policyName ?? '', refText(o.spec?.paramRef), ageCell(o, now)],
-  strategy: { applyDefaults: (o) => matchDefaults(o.spec?.matchResources) },
-};
+  ownUpdateRules: true,
+  strategy: {
+    applyDefaults: (o) => matchDefaults(o.spec?.matchResources),
+    validate,
+    validateUpdate: (o) => validate(o),
+    allowUnconditionalUpdate: false,
+  },
+});
 
 export const admissionregistrationV1: GroupBehaviours<{
   mutatingadmissionpolicies: MutatingAdmissionPolicy;
@@ -84,10 +109,10 @@ export const admissionregistrationV1: GroupBehaviours<{
   validatingadmissionpolicybindings: ValidatingAdmissionPolicyBinding;
   validatingwebhookconfigurations: ValidatingWebhookConfiguration;
 }> = {
-  mutatingadmissionpolicies: policy('mutations'),
-  mutatingadmissionpolicybindings: policyBinding,
+  mutatingadmissionpolicies: policy('mutations', validateMutatingPolicy),
+  mutatingadmissionpolicybindings: policyBinding(validateMutatingBinding),
   mutatingwebhookconfigurations: webhooks(true),
-  validatingadmissionpolicies: policy('validations'),
-  validatingadmissionpolicybindings: policyBinding,
+  validatingadmissionpolicies: policy('validations', validateValidatingPolicy),
+  validatingadmissionpolicybindings: policyBinding(validateValidatingBinding),
   validatingwebhookconfigurations: webhooks(false),
 };

@@ -1,4 +1,4 @@
-// Which webhooks a request is for, and as which version of its resource they see it.
+// Which webhooks and policies a request is for, and as which version of its resource they see it.
 import { namespaces } from '../../../api/generated/resources.ts';
 import type { GroupVersionKind, ResourceDeclaration, Scheme } from '../../../apimachinery/declaration.ts';
 import { internalError, notFound } from '../../../apimachinery/errors.ts';
@@ -9,12 +9,31 @@ import type { LiveObjects } from '../../live-objects.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import type { Webhook } from './webhook.ts';
 
-/** A webhook that is to be asked. */
-export interface Invocation {
-  readonly webhook: Webhook;
-  /** As the webhook's rules name the resource: perhaps another version than the request's. */
+/** Operations on resources; no names are all names. */
+export type NamedRule = Webhook['rules'][number] & { readonly resourceNames?: readonly string[] | undefined };
+
+/** What a webhook or a policy is for. */
+export interface MatchCriteria {
+  readonly rules: readonly NamedRule[];
+  /** What it is not for, whatever its rules say. */
+  readonly excluded?: readonly NamedRule[];
+  /** Without rules it is for everything that its selectors take. */
+  readonly forAll?: boolean;
+  readonly equivalent: boolean;
+  /** An error: of a configuration from before selectors were checked. */
+  readonly namespaces: Selector | Error;
+  readonly objects: Selector | Error;
+}
+
+/** As rules name the resource: perhaps another version than the request's. */
+export interface Seen {
   readonly seen: ResourceDeclaration;
   readonly kind: GroupVersionKind;
+}
+
+/** A webhook that is to be asked. */
+export interface Invocation extends Seen {
+  readonly webhook: Webhook;
 }
 
 const exempt: readonly string[] = [
@@ -37,42 +56,32 @@ const isNamespace = ({ declaration }: AdmissionRequest): boolean =>
 export const namespaceOf = (request: AdmissionRequest): string =>
   isNamespace(request) ? request.name : request.namespace;
 
-type Rule = Webhook['rules'][number];
-
 const named = (items: readonly string[] | undefined, asked: string): boolean =>
   items?.some((item) => item === '*' || item === asked) === true;
 
-function isInScope({ scope = '*' }: Rule, request: AdmissionRequest): boolean {
+function isInScope({ scope = '*' }: NamedRule, request: AdmissionRequest): boolean {
   if (scope === '*') return true;
   const namespaced = request.namespace !== '' && !isNamespace(request);
   return scope === (namespaced ? 'Namespaced' : 'Cluster');
 }
 
-const isResource = ({ resources = [] }: Rule, resource: string, subresource: string): boolean =>
+const isResource = ({ resources = [] }: NamedRule, resource: string, subresource: string): boolean =>
   resources.some((text) => {
     const at = text.indexOf('/');
     const [parent, sub] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
     return (parent === '*' || parent === resource) && (sub === '*' || sub === subresource);
   });
 
-const matchesRule = (rule: Rule, request: AdmissionRequest, as: ResourceDeclaration): boolean =>
-  isInScope(rule, request) &&
+const isNamed = ({ resourceNames = [] }: NamedRule, { name }: AdmissionRequest): boolean =>
+  resourceNames.length === 0 || resourceNames.includes(name);
+
+const matchesRule = (rule: NamedRule, request: AdmissionRequest, as: ResourceDeclaration): boolean =>
   named(rule.operations, request.operation) &&
   named(rule.apiGroups, as.group) &&
   named(rule.apiVersions, as.version) &&
-  isResource(rule, as.resource, request.subresource);
-
-/** All served versions of what is stored alike. */
-const equivalents = (scheme: Scheme, { storage }: ResourceDeclaration): ResourceDeclaration[] =>
-  scheme
-    .resources()
-    .filter(
-      (d) =>
-        !d.virtual &&
-        d.storage.group === storage.group &&
-        d.storage.version === storage.version &&
-        d.storage.resource === storage.resource,
-    );
+  isResource(rule, as.resource, request.subresource) &&
+  isInScope(rule, request) &&
+  isNamed(rule, request);
 
 /** The kind of what is written: of a subresource perhaps another than the resource's. */
 export const kindOf = (declaration: ResourceDeclaration, subresource: string): GroupVersionKind =>
@@ -84,6 +93,10 @@ const labelsOf = (object: Parameters<typeof meta>[0] | undefined): Labels =>
 export class WebhookMatcher {
   readonly #live: LiveObjects;
   readonly #scheme: Scheme;
+  /** Other served versions of what is stored alike, as long as the scheme is the same. */
+  #equivalents = new Map<ResourceDeclaration, readonly ResourceDeclaration[]>();
+  #resources: readonly ResourceDeclaration[] | undefined;
+
   constructor(live: LiveObjects, scheme: Scheme) {
     this.#live = live;
     this.#scheme = scheme;
@@ -91,29 +104,68 @@ export class WebhookMatcher {
 
   /** undefined when the webhook is not for the request. Throws 404 when that can't be said as its namespace is gone. */
   match(webhook: Webhook, request: AdmissionRequest): Invocation | undefined {
-    const { namespaces: inNamespaces, objects } = webhook;
+    const found = this.seenBy(webhook, request);
+    return found && { webhook, ...found };
+  }
+
+  /** As `match`, of whatever has criteria. */
+  seenBy(criteria: MatchCriteria, request: AdmissionRequest): Seen | undefined {
+    const { namespaces: inNamespaces, objects } = criteria;
     const broken = [inNamespaces, objects].find((selector) => selector instanceof Error);
     const inNamespace = inNamespaces instanceof Error || this.#isNamespaceSelected(inNamespaces, request);
     if (inNamespace === false || !(objects instanceof Error || isObjectSelected(objects, request)))
       return undefined;
-    const seen = this.#seenBy(webhook, request);
+    const seen = this.#versionFor(criteria, request);
     if (seen === undefined) return undefined;
     if (broken !== undefined) throw internalError(broken);
     if (inNamespace === 'missing') throw notFound(namespaces, request.namespace);
     const { group, version, kind } = kindOf(seen, request.subresource);
-    return { webhook, seen, kind: { group, version, kind } };
+    return { seen, kind: { group, version, kind } };
   }
 
-  #seenBy(webhook: Webhook, request: AdmissionRequest): ResourceDeclaration | undefined {
+  #versionFor(criteria: MatchCriteria, request: AdmissionRequest): ResourceDeclaration | undefined {
+    const { rules, excluded = [], forAll = false, equivalent } = criteria;
+    if (excluded.length > 0 && this.#ruledIn(excluded, equivalent, request)) return undefined;
+    return forAll && rules.length === 0 ? request.declaration : this.#ruledIn(rules, equivalent, request);
+  }
+
+  #ruledIn(
+    rules: readonly NamedRule[],
+    equivalent: boolean,
+    request: AdmissionRequest,
+  ): ResourceDeclaration | undefined {
     const { declaration } = request;
-    if (webhook.rules.some((rule) => matchesRule(rule, request, declaration))) return declaration;
-    if (!webhook.equivalent || declaration.virtual) return undefined;
-    const others = equivalents(this.#scheme, declaration).filter((other) => other !== declaration);
-    for (const rule of webhook.rules) {
+    if (rules.some((rule) => matchesRule(rule, request, declaration))) return declaration;
+    if (!equivalent || declaration.virtual) return undefined;
+    const others = this.#others(declaration);
+    if (others.length === 0) return undefined;
+    for (const rule of rules) {
       const found = others.find((other) => matchesRule(rule, request, other));
       if (found !== undefined) return found;
     }
     return undefined;
+  }
+
+  #others(declaration: ResourceDeclaration): readonly ResourceDeclaration[] {
+    const all = this.#scheme.resources();
+    if (all !== this.#resources) {
+      this.#resources = all;
+      this.#equivalents = new Map();
+    }
+    let found = this.#equivalents.get(declaration);
+    if (found === undefined) {
+      const { group, version, resource } = declaration.storage;
+      found = all.filter(
+        (d) =>
+          d !== declaration &&
+          !d.virtual &&
+          d.storage.group === group &&
+          d.storage.version === version &&
+          d.storage.resource === resource,
+      );
+      this.#equivalents.set(declaration, found);
+    }
+    return found;
   }
 
   #isNamespaceSelected(selector: Selector, request: AdmissionRequest): boolean | 'missing' {

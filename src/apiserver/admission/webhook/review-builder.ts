@@ -1,7 +1,7 @@
 // The AdmissionReview that a webhook is sent.
 import type { Json, JsonObject } from '../../../apimachinery/declaration.ts';
 import type { AdmissionRequest } from '../admission.ts';
-import { type Invocation, kindOf, namespaceOf } from './matcher.ts';
+import { type Invocation, kindOf, namespaceOf, type Seen } from './matcher.ts';
 
 export type ReviewVersion = 'v1' | 'v1beta1';
 
@@ -35,7 +35,7 @@ function userOf({ user }: AdmissionRequest): JsonObject {
 }
 
 /** The request without its objects. */
-export function reviewedRequest(request: AdmissionRequest, { seen, kind }: Invocation): JsonObject {
+export function reviewedRequest(request: AdmissionRequest, { seen, kind }: Seen): JsonObject {
   const { declaration, subresource } = request;
   const asked = kindOf(declaration, subresource);
   const resourceOf = ({ group, version, resource }: typeof seen): JsonObject => ({

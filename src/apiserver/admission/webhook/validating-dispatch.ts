@@ -5,7 +5,7 @@ import { internalError, isStatusError } from '../../../apimachinery/errors.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import type { ConditionChecks } from './condition-checks.ts';
 import type { FailurePolicy } from './failure-policy.ts';
-import { convert, type Invocation, type WebhookMatcher } from './matcher.ts';
+import { convert, type Invocation, type Seen, type WebhookMatcher } from './matcher.ts';
 import type { Webhook } from './webhook.ts';
 import type { WebhookCaller, WebhookObjects } from './webhook-caller.ts';
 
@@ -16,8 +16,8 @@ export interface DispatchDeps {
   readonly policy: FailurePolicy;
 }
 
-/** The request's objects as a webhook sees them. */
-export function objectsFor(request: AdmissionRequest, { seen }: Invocation): WebhookObjects {
+/** The request's objects as a webhook or a policy sees them. */
+export function objectsFor(request: AdmissionRequest, { seen }: Pick<Seen, 'seen'>): WebhookObjects {
   const as = (object: JsonObject | undefined): JsonObject | undefined =>
     object === undefined || request.declaration === seen
       ? object

@@ -34,7 +34,8 @@ export interface Webhook {
 
 const defaultTimeoutSeconds = 10;
 
-function compiled(selector: MutatingWebhook['objectSelector']): Selector | Error {
+/** Nothing is everything. */
+export function selectorOrError(selector: MutatingWebhook['objectSelector']): Selector | Error {
   try {
     return selectorFrom(selector ?? {});
   } catch (error) {
@@ -51,8 +52,8 @@ function webhookOf(hook: MutatingWebhook, configuration: string, id: string): We
     rules: hook.rules ?? [],
     conditions: (hook.matchConditions ?? []).map(({ expression }) => expression),
     equivalent: hook.matchPolicy !== 'Exact',
-    namespaces: compiled(hook.namespaceSelector),
-    objects: compiled(hook.objectSelector),
+    namespaces: selectorOrError(hook.namespaceSelector),
+    objects: selectorOrError(hook.objectSelector),
     failsOpen: hook.failurePolicy === 'Ignore',
     timeoutMs: (hook.timeoutSeconds ?? defaultTimeoutSeconds) * 1000,
     harmless: hook.sideEffects === 'None' || hook.sideEffects === 'NoneOnDryRun',

@@ -1,0 +1,121 @@
+// Which policies are for a request, by which bindings and with which parameters. Expressions are not looked at here.
+import { namespaces } from '../../../api/generated/resources.ts';
+import type { JsonObject, Scheme } from '../../../apimachinery/declaration.ts';
+import { isStatusError, notFound } from '../../../apimachinery/errors.ts';
+import { meta, str } from '../../../apimachinery/json-access.ts';
+import type { LiveObjects } from '../../live-objects.ts';
+import type { AdmissionRequest } from '../admission.ts';
+import type { Seen, WebhookMatcher } from '../webhook/matcher.ts';
+import { ConfigurationError, Params, paramResource } from './params.ts';
+import type { AnyBinding, AnyPolicy, PolicyBinding, PolicyHook } from './policy.ts';
+
+/** A policy that is to be asked, for one of its bindings. */
+export interface PolicyInvocation<P extends AnyPolicy, B extends AnyBinding> {
+  readonly hook: PolicyHook<P, B>;
+  readonly binding: PolicyBinding<B>;
+  readonly seen: Seen;
+  readonly params: readonly (JsonObject | undefined)[];
+}
+
+/** A policy that can't be asked. */
+export interface PolicyFault<P extends AnyPolicy, B extends AnyBinding> {
+  readonly hook: PolicyHook<P, B>;
+  readonly binding: PolicyBinding<B> | undefined;
+  readonly message: string;
+}
+
+export type PolicyMatch<P extends AnyPolicy, B extends AnyBinding> =
+  | PolicyInvocation<P, B>
+  | PolicyFault<P, B>;
+
+const ownKinds: readonly string[] = [
+  'mutatingadmissionpolicies',
+  'mutatingadmissionpolicybindings',
+  'validatingadmissionpolicies',
+  'validatingadmissionpolicybindings',
+];
+const reviews: readonly string[] = [
+  'authentication.k8s.io/selfsubjectreviews',
+  'authentication.k8s.io/tokenreviews',
+  'authorization.k8s.io/localsubjectaccessreviews',
+  'authorization.k8s.io/selfsubjectaccessreviews',
+  'authorization.k8s.io/selfsubjectrulesreviews',
+  'authorization.k8s.io/subjectaccessreviews',
+];
+
+/** Policies never decide on policies, or nobody could take a wrong one away; nor on who somebody is and what they may. */
+export const isBeyondPolicies = ({ declaration: { group, resource } }: AdmissionRequest): boolean =>
+  (group === 'admissionregistration.k8s.io' && ownKinds.includes(resource)) ||
+  (group.startsWith('auth') && reviews.includes(`${group}/${resource}`));
+
+export class PolicyMatcher {
+  readonly #matcher: WebhookMatcher;
+  readonly #scheme: Scheme;
+  readonly #live: LiveObjects;
+  readonly #params: Params;
+
+  constructor(deps: {
+    readonly matcher: WebhookMatcher;
+    readonly scheme: Scheme;
+    readonly live: LiveObjects;
+  }) {
+    this.#matcher = deps.matcher;
+    this.#scheme = deps.scheme;
+    this.#live = deps.live;
+    this.#params = new Params(deps.live);
+  }
+
+  matches<P extends AnyPolicy, B extends AnyBinding>(
+    hooks: readonly PolicyHook<P, B>[],
+    request: AdmissionRequest,
+  ): readonly PolicyMatch<P, B>[] {
+    const found: PolicyMatch<P, B>[] = [];
+    for (const hook of hooks) this.#match(hook, request, found);
+    return found;
+  }
+
+  #match<P extends AnyPolicy, B extends AnyBinding>(
+    hook: PolicyHook<P, B>,
+    request: AdmissionRequest,
+    found: PolicyMatch<P, B>[],
+  ): void {
+    let binding: PolicyBinding<B> | undefined;
+    const faulty = (error: unknown): void => {
+      if (!(error instanceof ConfigurationError || isStatusError(error))) throw error;
+      const what = binding === undefined ? 'policy' : 'binding';
+      found.push({ hook, binding, message: `failed to configure ${what}: ${error.message}` });
+    };
+    try {
+      const seen = this.#matcher.seenBy(hook.criteria, request);
+      if (seen === undefined) return;
+      const resource = hook.paramKind && paramResource(hook.paramKind, this.#scheme);
+      for (binding of hook.bindings)
+        try {
+          if (binding.criteria !== undefined && this.#matcher.seenBy(binding.criteria, request) === undefined)
+            continue;
+          const params = this.#params.of(resource, hook.paramKind, binding.paramRef, request);
+          if (params.length > 0) found.push({ hook, binding, seen, params });
+        } catch (error) {
+          faulty(error);
+        }
+    } catch (error) {
+      faulty(error);
+    }
+  }
+
+  /** The namespace that a request is in, as expressions see it. Throws 404. */
+  namespaceObject({ namespace, declaration }: AdmissionRequest): JsonObject | undefined {
+    if (namespace === '' || (declaration.group === '' && declaration.kind === 'Namespace')) return undefined;
+    const found = this.#live.get(namespaces, namespace) as JsonObject | undefined;
+    if (found === undefined) throw notFound(namespaces, namespace);
+    const { managedFields: _, ownerReferences: __, selfLink: ___, ...metadata } = meta(found);
+    return { ...found, metadata };
+  }
+}
+
+/** How a refusal calls what it refuses. */
+export const refusedName = ({ name, object }: AdmissionRequest): string => {
+  if (name !== '') return name;
+  const { name: given, generateName } = meta(object ?? {});
+  return str(given) || str(generateName) || 'Unknown';
+};

@@ -1,0 +1,232 @@
+// Asks validating policies about a request: what their expressions say becomes refusals, warnings and annotations.
+import type {
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+} from '../../../api/generated/types/admissionregistration-v1.ts';
+import { forbidden, StatusError } from '../../../apimachinery/errors.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { AuthzAnswers } from '../../../cel/libraries/authz.ts';
+import type { MetricsRegistry } from '../../../component-base/metrics.ts';
+import type { Authorizer } from '../../authorization/authorizer.ts';
+import type { AdmissionRequest } from '../admission.ts';
+import { answersAbout } from '../authorizer-answers.ts';
+import { objectsFor } from '../webhook/validating-dispatch.ts';
+import type { WebhookObjects } from '../webhook/webhook-caller.ts';
+import { CompiledPolicies, type PolicyHook } from './policy.ts';
+import { type PolicyInvocation, type PolicyMatch, type PolicyMatcher, refusedName } from './policy-match.ts';
+import { type ErrorType, errorTypeOf, validatingMetrics } from './policy-metrics.ts';
+import {
+  type CompiledValidation,
+  compileValidation,
+  type Decision,
+  evaluateValidation,
+} from './validation.ts';
+
+type Policy = ValidatingAdmissionPolicy;
+type Binding = ValidatingAdmissionPolicyBinding;
+type Match = PolicyMatch<Policy, Binding>;
+
+interface Denial {
+  readonly match: Match;
+  readonly message: string;
+  readonly reason?: string | undefined;
+}
+
+export interface PolicyDeps {
+  readonly matcher: PolicyMatcher;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly metrics: MetricsRegistry;
+}
+
+const codes: Readonly<Record<string, number>> = {
+  Forbidden: 403,
+  Unauthorized: 401,
+  RequestEntityTooLarge: 413,
+  Invalid: 422,
+};
+const maxAnnotationBytes = 10 * 1024;
+/** Headers have room for far fewer. */
+const maxWarnings = 100;
+
+/** Bytes, and no half of a character. */
+function truncated(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxAnnotationBytes) return text;
+  let end = maxAnnotationBytes;
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end);
+}
+
+/** JSON as Go's encoder writes it, which keeps it out of the way of HTML. */
+const goJson = (value: unknown): string =>
+  JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+/** What the bindings of a policy have to say to the audit log: values of one key are told together. */
+class Annotations {
+  readonly #values = new Map<string, string[]>();
+  add(key: string, value: string): void {
+    const values = this.#values.get(key);
+    if (values === undefined) this.#values.set(key, [value]);
+    else if (!values.includes(value)) values.push(value);
+  }
+  publish(policy: string, request: AdmissionRequest): void {
+    for (const [key, values] of this.#values) request.annotate(`${policy}/${key}`, values.join(', '));
+  }
+}
+
+/** One request: what its policies have said so far. */
+class Verdict {
+  readonly denials: Denial[] = [];
+  readonly request: AdmissionRequest;
+  readonly answers: AuthzAnswers;
+  #warnings = 0;
+  readonly #annotations = new Map<PolicyHook, Annotations>();
+  readonly #objects = new Map<unknown, WebhookObjects>();
+
+  constructor(request: AdmissionRequest, answers: AuthzAnswers) {
+    this.request = request;
+    this.answers = answers;
+  }
+  warn(text: string): void {
+    if (this.#warnings++ < maxWarnings) this.request.warn(text);
+  }
+  annotationsOf(hook: PolicyHook): Annotations {
+    let found = this.#annotations.get(hook);
+    if (found === undefined) {
+      found = new Annotations();
+      this.#annotations.set(hook, found);
+    }
+    return found;
+  }
+  /** Converted once for all who see the same version. */
+  objectsFor({ seen: { seen } }: PolicyInvocation<Policy, Binding>): WebhookObjects {
+    let found = this.#objects.get(seen);
+    if (found === undefined) {
+      found = objectsFor(this.request, { seen });
+      this.#objects.set(seen, found);
+    }
+    return found;
+  }
+  /** Throws StatusError. */
+  end(): void {
+    for (const [hook, annotations] of this.#annotations) annotations.publish(hook.name, this.request);
+    const [first] = this.denials;
+    if (first === undefined) return;
+    const { request } = this;
+    const { hook, binding } = first.match;
+    const by = binding === undefined ? '' : ` with binding '${binding.name}'`;
+    const message = `ValidatingAdmissionPolicy '${hook.name}'${by} denied request: ${first.message}`;
+    const refusal = forbidden(request.declaration, refusedName(request), message);
+    const reason = first.reason ?? 'Invalid';
+    throw new StatusError(codes[reason] ?? 422, reason, refusal.message, {
+      ...refusal.status.details,
+      causes: [{ message }],
+    });
+  }
+}
+
+export class ValidatingPolicies {
+  readonly #deps: PolicyDeps;
+  readonly #metrics: ReturnType<typeof validatingMetrics>;
+  readonly #compiled = new CompiledPolicies<Policy, CompiledValidation>(compileValidation);
+
+  constructor(deps: PolicyDeps) {
+    this.#deps = deps;
+    this.#metrics = validatingMetrics(deps.metrics);
+  }
+
+  /** Throws StatusError. */
+  async validate(
+    request: AdmissionRequest,
+    matches: readonly Match[],
+    hooks: readonly PolicyHook<Policy, Binding>[],
+  ): Promise<void> {
+    const verdict = new Verdict(request, answersAbout(request, this.#deps.authorizer));
+    for (const match of matches)
+      if ('message' in match) {
+        if (!match.hook.failsOpen) verdict.denials.push({ match, message: match.message });
+      } else await this.#ask(match, verdict, this.#compiled.of(match.hook, hooks));
+    verdict.end();
+  }
+
+  async #ask(
+    match: PolicyInvocation<Policy, Binding>,
+    verdict: Verdict,
+    compiled: CompiledValidation,
+  ): Promise<void> {
+    const { hook, seen, params } = match;
+    let objects: WebhookObjects;
+    try {
+      objects = verdict.objectsFor(match);
+    } catch (error) {
+      const why = `failed to configure binding: failed to convert object version: ${(error as Error).message}`;
+      if (!hook.failsOpen) verdict.denials.push({ match, message: why });
+      return;
+    }
+    const { request, answers } = verdict;
+    const namespace = this.#deps.matcher.namespaceObject(request);
+    for (const param of params) {
+      const subject = { request, seen, objects, namespace, params: param, answers };
+      const result = await evaluateValidation(compiled, subject, hook.failsOpen, this.#deps.clock);
+      result.decisions.forEach((decision, index) => {
+        this.#decide(match, decision, index, verdict);
+      });
+      for (const annotation of result.annotations)
+        if (annotation.error === undefined)
+          verdict.annotationsOf(hook).add(annotation.key, truncated(annotation.value));
+        else {
+          const error = { message: annotation.error, seconds: annotation.seconds, isError: true };
+          this.#deny(match, error, verdict);
+        }
+    }
+  }
+
+  #count(match: PolicyInvocation<Policy, Binding>, decision: Decision, action: string): void {
+    const type: ErrorType = decision.isError ? errorTypeOf(decision.message) : 'no_error';
+    this.#metrics.checked(match.hook.name, match.binding.name, type, action, decision.seconds);
+  }
+
+  #deny(match: PolicyInvocation<Policy, Binding>, decision: Decision, verdict: Verdict): void {
+    verdict.denials.push({ match, message: decision.message, reason: decision.reason });
+    this.#count(match, decision, 'deny');
+  }
+
+  #decide(
+    match: PolicyInvocation<Policy, Binding>,
+    decision: Decision & { readonly admitted?: boolean },
+    index: number,
+    verdict: Verdict,
+  ): void {
+    if (decision.admitted === true) {
+      if (decision.isError) this.#count(match, decision, 'allow');
+      return;
+    }
+    const { name } = match.hook;
+    const { validationActions, policyName } = match.binding.binding.spec;
+    for (const action of validationActions)
+      if (action === 'Deny') this.#deny(match, decision, verdict);
+      else if (action === 'Warn') {
+        const by = `'${name}' with binding '${match.binding.name}'`;
+        verdict.warn(`Validation failed for ValidatingAdmissionPolicy ${by}: ${decision.message}`);
+        this.#count(match, decision, 'warn');
+      } else if (action === 'Audit') {
+        verdict.request.annotate(
+          'validation.policy.admission.k8s.io/validation_failure',
+          goJson([
+            {
+              message: decision.message,
+              policy: policyName,
+              binding: match.binding.name,
+              expressionIndex: index,
+              validationActions,
+            },
+          ]),
+        );
+        this.#count(match, decision, 'audit');
+      }
+  }
+}

@@ -1,0 +1,132 @@
+// Policies that are expensive, deep or about themselves, and requests that make them so.
+import assert from 'node:assert/strict';
+import { after, afterEach, test } from 'node:test';
+import type { JsonObject } from '../../src/apimachinery/declaration.ts';
+import { type Answer, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
+
+const plane = await startTestControlPlane();
+after(() => plane.close());
+const { ask } = plane;
+const registration = '/apis/admissionregistration.k8s.io/v1';
+const [policies, bindings] = [
+  `${registration}/validatingadmissionpolicies`,
+  `${registration}/validatingadmissionpolicybindings`,
+];
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const everything = {
+  resourceRules: [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }],
+};
+
+const made: string[] = [];
+afterEach(async () => {
+  for (const url of made.splice(0).reverse()) assert.equal((await ask('DELETE', url)).status, 200);
+});
+async function enforce(name: string, spec: JsonObject): Promise<void> {
+  const body = { metadata: { name }, spec: { matchConstraints: everything, ...spec } };
+  const stored = await ask('POST', policies, body);
+  assert.equal(stored.status, 201, stored.text);
+  made.push(`${policies}/${name}`);
+  const bound = await ask('POST', bindings, {
+    metadata: { name },
+    spec: { policyName: name, validationActions: ['Deny'] },
+  });
+  assert.equal(bound.status, 201, bound.text);
+  made.push(`${bindings}/${name}`);
+}
+const create = (name: string, data: JsonObject = {}): Promise<Answer> =>
+  ask('POST', configMaps, { metadata: { name }, data });
+
+test('a policy that refuses everything neither keeps itself nor others from being changed and removed', async () => {
+  await enforce('closed', { validations: [{ expression: 'false', message: 'closed' }] });
+  assert.equal((await create('a')).status, 422);
+  assert.equal((await ask('POST', '/api/v1/namespaces', { metadata: { name: 'n' } })).status, 422);
+  await enforce('other', { validations: [{ expression: 'false' }] });
+  const review = { spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } };
+  const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+  assert.equal((await ask('POST', reviews, review)).status, 201);
+  const relaxed = await ask('PATCH', `${bindings}/closed`, { spec: { validationActions: ['Audit'] } });
+  assert.equal(relaxed.status, 200, relaxed.text);
+  const gone = await ask('DELETE', `${bindings}/other`);
+  assert.equal(gone.status, 200, gone.text);
+  made.pop();
+  assert.equal((await create('a')).status, 201);
+});
+
+/** Quadratic in the size of the object. */
+const dear = 'object.data.all(a, object.data.all(b, object.data.all(c, a != "x" || b != "y" || c != "z")))';
+const many = (count: number): JsonObject =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
+
+test('an expression that costs too much is refused as failurePolicy says, and its cost is the end of it', async () => {
+  await enforce('dear', { validations: [{ expression: dear }] });
+  assert.equal((await create('few', many(5))).status, 201);
+  const refused = await create('many', many(2000));
+  assert.equal(refused.status, 422);
+  assert.match(refused.message, /operation cancelled: actual cost limit exceeded$/);
+  await enforce('forgiving', { failurePolicy: 'Ignore', validations: [{ expression: dear }] });
+  await ask('PATCH', `${policies}/dear`, { spec: { failurePolicy: 'Ignore' } });
+  assert.equal((await create('many', many(2000))).status, 201);
+});
+
+test('all expressions of a binding have one budget, in variables, too; others are served meanwhile', async () => {
+  const variables = Array.from({ length: 30 }, (_, i) => ({
+    name: `v${i}`,
+    expression: `object.data.all(a, object.data.all(b, a != "${i}" || b != "x"))`,
+  }));
+  await enforce('sum', {
+    matchConstraints: {
+      resourceRules: [
+        { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] },
+      ],
+    },
+    variables,
+    validations: variables.map(({ name }) => ({ expression: `variables.${name}` })),
+  });
+  const writing = create('sum', many(300));
+  let reads = 0;
+  let isWritten = false;
+  void writing.then(() => {
+    isWritten = true;
+  });
+  while (!isWritten) {
+    assert.equal((await ask('GET', '/api/v1/namespaces/default')).status, 200);
+    reads++;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const refused = await writing;
+  assert.match(
+    refused.message,
+    /running out of cost budget, no further validation rules will be run$/,
+    refused.text,
+  );
+  assert.ok(reads > 5, `${reads} reads`);
+});
+
+test('variables that are built on one another ten thousand deep, and texts of any length, are answered', async () => {
+  const chain = Array.from({ length: 5000 }, (_, i) => ({
+    name: `v${i}`,
+    expression: i === 0 ? 'true' : `variables.v${i - 1}`,
+  }));
+  await enforce('deep', { variables: chain, validations: [{ expression: 'variables.v4999 == true' }] });
+  const answer = await create('deep');
+  assert.ok([201, 422].includes(answer.status), answer.text);
+  assert.equal((await ask('GET', '/api/v1/namespaces/default')).status, 200);
+  const long = await ask('POST', policies, {
+    metadata: { name: 'long' },
+    spec: { matchConstraints: everything, validations: [{ expression: `'${'x'.repeat(200_000)}' == ''` }] },
+  });
+  assert.match(long.message, /expression code point size exceeds limit/);
+});
+
+test('what an expression says can neither break a header nor the audit log', async () => {
+  await enforce('rude', {
+    validations: [{ expression: 'object.nothing.that.is == "\\r\\nset-cookie: a=b"' }],
+    auditAnnotations: [{ key: 'long', valueExpression: "object.metadata.name + 'é'" }],
+  });
+  await ask('PATCH', `${bindings}/rude`, { spec: { validationActions: ['Warn', 'Audit'] } });
+  const answer = await create('rude');
+  assert.equal(answer.status, 201, answer.text);
+  const [warning = ''] = answer.warnings;
+  assert.match(warning, /Validation failed for ValidatingAdmissionPolicy 'rude'/);
+  assert.doesNotMatch(warning, /[\r\n]/);
+});

@@ -86,6 +86,7 @@ function declare(
       notEnforcedWarnings(group, resource.resource),
     ),
     virtual: behaviour.virtual ?? false,
+    ...(behaviour.deprecation === undefined ? {} : { deprecation: behaviour.deprecation }),
     hasStatus,
     hasGeneration: behaviour.hasGeneration ?? false,
     storage: behaviour.storage ?? { group, version, resource: resource.resource },

@@ -15,6 +15,10 @@ interface Table {
     /** What the base is changed by before: the case is an update. */
     readonly from?: JsonObject;
     readonly errors: readonly string[];
+    /** What is said of it although it is taken; not looked at when it is absent. */
+    readonly warnings?: readonly string[];
+    /** The subresource that is written: its rules are others. */
+    readonly subresource?: string;
   }[];
 }
 
@@ -49,12 +53,15 @@ function read(base: JsonObject, changes: JsonObject): { object: JsonObject; stra
 const context = { now: '', namespace: 'n', subresource: '' };
 for (const { base, cases } of tables)
   test(`${String(base['kind'])}: ${cases.length} cases`, () => {
-    for (const { set, from, errors } of cases) {
+    for (const { set, from, errors, warnings, subresource = '' } of cases) {
       const { object, strategy } = read(base, set);
+      const old = from === undefined ? undefined : read(base, from).object;
       const found =
-        from === undefined
+        old === undefined
           ? strategy.validate?.(object)
-          : strategy.validateUpdate?.(object, read(base, from).object, context);
+          : strategy.validateUpdate?.(object, old, { ...context, subresource });
       assert.deepEqual((found ?? []).map(fieldErrorText), errors, JSON.stringify({ from, set }));
+      if (warnings)
+        assert.deepEqual(strategy.warnings?.(object, old), warnings, JSON.stringify({ from, set }));
     }
   });

@@ -16,6 +16,8 @@ export interface BehaviourOf<Thing> {
   /** True when metadata.generation counts changes of the spec (of everything, for kinds without one). */
   readonly hasGeneration?: boolean;
   readonly virtual?: boolean;
+  /** What whoever asks for it is warned of. */
+  readonly deprecation?: string;
   readonly storage?: ResourceDeclaration['storage'];
   readonly conversion?: NonNullable<ResourceDeclaration['conversion']>;
 }

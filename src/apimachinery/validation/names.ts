@@ -1,5 +1,4 @@
 // Rules for names, keys and ports: each answers why a text is wrong, in upstream's words; empty when it is right.
-import { cidrContains, type Ip, parseCidr, parseIp, unmapped } from '../../base/ip.ts';
 import { dns1123SubdomainErrors } from '../labels.ts';
 
 export type NameRule = (name: string) => string[];
@@ -23,18 +22,21 @@ export const wildcardSubdomain: NameRule = (name) => {
   return errors;
 };
 
+const isLabel = (name: string): boolean => /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(name);
+
 export const dnsLabel: NameRule = (name) => {
   const errors = name.length > 63 ? [tooLong(63)] : [];
-  if (name.length > 4096 || !/^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(name))
-    errors.push(
-      rule(
-        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
-        '[a-z0-9]([-a-z0-9]*[a-z0-9])?',
-        'my-name',
-        '123-abc',
-      ),
-    );
-  return errors;
+  if (name.length <= 4096 && isLabel(name)) return errors;
+  if (name.length <= 4096 && name.split('.').every(isLabel)) return [...errors, 'must not contain dots'];
+  return [
+    ...errors,
+    rule(
+      "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+      '[a-z0-9]([-a-z0-9]*[a-z0-9])?',
+      'my-name',
+      '123-abc',
+    ),
+  ];
 };
 
 export const dns1035Label: NameRule = (name) => {
@@ -109,35 +111,6 @@ export const portRange = 'must be between 1 and 65535, inclusive';
 export const isPort = (value: unknown): boolean =>
   typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65535;
 
-/** Without a zone, as Go's net.ParseIP. */
-function addressOf(text: string): Ip | undefined {
-  const ip = parseIp(text);
-  return ip?.zone === undefined ? ip : undefined;
-}
-export const isIPv4 = (text: string): boolean => addressOf(text)?.family === 4;
-export const isIPv6 = (text: string): boolean => addressOf(text)?.family === 6;
-export const ipErrors: NameRule = (text) =>
-  addressOf(text) ? [] : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
-
-const linkLocalMulticast = ['224.0.0.0/24', ...Array.from('0123456789abcdef', (flags) => `ff${flags}2::/16`)];
-/** Go's own ranges, which its messages do not always name in full. */
-const specialIps: readonly (readonly [ranges: readonly string[], message: (text: string) => string])[] = [
-  [['0.0.0.0/32', '::/128'], (text) => `may not be unspecified (${text})`],
-  [['127.0.0.0/8', '::1/128'], () => 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
-  [['169.254.0.0/16', 'fe80::/10'], () => 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'],
-  [linkLocalMulticast, () => 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
-];
-const specialRanges = specialIps.map(([ranges, message]) => ({
-  cidrs: ranges.map((range) => parseCidr(range)!),
-  message,
-}));
-
-/** Of a valid address, as upstream's ValidateNonSpecialIP: what every node has for itself is nobody's to give. */
-const specialIpErrors: NameRule = (text) => {
-  const ip = unmapped(parseIp(text)!);
-  const special = specialRanges.find(({ cidrs }) => cidrs.some((cidr) => cidrContains(cidr, ip)));
-  return special === undefined ? [] : [special.message(text)];
-};
 /** `example.com` or `example.com.`: at least two labels. */
 export const fullyQualifiedName: NameRule = (text) => {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
@@ -148,11 +121,3 @@ export const fullyQualifiedName: NameRule = (text) => {
     ? ['should be a domain with at least two segments separated by dots']
     : labels.flatMap(dnsLabel);
 };
-
-/** An address that a Service or an endpoint may have. */
-export const usableIpErrors: NameRule = (ip) => {
-  const wrong = ipErrors(ip);
-  return wrong.length > 0 ? wrong : specialIpErrors(ip);
-};
-export const cidrErrors: NameRule = (text) =>
-  parseCidr(text) ? [] : ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];

@@ -6,6 +6,7 @@ import { forbidden, invalid, required, tooLong, tooMany } from '../../apimachine
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
 import { isObject, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../apimachinery/labels.ts';
+import { dnsLabel } from '../../apimachinery/validation/names.ts';
 import type { Steps } from '../../base/turns.ts';
 
 /** As upstream's TotalAnnotationSizeLimitB. Upstream has no such limit of labels: there etcd refuses what is large. */
@@ -107,16 +108,7 @@ export function* validateObjectMeta(meta: JsonObject, kind: MetaOf): Steps<Field
   if (kind.namespaced) {
     const namespace = str(meta['namespace']);
     if (namespace === '') errors.push(required(`${path}.namespace`));
-    else if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(namespace) || namespace.length > 63)
-      errors.push(
-        invalid(
-          `${path}.namespace`,
-          namespace,
-          namespace.length > 63
-            ? 'must be no more than 63 bytes'
-            : `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')`,
-        ),
-      );
+    else errors.push(...dnsLabel(namespace).map((why) => invalid(`${path}.namespace`, namespace, why)));
   } else if (str(meta['namespace']) !== '')
     errors.push(forbidden(`${path}.namespace`, 'not allowed on this type'));
   errors.push(...labelErrors(obj(meta['labels']), `${path}.labels`));

@@ -179,6 +179,8 @@ export function warnAbout(
   old: JsonObject | undefined,
   options: WriteOptions,
 ): void {
+  // Nobody can mend a spec by its status.
+  if (options.subresource === 'status') return;
   const warnings = store.declaration.strategy.warnings?.(object, old);
   if (warnings) for (const text of warnings) options.context?.warn(text);
 }

@@ -49,6 +49,17 @@ describe('timingOf', () => {
       timingOf(cronJob({ schedule: '?' }), at('10:25:00')).complaints[0]?.reason,
       'UnparseableSchedule',
     );
+    assert.deepEqual(timingOf(cronJob({ schedule: '59 23 31 2 *' }), at('10:25:00')), {
+      due: undefined,
+      next: undefined,
+      complaints: [
+        {
+          reason: 'InvalidSchedule',
+          message:
+            'invalid schedule: 59 23 31 2 * : time difference between two schedules is less than 1 second',
+        },
+      ],
+    });
     const late = cronJob({ schedule: '* * * * *' }, '2026-03-01T08:00:00Z');
     assert.equal(timingOf(late, at('10:25:00')).complaints[0]?.reason, 'TooManyMissedTimes');
   });

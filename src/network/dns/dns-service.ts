@@ -9,7 +9,7 @@ import type { Service } from '../../api/generated/types/core-v1.ts';
 import type { EndpointSlice } from '../../api/generated/types/discovery-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
-import { usableIpErrors } from '../../apimachinery/validation/names.ts';
+import { usableIpErrors } from '../../apimachinery/validation/addresses.ts';
 import type { Client, Creatable, ObjectKey } from '../../client/client.ts';
 
 const namespace = 'kube-system';

@@ -1,7 +1,9 @@
 // The kinds of apps/v1: rows, defaults, generation.
+import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { ageOf } from '../../../apimachinery/human-duration.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
-import { templateWarnings } from '../../core/v1/pod-warnings.ts';
+import { namedWorkloadWarnings, podTemplateWarnings, templateWarnings } from '../../core/v1/pod-warnings.ts';
+import { claimSpecWarnings } from '../../core/v1/volume-warnings.ts';
 import type {
   ControllerRevision,
   DaemonSet,
@@ -31,7 +33,7 @@ const deployment: KindBehaviour<Deployment> = {
   hasGeneration: true,
   strategy: {
     applyDefaults: deploymentDefaults,
-    warnings: templateWarnings,
+    warnings: namedWorkloadWarnings,
     validate: validateDeployment,
     validateUpdate: selectorStays,
   },
@@ -50,7 +52,7 @@ const replicaSet: KindBehaviour<ReplicaSet> = {
   hasGeneration: true,
   strategy: {
     applyDefaults: replicaSetDefaults,
-    warnings: templateWarnings,
+    warnings: namedWorkloadWarnings,
     validate: validateReplicaSet,
     validateUpdate: selectorStays,
   },
@@ -66,11 +68,27 @@ const replicaSet: KindBehaviour<ReplicaSet> = {
   ],
 };
 
+function statefulSetWarnings({ spec = {} }: Decoded<StatefulSet>, old?: Decoded<StatefulSet>): string[] {
+  // As upstream writes the two.
+  const under = old === undefined ? '' : '.Spec';
+  return [
+    ...podTemplateWarnings(spec.template),
+    ...(spec.volumeClaimTemplates ?? []).flatMap((claim, i) =>
+      claimSpecWarnings(claim.spec ?? {}, `spec.volumeClaimTemplates[${i}]${under}`),
+    ),
+    ...((spec.revisionHistoryLimit ?? 0) < 0
+      ? [
+          'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended',
+        ]
+      : []),
+  ];
+}
+
 const statefulSet: KindBehaviour<StatefulSet> = {
   hasGeneration: true,
   strategy: {
     applyDefaults: statefulSetDefaults,
-    warnings: templateWarnings,
+    warnings: statefulSetWarnings,
     validate: validateStatefulSet,
     validateUpdate: validateStatefulSetUpdate,
   },

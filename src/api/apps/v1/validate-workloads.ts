@@ -88,7 +88,10 @@ export function validateStatefulSet(statefulSet: Decoded<StatefulSet>): Errors {
       errors.push(
         ...oneOf(`spec.persistentVolumeClaimRetentionPolicy.${when}`, retention[when], ['Delete', 'Retain']),
       );
-  errors.push(...replicasErrors(statefulSet), ...validateSelectorAndTemplate(statefulSet, 'statefulset'));
+  errors.push(
+    ...replicasErrors(statefulSet, 'statefulset'),
+    ...validateSelectorAndTemplate(statefulSet, 'statefulset'),
+  );
   errors.push(...nonNegative('spec.ordinals.start', s.ordinals?.start));
   return errors;
 }

@@ -6,6 +6,7 @@ import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-
 import { podTemplateDefaults } from '../../core/v1/pod-defaults.ts';
 import type { CronJob, Job } from '../../generated/types/batch-v1.ts';
 import { ageCell, containerCells, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
+import { cronJobWarnings, jobWarnings } from './job-warnings.ts';
 import { validateCronJob, validateCronJobUpdate, validateJob, validateJobUpdate } from './validate-jobs.ts';
 
 function completions(job: Decoded<Job>): string {
@@ -96,6 +97,7 @@ const job: KindBehaviour<Job> = {
     prepareForCreate: generateSelector,
     validate: validateJob,
     validateUpdate: (job, old, { subresource }) => validateJobUpdate(job, old, subresource),
+    warnings: jobWarnings,
     defaultGarbageCollection: 'orphan',
   },
 };
@@ -121,6 +123,7 @@ const cronJob: KindBehaviour<CronJob> = {
   },
   strategy: {
     validate: validateCronJob,
+    warnings: cronJobWarnings,
     validateUpdate: (cronJob, old, { subresource }) =>
       subresource === 'status' ? [] : validateCronJobUpdate(cronJob, old),
     applyDefaults(o) {

@@ -201,11 +201,17 @@ function completionsChange(s: Decoded<JobSpec>, before: Decoded<JobSpec>): Error
     : [];
 }
 
-/** The place of pods may change while a Job that never ran is suspended. */
+/** Nothing of it runs: it never did, or its controller has stopped all of it. */
+const isAtRest = ({ spec, status = {} }: Decoded<Job>): boolean =>
+  spec?.suspend === true &&
+  (!status.startTime ||
+    ((status.active ?? 0) === 0 &&
+      (status.conditions ?? []).some((c) => c.type === 'Suspended' && c.status === 'True')));
+
+/** The place and the amounts of pods may change while a Job is at rest: upstream's Mutable…ForSuspendedJobs. */
 function templateChange(s: Decoded<JobSpec>, old: Decoded<Job>): Errors {
   const before = old.spec?.template ?? {};
-  const mayMove = old.spec?.suspend === true && !old.status?.startTime;
-  if (!mayMove) return unchanged('spec.template', s.template, before);
+  if (!isAtRest(old)) return unchanged('spec.template', s.template, before);
   const next = withoutPlace(s.template ?? {});
   return semanticEqual(next, withoutPlace(before)) ? [] : [invalid('spec.template', s.template, immutable)];
 }

@@ -32,6 +32,7 @@ function applyDefaults(endpoints: Decoded<Endpoints>): void {
 }
 
 export const endpoints: KindBehaviour<Endpoints> = {
+  deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   row: (o, now) => [nameCell(o), addresses(o), ageCell(o, now)],
   strategy: { applyDefaults, validate: validateEndpoints, allowCreateOnUpdate: true },
 };

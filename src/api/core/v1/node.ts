@@ -2,6 +2,7 @@
 import type { Json } from '../../../apimachinery/declaration.ts';
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { cidrWarnings } from '../../../apimachinery/validation/addresses.ts';
 import type { Node, NodeSpec } from '../../generated/types/core-v1.ts';
 import { ageCell, nameCell, orNone } from '../../meta/row-cells.ts';
 import { validateNode, validateNodeUpdate } from './validate-node.ts';
@@ -67,6 +68,11 @@ function dropConfigSource(node: Decoded<Node>, old?: Decoded<Node>): void {
   if (old === undefined || old.status?.config === undefined) delete node.status?.config;
 }
 
+const nodeWarnings = ({ spec = {} }: Decoded<Node>): string[] => [
+  ...(spec.externalID ? ['spec.externalID: this field is deprecated, and is unused by Kubernetes'] : []),
+  ...(spec.podCIDRs ?? []).flatMap((cidr, i) => cidrWarnings(`spec.podCIDRs[${i}]`, cidr)),
+];
+
 export const node: KindBehaviour<Node> = {
   row,
   selectableFields: (o) => ({ 'spec.unschedulable': String(o.spec?.unschedulable === true) }),
@@ -76,6 +82,7 @@ export const node: KindBehaviour<Node> = {
     prepareForUpdate: dropConfigSource,
     validate: validateNode,
     validateUpdate: validateNodeUpdate,
+    warnings: nodeWarnings,
     keepsStatusOnCreate: true,
   },
 };

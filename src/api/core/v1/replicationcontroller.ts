@@ -4,6 +4,7 @@ import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { ReplicationController } from '../../generated/types/core-v1.ts';
 import { ageCell, containerCells, labelsCell, nameCell } from '../../meta/row-cells.ts';
 import { podTemplateDefaults } from './pod-defaults.ts';
+import { namedWorkloadWarnings } from './pod-warnings.ts';
 import { validateReplicationController } from './validate-small.ts';
 
 function applyDefaults(rc: Decoded<ReplicationController>): void {
@@ -29,5 +30,10 @@ export const replicationController: KindBehaviour<ReplicationController> = {
     labelsCell(o.spec?.selector),
   ],
   selectableFields: (o) => ({ 'status.replicas': String(o.status?.replicas ?? 0) ?? '' }),
-  strategy: { applyDefaults, validate: validateReplicationController, defaultGarbageCollection: 'orphan' },
+  strategy: {
+    applyDefaults,
+    validate: validateReplicationController,
+    warnings: namedWorkloadWarnings,
+    defaultGarbageCollection: 'orphan',
+  },
 };

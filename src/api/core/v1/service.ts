@@ -2,6 +2,7 @@
 import type { Json } from '../../../apimachinery/declaration.ts';
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { cidrWarnings, ipWarnings } from '../../../apimachinery/validation/addresses.ts';
 import { dns1035Label } from '../../../apimachinery/validation/names.ts';
 import type { Service, ServicePort } from '../../generated/types/core-v1.ts';
 import { ageCell, labelsCell, nameCell, orNone } from '../../meta/row-cells.ts';
@@ -69,16 +70,37 @@ function serviceDefaults(service: Decoded<Service>): void {
 }
 
 /** What is said of a type that the Service does not have. */
-function serviceWarnings({ spec: s = {} }: Decoded<Service>): string[] {
+const topologyHints = 'service.kubernetes.io/topology-aware-hints';
+
+function serviceWarnings({ metadata, spec: s = {} }: Decoded<Service>): string[] {
+  const { clusterIPs = [], externalIPs = [], loadBalancerIP = '', loadBalancerSourceRanges = [] } = s;
   const headless = s.type === 'ClusterIP' && s.clusterIP === 'None';
-  return [
-    ...(headless && s.sessionAffinity !== undefined && s.sessionAffinity !== 'None'
-      ? ['spec.SessionAffinity is ignored for headless services']
-      : []),
-    ...(s.type !== 'ExternalName' && s.externalName
-      ? ['spec.externalName is ignored when spec.type is not "ExternalName"']
-      : []),
-  ];
+  const out: string[] = [];
+  if (metadata?.annotations?.[topologyHints] !== undefined)
+    out.push(
+      `annotation ${topologyHints} is deprecated, please use service.kubernetes.io/topology-mode instead`,
+    );
+  if (s.clusterIP !== 'None')
+    out.push(...clusterIPs.flatMap((ip, i) => ipWarnings(`spec.clusterIPs[${i}]`, ip)));
+  if (headless) {
+    const ignored = (field: string): void => void out.push(`spec.${field} is ignored for headless services`);
+    if (loadBalancerIP !== '') ignored('loadBalancerIP');
+    if (externalIPs.length > 0) ignored('externalIPs');
+    if (s.sessionAffinity !== undefined && s.sessionAffinity !== 'None') ignored('SessionAffinity');
+  }
+  if (externalIPs.length > 0) out.push('spec.externalIPs is deprecated');
+  out.push(...externalIPs.flatMap((ip, i) => ipWarnings(`spec.externalIPs[${i}]`, ip)));
+  out.push(
+    ...(loadBalancerIP === '' ? [] : ipWarnings('spec.loadBalancerIP', loadBalancerIP)),
+    ...loadBalancerSourceRanges.flatMap((range, i) =>
+      cidrWarnings(`spec.loadBalancerSourceRanges[${i}]`, range.trim()),
+    ),
+  );
+  if (s.type === 'ExternalName' && externalIPs.length > 0)
+    out.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
+  if (s.type !== 'ExternalName' && s.externalName)
+    out.push('spec.externalName is ignored when spec.type is not "ExternalName"');
+  return out;
 }
 
 export const service: KindBehaviour<Service> = {

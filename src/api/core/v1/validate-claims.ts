@@ -4,14 +4,17 @@ import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
 import { compareQuantities, tryParseQuantity } from '../../../apimachinery/quantity.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { changedFields, labelSelector, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { changedFields, labelSelector, named, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { dnsLabel, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
 import type {
+  CSIPersistentVolumeSource,
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
   PersistentVolumeSpec,
 } from '../../generated/types/core-v1.ts';
 import type { Quantity } from '../../generated/types/meta-v1.ts';
+import { driverNameErrors } from './csi-driver-name.ts';
 import { validateQuantity } from './validate-resources.ts';
 import { validateNodeSelector } from './validate-scheduling.ts';
 
@@ -147,12 +150,35 @@ export function validateVolume(volume: Decoded<PersistentVolume>): Errors {
   if (given.includes('hostPath') && hostPath === '') errors.push(required('spec.hostPath.path'));
   if (hostPath.split('/').includes('..'))
     errors.push(invalid('spec.hostPath.path', hostPath, "must not contain '..'"));
+  if (s.csi !== undefined) errors.push(...csiErrors(s.csi, 'spec.csi'));
   if (given.includes('local') && s.nodeAffinity === undefined)
     errors.push(required('spec.nodeAffinity', 'Local volume requires node affinity'));
   errors.push(...validateNodeSelector(s.nodeAffinity?.required, 'spec.nodeAffinity.required'));
   if (s.volumeMode !== undefined)
     errors.push(...oneOf('spec.volumeMode', s.volumeMode, ['Block', 'Filesystem']));
   return errors;
+}
+
+const csiSecrets = [
+  'controllerPublishSecretRef',
+  'controllerExpandSecretRef',
+  'nodePublishSecretRef',
+  'nodeExpandSecretRef',
+] as const;
+
+function csiErrors(csi: Decoded<CSIPersistentVolumeSource>, at: string): Errors {
+  return [
+    ...driverNameErrors(`${at}.driver`, csi.driver),
+    ...(csi.volumeHandle ? [] : [required(`${at}.volumeHandle`)]),
+    ...csiSecrets.flatMap((key) => {
+      const secret = csi[key];
+      if (secret === undefined) return [];
+      return [
+        ...named(`${at}.${key}.name`, secret.name, dnsSubdomain),
+        ...named(`${at}.${key}.namespace`, secret.namespace, dnsLabel),
+      ];
+    }),
+  ];
 }
 
 export function validateVolumeUpdate(

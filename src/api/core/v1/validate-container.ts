@@ -39,6 +39,7 @@ import type {
 import type { Quantity } from '../../generated/types/meta-v1.ts';
 import { type Seconds, validateLifecycle, validateProbe } from './validate-probe.ts';
 import { validateResources } from './validate-resources.ts';
+import { restartErrors } from './validate-restart.ts';
 import type { VolumeNames } from './validate-volumes.ts';
 import { validateMounts } from './validate-volumes.ts';
 import { validateWindowsOptions } from './validate-windows.ts';
@@ -387,7 +388,7 @@ export function validateContainers(podSpec: Decoded<PodSpec>, path: string, fact
     const name = container.name ?? '';
     if (name !== '' && names.has(name)) errors.push(duplicate(`${at}.name`, name));
     names.add(name);
-    errors.push(...probesOf(container, at, facts.grace));
+    errors.push(...probesOf(container, at, facts.grace), ...restartErrors(container, at));
   });
   errors.push(...hostPortConflicts(containers, `${path}.containers`));
   if (facts.hostNetwork) errors.push(...hostNetworkErrors(containers, `${path}.containers`, facts.isPod));
@@ -417,9 +418,15 @@ export function validateInitContainers(podSpec: Decoded<PodSpec>, path: string, 
     if (name !== '' && names.has(name)) errors.push(duplicate(`${at}.name`, name));
     names.add(name);
     const policy = container.restartPolicy;
-    if (policy !== undefined)
-      errors.push(...oneOf(`${at}.restartPolicy`, policy, ['Always', 'Never', 'OnFailure']));
+    if (policy !== undefined && policy !== 'Always') errors.push(...restartErrors(container, at));
     if (policy === 'Always') {
+      if ((container.restartPolicyRules ?? []).length > 0)
+        errors.push(
+          forbidden(
+            `${at}.restartPolicyRules`,
+            'restartPolicyRules are not allowed for init containers with restart policy Always',
+          ),
+        );
       errors.push(...probesOf(container, at, facts.grace));
       return;
     }

@@ -1,8 +1,8 @@
 // What a Node's spec may say, and what stays once it is set: its pod prefixes and its provider's name for it.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid } from '../../../apimachinery/field-error.ts';
+import { cidrErrors } from '../../../apimachinery/validation/addresses.ts';
 import { type Errors, each } from '../../../apimachinery/validation/checks.ts';
-import { cidrErrors } from '../../../apimachinery/validation/names.ts';
 import { parseCidr } from '../../../base/ip.ts';
 import type { Node } from '../../generated/types/core-v1.ts';
 import { validateQuantity } from './validate-resources.ts';

@@ -2,9 +2,10 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
+import { ipErrors } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
-import { dnsLabel, dnsSubdomain, ipErrors } from '../../../apimachinery/validation/names.ts';
+import { dnsLabel, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
 import type { HostAlias, PodResourceClaim, PodSpec } from '../../generated/types/core-v1.ts';
 import type { PodFacts } from './validate-container.ts';
 import {

@@ -3,18 +3,10 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { duplicate, forbidden, invalid, required } from '../../../apimachinery/field-error.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
+import { cidrErrors, ipErrors, isIPv4, usableIpErrors } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, labels, named, oneOf } from '../../../apimachinery/validation/checks.ts';
-import {
-  cidrErrors,
-  dnsLabel,
-  dnsSubdomain,
-  ipErrors,
-  isIPv4,
-  isPort,
-  portRange,
-  usableIpErrors,
-} from '../../../apimachinery/validation/names.ts';
+import { dnsLabel, dnsSubdomain, isPort, portRange } from '../../../apimachinery/validation/names.ts';
 import type { Service, ServicePort, ServiceSpec } from '../../generated/types/core-v1.ts';
 import { portOrName } from './validate-probe.ts';
 

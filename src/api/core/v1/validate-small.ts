@@ -3,10 +3,12 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import { compareQuantities, type Quantity, tryParseQuantity } from '../../../apimachinery/quantity.ts';
+import { ipErrors, specialIpErrors } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
-import { dnsLabel, ipErrors, isPort, portRange } from '../../../apimachinery/validation/names.ts';
+import { each, oneOf, optional } from '../../../apimachinery/validation/checks.ts';
+import { dnsLabel, dnsSubdomain, isPort, portRange } from '../../../apimachinery/validation/names.ts';
 import type {
+  EndpointAddress,
   Endpoints,
   LimitRange,
   LimitRangeItem,
@@ -29,7 +31,7 @@ export function validateEndpoints(endpoints: Decoded<Endpoints>): Errors {
       [notReady, 'notReadyAddresses'],
     ] as const)
       list.forEach((address, a) => {
-        errors.push(...each(`${at}.${name}[${a}].ip`, address.ip ?? '', ipErrors));
+        errors.push(...addressErrors(address, `${at}.${name}[${a}]`));
       });
     const ports = subset.ports ?? [];
     ports.forEach((port, p) => {
@@ -37,10 +39,20 @@ export function validateEndpoints(endpoints: Decoded<Endpoints>): Errors {
       if (ports.length > 1 && name === '') errors.push(required(`${at}.ports[${p}].name`));
       else if (name !== '') errors.push(...each(`${at}.ports[${p}].name`, name, dnsLabel));
       if (!isPort(port.port)) errors.push(invalid(`${at}.ports[${p}].port`, port.port ?? 0, portRange));
-      errors.push(...oneOf(`${at}.ports[${p}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']));
+      if (!port.protocol) errors.push(required(`${at}.ports[${p}].protocol`));
+      else errors.push(...oneOf(`${at}.ports[${p}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']));
     });
     return errors;
   });
+}
+
+function addressErrors({ ip = '', hostname, nodeName }: Decoded<EndpointAddress>, at: string): Errors {
+  return [
+    ...each(`${at}.ip`, ip, ipErrors),
+    ...optional(`${at}.hostname`, hostname, dnsLabel),
+    ...(nodeName === undefined ? [] : each(`${at}.nodeName`, nodeName, dnsSubdomain)),
+    ...each(`${at}.ip`, ip, specialIpErrors),
+  ];
 }
 
 /** What a quota with pod scopes may count: pods and what their containers ask for. */

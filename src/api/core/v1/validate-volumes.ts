@@ -3,7 +3,7 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, forbidden, invalid, notFound, required } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, oneOf } from '../../../apimachinery/validation/checks.ts';
-import { dnsLabel } from '../../../apimachinery/validation/names.ts';
+import { dnsLabel, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
 import type {
   Container,
   DownwardAPIVolumeFile,
@@ -13,6 +13,7 @@ import type {
   Volume,
   VolumeProjection,
 } from '../../generated/types/core-v1.ts';
+import { driverNameErrors } from './csi-driver-name.ts';
 import { validateClaimSpec } from './validate-claims.ts';
 
 export interface VolumeNames {
@@ -120,7 +121,14 @@ const sourceRules: {
       ? []
       : [invalid(`${field}.path`, path, 'must be an absolute path')]),
   ],
-  csi: (field, { driver }) => given(`${field}.driver`, driver),
+  csi: (field, { driver, nodePublishSecretRef: secret }) => [
+    ...driverNameErrors(`${field}.driver`, driver),
+    ...(secret === undefined
+      ? []
+      : secret.name
+        ? each(`${field}.name`, secret.name, dnsSubdomain)
+        : [required(`${field}.nodePublishSecretRef.name`)]),
+  ],
   gitRepo: (field, { repository }) => given(`${field}.repository`, repository),
   emptyDir: (field, { sizeLimit = '' }) =>
     String(sizeLimit).startsWith('-')

@@ -84,10 +84,11 @@ const kindNames: Readonly<Record<string, string>> = {
   statefulset: 'StatefulSet',
 };
 
-export const replicasErrors = ({ spec }: Workload): Errors => [
+/** A StatefulSet with a negative limit keeps all: upstream warns of it only. */
+export const replicasErrors = ({ spec }: Workload, kind = ''): Errors => [
   ...nonNegative('spec.replicas', spec?.replicas),
   ...nonNegative('spec.minReadySeconds', spec?.minReadySeconds),
-  ...nonNegative('spec.revisionHistoryLimit', spec?.revisionHistoryLimit),
+  ...(kind === 'statefulset' ? [] : nonNegative('spec.revisionHistoryLimit', spec?.revisionHistoryLimit)),
 ];
 
 const percentFormat =

@@ -10,6 +10,7 @@ import {
   validateVolume,
   validateVolumeUpdate,
 } from './validate-claims.ts';
+import { claimWarnings, volumeWarnings } from './volume-warnings.ts';
 
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
 const shortModes: Readonly<Record<string, string>> = {
@@ -74,6 +75,7 @@ export const persistentVolumeClaim: KindBehaviour<PersistentVolumeClaim> = {
     },
     validate: validateClaim,
     validateUpdate: validateClaimUpdate,
+    warnings: claimWarnings,
   },
 };
 
@@ -92,5 +94,6 @@ export const persistentVolume: KindBehaviour<PersistentVolume> = {
     },
     validate: validateVolume,
     validateUpdate: validateVolumeUpdate,
+    warnings: volumeWarnings,
   },
 };

@@ -3,7 +3,7 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type { EndpointPort, EndpointSlice } from '../../generated/types/discovery-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
-import { addressTypeStays, validateEndpointSlice } from './validate-endpointslice.ts';
+import { addressTypeStays, endpointSliceWarnings, validateEndpointSlice } from './validate-endpointslice.ts';
 
 const shown = 3;
 const fewOf = (list: readonly string[], empty: string): string =>
@@ -34,6 +34,7 @@ export const discoveryV1: GroupBehaviours<{ endpointslices: EndpointSlice }> = {
     strategy: {
       validate: validateEndpointSlice,
       validateUpdate: addressTypeStays,
+      warnings: endpointSliceWarnings,
       applyDefaults(o) {
         for (const port of o.ports ?? []) {
           port.name ??= '';

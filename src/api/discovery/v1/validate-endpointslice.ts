@@ -2,16 +2,20 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { duplicate, invalid, required, tooMany } from '../../../apimachinery/field-error.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../../apimachinery/labels.ts';
+import {
+  ipErrors,
+  ipWarnings,
+  isIPv4,
+  isIPv6,
+  specialIpErrors,
+} from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import { each, labels, named, oneOf, optional, unchanged } from '../../../apimachinery/validation/checks.ts';
 import {
   dnsLabel,
   dnsSubdomain,
   fullyQualifiedName,
-  isIPv4,
-  isIPv6,
   type NameRule,
-  usableIpErrors,
 } from '../../../apimachinery/validation/names.ts';
 import type {
   Endpoint,
@@ -28,11 +32,15 @@ const maxHints = 8;
 const maxTopologyLabels = 16;
 
 function addressErrors(field: string, address: string, type: string): Errors {
-  if (type === 'IPv4' && !isIPv4(address)) return [invalid(field, address, 'must be a valid IPv4 address')];
-  if (type === 'IPv6' && !isIPv6(address)) return [invalid(field, address, 'must be a valid IPv6 address')];
-  return type === 'FQDN'
-    ? named(field, address, fullyQualifiedName)
-    : each(field, address, (ip) => (isIPv4(ip) || isIPv6(ip) ? usableIpErrors(ip) : []));
+  if (type === 'FQDN') return named(field, address, fullyQualifiedName);
+  if (type !== 'IPv4' && type !== 'IPv6') return [];
+  const errors = each(field, address, ipErrors);
+  if (errors.length > 0) return errors;
+  const isType = type === 'IPv4' ? isIPv4(address) : isIPv6(address);
+  return [
+    ...(isType ? [] : [invalid(field, address, `must be an ${type} address`)]),
+    ...each(field, address, specialIpErrors),
+  ];
 }
 
 function hintErrors(hints: readonly Decoded<ForZone | ForNode>[], at: string, rule: NameRule): Errors {
@@ -99,3 +107,18 @@ export function validateEndpointSlice(slice: Decoded<EndpointSlice>): Errors {
 
 export const addressTypeStays = (slice: Decoded<EndpointSlice>, old: Decoded<EndpointSlice>): Errors =>
   unchanged('addressType', slice.addressType, old.addressType);
+
+/** Theirs are well written: nobody looks through all of them. */
+const ownControllers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io'];
+
+export function endpointSliceWarnings({
+  metadata,
+  addressType,
+  endpoints,
+}: Decoded<EndpointSlice>): string[] {
+  if (addressType === 'FQDN') return ['spec.addressType: FQDN endpoints are deprecated'];
+  if (ownControllers.includes(metadata?.labels?.['endpointslice.kubernetes.io/managed-by'] ?? '')) return [];
+  return (endpoints ?? []).flatMap(({ addresses = [] }, i) =>
+    addresses.flatMap((address, a) => ipWarnings(`endpoints[${i}].addresses[${a}]`, address)),
+  );
+}

@@ -1,8 +1,8 @@
 // The kinds of networking.k8s.io/v1.
 import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { canonicalIpErrors } from '../../../apimachinery/validation/addresses.ts';
 import { newErrors } from '../../../apimachinery/validation/checks.ts';
-import { ipErrors } from '../../../apimachinery/validation/names.ts';
 import type {
   Ingress,
   IngressClass,
@@ -13,6 +13,8 @@ import type {
 import { ageCell, nameCell, orNone, selectorCell } from '../../meta/row-cells.ts';
 import {
   controllerStays,
+  ingressWarnings,
+  networkPolicyWarnings,
   validateIngress,
   validateIngressClass,
   validateIngressSpec,
@@ -36,6 +38,7 @@ function hosts(ingress: Decoded<Ingress>): string {
 const ingress: KindBehaviour<Ingress> = {
   strategy: {
     validate: validateIngress,
+    warnings: ingressWarnings,
     validateUpdate: (o, old, { subresource }) =>
       subresource === '' ? newErrors(validateIngressSpec(o), () => validateIngressSpec(old)) : [],
   },
@@ -80,6 +83,7 @@ const networkPolicy: KindBehaviour<NetworkPolicy> = {
   row: (o, now) => [nameCell(o), selectorCell(o.spec?.podSelector), ageCell(o, now)],
   strategy: {
     validate: validateNetworkPolicy,
+    warnings: networkPolicyWarnings,
     applyDefaults(o) {
       const s = ensured(o, 'spec');
       for (const rule of [...(s.ingress ?? []), ...(s.egress ?? [])])
@@ -92,7 +96,7 @@ const networkPolicy: KindBehaviour<NetworkPolicy> = {
 };
 
 const ipAddress: KindBehaviour<IPAddress> = {
-  nameRule: ipErrors,
+  nameRule: canonicalIpErrors,
   strategy: { validate: validateIpAddress, validateUpdate: validateIpAddressUpdate },
   row: (o) => {
     const parent = o.spec?.parentRef ?? {};

@@ -1,6 +1,7 @@
 // Ingresses and network policies.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, notSupported, required, tooLong } from '../../../apimachinery/field-error.ts';
+import { cidrErrors, cidrWarnings, isIp } from '../../../apimachinery/validation/addresses.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
 import {
   each,
@@ -11,13 +12,10 @@ import {
   unchanged,
 } from '../../../apimachinery/validation/checks.ts';
 import {
-  cidrErrors,
   dns1035Label,
   dnsLabel,
   dnsSubdomain,
   domainPrefixedPath,
-  isIPv4,
-  isIPv6,
   isPort,
   pathSegment,
   portName,
@@ -67,8 +65,7 @@ export function validateIngressSpec(ingress: Decoded<Ingress>): Errors {
   (s.rules ?? []).forEach((rule, i) => {
     const at = `spec.rules[${i}]`;
     const host = rule.host ?? '';
-    if (isIPv4(host) || isIPv6(host))
-      errors.push(invalid(`${at}.host`, host, 'must be a DNS name, not an IP address'));
+    if (isIp(host)) errors.push(invalid(`${at}.host`, host, 'must be a DNS name, not an IP address'));
     else if (host !== '') errors.push(...each(`${at}.host`, host, hostErrors));
     const http = rule.http;
     if (http === undefined) return;
@@ -200,8 +197,8 @@ function blockErrors({ cidr = '', except = [] }: Decoded<IPBlock>, at: string): 
   except.forEach((text, i) => {
     const field = `${at}.except[${i}]`;
     const part = parseCidr(text);
-    if (part === undefined) errors.push(...each(field, text, cidrErrors));
-    else if (!isWithin(part, whole) || part.bits <= whole.bits)
+    errors.push(...each(field, text, cidrErrors));
+    if (part !== undefined && (!isWithin(part, whole) || part.bits <= whole.bits))
       errors.push(invalid(field, text, 'must be a strict subset of `cidr`'));
   });
   return errors;
@@ -236,3 +233,28 @@ function parameterErrors(reference: Decoded<IngressClassParametersReference>, at
     errors.push(forbidden(field, "`parameters.scope` is set to 'Cluster'"));
   return errors;
 }
+
+/** Of a new one that names its class as it was done once. */
+export const ingressWarnings = ({ metadata, spec }: Decoded<Ingress>, old: unknown): string[] =>
+  old === undefined &&
+  metadata?.annotations?.[classAnnotation] !== undefined &&
+  spec?.ingressClassName === undefined
+    ? [`annotation "${classAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`]
+    : [];
+
+const peerWarnings = (peers: readonly Decoded<NetworkPolicyPeer>[] | undefined, at: string): string[] =>
+  (peers ?? []).flatMap(({ ipBlock: block }, i) =>
+    block === undefined
+      ? []
+      : [
+          ...cidrWarnings(`${at}[${i}].ipBlock.cidr`, block.cidr ?? ''),
+          ...(block.except ?? []).flatMap((cidr, k) =>
+            cidrWarnings(`${at}[${i}].ipBlock.except[${k}]`, cidr),
+          ),
+        ],
+  );
+
+export const networkPolicyWarnings = ({ spec = {} }: Decoded<NetworkPolicy>): string[] => [
+  ...(spec.ingress ?? []).flatMap((rule, i) => peerWarnings(rule.from, `spec.ingress[${i}].from`)),
+  ...(spec.egress ?? []).flatMap((rule, i) => peerWarnings(rule.to, `spec.egress[${i}].to`)),
+];

@@ -1,6 +1,7 @@
 // ServiceCIDRs, and the IPAddresses that Services take of them.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { invalid, required } from '../../../apimachinery/field-error.ts';
+import { canonicalCidrErrors } from '../../../apimachinery/validation/addresses.ts';
 import {
   type Errors,
   each,
@@ -9,7 +10,7 @@ import {
   optional,
   unchanged,
 } from '../../../apimachinery/validation/checks.ts';
-import { cidrErrors, dnsSubdomain, pathSegment } from '../../../apimachinery/validation/names.ts';
+import { dnsSubdomain, pathSegment } from '../../../apimachinery/validation/names.ts';
 import { parseCidr } from '../../../base/ip.ts';
 import type { IPAddress, ServiceCIDR } from '../../generated/types/networking-v1.ts';
 
@@ -33,7 +34,7 @@ export function validateServiceCidr(cidr: Decoded<ServiceCIDR>): Errors {
   const cidrs = cidr.spec?.cidrs ?? [];
   if (cidrs.length === 0) return [required(at, 'at least one CIDR required')];
   if (cidrs.length > 2) return [invalid(at, cidr.spec ?? {}, 'may only hold up to 2 values')];
-  const errors = cidrs.flatMap((text, i) => each(`${at}[${i}]`, text, cidrErrors));
+  const errors = cidrs.flatMap((text, i) => each(`${at}[${i}]`, text, canonicalCidrErrors));
   const [first, second] = cidrs.map((text) => parseCidr(text)?.family);
   if (first !== undefined && first === second)
     errors.push(

@@ -1,6 +1,7 @@
 // The kinds of storage.k8s.io/v1.
 import { ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
+import { endedNodeLabel, nodeSelectorWarnings } from '../../core/v1/node-label-warnings.ts';
 import type {
   CSIDriver,
   CSINode,
@@ -45,6 +46,15 @@ const storageClass: KindBehaviour<StorageClass> = {
   strategy: {
     validate: validateStorageClass,
     validateUpdate: validateStorageClassUpdate,
+    warnings: ({ allowedTopologies = [] }) =>
+      allowedTopologies.flatMap(({ matchLabelExpressions = [] }, i) =>
+        matchLabelExpressions.flatMap(({ key }, j) => {
+          const word = endedNodeLabel(key);
+          return word === undefined
+            ? []
+            : [`allowedTopologies[${i}].matchLabelExpressions[${j}].key: ${word}`];
+        }),
+      ),
     applyDefaults(o) {
       o.reclaimPolicy ??= 'Delete';
       o.volumeBindingMode ??= 'Immediate';
@@ -54,6 +64,8 @@ const storageClass: KindBehaviour<StorageClass> = {
 
 const csiDriver: KindBehaviour<CSIDriver> = {
   hasGeneration: true,
+  // Its own rules say it, of a field that upstream calls `name`.
+  nameRule: () => [],
   row: (o, now) => {
     const s = o.spec ?? {};
     const tokens = (s.tokenRequests ?? []).map((t) => t.audience ?? '');
@@ -114,7 +126,11 @@ export const storageV1: GroupBehaviours<{
     row: (o, now) => [nameCell(o), (o.spec?.drivers ?? []).length, ageCell(o, now)],
   },
   csistoragecapacities: {
-    strategy: { validate: validateStorageCapacity, validateUpdate: validateStorageCapacityUpdate },
+    strategy: {
+      validate: validateStorageCapacity,
+      validateUpdate: validateStorageCapacityUpdate,
+      warnings: ({ nodeTopology }) => nodeSelectorWarnings(nodeTopology, 'nodeTopology'),
+    },
     row: (o) => [nameCell(o), createdCell(o)],
   },
   storageclasses: storageClass,

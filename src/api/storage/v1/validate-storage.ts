@@ -14,6 +14,7 @@ import {
   unchanged,
 } from '../../../apimachinery/validation/checks.ts';
 import { dnsSubdomain } from '../../../apimachinery/validation/names.ts';
+import { driverNameErrors } from '../../core/v1/csi-driver-name.ts';
 import type { TopologySelectorTerm } from '../../generated/types/core-v1.ts';
 import type {
   CSIDriver,
@@ -107,8 +108,7 @@ export function validateVolumeAttachment(attachment: Decoded<VolumeAttachment>):
   const { attacher = '', nodeName = '', source = {} } = attachment.spec ?? {};
   const { inlineVolumeSpec: inline, persistentVolumeName: name } = source;
   const one = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
-  const errors: Errors =
-    attacher === '' ? [required('spec.attacher')] : each('spec.attacher', attacher, dnsSubdomain);
+  const errors: Errors = driverNameErrors('spec.attacher', attacher);
   if (inline === undefined && name === undefined) errors.push(required('spec.source', one));
   if (inline !== undefined && name !== undefined) errors.push(forbidden('spec.source', one));
   if (inline === undefined && name === '')
@@ -127,7 +127,7 @@ export function validateCsiNode(node: Decoded<CSINode>): Errors {
   return (node.spec?.drivers ?? []).flatMap((driver, i) => {
     const at = `spec.drivers[${i}]`;
     const { name = '', nodeID = '', allocatable, topologyKeys = [] } = driver;
-    const errors = each(`${at}.name`, name, dnsSubdomain);
+    const errors = driverNameErrors(`${at}.name`, name);
     if (nodeID === '') errors.push(required(`${at}.nodeID`));
     if (nodeID.length > maxNodeId)
       errors.push(invalid(`${at}.nodeID`, nodeID, `must be ${maxNodeId} characters or less`));
@@ -156,7 +156,7 @@ export function validateCsiNodeUpdate(node: Decoded<CSINode>, old: Decoded<CSINo
 export function validateCsiDriver(driver: Decoded<CSIDriver>): Errors {
   const { fsGroupPolicy, tokenRequests = [], volumeLifecycleModes = [], ...s } = driver.spec ?? {};
   const period = s.nodeAllocatableUpdatePeriodSeconds;
-  const errors: Errors = [];
+  const errors: Errors = driverNameErrors('name', driver.metadata?.name);
   if (fsGroupPolicy !== undefined)
     errors.push(...oneOf('spec.fsGroupPolicy', fsGroupPolicy, ['File', 'None', 'ReadWriteOnceWithFSType']));
   errors.push(...tokenErrors(tokenRequests));

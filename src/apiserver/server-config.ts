@@ -31,6 +31,8 @@ export interface FlowControlConfig {
 export interface AuditConfig {
   readonly match: MatchPolicy;
   readonly backend: AuditBackend;
+  /** Of answers in YAML, as JSON: comes with what asks for it. */
+  readonly readYaml: (text: string) => string;
 }
 
 export interface ApiServerConfig {

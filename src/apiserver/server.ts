@@ -2,7 +2,6 @@
 import type { ResourceDeclaration, Scheme } from '../apimachinery/declaration.ts';
 import { serviceUnavailable } from '../apimachinery/errors.ts';
 import { Places, type Turns } from '../base/turns.ts';
-import { yamlToJson } from '../base/yaml.ts';
 import { threadTurns } from '../component-base/thread-turns.ts';
 import { admissionChain } from './admission/chain.ts';
 import { auditMetrics } from './audit/audit-metrics.ts';
@@ -116,7 +115,7 @@ function dependenciesOf(config: ApiServerConfig, stores: Stores): EndpointDepend
     store: stores,
     patches: patchEngines(config.scheme),
     turns: threadTurns,
-    readYaml: config.readYaml ?? (async (text) => yamlToJson(text)),
+    readYaml: config.readYaml ?? (async (text) => (await import('../base/yaml.ts')).yamlToJson(text)),
     now: () => config.clock.now(),
     ...(config.removedResource ? { removedResource: config.removedResource } : {}),
   };

@@ -1,5 +1,4 @@
 // Reads a kubeconfig: which server, whose credentials. Files come through a port.
-import { parseYaml } from '../base/yaml.ts';
 import type { HttpTransportOptions } from './transport-http.ts';
 
 export class KubeconfigError extends Error {
@@ -68,7 +67,8 @@ export async function loadKubeconfig(
 ): Promise<Kubeconfig> {
   let config: unknown;
   try {
-    config = parseYaml((await readFile(file)).toString('utf8'));
+    const [{ parseYaml }, content] = await Promise.all([import('../base/yaml.ts'), readFile(file)]);
+    config = parseYaml(content.toString('utf8'));
   } catch (cause) {
     throw new KubeconfigError(`error loading config file ${JSON.stringify(file)}`, { cause });
   }

@@ -1,5 +1,6 @@
 // Metrics in Prometheus' text form, with upstream's names.
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import type { Metric, Registry } from 'prom-client';
+import { once } from '../base/once.ts';
 import { rememberedFor } from '../base/remembered-for.ts';
 import { version } from './version.ts';
 
@@ -14,6 +15,8 @@ export interface MetricsRegistry {
     labels: readonly string[],
     buckets: readonly number[],
   ): HistogramMetric;
+  /** From now on, and not from the first text only, it is measured how the process itself does. */
+  begin(): Promise<void>;
   /** The text of /metrics and its media type. */
   text(): Promise<{ readonly text: string; readonly contentType: string }>;
 }
@@ -188,13 +191,37 @@ interface About {
 }
 type Show = (type: 'counter' | 'gauge' | 'histogram', about: About, values: () => Sample[]) => void;
 
-/** prom-client writes the text. Its own counters look for the labels by text each time: see ADR 41. */
-const showBy =
-  (registry: Registry): Show =>
-  (type, { name, help }, values) => {
+/** What is shown, and to whom once somebody asks. */
+class Shown {
+  readonly #names = new Set<string>();
+  readonly #metrics: Metric[] = [];
+  #registry: Registry | undefined;
+
+  /** prom-client writes the text. Its own counters look for the labels by text each time: see ADR 41. */
+  readonly show: Show = (type, { name, help }, values) => {
+    if (this.#names.has(name)) throw new Error(`A metric with the name ${name} has already been registered.`);
+    this.#names.add(name);
     const get = async () => ({ name, help, type, values: values(), aggregator: 'sum' });
-    registry.registerMetric({ name, help, type, get } as unknown as Metric);
+    const metric = { name, help, type, get } as unknown as Metric;
+    if (this.#registry === undefined) this.#metrics.push(metric);
+    else this.#registry.registerMetric(metric);
   };
+
+  /** Nothing of a start needs it, and it takes a twentieth of it. */
+  readonly registry = once(async (): Promise<Registry> => {
+    const { collectDefaultMetrics, Registry } = (await import('prom-client')).default;
+    const registry = new Registry();
+    if (this.#ofProcess) collectDefaultMetrics({ register: registry });
+    for (const metric of this.#metrics.splice(0)) registry.registerMetric(metric);
+    this.#registry = registry;
+    return registry;
+  });
+
+  readonly #ofProcess: boolean;
+  constructor(ofProcess: boolean) {
+    this.#ofProcess = ofProcess;
+  }
+}
 
 const amountsOf = (series: Series<Amount>): Sample[] =>
   series.samples(({ value }, labels) => [{ labels, value }]);
@@ -249,17 +276,14 @@ function histogramIn(show: Show, about: About, bounds: readonly number[]): Histo
 const buildInfoHelp =
   "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.";
 
-/** What every process tells of itself. */
-function aboutProcess(registry: Registry, show: Show): void {
-  collectDefaultMetrics({ register: registry });
-  const about = { name: 'kubernetes_build_info', help: buildInfoHelp, labels: Object.keys(buildInfo) };
-  gaugeIn(show, about).set(buildInfo, 1);
-}
-
 export function createMetrics(options: { readonly processMetrics?: boolean } = {}): MetricsRegistry {
-  const registry = new Registry();
-  const show = showBy(registry);
-  if (options.processMetrics) aboutProcess(registry, show);
+  const { processMetrics = false } = options;
+  const shown = new Shown(processMetrics);
+  const { show } = shown;
+  if (processMetrics) {
+    const about = { name: 'kubernetes_build_info', help: buildInfoHelp, labels: Object.keys(buildInfo) };
+    gaugeIn(show, about).set(buildInfo, 1);
+  }
   return {
     counter: (name, help, labels) => counterIn(show, { name, help, labels }),
     gauge: (name, help, labels) => gaugeIn(show, { name, help, labels }),
@@ -269,6 +293,10 @@ export function createMetrics(options: { readonly processMetrics?: boolean } = {
       return gauge;
     },
     histogram: (name, help, labels, buckets) => histogramIn(show, { name, help, labels }, buckets),
-    text: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
+    begin: async () => void (await shown.registry()),
+    async text() {
+      const registry = await shown.registry();
+      return { text: await registry.metrics(), contentType: registry.contentType };
+    },
   };
 }

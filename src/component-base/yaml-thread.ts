@@ -1,6 +1,6 @@
 // Reads YAML in a thread of its own when it is long: that costs fifty times what handing it over does.
 import { Worker } from 'node:worker_threads';
-import { yamlToJson } from '../base/yaml.ts';
+import { once } from '../base/once.ts';
 
 export type YamlAnswer = { readonly json: string } | { readonly error: string };
 
@@ -18,6 +18,8 @@ const idleMs = 10_000;
 const patienceMs = 60_000;
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
 const tooMuch = 'the document is too complex';
+
+const reader = once(() => import('../base/yaml.ts'));
 
 interface Reading extends PromiseWithResolvers<string> {
   readonly text: string;
@@ -37,7 +39,7 @@ class Thread implements YamlThread {
   }
 
   async read(text: string): Promise<string> {
-    if (text.length < leastLength) return yamlToJson(text);
+    if (text.length < leastLength) return (await reader()).yamlToJson(text);
     const reading = { text, ...Promise.withResolvers<string>() };
     this.#waiting.push(reading);
     this.#next();

@@ -9,6 +9,7 @@ import { AuditFailures, ignoringFailures } from '../../src/apiserver/audit/backe
 import { fileBackend } from '../../src/apiserver/audit/backend-file.ts';
 import { policyMatcher } from '../../src/apiserver/audit/policy-match.ts';
 import { startTestServer } from '../../src/apiserver/testing/test-server.ts';
+import { yamlToJson } from '../../src/base/yaml.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { createMetrics } from '../../src/component-base/metrics.ts';
 import { RotatingFile } from '../../src/component-base/rotating-file.ts';
@@ -33,6 +34,7 @@ for (const mode of ['blocking', 'blocking-strict'])
     const server = await startTestServer({
       audit: {
         match: policyMatcher(readAuditPolicy(policy).policy),
+        readYaml: yamlToJson,
         backend: mode === 'blocking' ? ignoringFailures(file) : file,
       },
     });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
 import { readAuditPolicy } from '../../src/api/audit/policy.ts';
 import { policyMatcher } from '../../src/apiserver/audit/policy-match.ts';
+import { yamlToJson } from '../../src/base/yaml.ts';
 import { systemRandom } from '../../src/component-base/system-random.ts';
 import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
 import { streamingStorage } from '../../src/registry/core/streaming-storage.ts';
@@ -22,6 +23,7 @@ const plane = await startTestControlPlane({
   }),
   audit: {
     match: policyMatcher(policy),
+    readYaml: yamlToJson,
     backend: {
       process: (events) => {
         told.push(...events);

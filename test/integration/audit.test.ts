@@ -6,6 +6,7 @@ import { readAuditPolicy } from '../../src/api/audit/policy.ts';
 import type { AuditBackend } from '../../src/apiserver/audit/backend.ts';
 import { policyMatcher } from '../../src/apiserver/audit/policy-match.ts';
 import { startTestServer, type TestServerOptions } from '../../src/apiserver/testing/test-server.ts';
+import { yamlToJson } from '../../src/base/yaml.ts';
 import { createMetrics } from '../../src/component-base/metrics.ts';
 
 interface Told {
@@ -39,7 +40,10 @@ async function audited(rules: string, options: TestServerOptions = {}, kept: () 
     close: async () => {},
   };
   const { policy } = readAuditPolicy(`{apiVersion: audit.k8s.io/v1, kind: Policy, ${rules}}`);
-  const server = await startTestServer({ audit: { match: policyMatcher(policy), backend }, ...options });
+  const server = await startTestServer({
+    audit: { match: policyMatcher(policy), backend, readYaml: yamlToJson },
+    ...options,
+  });
   return { server, told, lines };
 }
 

@@ -12,7 +12,6 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
-import { compileClaimExpression } from '../../src/plugins/authentication/oidc/compile-claim-expression.ts';
 import { eventually } from '../harness/eventually.ts';
 import { ecKey, rsaKey, signToken, startOpenIdProvider } from '../harness/openid-provider.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
@@ -53,7 +52,6 @@ async function planeWith(
     clock,
     log: silentLogger,
     metrics,
-    compile: compileClaimExpression,
     serverId: 'test',
     everyMs: 5,
   });

@@ -14,7 +14,6 @@ import {
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { signJwt } from '../../src/crypto/jwt.ts';
 import { generatePrivateKey, publicKeyToPem } from '../../src/crypto/keys.ts';
-import { compileClaimExpression } from '../../src/plugins/authentication/oidc/compile-claim-expression.ts';
 import { startHttpsService } from '../harness/https-service.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
@@ -27,7 +26,6 @@ async function planeWith(flags: AuthenticationFlags): Promise<TestControlPlane> 
     clock: systemClock,
     log: silentLogger,
     metrics: createMetrics(),
-    compile: compileClaimExpression,
     serverId: 'test',
   });
   const plane = await startTestControlPlane({ authentication: configured.settings });

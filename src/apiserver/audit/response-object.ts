@@ -4,7 +4,6 @@ import type { Json, JsonObject } from '../../apimachinery/declaration.ts';
 import type { StatusError } from '../../apimachinery/errors.ts';
 import { isObject, obj } from '../../apimachinery/json-access.ts';
 import { readJson } from '../../apimachinery/serializer/json-numbers.ts';
-import { yamlToJson } from '../../base/yaml.ts';
 import type { ApiResponse } from '../http.ts';
 import type { ProtobufCodec } from '../registry/decode-body.ts';
 
@@ -34,15 +33,20 @@ export const statusOfError = (error: StatusError): AuditResponseStatus => {
   return { status, message, reason, details, code: error.code };
 };
 
+export interface BodyReaders {
+  readonly protobuf: ProtobufCodec | undefined;
+  readonly readYaml: (text: string) => string;
+}
+
 /** undefined: the answer is no object of the API. */
 export function responseObjectOf(
   contentType: string,
   body: Buffer,
-  protobuf: ProtobufCodec | undefined,
+  readers: BodyReaders,
   omitManagedFields: boolean,
 ): string | undefined {
   try {
-    const json = jsonOf(contentType, body, protobuf);
+    const json = jsonOf(contentType, body, readers);
     if (json === undefined || !kindStart.test(json.slice(0, headBytes))) return undefined;
     return omitManagedFields ? objectText(readJson(json) as JsonObject, true) : json;
   } catch {
@@ -51,12 +55,12 @@ export function responseObjectOf(
   }
 }
 
-function jsonOf(contentType: string, body: Buffer, protobuf: ProtobufCodec | undefined): string | undefined {
+function jsonOf(contentType: string, body: Buffer, { protobuf, readYaml }: BodyReaders): string | undefined {
   switch (contentType) {
     case 'application/json':
       return body.toString();
     case 'application/yaml':
-      return yamlToJson(body.toString());
+      return readYaml(body.toString());
     case 'application/vnd.kubernetes.protobuf':
       return protobuf && objectText(protobuf.decode(body, { apiVersion: '', kind: '' }), false);
     default:

@@ -10,6 +10,7 @@ import type { AuditBackend } from '../audit/backend.ts';
 import { EventBuilder } from '../audit/event-builder.ts';
 import type { MatchPolicy } from '../audit/policy-match.ts';
 import {
+  type BodyReaders,
   contentTypeOf,
   responseObjectOf,
   responseStatusOf,
@@ -17,18 +18,16 @@ import {
 } from '../audit/response-object.ts';
 import { TeeBody } from '../audit/tee-body.ts';
 import { type ApiResponse, BodyTooLargeError, isPullBody } from '../http.ts';
-import type { ProtobufCodec } from '../registry/decode-body.ts';
 import type { RequestContext } from '../request-context.ts';
 import { isLongRunning } from '../request-info.ts';
 import { asStatusError, textResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
 
-export interface AuditDependencies {
+export interface AuditDependencies extends BodyReaders {
   readonly match: MatchPolicy;
   readonly backend: AuditBackend;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly metrics: AuditMetrics;
-  readonly protobuf: ProtobufCodec | undefined;
 }
 
 /** undefined: the policy does not want to know. */
@@ -129,7 +128,7 @@ async function answered(
   if (lasting) await tell(deps, builder, 'ResponseStarted');
   const showsObject = builder.rule.level === 'RequestResponse' && !lasting;
   const show = (bytes: Buffer): void => {
-    builder.responseObject = responseObjectOf(type, bytes, deps.protobuf, builder.rule.omitManagedFields);
+    builder.responseObject = responseObjectOf(type, bytes, deps, builder.rule.omitManagedFields);
   };
   if (response.hijacked !== true && !isPullBody(body)) {
     if (showsObject && body !== undefined) show(Buffer.isBuffer(body) ? body : Buffer.concat(body));

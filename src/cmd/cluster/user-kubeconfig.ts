@@ -14,11 +14,8 @@ import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { parseYaml } from '../../base/yaml.ts';
 import { writeDurably } from '../../component-base/durable-file.ts';
-import {
-  type KubeconfigFacts,
-  mergedKubeconfig,
-  withoutCluster,
-} from '../../controlplane/kubeconfig-text.ts';
+import { mergedKubeconfig, withoutCluster } from '../../controlplane/kubeconfig-edit.ts';
+import type { KubeconfigFacts } from '../../controlplane/kubeconfig-text.ts';
 import { asOwnerOf } from '../../os/as-owner.ts';
 import { adminOf } from '../compose/cluster-credentials.ts';
 import type { Environment } from '../setup/locations.ts';

@@ -74,6 +74,7 @@ export function agentCommand(): Command {
       lookAfterSupervisor(log);
       const agent = await startAgent(options, { log, metrics });
       settleHeap();
+      await metrics.begin();
       await untilStopped();
       await agent.stop();
       process.exit(0);

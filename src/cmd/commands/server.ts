@@ -352,6 +352,7 @@ async function serve(flags: Flags): Promise<void> {
     // A part that can't start ends the process: half a control plane helps nobody.
     await Promise.race([server.ready, asked]);
     settleEngine();
+    await metrics.begin();
     const broken = await Promise.race([asked, server.broken]);
     // Whoever started this process starts it anew, which looks at the store again.
     if (broken !== undefined) throw broken;

@@ -16,6 +16,7 @@ import { type MatchPolicy, policyMatcher } from '../../apiserver/audit/policy-ma
 import type { AuditConfig } from '../../apiserver/server-config.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import { yamlToJson } from '../../base/yaml.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { MetricsRegistry } from '../../component-base/metrics.ts';
@@ -51,7 +52,7 @@ export async function openAuditLog(
   // Not before the rest is known to be right: nobody would close a file of a start that fails.
   if (flags.webhook !== undefined) backends.push(await webhookOf(flags.webhook, failures, deps));
   if (flags.log !== undefined) backends.unshift(logOf(flags.log, failures, deps));
-  return backends.length === 0 ? undefined : { match, backend: unionBackend(backends) };
+  return backends.length === 0 ? undefined : { match, backend: unionBackend(backends), readYaml: yamlToJson };
 }
 
 function readPolicy(file: string, log: Logger): MatchPolicy {

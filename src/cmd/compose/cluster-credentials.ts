@@ -5,11 +5,8 @@ import type { Clock } from '../../base/clock.ts';
 import { parseYaml } from '../../base/yaml.ts';
 import { makeFolderDurably, writeDurably } from '../../component-base/durable-file.ts';
 import { systemClock } from '../../component-base/system-clock.ts';
-import {
-  type KubeconfigFacts,
-  kubeconfigText,
-  renewedKubeconfig,
-} from '../../controlplane/kubeconfig-text.ts';
+import { renewedKubeconfig } from '../../controlplane/kubeconfig-edit.ts';
+import { type KubeconfigFacts, kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { isGood, openPki, type Pki, type ServerNames } from '../../controlplane/pki.ts';
 import type { KeyPairPem } from '../../crypto/certificates.ts';
 import { certificateStore, currentCertificate, type NodeCertificate } from './certificate-store.ts';

@@ -26,7 +26,6 @@ import {
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { objectLifetimes } from '../../controlplane/object-lifetimes.ts';
 import { type CertificateSigners, openPki, type Pki } from '../../controlplane/pki.ts';
-import { compileClaimExpression } from '../../plugins/authentication/oidc/compile-claim-expression.ts';
 import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
 import { streamingStorage } from '../../registry/core/streaming-storage.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
@@ -34,14 +33,12 @@ import type { Storage } from '../../storage/storage.ts';
 import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/http-server.ts';
 import type { AuditFlags } from '../audit-options.ts';
-import { openAuditLog } from './audit-log.ts';
 import type { AuthenticationFlags } from './authentication-flags.ts';
 import { backupHandler, backupPath } from './backup-endpoint.ts';
 import { type BroughtCredentials, withBrought } from './brought-credentials.ts';
-import { keepCredentials } from './cluster-credentials.ts';
 import { type AdmissionFlags, configuredAdmission } from './configured-admission.ts';
 import { type ConfiguredAuthentication, configuredAuthentication } from './configured-authentication.ts';
-import { type AuthorizationFlags, configuredAuthorization } from './configured-authorization.ts';
+import type { AuthorizationFlags } from './configured-authorization.ts';
 import {
   checkDataDirectory,
   dataPaths,
@@ -194,7 +191,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     caches,
     admission: await configuredAdmission(options.admission ?? {}, clock),
     authentication: configured.settings,
-    authorizers: await configuredAuthorization(options.authorization ?? {}, { clock, log: options.log }),
+    authorizers: await configuredAuthorizers(options),
     advertiseAddress: advertise,
     securePort: port,
   });
@@ -255,17 +252,27 @@ async function configuredFlags(
   opened: AsyncDisposableStack,
 ): Promise<ConfiguredAuthentication> {
   const serverId = serverIdentity(dataDir, random);
-  const compile = compileClaimExpression;
   const configured = await configuredAuthentication(authentication, {
     clock,
     log,
     metrics,
-    compile,
     authorizationModes: authorization?.authorizationMode,
     serverId,
   });
   opened.defer(() => configured.stop());
   return configured;
+}
+
+/** What they may, as flags and their files say. */
+async function configuredAuthorizers({
+  authorization = {},
+  log,
+}: Options): Promise<ControlPlaneOptions['authorizers']> {
+  const { authorizationConfig, authorizationMode, authorizationWebhookConfigFile } = authorization;
+  if ((authorizationConfig ?? authorizationMode ?? authorizationWebhookConfigFile) === undefined)
+    return undefined;
+  const { configuredAuthorization } = await import('./configured-authorization.ts');
+  return configuredAuthorization(authorization, { clock, log });
 }
 
 /** One process at a time; what is in the directory is what was there at the last start. */
@@ -280,9 +287,10 @@ function ownData({ dataDir, log }: ServerOptions, opened: AsyncDisposableStack):
 
 /** Before the first request, and until after the last one. */
 async function auditOf(options: Options, opened: AsyncDisposableStack): Promise<AuditConfig | undefined> {
-  if (options.audit === undefined) return undefined;
-  const { log, metrics } = options;
-  const audit = await openAuditLog(options.audit, { clock, random, log, metrics });
+  const { audit: flags, log, metrics } = options;
+  if ((flags?.policyFile ?? flags?.log ?? flags?.webhook) === undefined) return undefined;
+  const { openAuditLog } = await import('./audit-log.ts');
+  const audit = await openAuditLog(flags!, { clock, random, log, metrics });
   opened.defer(() => audit?.backend.close());
   return audit;
 }
@@ -466,7 +474,10 @@ function keepFresh(
     },
     looked: async () => {
       await plane.publishAuthorities();
-      if (options.keepCredentials !== undefined) await keepCredentials(pki, clock, options.keepCredentials);
+      if (options.keepCredentials !== undefined) {
+        const { keepCredentials } = await import('./cluster-credentials.ts');
+        await keepCredentials(pki, clock, options.keepCredentials);
+      }
       await plane.repair();
     },
   });

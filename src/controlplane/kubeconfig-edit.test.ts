@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseYaml } from '../base/yaml.ts';
-import { mergedKubeconfig, withoutCluster } from './kubeconfig-text.ts';
+import { mergedKubeconfig, withoutCluster } from './kubeconfig-edit.ts';
 
 const facts = {
   clusterName: 'porthole-x',

@@ -1,0 +1,177 @@
+// Providers of identities as --authentication-config or --oidc-* say; the configuration file is read again when it changes.
+import {
+  type AnonymousConfiguration,
+  type AuthenticationConfiguration,
+  type ConfigurationRules,
+  checkedAuthentication,
+  type JwtAuthenticator,
+  readAuthenticationConfiguration,
+} from '../../api/config/authentication-configuration.ts';
+import type { TokenAuthenticator } from '../../apiserver/authentication/token-authenticator.ts';
+import type { Clock } from '../../base/clock.ts';
+import { parseYaml } from '../../base/yaml.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
+import { watchFile } from '../../component-base/watched-file.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
+import { signingAlgorithms } from '../../crypto/json-web-keys.ts';
+import { bundleFault } from '../../crypto/subject.ts';
+import { compileClaimExpression } from '../../plugins/authentication/oidc/compile-claim-expression.ts';
+import type { GetJson } from '../../plugins/authentication/oidc/provider-keys.ts';
+import { createOidcAuthenticator } from '../../plugins/authentication/oidc-authenticator.ts';
+import type { HttpsClient } from '../../wire/https-client.ts';
+import type { AuthenticationFlags } from './authentication-flags.ts';
+import { reloadMetrics } from './reload-metrics.ts';
+
+export interface ConfiguredDependencies {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: MetricsRegistry;
+  /** Of --authorization-mode. */
+  readonly authorizationModes?: readonly string[] | undefined;
+  /** Of this server; told by its digest. */
+  readonly serverId: string;
+  /** How often files are looked at. As upstream: a minute. */
+  readonly everyMs?: number;
+}
+
+const providerTimeoutMs = 10_000;
+
+/** Where a document says it is, and nowhere else: a redirect is no document. */
+const getJsonBy =
+  (client: HttpsClient, clock: Clock): GetJson =>
+  async (address, ca) => {
+    const url = new URL(address);
+    const ending = new AbortController();
+    const cancel = clock.timer(providerTimeoutMs, () => ending.abort(new Error('context deadline exceeded')));
+    try {
+      const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+      const answer = await client.ask(
+        { host, port: url.port === '' ? 443 : Number(url.port), ca },
+        {
+          method: 'GET',
+          path: `${url.pathname}${url.search}`,
+          headers: { accept: 'application/json' },
+          body: Buffer.alloc(0),
+          signal: ending.signal,
+        },
+      );
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.body.toString('utf8', 0, 256)}`);
+      return JSON.parse(answer.body.toString('utf8'));
+    } finally {
+      cancel();
+    }
+  };
+
+/** What the configuration says now. */
+export interface Current {
+  readonly tokens: TokenAuthenticator;
+  readonly anonymous: AnonymousConfiguration | undefined;
+}
+
+function rulesOf(flags: AuthenticationFlags): ConfigurationRules {
+  return {
+    bundleFault,
+    disallowedIssuers: flags.serviceAccountIssuer ?? [],
+    faultOf: (expression, variable, result) => {
+      try {
+        compileClaimExpression(expression, variable, result);
+        return undefined;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
+  };
+}
+
+function createCurrent(
+  { jwt = [], anonymous }: AuthenticationConfiguration,
+  algorithms: readonly string[],
+  getJson: GetJson,
+  { clock, metrics }: ConfiguredDependencies,
+): Current {
+  const { latency } = reloadMetrics(metrics);
+  const tokens = createOidcAuthenticator(jwt, {
+    clock,
+    getJson,
+    compile: compileClaimExpression,
+    algorithms,
+    observe: (issuer, result, seconds) =>
+      latency.observe({ result, jwt_issuer_hash: `sha256:${sha256Hex(issuer)}` }, seconds),
+  });
+  return { tokens, anonymous };
+}
+
+/** The file's, now and after each change of it; one that can't be used changes nothing. */
+function followFile(
+  file: string,
+  make: (text: string) => Current,
+  { clock, log, metrics, serverId, everyMs = 60_000 }: ConfiguredDependencies,
+): { readonly now: () => Current; stop(): void } {
+  const { reloads, lastReload } = reloadMetrics(metrics);
+  const id = `sha256:${sha256Hex(serverId)}`;
+  const watched = watchFile(file, clock, {
+    everyMs,
+    changed: (text) => {
+      const told = (status: 'success' | 'failure'): void => {
+        reloads.inc({ status, apiserver_id_hash: id });
+        lastReload.set({ status, apiserver_id_hash: id }, clock.now() / 1000);
+      };
+      try {
+        current = make(text);
+        told('success');
+        log.info({ file }, 'reloaded authentication config');
+      } catch (error) {
+        told('failure');
+        log.error({ file, error }, 'failed to load authentication config; what was there before holds');
+      }
+    },
+  });
+  let current: Current;
+  try {
+    current = make(watched.text);
+  } catch (error) {
+    // Whoever can't start looks at nothing, and ends.
+    watched.stop();
+    throw error;
+  }
+  return { now: () => current, stop: () => watched.stop() };
+}
+
+/** With which tokens of a provider by flags may be signed. */
+function algorithmsOf({ oidcSigningAlgs = ['RS256'] }: AuthenticationFlags): readonly string[] {
+  const unknown = oidcSigningAlgs.find((name) => !signingAlgorithms.includes(name));
+  if (unknown !== undefined) throw new Error(`oidc: unsupported signing alg: ${JSON.stringify(unknown)}`);
+  return oidcSigningAlgs.length === 0 ? ['RS256'] : oidcSigningAlgs;
+}
+
+export interface ConfiguredProviders {
+  readonly now: () => Current;
+  stop(): void;
+}
+
+/** `provider`: of the flags. Throws for a file that can't be followed. */
+export function configuredProviders(
+  flags: AuthenticationFlags,
+  provider: JwtAuthenticator | undefined,
+  client: HttpsClient,
+  deps: ConfiguredDependencies,
+): ConfiguredProviders {
+  const getJson = getJsonBy(client, deps.clock);
+  const { authenticationConfig: file, anonymousAuth } = flags;
+  const rules = rulesOf(flags);
+  if (file === undefined) {
+    const jwt = provider === undefined ? [] : [provider];
+    const current = createCurrent(checkedAuthentication({ jwt }, rules), algorithmsOf(flags), getJson, deps);
+    return { now: () => current, stop: () => {} };
+  }
+  const make = (text: string): Current => {
+    const configuration = readAuthenticationConfiguration(parseYaml(text), rules);
+    if (configuration.anonymous !== undefined && anonymousAuth !== undefined)
+      throw new Error(
+        '--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file',
+      );
+    return createCurrent(configuration, signingAlgorithms, getJson, deps);
+  };
+  return followFile(file, make, deps);
+}

@@ -29,6 +29,8 @@ export interface TypeSchema {
   readonly fields?: Readonly<Record<string, FieldSchema>>;
   readonly required?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';
+  /** Besides its fields it may have others, of which nothing is said. */
+  readonly open?: boolean;
   readonly protoMessage?: string;
   readonly oneOf?: readonly { readonly type: string }[];
   readonly gvk?: readonly GroupVersionKind[];

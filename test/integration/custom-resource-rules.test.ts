@@ -333,3 +333,106 @@ test('who writes an object can make no rule run for ever', async () => {
   assert.equal(others.length, 0);
   assert.match(first![1], /running out of cost budget, no further validation rules will be run$/);
 });
+
+test('resources within resources say what they are, and rules know their names', async () => {
+  const template = {
+    type: 'object',
+    'x-kubernetes-embedded-resource': true,
+    'x-kubernetes-preserve-unknown-fields': true,
+    ...rules('self.kind == "Pod" && self.metadata.name.startsWith("p")'),
+  };
+  await define('embeds', rootOf(object({ template })));
+  const fine = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', nonsense: 1 }, spec: { any: 1 } };
+  const made = await create('embeds', 'a', { template: fine });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual((made.body['spec'] as JsonObject)['template'], {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    spec: { any: 1 },
+  });
+  const wrong = await create('embeds', 'b', { template: { ...fine, metadata: { name: 'q' } } });
+  assert.deepEqual(causesOf(wrong), [
+    ['spec.template', 'Invalid value: failed rule: self.kind == "Pod" && self.metadata.name.startsWith("p")'],
+  ]);
+  const nameless = await create('embeds', 'c', {
+    template: { kind: 'P_d', apiVersion: 'a/b/c', metadata: { name: '..', labels: { '!': 'x' } } },
+  });
+  assert.deepEqual(
+    causesOf(nameless).map(([field]) => field),
+    [
+      'spec.template.apiVersion',
+      'spec.template.kind',
+      'spec.template.metadata.name',
+      'spec.template.metadata.labels',
+      'spec.template',
+    ],
+  );
+});
+
+test('a field that may not be null goes, or is its default', async () => {
+  const list = { type: 'array', items: { ...object({ a: integer }), default: { a: 1 } } };
+  const given = {
+    size: { ...integer, default: 3 },
+    other: integer,
+    open: { ...integer, nullable: true },
+    list,
+  };
+  await define('nulls', rootOf(object(given)));
+  const made = await create('nulls', 'a', { size: null, other: null, open: null, list: [null] });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual(made.body['spec'], { size: 3, open: null, list: [{ a: 1 }] });
+});
+
+const apply = (plural: string, name: string, spec: JsonObject, manager: string): Promise<Answer> =>
+  cluster.ask(
+    'PATCH',
+    `${path(plural)}/${name}?fieldManager=${manager}`,
+    { apiVersion: 'rules.example.com/v1', kind: plural.toUpperCase(), metadata: { name }, spec },
+    { contentType: 'application/apply-patch+yaml' },
+  );
+
+test('server-side apply takes what a schema keeps without naming it, and lists as the schema says', async () => {
+  const open = { ...object({ named: text }), 'x-kubernetes-preserve-unknown-fields': true };
+  const keyed = (key: string): JsonObject => ({
+    type: 'array',
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': [key],
+    items: {
+      ...object({
+        [key]: text,
+        protocol: { ...text, default: 'TCP' },
+        port: { 'x-kubernetes-int-or-string': true },
+      }),
+      required: [key],
+    },
+  });
+  const set = { type: 'array', 'x-kubernetes-list-type': 'set', items: text };
+  await define('applied', rootOf(object({ open, ports: keyed('name'), set })));
+  const first = await apply(
+    'applied',
+    'a',
+    { open: { named: 'a', other: { x: 1 } }, ports: [{ name: 'a', port: 1 }], set: ['a'] },
+    'one',
+  );
+  assert.equal(first.status, 201, first.text);
+  const second = await apply(
+    'applied',
+    'a',
+    { open: { other: { y: 2 } }, ports: [{ name: 'b', port: 'http' }], set: ['b'] },
+    'two',
+  );
+  assert.equal(second.status, 200, second.text);
+  assert.deepEqual(second.body['spec'], {
+    open: { named: 'a', other: { x: 1, y: 2 } },
+    ports: [
+      { name: 'a', port: 1, protocol: 'TCP' },
+      { name: 'b', port: 'http', protocol: 'TCP' },
+    ],
+    set: ['a', 'b'],
+  });
+  const conflict = await apply('applied', 'a', { open: { other: { x: 2 } } }, 'two');
+  assert.equal(conflict.status, 409, conflict.text);
+  const gone = await apply('applied', 'a', { open: { named: 'a' } }, 'one');
+  assert.deepEqual((gone.body['spec'] as JsonObject)['open'], { named: 'a', other: { y: 2 } });
+});

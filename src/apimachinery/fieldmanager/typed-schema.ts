@@ -6,7 +6,13 @@ export type TypedSchema =
   /** One value: a scalar, or an atomic map or list. `empty` is what a required field holds in Go's zero object. */
   | { readonly kind: 'leaf'; readonly scalar: boolean; readonly type?: ScalarType }
   /** Named fields, each with a schema of its own. */
-  | { readonly kind: 'struct'; readonly name: string; readonly fields: ReadonlyMap<string, TypedField> }
+  | {
+      readonly kind: 'struct';
+      readonly name: string;
+      readonly fields: ReadonlyMap<string, TypedField>;
+      /** Other fields are deduced. */
+      readonly open: boolean;
+    }
   /** A map whose keys are data. */
   | { readonly kind: 'map'; readonly values: () => TypedSchema }
   | { readonly kind: 'set' }
@@ -68,7 +74,7 @@ function build(source: SchemaSource, name: string): TypedSchema {
       schema: once(() => fieldSchema(source, field)),
       inZeroObject: isEmptyObject(field.default) ? 'struct' : type.required?.includes(key) ? 'zero' : 'no',
     });
-  return { kind: 'struct', name, fields };
+  return { kind: 'struct', name, fields, open: type.open === true };
 }
 
 function fieldSchema(source: SchemaSource, field: FieldSchema): TypedSchema {

@@ -29,7 +29,7 @@ export function fieldSetOf(schema: TypedSchema, value: Json | undefined, path = 
         const member = value[key];
         if (member === undefined) continue;
         const field = schema.kind === 'struct' ? schema.fields.get(key) : undefined;
-        if (schema.kind === 'struct' && field === undefined)
+        if (schema.kind === 'struct' && !schema.open && field === undefined)
           throw new TypedError(`${path}.${key}: field not declared in schema`);
         const child = field?.schema() ?? (schema.kind === 'map' ? schema.values() : deduced);
         const below = fieldSetOf(child, member, `${path}.${key}`);

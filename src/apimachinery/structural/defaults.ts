@@ -10,26 +10,34 @@ import {
   valuesOf,
 } from './structural-schema.ts';
 
-/** In place. */
+/** In place. As upstream, null stands for the default where it may not be, and goes where there is none. */
 export function setDefaults(value: Json | undefined, schema: StructuralSchema): void {
   if (Array.isArray(value)) {
     const items = itemsOf(schema);
-    if (items) for (const item of value) setDefaults(item, items);
+    if (items === undefined) return;
+    for (const [i, item] of value.entries()) {
+      if (item === null && !isNullable(items) && items['default'] !== undefined)
+        value[i] = structuredClone(items['default']);
+      setDefaults(value[i], items);
+    }
     return;
   }
   if (!isObject(value)) return;
   for (const name of Object.keys(propertiesOf(schema))) {
-    const property = propertyOf(schema, name)!;
-    const given = property['default'];
-    if (given === undefined) continue;
-    const now = Object.hasOwn(value, name) ? value[name] : undefined;
-    if (now === undefined || (now === null && !isNullable(property)))
+    const given = propertyOf(schema, name)?.['default'];
+    if (given !== undefined && (!Object.hasOwn(value, name) || value[name] === undefined))
       put(value, name, structuredClone(given));
   }
   const values = valuesOf(schema);
   for (const name of Object.keys(value)) {
     const inner = propertyOf(schema, name) ?? (values === true ? undefined : values);
-    if (inner) setDefaults(value[name], inner);
+    if (inner === undefined) continue;
+    if (value[name] !== null || isNullable(inner)) setDefaults(value[name], inner);
+    else if (inner['default'] === undefined) delete value[name];
+    else {
+      put(value, name, structuredClone(inner['default']));
+      setDefaults(value[name], inner);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 import type { FieldSchema, Json, TypeSchema } from '../json.ts';
 import { isObject } from '../json-access.ts';
 import {
+  isEmbedded,
   isIntOrString,
   itemsOf,
   listKeysOf,
@@ -15,6 +16,11 @@ import {
 
 const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const text: FieldSchema = { type: 'string' };
+const ofEvery: Readonly<Record<string, FieldSchema>> = {
+  apiVersion: text,
+  kind: text,
+  metadata: { ref: objectMeta },
+};
 const scalarTypes: readonly string[] = ['string', 'integer', 'number', 'boolean'];
 
 /** Of a type's name, which kind it belongs to: those of the objects within are `<kind>#<path>`. */
@@ -27,11 +33,12 @@ export function typesOf(root: string, schema: StructuralSchema): Map<string, Typ
     const fields: Record<string, FieldSchema> = Object.create(null);
     for (const key of Object.keys(propertiesOf(s)))
       fields[key] = fieldOf(`${name}${name.includes('#') ? '.' : '#'}${key}`, propertyOf(s, key) ?? {});
-    return { type: 'object', fields, ...mapType(s) };
+    if (isEmbedded(s)) Object.assign(fields, ofEvery);
+    return { type: 'object', fields, ...mapType(s), ...(preserves(s) ? { open: true } : {}) };
   };
   const fieldOf = (name: string, s: StructuralSchema): FieldSchema => {
     const given = s['default'] === undefined ? {} : { default: s['default'] as Json };
-    if (isIntOrString(s)) return { type: 'string', ...given };
+    if (isIntOrString(s)) return { type: 'string', format: 'int-or-string', ...given };
     const type = s['type'];
     if (type === 'array')
       return { type: 'array', items: fieldOf(`${name}.items`, itemsOf(s) ?? {}), ...listType(s) };
@@ -48,7 +55,6 @@ export function typesOf(root: string, schema: StructuralSchema): Map<string, Typ
     return type === 'object' || values === true || preserves(s) ? { type: 'object', ...mapType(s) } : {};
   };
   const whole = structOf(root, schema);
-  const ofEvery = { apiVersion: text, kind: text, metadata: { ref: objectMeta } };
   types.set(root, { ...whole, fields: { ...whole.fields, ...ofEvery } });
   types.set(`${root}List`, {
     type: 'object',

@@ -30,6 +30,7 @@ import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
 import { parseJsonPath } from '../../base/json-path.ts';
 import { once } from '../../base/once.ts';
 import { hasRules } from '../../cel/rules/validation-rule.ts';
+import { decodeEmbedded, embeddedErrors } from './embedded-resources.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
 
@@ -57,7 +58,7 @@ function decode(scheme: Scheme, schema: StructuralSchema, object: JsonObject): s
   if (isObject(metadata))
     for (const field of decodeObject(scheme.plans, objectMeta, metadata).unknownFields)
       unknown.push(`metadata.${field}`);
-  unknown.push(...prune(object, schema));
+  unknown.push(...prune(object, schema), ...decodeEmbedded(scheme, object, schema));
   setDefaults(object, schema);
   return unknown;
 }
@@ -78,6 +79,7 @@ function createErrors(object: JsonObject, schema: StructuralSchema): FieldError[
   return [
     ...dnsSubdomain(nameOf(object)).map((why) => invalid('metadata.name', nameOf(object), why)),
     ...validateStructural(object, schema),
+    ...embeddedErrors(object, schema),
     ...repeatedItems(object, schema),
   ];
 }
@@ -92,7 +94,10 @@ function updateErrors(
   const errors =
     subresource === 'status'
       ? statusErrors(object['status'], old['status'], propertyOf(schema, 'status'))
-      : validateStructural(object, schema, new Correlated(object, old, schema));
+      : [
+          ...validateStructural(object, schema, new Correlated(object, old, schema)),
+          ...embeddedErrors(object, schema),
+        ];
   const repeated = repeatedItems(object, schema);
   if (repeated.length > 0 && repeatedItems(old, schema).length === 0) errors.push(...repeated);
   return errors;

@@ -29,13 +29,6 @@ const notEnforced: readonly NotEnforced[] = [
       'not enforced: this server does not call conversion webhooks yet; custom resources are served as they are stored',
   },
   {
-    group: 'apiregistration.k8s.io',
-    resources: ['apiservices'],
-    when: (service) => spec(service)['service'] !== undefined && spec(service)['service'] !== null,
-    warning:
-      'not enforced: this server does not proxy to aggregated API servers yet; the group is not served',
-  },
-  {
     group: 'networking.k8s.io',
     resources: ['networkpolicies'],
     warning: 'not enforced: the pod network does not apply network policies yet; all traffic passes',

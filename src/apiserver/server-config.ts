@@ -6,6 +6,7 @@ import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
 import type { AdmissionPlugin } from './admission/admission.ts';
+import type { Aggregator } from './aggregator/aggregator.ts';
 import type { AuditBackend } from './audit/backend.ts';
 import type { MatchPolicy } from './audit/policy-match.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
@@ -57,6 +58,8 @@ export interface ApiServerConfig {
   readonly serverAddress?: () => string;
   /** Default true: requests without credentials are system:anonymous. */
   readonly allowAnonymous?: boolean;
+  /** Groups and versions that other servers answer for. Default: none. */
+  readonly aggregator?: Aggregator | undefined;
   /** Default: nothing is written of requests. */
   readonly audit?: AuditConfig | undefined;
   /** How requests share the server, and how many seats there are. */

@@ -71,9 +71,11 @@ function discovery(
   if (root !== 'apis') return undefined;
   if (group === undefined)
     return (
-      aggregatedResponse(context, config, false) ?? jsonResponse(200, apiGroupList(config.scheme.resources()))
+      aggregatedResponse(context, config, false) ??
+      jsonResponse(200, apiGroupList(config.scheme.resources(), config.aggregator?.versions()))
     );
-  if (version === undefined) return documentResponse(apiGroup(config.scheme.resources(), group));
+  if (version === undefined)
+    return documentResponse(apiGroup(config.scheme.resources(), group, config.aggregator?.versions()));
   return group === ''
     ? undefined
     : documentResponse(apiResourceList(config.scheme.resources(), group, version));
@@ -96,7 +98,12 @@ function aggregatedResponse(
   if (version === undefined) return undefined;
   const response = jsonResponse(
     200,
-    aggregatedDiscovery(config.scheme.resources(), core ? 'api' : 'apis', version),
+    aggregatedDiscovery(
+      config.scheme.resources(),
+      core ? 'api' : 'apis',
+      version,
+      config.aggregator?.versions(),
+    ),
   );
   return {
     ...response,
@@ -114,7 +121,7 @@ function rootPaths({ config, health }: PathDependencies): string[] {
     '/openapi/v3',
     ...(config.paths?.keys() ?? []),
   ];
-  for (const { group, versions } of servedGroups(config.scheme.resources())) {
+  for (const { group, versions } of servedGroups(config.scheme.resources(), config.aggregator?.versions())) {
     if (group === '') paths.push(...versions.map((v) => `/api/${v.version}`));
     else paths.push(`/apis/${group}`, ...versions.map((v) => `/apis/${group}/${v.version}`));
   }

@@ -97,7 +97,9 @@ function handlerOf(
 ): (context: RequestContext) => Promise<ApiResponse> {
   const deps = dependenciesOf(config, stores);
   const health = healthChecks(config, isClosing);
+  const { aggregator } = config;
   return chain(filterOrder(filterDependencies(config, stores)), async (context) => {
+    if (aggregator?.isElsewhere(context.info) === true) return aggregator.serve(context);
     if (context.info.isResource) return routeResource(context, deps);
     return servePath(context, { config, health });
   });
@@ -151,6 +153,7 @@ function filterDependencies(config: ApiServerConfig, stores: Stores): Parameters
         unusable: (kind, name) => config.log.warn({ kind, name }, 'left out: it does not say what it must'),
       }),
       limits: config.flowControl?.userLimits ?? defaultUserLimits,
+      isElsewhere: (info) => config.aggregator?.isElsewhere(info) === true,
       running: inFlight(config.metrics, config.clock),
       count: ({ group, version, resource }) => {
         const declaration = config.scheme.resource(group, version, resource);

@@ -76,7 +76,18 @@ const withFrontProxy = (command: Command): Command =>
     .option('--requestheader-username-headers <names>', 'where they name the user', listed)
     .option('--requestheader-uid-headers <names>', "where they name the user's UID", listed)
     .option('--requestheader-group-headers <names>', 'where they name groups', listed)
-    .option('--requestheader-extra-headers-prefix <prefixes>', 'where they tell more', listed);
+    .option('--requestheader-extra-headers-prefix <prefixes>', 'where they tell more', listed)
+    .option(
+      '--proxy-client-cert-file <file>',
+      "as whom the server asks other API servers, in the place of its own front proxy's certificate; read again when it changes",
+    )
+    .option('--proxy-client-key-file <file>', 'its key')
+    .addOption(
+      new Option(
+        '--enable-aggregator-routing [bool]',
+        "requests for other API servers go to their Services' endpoints; always so",
+      ).choices(['true']),
+    );
 
 export const withAuthentication = (command: Command): Command =>
   withFrontProxy(withServiceAccounts(withProviders(command)));
@@ -106,6 +117,22 @@ export interface CredentialFlags extends AuthenticationFlags, AuthorizationFlags
   readonly serviceAccountSigningKeyFile?: string;
   readonly clientCaFile?: string;
   readonly requestheaderClientCaFile?: string;
+  readonly proxyClientCertFile?: string;
+  readonly proxyClientKeyFile?: string;
+}
+
+/** As whom other API servers are asked. */
+function frontProxyClientOf({
+  proxyClientCertFile: certificate,
+  proxyClientKeyFile: key,
+}: CredentialFlags): BroughtCredentials['frontProxyClient'] {
+  if (certificate === undefined && key === undefined) return undefined;
+  if (certificate === undefined || key === undefined)
+    throw new Error('--proxy-client-cert-file and --proxy-client-key-file go together');
+  return () => ({
+    certificatePem: readFileSync(certificate, 'utf8'),
+    privateKeyPem: readFileSync(key, 'utf8'),
+  });
 }
 
 /** Undefined: nothing is brought. */
@@ -113,12 +140,17 @@ export function broughtOf(flags: CredentialFlags): BroughtCredentials | undefine
   const { serviceAccountSigningKeyFile, clientCaFile, requestheaderClientCaFile } = flags;
   const read = (file: string | undefined): string | undefined =>
     file === undefined ? undefined : readFileSync(file, 'utf8');
-  if ((serviceAccountSigningKeyFile ?? clientCaFile ?? requestheaderClientCaFile) === undefined)
+  const frontProxyClient = frontProxyClientOf(flags);
+  if (
+    (serviceAccountSigningKeyFile ?? clientCaFile ?? requestheaderClientCaFile ?? frontProxyClient) ===
+    undefined
+  )
     return undefined;
   return {
     serving: undefined,
     clientCaPem: read(clientCaFile),
     frontProxyCaPem: read(requestheaderClientCaFile),
     serviceAccountKeyPem: read(serviceAccountSigningKeyFile),
+    frontProxyClient,
   };
 }

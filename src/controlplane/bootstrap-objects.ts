@@ -89,6 +89,10 @@ export function recordedObjects(now: string): BootstrapObject[] {
   });
 }
 
+/** The APIServices of what is built in, as they are recorded. */
+export const recordedApiServices = (): readonly JsonObject[] =>
+  data['apiregistration.k8s.io/v1/apiservices'] ?? [];
+
 /** The rules of the ClusterRole system:node, which the node authorizer applies by itself. */
 export function nodeRules(): readonly JsonObject[] {
   const role = data[`${rbac}/v1/clusterroles`]?.find((r) => str(meta(r).name) === 'system:node');

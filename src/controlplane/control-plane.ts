@@ -12,7 +12,7 @@ import { WebhookMatcher } from '../apiserver/admission/webhook/matcher.ts';
 import { WebhookCaller } from '../apiserver/admission/webhook/webhook-caller.ts';
 import { createWebhookClient } from '../apiserver/admission/webhook/webhook-client.ts';
 import { CustomResources } from '../apiserver/apiextensions/custom-resources.ts';
-import { extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
+import { type ExtensibleScheme, extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
 import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
@@ -32,6 +32,7 @@ import { inProcessTransport } from '../client/transport-in-process.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
 import { version } from '../component-base/version.ts';
+import type { KeyPairPem } from '../crypto/certificates.ts';
 import { signJwt } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
 import type { QuotaRecorder } from '../plugins/admission/quota/evaluator.ts';
@@ -50,6 +51,7 @@ import { type ServiceClaims, serviceClaims } from '../registry/core/service-clai
 import { serviceEndpoints } from '../registry/core/service-endpoints.ts';
 import { restStorage } from '../registry/rest-storage.ts';
 import type { CacheSource } from '../storage/watch/resource-cache.ts';
+import { Aggregation, type AggregationDeps } from './aggregation/aggregation.ts';
 import {
   type AuthenticationSettings,
   authentication,
@@ -93,6 +95,8 @@ export interface ControlPlaneOptions {
   readonly extendTokenExpiration?: boolean | undefined;
   /** The certificate controller may approve kubelets' serving certificates. */
   readonly approveKubeletServing?: boolean | undefined;
+  /** With which this server proves to other API servers that it is the front proxy, as it is now. Default: with nothing. */
+  readonly frontProxyClient?: (() => KeyPairPem | undefined) | undefined;
   /** Addresses of this machine, where webhooks behind Services are not looked for. Default: none is. */
   readonly isMachine?: ((ip: string) => boolean) | undefined;
   /** exec, log, attach, portforward, proxy. */
@@ -272,12 +276,24 @@ const requestRules = (
   flowControl: flowControlOf(options, live),
 });
 
+interface WebhookParts {
+  readonly live: LiveObjects;
+  readonly scheme: Scheme;
+  readonly authorizer: Authorizer;
+  readonly resolve: ReturnType<typeof serviceEndpoints>;
+}
+
+const endpointsOf = (
+  { random, isMachine = () => false }: ControlPlaneOptions,
+  live: LiveObjects,
+): ReturnType<typeof serviceEndpoints> =>
+  serviceEndpoints({ live, isMachine, pick: (below) => random.uint(below) });
+
 /** What both webhook plugins ask with. */
 function webhooksOf(
-  { clock, log, metrics, random, isMachine = () => false }: ControlPlaneOptions,
-  { live, scheme, authorizer }: { live: LiveObjects; scheme: Scheme; authorizer: Authorizer },
+  { clock, log, metrics, random }: ControlPlaneOptions,
+  { live, scheme, authorizer, resolve }: WebhookParts,
 ) {
-  const resolve = serviceEndpoints({ live, isMachine, pick: (below) => random.uint(below) });
   const client = createWebhookClient({ clock, resolve, userAgent: 'kube-apiserver-admission' });
   return {
     scheme,
@@ -323,6 +339,28 @@ const admissionOf = async (
   )),
   createEscalationCheck(who),
 ];
+
+const lower = (names: readonly string[]): string[] => names.map((name) => name.toLowerCase());
+
+function aggregationOf(
+  options: ControlPlaneOptions,
+  deps: Pick<AggregationDeps, 'live' | 'scheme' | 'resolve' | 'api'>,
+): Aggregation {
+  const { clock, log, metrics, scheme: builtIn, frontProxyClient = () => undefined } = options;
+  const own = requestHeadersOf(settingsOf(options));
+  return new Aggregation({
+    ...deps,
+    builtIn,
+    clock,
+    log,
+    metrics,
+    credentials: frontProxyClient,
+    frontProxy: {
+      names: lower([...own.usernameHeaders, ...own.uidHeaders, ...own.groupHeaders]),
+      prefixes: lower(own.extraHeadersPrefixes),
+    },
+  });
+}
 
 /** What is there before anybody asks. */
 function firstObjects(options: ControlPlaneOptions): Parameters<typeof ensureBootstrap>[1] {
@@ -371,6 +409,14 @@ const clientsOf =
   (user, how) =>
     createClient(inProcessTransport(handle, user), { metrics, ...how });
 
+/** As the scheme's own; `changed` is called after it. */
+const telling =
+  (scheme: ExtensibleScheme, changed: () => void): ExtensibleScheme['setCustomKinds'] =>
+  (definition, kinds) => {
+    scheme.setCustomKinds(definition, kinds);
+    changed();
+  };
+
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { caches, clock, random, log } = options;
   const scheme = extensibleScheme(options.scheme);
@@ -381,7 +427,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const authorizer = authorization(options, live, resolver);
   const claims = serviceClaims({ scheme, caches, clock, random });
   const reservations = new StoredReservations({ cache: reservationCache(caches), live, clock });
-  const webhooks = webhooksOf(options, { live, scheme, authorizer });
+  const resolve = endpointsOf(options, live);
+  const webhooks = webhooksOf(options, { live, scheme, authorizer, resolve });
+  const aggregator = aggregationOf(options, { live, scheme, resolve, api: () => api });
   const rest = restOf(options, { scheme, live, authorizer, rules: resolver, tokens, claims, identity });
 
   const who = { live, scheme, authorizer, resolver, reservations, webhooks };
@@ -406,6 +454,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     version,
     serverAddress: () => ownHost,
     allowAnonymous: false,
+    aggregator,
     removedResource,
     removedGroupVersions,
     ...requestRules(options, live),
@@ -418,7 +467,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const repair = recordRepair(options, stored, { live, claims, client, reservations });
   await repair();
   keepFlowSchemaConditions({ api, live, clock, log });
-  const customResources = await new CustomResources({ api, scheme, rest, clock, log }).settled();
+  const told = { ...scheme, setCustomKinds: telling(scheme, () => aggregator.kindsChanged()) };
+  const customResources = await new CustomResources({ api, scheme: told, rest, clock, log }).settled();
+  await aggregator.start();
 
   return {
     api,
@@ -431,6 +482,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     publishAuthorities: async () => void (await ensureBootstrap(stored, [extensionMap(options)])),
     close: () => {
       customResources.close();
+      aggregator.close();
       webhooks.close();
     },
   };

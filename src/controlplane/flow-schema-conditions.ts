@@ -8,8 +8,7 @@ import type { LiveObjects } from '../apiserver/live-objects.ts';
 import type { ApiServer } from '../apiserver/server.ts';
 import { type Clock, rfc3339 } from '../base/clock.ts';
 import type { Logger } from '../component-base/logger.ts';
-import { CompactedError } from '../storage/storage.ts';
-import type { ResourceCache } from '../storage/watch/resource-cache.ts';
+import { followCache } from './follow-cache.ts';
 
 interface Dependencies {
   readonly api: ApiServer;
@@ -65,26 +64,7 @@ export function keepFlowSchemaConditions({ api, live, clock, log }: Dependencies
           log.warn({ error, name: schema.metadata.name }, 'status of a FlowSchema not written');
       });
   };
-  follow(store.cache, look);
-  follow(levels.cache, look);
+  followCache(store.cache, look);
+  followCache(levels.cache, look);
   look();
-}
-
-/** Calls back after changes. It ends with the cache. */
-function follow(cache: ResourceCache, changed: () => void): void {
-  let cursor = cache.watch(cache.currentRevision(), '');
-  const listen = (): void => {
-    let seen = false;
-    try {
-      while (cursor.next() !== undefined) seen = true;
-    } catch (error) {
-      if (!(error instanceof CompactedError)) throw error;
-      cursor.close();
-      cursor = cache.watch(cache.currentRevision(), '');
-      seen = true;
-    }
-    cursor.onEvent(listen);
-    if (seen) changed();
-  };
-  cursor.onEvent(listen);
 }

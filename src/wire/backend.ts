@@ -11,7 +11,7 @@ export interface BackendTarget {
   /** undefined: plain HTTP. */
   readonly tls?:
     | {
-        readonly ca?: string | Buffer | undefined;
+        readonly ca?: string | Buffer | string[] | undefined;
         readonly cert?: string | Buffer | undefined;
         readonly key?: string | Buffer | undefined;
         /** False only where the peer has no certificate that anyone could check (a pod's own server). */
@@ -19,7 +19,17 @@ export interface BackendTarget {
         readonly servername?: string | undefined;
       }
     | undefined;
+  /** Keeps connections for the next request. Default: each request has its own. */
+  readonly connections?: BackendConnections | undefined;
 }
+
+export type BackendConnections = https.Agent;
+
+/** As Go's transport keeps them. */
+const kept = { keepAlive: true, scheduling: 'lifo', maxFreeSockets: 8, timeout: 90_000 } as const;
+
+/** For servers that are asked again and again; to be destroyed when nobody asks any more. */
+export const backendConnections = (): BackendConnections => new https.Agent(kept);
 
 export interface BackendRequest {
   readonly method: string;
@@ -28,14 +38,23 @@ export interface BackendRequest {
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: Buffer | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Until the first byte of the answer's head. Default 30 s. */
+  readonly answerWithinMs?: number | undefined;
 }
 
-export class BackendError extends Error {}
+export class BackendError extends Error {
+  /** The server ended a kept connection while the request was on its way: another one may do. */
+  readonly stale: boolean;
+  constructor(message: string, options?: ErrorOptions & { readonly stale?: boolean }) {
+    super(message, options);
+    this.stale = options?.stale === true;
+  }
+}
 
 const maxHeaderBytes = 1 << 20;
 
-/** Until the first byte of the answer's head. */
-const connectTimeoutMs = 30_000;
+const answerWithinMs = 30_000;
+const staleCodes: readonly (string | undefined)[] = ['ECONNRESET', 'EPIPE'];
 
 function open(target: BackendTarget, request: BackendRequest): http.ClientRequest {
   const options: https.RequestOptions = {
@@ -44,9 +63,9 @@ function open(target: BackendTarget, request: BackendRequest): http.ClientReques
     method: request.method,
     path: request.path,
     headers: request.headers as http.OutgoingHttpHeaders,
-    agent: false,
-    // What a pod's server says is taken as leniently as Go's net/http does; each connection has one answer only.
-    insecureHTTPParser: true,
+    agent: target.connections ?? false,
+    // What a pod's server says is taken as leniently as Go's net/http does, where a connection has one answer only.
+    insecureHTTPParser: target.connections === undefined,
     maxHeaderSize: maxHeaderBytes,
     ...(request.signal ? { signal: request.signal } : {}),
   };
@@ -139,11 +158,15 @@ function begin(
 ): { readonly outgoing: http.ClientRequest; readonly answered: () => void } {
   const outgoing = open(target, request);
   boundHead(outgoing, maxHeaderBytes);
-  const timer = setTimeout(() => outgoing.destroy(new Error('no answer in time')), connectTimeoutMs);
+  const timer = setTimeout(
+    () => outgoing.destroy(new Error('no answer in time')),
+    request.answerWithinMs ?? answerWithinMs,
+  );
   const answered = (): void => clearTimeout(timer);
-  outgoing.on('error', (error) => {
+  outgoing.on('error', (error: NodeJS.ErrnoException) => {
     answered();
-    fail(new BackendError(error.message, { cause: error }));
+    const stale = outgoing.reusedSocket && staleCodes.includes(error.code);
+    fail(new BackendError(error.message, { cause: error, stale }));
   });
   return { outgoing, answered };
 }

@@ -1,11 +1,11 @@
 // Whole questions to HTTPS servers of others: connections are kept for the next one, and all that a server says is bounded.
 import type { IncomingMessage } from 'node:http';
 import { type RequestOptions, request } from 'node:https';
-import { getCACertificates } from 'node:tls';
 import { hostPort } from '../base/ip.ts';
 import { Places } from '../base/turns.ts';
 import { boundHead } from './answer-head.ts';
 import { KeptConnections } from './kept-connections.ts';
+import { machineAuthorities } from './machine-authorities.ts';
 
 export interface HttpsTarget {
   /** A name or an address; who is dialled. */
@@ -15,6 +15,8 @@ export interface HttpsTarget {
   readonly serverName?: string | undefined;
   /** PEM. Default: whom the machine trusts. */
   readonly ca?: string | undefined;
+  /** Default true. False: whoever answers is believed. */
+  readonly verify?: boolean | undefined;
   /** PEM: who asks. */
   readonly client?: { readonly certificate: string; readonly key: string } | undefined;
 }
@@ -32,6 +34,8 @@ export interface HttpsQuestion {
 export interface HttpsAnswer {
   readonly status: number;
   readonly contentType: string;
+  /** '' when it has none. */
+  readonly etag: string;
   readonly body: Buffer;
 }
 
@@ -62,8 +66,8 @@ const dialled: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connect: connection timed out',
 };
 
-/** In Go's words. */
-function textOf(cause: unknown, { host, port, serverName = host }: HttpsTarget): string {
+/** Why a server could not be asked, in Go's words. */
+export function whyNoAnswer(cause: unknown, { host, port, serverName = host }: HttpsTarget): string {
   const { code = '', message } = cause as { code?: string; message: string };
   const verifying = 'tls: failed to verify certificate: x509: ';
   if (dialled[code] !== undefined) return `dial tcp ${hostPort(host, port)}: ${dialled[code]}`;
@@ -87,8 +91,8 @@ async function wholeAnswer(response: IncomingMessage, limit: number): Promise<Ht
     if (size > limit) throw new NoAnswerError(`http: response body too large: the limit is ${limit} bytes`);
     parts.push(part);
   }
-  const contentType = response.headers['content-type'] ?? '';
-  return { status: response.statusCode ?? 0, contentType, body: Buffer.concat(parts) };
+  const { 'content-type': contentType = '', etag = '' } = response.headers;
+  return { status: response.statusCode ?? 0, contentType, etag, body: Buffer.concat(parts) };
 }
 
 export class HttpsClient {
@@ -98,7 +102,6 @@ export class HttpsClient {
   readonly #all: Places;
   /** Of a server that is asked now. */
   readonly #ofServer = new Map<string, Places>();
-  #machine: string[] | undefined;
 
   constructor({ maxAnswerBytes, maxConnections, maxAllConnections }: HttpsClientOptions) {
     this.#maxAnswerBytes = maxAnswerBytes;
@@ -115,7 +118,7 @@ export class HttpsClient {
       if (question.signal.aborted) throw question.signal.reason;
       throw error instanceof NoAnswerError
         ? error
-        : new NoAnswerError(textOf(error, target), { cause: error });
+        : new NoAnswerError(whyNoAnswer(error, target), { cause: error });
     }
   }
 
@@ -184,9 +187,8 @@ export class HttpsClient {
   }
 
   #optionsOf(target: HttpsTarget, { method, path, headers, body }: HttpsQuestion): RequestOptions {
-    const { host, port, serverName, ca, client } = target;
-    this.#machine ??= ca === undefined ? getCACertificates('system') : undefined;
-    const trusted = ca ?? (this.#machine?.length ? this.#machine : undefined);
+    const { host, port, serverName, ca, client, verify = true } = target;
+    const trusted = ca ?? machineAuthorities();
     return {
       agent: this.#agent,
       host,
@@ -196,6 +198,7 @@ export class HttpsClient {
       headers: { ...headers, 'content-length': String(body.length) },
       maxHeaderSize: maxHeaderBytes,
       ...(serverName === undefined ? {} : { servername: serverName }),
+      rejectUnauthorized: verify,
       ...(trusted === undefined ? {} : { ca: trusted }),
       ...(client === undefined ? {} : { cert: client.certificate, key: client.key }),
     };

@@ -47,6 +47,8 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
     'name operation rejected type',
     [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
   ),
+  aggregator_unavailable_apiservice: gauge('name'),
+  aggregator_unavailable_apiservice_total: counter('name reason'),
   apiserver_admission_webhook_fail_open_count: counter('name type'),
   apiserver_admission_webhook_rejection_count: counter('error_type name operation rejection_code type'),
   apiserver_admission_webhook_request_total: counter('code name operation rejected type'),

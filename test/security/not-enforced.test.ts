@@ -61,21 +61,6 @@ const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | un
   [crds, crd('ruled', { type: 'object', ...rule }), undefined],
   [crds, crd('plain', { type: 'object' }), undefined],
   [
-    '/apis/apiregistration.k8s.io/v1/apiservices',
-    {
-      metadata: { name: 'v1.metrics.example.com' },
-      spec: {
-        group: 'metrics.example.com',
-        version: 'v1',
-        groupPriorityMinimum: 1,
-        versionPriority: 1,
-        insecureSkipTLSVerify: true,
-        service: { name: 'a', namespace: 'b' },
-      },
-    },
-    /does not proxy to aggregated API servers/,
-  ],
-  [
     '/apis/networking.k8s.io/v1/namespaces/default/networkpolicies',
     { spec: { podSelector: {}, policyTypes: ['Ingress'] } },
     /does not apply network policies/,

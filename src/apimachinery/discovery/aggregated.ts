@@ -1,6 +1,7 @@
 // Aggregated discovery (apidiscovery.k8s.io v2 and v2beta1): all groups in one answer, what kubectl asks first.
 import type { JsonObject, ResourceDeclaration } from '../declaration.ts';
 import { servedGroups } from './groups.ts';
+import type { RemoteVersion } from './remote-version.ts';
 
 export type AggregatedVersion = 'v2' | 'v2beta1';
 
@@ -13,18 +14,19 @@ export const aggregatedDiscovery = (
   resources: readonly ResourceDeclaration[],
   root: 'api' | 'apis',
   version: AggregatedVersion,
+  remote: readonly RemoteVersion[] = [],
 ): JsonObject => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: `apidiscovery.k8s.io/${version}`,
   metadata: {},
-  items: servedGroups(resources)
+  items: servedGroups(resources, remote)
     .filter((g) => (g.group === '') === (root === 'api'))
     .map((g) => ({
       metadata: { ...(g.group === '' ? {} : { name: g.group }), creationTimestamp: null },
       versions: g.versions.map((v) => ({
         version: v.version,
-        resources: v.resources.map(resourceOf),
-        freshness: 'Current',
+        resources: v.remote === undefined ? v.resources.map(resourceOf) : [...v.remote.resources],
+        freshness: v.remote?.freshness ?? 'Current',
       })),
     })),
 });

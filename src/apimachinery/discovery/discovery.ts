@@ -2,6 +2,7 @@
 import type { JsonObject, ResourceDeclaration } from '../declaration.ts';
 import type { ServedGroup } from './groups.ts';
 import { servedGroups } from './groups.ts';
+import type { RemoteVersion } from './remote-version.ts';
 
 const groupVersion = (group: string, version: string): string =>
   group === '' ? version : `${group}/${version}`;
@@ -22,17 +23,24 @@ const groupOf = (g: ServedGroup): JsonObject => {
 };
 
 /** `/apis`. The core group is not in it. */
-export const apiGroupList = (resources: readonly ResourceDeclaration[]): JsonObject => ({
+export const apiGroupList = (
+  resources: readonly ResourceDeclaration[],
+  remote: readonly RemoteVersion[] = [],
+): JsonObject => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
-  groups: servedGroups(resources)
+  groups: servedGroups(resources, remote)
     .filter((g) => g.group !== '')
     .map(groupOf),
 });
 
 /** `/apis/<group>`; undefined when the group is not served. */
-export function apiGroup(resources: readonly ResourceDeclaration[], group: string): JsonObject | undefined {
-  const found = servedGroups(resources).find((g) => g.group === group && group !== '');
+export function apiGroup(
+  resources: readonly ResourceDeclaration[],
+  group: string,
+  remote: readonly RemoteVersion[] = [],
+): JsonObject | undefined {
+  const found = servedGroups(resources, remote).find((g) => g.group === group && group !== '');
   return found ? { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(found) } : undefined;
 }
 

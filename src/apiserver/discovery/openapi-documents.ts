@@ -47,8 +47,8 @@ export class OpenApiDocuments {
     this.#info = info;
   }
 
-  /** `/openapi/v3`: where each document is; its hash lets clients keep it for ever. A turn for each that is made. */
-  async v3Index(): Promise<Document> {
+  /** `/openapi/v3`: where each document is; its hash lets clients keep it for ever. A turn for each that is made. `elsewhere`: hashes of what others serve. */
+  async v3Index(elsewhere: ReadonlyMap<string, string> = new Map()): Promise<Document> {
     let describe: Describe | undefined;
     for (;;) {
       // Kinds may have changed since the turn before.
@@ -62,6 +62,8 @@ export class OpenApiDocuments {
       paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
     for (const path of this.#removed.keys())
       paths[path] ??= { serverRelativeURL: `/openapi/v3/${path}?hash=${this.#nothing().hash}` };
+    for (const [path, hash] of elsewhere)
+      paths[path] = { serverRelativeURL: `/openapi/v3/${path}${hash === '' ? '' : `?hash=${hash}`}` };
     return named(Buffer.from(JSON.stringify({ paths })));
   }
 

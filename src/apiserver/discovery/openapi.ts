@@ -17,7 +17,7 @@ const shortTypes: readonly string[] = [
 export async function openApiResponse(
   context: RequestContext,
   path: string,
-  config: Pick<ApiServerConfig, 'scheme' | 'version' | 'removedGroupVersions'>,
+  config: Pick<ApiServerConfig, 'scheme' | 'version' | 'removedGroupVersions' | 'aggregator'>,
 ): Promise<ApiResponse | undefined> {
   const { scheme } = config;
   const info = { title: 'Kubernetes', version: config.version?.['gitVersion'] ?? '' };
@@ -29,7 +29,8 @@ export async function openApiResponse(
       ? withTag(context, await documents.v2('protobuf'), openApiV2MediaType)
       : withTag(context, await documents.v2('json'));
   }
-  if (path === '/openapi/v3') return withTag(context, await documents.v3Index());
+  if (path === '/openapi/v3')
+    return withTag(context, await documents.v3Index(config.aggregator?.openApiV3()));
   if (!path.startsWith('/openapi/v3/')) return undefined;
   const name = path.slice('/openapi/v3/'.length);
   const removal = documents.removal(name);

@@ -24,6 +24,7 @@ function streaming(
     clock: new FakeClock(),
     limits: { requests: 1, watches: 1, streams: 2 },
     running: { begins: () => () => {} },
+    isElsewhere: () => false,
     count: () => 1,
   });
   const serve = filter(async (context) => response(context.request));
@@ -86,6 +87,7 @@ function seated(clock: FakeClock, limits: FairnessDependencies['limits']) {
     clock,
     limits,
     running: { begins: () => () => {} },
+    isElsewhere: () => false,
     count: () => 1,
   });
   return { filter, seats: () => seats };

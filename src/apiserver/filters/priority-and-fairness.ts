@@ -20,6 +20,8 @@ export interface FairnessDependencies {
   readonly clock: Pick<Clock, 'timer'>;
   readonly limits: UserLimits;
   readonly running: InFlight;
+  /** Another server does the work: it must not keep seats of this one. */
+  isElsewhere(info: RequestInfo): boolean;
   /** How many objects of the resource there are. */
   count(info: RequestInfo): number;
 }
@@ -31,7 +33,7 @@ function tooMany(): ApiResponse {
 }
 
 export function priorityAndFairnessFilter(dependencies: FairnessDependencies): Filter {
-  const { flow, limits, count, clock, running } = dependencies;
+  const { flow, limits, count, clock, running, isElsewhere } = dependencies;
   const requests = new UserPlaces(limits.requests);
   const watches = new UserPlaces(limits.watches);
   const streams = new UserPlaces(limits.streams);
@@ -70,9 +72,12 @@ export function priorityAndFairnessFilter(dependencies: FairnessDependencies): F
     }
     const ended = running.begins(info.verb);
     let release = place;
+    const delegated = isElsewhere(info);
+    // It had to wait for its turn like others; from here on it costs this server next to nothing.
+    if (delegated) flow.leave(classified, ticket);
     const leave = once(() => {
       ended();
-      flow.leave(classified, ticket);
+      if (!delegated) flow.leave(classified, ticket);
       release?.();
     });
     let handedOn = false;

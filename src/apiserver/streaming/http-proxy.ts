@@ -31,7 +31,7 @@ export function redirectToRoot({ method, url }: ApiRequest): ApiResponse | undef
 }
 
 /** What the API server's own answers say of origins holds; a backend must not open it to pages of others. */
-const originHeaders = /^access-control-allow-(credentials|headers|methods|origin)$/;
+export const originHeaders: RegExp = /^access-control-allow-(credentials|headers|methods|origin)$/;
 
 /** The answer as the client can follow it: locations and links of the backend's own host lead through the proxy. */
 function led(request: ApiRequest, backendHost: string, response: ApiResponse): ApiResponse {

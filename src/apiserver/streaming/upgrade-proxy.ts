@@ -1,5 +1,5 @@
 // Passes an upgraded connection through: SPDY of old clients, whose bytes the kubelet understands itself, and whatever a pod speaks.
-import { type BackendTarget, upgradeBackend } from '../../wire/backend.ts';
+import { type BackendTarget, type Upgraded, upgradeBackend } from '../../wire/backend.ts';
 import { joinSockets } from '../../wire/join-sockets.ts';
 import { nudging } from '../../wire/nudging.ts';
 import { type SessionClients, sessionClients } from '../../wire/session-clients.ts';
@@ -25,7 +25,6 @@ export async function passUpgrade(
   headers: Readonly<Record<string, string | readonly string[]>> = upgradeHeaders(request),
   clients: SessionClients = sessionClients,
 ): Promise<ApiResponse> {
-  const { socket, head } = request.upgrade!;
   const answer = await upgradeBackend(target, { method: request.method, path, headers }).catch(
     (error: unknown) => {
       throw unreachable(error);
@@ -33,7 +32,16 @@ export async function passUpgrade(
   );
   // A backend that does not switch must not get the connection: its next request would pass for the API server's. As upstream,
   // its client gets all that it says: who asks in vain for another protocol may be content with an answer in this one.
-  if (!answer.upgraded) return answer.response;
+  return answer.upgraded ? takeOver(request, answer, clients) : answer.response;
+}
+
+/** From now on the client's connection and the backend's are one. */
+export function takeOver(
+  request: ApiRequest,
+  answer: Upgraded & { readonly upgraded: true },
+  clients: SessionClients = sessionClients,
+): ApiResponse {
+  const { socket, head } = request.upgrade!;
   socket.write(answer.rawHead);
   if (answer.head.length > 0) socket.write(answer.head);
   if (head.length > 0) answer.socket.write(head);

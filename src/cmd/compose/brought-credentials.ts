@@ -11,12 +11,14 @@ export interface BroughtCredentials {
   /** Vouches for front proxies, besides the server's own authority. */
   readonly frontProxyCaPem?: string | undefined;
   readonly serviceAccountKeyPem: string | undefined;
+  /** As whom the server asks other API servers; asked again when its files may be others. */
+  readonly frontProxyClient?: (() => KeyPairPem) | undefined;
 }
 
 /** Whoever brought something renews it: this server does not. */
 export function withBrought(pki: Pki, brought: BroughtCredentials | undefined): Pki {
   if (brought === undefined) return pki;
-  const { serving, clientCaPem = '', frontProxyCaPem = '', serviceAccountKeyPem } = brought;
+  const { serving, clientCaPem = '', frontProxyCaPem = '', serviceAccountKeyPem, frontProxyClient } = brought;
   const instead: Partial<Pki> = {
     authorities: {
       ...pki.authorities,
@@ -24,6 +26,7 @@ export function withBrought(pki: Pki, brought: BroughtCredentials | undefined): 
       frontProxyCa: () => [frontProxyCaPem, pki.authorities.frontProxyCa()].join('\n'),
     },
     ...(serving && { serving: async () => serving }),
+    ...(frontProxyClient && { frontProxyClient: async () => frontProxyClient() }),
     ...(serviceAccountKeyPem && { serviceAccountKey: privateKeyFromPem(serviceAccountKeyPem) }),
   };
   // What is read anew in the files stays so: the rest is inherited, not copied.

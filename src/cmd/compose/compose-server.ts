@@ -398,6 +398,7 @@ function planeOptions(
     flowControl: options.flowControl,
     readYaml: (text) => yaml.read(text),
     isMachine,
+    frontProxyClient: () => identity.credentials.frontProxyClient,
     streaming: streamingStorage({
       random,
       isMachine,

@@ -3,12 +3,13 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import type { APIService } from '../../generated/types/apiregistration-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
-import { validateApiService } from './validate-apiservice.ts';
+import { validateApiService, validateApiServiceStatus } from './validate-apiservice.ts';
 
 function available(service: Decoded<APIService>): string {
   const condition = (service.status?.conditions ?? []).find((c) => c.type === 'Available');
   if (!condition) return 'Unknown';
-  return condition.status === 'True' ? 'True' : `${condition.status ?? ''} (${condition.reason ?? ''})`;
+  const { status = '', reason = '' } = condition;
+  return status === 'True' || reason === '' ? status : `${status} (${reason})`;
 }
 
 export const apiregistrationV1: GroupBehaviours<{ apiservices: APIService }> = {
@@ -25,7 +26,16 @@ export const apiregistrationV1: GroupBehaviours<{ apiservices: APIService }> = {
       ];
     },
     strategy: {
+      prepareForCreate(o, { now }) {
+        if (o.spec?.service !== undefined) return;
+        const message = 'Local APIServices are always available';
+        const condition = { type: 'Available', status: 'True', reason: 'Local', message };
+        o.status = { conditions: [{ ...condition, lastTransitionTime: now }] };
+      },
       validate: validateApiService,
+      validateUpdate: (o, _, { subresource }) =>
+        subresource === 'status' ? validateApiServiceStatus(o) : [],
+      allowUnconditionalUpdate: false,
       applyDefaults(o) {
         const service = o.spec?.service;
         if (service !== undefined) service.port ??= 443;

@@ -1,6 +1,6 @@
 // An APIService is named for its version and group, and says who answers for them.
 import type { Decoded } from '../../../apimachinery/decoded.ts';
-import { invalid, required } from '../../../apimachinery/field-error.ts';
+import { invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import { type Errors, each, optional } from '../../../apimachinery/validation/checks.ts';
 import {
   dns1035Label,
@@ -63,3 +63,12 @@ function serverErrors({
     errors.push(invalid('spec.insecureSkipTLSVerify', true, 'may not be true if caBundle is present'));
   return errors;
 }
+
+const conditionStatuses = ['True', 'False', 'Unknown'];
+
+export const validateApiServiceStatus = ({ status }: Decoded<APIService>): Errors =>
+  (status?.conditions ?? []).flatMap(({ status: said = '' }, i) =>
+    conditionStatuses.includes(said)
+      ? []
+      : [notSupported(`status.conditions[${i}].status`, said, conditionStatuses)],
+  );

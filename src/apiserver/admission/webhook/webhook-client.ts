@@ -59,7 +59,8 @@ interface Place {
 /** The configuration itself is why nobody can be asked. */
 export class UnusableAddressError extends Error {}
 
-function authorityOf(caBundle: string | undefined): string | undefined {
+/** Of base64; undefined when nobody is named. */
+export function authorityOf(caBundle: string | undefined): string | undefined {
   if (caBundle === undefined || caBundle === '') return undefined;
   const pem = Buffer.from(caBundle, 'base64').toString();
   if (!pem.includes('-----BEGIN '))

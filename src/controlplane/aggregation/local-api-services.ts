@@ -1,0 +1,192 @@
+// Keeps an APIService for each group and version that is served here: built in, or by a definition of custom resources.
+import { apiservices } from '../../api/generated/resources.ts';
+import type { JsonObject } from '../../apimachinery/declaration.ts';
+import { jsonEqual } from '../../apimachinery/equality.ts';
+import { isStatusError } from '../../apimachinery/errors.ts';
+import { isObject, meta, nameOf, obj, spec, str } from '../../apimachinery/json-access.ts';
+import { availableCondition } from '../../apiserver/aggregator/remote-service.ts';
+import type { LiveObjects } from '../../apiserver/live-objects.ts';
+import type { ResourceStore } from '../../apiserver/registry/store.ts';
+import { type Clock, rfc3339 } from '../../base/clock.ts';
+import type { Logger } from '../../component-base/logger.ts';
+import { locallyAvailable } from './availability-check.ts';
+import { writeAvailability } from './availability-controller.ts';
+
+const managedLabel = 'kube-aggregator.kubernetes.io/automanaged';
+
+/** As it shall be. */
+export interface LocalService {
+  readonly name: string;
+  /** onstart: built in; true: as long as a definition serves it. */
+  readonly managed: 'onstart' | 'true';
+  readonly spec: JsonObject;
+}
+
+/** With upstream's priorities of custom resources. */
+export const customService = (group: string, version: string): LocalService => ({
+  name: `${version}.${group}`,
+  managed: 'true',
+  spec: { group, version, groupPriorityMinimum: 1000, versionPriority: 100 },
+});
+
+export type LocalChange =
+  | { readonly kind: 'create' | 'update'; readonly wanted: LocalService }
+  | { readonly kind: 'delete'; readonly name: string; readonly uid: string }
+  | { readonly kind: 'available'; readonly name: string };
+
+function isSaidToBeLocal(apiService: JsonObject): boolean {
+  const condition = availableCondition(apiService);
+  return condition?.['status'] === 'True' && condition['reason'] === 'Local';
+}
+
+/**
+ * As upstream, whoever takes the label away from that of a definition has it for themselves. What is built in is nobody
+ * else's: it is mended, whatever it says.
+ */
+export function localChanges(
+  current: readonly JsonObject[],
+  wanted: ReadonlyMap<string, LocalService>,
+): LocalChange[] {
+  const changes: LocalChange[] = [];
+  const found = new Set<string>();
+  for (const one of current) {
+    const name = nameOf(one);
+    found.add(name);
+    const own = wanted.get(name);
+    const managed = str(obj(meta(one)['labels'])[managedLabel]);
+    if (own === undefined) {
+      if (managed === 'true') changes.push({ kind: 'delete', name, uid: str(meta(one)['uid']) });
+      continue;
+    }
+    const isOurs = own.managed === 'onstart' || managed === 'onstart' || managed === 'true';
+    if (isOurs && !jsonEqual(spec(one), own.spec)) changes.push({ kind: 'update', wanted: own });
+    else if (!isObject(spec(one)['service']) && !isSaidToBeLocal(one))
+      changes.push({ kind: 'available', name });
+  }
+  for (const own of wanted.values()) if (!found.has(own.name)) changes.push({ kind: 'create', wanted: own });
+  return changes;
+}
+
+/** A definition that another server has seen may come here later than its APIService. */
+const graceMs = 2_000;
+const firstRetryMs = 500;
+const longestRetryMs = 60_000;
+
+export interface LocalApiServicesDeps {
+  readonly store: ResourceStore;
+  readonly live: LiveObjects;
+  readonly wanted: () => ReadonlyMap<string, LocalService>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class LocalApiServices {
+  readonly #deps: LocalApiServicesDeps;
+  /** Nobody has wanted them for a while: those that are deleted at the next look. */
+  #unwanted = new Set<string>();
+  #running = false;
+  #again = false;
+  #isClosed = false;
+  #failures = 0;
+  #cancel: () => void = () => {};
+
+  constructor(deps: LocalApiServicesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Something changed. */
+  look(): void {
+    if (this.#isClosed) return;
+    this.#again = true;
+    if (this.#running) return;
+    this.#running = true;
+    // Definitions come in heaps; one pass is for all that came in this round.
+    queueMicrotask(() => void this.#passes());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel();
+  }
+
+  async #passes(): Promise<void> {
+    let failed = false;
+    while (this.#again && !this.#isClosed) {
+      this.#again = false;
+      failed = await this.#pass(false);
+    }
+    this.#running = false;
+    if (failed) this.#retry();
+  }
+
+  #retry(): void {
+    const ms = Math.min(firstRetryMs * 2 ** this.#failures, longestRetryMs);
+    this.#failures++;
+    this.#later(ms);
+  }
+
+  #later(ms: number): void {
+    this.#cancel();
+    if (!this.#isClosed) this.#cancel = this.#deps.clock.timer(ms, () => void this.#pass(true));
+  }
+
+  /** Whether something could not be written. */
+  async #pass(isLater: boolean): Promise<boolean> {
+    const { live, wanted, log } = this.#deps;
+    const before = this.#unwanted;
+    this.#unwanted = new Set();
+    let failed = false;
+    const changes = localChanges(live.list(apiservices) as unknown as JsonObject[], wanted());
+    await Promise.all(
+      changes.map(async (change) => {
+        if (change.kind === 'delete' && !(isLater && before.has(change.uid))) {
+          this.#unwanted.add(change.uid);
+          return;
+        }
+        try {
+          await this.#write(change);
+        } catch (error) {
+          if (this.#isClosed || isPassing(error)) return;
+          log.warn({ error, change }, 'an APIService of this server was not written');
+          failed = true;
+        }
+      }),
+    );
+    if (failed) return true;
+    this.#failures = 0;
+    if (this.#unwanted.size > 0) this.#later(graceMs);
+    return false;
+  }
+
+  async #write(change: LocalChange): Promise<void> {
+    const { store, clock } = this.#deps;
+    if (change.kind === 'delete') {
+      await store.delete('', change.name, { uid: change.uid });
+      return;
+    }
+    if (change.kind === 'available') {
+      await writeAvailability(store, change.name, locallyAvailable, rfc3339(clock.now()));
+      return;
+    }
+    const { name, managed, spec: wanted } = change.wanted;
+    const labels = { [managedLabel]: managed };
+    if (change.kind === 'create') {
+      await store.create('', {
+        apiVersion: 'apiregistration.k8s.io/v1',
+        kind: 'APIService',
+        metadata: { name, labels },
+        spec: wanted,
+      });
+      return;
+    }
+    await store.update('', name, (current) => ({
+      ...current!,
+      metadata: { ...meta(current!), labels: { ...obj(meta(current!)['labels']), ...labels } },
+      spec: wanted,
+    }));
+  }
+}
+
+/** Somebody else was faster; what they did is looked at. */
+const isPassing = (error: unknown): boolean =>
+  ['AlreadyExists', 'NotFound', 'Conflict'].some((reason) => isStatusError(error, reason));

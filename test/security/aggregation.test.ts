@@ -1,0 +1,405 @@
+// Between clients and another API server: neither says what only this server may say, and a server that lies, hangs or floods harms nobody else.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { after, before, beforeEach, test } from 'node:test';
+import type { ApiRequest, ApiResponse } from '../../src/apiserver/http.ts';
+import { wholeBody } from '../../src/apiserver/testing/whole-body.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import { openPki } from '../../src/controlplane/pki.ts';
+import {
+  administrator,
+  startTestControlPlane,
+  type TestControlPlane,
+  user,
+} from '../../src/controlplane/testing/test-control-plane.ts';
+import { eventually } from '../harness/eventually.ts';
+import { type ExtensionServer, extensionGroup, startExtensionServer } from '../harness/extension-server.ts';
+
+const files = new Map<string, string>();
+const pki = await openPki(
+  { read: (name) => files.get(name), write: (name, text) => void files.set(name, text) },
+  systemClock,
+);
+const frontProxy = await pki.frontProxyClient();
+let plane: TestControlPlane;
+let server: ExtensionServer;
+const apiServices = '/apis/apiregistration.k8s.io/v1/apiservices';
+const base = `/apis/${extensionGroup}/v1alpha1`;
+const flunders = `${base}/namespaces/default/flunders`;
+const name = `v1alpha1.${extensionGroup}`;
+
+const specOf = (group: string, version: string, more: object = {}): object => ({
+  group,
+  version,
+  groupPriorityMinimum: 2000,
+  versionPriority: 200,
+  caBundle: server.caBundle,
+  service: { namespace: 'wardle', name: 'api', port: server.port },
+  ...more,
+});
+
+const conditionOf = async (of: string): Promise<{ reason?: string; message?: string }> => {
+  const { body } = await plane.ask('GET', `${apiServices}/${of}`);
+  return (
+    (body as { status?: { conditions?: { reason: string; message: string }[] } }).status?.conditions?.[0] ??
+    {}
+  );
+};
+const available = (of: string): Promise<void> =>
+  eventually(async () => assert.equal((await conditionOf(of)).reason, 'Passed'));
+
+before(async () => {
+  server = await startExtensionServer({ frontProxyCa: pki.authorities.frontProxyCa() });
+  plane = await startTestControlPlane({
+    pki,
+    frontProxyClient: () => frontProxy,
+    authentication: {
+      requestHeaders: { usernameHeaders: ['X-Own-User'], extraHeadersPrefixes: ['X-Own-Extra-'] },
+    },
+  });
+  await plane.ask('POST', '/api/v1/namespaces', { metadata: { name: 'wardle' } });
+  await plane.ask('POST', '/api/v1/namespaces/wardle/services', {
+    metadata: { name: 'api' },
+    spec: { type: 'ExternalName', externalName: 'localhost' },
+  });
+  const made = await plane.ask('POST', apiServices, {
+    metadata: { name },
+    spec: specOf(extensionGroup, 'v1alpha1'),
+  });
+  assert.equal(made.status, 201, made.text);
+  await available(name);
+});
+after(async () => {
+  await plane?.close();
+  await server?.close();
+});
+beforeEach(() => {
+  server.answers.clear();
+  server.asked.splice(0);
+});
+
+const { signal } = new AbortController();
+const send = (url: string, more: Partial<ApiRequest> = {}): Promise<ApiResponse> =>
+  plane.controlPlane.handle({
+    method: 'GET',
+    url,
+    headers: {},
+    readBody: async () => Buffer.alloc(0),
+    signal,
+    remoteAddress: '192.0.2.7',
+    user: administrator,
+    ...more,
+  });
+const textOf = async ({ body }: ApiResponse): Promise<string> => (await wholeBody(body)).toString();
+const asked = () => server.asked.filter(({ url }) => url.startsWith(flunders));
+
+test('what only a front proxy may say is taken out of requests', async () => {
+  const headers = {
+    'x-remote-user': 'root',
+    'x-remote-group': ['system:masters'],
+    'x-remote-uid': '0',
+    'x-remote-extra-scopes': 'all',
+    x_remote_user: 'root',
+    'x-remote_group': 'system:masters',
+    'x-own-user': 'root',
+    'x-own-extra-a': 'b',
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-host': 'elsewhere',
+    forwarded: 'for=127.0.0.1',
+    authorization: 'Bearer secret',
+    'proxy-authorization': 'Basic secret',
+    connection: 'x-remote-user',
+    'x-harmless': 'stays',
+  };
+  const jane = user('jane', 'readers', 'system:masters');
+  assert.equal((await send(flunders, { headers, user: jane })).status, 200);
+  const [got] = asked();
+  const { host, connection, 'audit-id': audit, ...told } = got!.headers;
+  assert.deepEqual(told, {
+    'x-harmless': 'stays',
+    'x-remote-user': 'jane',
+    'x-remote-group': 'readers, system:masters, system:authenticated',
+    'x-forwarded-for': '192.0.2.7',
+  });
+  assert.ok(host && connection && audit);
+  assert.equal(got?.proxy, 'front-proxy-client');
+});
+
+test('a name that a header would change is told to nobody', async () => {
+  for (const one of ['admin ', ' admin', 'a\r\nx-remote-group: system:masters', 'a\u0000', '\tadmin']) {
+    const answer = await send(flunders, { user: user(one, 'system:masters') });
+    assert.equal(answer.status, 400, JSON.stringify(one));
+  }
+  const extra = { ...user('a', 'system:masters'), extra: { 'k\r\nx-remote-user: root': ['v'] } };
+  assert.equal((await send(flunders, { user: extra })).status, 200);
+  const [got] = asked();
+  assert.equal(got?.headers['x-remote-user'], 'a');
+  assert.equal(got?.headers['x-remote-extra-k%0d%0ax-remote-user%3a%20root'], 'v');
+  assert.equal(asked().length, 1);
+});
+
+test('the path that is asked for is the one that was judged', async () => {
+  const rows: readonly (readonly [string, number, string?])[] = [
+    [`${base}/namespaces/default/../other/flunders`, 400],
+    [`${base}/namespaces/default/%2e%2e/other/flunders`, 400],
+    [`${base}/namespaces/a%2fb/flunders`, 400],
+    [`/${flunders}`, 200, flunders],
+    [`${flunders}/`, 404, `${flunders}/`],
+    [`${flunders}?b=2&a=1&b=%26`, 200, `${flunders}?a=1&b=2&b=%26`],
+    [`${base}/namespaces/default/fl%75nders`, 200, flunders],
+    [`${flunders}/a:b@c,d`, 404, `${flunders}/a:b@c,d`],
+    [`${flunders}/%C3%BC`, 404, `${flunders}/%C3%BC`],
+  ];
+  for (const [url, status, expected] of rows) {
+    server.asked.splice(0);
+    assert.equal((await send(url)).status, status, url);
+    assert.equal(server.asked.at(-1)?.url, expected, url);
+  }
+});
+
+test('nobody is sent elsewhere', async () => {
+  const { port } = server;
+  server.answers.set(
+    flunders,
+    (_, response) => void response.writeHead(302, { location: `https://localhost:${port}/stolen` }).end(),
+  );
+  const answer = await send(flunders);
+  assert.equal(answer.status, 502);
+  assert.equal(answer.headers['location'], undefined);
+  assert.equal(
+    await textOf(answer),
+    'the backend attempted to redirect this request, which is not permitted',
+  );
+  server.answers.set(
+    flunders,
+    (_, response) =>
+      void response.writeHead(200, { 'access-control-allow-origin': '*', 'x-its': 'own' }).end('{}'),
+  );
+  const open = await send(flunders);
+  assert.deepEqual([open.headers['access-control-allow-origin'], open.headers['x-its']], [undefined, 'own']);
+  assert.ok(!server.asked.some(({ url }) => url.includes('stolen')));
+});
+
+const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+interface Group {
+  readonly metadata: { readonly name: string };
+  readonly versions: readonly {
+    readonly freshness: string;
+    readonly resources: readonly { resource: string }[];
+  }[];
+}
+const discovery = async (): Promise<Group[]> =>
+  (await plane.ask('GET', '/apis', undefined, { accept })).body['items'] as Group[];
+let looks = 200;
+/** Its APIService is another: it is asked anew what it serves. */
+const look = (): Promise<unknown> =>
+  plane.ask('PATCH', `${apiServices}/${name}`, { spec: { versionPriority: ++looks } });
+
+test('a server lies about what it serves, and only its own place in discovery shows it', async () => {
+  const type = accept;
+  const deployments = [{ resource: 'deployments', verbs: ['get'], responseKind: { kind: 'Stolen' } }];
+  const own = (resources: unknown): object => ({
+    items: [
+      { metadata: { name: extensionGroup }, versions: [{ version: 'v1alpha1', resources }] },
+      { metadata: { name: 'apps' }, versions: [{ version: 'v1', resources: deployments }] },
+      { metadata: { name: 'other.example.com' }, versions: [{ version: 'v1', resources: deployments }] },
+    ],
+  });
+  const rows: readonly (readonly [unknown, number])[] = [
+    [own([{ resource: 1 }, null, 'x', { resource: 'good', verbs: 7, scope: [] }]), 1],
+    [own({ a: 1 }), 0],
+    [own(Array.from({ length: 5000 }, (_, i) => ({ resource: `r${i}`, subresources: [{}, {}] }))), 1000],
+    [own([{ resource: 'x'.repeat(100_000), __proto__: { polluted: true } }]), 1],
+  ];
+  for (const [document, expected] of rows) {
+    server.answers.set(
+      '/apis',
+      (_, response) => void response.writeHead(200, { 'content-type': type }).end(JSON.stringify(document)),
+    );
+    await look();
+    await eventually(async () => {
+      const groups = await discovery();
+      const [version] = groups.find(({ metadata }) => metadata.name === extensionGroup)!.versions;
+      assert.deepEqual([version!.freshness, version!.resources.length], ['Current', expected]);
+      assert.ok(version!.resources.every(({ resource }) => resource.length <= 253));
+      assert.ok(!groups.some(({ metadata }) => metadata.name === 'other.example.com'));
+      assert.ok(!JSON.stringify(groups).includes('Stolen'));
+    });
+  }
+});
+
+test('a server that answers discovery with nonsense, too much or not at all is Stale, and others are not', async () => {
+  const hangs: readonly string[] = ['{', '['.repeat(3_000_000), ' '.repeat(9 << 20)];
+  for (const body of hangs) {
+    server.answers.set(
+      '/apis',
+      (_, response) => void response.writeHead(200, { 'content-type': accept }).end(body),
+    );
+    await look();
+    await eventually(async () => {
+      const groups = await discovery();
+      const of = (group: string): string | undefined =>
+        groups.find(({ metadata }) => metadata.name === group)?.versions[0]?.freshness;
+      assert.deepEqual([of(extensionGroup), of('apps')], ['Stale', 'Current']);
+    });
+    server.answers.clear();
+    await look();
+    await eventually(async () => {
+      const found = (await discovery()).find(({ metadata }) => metadata.name === extensionGroup)!;
+      assert.equal(found.versions[0]!.freshness, 'Current');
+    });
+  }
+});
+
+test('a server that hangs keeps no seats of this one, and gathers no requests without end', async () => {
+  server.answers.set(flunders, () => {});
+  const left = new AbortController();
+  const jane = user('jane');
+  await plane.ask('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    metadata: { name: 'jane' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'jane' }],
+  });
+  const all = Array.from({ length: 450 }, () => send(flunders, { user: jane, signal: left.signal }));
+  await eventually(() => assert.equal(asked().length, 400));
+  // Of the same flow and level.
+  const start = performance.now();
+  const other = await plane.ask('GET', '/api/v1/namespaces/default', undefined, { user: jane });
+  assert.equal(other.status, 200);
+  assert.ok(performance.now() - start < 2000);
+  left.abort();
+  const statuses = (await Promise.all(all)).map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 429).length, 50);
+  assert.equal(statuses.filter((status) => status === 503).length, 400);
+  await eventually(() => assert.ok(server.open() <= 16, String(server.open())));
+});
+
+test('an answer without an end is no more than its reader takes, and ends with it', async () => {
+  let written = 0;
+  server.answers.set(flunders, (_, response) => {
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(1 << 16))) written += 1 << 16;
+      response.once('drain', more);
+    };
+    more();
+  });
+  const before = server.open();
+  const { status, body } = await send(`${flunders}?watch=1`);
+  assert.equal(status, 200);
+  assert.ok(body !== undefined && 'pull' in body);
+  await eventually(async () => {
+    const at = written;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.equal(written, at);
+  });
+  assert.ok(written < 32 << 20, String(written));
+  body.close();
+  await eventually(() => assert.ok(server.open() <= before, String(server.open())));
+});
+
+test('a head without an end, or an answer that breaks off, is a failure', async () => {
+  server.answers.set(
+    flunders,
+    (_, response) => void response.writeHead(200, { 'x-long': 'x'.repeat(2 << 20) }).end(),
+  );
+  const long = await send(flunders);
+  assert.equal(long.status, 503);
+  assert.match(await textOf(long), /^error trying to reach service: /);
+  server.answers.set(flunders, (_, response) => void response.destroy());
+  const none = await send(flunders);
+  assert.deepEqual([none.status, await textOf(none)], [503, 'error trying to reach service: EOF\n']);
+  server.answers.set(flunders, (_, response) => {
+    response.writeHead(200, { 'content-length': '100' }).write('{');
+    setImmediate(() => response.destroy());
+  });
+  const half = await send(flunders);
+  assert.equal(half.status, 200);
+  await assert.rejects(wholeBody(half.body));
+});
+
+test('who is not vouched for, or has another name, is not believed', async () => {
+  const other = await startExtensionServer({ frontProxyCa: pki.authorities.frontProxyCa() });
+  try {
+    const rows: readonly (readonly [string, object, RegExp])[] = [
+      ['stranger', { caBundle: other.caBundle }, /x509: certificate signed by unknown authority$/],
+      ['nobody', { caBundle: undefined }, /x509: certificate signed by unknown authority$/],
+      [
+        'renamed',
+        { service: { namespace: 'wardle', name: 'renamed', port: server.port } },
+        /x509: certificate is not valid for renamed\.wardle\.svc$/,
+      ],
+      ['garbage', { caBundle: btoa('nonsense') }, /^unable to load root certificates: unable to parse bytes/],
+      ['broken', { caBundle: btoa('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n') }, /./],
+    ];
+    await plane.ask('POST', '/api/v1/namespaces/wardle/services', {
+      metadata: { name: 'renamed' },
+      spec: { type: 'ExternalName', externalName: 'localhost' },
+    });
+    for (const [group, more, expected] of rows) {
+      const spec = specOf(`${group}.example.com`, 'v1', more);
+      const made = await plane.ask('POST', apiServices, {
+        metadata: { name: `v1.${group}.example.com` },
+        spec,
+      });
+      assert.equal(made.status, 201, made.text);
+      await eventually(async () => {
+        const { reason, message = '' } = await conditionOf(`v1.${group}.example.com`);
+        assert.equal(reason, 'FailedDiscoveryCheck');
+        assert.match(message, expected);
+      });
+      // Whoever may write its status can't make it trusted either.
+      const url = `${apiServices}/v1.${group}.example.com`;
+      await plane.ask('PATCH', `${url}/status`, {
+        status: { conditions: [{ type: 'Available', status: 'True', reason: 'Passed' }] },
+      });
+      const answer = await plane.ask('GET', `/apis/${group}.example.com/v1/things`);
+      assert.ok([500, 503].includes(answer.status), `${group}: ${answer.status} ${answer.text}`);
+      await plane.ask('DELETE', url);
+    }
+    assert.ok(!server.asked.some(({ url }) => url.includes('example.com/v1/things')));
+  } finally {
+    await other.close();
+  }
+});
+
+test('an upgraded connection goes through, with the headers of the front proxy and no others', async () => {
+  const front = createServer().on('upgrade', (request, socket, head) => {
+    socket.on('error', () => {});
+    void send(request.url!, { headers: request.headers, upgrade: { socket, head } }).then((answer) => {
+      if (answer.hijacked !== true) socket.end(`HTTP/1.1 ${answer.status} no\r\n\r\n`);
+    });
+  });
+  await once(front.listen(0, '127.0.0.1'), 'listening');
+  const { port } = front.address() as AddressInfo;
+  const dial = async (path: string): Promise<{ text(): string; socket: ReturnType<typeof connect> }> => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    let text = '';
+    socket.on('data', (data: Buffer) => {
+      text += data.toString();
+    });
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Remote-User: root\r\nAuthorization: Bearer x\r\n\r\n`,
+    );
+    return { text: () => text, socket };
+  };
+  try {
+    const path = `${flunders}/one/console`;
+    const { text, socket } = await dial(path);
+    await eventually(() => assert.match(text(), /^HTTP\/1\.1 101 /));
+    socket.write('ping');
+    await eventually(() => assert.match(text(), /ping$/));
+    const got = server.asked.find(({ url }) => url === path)!;
+    assert.equal(got.headers['x-remote-user'], administrator.name);
+    assert.equal(got.headers.authorization, undefined);
+    assert.equal(got.headers.upgrade, 'echo');
+    assert.equal(got.proxy, 'front-proxy-client');
+    socket.destroy();
+    const denied = await dial(`${base}/namespaces/default/../x/flunders/one/console`);
+    await eventually(() => assert.match(denied.text(), /^HTTP\/1\.1 400 /));
+    denied.socket.destroy();
+  } finally {
+    front.close();
+  }
+});

@@ -42,6 +42,19 @@ const common = {
 /** What a command does not need is not read: each begins with its own part, and shares others. */
 const largePrograms = { porthole: 'src/cmd/main.ts', 'test-cluster': 'src/cmd/test-cluster-main.ts' };
 
+/** Commands of each node and each cluster share nothing: reading dozens of small parts costs more than reading one large one. */
+const ownCommands = ['server', 'agent', 'up'];
+const commandFile = new RegExp(`/commands/(${ownCommands.join('|')})[.]ts$`);
+
+/** What a command in files of its own and the command line both use is there once. */
+function ownFiles({ onResolve }) {
+  const besides = (path) => ({ path, external: true });
+  onResolve({ filter: commandFile }, ({ kind, path }) =>
+    kind === 'dynamic-import' ? besides(`./${commandFile.exec(path)[1]}.mjs`) : undefined,
+  );
+  onResolve({ filter: /^commander$/ }, () => besides('./commander.mjs'));
+}
+
 /** One file each: they start often, or as threads. */
 const smallPrograms = {
   supervisor: 'src/cmd/supervisor/supervisor-main.ts',
@@ -78,12 +91,19 @@ export async function bundlePrograms(keep = keptMs) {
     target: 'node24',
     outdir: scratch,
     outExtension: { '.js': '.mjs' },
-    plugins: [{ name: 'fast-start', setup: fastStart }],
+    plugins: [
+      { name: 'fast-start', setup: fastStart },
+      { name: 'own-files', setup: ownFiles },
+    ],
   };
+  const own = (name) =>
+    build({ ...pinned, entryPoints: { [name]: `src/cmd/commands/${name}.ts` }, splitting: true });
   try {
     const built = await Promise.all([
       build({ ...pinned, entryPoints: largePrograms, splitting: true }),
       build({ ...pinned, entryPoints: smallPrograms }),
+      ...ownCommands.map(own),
+      build({ ...pinned, entryPoints: { commander: 'node_modules/commander/esm.mjs' } }),
     ]);
     intoPlace(scratch, dist, keep);
     return built.flatMap(({ metafile }) => Object.keys(metafile.inputs));

@@ -2,9 +2,11 @@
 import { globSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { box } from '../test/harness/box.ts';
 import { scratchListVariable } from '../test/harness/scratch.ts';
+import { idleShare, inBoxes } from './box-lanes.ts';
 import { endedChildrenSeconds, FileTimes } from './file-times.ts';
 import { removeLeftovers, removeLeftoversOfDeadRuns, scratchListOf } from './test-leftovers.ts';
 import { prepareTestMachine } from './test-machine.ts';
@@ -25,9 +27,9 @@ if (values.help) {
   );
   process.exit(0);
 }
-/** Mostly they wait: for processes to start, for grace to end, for a look that is due. With five on two processors single tests took longer than they may. */
-const boxesAtOnce = 3;
 const boxTimeoutMs = 600_000;
+/** How often it is seen whether the processors are idle. */
+const lookMs = 5_000;
 /** So that no lane is left with one of these when all others are done: more than a minute on a quiet machine. */
 const longest: readonly string[] = [
   'test/faults/supervision.e2e.ts',
@@ -102,15 +104,15 @@ async function runBoxed(files: readonly string[], options: RunOptions): Promise<
   await removeLeftoversOfDeadRuns();
   await prepareTestMachine();
   cpuSecondsTold = endedChildrenSeconds();
-  const left = [
+  const ordered = [
     ...longest.filter((file) => files.includes(file)),
     ...files.filter((file) => !longest.includes(file)),
   ];
-  const lane = async (_: unknown, number: number): Promise<void> => {
-    for (let file = left.shift(); file !== undefined; file = left.shift())
-      await runInBox(file, scratchListOf(process.pid, number), options);
-  };
-  await Promise.all(Array.from({ length: boxesAtOnce }, lane));
+  await inBoxes(ordered, (file, number) => runInBox(file, scratchListOf(process.pid, number), options), {
+    idle: idleShare(),
+    now: () => performance.now(),
+    lookAgain: () => delay(lookMs),
+  });
 }
 
 // Clusters of tests are merged in here, not into what belongs to whoever runs the tests.

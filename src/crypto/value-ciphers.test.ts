@@ -1,8 +1,8 @@
 // Values at rest: what was sealed is opened where it was sealed, with its key, whole.
 import assert from 'node:assert/strict';
-import { createCipheriv } from 'node:crypto';
+import { createCipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { test } from 'node:test';
-import { aesCbc, aesGcm } from './value-ciphers.ts';
+import { aesCbc, aesGcm, seededAesGcm, wholeAesGcm } from './value-ciphers.ts';
 
 const key = (byte: number, bytes = 32): Buffer => Buffer.alloc(bytes, byte);
 const value = Buffer.from('{"kind":"Secret"}');
@@ -44,4 +44,24 @@ test('AES-CBC opens its own value, and tells what is no value of it', () => {
   assert.deepEqual(cipher.open(sealed, place), value);
   assert.throws(() => cipher.open(sealed.subarray(0, 16), place), /shorter than the required size/);
   assert.throws(() => cipher.open(sealed.subarray(0, 33), place), /not a multiple of the block size/);
+});
+
+test("a seed's values have keys of their own, by HKDF's expansion, behind what makes them", () => {
+  const [ikm, salt] = [Buffer.alloc(20, 5), Buffer.alloc(16, 6)];
+  const seed = createHmac('sha256', salt).update(ikm).digest();
+  const sealed = seededAesGcm(seed).seal(value, place);
+  const info = sealed.subarray(0, 32);
+  const own = Buffer.from(hkdfSync('sha256', ikm, salt, info, 32));
+  assert.deepEqual(aesGcm(own).open(sealed.subarray(32), place), value);
+  assert.deepEqual(seededAesGcm(seed).open(sealed, place), value);
+  assert.throws(
+    () => seededAesGcm(seed).open(sealed, '/registry/secrets/default/b'),
+    /authentication failed/,
+  );
+  assert.throws(
+    () => seededAesGcm(seed).open(sealed.subarray(0, 31), place),
+    /shorter than the required size/,
+  );
+  assert.throws(() => seededAesGcm(Buffer.alloc(31)), /invalid seed length 31 used for key generation/);
+  assert.throws(() => wholeAesGcm(Buffer.alloc(31)), /crypto\/aes: invalid key size 31/);
 });

@@ -1,5 +1,5 @@
 // Ciphers of values at rest, in the bytes that kube-apiserver writes: AES-GCM bound to where a value lies, and AES-CBC.
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
 export interface ValueCipher {
   /** `place`: the value can be read there only. */
@@ -39,6 +39,38 @@ export function aesGcm(key: Uint8Array): ValueCipher {
       }
     },
   };
+}
+
+const infoBytes = 32;
+const seedBytes = 32;
+
+export const newSeed = (): Buffer => randomBytes(seedBytes);
+
+/**
+ * AES-GCM with a key of its own for each value, out of a seed by HKDF's second half, so that random nonces never wear it out;
+ * of the random bytes that make the key comes first what is stored. Throws for a seed that is too short.
+ */
+export function seededAesGcm(seed: Uint8Array): ValueCipher {
+  if (seed.length < seedBytes) throw new Error(`invalid seed length ${seed.length} used for key generation`);
+  // One block of SHA-256 is a whole key.
+  const cipherOf = (info: Uint8Array): ValueCipher =>
+    aesGcm(createHmac('sha256', seed).update(info).update(Buffer.of(1)).digest());
+  return {
+    seal(value, place) {
+      const info = randomBytes(infoBytes);
+      return Buffer.concat([info, cipherOf(info).seal(value, place)]);
+    },
+    open(sealed, place) {
+      if (sealed.length < infoBytes) throw new Error(tooShort);
+      return cipherOf(sealed.subarray(0, infoBytes)).open(sealed.subarray(infoBytes), place);
+    },
+  };
+}
+
+/** A key that another program made. Throws where it is none. */
+export function wholeAesGcm(key: Uint8Array): ValueCipher {
+  if (![16, 24, 32].includes(key.length)) throw new Error(`crypto/aes: invalid key size ${key.length}`);
+  return aesGcm(key);
 }
 
 /** Nothing tells whether its value was changed or moved: for what kube-apiserver wrote so. */

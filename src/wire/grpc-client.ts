@@ -40,6 +40,8 @@ export interface GrpcClient {
       readonly timeoutMs: number;
       readonly signal?: AbortSignal | undefined;
       readonly headers?: Headers | undefined;
+      /** A server that is not there yet is waited for until the call's time is over. */
+      readonly waitForReady?: boolean;
     },
   ): Promise<R>;
   /** Also a method that takes a stream, with one request. */
@@ -79,11 +81,15 @@ function failureOf(path: string, error: unknown): GrpcError {
 /** Answers above it fail with ResourceExhausted. A list of containers or images is one answer, so it is far above what a full node has. */
 export const maxGrpcMessageBytes: number = 64 << 20;
 
-/** `address`: `unix:///run/x.sock`. */
-export function createGrpcClient(clock: Pick<Clock, 'now'>, address: string): GrpcClient {
+/** `address`: `unix:///run/x.sock`. `maxBytes`: of one message. */
+export function createGrpcClient(
+  clock: Pick<Clock, 'now'>,
+  address: string,
+  maxBytes: number = maxGrpcMessageBytes,
+): GrpcClient {
   const client = new GrpcJsClient(address, credentials.createInsecure(), {
-    'grpc.max_receive_message_length': maxGrpcMessageBytes,
-    'grpc.max_send_message_length': maxGrpcMessageBytes,
+    'grpc.max_receive_message_length': maxBytes,
+    'grpc.max_send_message_length': maxBytes,
     'grpc.enable_http_proxy': 0,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.min_reconnect_backoff_ms': 100,
@@ -92,15 +98,17 @@ export function createGrpcClient(clock: Pick<Clock, 'now'>, address: string): Gr
     'grpc.default_authority': 'localhost',
   });
   return {
-    unary: (method, request, { timeoutMs, signal, headers = {} }) =>
+    unary: (method, request, { timeoutMs, signal, headers = {}, waitForReady = false }) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted();
+        const metadata = Metadata.fromHttp2Headers(headers);
+        metadata.setOptions({ waitForReady });
         const call = client.makeUnaryRequest(
           method.path,
           (value) => method.encode(value),
           (bytes) => method.decode(bytes),
           request,
-          Metadata.fromHttp2Headers(headers),
+          metadata,
           { deadline: clock.now() + timeoutMs },
           (error, value) => {
             signal?.removeEventListener('abort', cancel);

@@ -35,6 +35,7 @@ const requestLatency = [
 ];
 const request = 'component dry_run group resource scope subresource verb version';
 const flow = 'flow_schema priority_level';
+const kmsKey = 'apiserver_id_hash key_id_hash provider_name transformation_type';
 const http = 'long_running method path server_type';
 const probe = 'container namespace pod probe_type';
 
@@ -67,6 +68,21 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
     0.001,
     ...standard,
   ]),
+  apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds:
+    gauge('apiserver_id_hash status'),
+  apiserver_encryption_config_controller_automatic_reloads_total: counter('apiserver_id_hash status'),
+  apiserver_encryption_config_controller_last_config_info: gauge('apiserver_id_hash hash'),
+  apiserver_envelope_encryption_dek_source_cache_size: gauge('provider_name'),
+  apiserver_envelope_encryption_invalid_key_id_from_status_total: counter('error provider_name'),
+  apiserver_envelope_encryption_key_id_hash_last_timestamp_seconds: gauge(kmsKey),
+  apiserver_envelope_encryption_key_id_hash_status_last_timestamp_seconds: gauge(
+    'apiserver_id_hash key_id_hash provider_name',
+  ),
+  apiserver_envelope_encryption_key_id_hash_total: counter(kmsKey),
+  apiserver_envelope_encryption_kms_operations_latency_seconds: histogram(
+    'grpc_status_code method_name provider_name',
+    exponential(0.0001, 2, 20),
+  ),
   apiserver_flowcontrol_current_executing_requests: gauge(flow),
   apiserver_flowcontrol_current_executing_seats: gauge(flow),
   apiserver_flowcontrol_current_inqueue_requests: gauge(flow),
@@ -82,8 +98,16 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_request_duration_seconds: histogram(request, requestLatency),
   apiserver_request_total: counter(`code ${request}`),
   apiserver_resource_objects: gauge('group resource'),
+  apiserver_storage_envelope_transformation_cache_misses_total: counter(),
   apiserver_storage_objects: gauge('resource'),
   apiserver_storage_size_bytes: gauge('storage_cluster_id'),
+  apiserver_storage_transformation_duration_seconds: histogram(
+    'transformation_type transformer_prefix',
+    exponential(5e-6, 2, 25),
+  ),
+  apiserver_storage_transformation_operations_total: counter(
+    'resource status transformation_type transformer_prefix',
+  ),
   cronjob_controller_job_creation_skew_duration_seconds: histogram('', exponential(1, 2, 10)),
   endpoint_slice_controller_changes: counter('operation'),
   endpoint_slice_controller_num_endpoint_slices: gauge(),

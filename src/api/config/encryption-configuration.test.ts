@@ -12,6 +12,9 @@ const key = (value: string): string => `[{aesgcm: {keys: [{name: k, secret: "${v
 const rule = (names: string, providers = '[{identity: {}}]'): string =>
   `[{resources: ${names}, providers: ${providers}}]`;
 
+const kms = (fields: string): string =>
+  rule('[secrets]', `[{kms: {${fields}, endpoint: "unix:///run/kms.sock"}}]`);
+
 test('what is wrong is named, and no key with it', () => {
   const overlap =
     "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked";
@@ -44,7 +47,35 @@ test('what is wrong is named, and no key with it', () => {
       rule('[secrets]', key('AAAA')),
       '"REDACTED": secret is not of the expected length, got 3, expected one of [16 24 32]',
     ],
-    [rule('[secrets]', '[{kms: {name: a, endpoint: "unix:///x"}}]'), 'not supported yet'],
+    [
+      rule('[secrets]', '[{kms: {name: a, endpoint: "unix:///x"}}]'),
+      'kms.apiVersion: Invalid value: "v1": KMSv1 is deprecated',
+    ],
+    [kms('apiVersion: v3, name: a'), 'unsupported apiVersion apiVersion for KMS provider, only v1 and v2'],
+    [kms('apiVersion: v2'), 'kms.name: Required value: name is a mandatory field for a provider'],
+    [kms('apiVersion: v2, name: "a:b"'), "invalid KMS provider name a:b, must not contain ':'"],
+    [
+      kms('apiVersion: v2, name: a, timeout: 0s'),
+      'kms.timeout: Invalid value: "0s": timeout should be a positive',
+    ],
+    [kms('apiVersion: v2, name: a, timeout: soon'), 'timeout should be a positive value'],
+    [kms('apiVersion: v2, name: a, cachesize: 5'), 'cachesize is not supported in v2'],
+    [
+      rule('[secrets]', '[{kms: {apiVersion: v2, name: a}}]'),
+      'kms.endpoint: Invalid value: "": endpoint is a mandatory field for a kms',
+    ],
+    [
+      rule('[secrets]', '[{kms: {apiVersion: v2, name: a, endpoint: "http://x"}}]'),
+      'unsupported scheme "http" for KMS provider, only unix is supported',
+    ],
+    [
+      rule('[secrets]', '[{kms: {apiVersion: v2, name: a, endpoint: "unix://x"}}]'),
+      'must name a socket by its whole path',
+    ],
+    [
+      `[${kms('apiVersion: v2, name: a').slice(1, -1)}, ${kms('apiVersion: v2, name: a').slice(1, -1)}]`,
+      'resources[1].providers[0].kms.name: Invalid value: "a": duplicate KMS provider name a, names must be unique',
+    ],
     [
       rule('[secrets]', '[{aes: {}}]'),
       'strict decoding error: unknown field "resources[0].providers[0].aes"',
@@ -91,4 +122,15 @@ test('keys of every size, wildcards and the same resource twice are taken', () =
   for (const bytes of [16, 24, 32])
     read(rule('[secrets, "*.apps"]', key(Buffer.alloc(bytes, 1).toString('base64'))));
   read(`[${rule('[events]').slice(1, -1)}, ${rule('["*.*"]').slice(1, -1)}]`);
+});
+
+test('a KMS provider has three seconds for each call unless it says otherwise', () => {
+  const timeoutOf = (fields: string): unknown => {
+    const { resources } = read(kms(`apiVersion: v2, name: a${fields}`)) as ReturnType<
+      typeof readEncryptionConfiguration
+    >;
+    return resources[0]?.providers[0]?.kms?.timeoutMs;
+  };
+  assert.equal(timeoutOf(''), 3_000);
+  assert.equal(timeoutOf(', timeout: 1m30s'), 90_000);
 });

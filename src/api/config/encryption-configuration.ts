@@ -1,6 +1,7 @@
 // apiserver.config.k8s.io/v1 EncryptionConfiguration: which resources lie sealed in the store, and with which keys.
 import { type ConfigShape, unknownFieldsOf } from '../../apimachinery/config-shape.ts';
 import { type FieldError, invalid, required } from '../../apimachinery/field-error.ts';
+import { parseGoDuration } from '../../base/go-duration.ts';
 import { parseYaml } from '../../base/yaml.ts';
 
 export interface EncryptionKey {
@@ -16,7 +17,16 @@ export interface EncryptionProvider {
   readonly aescbc?: Keys | undefined;
   readonly secretbox?: Keys | undefined;
   readonly identity?: object | undefined;
-  readonly kms?: object | undefined;
+  readonly kms?: KmsConfiguration | undefined;
+}
+/** Of version 2: version 1 is none here. */
+export interface KmsConfiguration {
+  readonly apiVersion: 'v2';
+  readonly name: string;
+  /** `unix:///run/kms.sock`. */
+  readonly endpoint: string;
+  /** Of each call. Default 3 s. */
+  readonly timeoutMs: number;
 }
 export interface EncryptionConfiguration {
   /** Earlier ones go before later ones. */
@@ -92,11 +102,25 @@ export function readEncryptionConfiguration(text: string): EncryptionConfigurati
   }
   const configuration = read as EncryptionConfiguration;
   refuseMasked(configuration);
-  return configuration;
+  return withTimeouts(configuration);
 }
+
+/** As it is used. */
+const withTimeouts = ({ resources, ...rest }: EncryptionConfiguration): EncryptionConfiguration => ({
+  ...rest,
+  resources: resources.map((one) => ({
+    ...one,
+    providers: one.providers.map((provider) =>
+      provider.kms == null
+        ? provider
+        : { kms: { ...provider.kms, timeoutMs: timeoutOf(provider.kms as WrittenKms) ?? defaultTimeoutMs } },
+    ),
+  })),
+});
 
 function errorsOf({ resources = [] }: Partial<EncryptionConfiguration>): FieldError[] {
   if (resources.length === 0) return [required('resources', 'at least one resources is required')];
+  const kmsNames = new Set<string>();
   return resources.flatMap((one, i) => {
     const names = one?.resources ?? [];
     const providers = one?.providers ?? [];
@@ -107,7 +131,7 @@ function errorsOf({ resources = [] }: Partial<EncryptionConfiguration>): FieldEr
       ...overlapErrors(names, r),
       ...names.flatMap((name, j) => nameErrors(name, `${r}[${j}]`)),
       ...(providers.length === 0 ? [required(p, `at least one ${p} is required`)] : []),
-      ...providers.flatMap((provider, j) => providerErrors(provider ?? {}, `${p}[${j}]`)),
+      ...providers.flatMap((provider, j) => providerErrors(provider ?? {}, `${p}[${j}]`, kmsNames)),
     ];
   });
 }
@@ -180,7 +204,7 @@ function nameErrors(name: string, path: string): FieldError[] {
 const aesKeyBytes: readonly number[] = [16, 24, 32];
 const keySizes = { aesgcm: aesKeyBytes, aescbc: aesKeyBytes, secretbox: [32] };
 
-function providerErrors(provider: EncryptionProvider, path: string): FieldError[] {
+function providerErrors(provider: EncryptionProvider, path: string, kmsNames: Set<string>): FieldError[] {
   const named = Object.keys(provider).filter((name) => provider[name as keyof EncryptionProvider] != null);
   if (named.length === 0)
     return [
@@ -199,14 +223,7 @@ function providerErrors(provider: EncryptionProvider, path: string): FieldError[
         'more than one provider specified in a single element, should split into different list elements',
       ),
     ];
-  if (provider.kms != null)
-    return [
-      invalid(
-        `${path}.kms`,
-        'REDACTED',
-        'not supported yet: there are aesgcm, aescbc, secretbox and identity',
-      ),
-    ];
+  if (provider.kms != null) return kmsErrors(provider.kms as WrittenKms, `${path}.kms`, kmsNames);
   for (const [name, sizes] of Object.entries(keySizes)) {
     const keys = provider[name as keyof typeof keySizes];
     if (keys != null) return keysErrors(keys.keys ?? [], `${path}.${name}.keys`, sizes);
@@ -239,6 +256,73 @@ function keyErrors(
       ),
     );
   return errors;
+}
+
+/** As the file has it. */
+interface WrittenKms {
+  readonly apiVersion?: string;
+  readonly name?: string;
+  readonly endpoint?: string;
+  readonly cachesize?: number;
+  readonly timeout?: string;
+}
+
+const defaultTimeoutMs = 3_000;
+const longestTimeoutMs = 3_600_000;
+
+/** undefined: none is named; NaN: what is named is none. */
+const timeoutOf = ({ timeout }: WrittenKms): number | undefined =>
+  timeout == null ? undefined : Math.min(parseGoDuration(String(timeout)) ?? Number.NaN, longestTimeoutMs);
+
+function kmsErrors(kms: WrittenKms, path: string, names: Set<string>): FieldError[] {
+  const { apiVersion = 'v1', cachesize } = kms;
+  const name = String(kms.name ?? '');
+  const errors: FieldError[] = [];
+  if (name === '') errors.push(required(`${path}.name`, 'name is a mandatory field for a provider'));
+  if (apiVersion !== 'v1' && name.includes(':'))
+    errors.push(invalid(`${path}.name`, name, `invalid KMS provider name ${name}, must not contain ':'`));
+  if (names.has(name))
+    errors.push(invalid(`${path}.name`, name, `duplicate KMS provider name ${name}, names must be unique`));
+  names.add(name);
+  if (!((timeoutOf(kms) ?? defaultTimeoutMs) > 0))
+    errors.push(invalid(`${path}.timeout`, kms.timeout, 'timeout should be a positive value'));
+  errors.push(...endpointErrors(String(kms.endpoint ?? ''), `${path}.endpoint`));
+  if (apiVersion !== 'v1' && cachesize != null)
+    errors.push(invalid(`${path}.cachesize`, cachesize, 'cachesize is not supported in v2'));
+  if (apiVersion === 'v1')
+    errors.push(
+      invalid(
+        `${path}.apiVersion`,
+        apiVersion,
+        'KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.',
+      ),
+    );
+  else if (apiVersion !== 'v2')
+    errors.push(
+      invalid(
+        `${path}.apiVersion`,
+        apiVersion,
+        'unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported',
+      ),
+    );
+  return errors;
+}
+
+function endpointErrors(endpoint: string, path: string): FieldError[] {
+  if (endpoint === '') return [invalid(path, '', 'endpoint is a mandatory field for a kms')];
+  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(endpoint) ?? [];
+  if (scheme !== 'unix')
+    return [
+      invalid(
+        path,
+        endpoint,
+        `unsupported scheme ${JSON.stringify(scheme)} for KMS provider, only unix is supported`,
+      ),
+    ];
+  // Upstream takes names of no file, too; who may use those is nobody's to say.
+  if (!/^unix:\/\/\/[^@]/.test(endpoint))
+    return [invalid(path, endpoint, 'must name a socket by its whole path: unix:///run/kms.sock')];
+  return [];
 }
 
 const shown = ({ group, resource }: GroupResource): string =>

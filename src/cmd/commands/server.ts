@@ -69,6 +69,7 @@ interface Flags extends EvictionFlags, CredentialFlags, AdmissionFlags {
   readonly approveKubeletServing: boolean;
   readonly keepCredentials?: string;
   readonly encryptionProviderConfig?: string;
+  readonly encryptionProviderConfigAutomaticReload: boolean;
   readonly serviceAccountExtendTokenExpiration: 'true' | 'false';
   readonly logLevel: LogLevel;
 }
@@ -202,6 +203,11 @@ const withCertificates = (command: Command): Command =>
     .option(
       '--encryption-provider-config <file>',
       'an EncryptionConfiguration: which resources lie sealed in the store, with which keys',
+    )
+    .option(
+      '--encryption-provider-config-automatic-reload',
+      'read that file again when its content changes; KMS plugins then have one check of health together',
+      false,
     )
     .option(
       '--keep-credentials <file>',
@@ -340,6 +346,7 @@ async function serve(flags: Flags): Promise<void> {
     authorization: flags,
     brought: broughtOf(flags),
     encryptionProviderConfig: flags.encryptionProviderConfig,
+    encryptionReload: flags.encryptionProviderConfigAutomaticReload,
     log,
     ...serverWorkers(),
   });

@@ -1,6 +1,8 @@
 // A control plane as one process: SQLite storage, API server on one TLS port, and what runs beside it as clients.
+
 import { createScheme } from '../../api/scheme.ts';
 import type { UserInfo } from '../../apiserver/authentication/authenticator.ts';
+import type { HealthCheck } from '../../apiserver/healthz.ts';
 import type { AuditConfig } from '../../apiserver/server-config.ts';
 import type { Clock } from '../../base/clock.ts';
 import { comparableIp } from '../../base/ip.ts';
@@ -30,7 +32,7 @@ import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
 import { streamingStorage } from '../../registry/core/streaming-storage.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { createCacheSource } from '../../storage/watch/cache-source.ts';
+import { type ClosableCacheSource, createCacheSource } from '../../storage/watch/cache-source.ts';
 import { createHttpServer, type HttpServer, type ServerTls } from '../../wire/http-server.ts';
 import type { AuditFlags } from '../audit-options.ts';
 import type { AuthenticationFlags } from './authentication-flags.ts';
@@ -46,12 +48,12 @@ import {
   recordContents,
   serverIdentity,
 } from './data-directory.ts';
+import type { Encryption } from './encryption.ts';
 import { everyMachineAddress, listenAddresses, machineAddresses } from './listen-addresses.ts';
 import { pkiFiles } from './pki-files.ts';
 import { readCredentials, rotateServerCertificates, type ServerCredentials } from './server-certificates.ts';
 import { servingNames } from './serving-names.ts';
 import { defaultQuotaBytes, limitStore, quotaHealth, showStoreSize } from './store-quota.ts';
-
 /** Something that runs beside the API server as its client: controllers, scheduler, DNS. */
 export interface ServerComponent {
   readonly name: string;
@@ -115,6 +117,8 @@ export interface ServerOptions {
   readonly flowControl?: ControlPlaneOptions['flowControl'];
   /** An EncryptionConfiguration: what lies sealed in the store. Default: nothing. */
   readonly encryptionProviderConfig?: string | undefined;
+  /** It is read again when it changes. */
+  readonly encryptionReload?: boolean | undefined;
   /** Default: nothing is written of requests. */
   readonly audit?: AuditFlags | undefined;
   /** How long Events live. Default an hour. */
@@ -178,14 +182,14 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
   };
   const names = servingNames({ ...cluster, sans: [...addresses, ...(options.extraSans ?? [])] });
   const identity = { names, credentials: await readCredentials(pki, names) };
-  const caches = await openCaches(await unsealed(options, storage), options, opened);
+  const { encryption, caches } = await openCaches(storage, options, opened);
   const { server, serve } = openDoor(options, identity, opened);
   // The port is known, and taken, before the objects that name it are written.
   let port = options.securePort;
   for (const address of listen) ({ port } = await server.listen(port, address));
   const configured = await configuredFlags(options, opened);
   const plane = await createControlPlane({
-    ...planeOptions(options, { storage, pki, identity }, opened),
+    ...planeOptions(options, { storage, pki, identity, health: encryption.health }, opened),
     ...cluster,
     audit,
     caches,
@@ -225,6 +229,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
       configured.stop();
       plane.close();
       caches.close();
+      encryption.stop();
       await storage.close();
       owned.release();
     }),
@@ -232,18 +237,23 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
 }
 
 async function openCaches(
-  storage: Storage,
-  { eventTtlMs, log }: Options,
+  stored: Storage,
+  options: Options,
   opened: AsyncDisposableStack,
-): ReturnType<typeof createCacheSource> {
-  const caches = await createCacheSource(storage, clock, {
+): Promise<{ readonly encryption: Encryption; readonly caches: ClosableCacheSource }> {
+  const { eventTtlMs, log } = options;
+  const encryption = await unsealed(options, stored, opened);
+  const caches = await createCacheSource(encryption.storage, clock, {
     onUnreadable: (key) =>
       log.error({ key }, 'a stored object is no JSON and is left out; its name stays taken'),
     lifetimes: objectLifetimes(eventTtlMs),
     onTrouble: (why) => log.warn({ why }, 'the watch of the store has ended and is begun anew'),
   });
   opened.defer(() => caches.close());
-  return caches;
+  encryption.tell(() =>
+    caches.readAgain().catch((error: unknown) => log.error({ error }, 'sealed objects are not read again')),
+  );
+  return { encryption, caches };
 }
 
 /** Who may come in, as flags and their files say. */
@@ -297,12 +307,29 @@ async function auditOf(options: Options, opened: AsyncDisposableStack): Promise<
 
 /** What the API serves is open; what is backed up is as it is stored. */
 async function unsealed(
-  { encryptionProviderConfig: file, log }: Options,
+  options: Options,
   storage: Storage,
-): Promise<Storage> {
-  if (file === undefined) return storage;
-  const { encrypted, readEncryption } = await import('./encryption.ts');
-  return encrypted(storage, await readEncryption(file), log);
+  opened: AsyncDisposableStack,
+): Promise<Encryption> {
+  const { encryptionProviderConfig: file, encryptionReload: reload = false, dataDir, log, metrics } = options;
+  if (file === undefined) {
+    if (reload)
+      throw new Error(
+        '--encryption-provider-config-automatic-reload must be set with --encryption-provider-config',
+      );
+    return { storage, health: [], tell: () => {}, stop: () => {} };
+  }
+  const { openEncryption } = await import('./encryption.ts');
+  const serverId = serverIdentity(dataDir, random);
+  const encryption = await openEncryption({ file, reload }, storage, {
+    clock,
+    random,
+    log,
+    metrics,
+    serverId,
+  });
+  opened.defer(() => encryption.stop());
+  return encryption;
 }
 
 /** Disk and keys do not wait for each other. */
@@ -362,7 +389,12 @@ const isMachine = (ip: string): boolean => everyMachineAddress().some((own) => c
 /** What the control plane gets of the flags, the store and the keys. */
 function planeOptions(
   options: Options,
-  { storage, pki, identity }: { storage: Storage; pki: Pki; identity: Identity },
+  {
+    storage,
+    pki,
+    identity,
+    health,
+  }: { storage: Storage; pki: Pki; identity: Identity; health: readonly HealthCheck[] },
   opened: AsyncDisposableStack,
 ): Omit<
   ControlPlaneOptions,
@@ -391,6 +423,7 @@ function planeOptions(
     health: [
       { name: 'etcd', paths: ['readyz', 'healthz'], check: async () => await storage.check?.() },
       quotaHealth(storage),
+      ...health,
     ],
     paths: (authorizer) => new Map([[backupPath, backupHandler({ storage, clock, authorizer })]]),
     approveKubeletServing: options.approveKubeletServing,

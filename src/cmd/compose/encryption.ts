@@ -1,86 +1,190 @@
-// Keys of what lies sealed in the store, out of their file.
-import { readFileSync } from 'node:fs';
-import {
-  type EncryptionConfiguration,
-  type EncryptionKey,
-  type EncryptionProvider,
-  groupResourceOf,
-  readEncryptionConfiguration,
-} from '../../api/config/encryption-configuration.ts';
+// Keys of what lies sealed in the store, out of their file, at the start and, where that is asked for, whenever it changes.
+import { readFile } from 'node:fs/promises';
+import { readEncryptionConfiguration } from '../../api/config/encryption-configuration.ts';
+import type { HealthCheck } from '../../apiserver/healthz.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
-import { aesCbc, aesGcm, type ValueCipher } from '../../crypto/value-ciphers.ts';
-import { EncryptedStorage, type FormsOf } from '../../storage/encryption/encryption-at-rest.ts';
-import {
-  identityForm,
-  keyForm,
-  keysForm,
-  onlyJson,
-  type SealedForm,
-} from '../../storage/encryption/sealed-forms.ts';
+import { EncryptedStorage } from '../../storage/encryption/encryption-at-rest.ts';
 import type { Storage } from '../../storage/storage.ts';
+import { type EncryptionKeys, encryptionKeys, type KeysDependencies } from './encryption-keys.ts';
+import { EncryptionMetrics } from './encryption-metrics.ts';
 
-/** Rejects when the file is not there or wrong: a server that wrote plainly what was to be sealed would help nobody. */
-export async function readEncryption(file: string): Promise<FormsOf> {
+interface EncryptionDependencies {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: MetricsRegistry;
+  /** Of this server; told by its digest. */
+  readonly serverId: string;
+  /** How often the file is looked at. As upstream: a minute. */
+  readonly everyMs?: number | undefined;
+}
+
+export interface Encryption {
+  /** What is written through it is sealed. */
+  readonly storage: Storage;
+  readonly health: readonly HealthCheck[];
+  /** Who looks again at what could not be opened, when that may have changed. */
+  tell(listener: () => unknown): void;
+  stop(): void;
+}
+
+interface Loaded {
+  readonly hash: string;
+  readonly keys: EncryptionKeys;
+}
+
+/** As upstream: how long new plugins may take to be well, at least. */
+const shortestGraceMs = 10_000;
+const healthPauseMs = 100;
+const firstRetryMs = 1_000;
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** It is not kept: there are keys in it. */
+async function read(file: string): Promise<{ readonly text: string; readonly hash: string }> {
+  const text = await readFile(file, 'utf8');
+  if (text === '') throw new Error(`encryption provider configuration file ${JSON.stringify(file)} is empty`);
+  return { text, hash: `sha256:${sha256Hex(text)}` };
+}
+
+/** Throws when the file is not there or wrong: a server that wrote plainly what was to be sealed would help nobody. */
+async function load(file: string, deps: KeysDependencies): Promise<Loaded> {
   try {
-    return await formsOf(readEncryptionConfiguration(readFileSync(file, 'utf8')));
+    const { text, hash } = await read(file);
+    return { hash, keys: await encryptionKeys(readEncryptionConfiguration(text), deps) };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
-      `--encryption-provider-config: error while parsing file ${JSON.stringify(file)}: ${why}`,
+      `--encryption-provider-config: error while parsing file ${JSON.stringify(file)}: ${textOf(cause)}`,
       { cause },
     );
   }
 }
 
-export const encrypted = (storage: Storage, forms: FormsOf, log: Logger): Storage =>
-  new EncryptedStorage(storage, forms, {
-    onSealed: (key, error) =>
-      log.error(
-        { key, error },
-        'a stored value can not be opened: add the key that it was written with to the providers of --encryption-provider-config',
-      ),
-  });
+/** All plugins, one after the other, as upstream: the numbers are their places in the file. */
+async function checkAll({ providers }: EncryptionKeys): Promise<void> {
+  const errors: string[] = [];
+  for (const [i, { keys }] of providers.entries())
+    await keys.check().catch((error: unknown) => errors.push(`kms-provider-${i}: ${textOf(error)}`));
+  if (errors.length > 0) throw new Error(errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`);
+}
 
-async function formsOf({ resources }: EncryptionConfiguration): Promise<FormsOf> {
-  const rules = new Map<string, SealedForm[]>();
-  for (const one of resources) {
-    const forms = await Promise.all(one.providers.map(formOf));
-    for (const name of one.resources) {
-      const { group, resource } = groupResourceOf(name);
-      const rule = `${group === '' ? 'core' : group}/${resource}`;
-      rules.set(rule, [...(rules.get(rule) ?? []), ...forms]);
+/** In-flight calls end before their plugin's connection does. */
+const graceMsOf = ({ providers }: EncryptionKeys): number =>
+  2 * providers.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0);
+
+/** Tells once that a plugin is not well, and once that it is again. */
+function plugins(log: Logger, isWell: () => void): KeysDependencies['checked'] {
+  const failing = new Set<string>();
+  return (provider, error) => {
+    if (error !== undefined) {
+      if (!failing.has(provider)) log.error({ provider, error }, 'a KMS plugin is not well');
+      failing.add(provider);
+      return;
     }
-  }
-  const plain = [identityForm];
-  return (key) => {
-    const [, , group = '', resource = ''] = key.split('/', 4);
-    return rules.get(`${group}/${resource}`) ?? rules.get(`${group}/*`) ?? rules.get('*/*') ?? plain;
+    if (failing.delete(provider)) log.info({ provider }, 'a KMS plugin is well again');
+    isWell();
   };
 }
 
-async function formOf({ aesgcm, aescbc, secretbox }: EncryptionProvider): Promise<SealedForm> {
-  if (aesgcm?.keys != null) return keyed('aesgcm', 'AES', aesgcm.keys, aesGcm);
-  if (aescbc?.keys != null) return keyed('aescbc', 'AES', aescbc.keys, (key) => onlyJson(aesCbc(key)));
-  if (secretbox?.keys != null) {
-    const module = await import('../../crypto/secretbox.ts');
-    return keyed('secretbox', 'Secretbox', secretbox.keys, module.secretbox);
-  }
-  return identityForm;
+/** Rejects for what can't be followed. */
+export async function openEncryption(
+  { file, reload }: { readonly file: string; readonly reload: boolean },
+  inner: Storage,
+  deps: EncryptionDependencies,
+): Promise<Encryption> {
+  const { clock, log, metrics, random, serverId } = deps;
+  const measures = new EncryptionMetrics(metrics, clock, serverId);
+  const closing = new AbortController();
+  let listener: () => unknown = () => {};
+  const keysDeps: KeysDependencies = { clock, random, measures, checked: plugins(log, () => listener()) };
+  let now = await load(file, keysDeps);
+  measures.holds(now.hash);
+  const change = (next: Loaded): void => {
+    const { keys } = now;
+    now = next;
+    measures.holds(next.hash);
+    clock.timer(graceMsOf(keys), () => keys.close());
+    listener();
+  };
+  if (reload)
+    void follow(file, () => now.hash, change, { ...keysDeps, deps, measures, signal: closing.signal });
+  const hasHealth = reload || now.keys.providers.length > 0;
+  const health = { name: 'kms-providers', paths: ['readyz', 'healthz'], check: () => checkAll(now.keys) };
+  return {
+    health: hasHealth ? [health] : [],
+    storage: new EncryptedStorage(inner, (key) => now.keys.formsOf(key), {
+      now: () => clock.monotonic(),
+      onTransformed: (...told) => measures.transformed(...told),
+      onSealed: (key, error) =>
+        log.error(
+          { key, error },
+          'a stored value can not be opened: add the key that it was written with to the providers of --encryption-provider-config',
+        ),
+    }),
+    tell: (to) => {
+      listener = to;
+    },
+    stop() {
+      closing.abort();
+      now.keys.close();
+      measures.stop();
+    },
+  };
 }
 
-function keyed(
-  provider: string,
-  shown: string,
-  keys: readonly EncryptionKey[],
-  cipher: (key: Uint8Array) => ValueCipher,
-): SealedForm {
-  const prefix = `k8s:enc:${provider}:v1:`;
-  return keysForm(
-    prefix,
-    keys.map(({ name, secret }) =>
-      keyForm(name, `${prefix}${name}:${sha256Hex(secret)}`, cipher(Buffer.from(secret, 'base64'))),
-    ),
-    `no matching key was found for the provided ${shown} transformer`,
-  );
+interface Following extends KeysDependencies {
+  readonly deps: EncryptionDependencies;
+  readonly signal: AbortSignal;
+}
+
+/** What the file says is taken when it can be read and all its plugins are well; until then holds what was before. */
+async function follow(
+  file: string,
+  hashNow: () => string,
+  change: (next: Loaded) => void,
+  following: Following,
+): Promise<void> {
+  const { clock, log, everyMs = 60_000 } = following.deps;
+  const { measures, signal } = following;
+  for (let failures = 0; ; ) {
+    const pauseMs = failures === 0 ? everyMs : Math.min(everyMs, firstRetryMs * 2 ** Math.min(failures, 10));
+    await clock.sleep(pauseMs, signal).catch(() => {});
+    if (signal.aborted) return;
+    try {
+      if ((await read(file)).hash !== hashNow()) {
+        const next = await load(file, following);
+        await untilWell(next, following);
+        change(next);
+        measures.reloaded('success');
+        log.info({ file }, 'reloaded encryption config');
+      }
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      failures++;
+      measures.reloaded('failure');
+      log.error({ file, error }, 'error processing encryption config file; what was there before holds');
+    }
+  }
+}
+
+async function untilWell({ keys }: Loaded, { clock, signal }: Following): Promise<void> {
+  const until = clock.monotonic() + Math.max(shortestGraceMs, graceMsOf(keys));
+  for (;;) {
+    try {
+      signal.throwIfAborted();
+      return await checkAll(keys);
+    } catch (cause) {
+      if (clock.monotonic() < until && !signal.aborted) {
+        await clock.sleep(healthPauseMs, signal).catch(() => {});
+        continue;
+      }
+      keys.close();
+      throw new Error(`health check for new transformers failed, polling error ${textOf(cause)}`, { cause });
+    }
+  }
 }

@@ -22,7 +22,8 @@ export interface SealedForm {
 /** Told of each attempt to open, with the error where it failed. */
 export type OnAttempt = (form: SealedForm, error: unknown) => void;
 
-interface Cipher {
+/** Throws Error for what it can not do. */
+export interface Cipher {
   seal(value: Uint8Array, place: string): Uint8Array;
   open(sealed: Uint8Array, place: string): Buffer;
 }

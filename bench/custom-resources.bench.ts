@@ -48,6 +48,77 @@ function definition(): string {
   });
 }
 
+/** Some 60 KB with 20 rules, of which an object meets most. */
+function ruledDefinition(): object {
+  const text = { type: 'string', maxLength: 253, description: 'What this field is for, in many words.' };
+  const fields = (count: number, of: object): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, of]));
+  const rule = {
+    rule: 'has(self.field0) == has(self.field1) && (!has(self.size) || self.size < 100)',
+    message: 'fields come together',
+  };
+  const part = {
+    type: 'object',
+    properties: { ...fields(12, text), size: { type: 'integer' } },
+    'x-kubernetes-validations': [rule],
+  };
+  const list = {
+    type: 'array',
+    maxItems: 16,
+    items: part,
+    'x-kubernetes-validations': [
+      { rule: 'self.all(a, self.exists_one(b, a.field0 == b.field0))', message: 'each has another name' },
+    ],
+  };
+  const spec = { type: 'object', properties: { ...fields(18, part), list } };
+  const status = { type: 'object', properties: fields(20, { type: 'object', properties: fields(20, text) }) };
+  return {
+    metadata: { name: 'ruled.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'ruled', kind: 'Ruled' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', properties: { spec, status } } },
+          subresources: { status: {} },
+        },
+      ],
+    },
+  };
+}
+
+/** CPU of one create of an object with rules, in microseconds. */
+async function createRuled(server: BenchServer): Promise<number> {
+  await server.client.raw({ method: 'POST', path, body: ruledDefinition() });
+  await delay(settleMs);
+  const part = { field0: 'a', field1: 'b', field2: 'some value', size: 7 };
+  const spec = {
+    ...Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`field${i}`, part])),
+    list: Array.from({ length: 4 }, (_, i) => ({ ...part, field0: `name-${i}` })),
+  };
+  const creates = async (from: number, total: number): Promise<void> => {
+    await load(server.target, {
+      kind: 'requests',
+      protocol: 'h2',
+      connections: 16,
+      from,
+      total,
+      method: 'POST',
+      path: '/apis/example.com/v1/namespaces/default/ruled',
+      contentType: 'application/json',
+      body: JSON.stringify({ metadata: { name: 'made-{i}' }, spec }),
+    });
+  };
+  await creates(0, 500);
+  const before = cpuMicros(server.target.pid);
+  await creates(500, 4_000);
+  return (cpuMicros(server.target.pid) - before) / 4_000;
+}
+
 /** CPU of one definition, everything that follows of it included. */
 async function define(server: BenchServer, from: number, total: number): Promise<number> {
   const before = cpuMicros(server.target.pid);
@@ -102,6 +173,7 @@ async function run(): Promise<readonly Measurement[]> {
     await ask(server, '/openapi/v2');
     await define(server, many + more, 1);
     const again = await ask(server, '/openapi/v2');
+    const ruled = await createRuled(server);
     return [
       {
         what: `CPU of one more definition beside ${many}`,
@@ -110,6 +182,7 @@ async function run(): Promise<readonly Measurement[]> {
         floor: { what: 'the first ones', value: first },
         aim: { value: 30 },
       },
+      { what: 'CREATE of an object that keeps 19 rules', value: ruled, unit: 'µs', aim: { value: 400 } },
       { what: `${many} definitions, RSS`, value: rss, unit: 'MB', aim: { value: 350 } },
       { what: `start with ${few} definitions, p50`, value: start, unit: 'ms', aim: { value: 700 } },
       { what: 'GET /openapi/v3 after a change', value: index, unit: 'ms' },

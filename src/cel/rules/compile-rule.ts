@@ -8,7 +8,7 @@ import { kubernetesEnvironment } from '../libraries/kubernetes.ts';
 import { PlanError } from '../plan.ts';
 import type { Program } from '../program.ts';
 import { type SchemaType, schemaSizeHints, schemaTypeProvider } from '../schema-type.ts';
-import { type ValidationRule, validationsOf } from './validation-rule.ts';
+import type { ValidationRule } from './validation-rule.ts';
 
 interface Compiled {
   readonly program: Program;
@@ -33,18 +33,16 @@ export interface CompiledRule {
 export const typesWithin = (type: SchemaType): Environment =>
   kubernetesEnvironment.extend({ types: schemaTypeProvider([type]) });
 
-/** Of a schema itself. `type` is what the schema is in CEL, `types` that of a schema around it. */
-export function compileSchemaRules(
+/** For the rules of a schema itself. `type` is what the schema is in CEL, `types` that of a schema around it. */
+export function ruleCompiler(
   schema: StructuralSchema,
   type: SchemaType,
   types: Environment,
-): readonly CompiledRule[] {
+): (rule: ValidationRule) => CompiledRule {
   const { type: self } = type;
   const plain = types.extend({ variables: { self, oldSelf: self } });
   const optional = types.extend({ variables: { self, oldSelf: optionalOf(self) } });
-  return validationsOf(schema).map((rule) =>
-    compileRule(rule, schema, type, rule.optionalOldSelf === true ? optional : plain),
-  );
+  return (rule) => compileRule(rule, schema, type, rule.optionalOldSelf === true ? optional : plain);
 }
 
 function compileRule(

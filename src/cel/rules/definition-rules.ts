@@ -1,7 +1,7 @@
 // The rules of a definition's schema, judged before it is stored: whether they are rules, and what they may cost.
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { forbidden, invalid } from '../../apimachinery/field-error.ts';
-import type { Json, JsonObject } from '../../apimachinery/json.ts';
+import type { Json } from '../../apimachinery/json.ts';
 import { isObject } from '../../apimachinery/json-access.ts';
 import {
   isEmbedded,
@@ -16,7 +16,7 @@ import type { Steps } from '../../base/turns.ts';
 import type { Environment } from '../environment.ts';
 import { unlimited } from '../estimate.ts';
 import { type SchemaType, schemaType } from '../schema-type.ts';
-import { type CompiledRule, compileSchemaRules, typesWithin } from './compile-rule.ts';
+import { type CompiledRule, ruleCompiler, typesWithin } from './compile-rule.ts';
 import { hasRules, shownRule, validationsOf } from './validation-rule.ts';
 
 /** Upstream's StaticEstimatedCostLimit and StaticEstimatedCRDCostLimit. */
@@ -138,10 +138,10 @@ export class DefinitionRules {
       return;
     }
     const fits = Math.floor(maxRequest / (type.minSerialized + 1));
-    // Each by itself: there may be many.
-    for (const [i, given] of rulesIn(schema).entries()) {
-      const [compiled] = compileSchemaRules({ ...schema, [extension]: [given] }, type, types);
-      if (compiled) this.#one(compiled, `${at}[${i}]`, place, place.most ?? fits);
+    const compile = ruleCompiler(schema, type, types);
+    for (const [i, rule] of validationsOf(schema).entries()) {
+      this.#one(compile(rule), `${at}[${i}]`, place, place.most ?? fits);
+      // There may be many.
       yield;
     }
   }
@@ -191,9 +191,6 @@ export class DefinitionRules {
     this.#dearest = this.#dearest.sort((a, b) => b.cost - a.cost).slice(0, 4);
   }
 }
-
-const rulesIn = (schema: StructuralSchema): JsonObject[] =>
-  (schema[extension] as Json[]).map((one) => (isObject(one) ? one : {}));
 
 /** As what is around it knows it; otherwise by itself. */
 function typeAt(schema: StructuralSchema, { around, step, root }: Place): Typed {

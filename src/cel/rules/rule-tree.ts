@@ -10,8 +10,8 @@ import {
 } from '../../apimachinery/structural/structural-schema.ts';
 import type { Environment } from '../environment.ts';
 import { type SchemaType, schemaType } from '../schema-type.ts';
-import { type CompiledRule, compileSchemaRules, typesWithin } from './compile-rule.ts';
-import { hasRules } from './validation-rule.ts';
+import { type CompiledRule, ruleCompiler, typesWithin } from './compile-rule.ts';
+import { hasRules, type ValidationRule, validationsOf } from './validation-rule.ts';
 
 interface TreeBase {
   readonly environment: () => Environment;
@@ -26,13 +26,16 @@ export class RuleTree {
   readonly values: RuleTree | undefined;
   readonly properties: ReadonlyMap<string, RuleTree>;
   readonly #base: TreeBase;
-  /** Compiled when the first value comes: of many rules few are about values that are given. */
-  #rules: readonly CompiledRule[] | undefined;
+  readonly #given: readonly ValidationRule[];
+  /** When the first value comes: of many rules few are about values that are given. */
+  readonly #compiled: CompiledRule[] = [];
+  #compile: ((rule: ValidationRule) => CompiledRule) | undefined;
 
   constructor(schema: StructuralSchema, type: SchemaType | undefined, base: TreeBase) {
     this.schema = schema;
     this.type = type;
     this.#base = base;
+    this.#given = type === undefined ? [] : validationsOf(schema);
     const items = itemsOf(schema);
     const values = valuesOf(schema);
     const below = (of: StructuralSchema): RuleTree | undefined =>
@@ -42,9 +45,19 @@ export class RuleTree {
     this.properties = propertiesIn(schema, type, base);
   }
 
-  get rules(): readonly CompiledRule[] {
-    this.#rules ??= this.type ? compileSchemaRules(this.schema, this.type, this.#base.environment()) : [];
-    return this.#rules;
+  /** How many rules are about the value itself. */
+  get size(): number {
+    return this.#given.length;
+  }
+
+  isCompiled(index: number): boolean {
+    return this.#compiled[index] !== undefined;
+  }
+
+  rule(index: number): CompiledRule {
+    this.#compile ??= ruleCompiler(this.schema, this.type!, this.#base.environment());
+    this.#compiled[index] ??= this.#compile(this.#given[index]!);
+    return this.#compiled[index];
   }
 }
 

@@ -127,15 +127,18 @@ export class RuleRun {
     return undefined;
   }
 
-  *#own({ schema, type, rules }: RuleTree, subject: Subject): Steps<Going> {
-    if (rules.length === 0 || type === undefined) return undefined;
+  *#own(tree: RuleTree, subject: Subject): Steps<Going> {
+    const { schema, type, size } = tree;
+    if (size === 0 || type === undefined) return undefined;
     if (this.errors.length >= mostErrors) return over;
     const at = place(subject.path);
     const is = str(schema['type']);
     if (this.#left <= 0) return this.#end(invalid(at, is, overBudget));
     const variables = new Variables(type, subject);
-    for (const rule of rules) {
-      if (this.#sinceStep > costOfStep) {
+    for (let i = 0; i < size; i++) {
+      const isNew = !tree.isCompiled(i);
+      const rule = tree.rule(i);
+      if (isNew || this.#sinceStep > costOfStep) {
         this.#sinceStep = 0;
         yield;
       }

@@ -3,6 +3,7 @@ import type { ObjectMeta, OwnerReference } from '../api/generated/types/meta-v1.
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
 import { Turns } from '../base/turns.ts';
+import { within } from '../base/within.ts';
 import type { InformerFactory } from '../client/cache/informer.ts';
 import { type DiscoveredResource, supports } from '../client/discovery.ts';
 import { declareMetrics } from '../component-base/metrics.ts';
@@ -23,6 +24,8 @@ import { type Consequences, type GraphNode, OwnershipGraph } from './garbage-col
 const discoverEveryMs = 30_000;
 /** After a definition of kinds changed: it becomes established, and others mostly follow. */
 const gatherMs = 500;
+/** Upstream's initialSyncTimeout. */
+const firstListsMs = 30_000;
 const concurrency = 20;
 interface AnyObject {
   readonly metadata: ObjectMeta;
@@ -34,7 +37,8 @@ const isIgnored = (r: ResourceRef): boolean =>
   r.resource === 'events' && (r.group === '' || r.group === 'events.k8s.io');
 
 const definesKinds = (r: ResourceRef): boolean =>
-  r.group === 'apiextensions.k8s.io' && r.resource === 'customresourcedefinitions';
+  (r.group === 'apiextensions.k8s.io' && r.resource === 'customresourcedefinitions') ||
+  (r.group === 'apiregistration.k8s.io' && r.resource === 'apiservices');
 
 const syncErrors = declareMetrics((metrics) =>
   metrics.counter(
@@ -208,6 +212,16 @@ class GarbageCollector {
         }
   }
 
+  /** Another API server may list nothing for ever: as upstream, what is known is worked with after a while. */
+  async #firstLists(): Promise<void> {
+    const { signal, clock, log } = this.#context;
+    const all = Promise.all(this.#watching.values());
+    await within(clock, firstListsMs, all).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      log.warn({ error }, 'not all kinds could be listed, proceeding anyway');
+    });
+  }
+
   async run(): Promise<void> {
     const { signal, clock, log } = this.#context;
     while (!signal.aborted) {
@@ -215,7 +229,7 @@ class GarbageCollector {
       this.#wake = new AbortController();
       try {
         await this.#sync();
-        await Promise.all(this.#watching.values());
+        await this.#firstLists();
         const early = this.#early ?? [];
         this.#early = undefined;
         for (const uid of early) this.#deleting.add(uid);

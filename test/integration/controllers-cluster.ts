@@ -62,12 +62,17 @@ export async function startCluster(
     readonly approveKubeletServing?: boolean;
     /** The server's own; controllers have the real one. */
     readonly serverClock?: Clock;
+    readonly server?: Parameters<typeof startTestControlPlane>[0];
+    /** Before the controllers start. */
+    readonly prepare?: (server: TestControlPlane) => Promise<void>;
   } = {},
 ): Promise<ControllersCluster> {
   const server = await startTestControlPlane({
     approveKubeletServing: options.approveKubeletServing ?? false,
     ...(options.serverClock === undefined ? {} : { clock: options.serverClock }),
+    ...options.server,
   });
+  await options.prepare?.(server);
   const { controlPlane } = server;
   const ended = new AbortController();
   const log = process.env['CONTROLLERS_LOG'] === undefined ? silentLogger : createLogger({ level: 'debug' });

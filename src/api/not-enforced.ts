@@ -16,12 +16,6 @@ const rollingUpdate = (set: JsonObject): JsonObject => obj(obj(spec(set)['update
 
 const notEnforced: readonly NotEnforced[] = [
   {
-    group: 'admissionregistration.k8s.io',
-    resources: ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'],
-    warning:
-      'not enforced: this server does not evaluate mutating admission policies yet; requests pass without them',
-  },
-  {
     group: 'apiextensions.k8s.io',
     resources: ['customresourcedefinitions'],
     when: (crd) => obj(spec(crd)['conversion'])['strategy'] === 'Webhook',

@@ -325,6 +325,7 @@ const admissionOf = async (
       recordQuota: quotaRecorder(api, log),
       policies: {
         matcher: new PolicyMatcher({ ...who, matcher: who.webhooks.matcher }),
+        scheme: who.scheme,
         authorizer: who.authorizer,
         clock,
         metrics,

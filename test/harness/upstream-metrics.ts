@@ -53,6 +53,11 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_admission_webhook_fail_open_count: counter('name type'),
   apiserver_admission_webhook_rejection_count: counter('error_type name operation rejection_code type'),
   apiserver_admission_webhook_request_total: counter('code name operation rejected type'),
+  apiserver_mutating_admission_policy_check_duration_seconds: histogram(
+    'error_type policy policy_binding',
+    [0.0000005, 0.001, 0.01, 0.1, 1],
+  ),
+  apiserver_mutating_admission_policy_check_total: counter('error_type policy policy_binding'),
   apiserver_validating_admission_policy_check_duration_seconds: histogram(
     'enforcement_action error_type policy policy_binding',
     [0.0000005, 0.001, 0.01, 0.1, 1],

@@ -71,8 +71,6 @@ const upstream = `AlwaysAdmit NamespaceAutoProvision +NamespaceLifecycle Namespa
   +ResourceQuota AlwaysDeny`
   .split(/\s+/)
   .map((text) => ({ name: text.replace('+', ''), isOn: text.startsWith('+') }));
-/** Of whose evaluation another file tells. */
-const policies = ['MutatingAdmissionPolicy', 'ValidatingAdmissionPolicy'];
 const told: Readonly<Record<string, object>> = {
   EventRateLimit: {
     apiVersion: 'eventratelimit.admission.k8s.io/v1alpha1',
@@ -85,16 +83,15 @@ const madeBy = async (choice: AdmissionChoice): Promise<string[]> => {
   const deps = { webhooks: {}, clock: systemClock } as Parameters<typeof admissionPlugins>[0];
   const reviewerOf = async () => ({ review: async () => ({}) });
   const plugins = await admissionPlugins(deps, { configOf: (name) => told[name], reviewerOf, ...choice });
-  return plugins.map(({ name }) => name).filter((name) => !policies.includes(name));
+  return plugins.map(({ name }) => name);
 };
 
 test('the plugins are those of kube-apiserver, in its order, on and off as there; NodeRestriction is on', async () => {
-  const listed = upstream.filter(({ name }) => !policies.includes(name));
-  const all = listed.map(({ name }) => name);
+  const all = upstream.map(({ name }) => name);
   assert.deepEqual(await madeBy({ enabled: all }), all);
   assert.deepEqual(
     await madeBy({}),
-    listed.filter(({ name, isOn }) => isOn || name === 'NodeRestriction').map(({ name }) => name),
+    upstream.filter(({ name, isOn }) => isOn || name === 'NodeRestriction').map(({ name }) => name),
   );
 });
 

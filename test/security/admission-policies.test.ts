@@ -130,3 +130,62 @@ test('what an expression says can neither break a header nor the audit log', asy
   assert.match(warning, /Validation failed for ValidatingAdmissionPolicy 'rude'/);
   assert.doesNotMatch(warning, /[\r\n]/);
 });
+
+test('what a mutating policy makes is bounded, of its kind and where the request wanted it', async () => {
+  const [mutating, mutatingBindings] = [
+    `${registration}/mutatingadmissionpolicies`,
+    `${registration}/mutatingadmissionpolicybindings`,
+  ];
+  const mutate = async (mutations: JsonObject[], more: JsonObject = {}): Promise<Answer> => {
+    const stored = await ask('POST', mutating, {
+      metadata: { name: 'm' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] },
+          ],
+        },
+        reinvocationPolicy: 'IfNeeded',
+        mutations,
+        ...more,
+      },
+    });
+    assert.equal(stored.status, 201, stored.text);
+    await ask('POST', mutatingBindings, { metadata: { name: 'm' }, spec: { policyName: 'm' } });
+    const answer = await create('mutated', { a: 'x'.repeat(1000) });
+    await ask('DELETE', `${configMaps}/mutated`);
+    await ask('DELETE', `${mutatingBindings}/m`);
+    await ask('DELETE', `${mutating}/m`);
+    return answer;
+  };
+  const patch = (expression: string): JsonObject => ({ patchType: 'JSONPatch', jsonPatch: { expression } });
+  const doubling = Array.from(
+    { length: 40 },
+    (_, i) => `JSONPatch{op: "copy", from: "/data", path: "/data/k${i}"}`,
+  );
+  const doubled = await mutate([patch(`[${doubling.join(', ')}]`)]);
+  assert.equal(doubled.status, 403);
+  assert.match(doubled.message, /denied request: JSON Patch: /);
+  const appended = await mutate([
+    {
+      patchType: 'ApplyConfiguration',
+      applyConfiguration: { expression: 'Object{data: {"a": object.data.a + "!"}}' },
+    },
+  ]);
+  // Once, and once again.
+  assert.equal((appended.body['data'] as JsonObject)['a'], `${'x'.repeat(1000)}!!`);
+  const moved = await mutate([
+    patch('[JSONPatch{op: "replace", path: "/metadata/namespace", value: "kube-system"}]'),
+  ]);
+  assert.ok(moved.status >= 400, moved.text);
+  const other = await mutate([patch('[JSONPatch{op: "replace", path: "/kind", value: "Secret"}]')]);
+  assert.ok(other.status >= 400, other.text);
+  const proto = await mutate([patch('[JSONPatch{op: "add", path: "/data/__proto__", value: "x"}]')]);
+  assert.ok(Object.getPrototypeOf({}) === Object.prototype && !('x' in {}), proto.text);
+  const endless = await mutate([
+    patch(
+      '[JSONPatch{op: "add", path: "/data/b", value: object.data.a.replace("x", object.data.a).replace("x", object.data.a)}]',
+    ),
+  ]);
+  assert.ok(endless.status >= 400, endless.text.slice(0, 200));
+});

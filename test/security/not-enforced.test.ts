@@ -7,10 +7,6 @@ import { type Answer, startTestControlPlane } from '../../src/controlplane/testi
 const plane = await startTestControlPlane();
 after(() => plane.close());
 
-const registration = '/apis/admissionregistration.k8s.io/v1';
-const constraints = {
-  resourceRules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }],
-};
 const crd = (plural: string, schema: JsonObject, more: JsonObject = {}): JsonObject => ({
   metadata: { name: `${plural}.example.com` },
   spec: {
@@ -41,23 +37,6 @@ const set = (name: string, retention: JsonObject, maxUnavailable?: number): Json
 });
 
 const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | undefined])[] = [
-  [
-    `${registration}/mutatingadmissionpolicies`,
-    {
-      spec: {
-        matchConstraints: constraints,
-        failurePolicy: 'Fail',
-        reinvocationPolicy: 'Never',
-        mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{}' } }],
-      },
-    },
-    /does not evaluate mutating admission policies/,
-  ],
-  [
-    `${registration}/mutatingadmissionpolicybindings`,
-    { spec: { policyName: 'a' } },
-    /does not evaluate mutating admission policies/,
-  ],
   [crds, crd('ruled', { type: 'object', ...rule }), undefined],
   [crds, crd('plain', { type: 'object' }), undefined],
   [

@@ -7,7 +7,7 @@ import { identicalJson } from '../equality.ts';
 import { badRequest } from '../errors.ts';
 import { readJson } from '../serializer/json-numbers.ts';
 import { isJsonObject, own } from './own-property.ts';
-import { assertShallow, tooLarge, unprocessable } from './patch-error.ts';
+import { assertShallow, FailedTestError, tooLarge, unprocessable } from './patch-error.ts';
 
 /** Upstream's maxJSONPatchOperations. */
 const maxOperations = 10_000;
@@ -110,7 +110,7 @@ class PatchedDocument {
   #test(path: readonly string[], expected: Json | undefined): void {
     const actual = this.#find(path);
     // A member that is not there equals null.
-    if (!identicalJson(actual ?? null, expected ?? null)) throw unprocessable();
+    if (!identicalJson(actual ?? null, expected ?? null)) throw new FailedTestError();
   }
 
   #add(path: readonly string[], value: Json): void {

@@ -2,9 +2,17 @@
 import type { Json } from '../declaration.ts';
 import { badRequest, StatusError } from '../errors.ts';
 
+const hidden = 'the server rejected our request due to an error in our request';
+
 /** 422 without a word on what is wrong: upstream hides the cause. */
-export const unprocessable = (): StatusError =>
-  new StatusError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
+export const unprocessable = (): StatusError => new StatusError(422, 'Invalid', hidden, {});
+
+/** The same, for who has to know it: a `test` of the patch does not hold. */
+export class FailedTestError extends StatusError {
+  constructor() {
+    super(422, 'Invalid', hidden, {});
+  }
+}
 
 export const tooLarge = (message: string): StatusError =>
   new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`);

@@ -1,7 +1,7 @@
 // All admission plugins, in the order in which upstream's server runs them; those that few ask for are loaded when somebody does.
 import type { JsonObject, Scheme } from '../../apimachinery/declaration.ts';
 import type { AdmissionPlugin } from '../../apiserver/admission/admission.ts';
-import type { PolicyDeps } from '../../apiserver/admission/policy/validating-policies.ts';
+import type { PolicyDeps } from '../../apiserver/admission/policy/policy-match.ts';
 import type { DispatchDeps } from '../../apiserver/admission/webhook/validating-dispatch.ts';
 import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
@@ -18,6 +18,7 @@ import { createDefaultIngressClass } from './default-ingress-class.ts';
 import { createDefaultStorageClass } from './default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { createLimitRanger } from './limit-ranger.ts';
+import { createMutatingAdmissionPolicy } from './mutating-admission-policy.ts';
 import { createMutatingAdmissionWebhook } from './mutating-admission-webhook.ts';
 import { createNamespaceLifecycle } from './namespace-lifecycle.ts';
 import { createNodeDeclaredFeatureValidator } from './node-declared-feature-validator.ts';
@@ -162,6 +163,7 @@ const recommendedOrder: readonly Entry[] = [
   on('PodTopologyLabels', ({ live }) => createPodTopologyLabels(live)),
   on('NodeDeclaredFeatureValidator', ({ live }) => createNodeDeclaredFeatureValidator(live)),
   on('PodResizeValidator', ({ live }) => createPodResizeValidator(live)),
+  on('MutatingAdmissionPolicy', ({ live, policies }) => createMutatingAdmissionPolicy(live, policies)),
   on('MutatingAdmissionWebhook', ({ live, webhooks }) => createMutatingAdmissionWebhook(live, webhooks)),
   on('ValidatingAdmissionPolicy', ({ live, policies }) => createValidatingAdmissionPolicy(live, policies)),
   on('ValidatingAdmissionWebhook', ({ live, webhooks }) => createValidatingAdmissionWebhook(live, webhooks)),

@@ -5,8 +5,8 @@ import {
 } from '../../api/generated/resources.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../apiserver/admission/admission.ts';
 import { policySource } from '../../apiserver/admission/policy/policy.ts';
-import { isBeyondPolicies } from '../../apiserver/admission/policy/policy-match.ts';
-import type { PolicyDeps, ValidatingPolicies } from '../../apiserver/admission/policy/validating-policies.ts';
+import { isBeyondPolicies, type PolicyDeps } from '../../apiserver/admission/policy/policy-match.ts';
+import type { ValidatingPolicies } from '../../apiserver/admission/policy/validating-policies.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 
 export function createValidatingAdmissionPolicy(live: LiveObjects, deps: PolicyDeps): AdmissionPlugin {
@@ -17,8 +17,10 @@ export function createValidatingAdmissionPolicy(live: LiveObjects, deps: PolicyD
     matches: Parameters<ValidatingPolicies['validate']>[1],
     hooks: ReturnType<typeof inForce>,
   ): Promise<void> => {
-    const loaded = await import('../../apiserver/admission/policy/validating-policies.ts');
-    policies ??= new loaded.ValidatingPolicies(deps);
+    if (policies === undefined) {
+      const loaded = await import('../../apiserver/admission/policy/validating-policies.ts');
+      policies ??= new loaded.ValidatingPolicies(deps);
+    }
     await policies.validate(request, matches, hooks);
   };
   return {

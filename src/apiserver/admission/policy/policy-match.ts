@@ -3,6 +3,9 @@ import { namespaces } from '../../../api/generated/resources.ts';
 import type { JsonObject, Scheme } from '../../../apimachinery/declaration.ts';
 import { isStatusError, notFound } from '../../../apimachinery/errors.ts';
 import { meta, str } from '../../../apimachinery/json-access.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { MetricsRegistry } from '../../../component-base/metrics.ts';
+import type { Authorizer } from '../../authorization/authorizer.ts';
 import type { LiveObjects } from '../../live-objects.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import type { Seen, WebhookMatcher } from '../webhook/matcher.ts';
@@ -47,6 +50,15 @@ const reviews: readonly string[] = [
 export const isBeyondPolicies = ({ declaration: { group, resource } }: AdmissionRequest): boolean =>
   (group === 'admissionregistration.k8s.io' && ownKinds.includes(resource)) ||
   (group.startsWith('auth') && reviews.includes(`${group}/${resource}`));
+
+/** What policies are asked with. */
+export interface PolicyDeps {
+  readonly matcher: PolicyMatcher;
+  readonly scheme: Scheme;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly metrics: MetricsRegistry;
+}
 
 export class PolicyMatcher {
   readonly #matcher: WebhookMatcher;

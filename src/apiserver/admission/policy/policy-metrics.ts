@@ -40,3 +40,28 @@ export const validatingMetrics: (metrics: MetricsRegistry) => ValidatingMetrics 
     };
   },
 );
+
+interface MutatingMetrics {
+  checked(policy: string, binding: string, error: ErrorType, seconds: number): void;
+}
+
+export const mutatingMetrics: (metrics: MetricsRegistry) => MutatingMetrics = declareMetrics((metrics) => {
+  const checks = metrics.counter(
+    'apiserver_mutating_admission_policy_check_total',
+    'Mutation admission policy check total, labeled by policy and further identified by binding.',
+    ['policy', 'policy_binding', 'error_type'],
+  );
+  const durations = metrics.histogram(
+    'apiserver_mutating_admission_policy_check_duration_seconds',
+    'Mutation admission latency for individual mutation expressions in seconds, labeled by policy and binding.',
+    ['policy', 'policy_binding', 'error_type'],
+    buckets,
+  );
+  return {
+    checked(policy, policy_binding, error_type, seconds) {
+      const of = { policy, policy_binding, error_type };
+      checks.inc(of);
+      durations.observe(of, seconds);
+    },
+  };
+});

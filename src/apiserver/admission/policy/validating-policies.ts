@@ -4,16 +4,13 @@ import type {
   ValidatingAdmissionPolicyBinding,
 } from '../../../api/generated/types/admissionregistration-v1.ts';
 import { forbidden, StatusError } from '../../../apimachinery/errors.ts';
-import type { Clock } from '../../../base/clock.ts';
 import type { AuthzAnswers } from '../../../cel/libraries/authz.ts';
-import type { MetricsRegistry } from '../../../component-base/metrics.ts';
-import type { Authorizer } from '../../authorization/authorizer.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { answersAbout } from '../authorizer-answers.ts';
 import { objectsFor } from '../webhook/validating-dispatch.ts';
 import type { WebhookObjects } from '../webhook/webhook-caller.ts';
 import { CompiledPolicies, type PolicyHook } from './policy.ts';
-import { type PolicyInvocation, type PolicyMatch, type PolicyMatcher, refusedName } from './policy-match.ts';
+import { type PolicyDeps, type PolicyInvocation, type PolicyMatch, refusedName } from './policy-match.ts';
 import { type ErrorType, errorTypeOf, validatingMetrics } from './policy-metrics.ts';
 import {
   type CompiledValidation,
@@ -30,13 +27,6 @@ interface Denial {
   readonly match: Match;
   readonly message: string;
   readonly reason?: string | undefined;
-}
-
-export interface PolicyDeps {
-  readonly matcher: PolicyMatcher;
-  readonly authorizer: Authorizer;
-  readonly clock: Clock;
-  readonly metrics: MetricsRegistry;
 }
 
 const codes: Readonly<Record<string, number>> = {

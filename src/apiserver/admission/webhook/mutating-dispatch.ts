@@ -1,24 +1,16 @@
 // Asks the mutating webhooks of a request one after the other, each with what those before it made of the object.
-import type { JsonObject, Scheme } from '../../../apimachinery/declaration.ts';
+import type { Scheme } from '../../../apimachinery/declaration.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { internalError, isStatusError } from '../../../apimachinery/errors.ts';
 import { copyJson, objs } from '../../../apimachinery/json-access.ts';
 import { parseJsonText } from '../../../apimachinery/serializer/json-text.ts';
 import type { AdmissionRequest } from '../admission.ts';
+import { askAgain, type Rounds } from '../rounds.ts';
 import { convert, type Invocation } from './matcher.ts';
 import { patchedByWebhook } from './patched-by-webhook.ts';
 import type { AdmissionAnswer } from './review-answer.ts';
 import { type DispatchDeps, objectsFor } from './validating-dispatch.ts';
 import type { Webhook } from './webhook.ts';
-
-/** Of one request: which webhooks are asked again, and after what. */
-interface Rounds {
-  /** Asked since the last change by another, and willing to be asked again. */
-  asked: Set<string>;
-  readonly again: Set<string>;
-  /** What the webhooks left. */
-  left: JsonObject | undefined;
-}
 
 const annotation = 'mutation.webhook.admission.k8s.io/';
 const patchAnnotation = 'patch.webhook.admission.k8s.io/';
@@ -93,9 +85,4 @@ function patchText({ webhook }: Invocation, answer: AdmissionAnswer): string {
   );
   const { configuration, name } = webhook;
   return JSON.stringify({ configuration, webhook: name, patch, patchType: 'JSONPatch' });
-}
-
-function askAgain(rounds: Rounds): void {
-  for (const id of rounds.asked) rounds.again.add(id);
-  rounds.asked = new Set();
 }

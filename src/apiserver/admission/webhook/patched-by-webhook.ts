@@ -15,7 +15,7 @@ import { type Invocation, kindOf } from './matcher.ts';
 import type { AdmissionAnswer } from './review-answer.ts';
 
 /** undefined: options of a connect, which come by query only and so have no schema. Whoever reads them takes nothing else. */
-function targetFor(
+export function targetFor(
   scheme: Scheme,
   resource: ResourceDeclaration,
   subresource: string,

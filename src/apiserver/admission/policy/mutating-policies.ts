@@ -1,0 +1,197 @@
+// Asks mutating policies about a request, one after the other, each with what those before it made of the object; and again, as they
+// want it, when others have changed it after them.
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+} from '../../../api/generated/types/admissionregistration-v1.ts';
+import type { JsonObject } from '../../../apimachinery/declaration.ts';
+import { semanticEqual } from '../../../apimachinery/equality.ts';
+import { forbidden, isStatusError, StatusError } from '../../../apimachinery/errors.ts';
+import { copyJson, meta, str } from '../../../apimachinery/json-access.ts';
+import type { AuthzAnswers } from '../../../cel/libraries/authz.ts';
+import type { AdmissionRequest } from '../admission.ts';
+import { answersAbout } from '../authorizer-answers.ts';
+import { aggregated, conditionsHold, OutOfBudgetError, type Subject } from '../expression-run.ts';
+import { askAgain, type Rounds } from '../rounds.ts';
+import { convert } from '../webhook/matcher.ts';
+import { objectsFor } from '../webhook/validating-dispatch.ts';
+import { type CompiledMutations, compileMutations, MutationError, mutatedObject } from './mutation.ts';
+import { CompiledPolicies, type PolicyHook } from './policy.ts';
+import { type PolicyDeps, type PolicyInvocation, type PolicyMatch, refusedName } from './policy-match.ts';
+import { errorTypeOf, mutatingMetrics } from './policy-metrics.ts';
+
+type Policy = MutatingAdmissionPolicy;
+type Binding = MutatingAdmissionPolicyBinding;
+type Match = PolicyMatch<Policy, Binding>;
+type Invocation = PolicyInvocation<Policy, Binding>;
+
+interface Fault {
+  readonly match: Match;
+  readonly message: string;
+  readonly reason?: string;
+}
+
+/** One request in one round. */
+interface Asking {
+  readonly request: AdmissionRequest;
+  readonly rounds: Rounds;
+  readonly answers: AuthzAnswers;
+  readonly namespace: JsonObject | undefined;
+  readonly faults: Fault[];
+}
+
+/** One policy, one binding, one parameter. */
+function keyOf({ hook, binding }: Invocation, param: JsonObject | undefined): string {
+  const { name, namespace } = meta(param ?? {});
+  return JSON.stringify([hook.name, binding.name, str(namespace), str(name)]);
+}
+
+function refusalOf(request: AdmissionRequest, faults: readonly Fault[]): StatusError {
+  const texts = faults.map(({ match: { hook, binding }, message }) =>
+    binding === undefined
+      ? `policy ${JSON.stringify(hook.name)} denied request: ${message}`
+      : `policy '${hook.name}' with binding '${binding.name}' denied request: ${message}`,
+  );
+  const { status } = forbidden(request.declaration, refusedName(request), '');
+  return new StatusError(403, faults[0]!.reason ?? 'Forbidden', texts[0]!, {
+    ...status.details,
+    causes: texts.map((message) => ({ message })),
+  });
+}
+
+export class MutatingPolicies {
+  readonly #deps: PolicyDeps;
+  readonly #metrics: ReturnType<typeof mutatingMetrics>;
+  readonly #compiled = new CompiledPolicies<Policy, CompiledMutations>(compileMutations);
+  readonly #rounds = new WeakMap<AdmissionRequest, Rounds>();
+
+  constructor(deps: PolicyDeps) {
+    this.#deps = deps;
+    this.#metrics = mutatingMetrics(deps.metrics);
+  }
+
+  /** Changes `request.object`. Throws StatusError. */
+  async admit(
+    request: AdmissionRequest,
+    matches: readonly Match[],
+    hooks: readonly PolicyHook<Policy, Binding>[],
+  ): Promise<void> {
+    const rounds = this.#rounds.get(request) ?? { asked: new Set(), again: new Set(), left: undefined };
+    this.#rounds.set(request, rounds);
+    const { reinvocation } = request;
+    // Then the plugins have changed it, which were asked again as well.
+    if (reinvocation.again && rounds.asked.size > 0 && !semanticEqual(rounds.left, request.object))
+      askAgain(rounds);
+    const asking: Asking = {
+      request,
+      rounds,
+      answers: answersAbout(request, this.#deps.authorizer),
+      namespace: matches.some((match) => !('message' in match))
+        ? this.#deps.matcher.namespaceObject(request)
+        : undefined,
+      faults: [],
+    };
+    let isWritten = false;
+    for (const match of matches)
+      if ('message' in match) asking.faults.push({ match, message: match.message });
+      else {
+        const compiled = this.#compiled.of(match.hook, hooks);
+        for (const param of match.params)
+          if (await this.#ask(match, param, compiled, asking)) isWritten = true;
+      }
+    if (isWritten) {
+      askAgain(rounds);
+      reinvocation.wanted = true;
+    }
+    if (rounds.asked.size > 0) rounds.left = copyJson(request.object);
+    const counted = asking.faults.filter(({ match }) => !match.hook.failsOpen);
+    if (counted.length > 0) throw refusalOf(request, counted);
+  }
+
+  /** Whether one of its mutations was applied. */
+  async #ask(
+    match: Invocation,
+    params: JsonObject | undefined,
+    compiled: CompiledMutations,
+    asking: Asking,
+  ): Promise<boolean> {
+    const { request, rounds } = asking;
+    if (!(await this.#holds(match, params, compiled, asking))) return false;
+    const key = keyOf(match, params);
+    if (request.reinvocation.again && !rounds.again.has(key)) return false;
+    const before = request.object;
+    let isWritten = false;
+    for (const mutation of compiled.mutations)
+      if (await this.#mutate(match, params, compiled, mutation, asking)) isWritten = true;
+    if (isWritten && !semanticEqual(before, request.object)) {
+      askAgain(rounds);
+      request.reinvocation.wanted = true;
+    }
+    if (match.hook.policy.spec.reinvocationPolicy === 'IfNeeded') rounds.asked.add(key);
+    return isWritten;
+  }
+
+  #subject(
+    { seen }: Invocation,
+    params: JsonObject | undefined,
+    { variables }: CompiledMutations,
+    { request, answers, namespace }: Asking,
+  ): Subject {
+    return { request, seen, objects: objectsFor(request, seen), namespace, params, answers, variables };
+  }
+
+  async #holds(
+    match: Invocation,
+    params: JsonObject | undefined,
+    compiled: CompiledMutations,
+    asking: Asking,
+  ): Promise<boolean> {
+    if (compiled.conditions.length === 0) return true;
+    const subject = { ...this.#subject(match, params, compiled, asking), namespace: undefined };
+    const hold = await conditionsHold(compiled.conditions, subject).catch((error: unknown) => {
+      if (error instanceof OutOfBudgetError) return [error.message];
+      throw error;
+    });
+    if (typeof hold === 'boolean') return hold;
+    asking.faults.push({ match, message: aggregated(hold), reason: 'Invalid' });
+    return false;
+  }
+
+  async #mutate(
+    match: Invocation,
+    params: JsonObject | undefined,
+    compiled: CompiledMutations,
+    mutation: CompiledMutations['mutations'][number],
+    asking: Asking,
+  ): Promise<boolean> {
+    const { clock, scheme } = this.#deps;
+    const { request } = asking;
+    const subject = this.#subject(match, params, compiled, asking);
+    const { object } = subject.objects;
+    if (object === undefined) return false;
+    const from = clock.monotonic();
+    const count = (why?: string): void =>
+      this.#metrics.checked(
+        match.hook.name,
+        match.binding.name,
+        why === undefined ? 'no_error' : errorTypeOf(why),
+        (clock.monotonic() - from) / 1000,
+      );
+    try {
+      const made = await mutatedObject(
+        mutation,
+        { ...subject, objects: { ...subject.objects, object } },
+        scheme,
+      );
+      request.object = convert(made, match.seen.seen, request.declaration);
+      count();
+      return true;
+    } catch (error) {
+      count((error as Error).message);
+      if (isStatusError(error)) throw error;
+      if (!(error instanceof MutationError || error instanceof OutOfBudgetError)) throw error;
+      asking.faults.push({ match, message: error.message, reason: 'Invalid' });
+      return false;
+    }
+  }
+}

@@ -143,8 +143,6 @@ export const packages = {
   'dns-packet': 'network',
   commander: 'cmd',
   '@noble/ciphers': 'crypto',
-  '@peculiar/x509': 'crypto',
-  'reflect-metadata': 'crypto',
   'tar-stream': 'images',
   ws: 'wire',
   'prom-client': 'component-base',

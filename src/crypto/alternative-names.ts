@@ -1,6 +1,7 @@
 // Subject alternative names: DNS names, addresses, mail addresses and URIs; other kinds are refused where they are read.
 import { formatIp, parseIp, unmapped } from '../base/ip.ts';
 import { childrenOf, DerError, derTag, ia5Of, readDer } from './der.ts';
+import { der, ia5Bytes } from './der-writer.ts';
 
 export interface AlternativeNames {
   readonly dnsNames: readonly string[];
@@ -61,6 +62,24 @@ export function readAlternativeNames(extension: Uint8Array): AlternativeNames {
   }
   return names;
 }
+
+function addressBytes(text: string): Buffer {
+  const { family, value } = parseIp(shortestIp(text))!;
+  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
+}
+
+/** The value of a SAN extension. The names' bytes, which nothing interprets. Throws for what is no address, or beyond ASCII. */
+export const writeAlternativeNames = ({ dnsNames, emails, ips, uris }: AlternativeNames): Buffer =>
+  der(
+    derTag.sequence,
+    ...dnsNames.map((name) => der(tag.dns, ia5Bytes(name))),
+    ...emails.map((name) => der(tag.email, ia5Bytes(name))),
+    ...ips.map((name) => der(tag.ip, addressBytes(name))),
+    ...uris.map((name) => der(tag.uri, ia5Bytes(name))),
+  );
+
+export const hasNames = ({ dnsNames, emails, ips, uris }: AlternativeNames): boolean =>
+  dnsNames.length + emails.length + ips.length + uris.length > 0;
 
 const same = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((value, i) => value === b[i]);

@@ -1,16 +1,16 @@
 // PKCS#10 certificate signing requests: made by nodes, read and signed by the control plane.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { type AlternativeNames, noNames, readAlternativeNames } from './alternative-names.ts';
-import type { CertificateUsage, KeyPair, KeyUse } from './certificates.ts';
 import {
-  alternativeNamesExtension,
-  ecdsa,
-  signCertificate,
-  signingKey,
-  verifyingKey,
-  x509Library,
-} from './certificates.ts';
+  type AlternativeNames,
+  hasNames,
+  noNames,
+  readAlternativeNames,
+  writeAlternativeNames,
+} from './alternative-names.ts';
+import type { CertificateUsage, KeyPair, KeyUse } from './certificates.ts';
+import { signCertificate } from './certificates.ts';
 import { childAt, childrenOf, DerError, type DerValue, derTag, oidOf, readDer } from './der.ts';
+import { der, derOid } from './der-writer.ts';
 import {
   commonNameOf,
   type NameAttribute,
@@ -18,10 +18,11 @@ import {
   readName,
   signableName,
   subjectOf,
-  typedName,
+  writeName,
 } from './distinguished-name.ts';
 import { generatePrivateKey, privateKeyToPem } from './keys.ts';
 import { extensionOid, pemBlocks, readExtensions } from './read-certificate.ts';
+import { derExtension, publicKeyDer, signedDer, toPem } from './signed-der.ts';
 
 export interface CertificateRequest extends AlternativeNames {
   readonly subject: readonly NameAttribute[];
@@ -30,23 +31,33 @@ export interface CertificateRequest extends AlternativeNames {
   readonly publicKey: KeyObject;
 }
 
+const extensionRequest = '1.2.840.113549.1.9.14';
+
+/** The attribute that asks for extensions. */
+const askingFor = (...extensions: readonly Uint8Array[]): Buffer =>
+  der(derTag.sequence, derOid(extensionRequest), der(derTag.set, der(derTag.sequence, ...extensions)));
+
 export async function createCertificateRequest(options: {
   readonly commonName: string;
   readonly organizations?: readonly string[];
   readonly dnsNames?: readonly string[];
   readonly ips?: readonly string[];
 }): Promise<{ readonly requestPem: string; readonly privateKeyPem: string }> {
-  const x509 = await x509Library();
   const key = generatePrivateKey();
-  const publicKey = await verifyingKey(key);
   const { dnsNames = [], ips = [] } = options;
-  const request = await x509.Pkcs10CertificateRequestGenerator.create({
-    name: typedName(x509, subjectOf(options.commonName, options.organizations)),
-    keys: { publicKey: publicKey as CryptoKey, privateKey: (await signingKey(key)) as CryptoKey },
-    signingAlgorithm: ecdsa,
-    extensions: alternativeNamesExtension(x509, { ...noNames, dnsNames, ips }),
-  });
-  return { requestPem: `${request.toString('pem')}\n`, privateKeyPem: privateKeyToPem(key) };
+  const names = { ...noNames, dnsNames, ips };
+  const attributes = hasNames(names)
+    ? [askingFor(derExtension(extensionOid.alternativeNames, writeAlternativeNames(names)))]
+    : [];
+  const said = der(
+    derTag.sequence,
+    der(derTag.integer, Buffer.from([0])),
+    writeName(subjectOf(options.commonName, options.organizations)),
+    publicKeyDer(key),
+    der(0xa0, ...attributes),
+  );
+  const requestPem = toPem('CERTIFICATE REQUEST', signedDer(said, key));
+  return { requestPem, privateKeyPem: privateKeyToPem(key) };
 }
 
 /** Signature algorithm to digest; null where the key knows its own. */
@@ -59,7 +70,6 @@ const digests: ReadonlyMap<string, string | null> = new Map([
   ['1.2.840.10045.4.3.4', 'sha512'],
   ['1.3.101.112', null],
 ]);
-const extensionRequest = '1.2.840.113549.1.9.14';
 
 /** The extensions that are asked for. Two lists of them could be read as either. */
 function requestedExtensions(attributes: DerValue | undefined): ReturnType<typeof readExtensions> {

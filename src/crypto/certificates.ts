@@ -1,10 +1,27 @@
 // Makes X.509 certificates: a CA, serving certificates with subject alternative names, client certificates.
-import { createPublicKey, randomBytes, webcrypto } from 'node:crypto';
-import { type AlternativeNames, noNames, sameNames, shortestIp } from './alternative-names.ts';
-import { type NameAttribute, sameName, subjectOf, typedName } from './distinguished-name.ts';
+import { randomBytes } from 'node:crypto';
+import {
+  type AlternativeNames,
+  hasNames,
+  noNames,
+  sameNames,
+  shortestIp,
+  writeAlternativeNames,
+} from './alternative-names.ts';
+import { derTag } from './der.ts';
+import { der, derBits, derOid, derTime } from './der-writer.ts';
+import { type NameAttribute, sameName, subjectOf, writeName } from './distinguished-name.ts';
 import type { KeyObject } from './keys.ts';
 import { generatePrivateKey, privateKeyToPem } from './keys.ts';
-import { readCertificate } from './read-certificate.ts';
+import { extensionOid, readCertificate } from './read-certificate.ts';
+import {
+  derExtension,
+  keyIdentifier,
+  publicKeyDer,
+  signatureAlgorithm,
+  signedDer,
+  toPem,
+} from './signed-der.ts';
 import { isIssuedBy } from './subject.ts';
 
 export interface KeyPair {
@@ -43,29 +60,6 @@ export interface CertificateRequestFacts {
   readonly notAfter: number;
 }
 
-// Loaded when a certificate is first made: a restart that finds its certificates in place never pays for it.
-let library: Promise<typeof import('@peculiar/x509')> | undefined;
-export function x509Library(): Promise<typeof import('@peculiar/x509')> {
-  library ??= import('reflect-metadata')
-    .then(() => import('@peculiar/x509'))
-    .then((loaded) => {
-      // A bundler may hand over the CommonJS build, whose names lie under `default`.
-      const x509 = 'cryptoProvider' in loaded ? loaded : (loaded as { default: typeof loaded }).default;
-      x509.cryptoProvider.set(webcrypto as Crypto);
-      return x509;
-    })
-    .catch((error: unknown) => {
-      library = undefined; // the next one tries again
-      throw error;
-    });
-  return library;
-}
-
-export const ecdsa: { readonly name: string; readonly namedCurve: string; readonly hash: string } = {
-  name: 'ECDSA',
-  namedCurve: 'P-256',
-  hash: 'SHA-256',
-};
 const extendedKeyUsage: Record<CertificateUsage, string> = {
   server: '1.3.6.1.5.5.7.3.1',
   client: '1.3.6.1.5.5.7.3.2',
@@ -76,84 +70,78 @@ const keyUseBits: Record<KeyUse, number> = { 'digital signature': 0x80, 'key enc
 export const keyUses: readonly KeyUse[] = ['digital signature', 'key encipherment'];
 
 /** None where nothing was asked for, as Go's library. */
-function keyUsageExtension(
-  x509: typeof import('@peculiar/x509'),
-  uses: readonly KeyUse[],
-): import('@peculiar/x509').Extension[] {
-  const { digitalSignature, keyEncipherment } = x509.KeyUsageFlags;
-  const flags = { 'digital signature': digitalSignature, 'key encipherment': keyEncipherment };
-  const all = uses.reduce((sum, use) => sum | flags[use], 0);
-  return uses.length === 0 ? [] : [new x509.KeyUsagesExtension(all, true)];
-}
+const keyUsageExtension = (bits: number): Buffer[] =>
+  bits === 0
+    ? []
+    : [
+        derExtension(
+          extensionOid.keyUsage,
+          derBits(Buffer.from([bits]), Math.clz32(bits & -bits) ^ 31),
+          true,
+        ),
+      ];
 
-/** The WebCrypto form of a P-256 or RSA private key, for signing with SHA-256. */
-export async function signingKey(key: KeyObject): Promise<webcrypto.CryptoKey> {
-  const algorithm = key.asymmetricKeyType === 'rsa' ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } : ecdsa;
-  const pkcs8 = key.export({ type: 'pkcs8', format: 'der' });
-  return await webcrypto.subtle.importKey('pkcs8', new Uint8Array(pkcs8), algorithm, true, ['sign']);
-}
-
-/** The WebCrypto form of the public half of a P-256 key. */
-export async function verifyingKey(key: KeyObject): Promise<webcrypto.CryptoKey> {
-  return await webcrypto.subtle.importKey('spki', spkiOf(key), ecdsa, true, ['verify']);
-}
-
-const spkiOf = (key: KeyObject): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(
-    (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }),
-  );
+const bitsOf = (uses: readonly KeyUse[]): number => uses.reduce((bits, use) => bits | keyUseBits[use], 0);
 
 /** A positive serial number of 16 bytes. */
-function newSerialNumber(): string {
+function newSerialNumber(): Buffer {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x01;
-  return bytes.toString('hex');
+  return bytes;
 }
 
-/** The extension that names them; none for none. The values are the names' bytes, which nothing interprets. */
-export function alternativeNamesExtension(
-  x509: typeof import('@peculiar/x509'),
-  names: AlternativeNames,
-): import('@peculiar/x509').Extension[] {
-  const all = [
-    ...names.dnsNames.map((value) => ({ type: 'dns' as const, value })),
-    ...names.emails.map((value) => ({ type: 'email' as const, value })),
-    ...names.ips.map((value) => ({ type: 'ip' as const, value })),
-    ...names.uris.map((value) => ({ type: 'url' as const, value })),
-  ];
-  return all.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(all)];
+/** What goes into a certificate, in pieces of DER. */
+interface Pieces {
+  readonly serialNumber: Buffer;
+  readonly issuer: Uint8Array;
+  readonly subject: Uint8Array;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly publicKey: Uint8Array;
+  readonly extensions: readonly Uint8Array[];
 }
+
+const version3 = der(0xa0, der(derTag.integer, Buffer.from([2])));
+
+function certificateDer(pieces: Pieces, signingKey: KeyObject): Buffer {
+  const said = der(
+    derTag.sequence,
+    version3,
+    der(derTag.integer, pieces.serialNumber),
+    signatureAlgorithm(signingKey),
+    pieces.issuer,
+    der(derTag.sequence, derTime(pieces.notBefore), derTime(pieces.notAfter)),
+    pieces.subject,
+    pieces.publicKey,
+    der(0xa3, der(derTag.sequence, ...pieces.extensions)),
+  );
+  return signedDer(said, signingKey);
+}
+
+const keyCertSign = 0x04;
 
 export async function createCertificateAuthority(options: {
   readonly commonName: string;
   readonly notBefore: number;
   readonly notAfter: number;
 }): Promise<KeyPair> {
-  const x509 = await x509Library();
+  const { commonName, notBefore, notAfter } = options;
   const privateKey = generatePrivateKey();
-  const publicKey = await verifyingKey(privateKey);
-  const certificate = await x509.X509CertificateGenerator.create({
-    serialNumber: newSerialNumber(),
-    subject: typedName(x509, subjectOf(options.commonName)),
-    issuer: typedName(x509, subjectOf(options.commonName)),
-    notBefore: new Date(options.notBefore),
-    notAfter: new Date(options.notAfter),
-    signingAlgorithm: ecdsa,
-    publicKey: publicKey as CryptoKey,
-    signingKey: (await signingKey(privateKey)) as CryptoKey,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(
-        x509.KeyUsageFlags.digitalSignature |
-          x509.KeyUsageFlags.keyEncipherment |
-          x509.KeyUsageFlags.keyCertSign,
-        true,
-      ),
-      await x509.SubjectKeyIdentifierExtension.create(publicKey as CryptoKey),
-      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: options.commonName }]),
-    ],
-  });
-  return { certificatePem: `${certificate.toString('pem')}\n`, privateKey };
+  const publicKey = publicKeyDer(privateKey);
+  const name = writeName(subjectOf(commonName));
+  const isAuthority = der(derTag.sequence, der(derTag.boolean, Buffer.from([0xff])));
+  const extensions = [
+    derExtension(extensionOid.basicConstraints, isAuthority, true),
+    ...keyUsageExtension(bitsOf(keyUses) | keyCertSign),
+    derExtension(extensionOid.subjectKeyIdentifier, der(derTag.octetString, keyIdentifier(publicKey))),
+    derExtension(
+      extensionOid.alternativeNames,
+      writeAlternativeNames({ ...noNames, dnsNames: [commonName] }),
+    ),
+  ];
+  const serialNumber = newSerialNumber();
+  const pieces = { serialNumber, issuer: name, subject: name, notBefore, notAfter, publicKey, extensions };
+  return { certificatePem: toPem('CERTIFICATE', certificateDer(pieces, privateKey)), privateKey };
 }
 
 /** The certificate that was made is not the one that was to be made; it is not handed out. */
@@ -169,13 +157,13 @@ export function checkSigned(pem: string, ca: KeyPair, terms: CertificateTerms, p
   const differs = Object.entries({
     subject: !sameName(made.subject, terms.subject),
     'subject alternative names': !sameNames(made.names, { ...terms.names, ips }),
-    'key usages': (made.keyUsage ?? 0) !== terms.keyUses.reduce((bits, use) => bits | keyUseBits[use], 0),
+    'key usages': (made.keyUsage ?? 0) !== bitsOf(terms.keyUses),
     usages: made.extendedKeyUsages.join() !== wanted,
     'basic constraints': made.isAuthority,
     lifetime:
       seconds(made.notBefore) !== seconds(terms.notBefore) ||
       seconds(made.notAfter) !== seconds(terms.notAfter),
-    'public key': !Buffer.from(made.publicKeyDer).equals(spkiOf(publicKey)),
+    'public key': !Buffer.from(made.publicKeyDer).equals(publicKeyDer(publicKey)),
     issuer:
       !Buffer.from(made.issuerDer).equals(readCertificate(ca.certificatePem).subjectDer) ||
       !isIssuedBy(pem, ca.certificatePem),
@@ -194,27 +182,27 @@ export async function signCertificate(
   terms: CertificateTerms,
   publicKey: KeyObject,
 ): Promise<string> {
-  const x509 = await x509Library();
-  const issuer = new x509.X509Certificate(ca.certificatePem);
-  const certificate = await x509.X509CertificateGenerator.create({
+  const issuer = readCertificate(ca.certificatePem);
+  const ofIssuer = der(derTag.sequence, der(0x80, keyIdentifier(issuer.publicKeyDer)));
+  const usages = der(derTag.sequence, ...terms.usages.map((usage) => derOid(extendedKeyUsage[usage])));
+  const pieces = {
     serialNumber: newSerialNumber(),
-    subject: typedName(x509, terms.subject),
-    issuer: issuer.subjectName,
-    notBefore: new Date(terms.notBefore),
-    notAfter: new Date(terms.notAfter),
-    signingAlgorithm:
-      ca.privateKey.asymmetricKeyType === 'rsa' ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } : ecdsa,
-    publicKey: spkiOf(publicKey),
-    signingKey: (await signingKey(ca.privateKey)) as CryptoKey,
+    issuer: issuer.subjectDer,
+    subject: writeName(terms.subject),
+    notBefore: terms.notBefore,
+    notAfter: terms.notAfter,
+    publicKey: publicKeyDer(publicKey),
     extensions: [
-      ...keyUsageExtension(x509, terms.keyUses),
-      new x509.ExtendedKeyUsageExtension(terms.usages.map((usage) => extendedKeyUsage[usage])),
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
-      ...alternativeNamesExtension(x509, terms.names),
+      ...keyUsageExtension(bitsOf(terms.keyUses)),
+      derExtension(extensionOid.extendedKeyUsage, usages),
+      derExtension(extensionOid.basicConstraints, der(derTag.sequence), true),
+      derExtension(extensionOid.authorityKeyIdentifier, ofIssuer),
+      ...(hasNames(terms.names)
+        ? [derExtension(extensionOid.alternativeNames, writeAlternativeNames(terms.names))]
+        : []),
     ],
-  });
-  const pem = `${certificate.toString('pem')}\n`;
+  };
+  const pem = toPem('CERTIFICATE', certificateDer(pieces, ca.privateKey));
   checkSigned(pem, ca, terms, publicKey);
   return pem;
 }

@@ -1,15 +1,6 @@
 // Distinguished names as typed values: attribute by attribute, never one string that somebody would interpret.
-import type { Name } from '@peculiar/x509';
-import {
-  childAt,
-  childrenOf,
-  DerError,
-  type DerValue,
-  derTag,
-  isPrintable,
-  oidOf,
-  textOfDer,
-} from './der.ts';
+import { childAt, childrenOf, DerError, type DerValue, derTag, oidOf, textOfDer } from './der.ts';
+import { der, derOid, derText } from './der-writer.ts';
 
 export interface NameAttribute {
   /** `2.5.4.3`. */
@@ -69,12 +60,11 @@ export const signableName = (asked: readonly NameAttribute[]): NameAttribute[] =
     return (single.includes(type) ? values.slice(-1) : values).map((value) => ({ type, value }));
   });
 
-/** For the X.509 library: each value with its string type, so that nothing in it is syntax. */
-export const typedName = (x509: typeof import('@peculiar/x509'), name: readonly NameAttribute[]): Name =>
-  new x509.Name(
-    name.map(({ type, value }) => ({
-      [type]: [isPrintable(value) ? { printableString: value } : { utf8String: value }],
-    })),
+/** Each value with its own type, so that nothing in it is syntax; each attribute a part of its own. */
+export const writeName = (name: readonly NameAttribute[]): Buffer =>
+  der(
+    derTag.sequence,
+    ...name.map(({ type, value }) => der(derTag.set, der(derTag.sequence, derOid(type), derText(value)))),
   );
 
 export const sameName = (a: readonly NameAttribute[], b: readonly NameAttribute[]): boolean =>

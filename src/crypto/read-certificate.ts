@@ -31,6 +31,8 @@ export const extensionOid = {
   basicConstraints: '2.5.29.19',
   keyUsage: '2.5.29.15',
   extendedKeyUsage: '2.5.29.37',
+  subjectKeyIdentifier: '2.5.29.14',
+  authorityKeyIdentifier: '2.5.29.35',
 } as const;
 
 const pemBlock = (label: string): RegExp =>

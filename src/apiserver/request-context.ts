@@ -64,6 +64,10 @@ export class RequestContext {
     const value = this.request.headers[name];
     return value === undefined ? '' : typeof value === 'string' ? value : value.join(', ');
   }
+  /** What was said first stays. */
+  annotate(key: string, value: string): void {
+    if (!this.auditAnnotations.has(key)) this.auditAnnotations.set(key, value);
+  }
   warn(text: string): void {
     if (!this.warnings.includes(text)) this.warnings.push(text);
   }

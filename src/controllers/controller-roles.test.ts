@@ -34,6 +34,14 @@ const beyond = (config: Parameters<typeof controllerRoles>[0]): Record<string, s
 /** What upstream's controllers read as well, by informers that ask in the name of the whole manager. */
 const readsMore = {
   'disruption-controller': ['list /pods', 'watch /pods'],
+  'legacy-service-account-token-cleaner': [
+    'list /secrets',
+    'watch /secrets',
+    'list /pods',
+    'watch /pods',
+    'list /serviceaccounts',
+    'watch /serviceaccounts',
+  ],
   'node-controller': ['list coordination.k8s.io/leases', 'watch coordination.k8s.io/leases'],
   'root-ca-cert-publisher': [
     'list /namespaces',

@@ -18,6 +18,7 @@ import { endpointSliceMirroringController } from './endpointslice-mirroring-cont
 import { ephemeralVolumeController } from './ephemeral-volume-controller.ts';
 import { garbageCollectorController } from './garbage-collector-controller.ts';
 import { jobController } from './job-controller.ts';
+import { legacyServiceAccountTokenCleanerController } from './legacy-serviceaccount-token-cleaner-controller.ts';
 import { localPathController } from './local-path-controller.ts';
 import { namespaceController } from './namespace-controller.ts';
 import { usualNodeTimes } from './node/node-health.ts';
@@ -37,6 +38,7 @@ import {
 } from './root-ca-certificate-publisher-controller.ts';
 import { serviceCidrController } from './service-cidr-controller.ts';
 import { serviceAccountController } from './serviceaccount-controller.ts';
+import { type SignToken, serviceAccountTokenController } from './serviceaccount-token-controller.ts';
 import { statefulSetController } from './statefulset-controller.ts';
 import { taintEvictionController } from './taint-eviction-controller.ts';
 import { tokenCleanerController } from './token-cleaner-controller.ts';
@@ -47,6 +49,10 @@ export interface ControllersConfig {
   readonly rootCa: ChangingText;
   /** Who signs certificates of clients and nodes; none are signed without it. */
   readonly signers?: CertificateSigners;
+  /** Signs tokens that lie in Secrets; they get none without it. */
+  readonly signToken?: SignToken | undefined;
+  /** How long a token in a Secret that nobody asked for may be of no use. Default a year. */
+  readonly legacyTokenCleanUpMs?: number | undefined;
   /** How long signed certificates are good at most. Default a year. */
   readonly clusterSigningMs?: number;
   /** Approves serving certificates of kubelets for the names and addresses of their Node. Default false, as upstream. */
@@ -79,6 +85,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     endpointSliceMirroringController,
     ephemeralVolumeController,
     jobController(),
+    legacyServiceAccountTokenCleanerController(config.legacyTokenCleanUpMs),
     localPathController,
     namespaceController,
     nodeIpamController(config),
@@ -100,6 +107,7 @@ export function allControllers(config: ControllersConfig): readonly Controller[]
     resourceQuotaController,
     rootCaCertificatePublisherController(config.rootCa),
     serviceAccountController,
+    serviceAccountTokenController(config.rootCa, config.signToken),
     serviceCidrController,
     statefulSetController,
     taintEvictionController(),

@@ -14,6 +14,7 @@ import {
 } from '../plugins/authentication/anonymous-authenticator.ts';
 import { createBearerTokenAuthenticator } from '../plugins/authentication/bearer-token-authenticator.ts';
 import { createBootstrapTokenAuthenticator } from '../plugins/authentication/bootstrap-token-authenticator.ts';
+import { createLegacyTokenAuthenticator } from '../plugins/authentication/legacy-token-authenticator.ts';
 import {
   createRequestHeaderAuthenticator,
   type RequestHeaderOptions,
@@ -81,20 +82,31 @@ export const requestHeadersOf = ({ requestHeaders }: AuthenticationSettings): Re
   ...requestHeaders,
 });
 
+/** Whom tokens name that lie in Secrets. */
+const legacyIssuer = 'kubernetes/serviceaccount';
+
 export function authentication(deps: {
   readonly settings: AuthenticationSettings;
   readonly identity: TokenIdentity;
   readonly authorities: { clientCa(): string; frontProxyCa(): string };
   readonly live: LiveObjects;
   readonly clock: Clock;
+  /** Counts tokens of Secrets, and writes into them when they were used. */
+  readonly legacy: Pick<Parameters<typeof createLegacyTokenAuthenticator>[0], 'counts' | 'noteUse'>;
 }): { readonly tokens: readonly TokenAuthenticator[]; readonly authenticator: Authenticator } {
-  const { settings, identity, authorities, live, clock } = deps;
+  const { settings, identity, authorities, live, clock, legacy } = deps;
   const { issuers, apiAudiences, keys } = identity;
   const forServer = (tokens: TokenAuthenticator | undefined): TokenAuthenticator[] =>
     tokens === undefined ? [] : [audienceAgnostic(tokens, apiAudiences)];
   const tokens = [
     ...forServer(settings.staticTokens),
-    createServiceAccountTokenAuthenticator({ live, clock, issuers, keys }),
+    createServiceAccountTokenAuthenticator({
+      ...{ live, clock, issuers, keys },
+      legacy: {
+        issuer: legacyIssuer,
+        tokens: createLegacyTokenAuthenticator({ ...legacy, live, clock, keys, apiAudiences }),
+      },
+    }),
     ...forServer(createBootstrapTokenAuthenticator({ live, clock })),
     ...forServer(settings.providerTokens),
     ...(settings.webhookTokens === undefined ? [] : [settings.webhookTokens(apiAudiences)]),

@@ -227,10 +227,13 @@ const ownBindings: readonly BootstrapObject[] = [
   },
 ];
 
+/** Says since when it is noted in Secrets that their tokens are used. */
+export const tokenTrackingMap = 'kube-apiserver-legacy-service-account-token-tracking';
+
 const tokenTracking = ({ now }: BootstrapFacts): BootstrapObject => ({
   ...partsOf('v1/configmaps'),
   object: {
-    metadata: { name: 'kube-apiserver-legacy-service-account-token-tracking', namespace: 'kube-system' },
+    metadata: { name: tokenTrackingMap, namespace: 'kube-system' },
     data: { since: now.slice(0, 10) },
   },
 });

@@ -4,6 +4,7 @@ import type { PolicyRule } from '../api/generated/types/rbac-v1.ts';
 import { removedGroupVersions, removedResource } from '../api/removed-versions.ts';
 import type { Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
+import { meta, obj } from '../apimachinery/json-access.ts';
 import type { AdmissionPlugin } from '../apiserver/admission/admission.ts';
 import { PolicyMatcher } from '../apiserver/admission/policy/policy-match.ts';
 import { ConditionChecks } from '../apiserver/admission/webhook/condition-checks.ts';
@@ -37,6 +38,7 @@ import { signJwt } from '../crypto/jwt.ts';
 import type { KeyObject } from '../crypto/keys.ts';
 import type { QuotaRecorder } from '../plugins/admission/quota/evaluator.ts';
 import { type AdmissionChoice, admissionPlugins } from '../plugins/admission/registry.ts';
+import { legacyTokenCounts } from '../plugins/authentication/tokens/legacy-token-metrics.ts';
 import { createNodeAccess } from '../plugins/authorization/node/node-access.ts';
 import { createNodeAuthorizer } from '../plugins/authorization/node-authorizer.ts';
 import { createPrivilegedGroupsAuthorizer } from '../plugins/authorization/privileged-groups-authorizer.ts';
@@ -205,12 +207,36 @@ const quotaRecorder =
 
 const settingsOf = (options: ControlPlaneOptions): AuthenticationSettings => options.authentication ?? {};
 
-function authenticationOf(options: ControlPlaneOptions, live: LiveObjects) {
-  const { authorities, clock, clusterDomain, serviceAccountKey } = options;
+const lastUsedLabel = 'kubernetes.io/legacy-token-last-used';
+
+/** The day on which a Secret's token was used last goes into its labels, as upstream: by that the cleaner finds who is gone. */
+const noteTokenUse =
+  (api: () => ApiServer, log: Logger): Parameters<typeof authentication>[0]['legacy']['noteUse'] =>
+  async ({ metadata: { namespace = '', name = '', uid } }, day) => {
+    try {
+      await api()
+        .store('', 'v1', 'secrets')
+        .update(namespace, name, (secret = {}) => {
+          const metadata = meta(secret);
+          if (metadata['uid'] !== uid) return secret;
+          const labels = { ...obj(metadata['labels']), [lastUsedLabel]: day };
+          return { ...secret, metadata: { ...metadata, labels } };
+        });
+      return true;
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound'))
+        log.warn({ namespace, name, error }, 'use of a token not noted in its Secret');
+      return false;
+    }
+  };
+
+function authenticationOf(options: ControlPlaneOptions, live: LiveObjects, api: () => ApiServer) {
+  const { authorities, clock, clusterDomain, log, metrics, serviceAccountKey } = options;
   const settings = settingsOf(options);
   const own = `https://kubernetes.default.svc.${clusterDomain}`;
   const identity = tokenIdentity(settings, serviceAccountKey, own);
-  return { identity, ...authentication({ settings, identity, authorities, live, clock }) };
+  const legacy = { counts: legacyTokenCounts(metrics), noteUse: noteTokenUse(api, log) };
+  return { identity, ...authentication({ settings, identity, authorities, live, clock, legacy }) };
 }
 
 const extensionMap = (options: ControlPlaneOptions) =>
@@ -422,7 +448,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const { caches, clock, random, log } = options;
   const scheme = extensibleScheme(options.scheme);
   const live = createLiveObjects(scheme, caches);
-  const { tokens, authenticator, identity } = authenticationOf(options, live);
+  const { tokens, authenticator, identity } = authenticationOf(options, live, () => api);
   const ownHost = hostPort(options.advertiseAddress, options.securePort);
   const resolver = createRuleResolver(live);
   const authorizer = authorization(options, live, resolver);

@@ -10,7 +10,7 @@ import { rfc3339 } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { uncoveredRules } from '../plugins/authorization/rbac/policy-rules.ts';
 import type { CachedObject, CacheSource } from '../storage/watch/resource-cache.ts';
-import { autoupdate, type BootstrapObject } from './bootstrap-objects.ts';
+import { autoupdate, type BootstrapObject, tokenTrackingMap } from './bootstrap-objects.ts';
 
 export interface BootstrapDeps {
   readonly scheme: Scheme;
@@ -34,6 +34,13 @@ function repaired(wanted: BootstrapObject, current: JsonObject): JsonObject | un
   if (group === rbac) return repairedAccess(wanted, current);
   if (resource === 'configmaps' && str(meta(object).name) === 'extension-apiserver-authentication') {
     return jsonEqual(object.data, current.data) ? undefined : { ...current, data: object.data };
+  }
+  if (resource === 'configmaps' && str(meta(object).name) === tokenTrackingMap) {
+    const since = (current.data as JsonObject | undefined)?.['since'];
+    const isDay = typeof since === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(since);
+    return isDay
+      ? undefined
+      : { ...current, data: { ...(current.data as JsonObject | undefined), ...(object.data as JsonObject) } };
   }
   const fields = followed[`${group}/${resource}`] ?? [];
   if (fields.every((field) => jsonEqual(object[field], current[field]))) return undefined;

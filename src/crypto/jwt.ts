@@ -114,12 +114,10 @@ export function readJwt(token: string): ReadJwt | { readonly refused: string } {
   return { header, claims, signed: `${head}.${body}`, signature };
 }
 
-/** The claims when the signature of one of `keys` fits; a reason otherwise. Dates are checked with `nowMs`. */
-export function verifyJwt(
-  token: string,
-  keys: readonly VerificationKey[],
-  nowMs: number,
-): { readonly claims: JwtClaims } | { readonly refused: string } {
+type Verified = { readonly claims: JwtClaims } | { readonly refused: string };
+
+/** The claims when the signature of one of `keys` fits; a reason otherwise. What they say of time is not looked at. */
+export function signedClaims(token: string, keys: readonly VerificationKey[]): Verified {
   const read = readJwt(token);
   if ('refused' in read) return read;
   const { header, claims, signed, signature } = read;
@@ -131,7 +129,14 @@ export function verifyJwt(
     { key: key.publicKey, dsaEncoding: 'ieee-p1363' },
     signature,
   );
-  if (!good) return { refused: 'the signature is wrong' };
+  return good ? { claims } : { refused: 'the signature is wrong' };
+}
+
+/** The same, with its dates checked by `nowMs`: a token without an end is refused. */
+export function verifyJwt(token: string, keys: readonly VerificationKey[], nowMs: number): Verified {
+  const signed = signedClaims(token, keys);
+  if ('refused' in signed) return signed;
+  const { claims } = signed;
   const seconds = nowMs / 1000;
   const { exp, nbf } = claims;
   if (typeof exp !== 'number' || exp <= seconds) return { refused: 'the token has expired' };

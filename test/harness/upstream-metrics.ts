@@ -173,6 +173,10 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   rest_client_requests_total: counter('code host method'),
   rest_client_response_size_bytes: histogram('host verb', clientSizes),
   root_ca_cert_publisher_sync_duration_seconds: histogram('code', exponential(0.001, 2, 15)),
+  serviceaccount_invalid_legacy_auto_token_uses_total: counter(),
+  serviceaccount_legacy_auto_token_uses_total: counter(),
+  serviceaccount_legacy_manual_token_uses_total: counter(),
+  serviceaccount_legacy_tokens_total: counter(),
   root_ca_cert_publisher_sync_total: counter('code'),
   scheduler_cache_size: gauge('type'),
   scheduler_framework_extension_point_duration_seconds: histogram(

@@ -18,6 +18,7 @@ import {
   startTestControlPlane,
   type TestControlPlane,
 } from '../../src/controlplane/testing/test-control-plane.ts';
+import { signJwt } from '../../src/crypto/jwt.ts';
 import { frozenInformers } from '../harness/frozen-informers.ts';
 import { refusedControllers } from '../harness/refused-controllers.ts';
 
@@ -60,6 +61,7 @@ export async function startCluster(
     readonly disabled?: readonly string[];
     readonly pace?: PaceOptions;
     readonly approveKubeletServing?: boolean;
+    readonly legacyTokenCleanUpMs?: number;
     /** The server's own; controllers have the real one. */
     readonly serverClock?: Clock;
     readonly server?: Parameters<typeof startTestControlPlane>[0];
@@ -103,6 +105,7 @@ export async function startCluster(
     {
       rootCa: { now: () => 'PEM' },
       signers: server.pki.signers,
+      signToken: (claims) => signJwt(server.pki.serviceAccountKey, claims),
       clusterCIDRs: ['10.244.0.0/16'],
       ...options,
     },

@@ -259,6 +259,11 @@ test('C5: a pod is bound in its first generation; each change of its spec is one
     meta((await plane.ask('GET', `${pods}/counted`)).body as JsonObject)['generation'];
   const made = await newPod('counted');
   assert.equal(meta(made)['generation'], 1);
+  // A pod is resized to what its node has.
+  await plane.ask('POST', '/api/v1/nodes', {
+    metadata: { name: 'n', labels: { 'kubernetes.io/os': 'linux' } },
+    status: { allocatable: { cpu: '4', memory: '1Gi' } },
+  });
   const binding = { metadata: { name: 'counted' }, target: { kind: 'Node', name: 'n' } };
   assert.equal((await plane.ask('POST', `${pods}/counted/binding`, binding)).status, 201);
   assert.equal(await generation(), 1);

@@ -28,7 +28,7 @@ export const authenticationFilter =
       return next(context);
     }
     try {
-      const answer = authenticator.authenticate(request);
+      const answer = authenticator.authenticate(request, context);
       const user = answer instanceof Promise ? await answer : answer;
       const nobody = user === undefined || user.name === anonymousUser.name;
       // Upstream: a certificate that is not believed is a wrong credential, not a missing one.

@@ -99,9 +99,7 @@ export function admissionRequest(
   const context = options.context;
   if (context === undefined || !store.deps.admission.handles(subject.operation)) return undefined;
   const atEnd: (() => void)[] = [];
-  const annotate = (key: string, value: string): void => {
-    if (!context.auditAnnotations.has(key)) context.auditAnnotations.set(key, value);
-  };
+  const annotate = (key: string, value: string): void => context.annotate(key, value);
   return {
     operation: subject.operation,
     declaration: store.deps.declaration,

@@ -65,6 +65,7 @@ interface Flags extends EvictionFlags, CredentialFlags, AdmissionFlags {
   readonly eventTtl: number;
   readonly nodeMonitorGracePeriod: number;
   readonly clusterSigningDuration: number;
+  readonly legacyServiceAccountTokenCleanUpPeriod: number;
   readonly certificateValidityPeriod: number;
   readonly approveKubeletServing: boolean;
   readonly keepCredentials?: string;
@@ -190,6 +191,13 @@ const withCertificates = (command: Command): Command =>
     )
     .addOption(
       durationOption(
+        'legacy-service-account-token-clean-up-period',
+        'how long a token in a Secret that its account lists may be of no use',
+        yearMs,
+      ),
+    )
+    .addOption(
+      durationOption(
         'certificate-validity-period',
         "how long the server's own certificates are good; they are renewed while it runs",
         yearMs,
@@ -290,6 +298,7 @@ const componentsOf = (flags: Flags, address: string): ServerComponent[] =>
         clusterCidrs: [flags.clusterCidr],
         volumesDir: resolve(flags.dataDir, 'volumes'),
         clusterSigningMs: flags.clusterSigningDuration,
+        legacyTokenCleanUpMs: flags.legacyServiceAccountTokenCleanUpPeriod,
         nodeMonitorGracePeriodMs: flags.nodeMonitorGracePeriod,
         nodeEvictions: evictionRatesOf(flags),
         approveKubeletServing: flags.approveKubeletServing,

@@ -28,6 +28,7 @@ import {
 import { kubeconfigText } from '../../controlplane/kubeconfig-text.ts';
 import { objectLifetimes } from '../../controlplane/object-lifetimes.ts';
 import { type CertificateSigners, openPki, type Pki } from '../../controlplane/pki.ts';
+import { signJwt } from '../../crypto/jwt.ts';
 import { kubeletConnection } from '../../registry/core/kubelet-connection.ts';
 import { streamingStorage } from '../../registry/core/streaming-storage.ts';
 import { openSqliteStorage } from '../../storage/sqlite/sqlite-storage.ts';
@@ -79,6 +80,8 @@ export interface ComponentContext {
   readonly rootCa: ChangingText;
   /** Sign certificates of nodes and clients. */
   readonly signers: CertificateSigners;
+  /** Signs tokens of service accounts. */
+  signToken(claims: Readonly<Record<string, unknown>>): string;
   readonly signal: AbortSignal;
 }
 
@@ -540,6 +543,7 @@ function startComponents(
     metrics,
     rootCa,
     signers: pki.signers,
+    signToken: (claims) => signJwt(pki.serviceAccountKey, claims),
     signal: ending.signal,
   };
   const running: Promise<void>[] = [];

@@ -26,10 +26,11 @@ export function controllersComponent(options: {
   readonly nodeMonitorGracePeriodMs?: number | undefined;
   readonly nodeEvictions?: EvictionRates | undefined;
   readonly approveKubeletServing?: boolean;
+  readonly legacyTokenCleanUpMs?: number | undefined;
 }): ServerComponent {
   return {
     name: 'controllers',
-    async start({ clientFor, clock, random, log, metrics, informers, rootCa, signers, signal }) {
+    async start({ clientFor, clock, random, log, metrics, informers, rootCa, signers, signToken, signal }) {
       const failed = new AbortController();
       const running = startAllControllers(
         {
@@ -44,6 +45,8 @@ export function controllersComponent(options: {
         {
           rootCa,
           signers,
+          signToken,
+          legacyTokenCleanUpMs: options.legacyTokenCleanUpMs,
           clusterCIDRs: options.clusterCidrs,
           approveKubeletServing: options.approveKubeletServing ?? false,
           ...(options.clusterSigningMs === undefined ? {} : { clusterSigningMs: options.clusterSigningMs }),

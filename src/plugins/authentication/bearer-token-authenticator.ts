@@ -1,7 +1,7 @@
 // Reads `Authorization: Bearer` and asks the token authenticators in order; a token that nobody accepts is refused.
 import { unauthorized } from '../../apimachinery/errors.ts';
-import type { Authenticator } from '../../apiserver/authentication/authenticator.ts';
-import type { TokenAuthenticator } from '../../apiserver/authentication/token-authenticator.ts';
+import type { AuthenticationRemarks, Authenticator } from '../../apiserver/authentication/authenticator.ts';
+import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
 
 /** The token, or undefined when the header carries none. */
 function bearerToken(header: string | readonly string[] | undefined): string | undefined {
@@ -10,17 +10,29 @@ function bearerToken(header: string | readonly string[] | undefined): string | u
   return match?.[1];
 }
 
+const group = 'authentication.k8s.io/';
+
+function tell({ said }: TokenVerdict, remarks: AuthenticationRemarks | undefined): void {
+  if (said === undefined || remarks === undefined) return;
+  const { annotation, legacySubject, warning } = said;
+  if (legacySubject !== undefined) remarks.annotate(`${group}legacy-token`, legacySubject);
+  if (annotation !== undefined) remarks.annotate(group + annotation[0], annotation[1]);
+  if (warning !== undefined) remarks.warn(warning);
+}
+
 export function createBearerTokenAuthenticator(
   tokens: readonly TokenAuthenticator[],
   apiAudiences: readonly string[],
 ): Authenticator {
   return {
-    async authenticate(request) {
+    async authenticate(request, remarks) {
       const token = bearerToken(request.headers.authorization);
       if (token === undefined) return undefined;
       for (const authenticator of tokens) {
         const verdict = await authenticator.authenticateToken(token, apiAudiences);
-        if (verdict !== undefined && 'user' in verdict) return verdict.user;
+        if (verdict === undefined) continue;
+        tell(verdict, remarks);
+        if ('user' in verdict) return verdict.user;
       }
       throw unauthorized();
     },

@@ -15,6 +15,8 @@ export interface ServiceAccountTokenDeps {
   /** The first signs new tokens; those of the others are good while they last. */
   readonly issuers: readonly string[];
   readonly keys: readonly VerificationKey[];
+  /** Those of tokens that lie in Secrets; their issuer is no other's. */
+  readonly legacy?: { readonly issuer: string; readonly tokens: TokenAuthenticator } | undefined;
 }
 
 /** Verified signatures are remembered, since checking one costs more than all the rest of a request. */
@@ -145,8 +147,13 @@ export function createServiceAccountTokenAuthenticator(deps: ServiceAccountToken
 
   return {
     authenticateToken(token, audiences) {
-      if (!remembered.has(token) && !deps.issuers.includes(unverifiedClaims(token)?.iss as string))
-        return undefined;
+      if (!remembered.has(token)) {
+        const claims = unverifiedClaims(token);
+        // One that has an end is none of a Secret, whatever its issuer is called.
+        if (claims?.iss === deps.legacy?.issuer && claims?.exp === undefined)
+          return claims && deps.legacy?.tokens.authenticateToken(token, audiences);
+        if (!deps.issuers.includes(claims?.iss as string)) return undefined;
+      }
       const identity = verified(token);
       if (typeof identity === 'string') return { refused: identity };
       const shared = identity.audiences.filter((audience) => audiences.includes(audience));

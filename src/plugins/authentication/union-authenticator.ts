@@ -18,11 +18,11 @@ function withAuthenticatedGroup(user: UserInfo): UserInfo {
 /** A refusal, or a failure, of one is kept until all were asked, as upstream: another credential may still be good. */
 export function unionAuthenticator(authenticators: readonly AskedAuthenticator[]): Authenticator {
   return {
-    async authenticate(request) {
+    async authenticate(request, remarks) {
       const errors: unknown[] = [];
       for (const authenticator of authenticators) {
         try {
-          const answer = authenticator.authenticate(request);
+          const answer = authenticator.authenticate(request, remarks);
           const user = answer instanceof Promise ? await answer : answer;
           if (user instanceof StatusError) errors.push(user);
           else if (user !== undefined) return withAuthenticatedGroup(user);
@@ -40,6 +40,7 @@ export function unionAuthenticator(authenticators: readonly AskedAuthenticator[]
 /** The anonymous one is asked when nobody refused: a credential that is wrong is not none. */
 export function orAnonymous(known: Authenticator, anonymous: Authenticator): Authenticator {
   return {
-    authenticate: async (request) => (await known.authenticate(request)) ?? anonymous.authenticate(request),
+    authenticate: async (request, remarks) =>
+      (await known.authenticate(request, remarks)) ?? anonymous.authenticate(request),
   };
 }

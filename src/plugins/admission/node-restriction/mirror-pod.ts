@@ -3,7 +3,7 @@ import { nodes } from '../../../api/generated/resources.ts';
 import type { Node, Pod } from '../../../api/generated/types/core-v1.ts';
 import { notFound } from '../../../apimachinery/errors.ts';
 import type { AdmissionRequest } from '../../../apiserver/admission/admission.ts';
-import { configMapsOf, secretsOf } from '../../authorization/node/node-access.ts';
+import { configMapsOf, secretsOf } from '../../../component-helpers/pod-references.ts';
 import { quote, refusal, refuse } from '../request/refuse.ts';
 
 function checkOwner(request: AdmissionRequest, node: string, pod: Pod, registered: Node | undefined): void {

@@ -8,6 +8,7 @@ import {
 } from '../../../api/generated/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../api/generated/types/core-v1.ts';
 import type { LiveObjects } from '../../../apiserver/live-objects.ts';
+import { configMapsOf, secretsOf, volumeSources } from '../../../component-helpers/pod-references.ts';
 
 export type NodeNeed =
   | 'secrets'
@@ -19,73 +20,11 @@ export type NodeNeed =
   | 'resourceslices'
   | 'volumeattachments';
 
-const envSources = (pod: Pod): { secrets: string[]; configmaps: string[] } => {
-  const found = { secrets: [] as string[], configmaps: [] as string[] };
-  const spec = pod.spec;
-  const containers = [
-    ...(spec?.initContainers ?? []),
-    ...(spec?.containers ?? []),
-    ...(spec?.ephemeralContainers ?? []),
-  ];
-  for (const container of containers) {
-    for (const from of container.envFrom ?? []) {
-      if (from.secretRef?.name !== undefined) found.secrets.push(from.secretRef.name);
-      if (from.configMapRef?.name !== undefined) found.configmaps.push(from.configMapRef.name);
-    }
-    for (const { valueFrom } of container.env ?? []) {
-      if (valueFrom?.secretKeyRef?.name !== undefined) found.secrets.push(valueFrom.secretKeyRef.name);
-      if (valueFrom?.configMapKeyRef?.name !== undefined) {
-        found.configmaps.push(valueFrom.configMapKeyRef.name);
-      }
-    }
-  }
-  return found;
-};
-
-const secretRefsOf = (source: object | undefined): string[] =>
-  Object.entries(source ?? {}).flatMap(([key, value]) =>
-    /secretref$/i.test(key) && typeof value === 'object' && value !== null && 'name' in value
-      ? [String(value.name)]
-      : key === 'secretName' && typeof value === 'string'
-        ? [value]
-        : [],
-  );
-
-function volumeSources(pod: Pod): { secrets: string[]; configmaps: string[]; claims: string[] } {
-  const found = { secrets: [] as string[], configmaps: [] as string[], claims: [] as string[] };
-  for (const volume of pod.spec?.volumes ?? []) {
-    if (volume.configMap?.name !== undefined) found.configmaps.push(volume.configMap.name);
-    if (volume.persistentVolumeClaim !== undefined) found.claims.push(volume.persistentVolumeClaim.claimName);
-    if (volume.ephemeral !== undefined) found.claims.push(`${pod.metadata?.name}-${volume.name}`);
-    for (const source of volume.projected?.sources ?? []) {
-      if (source.secret?.name !== undefined) found.secrets.push(source.secret.name);
-      if (source.configMap?.name !== undefined) found.configmaps.push(source.configMap.name);
-    }
-    for (const [kind, source] of Object.entries(volume)) {
-      if (kind !== 'projected' && typeof source === 'object' && source !== null) {
-        found.secrets.push(...secretRefsOf(source));
-      }
-    }
-  }
-  return found;
-}
-
 const claimsOf = (pod: Pod): string[] =>
   (pod.spec?.resourceClaims ?? []).flatMap((claim) => {
     const status = pod.status?.resourceClaimStatuses?.find((s) => s.name === claim.name);
     return [claim.resourceClaimName, status?.resourceClaimName].filter((n): n is string => n !== undefined);
   });
-
-/** Names of the secrets and config maps that a pod would have its kubelet read. */
-export const secretsOf = (pod: Pod): string[] => [
-  ...(pod.spec?.imagePullSecrets ?? []).map((ref) => ref.name ?? ''),
-  ...envSources(pod).secrets,
-  ...volumeSources(pod).secrets,
-];
-export const configMapsOf = (pod: Pod): string[] => [
-  ...envSources(pod).configmaps,
-  ...volumeSources(pod).configmaps,
-];
 
 const isBoundTo = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean => {
   const ref = volume.spec?.claimRef;

@@ -94,7 +94,7 @@ export const withAuthentication = (command: Command): Command =>
 
 export const withAuthorization = (command: Command): Command =>
   command
-    .option('--authorization-config <file>', 'AuthorizationConfiguration; read when the server starts')
+    .option('--authorization-config <file>', 'AuthorizationConfiguration; read again when it changes')
     .option('--authorization-mode <modes>', 'who is asked, in order; default Node,RBAC', listed)
     .option('--authorization-webhook-config-file <file>', 'kubeconfig of a service that decides')
     .addOption(

@@ -39,6 +39,7 @@ import type { KeyObject } from '../crypto/keys.ts';
 import type { QuotaRecorder } from '../plugins/admission/quota/evaluator.ts';
 import { type AdmissionChoice, admissionPlugins } from '../plugins/admission/registry.ts';
 import { legacyTokenCounts } from '../plugins/authentication/tokens/legacy-token-metrics.ts';
+import { countedAuthorizer } from '../plugins/authorization/counted-authorizer.ts';
 import { createNodeAccess } from '../plugins/authorization/node/node-access.ts';
 import { createNodeAuthorizer } from '../plugins/authorization/node-authorizer.ts';
 import { createPrivilegedGroupsAuthorizer } from '../plugins/authorization/privileged-groups-authorizer.ts';
@@ -173,8 +174,13 @@ export interface OwnAuthorizers {
   readonly rbac: Authorizer;
 }
 
+const countedOwn = ({ node, rbac }: OwnAuthorizers, metrics: MetricsRegistry): Authorizer[] => [
+  countedAuthorizer(node, { type: 'Node', name: 'node' }, metrics),
+  countedAuthorizer(rbac, { type: 'RBAC', name: 'rbac' }, metrics),
+];
+
 function authorization(
-  { authorizers }: ControlPlaneOptions,
+  { authorizers, metrics }: ControlPlaneOptions,
   live: LiveObjects,
   resolver: RuleResolver,
 ): Authorizer {
@@ -188,7 +194,7 @@ function authorization(
   // First of all, and whatever is configured: the way back in.
   return unionAuthorizer([
     createPrivilegedGroupsAuthorizer(),
-    ...(authorizers === undefined ? [own.node, own.rbac] : authorizers(own)),
+    ...(authorizers === undefined ? countedOwn(own, metrics) : authorizers(own)),
   ]);
 }
 

@@ -68,6 +68,10 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_current_inflight_requests: gauge('request_kind'),
   apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds:
     gauge('apiserver_id_hash status'),
+  apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds:
+    gauge('apiserver_id_hash status'),
+  apiserver_authorization_config_controller_automatic_reloads_total: counter('apiserver_id_hash status'),
+  apiserver_authorization_decisions_total: counter('decision name type'),
   apiserver_authentication_config_controller_automatic_reloads_total: counter('apiserver_id_hash status'),
   apiserver_authentication_jwt_authenticator_latency_seconds: histogram('jwt_issuer_hash result', [
     0.001,

@@ -1,6 +1,6 @@
 // Authorization as a file says: webhooks before and after RBAC, their conditions, failures and caches.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -8,6 +8,7 @@ import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { startServer } from '../../src/cmd/compose/compose-server.ts';
 import { configuredAuthorization } from '../../src/cmd/compose/configured-authorization.ts';
 import { type Logger, silentLogger } from '../../src/component-base/logger.ts';
+import { createMetrics } from '../../src/component-base/metrics.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import {
   startTestControlPlane,
@@ -15,6 +16,7 @@ import {
   user,
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { HttpsClient } from '../../src/wire/https-client.ts';
+import { eventually } from '../harness/eventually.ts';
 import { startHttpsService } from '../harness/https-service.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
@@ -24,7 +26,7 @@ after(remove);
 interface Spec {
   readonly user: string;
   readonly groups: readonly string[];
-  readonly resourceAttributes?: Readonly<Record<string, string>>;
+  readonly resourceAttributes?: Readonly<Record<string, unknown>>;
 }
 const seen: Spec[] = [];
 const answers: Readonly<Record<string, object>> = {
@@ -76,7 +78,7 @@ const configuration = (...authorizers: object[]): string =>
   fileOf({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthorizationConfiguration', authorizers });
 const rbac = { type: 'RBAC', name: 'rbac' };
 
-const deps = { clock: systemClock, log: silentLogger };
+const deps = { clock: systemClock, log: silentLogger, defer: (stop: () => void) => after(stop) };
 
 async function planeWith(...authorizers: object[]): Promise<TestControlPlane> {
   const made = await configuredAuthorization({ authorizationConfig: configuration(...authorizers) }, deps);
@@ -240,4 +242,130 @@ test('nobody is administrator without a name: --anonymous-auth does nothing besi
   );
   assert.equal(answer.status, 401);
   assert.ok(warnings.some((text) => text.startsWith('AnonymousAuth is not allowed with the AlwaysAllow')));
+});
+
+test('the file is read again while the server runs; a bad one changes nothing, and it is counted', async () => {
+  const file = configuration(webhook(), rbac);
+  const replace = (content: string): void => {
+    writeFileSync(`${file}.new`, content);
+    renameSync(`${file}.new`, file);
+  };
+  const metrics = createMetrics();
+  const text = async (): Promise<string> => (await metrics.text()).text;
+  const authorizers = await configuredAuthorization(
+    { authorizationConfig: file },
+    { ...deps, metrics, serverId: 'me', everyMs: 5 },
+  );
+  const reloading = await startTestControlPlane({ authorizers, metrics });
+  after(() => reloading.close());
+  assert.match(await list(reloading, 'denied'), /^403/);
+  replace(readFileSync(configuration({ type: 'AlwaysAllow', name: 'open' }), 'utf8'));
+  await eventually(async () => assert.equal(await list(reloading, 'denied'), 'allowed'));
+  replace('apiVersion: nothing');
+  const reloads = (status: string): RegExp =>
+    new RegExp(
+      `^apiserver_authorization_config_controller_automatic_reloads_total\\{apiserver_id_hash="sha256:[0-9a-f]{64}",status="${status}"\\} 1$`,
+      'm',
+    );
+  await eventually(async () => assert.match(await text(), reloads('failure')));
+  assert.match(await text(), reloads('success'));
+  assert.equal(await list(reloading, 'denied'), 'allowed');
+  replace(readFileSync(configuration(rbac), 'utf8'));
+  await eventually(async () => assert.match(await list(reloading, 'allowed'), /^403/));
+  const decisions =
+    /^apiserver_authorization_decisions_total\{decision="(\w+)",name="(\w+)",type="(\w+)"\} (\d+)$/gm;
+  const counted = [...(await text()).matchAll(decisions)].map(([, ...parts]) => parts);
+  const of = (...key: string[]): number =>
+    Number(counted.find((parts) => key.every((part, i) => parts[i] === part))?.[3] ?? 0);
+  assert.ok(of('denied', 'hook', 'Webhook') > 0);
+  assert.ok(of('allowed', 'open', 'AlwaysAllow') > 1);
+});
+
+test('a webhook is told what a request’s selectors ask for, and a review may say them', async () => {
+  const plane = await planeWith(
+    webhook({
+      matchConditions: [
+        {
+          expression:
+            "has(request.resourceAttributes) && has(request.resourceAttributes.labelSelector) && request.resourceAttributes.labelSelector.requirements.exists(r, r.key == 'app')",
+        },
+      ],
+    }),
+  );
+  seen.length = 0;
+  const selectors =
+    'labelSelector=app+in+(a,b),tier!%3Dx,!gone,here,num%3E5&fieldSelector=metadata.name%3Dm,metadata.namespace!%3Dx';
+  assert.equal(await list(plane, 'allowed', `configmaps?${selectors}`), 'allowed');
+  const asked = {
+    fieldSelector: {
+      requirements: [
+        { key: 'metadata.name', operator: 'In', values: ['m'] },
+        { key: 'metadata.namespace', operator: 'NotIn', values: ['x'] },
+      ],
+    },
+    labelSelector: {
+      requirements: [
+        { key: 'app', operator: 'In', values: ['a', 'b'] },
+        { key: 'tier', operator: 'NotIn', values: ['x'] },
+        { key: 'gone', operator: 'DoesNotExist' },
+        { key: 'here', operator: 'Exists' },
+      ],
+    },
+  };
+  const told = (): object => {
+    const { fieldSelector, labelSelector } = seen.at(-1)?.resourceAttributes ?? {};
+    return { fieldSelector, labelSelector };
+  };
+  assert.deepEqual(told(), asked);
+  assert.match(await list(plane, 'allowed'), /^403/, 'the condition asks for a selector');
+
+  const review = async (attributes: object) =>
+    plane.ask('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+      spec: { user: 'allowed', resourceAttributes: { verb: 'list', resource: 'configmaps', ...attributes } },
+    });
+  assert.deepEqual((await review(asked)).body.status, { allowed: true });
+  assert.deepEqual(told(), asked);
+  const raw = { fieldSelector: { rawSelector: 'broken' }, labelSelector: { rawSelector: 'app=a' } };
+  assert.deepEqual((await review(raw)).body.status, {
+    allowed: true,
+    evaluationError: 'spec.resourceAttributes.fieldSelector ignored due to parse error',
+  });
+  assert.deepEqual(told(), {
+    fieldSelector: undefined,
+    labelSelector: { requirements: [{ key: 'app', operator: 'In', values: ['a'] }] },
+  });
+  const several = { key: 'metadata.name', operator: 'In', values: ['a', 'b'] };
+  const newer = { key: 'app', operator: 'Near', values: ['a'] };
+  const cut = await review({
+    fieldSelector: { requirements: [several] },
+    labelSelector: { requirements: [newer, { key: 'app', operator: 'Exists' }] },
+  });
+  assert.equal(
+    (cut.body.status as { evaluationError: string }).evaluationError,
+    '[spec.resourceAttributes.fieldSelector ignored due to parse error, spec.resourceAttributes.labelSelector ignored due to parse error]',
+  );
+  const at = 'spec.resourceAttributes.labelSelector';
+  const wrong: readonly (readonly [object, string])[] = [
+    [
+      {},
+      `${at}.requirements: Required value: when ${at} is specified, requirements or rawSelector is required`,
+    ],
+    [
+      { rawSelector: 'a', requirements: [{ key: 'a', operator: 'Exists' }] },
+      `${at}.rawSelector: Invalid value: "a": may not specified at the same time as requirements`,
+    ],
+    [
+      { requirements: [{ key: 'a', operator: 'In' }] },
+      `${at}.requirements[0].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`,
+    ],
+    [
+      { requirements: [{ key: 'a', operator: 'Exists', values: ['x'] }] },
+      `${at}.requirements[0].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist'`,
+    ],
+  ];
+  for (const [labelSelector, why] of wrong) {
+    const answer = await review({ labelSelector });
+    assert.equal(answer.status, 422, answer.text);
+    assert.ok(answer.message.endsWith(why), answer.message);
+  }
 });

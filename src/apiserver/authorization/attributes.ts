@@ -18,13 +18,21 @@ function exactFields(text: string): Record<string, string> {
   }
 }
 
+/** What a request's query asks for; empty where it says nothing. */
+export interface QuerySelectors {
+  readonly fields: string;
+  readonly labels: string;
+}
+export const noSelectors: QuerySelectors = { fields: '', labels: '' };
+
 export const attributesOf = (
   info: RequestInfo,
   user: UserInfo,
-  fieldSelector: string | null,
+  { fields, labels }: QuerySelectors,
 ): AuthorizationAttributes => ({
   user,
-  ...(fieldSelector === null || fieldSelector === '' ? {} : { fields: exactFields(fieldSelector) }),
+  ...(fields === '' ? {} : { fields: exactFields(fields), fieldSelector: fields }),
+  ...(labels === '' ? {} : { labelSelector: labels }),
   verb: info.verb,
   isResource: info.isResource,
   group: info.group,

@@ -1,5 +1,6 @@
 // May this user do this?
 import type { UserInfo } from '../authentication/authenticator.ts';
+import type { AskedSelector } from './selector-requirements.ts';
 
 export interface AuthorizationAttributes {
   readonly user: UserInfo;
@@ -16,6 +17,9 @@ export interface AuthorizationAttributes {
   readonly path: string;
   /** Exact values that a list, watch or deletecollection asks for in its fieldSelector. */
   readonly fields?: Readonly<Record<string, string>>;
+  /** All that it asks for in its selectors. */
+  readonly fieldSelector?: AskedSelector | undefined;
+  readonly labelSelector?: AskedSelector | undefined;
 }
 
 export interface AuthorizationDecision {

@@ -4,7 +4,7 @@ import { badRequest, forbidden, invalidObject } from '../../apimachinery/errors.
 import { invalid, notSupported } from '../../apimachinery/field-error.ts';
 import { decodeAs } from '../../apimachinery/field-validation.ts';
 import { obj } from '../../apimachinery/json-access.ts';
-import { attributesOf } from '../authorization/attributes.ts';
+import { attributesOf, noSelectors } from '../authorization/attributes.ts';
 import type { ApiResponse } from '../http.ts';
 import { queryBoolean, queryInt64 } from '../query.ts';
 import { maxBodyBytes, parseBody } from '../registry/decode-body.ts';
@@ -89,7 +89,7 @@ function checkAlone(options: DeleteRequest): void {
 async function deleteUnreadable({ context, declaration, store, deps }: EndpointRequest): Promise<JsonObject> {
   const { info, user } = context;
   const { decision, reason } = await deps.authorizer.authorize({
-    ...attributesOf(info, user, null),
+    ...attributesOf(info, user, noSelectors),
     verb: unreadableVerb,
   });
   if (decision !== 'allow')

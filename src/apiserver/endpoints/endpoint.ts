@@ -12,7 +12,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Steps, Turns } from '../../base/turns.ts';
-import { attributesOf } from '../authorization/attributes.ts';
+import { attributesOf, noSelectors } from '../authorization/attributes.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { ApiResponse } from '../http.ts';
 import { mediaTypeOf, type ProtobufCodec } from '../registry/decode-body.ts';
@@ -123,7 +123,7 @@ export function createCheck({ context, deps }: EndpointRequest): (() => Promise<
   if (info.subresource !== '') return undefined;
   let asked: ReturnType<Authorizer['authorize']> | undefined;
   return async () => {
-    asked ??= deps.authorizer.authorize({ ...attributesOf(info, user, null), verb: 'create' });
+    asked ??= deps.authorizer.authorize({ ...attributesOf(info, user, noSelectors), verb: 'create' });
     const { decision, reason } = await asked;
     if (decision !== 'allow') throw forbidden(info, info.name, reason);
   };

@@ -1,5 +1,5 @@
 // May they do it? Everything that is not allowed is refused with upstream's sentence.
-import { attributesOf, forbiddenBy } from '../authorization/attributes.ts';
+import { attributesOf, forbiddenBy, noSelectors, type QuerySelectors } from '../authorization/attributes.ts';
 import type { AuthorizationDecision, Authorizer } from '../authorization/authorizer.ts';
 import type { RequestContext } from '../request-context.ts';
 import { errorResponse } from '../response.ts';
@@ -12,11 +12,7 @@ export const authorizationFilter =
   (authorizer: Authorizer): Filter =>
   (next) =>
   async (context) => {
-    const attributes = attributesOf(
-      context.info,
-      context.user,
-      context.request.url.includes('fieldSelector=') ? context.query.get('fieldSelector') : null,
-    );
+    const attributes = attributesOf(context.info, context.user, selectorsOf(context));
     const answer = authorizer.authorize(attributes);
     const { decision, reason } = answer instanceof Promise ? await answer : answer;
     if (context.audit !== undefined) annotate(context, decision, reason);
@@ -37,6 +33,19 @@ export const authorizationFilter =
     }
     return next(context);
   };
+
+/** Of requests for many; the query is read when it says something. */
+function selectorsOf(context: RequestContext): QuerySelectors {
+  if (!context.request.url.includes('Selector=')) return noSelectors;
+  const { query } = context;
+  return {
+    fields: query.get('fieldSelector') ?? '',
+    labels: many.includes(context.info.verb) ? (query.get('labelSelector') ?? '') : '',
+  };
+}
+
+/** Whose selectors upstream's authorizers are told. */
+const many: readonly string[] = ['list', 'watch', 'deletecollection'];
 
 function annotate(
   { auditAnnotations }: RequestContext,

@@ -198,7 +198,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
     caches,
     admission: await configuredAdmission(options.admission ?? {}, clock),
     authentication: configured.settings,
-    authorizers: await configuredAuthorizers(options),
+    authorizers: configured.authorizers,
     advertiseAddress: advertise,
     securePort: port,
   });
@@ -261,31 +261,49 @@ async function openCaches(
 
 /** Who may come in, as flags and their files say. */
 async function configuredFlags(
-  { authentication = {}, authorization, dataDir, log, metrics }: Options,
+  options: Options,
   opened: AsyncDisposableStack,
-): Promise<ConfiguredAuthentication> {
+): Promise<ConfiguredAuthentication & Pick<ControlPlaneOptions, 'authorizers'>> {
+  const { authentication = {}, authorization, dataDir, log, metrics } = options;
   const serverId = serverIdentity(dataDir, random);
-  const configured = await configuredAuthentication(authentication, {
+  const { settings, stop } = await configuredAuthentication(authentication, {
     clock,
     log,
     metrics,
     authorizationModes: authorization?.authorizationMode,
     serverId,
   });
-  opened.defer(() => configured.stop());
-  return configured;
+  opened.defer(stop);
+  const may = await configuredAuthorizers(options, opened);
+  return {
+    settings,
+    authorizers: may.authorizers,
+    stop() {
+      stop();
+      may.stop();
+    },
+  };
 }
 
 /** What they may, as flags and their files say. */
-async function configuredAuthorizers({
-  authorization = {},
-  log,
-}: Options): Promise<ControlPlaneOptions['authorizers']> {
+async function configuredAuthorizers(
+  { authorization = {}, dataDir, log, metrics }: Options,
+  opened: AsyncDisposableStack,
+): Promise<{ readonly authorizers: ControlPlaneOptions['authorizers']; stop(): void }> {
   const { authorizationConfig, authorizationMode, authorizationWebhookConfigFile } = authorization;
   if ((authorizationConfig ?? authorizationMode ?? authorizationWebhookConfigFile) === undefined)
-    return undefined;
+    return { authorizers: undefined, stop() {} };
   const { configuredAuthorization } = await import('./configured-authorization.ts');
-  return configuredAuthorization(authorization, { clock, log });
+  const ends: (() => void)[] = [];
+  const stop = (): void => {
+    for (const end of ends.splice(0)) end();
+  };
+  const authorizers = await configuredAuthorization(authorization, {
+    ...{ clock, log, metrics, serverId: serverIdentity(dataDir, random) },
+    defer: (end) => void ends.push(end),
+  });
+  opened.defer(stop);
+  return { authorizers, stop };
 }
 
 /** One process at a time; what is in the directory is what was there at the last start. */

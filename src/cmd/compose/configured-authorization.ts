@@ -1,4 +1,5 @@
-// Files and flags about authorization made into authorizers, in the order that they name. Read once, when the server starts.
+// Files and flags about authorization made into authorizers, in the order that they name; the configuration file is read again when
+// it changes.
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
@@ -14,11 +15,17 @@ import { parseGoDuration } from '../../base/go-duration.ts';
 import { parseYaml } from '../../base/yaml.ts';
 import { loadKubeconfig } from '../../client/kubeconfig.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import { createMetrics, type MetricsRegistry } from '../../component-base/metrics.ts';
+import { watchFile } from '../../component-base/watched-file.ts';
 import type { OwnAuthorizers } from '../../controlplane/control-plane.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
+import { countedAuthorizer } from '../../plugins/authorization/counted-authorizer.ts';
+import { unionAuthorizer } from '../../plugins/authorization/union-authorizer.ts';
 import { compileCondition } from '../../plugins/authorization/webhook/match-conditions.ts';
 import { createWebhookAuthorizer } from '../../plugins/authorization/webhook-authorizer.ts';
 import { createRemoteReviewer } from '../../plugins/webhook/remote-reviewer.ts';
 import { HttpsClient } from '../../wire/https-client.ts';
+import { authorizationReloadMetrics } from './reload-metrics.ts';
 
 /** As commander reads them. */
 export interface AuthorizationFlags {
@@ -33,6 +40,14 @@ export interface AuthorizationFlags {
 interface Dependencies {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Default: nothing is counted. */
+  readonly metrics?: MetricsRegistry;
+  /** Of this server; told by its digest. */
+  readonly serverId?: string;
+  /** How often the file is looked at. As upstream: a minute. */
+  readonly everyMs?: number;
+  /** Takes what is to be done when the server ends. */
+  readonly defer?: (stop: () => void) => void;
 }
 
 function fileFault(path: string): string | undefined {
@@ -53,6 +68,9 @@ function faultOf(expression: string): string | undefined {
   }
 }
 
+const readFileText = (text: string): AuthorizationConfiguration =>
+  readAuthorizationConfiguration(parseYaml(text), { faultOf, fileFault });
+
 /** Undefined: nobody said anything. Throws for what does not go together. */
 function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration | undefined {
   const { authorizationConfig: file, authorizationMode: modes } = flags;
@@ -61,7 +79,7 @@ function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration 
       throw new Error(
         '--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined',
       );
-    return readAuthorizationConfiguration(parseYaml(readFileSync(file, 'utf8')), { faultOf, fileFault });
+    return readFileText(readFileSync(file, 'utf8'));
   }
   const webhookFile = flags.authorizationWebhookConfigFile;
   if (webhookFile !== undefined && !modes?.includes('Webhook'))
@@ -88,7 +106,8 @@ function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration 
   return {
     authorizers: modes.map((type) => ({
       type,
-      name: type.toLowerCase(),
+      // As upstream calls the one that flags name.
+      name: type === 'Webhook' ? 'default' : type.toLowerCase(),
       ...(type === 'Webhook' ? { webhook } : {}),
     })),
   };
@@ -96,14 +115,20 @@ function configurationOf(flags: AuthorizationFlags): AuthorizationConfiguration 
 
 const msOf = (text: string | undefined, other: string): number => parseGoDuration(text ?? other) ?? 0;
 
+/** Authorizers, and the connections that they keep. */
+interface Built {
+  readonly authorizers: (own: OwnAuthorizers) => readonly Authorizer[];
+  close(): void;
+}
+
 async function webhookOf(
   { name = '', webhook = {} }: ConfiguredAuthorizer,
   { clock, log }: Dependencies,
-): Promise<Authorizer> {
+): Promise<{ readonly authorizer: Authorizer; readonly client: HttpsClient }> {
   const { transport } = await loadKubeconfig(webhook.connectionInfo?.kubeConfigFile ?? '', readFile);
   const client = new HttpsClient({ maxAnswerBytes: 1 << 20, maxConnections: 16, maxAllConnections: 16 });
   const timeoutMs = msOf(webhook.timeout, '30s');
-  return createWebhookAuthorizer({
+  const authorizer = createWebhookAuthorizer({
     reviewer: createRemoteReviewer({ transport, client, clock, timeoutMs }),
     clock,
     version: webhook.subjectAccessReviewVersion === 'v1' ? 'v1' : 'v1beta1',
@@ -113,9 +138,99 @@ async function webhookOf(
     conditions: (webhook.matchConditions ?? []).map(({ expression = '' }) => expression),
     failed: (error) => log.error({ authorizer: name, error }, 'failed to make webhook authorizer request'),
   });
+  return { authorizer, client };
 }
 
 const always = (decision: AuthorizationDecision): Authorizer => ({ authorize: () => decision });
+
+async function build({ authorizers = [] }: AuthorizationConfiguration, deps: Dependencies): Promise<Built> {
+  const webhooks = new Map<ConfiguredAuthorizer, Awaited<ReturnType<typeof webhookOf>>>();
+  const close = (): void => {
+    for (const { client } of webhooks.values()) client.close();
+  };
+  try {
+    for (const one of authorizers) if (one.type === 'Webhook') webhooks.set(one, await webhookOf(one, deps));
+  } catch (error) {
+    close();
+    throw error;
+  }
+  const of = (one: ConfiguredAuthorizer, { node, rbac }: OwnAuthorizers): Authorizer => {
+    if (one.type === 'Node') return node;
+    if (one.type === 'RBAC') return rbac;
+    if (one.type === 'AlwaysAllow') return always({ decision: 'allow', reason: '' });
+    if (one.type === 'AlwaysDeny')
+      return always({ decision: 'no-opinion', reason: 'Everything is forbidden.' });
+    return webhooks.get(one)!.authorizer;
+  };
+  const counted = (one: ConfiguredAuthorizer, authorizer: Authorizer): Authorizer =>
+    deps.metrics === undefined
+      ? authorizer
+      : countedAuthorizer(authorizer, { type: one.type ?? '', name: one.name ?? '' }, deps.metrics);
+  return { authorizers: (own) => authorizers.map((one) => counted(one, of(one, own))), close };
+}
+
+/** The file's, now and after each change of it; one that can't be used changes nothing. */
+function followFile(
+  file: string,
+  first: Built,
+  deps: Dependencies,
+): { readonly now: () => Built; stop(): void } {
+  const { clock, log, metrics, serverId = '', everyMs = 60_000 } = deps;
+  const { reloads, lastReload } = authorizationReloadMetrics(metrics ?? createMetrics());
+  const id = `sha256:${sha256Hex(serverId)}`;
+  let current = first;
+  let stopped = false;
+  let reading: Promise<void> = Promise.resolve();
+  const told = (status: 'success' | 'failure'): void => {
+    reloads.inc({ status, apiserver_id_hash: id });
+    lastReload.set({ status, apiserver_id_hash: id }, clock.now() / 1000);
+  };
+  const take = async (text: string): Promise<void> => {
+    try {
+      const next = await build(readFileText(text), deps);
+      // Answers that are under way come by the old connections, which end with them.
+      if (stopped) return next.close();
+      const before = current;
+      current = next;
+      before.close();
+      told('success');
+      log.info({ file }, 'reloaded authz config');
+    } catch (error) {
+      told('failure');
+      log.error({ file, error }, 'failed to reload authz config; what was there before holds');
+    }
+  };
+  const watched = watchFile(file, clock, {
+    everyMs,
+    changed: (text) => {
+      reading = reading.then(() => take(text));
+    },
+  });
+  return {
+    now: () => current,
+    stop() {
+      stopped = true;
+      watched.stop();
+      current.close();
+    },
+  };
+}
+
+/** Asks whoever is configured now. */
+function followed(now: () => Built, own: OwnAuthorizers): Authorizer {
+  let built: Built | undefined;
+  let union: Authorizer | undefined;
+  return {
+    authorize(attributes) {
+      const current = now();
+      if (union === undefined || built !== current) {
+        built = current;
+        union = unionAuthorizer(current.authorizers(own));
+      }
+      return union.authorize(attributes);
+    },
+  };
+}
 
 /** Undefined: the server's own order, Node before RBAC. */
 export async function configuredAuthorization(
@@ -124,16 +239,13 @@ export async function configuredAuthorization(
 ): Promise<((own: OwnAuthorizers) => readonly Authorizer[]) | undefined> {
   const configuration = configurationOf(flags);
   if (configuration === undefined) return undefined;
-  const { authorizers = [] } = configuration;
-  const webhooks = new Map<ConfiguredAuthorizer, Authorizer>();
-  for (const one of authorizers) if (one.type === 'Webhook') webhooks.set(one, await webhookOf(one, deps));
-  return ({ node, rbac }) =>
-    authorizers.map((one) => {
-      if (one.type === 'Node') return node;
-      if (one.type === 'RBAC') return rbac;
-      if (one.type === 'AlwaysAllow') return always({ decision: 'allow', reason: '' });
-      if (one.type === 'AlwaysDeny')
-        return always({ decision: 'no-opinion', reason: 'Everything is forbidden.' });
-      return webhooks.get(one)!;
-    });
+  const first = await build(configuration, deps);
+  const file = flags.authorizationConfig;
+  if (file === undefined) {
+    deps.defer?.(() => first.close());
+    return first.authorizers;
+  }
+  const following = followFile(file, first, deps);
+  deps.defer?.(() => following.stop());
+  return (own) => [followed(following.now, own)];
 }

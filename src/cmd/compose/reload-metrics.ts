@@ -1,4 +1,4 @@
-// How often the authentication configuration was read again, and how long tokens of its providers took.
+// How often the configurations of authentication and authorization were read again, and how long tokens of providers took.
 import {
   type CounterMetric,
   declareMetrics,
@@ -33,3 +33,18 @@ export const reloadMetrics: (metrics: MetricsRegistry) => ReloadMetrics = declar
     ),
   }),
 );
+
+export const authorizationReloadMetrics: (
+  metrics: MetricsRegistry,
+) => Pick<ReloadMetrics, 'reloads' | 'lastReload'> = declareMetrics((metrics: MetricsRegistry) => ({
+  reloads: metrics.counter(
+    'apiserver_authorization_config_controller_automatic_reloads_total',
+    'Total number of automatic reloads of authorization configuration split by status and apiserver identity.',
+    ['apiserver_id_hash', 'status'],
+  ),
+  lastReload: metrics.gauge(
+    'apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds',
+    'Timestamp of the last automatic reload of authorization configuration split by status and apiserver identity.',
+    ['apiserver_id_hash', 'status'],
+  ),
+}));

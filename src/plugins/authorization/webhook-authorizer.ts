@@ -6,6 +6,11 @@ import type {
   AuthorizationDecision,
   Authorizer,
 } from '../../apiserver/authorization/authorizer.ts';
+import {
+  fieldRequirements,
+  labelRequirements,
+  type SelectorRequirement,
+} from '../../apiserver/authorization/selector-requirements.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
 import { allHold, compileCondition } from './webhook/match-conditions.ts';
@@ -28,9 +33,24 @@ const maxKnown = 8192;
 /** What its sender made longer than this is asked for anew each time: nobody fills the memory with it. */
 const maxControlled = 10_000;
 
-const fieldSelectorOf = (fields: Readonly<Record<string, string>>): JsonObject => ({
-  requirements: Object.entries(fields).map(([key, value]) => ({ key, operator: 'In', values: [value] })),
-});
+/** As upstream: what can be read of a selector narrows the question; the rest is not told. */
+function selectorsOf({ fieldSelector, labelSelector }: AuthorizationAttributes): JsonObject {
+  const told = (requirements: readonly SelectorRequirement[] | undefined): JsonObject | undefined =>
+    requirements === undefined || requirements.length === 0
+      ? undefined
+      : {
+          requirements: requirements.map(({ key, operator, values }) => ({
+            key,
+            operator,
+            ...(values.length > 0 ? { values: [...values] } : {}),
+          })),
+        };
+  const [fields, labels] = [fieldRequirements(fieldSelector), labelRequirements(labelSelector)].map(told);
+  return {
+    ...(fields === undefined ? {} : { fieldSelector: fields }),
+    ...(labels === undefined ? {} : { labelSelector: labels }),
+  };
+}
 
 function specOf(a: AuthorizationAttributes): JsonObject {
   const { name, uid = '', groups, extra = {} } = a.user;
@@ -51,7 +71,7 @@ function specOf(a: AuthorizationAttributes): JsonObject {
       resource,
       subresource,
       name: a.name,
-      ...(a.fields && Object.keys(a.fields).length > 0 ? { fieldSelector: fieldSelectorOf(a.fields) } : {}),
+      ...selectorsOf(a),
     },
     ...who,
   };

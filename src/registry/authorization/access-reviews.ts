@@ -5,7 +5,9 @@ import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { isObject, obj, spec, str, strs } from '../../apimachinery/json-access.ts';
 import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../apiserver/authorization/authorizer.ts';
+import { fieldRequirements } from '../../apiserver/authorization/selector-requirements.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
+import { readSelector, selectorErrors } from './review-selectors.ts';
 
 /** Rules of a user in a namespace, as SelfSubjectRulesReview lists them. */
 export interface RulesSource {
@@ -25,13 +27,12 @@ function attributesOf(review: JsonObject, user: UserInfo): AuthorizationAttribut
   const path = obj(spec(review).nonResourceAttributes);
   const attributes = obj(resource);
   const isResource = isObject(resource);
-  const requirements = Array.isArray(obj(attributes.fieldSelector).requirements)
-    ? (obj(attributes.fieldSelector).requirements as JsonObject[])
-    : [];
+  const { asked: fieldSelector } = readSelector(attributes.fieldSelector, 'fieldSelector');
+  const { asked: labelSelector } = readSelector(attributes.labelSelector, 'labelSelector');
   const fields = Object.fromEntries(
-    requirements
-      .filter((r) => isObject(r) && r.operator === 'In' && strs(r.values).length === 1)
-      .map((r) => [str(r.key), strs(r.values)[0] ?? '']),
+    (fieldRequirements(fieldSelector) ?? [])
+      .filter(({ operator }) => operator === 'In')
+      .map(({ key, values }) => [key, values[0] ?? '']),
   );
   return {
     user,
@@ -45,7 +46,20 @@ function attributesOf(review: JsonObject, user: UserInfo): AuthorizationAttribut
     name: str(attributes.name),
     path: str(path.path),
     fields,
+    fieldSelector,
+    labelSelector,
   };
+}
+
+const selectors = ['fieldSelector', 'labelSelector'] as const;
+
+/** What could not be read narrowed nothing: whoever asked is told. */
+function evaluationError(review: JsonObject): string {
+  const attributes = obj(spec(review).resourceAttributes);
+  const texts = selectors
+    .filter((which) => readSelector(attributes[which], which).isCut)
+    .map((which) => `spec.resourceAttributes.${which} ignored due to parse error`);
+  return texts.length > 1 ? `[${texts.join(', ')}]` : (texts[0] ?? '');
 }
 
 function validate(kind: Kind, review: JsonObject): void {
@@ -65,6 +79,11 @@ function validate(kind: Kind, review: JsonObject): void {
         'exactly one of nonResourceAttributes or resourceAttributes must be specified',
       ),
     );
+  }
+  for (const which of selectors) {
+    const selector = obj(resourceAttributes)[which];
+    if (isObject(selector))
+      errors.push(...selectorErrors(selector, `spec.resourceAttributes.${which}`, which));
   }
   if (kind !== 'SelfSubjectAccessReview' && str(user) === '' && strs(groups).length === 0) {
     errors.push(invalid('spec.user', str(user), 'at least one of user or group must be specified'));
@@ -93,6 +112,7 @@ export function createAccessReview(kind: Kind, authorizer: Authorizer): RestHand
         throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${request.namespace}`);
       }
       const { decision, reason } = await authorizer.authorize(attributes);
+      const cut = evaluationError(review);
       return {
         status: 201,
         object: {
@@ -101,6 +121,7 @@ export function createAccessReview(kind: Kind, authorizer: Authorizer): RestHand
             allowed: decision === 'allow',
             ...(decision === 'deny' ? { denied: true } : {}),
             ...(reason === '' ? {} : { reason }),
+            ...(cut === '' ? {} : { evaluationError: cut }),
           },
         },
       };

@@ -22,6 +22,8 @@ export class RequestContext {
   info!: RequestInfo;
   /** Set by the authentication filter. */
   user!: UserInfo;
+  /** By which right it is somebody else's, if that is a constrained one. */
+  impersonationConstraint = '';
   auditId = '';
   /** Set by the audit filter, when the policy wants to know of it. */
   audit: AuditedRequest | undefined;

@@ -35,6 +35,8 @@ export interface AuditEvent {
   readonly verb: string;
   readonly user: AuditUser;
   readonly impersonatedUser?: AuditUser | undefined;
+  /** By which right it is somebody else's. */
+  readonly authenticationMetadata?: { readonly impersonationConstraint: string } | undefined;
   readonly sourceIPs: readonly string[];
   readonly userAgent: string;
   readonly objectRef?: AuditObjectReference | undefined;
@@ -86,6 +88,7 @@ function fieldsOf(event: AuditEvent): string {
     verb: event.verb,
     user: event.user,
     impersonatedUser: event.impersonatedUser,
+    authenticationMetadata: event.authenticationMetadata,
     sourceIPs: event.sourceIPs.length === 0 ? undefined : event.sourceIPs,
     userAgent: orNothing(event.userAgent),
     objectRef: event.objectRef === undefined ? undefined : withoutEmpty(event.objectRef),

@@ -82,13 +82,14 @@ export class EventBuilder implements AuditedRequest {
   event(stage: AuditStage, nowMs: number): AuditEvent | undefined {
     const { level, omitStages } = this.rule;
     if (omitStages.has(stage)) return undefined;
-    const { auditId, auditAnnotations, user } = this.#context;
+    const { auditId, auditAnnotations, impersonationConstraint, user } = this.#context;
     return {
       level,
       auditID: auditId,
       stage,
       ...this.#asked,
       impersonatedUser: user === this.#user ? undefined : userOf(user),
+      authenticationMetadata: impersonationConstraint === '' ? undefined : { impersonationConstraint },
       objectRef: this.#reference,
       responseStatus: this.responseStatus,
       requestObject: this.#requestObject,

@@ -19,11 +19,30 @@ function exactFields(text: string): Record<string, string> {
 }
 
 /** What a request's query asks for; empty where it says nothing. */
-export interface QuerySelectors {
+interface QuerySelectors {
   readonly fields: string;
   readonly labels: string;
 }
 export const noSelectors: QuerySelectors = { fields: '', labels: '' };
+
+interface Asked {
+  readonly request: { readonly url: string };
+  readonly query: URLSearchParams;
+  readonly info: RequestInfo;
+}
+
+/** Of requests for many; the query is read when it says something. */
+export function selectorsOf(context: Asked): QuerySelectors {
+  if (!context.request.url.includes('Selector=')) return noSelectors;
+  const { query } = context;
+  return {
+    fields: query.get('fieldSelector') ?? '',
+    labels: many.includes(context.info.verb) ? (query.get('labelSelector') ?? '') : '',
+  };
+}
+
+/** Whose selectors upstream's authorizers are told. */
+const many: readonly string[] = ['list', 'watch', 'deletecollection'];
 
 export const attributesOf = (
   info: RequestInfo,

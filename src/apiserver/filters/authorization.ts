@@ -1,5 +1,5 @@
 // May they do it? Everything that is not allowed is refused with upstream's sentence.
-import { attributesOf, forbiddenBy, noSelectors, type QuerySelectors } from '../authorization/attributes.ts';
+import { attributesOf, forbiddenBy, selectorsOf } from '../authorization/attributes.ts';
 import type { AuthorizationDecision, Authorizer } from '../authorization/authorizer.ts';
 import type { RequestContext } from '../request-context.ts';
 import { errorResponse } from '../response.ts';
@@ -33,19 +33,6 @@ export const authorizationFilter =
     }
     return next(context);
   };
-
-/** Of requests for many; the query is read when it says something. */
-function selectorsOf(context: RequestContext): QuerySelectors {
-  if (!context.request.url.includes('Selector=')) return noSelectors;
-  const { query } = context;
-  return {
-    fields: query.get('fieldSelector') ?? '',
-    labels: many.includes(context.info.verb) ? (query.get('labelSelector') ?? '') : '',
-  };
-}
-
-/** Whose selectors upstream's authorizers are told. */
-const many: readonly string[] = ['list', 'watch', 'deletecollection'];
 
 function annotate(
   { auditAnnotations }: RequestContext,

@@ -1,21 +1,12 @@
 // Acts as somebody else, when the caller may: Impersonate-User, -Group, -Uid and -Extra-*.
-import { badRequest, internalError } from '../../apimachinery/errors.ts';
-import type { UserInfo } from '../authentication/authenticator.ts';
-import { forbiddenBy } from '../authorization/attributes.ts';
-import type { AuthorizationAttributes, Authorizer } from '../authorization/authorizer.ts';
+import { badRequest } from '../../apimachinery/errors.ts';
+import { attributesOf, selectorsOf } from '../authorization/attributes.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import { createImpersonation, type WantedUser } from '../authorization/impersonation-modes.ts';
 import { type SentHeader, sentHeaders } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
-import { errorResponse } from '../response.ts';
+import { asStatusError, errorResponse } from '../response.ts';
 import type { Filter } from './filter.ts';
-
-interface Question {
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-}
 
 const prefix = 'impersonate-';
 const extraPrefix = 'impersonate-extra-';
@@ -26,63 +17,47 @@ function namesSomebodyElse(headers: RequestContext['request']['headers']): boole
   return false;
 }
 
+function wantedOf(headers: readonly SentHeader[]): WantedUser {
+  const valuesOf = (wanted: string): string[] =>
+    headers.filter(([sent]) => sent === wanted).map(([, value]) => value);
+  return {
+    name: valuesOf('impersonate-user')[0] ?? '',
+    groups: valuesOf('impersonate-group'),
+    uid: valuesOf('impersonate-uid')[0] ?? '',
+    extra: extraOf(headers),
+  };
+}
+
 export function impersonationFilter(authorizer: Authorizer): Filter {
+  const impersonate = createImpersonation(authorizer);
   return (next) => async (context) => {
     if (!namesSomebodyElse(context.request.headers)) return next(context);
-    const headers = sentHeaders(context.request);
-    const valuesOf = (wanted: string): string[] =>
-      headers.filter(([sent]) => sent === wanted).map(([, value]) => value);
-    const name = valuesOf('impersonate-user')[0] ?? '';
-    const groups = valuesOf('impersonate-group');
-    const uid = valuesOf('impersonate-uid')[0] ?? '';
-    const extra = extraOf(headers);
-    const asked = groups.length > 0 || uid !== '' || extra.size > 0;
-    if (name === '') {
-      if (!asked) return next(context);
-      const error = new Error(
-        `requested [${[...groups.map((g) => `{Group  ${g}}`)].join(' ')}] without impersonating a user`,
-      );
-      return errorResponse(internalError(error));
+    const wanted = wantedOf(sentHeaders(context.request));
+    if (wanted.name === '') {
+      if (wanted.groups.length === 0 && wanted.uid === '' && wanted.extra.size === 0) return next(context);
+      return errorResponse(badRequest(`requested ${goText(wanted)} without impersonating a user name`));
     }
-    const questions: Question[] = [
-      ...userQuestion(name),
-      ...groups.map((g) => question('groups', g)),
-      ...(uid === '' ? [] : [question('uids', uid, 'authentication.k8s.io')]),
-      ...[...extra].flatMap(([key, values]) =>
-        values.map((v) => question('userextras', v, 'authentication.k8s.io', key)),
-      ),
-    ];
-    for (const q of questions) {
-      const attributes: AuthorizationAttributes = {
-        ...q,
-        user: context.user,
-        verb: 'impersonate',
-        isResource: true,
-        path: '',
-      };
-      const { decision, reason } = await authorizer.authorize(attributes);
-      if (decision !== 'allow') return errorResponse(forbiddenBy(attributes, reason));
+    const attributes = attributesOf(context.info, context.user, selectorsOf(context));
+    try {
+      const { user, constraint } = await impersonate(wanted, attributes);
+      context.user = user;
+      context.impersonationConstraint = constraint;
+    } catch (error) {
+      return errorResponse(asStatusError(error));
     }
-    context.user = impersonated(name, groups, uid, extra);
     return next(context);
   };
 }
 
-const question = (resource: string, name: string, group = '', subresource = ''): Question => ({
-  group,
-  version: 'v1',
-  resource,
-  subresource,
-  namespace: '',
-  name,
-});
+const goStrings = (list: readonly string[]): string =>
+  `[]string{${list.map((one) => JSON.stringify(one)).join(', ')}}`;
+const orNil = (type: string, isEmpty: boolean, text: string): string => (isEmpty ? `${type}(nil)` : text);
 
-const serviceAccount = /^system:serviceaccount:([^:]+):([^:]+)$/;
-
-function userQuestion(name: string): Question[] {
-  const account = serviceAccount.exec(name);
-  if (!account) return [question('users', name)];
-  return [{ ...question('serviceaccounts', account[2]!), namespace: account[1]! }];
+/** As Go's %#v of the user. */
+function goText({ name, uid, groups, extra }: WantedUser): string {
+  const keys = [...extra].sort(([a], [b]) => (a < b ? -1 : 1));
+  const extras = keys.map(([key, values]) => `${JSON.stringify(key)}:${goStrings(values)}`);
+  return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${orNil('[]string', groups.length === 0, goStrings(groups))}, Extra:${orNil('map[string][]string', extra.size === 0, `map[string][]string{${extras.join(', ')}}`)}}`;
 }
 
 function extraOf(headers: readonly SentHeader[]): Map<string, readonly string[]> {
@@ -97,25 +72,4 @@ function extraOf(headers: readonly SentHeader[]): Map<string, readonly string[]>
     }
   }
   return extra;
-}
-
-function impersonated(
-  name: string,
-  asked: readonly string[],
-  uid: string,
-  extra: ReadonlyMap<string, readonly string[]>,
-): UserInfo {
-  const groups = [...asked];
-  const account = serviceAccount.exec(name);
-  if (account && groups.length === 0)
-    groups.push('system:serviceaccounts', `system:serviceaccounts:${account[1]}`);
-  const anonymous = name === 'system:anonymous';
-  const mark = anonymous ? 'system:unauthenticated' : 'system:authenticated';
-  if (!groups.includes(mark)) groups.push(mark);
-  return {
-    name,
-    groups,
-    ...(uid === '' ? {} : { uid }),
-    ...(extra.size > 0 ? { extra: Object.fromEntries(extra) } : {}),
-  };
 }

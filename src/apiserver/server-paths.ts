@@ -1,9 +1,9 @@
 // Paths that are no resources: discovery, health, version, metrics, OpenAPI and what composition adds.
-import { aggregatedDiscovery, aggregatedMediaType } from '../apimachinery/discovery/aggregated.ts';
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from '../apimachinery/discovery/discovery.ts';
 import { servedGroups } from '../apimachinery/discovery/groups.ts';
 import { badRequest, methodNotAllowed } from '../apimachinery/errors.ts';
 import { withoutTrailing } from '../base/without-trailing.ts';
+import { aggregatedDocument } from './discovery/aggregated-documents.ts';
 import { openApiResponse } from './discovery/openapi.ts';
 import { type HealthCheck, healthPaths, healthResponse } from './healthz.ts';
 import type { ApiResponse } from './http.ts';
@@ -96,19 +96,7 @@ function aggregatedResponse(
     .find((c) => c.startsWith('application/json') && c.includes('as=APIGroupDiscoveryList'));
   const version = /;v=(v2|v2beta1)(?:;|$)/.exec(clause ?? '')?.[1] as 'v2' | 'v2beta1' | undefined;
   if (version === undefined) return undefined;
-  const response = jsonResponse(
-    200,
-    aggregatedDiscovery(
-      config.scheme.resources(),
-      core ? 'api' : 'apis',
-      version,
-      config.aggregator?.versions(),
-    ),
-  );
-  return {
-    ...response,
-    headers: { ...response.headers, 'content-type': aggregatedMediaType(version), vary: 'Accept' },
-  };
+  return aggregatedDocument(context, config, { root: core ? 'api' : 'apis', version });
 }
 
 function rootPaths({ config, health }: PathDependencies): string[] {

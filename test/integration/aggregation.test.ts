@@ -147,6 +147,17 @@ test('discovery tells of its groups beside those of this server', async () => {
     const apps = items.find(({ metadata }) => metadata.name === 'apps')!;
     assert.ok(apps.versions[0]!.resources.some(({ resource }) => resource === 'deployments'));
   });
+  const how = { method: 'GET', url: '/apis', signal: new AbortController().signal, user: administrator };
+  const get = (headers: Record<string, string>) =>
+    plane.controlPlane.handle({
+      ...how,
+      headers,
+      readBody: async () => Buffer.alloc(0),
+      remoteAddress: '192.0.2.7',
+    });
+  const { etag } = (await get({ accept })).headers;
+  const again = await get({ accept, 'if-none-match': String(etag) });
+  assert.deepEqual([again.status, again.headers['etag'], again.body], [304, etag, undefined]);
   const openApi = await eventually(async () => {
     const { body } = await plane.ask('GET', '/openapi/v3');
     const found = (body['paths'] as Record<string, { serverRelativeURL: string }>)[base.slice(1)];

@@ -6,12 +6,7 @@ import { type AskRemote, RemoteFailure } from '../../apiserver/aggregator/remote
 import type { RemoteService } from '../../apiserver/aggregator/remote-service.ts';
 import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
-
-export interface Availability {
-  readonly status: 'True' | 'False';
-  readonly reason: string;
-  readonly message: string;
-}
+import type { Availability } from './write-availability.ts';
 
 const asker: UserInfo = { name: 'system:kube-aggregator', groups: ['system:masters'] };
 const timeoutMs = 5_000;
@@ -19,11 +14,6 @@ const timeoutMs = 5_000;
 const attempts = 5;
 
 const passed: Availability = { status: 'True', reason: 'Passed', message: 'all checks passed' };
-export const locallyAvailable: Availability = {
-  status: 'True',
-  reason: 'Local',
-  message: 'Local APIServices are always available',
-};
 
 function hasEndpoint(slices: readonly EndpointSlice[], portName: string): boolean {
   return slices.some(

@@ -1,19 +1,16 @@
 // Keeps the condition Available of APIServices of other servers: upstream's remote availability controller.
 import { endpointslices, services } from '../../api/generated/resources.ts';
-import type { APIServiceCondition } from '../../api/generated/types/apiregistration-v1.ts';
-import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
-import { objs, status } from '../../apimachinery/json-access.ts';
 import type { AskRemote } from '../../apiserver/aggregator/remote-questions.ts';
-import { availableCondition, type RemoteService } from '../../apiserver/aggregator/remote-service.ts';
+import type { RemoteService } from '../../apiserver/aggregator/remote-service.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
-import type { ResourceStore } from '../../apiserver/registry/store.ts';
 import type { ApiServer } from '../../apiserver/server.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
 import { Places } from '../../base/turns.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { followCache, type Seen } from '../follow-cache.ts';
-import { type Availability, checkAvailability } from './availability-check.ts';
+import { checkAvailability } from './availability-check.ts';
+import { type Availability, writeAvailability } from './write-availability.ts';
 
 /** Nobody tells when a network breaks. */
 const resyncMs = 30_000;
@@ -150,34 +147,3 @@ export class AvailabilityController {
 }
 
 const serviceOf = ({ labels }: Seen): string => labels['kubernetes.io/service-name'] ?? '';
-
-const says = (condition: JsonObject | undefined, found: Availability): boolean =>
-  condition?.['status'] === found.status &&
-  condition['reason'] === found.reason &&
-  condition['message'] === found.message;
-
-/** Nothing is written where it is said already. Answers the condition before. */
-export async function writeAvailability(
-  store: Pick<ResourceStore, 'find' | 'update'>,
-  name: string,
-  found: Availability,
-  now: string,
-): Promise<APIServiceCondition | undefined> {
-  const seen = availableCondition(store.find('', name) ?? {});
-  const before = seen as APIServiceCondition | undefined;
-  if (says(seen, found)) return before;
-  await store.update(
-    '',
-    name,
-    (current) => {
-      const held = availableCondition(current!);
-      if (says(held, found)) return current!;
-      const lastTransitionTime = held?.['status'] === found.status ? held['lastTransitionTime'] : now;
-      const condition = { type: 'Available', ...found, lastTransitionTime: lastTransitionTime ?? now };
-      const others = objs(status(current!)['conditions']).filter(({ type }) => type !== 'Available');
-      return { ...current!, status: { conditions: [...others, condition] } };
-    },
-    { subresource: 'status' },
-  );
-  return before;
-}

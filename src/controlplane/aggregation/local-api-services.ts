@@ -9,8 +9,7 @@ import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { ResourceStore } from '../../apiserver/registry/store.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
 import type { Logger } from '../../component-base/logger.ts';
-import { locallyAvailable } from './availability-check.ts';
-import { writeAvailability } from './availability-controller.ts';
+import { locallyAvailable, writeAvailability } from './write-availability.ts';
 
 const managedLabel = 'kube-aggregator.kubernetes.io/automanaged';
 

@@ -114,6 +114,32 @@ const nodeMetrics = {
   items: [{ metadata: { name: 'one' }, window: '10s', usage: { cpu: '100m', memory: '1Gi' } }],
 };
 
+const ref = (type: string): object => ({ schema: { $ref: `#/definitions/${type}` } });
+const listPath = (type: string): object => ({
+  get: { operationId: `list${type}`, responses: { '200': { description: 'OK', ...ref(type) } } },
+});
+const openApiV2 = {
+  swagger: '2.0',
+  info: { title: 'extension', version: 'v0' },
+  paths: {
+    [`/apis/${groupVersion}/flunders`]: listPath('com.example.wardle.Flunder'),
+    '/api/v1/pods': listPath('com.example.wardle.Stolen'),
+  },
+  definitions: {
+    'com.example.wardle.Flunder': {
+      description: 'Flunder is an example.',
+      type: 'object',
+      properties: {
+        part: { $ref: '#/definitions/com.example.wardle.Part' },
+        metadata: { $ref: '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' },
+      },
+    },
+    'com.example.wardle.Part': { type: 'string' },
+    'com.example.wardle.Stolen': { type: 'string' },
+    'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta': { type: 'string', description: 'stolen' },
+  },
+};
+
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
@@ -241,6 +267,7 @@ export async function startExtensionServer(options: {
           [`apis/${groupVersion}`]: { serverRelativeURL: `/openapi/v3/apis/${groupVersion}?hash=AB` },
         },
       });
+    else if (url.pathname === '/openapi/v2') send(response, 200, openApiV2);
     else if (url.pathname === `/openapi/v3/apis/${groupVersion}`)
       send(response, 200, { openapi: '3.0.0', info: { title: 'extension' }, paths: {} });
     else if (!(await flunders.answer(request, response, url))) send(response, 404, failure(404, 'NotFound'));

@@ -169,6 +169,28 @@ test('discovery tells of its groups beside those of this server', async () => {
   assert.deepEqual(described.body['info'], { title: 'extension' });
 });
 
+test('OpenAPI v2 describes its kinds, and nothing of this server as it says', async () => {
+  interface Document {
+    readonly paths: Record<string, Record<string, { operationId: string }>>;
+    readonly definitions: Record<string, { description?: string }>;
+  }
+  const { paths, definitions } = await eventually(async () => {
+    const { body } = await plane.ask('GET', '/openapi/v2');
+    const document = body as unknown as Document;
+    assert.ok(document.paths[`${base}/flunders`]);
+    return document;
+  });
+  assert.equal(definitions['com.example.wardle.Flunder']?.description, 'Flunder is an example.');
+  assert.ok(definitions['com.example.wardle.Part']);
+  assert.equal(definitions['com.example.wardle.Stolen'], undefined);
+  const shared = definitions['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'];
+  assert.match(String(shared?.description), /^What every stored object has/);
+  assert.equal(paths['/api/v1/pods']?.['get']?.operationId, 'listCoreV1PodForAllNamespaces');
+  const accept = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+  const { text } = await plane.ask('GET', '/openapi/v2', undefined, { accept });
+  for (const said of ['com.example.wardle.Part', `${base}/flunders`]) assert.ok(text.includes(said));
+});
+
 test('a table shows which servers there are', async () => {
   const table = await plane.ask('GET', apiServices, undefined, {
     accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',

@@ -253,6 +253,42 @@ test('a server that answers discovery with nonsense, too much or not at all is S
   }
 });
 
+test('descriptions that are nonsense, too deep, too many or too long are left out of the document of all', async () => {
+  const path = `${base}/flunders`;
+  const refs = Array.from({ length: 6000 }, (_, i) => ({ $ref: `#/definitions/t${i}` }));
+  const types = Object.fromEntries(refs.map((_, i) => [`t${i}`, { type: 'string' }]));
+  const rows: readonly (readonly [string, (text: string) => boolean])[] = [
+    [
+      JSON.stringify({ paths: { [path]: { get: 7, post: { parameters: [null, 1] } } }, definitions: [] }),
+      (text) => text.includes(`"${path}"`),
+    ],
+    [
+      JSON.stringify({ paths: { [path]: { get: { description: 'x'.repeat(200_000) } } } }),
+      (text) => !text.includes(`"${path}"`),
+    ],
+    [
+      JSON.stringify({ paths: { [path]: { get: { parameters: refs.slice(0, 1) } } }, definitions: types }),
+      (text) => text.includes('"t0":') && !text.includes('"t1":'),
+    ],
+    [
+      `{"paths":{"${path}":${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}}}`,
+      (text) => text.includes('"t0":'),
+    ],
+  ];
+  for (const [document, holds] of rows) {
+    server.answers.set('/openapi/v2', (_, response) => void response.writeHead(200).end(document));
+    await look();
+    await eventually(async () => {
+      const { status, text } = await plane.ask('GET', '/openapi/v2');
+      assert.equal(status, 200);
+      assert.ok(holds(text), document.slice(0, 100));
+      assert.ok(text.includes('"io.k8s.api.core.v1.Pod"'));
+    });
+    const accept = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+    assert.equal((await plane.ask('GET', '/openapi/v2', undefined, { accept })).status, 200);
+  }
+});
+
 test('a server that hangs keeps no seats of this one, and gathers no requests without end', async () => {
   server.answers.set(flunders, () => {});
   const left = new AbortController();

@@ -3,6 +3,7 @@ import type { RemoteVersion } from '../../apimachinery/discovery/remote-version.
 import type { ApiResponse } from '../http.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { RequestInfo } from '../request-info.ts';
+import type { RemoteOpenApiV2 } from './remote-openapi.ts';
 
 export interface Aggregator {
   /** Whether another server answers. Costs nothing while there is none. */
@@ -13,4 +14,6 @@ export interface Aggregator {
   versions(): readonly RemoteVersion[];
   /** Places below `/openapi/v3/` that others serve, and the name of what is there. */
   openApiV3(): ReadonlyMap<string, string>;
+  /** What others say of their kinds in OpenAPI v2. */
+  openApiV2(): readonly RemoteOpenApiV2[];
 }

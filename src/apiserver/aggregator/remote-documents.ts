@@ -6,8 +6,10 @@ import type { Json, JsonObject } from '../../apimachinery/json.ts';
 import type { Clock } from '../../base/clock.ts';
 import { parseLarge } from '../../client/parse-large.ts';
 import type { Logger } from '../../component-base/logger.ts';
+import { sha256Hex } from '../../crypto/digests.ts';
 import type { UserInfo } from '../authentication/user-info.ts';
 import { discoveredList, discoveredVersions, openApiV3Hash } from './remote-answers.ts';
+import { type RemoteOpenApiV2, remoteOpenApiV2 } from './remote-openapi.ts';
 import type { AskRemote, RemoteAnswer } from './remote-questions.ts';
 import { groupVersionOf, type RemoteService, serverKeyOf } from './remote-service.ts';
 
@@ -32,9 +34,11 @@ interface Server {
   members: readonly RemoteService[];
   readonly known: Map<string, Known>;
   readonly described: Map<string, string>;
+  openApiV2: { readonly etag: string; readonly body: string; readonly found: RemoteOpenApiV2 } | undefined;
   etag: string;
   failures: number;
   running: boolean;
+  describing: boolean;
   /** Something changed while it was asked. */
   again: boolean;
   cancel: () => void;
@@ -70,7 +74,10 @@ export class RemoteDocuments {
       server.members = members;
       const names = new Set(members.map(({ group, version }) => groupVersionOf(group, version)));
       for (const known of server.known.keys()) if (!names.has(known)) server.known.delete(known);
-      if (members.some(({ name }) => changed.has(name))) this.#refresh(server);
+      if (!members.some(({ name }) => changed.has(name))) continue;
+      // What is known is of those that were there before.
+      server.openApiV2 = server.openApiV2 && { ...server.openApiV2, etag: '' };
+      this.#refresh(server);
     }
   }
 
@@ -88,6 +95,10 @@ export class RemoteDocuments {
     return new Map([...this.#servers.values()].flatMap(({ described }) => [...described]));
   }
 
+  openApiV2(): RemoteOpenApiV2[] {
+    return [...this.#servers.values()].flatMap(({ openApiV2 }) => openApiV2?.found ?? []);
+  }
+
   close(): void {
     this.#isClosed = true;
     for (const server of this.#servers.values()) server.cancel();
@@ -98,9 +109,11 @@ export class RemoteDocuments {
       members: [],
       known: new Map(),
       described: new Map(),
+      openApiV2: undefined,
       etag: '',
       failures: 0,
       running: false,
+      describing: false,
       again: false,
       cancel: () => {},
     };
@@ -142,11 +155,21 @@ export class RemoteDocuments {
       log.debug({ error, service: server.members[0]?.service }, 'discovery of an API server failed');
       return false;
     }
-    // Who describes nothing serves all the same.
-    await this.#describe(server).catch((error: unknown) =>
-      log.debug({ error, service: server.members[0]?.service }, 'OpenAPI of an API server not read'),
-    );
+    if (!server.describing) void this.#describeAll(server);
     return true;
+  }
+
+  /** Who describes nothing, or slowly, serves all the same. */
+  async #describeAll(server: Server): Promise<void> {
+    server.describing = true;
+    for (const describe of [() => this.#describe(server), () => this.#describeV2(server)])
+      await describe().catch((error: unknown) =>
+        this.#config.log.debug(
+          { error, service: server.members[0]?.service },
+          'OpenAPI of an API server not read',
+        ),
+      );
+    server.describing = false;
   }
 
   async #discover(server: Server): Promise<void> {
@@ -201,15 +224,15 @@ export class RemoteDocuments {
     return this.#config.ask(remote, { path, user: discoverer, timeoutMs: discoveryTimeoutMs, ...more });
   }
 
+  #askReader(remote: RemoteService, path: string, etag = ''): Promise<RemoteAnswer> {
+    const accept = 'application/json';
+    return this.#config.ask(remote, { path, user: reader, timeoutMs: openApiTimeoutMs, accept, etag });
+  }
+
   async #describe(server: Server): Promise<void> {
     const [first] = server.members;
     if (first === undefined) return;
-    const answer = await this.#config.ask(first, {
-      path: '/openapi/v3',
-      user: reader,
-      timeoutMs: openApiTimeoutMs,
-      accept: 'application/json',
-    });
+    const answer = await this.#askReader(first, '/openapi/v3');
     const document = answer.status === 200 ? await parsed(answer) : null;
     server.described.clear();
     for (const { group, version } of server.members) {
@@ -217,6 +240,25 @@ export class RemoteDocuments {
       const hash = openApiV3Hash(document, path);
       if (hash !== undefined) server.described.set(path, hash);
     }
+  }
+
+  async #describeV2(server: Server): Promise<void> {
+    const [first] = server.members;
+    if (first === undefined) return;
+    const own = server.members.map(({ group, version }) => `/apis/${group}/${version}/`);
+    const known = server.openApiV2;
+    const answer = await this.#askReader(first, '/openapi/v2', known?.etag);
+    if (answer.status === 304 && known !== undefined) return;
+    if (answer.status !== 200) {
+      server.openApiV2 = undefined;
+      return;
+    }
+    // It may tell nothing of what it said before.
+    const body = sha256Hex(Buffer.concat([answer.body, Buffer.from(own.join())]));
+    if (body === known?.body) return;
+    const isOwn = (path: string): boolean => own.some((one) => path.startsWith(one) || `${path}/` === one);
+    const found = await remoteOpenApiV2(await parsed(answer), isOwn);
+    server.openApiV2 = { etag: answer.etag.length < 1000 ? answer.etag : '', body, found };
   }
 }
 

@@ -13,6 +13,7 @@ import {
 import { encodeOpenApiV2Part, joinOpenApiV2 } from '../../apimachinery/openapi/v2-protobuf.ts';
 import { threadTurns } from '../../component-base/thread-turns.ts';
 import { sha256Hex } from '../../crypto/digests.ts';
+import type { OpenApiEntry, RemoteOpenApiV2 } from '../aggregator/remote-openapi.ts';
 import { RecentBytes } from './recent-bytes.ts';
 
 export interface Document {
@@ -92,7 +93,7 @@ export class OpenApiDocuments {
   }
 
   /** All in one; made of the parts that are known and those that are new, in turns with other work. */
-  async v2(form: 'json' | 'protobuf'): Promise<Document> {
+  async v2(form: 'json' | 'protobuf', elsewhere: readonly RemoteOpenApiV2[] = []): Promise<Document> {
     const parts = [...this.#current().values()];
     const pieces = [await this.#builtInV2(parts, form)];
     for (const part of parts) {
@@ -102,7 +103,30 @@ export class OpenApiDocuments {
       if (kept === undefined) await threadTurns.take();
       pieces.push(kept ?? this.#keepV2(key, form, customOpenApiV2Part(this.#scheme, part.custom)));
     }
+    const taken = { paths: new Set<string>(), definitions: new Set<string>() };
+    for (const { paths, definitions } of elsewhere)
+      pieces.push({
+        paths: this.#notTaken(paths, taken.paths, form),
+        definitions: this.#notTaken(definitions, taken.definitions, form),
+      });
     return named(Buffer.concat(join(openApiV2Frame(this.#info), pieces, form)));
+  }
+
+  /** Of entries that others describe: what is described here, or by another before, stays as it is. */
+  #notTaken(
+    entries: ReadonlyMap<string, OpenApiEntry>,
+    taken: Set<string>,
+    form: 'json' | 'protobuf',
+  ): Buffer {
+    const own: Buffer[] = [];
+    for (const [name, entry] of entries) {
+      const isHere = this.#scheme.type(name) ?? this.#scheme.definition?.(name, 'v2');
+      if (isHere !== undefined || taken.has(name)) continue;
+      taken.add(name);
+      if (form === 'json' && own.length > 0) own.push(comma);
+      own.push(entry[form]);
+    }
+    return Buffer.concat(own);
   }
 
   async #builtInV2(parts: readonly Part[], form: 'json' | 'protobuf'): Promise<PartBytes> {
@@ -162,6 +186,8 @@ export class OpenApiDocuments {
   }
 }
 
+const comma = Buffer.from(',');
+
 interface PartBytes {
   readonly paths: Buffer;
   readonly definitions: Buffer;
@@ -184,7 +210,6 @@ function bytesOf(part: OpenApiV2Part, form: 'json' | 'protobuf'): PartBytes {
 
 function join(frame: JsonObject, parts: readonly PartBytes[], form: 'json' | 'protobuf'): Uint8Array[] {
   if (form === 'protobuf') return joinOpenApiV2(frame, parts);
-  const comma = Buffer.from(',');
   const listed = (pieces: readonly Buffer[]): Buffer[] =>
     pieces.filter((piece) => piece.length > 0).flatMap((piece, i) => (i === 0 ? [piece] : [comma, piece]));
   return [

@@ -25,9 +25,10 @@ export async function openApiResponse(
   kept.set(scheme, documents);
   if (path === '/openapi/v2') {
     const accept = context.header('accept');
+    const elsewhere = config.aggregator?.openApiV2();
     return shortTypes.some((type) => accept.includes(type))
-      ? withTag(context, await documents.v2('protobuf'), openApiV2MediaType)
-      : withTag(context, await documents.v2('json'));
+      ? withTag(context, await documents.v2('protobuf', elsewhere), openApiV2MediaType)
+      : withTag(context, await documents.v2('json', elsewhere));
   }
   if (path === '/openapi/v3')
     return withTag(context, await documents.v3Index(config.aggregator?.openApiV3()));

@@ -6,6 +6,7 @@ import type { RemoteVersion } from '../../apimachinery/discovery/remote-version.
 import { serviceUnavailable } from '../../apimachinery/errors.ts';
 import { nameOf, spec } from '../../apimachinery/json-access.ts';
 import type { Aggregator } from '../../apiserver/aggregator/aggregator.ts';
+import type { RemoteOpenApiV2 } from '../../apiserver/aggregator/remote-openapi.ts';
 import {
   availableCondition,
   groupVersionOf,
@@ -88,6 +89,10 @@ export class Aggregation implements Aggregator {
 
   openApiV3(): ReadonlyMap<string, string> {
     return this.#servers?.openApiV3() ?? new Map();
+  }
+
+  openApiV2(): readonly RemoteOpenApiV2[] {
+    return this.#servers?.openApiV2() ?? [];
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 // All that is done for servers elsewhere: loaded with the first APIService that names one.
 import type { RemoteVersion } from '../../apimachinery/discovery/remote-version.ts';
 import { RemoteDocuments } from '../../apiserver/aggregator/remote-documents.ts';
+import type { RemoteOpenApiV2 } from '../../apiserver/aggregator/remote-openapi.ts';
 import { RemoteProxy, type RemoteProxyConfig } from '../../apiserver/aggregator/remote-proxy.ts';
 import { remoteQuestions } from '../../apiserver/aggregator/remote-questions.ts';
 import type { RemoteService } from '../../apiserver/aggregator/remote-service.ts';
@@ -48,6 +49,10 @@ export class RemoteServers {
 
   openApiV3(): ReadonlyMap<string, string> {
     return this.#documents.openApiV3();
+  }
+
+  openApiV2(): readonly RemoteOpenApiV2[] {
+    return this.#documents.openApiV2();
   }
 
   close(): void {

@@ -1,0 +1,59 @@
+// What another server says of its kinds in OpenAPI v2: of the paths of its own groups and versions, and of the types they name.
+import type { Json, JsonObject } from '../../apimachinery/json.ts';
+import { isObject, obj } from '../../apimachinery/json-access.ts';
+import { encodeOpenApiV2Part } from '../../apimachinery/openapi/v2-protobuf.ts';
+import { threadTurns } from '../../component-base/thread-turns.ts';
+
+/** A path or a type, as it goes into the document of all. */
+export interface OpenApiEntry {
+  /** A member of an object. */
+  readonly json: Buffer;
+  readonly protobuf: Buffer;
+}
+
+export interface RemoteOpenApiV2 {
+  readonly paths: ReadonlyMap<string, OpenApiEntry>;
+  readonly definitions: ReadonlyMap<string, OpenApiEntry>;
+}
+
+/** Of one server: more than anybody has. What comes after, or is longer, is left out. */
+const maxEntries = 4000;
+const maxEntryLength = 128 << 10;
+
+const typeRef = /"\$ref":"#\/definitions\/([\w.-]{1,253})"/g;
+
+function entryOf(kind: 'paths' | 'definitions', name: string, value: JsonObject): OpenApiEntry | undefined {
+  const text = JSON.stringify(value);
+  if (text.length > maxEntryLength) return undefined;
+  const part = { paths: {}, definitions: {}, [kind]: { [name]: value } };
+  return {
+    json: Buffer.from(`${JSON.stringify(name)}:${text}`),
+    protobuf: Buffer.from(encodeOpenApiV2Part(part)[kind]),
+  };
+}
+
+const typesIn = ({ json }: OpenApiEntry): string[] =>
+  [...json.toString().matchAll(typeRef)].map(([, name]) => name!);
+
+/** In turns: one path or type at a time. `isOwn`: of a path. */
+export async function remoteOpenApiV2(
+  document: Json,
+  isOwn: (path: string) => boolean,
+): Promise<RemoteOpenApiV2> {
+  const types = obj(obj(document)['definitions']);
+  const found = { paths: new Map<string, OpenApiEntry>(), definitions: new Map<string, OpenApiEntry>() };
+  const wanted = new Set<string>();
+  const take = async (kind: 'paths' | 'definitions', name: string, value: Json | undefined) => {
+    if (!isObject(value) || found[kind].size >= maxEntries) return;
+    await threadTurns.take();
+    const entry = entryOf(kind, name, value);
+    if (entry === undefined) return;
+    found[kind].set(name, entry);
+    for (const type of typesIn(entry)) wanted.add(type);
+  };
+  for (const [path, item] of Object.entries(obj(obj(document)['paths'])))
+    if (isOwn(path)) await take('paths', path, item);
+  // A type that is named meanwhile is looked at as well.
+  for (const name of wanted) if (Object.hasOwn(types, name)) await take('definitions', name, types[name]);
+  return found;
+}

@@ -164,6 +164,8 @@ export interface Storage {
   timeToLive(lease: LeaseId): Promise<number | undefined>;
   /** Forgets history up to and including `upTo`. */
   compact(upTo: Revision): Promise<void>;
+  /** Forgets all history, and writes over it: nothing of it is in its files any more. Absent: there are no files. */
+  scrub?(): Promise<void>;
   /**
    * The newest revision, whoever wrote it: all writes that were acknowledged before the call are in it. At once where
    * nobody else can write.

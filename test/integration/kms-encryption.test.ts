@@ -191,6 +191,7 @@ test('Secrets move from plain to a plugin and back, and nothing plain is left in
   const still = (await clientOf(server).get<Secret>(secrets, named)).metadata?.resourceVersion;
   assert.equal(still, after, 'a write that changes nothing is none any more');
   await server.stop();
+  assert.ok(!stored().includes(base64), 'nor in history, free pages or logs');
   server = await start(kms);
   assert.equal(await shown(server), base64);
   await server.stop();

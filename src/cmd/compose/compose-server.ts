@@ -233,6 +233,7 @@ async function openServer(options: Options, opened: AsyncDisposableStack): Promi
       plane.close();
       caches.close();
       encryption.stop();
+      await encryption.settled();
       await storage.close();
       owned.release();
     }),
@@ -338,7 +339,7 @@ async function unsealed(
       throw new Error(
         '--encryption-provider-config-automatic-reload must be set with --encryption-provider-config',
       );
-    return { storage, health: [], tell: () => {}, stop: () => {} };
+    return { storage, health: [], tell: () => {}, settled: async () => {}, stop: () => {} };
   }
   const { openEncryption } = await import('./encryption.ts');
   const serverId = serverIdentity(dataDir, random);

@@ -21,6 +21,8 @@ interface EncryptionDependencies {
   readonly serverId: string;
   /** How often the file is looked at. As upstream: a minute. */
   readonly everyMs?: number | undefined;
+  /** After the last value that was moved. */
+  readonly scrubAfterMs?: number | undefined;
 }
 
 export interface Encryption {
@@ -29,6 +31,8 @@ export interface Encryption {
   readonly health: readonly HealthCheck[];
   /** Who looks again at what could not be opened, when that may have changed. */
   tell(listener: () => unknown): void;
+  /** What was moved to another key, or from plain, is in no file any more as it lay before. */
+  settled(): Promise<void>;
   stop(): void;
 }
 
@@ -90,6 +94,44 @@ function plugins(log: Logger, isWell: () => void): KeysDependencies['checked'] {
   };
 }
 
+/** Moves of many values are followed by one rewriting of the files, a while after the last of them. */
+class Scrubbing {
+  readonly #inner: Storage;
+  readonly #deps: EncryptionDependencies;
+  #cancel: (() => void) | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(inner: Storage, deps: EncryptionDependencies) {
+    this.#inner = inner;
+    this.#deps = deps;
+  }
+
+  moved(): void {
+    const { clock, scrubAfterMs = 30_000 } = this.#deps;
+    this.#cancel?.();
+    this.#cancel = clock.timer(scrubAfterMs, () => void this.settled());
+  }
+
+  settled(): Promise<void> {
+    if (this.#cancel === undefined) return this.#running;
+    this.#cancel();
+    this.#cancel = undefined;
+    this.#running = this.#running.then(() => this.#scrub());
+    return this.#running;
+  }
+
+  async #scrub(): Promise<void> {
+    try {
+      await this.#inner.scrub?.();
+    } catch (error) {
+      this.#deps.log.error(
+        { error },
+        'what values were before they were moved to another key is still on disk',
+      );
+    }
+  }
+}
+
 /** Rejects for what can't be followed. */
 export async function openEncryption(
   { file, reload }: { readonly file: string; readonly reload: boolean },
@@ -112,6 +154,7 @@ export async function openEncryption(
   };
   if (reload)
     void follow(file, () => now.hash, change, { ...keysDeps, deps, measures, signal: closing.signal });
+  const scrubbing = new Scrubbing(inner, deps);
   const hasHealth = reload || now.keys.providers.length > 0;
   const health = { name: 'kms-providers', paths: ['readyz', 'healthz'], check: () => checkAll(now.keys) };
   return {
@@ -119,6 +162,7 @@ export async function openEncryption(
     storage: new EncryptedStorage(inner, (key) => now.keys.formsOf(key), {
       now: () => clock.monotonic(),
       onTransformed: (...told) => measures.transformed(...told),
+      onMoved: () => scrubbing.moved(),
       onSealed: (key, error) =>
         log.error(
           { key, error },
@@ -128,6 +172,7 @@ export async function openEncryption(
     tell: (to) => {
       listener = to;
     },
+    settled: () => scrubbing.settled(),
     stop() {
       closing.abort();
       now.keys.close();

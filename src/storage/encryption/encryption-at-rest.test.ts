@@ -152,6 +152,32 @@ describe('EncryptedStorage', () => {
     await storage.close();
   });
 
+  test('a move to another form is told, and nothing else is; pages of a long list are known, too', async () => {
+    const inner = new MemoryStorage(systemClock);
+    const before = over(inner, one).storage;
+    const [first, second] = [
+      await before.create(`${key}1`, draft('a')),
+      await before.create(`${key}2`, draft('b')),
+    ];
+    assert.ok(first.ok && second.ok);
+    const forms = [one];
+    let moved = 0;
+    const storage = new EncryptedStorage(inner, () => forms, { onSealed: () => {}, onMoved: () => moved++ });
+    storage.watch('', 1, () => {});
+    const { revision } = await storage.list('', { limit: 1 });
+    await storage.list('', { revision, after: `${key}1` });
+    assert.equal(storage.isStale(`${key}2`), false);
+    const again = await storage.update(`${key}1`, draft('c'), first.entry.revision);
+    assert.ok(again.ok);
+    await storage.create(`${key}3`, draft('d'));
+    await storage.delete(`${key}2`, draft('b'), second.entry.revision);
+    assert.equal(moved, 0);
+    forms.unshift(two);
+    await storage.update(`${key}1`, draft('c'), again.entry.revision);
+    assert.equal(moved, 1);
+    await storage.close();
+  });
+
   test('providers of the same prefix are all tried, and tell each what they have against it', async () => {
     const keys = (byte: number): SealedForm =>
       keysForm(

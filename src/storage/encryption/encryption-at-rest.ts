@@ -37,6 +37,8 @@ export interface EncryptionObserver {
     startedMs: number,
     error: unknown,
   ): void;
+  /** A value lies otherwise now, or is gone: what it was before should be nowhere any more. */
+  onMoved?(): void;
   /** Milliseconds. */
   now?(): number;
 }
@@ -97,9 +99,10 @@ export class EncryptedStorage implements Storage {
     this.#unread.delete(key);
   }
 
-  /** `isNow`: it says how the value lies now, not how it lay. */
-  #opened<T extends State>(state: T, isNow: boolean): T | Promise<T> {
+  /** `isLatest`: it says how the value lies now; 'perhaps': unless something later was seen. */
+  #opened<T extends State>(state: T, isLatest: boolean | 'perhaps'): T | Promise<T> {
     const { key, value, revision } = state;
+    const isNow = isLatest === 'perhaps' ? !this.#lies.has(key) : isLatest;
     const observer = this.#observer;
     const started = observer.now?.() ?? 0;
     const unread = (error: unknown): T => {
@@ -134,12 +137,15 @@ export class EncryptedStorage implements Storage {
     draft: Draft,
     lies: string,
     answer: Written | Refused,
+    /** How it lay before; undefined: it was not there. The watch may tell of the write before its answer does. */
+    lay: string | undefined,
   ): Promise<Written | Refused> {
     if (!answer.ok)
       return answer.current === undefined
         ? answer
         : { ...answer, current: await this.#opened(answer.current, true) };
     const { entry } = answer;
+    if (lay !== undefined && lay !== lies) this.#observer.onMoved?.();
     this.#unread.delete(entry.key);
     this.#remember(entry.key, lies);
     if (lies === '') return answer;
@@ -157,25 +163,27 @@ export class EncryptedStorage implements Storage {
 
   async list(prefix: Key, options?: ListOptions): Promise<ListResult> {
     const result = await this.#inner.list(prefix, options);
-    const isNow = options?.revision === undefined;
-    const entries = result.entries.map((entry) => this.#opened(entry, isNow));
+    const isLatest = options?.revision === undefined || 'perhaps';
+    const entries = result.entries.map((entry) => this.#opened(entry, isLatest));
     return { ...result, entries: await Promise.all(entries) };
   }
 
   async create(key: Key, draft: Draft): Promise<Written | KeyExists> {
     const [sealed, lies] = this.#sealed(key, draft);
-    return this.#answer<KeyExists>(draft, lies, await this.#inner.create(key, sealed));
+    return this.#answer<KeyExists>(draft, lies, await this.#inner.create(key, sealed), undefined);
   }
 
   async update(key: Key, draft: Draft, expected: Revision): Promise<Written | RevisionConflict> {
     const [sealed, lies] = this.#sealed(key, draft);
-    return this.#answer<RevisionConflict>(draft, lies, await this.#inner.update(key, sealed, expected));
+    const lay = this.#lies.get(key) ?? '';
+    return this.#answer<RevisionConflict>(draft, lies, await this.#inner.update(key, sealed, expected), lay);
   }
 
   async delete(key: Key, last: Draft, expected: Revision): Promise<Written | RevisionConflict> {
     const [sealed, lies] = await this.#lastSealed(key, last);
+    const lay = this.#lies.get(key) ?? '';
     const answer = await this.#inner.delete(key, sealed, expected);
-    const told = await this.#answer<RevisionConflict>(last, lies, answer);
+    const told = await this.#answer<RevisionConflict>(last, lies, answer, lay);
     if (answer.ok) this.#forget(key);
     return told;
   }
@@ -227,6 +235,9 @@ export class EncryptedStorage implements Storage {
   }
   compact(upTo: Revision): Promise<void> {
     return this.#inner.compact(upTo);
+  }
+  async scrub(): Promise<void> {
+    await this.#inner.scrub?.();
   }
   revision(): Revision | Promise<Revision> {
     return this.#inner.revision();

@@ -330,6 +330,19 @@ export class DurableStore {
     }
   }
 
+  /** Writes the whole file anew, without what is forgotten, and empties both logs. Writes wait for it. */
+  scrub(upTo: number): void {
+    for (let more = true; more; ) more = this.compactSome(upTo);
+    try {
+      this.#database.rewrite();
+    } catch (error) {
+      throw writeFailure(error);
+    }
+    this.#checkpoint();
+    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#journal?.isEmpty() === true) this.#journal.shrink();
+  }
+
   /** `openMs`: how long it was open; leases go on from there. */
   close(openMs?: number): void {
     if (this.#broken === undefined && this.#journal !== undefined) {

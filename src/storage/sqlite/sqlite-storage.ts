@@ -453,6 +453,13 @@ class SqliteStorage implements Storage {
     await this.#writer.request({ type: 'compact', upTo: floor });
   }
 
+  async scrub(): Promise<void> {
+    const floor = this.#durable;
+    this.#log.compact(floor);
+    this.#fileFloor = Math.max(this.#fileFloor, floor);
+    await this.#writer.request({ type: 'scrub', upTo: floor });
+  }
+
   #forgetHistory(): void {
     const floor = this.#log.floor();
     const forgotten = this.#log.forgottenBytes();

@@ -89,7 +89,8 @@ class Writer {
       // The first piece at once, so that a floor that was promised holds after a restart.
       this.#compactTo = Math.max(this.#compactTo, message.upTo);
       if (this.#store.compactSome(this.#compactTo)) this.#compactLater();
-    } else if (message.type === 'probe') this.#store.probe();
+    } else if (message.type === 'scrub') this.#store.scrub(message.upTo);
+    else if (message.type === 'probe') this.#store.probe();
     else this.#close(message.openMs);
   }
 

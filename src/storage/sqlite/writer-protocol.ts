@@ -10,6 +10,8 @@ export type BatchMessage = Batch & { readonly type: 'batch'; readonly id: number
 export type ToWriter =
   | BatchMessage
   | { readonly type: 'compact'; readonly id: number; readonly upTo: number }
+  /** Nothing of before is in the files any more but what is there. */
+  | { readonly type: 'scrub'; readonly id: number; readonly upTo: number }
   /** Would a write succeed now? */
   | { readonly type: 'probe'; readonly id: number }
   | { readonly type: 'close'; readonly id: number; readonly openMs: number };

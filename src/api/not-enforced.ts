@@ -16,13 +16,6 @@ const rollingUpdate = (set: JsonObject): JsonObject => obj(obj(spec(set)['update
 
 const notEnforced: readonly NotEnforced[] = [
   {
-    group: 'apiextensions.k8s.io',
-    resources: ['customresourcedefinitions'],
-    when: (crd) => obj(spec(crd)['conversion'])['strategy'] === 'Webhook',
-    warning:
-      'not enforced: this server does not call conversion webhooks yet; custom resources are served as they are stored',
-  },
-  {
     group: 'networking.k8s.io',
     resources: ['networkpolicies'],
     warning: 'not enforced: the pod network does not apply network policies yet; all traffic passes',

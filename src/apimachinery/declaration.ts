@@ -89,6 +89,19 @@ export interface SubresourceDeclaration {
   readonly verbs: readonly string[];
 }
 
+/** An object and its JSON, which need not be written anew to be sent. */
+export interface Convertible {
+  readonly object: JsonObject;
+  readonly bytes: Uint8Array;
+}
+
+/** Versions between which only a webhook can tell. What is asked in one call is answered in the same order; throws StatusError. */
+export interface RemoteConversion {
+  toStorage(objects: readonly Convertible[]): Promise<readonly JsonObject[]>;
+  /** Of objects in whatever version: as this one, complete. */
+  toServed(objects: readonly Convertible[]): Promise<readonly JsonObject[]>;
+}
+
 /** Everything about one served resource of one version. */
 export interface ResourceDeclaration {
   readonly group: string;
@@ -120,11 +133,13 @@ export interface ResourceDeclaration {
   readonly hasGeneration: boolean;
   /** Where the bytes are kept when several versions share one store (events, HPA): the storage group/version. */
   readonly storage: { readonly group: string; readonly version: string; readonly resource: string };
-  /** Present when the stored version is another: turns objects into the stored form and back. Pure; may reuse parts. */
+  /** Present when the stored version is another: turns objects into the stored form, and back in place. Pure; may reuse parts. */
   readonly conversion?: {
     toStorage(object: JsonObject): JsonObject;
     fromStorage(object: JsonObject): JsonObject;
   };
+  /** Instead, when somebody else has to be asked. */
+  readonly remoteConversion?: RemoteConversion;
   /** Cells of one table row, in the order of `columns`; `now` in ms since the epoch. */
   row(object: JsonObject, now: number): Json[];
   /** Values that field selectors may name, beyond metadata.name and metadata.namespace, of an object as it is stored. */

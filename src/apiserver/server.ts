@@ -15,6 +15,7 @@ import { defaultUserLimits } from './flowcontrol/user-limits.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiRequest, ApiResponse } from './http.ts';
 import { showObjectCounts } from './object-counts.ts';
+import { KeptConversions } from './registry/kept-conversions.ts';
 import { type RestStorage, restKey } from './registry/rest-storage.ts';
 import { ResourceStore } from './registry/store.ts';
 import { openCache } from './registry/stored-resource.ts';
@@ -179,6 +180,7 @@ function storesOf(
 ): (declaration: ResourceDeclaration) => ResourceStore {
   const admission = admissionChain(config.admission);
   const known = new WeakMap<ResourceDeclaration, ResourceStore>();
+  const kept = new KeptConversions();
   return (declaration) => {
     const found = known.get(declaration);
     if (found) return found;
@@ -194,6 +196,7 @@ function storesOf(
       hooks: rest.get(restKey(declaration.group, declaration.resource))?.hooks,
       fields: fieldTracker(config.scheme),
       turns,
+      kept,
     });
     known.set(declaration, store);
     return store;

@@ -12,7 +12,7 @@ import { failurePolicy } from '../apiserver/admission/webhook/failure-policy.ts'
 import { WebhookMatcher } from '../apiserver/admission/webhook/matcher.ts';
 import { WebhookCaller } from '../apiserver/admission/webhook/webhook-caller.ts';
 import { createWebhookClient } from '../apiserver/admission/webhook/webhook-client.ts';
-import { CustomResources } from '../apiserver/apiextensions/custom-resources.ts';
+import { CustomResources, type CustomResourcesConfig } from '../apiserver/apiextensions/custom-resources.ts';
 import { type ExtensibleScheme, extensibleScheme } from '../apiserver/apiextensions/extensible-scheme.ts';
 import type { UserInfo } from '../apiserver/authentication/authenticator.ts';
 import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
@@ -32,6 +32,7 @@ import { createEventRecorder } from '../client/event-recorder.ts';
 import { inProcessTransport } from '../client/transport-in-process.ts';
 import type { Logger } from '../component-base/logger.ts';
 import type { MetricsRegistry } from '../component-base/metrics.ts';
+import { threadTurns } from '../component-base/thread-turns.ts';
 import { version } from '../component-base/version.ts';
 import type { KeyPairPem } from '../crypto/certificates.ts';
 import { signJwt } from '../crypto/jwt.ts';
@@ -337,6 +338,28 @@ function webhooksOf(
   };
 }
 
+/** An object as it is stored, and more than its own form of another version. */
+const maxConvertedBytes = 8 * 1024 * 1024;
+
+/** All that is defined is served. */
+async function customResourcesOf(
+  { clock, log, metrics, random, isMachine = () => false }: ControlPlaneOptions,
+  live: LiveObjects,
+  parts: Pick<CustomResourcesConfig, 'api' | 'scheme' | 'rest'>,
+): Promise<{ close(): void }> {
+  const resolve = serviceEndpoints({ live, isMachine, pick: (below) => random.uint(below) });
+  const userAgent = 'kube-apiserver-admission';
+  const client = createWebhookClient({ clock, resolve, userAgent, maxAnswerBytes: maxConvertedBytes });
+  const conversion = { client, clock, metrics, random, turns: threadTurns };
+  const resources = await new CustomResources({ ...parts, clock, log, conversion }).settled();
+  return {
+    close() {
+      resources.close();
+      client.close();
+    },
+  };
+}
+
 const admissionOf = async (
   { admission, clock, log, metrics, random }: ControlPlaneOptions,
   who: {
@@ -501,7 +524,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   await repair();
   keepFlowSchemaConditions({ api, live, clock, log });
   const told = { ...scheme, setCustomKinds: telling(scheme, () => aggregator.kindsChanged()) };
-  const customResources = await new CustomResources({ api, scheme: told, rest, clock, log }).settled();
+  const customResources = await customResourcesOf(options, live, { api, scheme: told, rest });
   await aggregator.start();
 
   return {

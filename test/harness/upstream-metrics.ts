@@ -65,6 +65,15 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   apiserver_validating_admission_policy_check_total: counter(
     'enforcement_action error_type policy policy_binding',
   ),
+  apiserver_conversion_webhook_duration_seconds: histogram(
+    'failure_type result',
+    [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60],
+  ),
+  apiserver_conversion_webhook_request_total: counter('failure_type result'),
+  apiserver_crd_conversion_webhook_duration_seconds: histogram(
+    'crd_name from_version succeeded to_version',
+    exponential(0.001, 2, 15),
+  ),
   apiserver_current_inflight_requests: gauge('request_kind'),
   apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds:
     gauge('apiserver_id_hash status'),

@@ -380,3 +380,39 @@ test('objects and kinds are there again after a restart', async () => {
   const found = await next.ask('GET', `${path('widgets')}/a`);
   assert.equal(found.status, 200, found.text);
 });
+
+test('without a webhook a version has the fields of its schema only, read or stored', async () => {
+  const text = { type: 'string' };
+  const version = (name: string, storage: boolean, properties: object): object => ({
+    name,
+    served: true,
+    storage,
+    schema: { openAPIV3Schema: { type: 'object', properties } },
+  });
+  const made = await cluster.ask('POST', crds, {
+    metadata: { name: 'shapes.test.example.com' },
+    spec: {
+      group: 'test.example.com',
+      scope: 'Namespaced',
+      names: { plural: 'shapes', kind: 'Shape' },
+      versions: [
+        version('v1', true, { both: text, old: text }),
+        version('v2', false, { both: text, new: text }),
+      ],
+    },
+  });
+  assert.equal(made.status, 201, made.text);
+  await eventually(async () => assert.equal((await cluster.ask('GET', path('shapes'))).status, 200));
+  await cluster.ask('POST', path('shapes'), { metadata: { name: 'a' }, both: 'b', old: 'o' });
+  const as2 = (await cluster.ask('GET', `${path('shapes', 'v2')}/a`)).body;
+  assert.deepEqual([as2['apiVersion'], as2['both'], as2['old']], ['test.example.com/v2', 'b', undefined]);
+  const listed = await cluster.ask('GET', path('shapes', 'v2'));
+  assert.deepEqual(listed.body['items'], [as2]);
+  const stored = await cluster.ask('POST', path('shapes', 'v2'), {
+    metadata: { name: 'c' },
+    both: 'b',
+    new: 'n',
+  });
+  assert.deepEqual([stored.status, stored.body['both'], stored.body['new']], [201, 'b', undefined]);
+  assert.equal((await cluster.ask('GET', `${path('shapes')}/a`)).body['old'], 'o');
+});

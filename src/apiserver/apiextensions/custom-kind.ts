@@ -33,6 +33,7 @@ import { hasRules } from '../../cel/rules/validation-rule.ts';
 import { decodeEmbedded, embeddedErrors } from './embedded-resources.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
+import { type AskConverter, versionConversion } from './version-conversion.ts';
 
 const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 const verbs: readonly string[] = [
@@ -166,6 +167,8 @@ export interface CustomKindSource {
   readonly version: JsonObject;
   /** The definition, read anew: of a thousand kinds few are ever used, and schemas are large. */
   readonly read: () => JsonObject;
+  /** Who tells between versions. Default: they differ in nothing but their name. */
+  readonly convert?: AskConverter | undefined;
 }
 
 const schemaIn = (crd: JsonObject, version: string): StructuralSchema => {
@@ -195,7 +198,7 @@ function deprecationOf(spec: JsonObject, version: JsonObject): { readonly deprec
   };
 }
 
-export function customKind({ crd, version, read }: CustomKindSource, scheme: Scheme): CustomKind {
+export function customKind({ crd, version, read, convert }: CustomKindSource, scheme: Scheme): CustomKind {
   const spec = obj(crd['spec']);
   const names = obj(spec['names']);
   const group = str(spec['group']);
@@ -211,9 +214,6 @@ export function customKind({ crd, version, read }: CustomKindSource, scheme: Sch
   const deleting = obj(crd['metadata'])['deletionTimestamp'] !== undefined;
   const { columns, row } = printerColumns(version);
   const namespaced = spec['scope'] === 'Namespaced';
-  const asVersion =
-    (v: string) =>
-    (object: JsonObject): JsonObject => ({ ...object, apiVersion: `${group}/${v}` });
   const declared: SubresourceDeclaration[] = [
     ...(subresources['status'] === undefined ? [] : [{ name: 'status', kind: gvk, verbs: subresourceVerbs }]),
     ...(subresources['scale'] === undefined
@@ -249,7 +249,11 @@ export function customKind({ crd, version, read }: CustomKindSource, scheme: Sch
     storage: { group, version: storageVersion, resource: str(names['plural']) },
     // Objects may have been stored when another version was the storage version.
     ...(versions.length > 1
-      ? { conversion: { toStorage: asVersion(storageVersion), fromStorage: asVersion(name) } }
+      ? versionConversion(
+          convert,
+          { apiVersion: `${group}/${name}`, schema },
+          { apiVersion: `${group}/${storageVersion}`, schema: once(() => schemaIn(read(), storageVersion)) },
+        )
       : {}),
     row,
     selectableFields: selectableFieldsOf(versions),

@@ -10,6 +10,8 @@ import { type RestHandler, restKey } from '../registry/rest-storage.ts';
 import type { ResourceStore } from '../registry/store.ts';
 import type { ApiServer } from '../server.ts';
 import { AcceptedNames } from './accepted-names.ts';
+import { converterOf } from './conversion/converter-of.ts';
+import type { ConversionDeps } from './conversion/webhook-converter.ts';
 import { customKind } from './custom-kind.ts';
 import { customScale } from './custom-scale.ts';
 import { cleanupFinalizer, definitionStatus, isEstablished } from './definition-status.ts';
@@ -22,6 +24,7 @@ export interface CustomResourcesConfig {
   readonly rest: Map<string, RestHandler>;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly conversion: ConversionDeps;
 }
 
 interface Served {
@@ -138,12 +141,13 @@ export class CustomResources {
   #declare(crd: JsonObject, stored: Buffer): Pick<Served, 'kinds' | 'scales'> {
     if (!isEstablished(crd) || this.#names.isBuiltIn(crd)) return { kinds: [], scales: [] };
     const { log, rest, scheme } = this.#config;
+    const convert = converterOf(crd, this.#config.conversion);
     const kinds = objs(obj(crd['spec'])['versions'])
       .filter((version) => version['served'] === true)
       .flatMap((version) => {
         try {
           const read = (): JsonObject => this.#definitions.served(stored);
-          return [{ kind: customKind({ crd, version, read }, scheme), version }];
+          return [{ kind: customKind({ crd, version, read, convert }, scheme), version }];
         } catch (error) {
           log.warn({ crd: nameOf(crd), error }, 'custom resource not served');
           return [];

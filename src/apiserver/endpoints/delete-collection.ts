@@ -4,7 +4,7 @@ import { fewAtOnce } from '../../base/few-at-once.ts';
 import type { ApiResponse } from '../http.ts';
 import { readDeleteOptions } from './delete.ts';
 import { type EndpointRequest, writeOptions } from './endpoint.ts';
-import { readList } from './list.ts';
+import { readServed } from './list.ts';
 import { readListOptions } from './list-options.ts';
 import { respondList } from './object-response.ts';
 
@@ -14,7 +14,7 @@ const together = 32;
 export async function deleteCollectionEndpoint(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
   const options = await readDeleteOptions(request);
-  const list = await readList(
+  const list = await readServed(
     request,
     readListOptions(context.query, declaration, 'list', context.info.name),
   );

@@ -16,5 +16,8 @@ export function getObject(request: EndpointRequest): Promise<ApiResponse> | ApiR
 function respond({ context, declaration, store, deps }: EndpointRequest): Promise<ApiResponse> | ApiResponse {
   const { namespace, name } = context.info;
   const found = store.cached(declaration.namespaced ? namespace : '', name);
-  return respondStored(context, 200, store.servedBytes(found.value), declaration, deps);
+  const value = store.servedBytes(found.value);
+  return Buffer.isBuffer(value)
+    ? respondStored(context, 200, value, declaration, deps)
+    : value.then((bytes) => respondStored(context, 200, bytes, declaration, deps));
 }

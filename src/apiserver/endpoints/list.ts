@@ -12,7 +12,7 @@ import { respondList } from './object-response.ts';
 export async function listObjects(request: EndpointRequest): Promise<ApiResponse> {
   const { context, declaration, store, deps } = request;
   const options = readListOptions(context.query, declaration, 'list', context.info.name);
-  const list = await readList(request, options);
+  const list = await readServed(request, options);
   const metadata: JsonObject = { resourceVersion: String(list.revision) };
   if (list.next) {
     metadata['continue'] = encodeContinue(list.next.revision, relativeKey(request, list.next.key));
@@ -28,6 +28,18 @@ export async function listObjects(request: EndpointRequest): Promise<ApiResponse
   );
 }
 
+/** As `readList`, of a kind whose versions only a webhook can tell in the version that is asked for. */
+export async function readServed(request: EndpointRequest, options: ListOptions): Promise<CacheList> {
+  const { remote } = request.store;
+  if (remote === undefined) return readList(request, options);
+  const { matches } = options;
+  // Selectors are of the version that is asked for: until it is there, nobody can say how many match.
+  const unselected = { ...options, matches: undefined, exactField: undefined, limit: 0 };
+  const list = await readList(request, matches === undefined ? options : unselected);
+  const items = await remote.items(list.items);
+  return { ...list, items: matches === undefined ? items : items.filter(({ index }) => matches(index)) };
+}
+
 /** What the request is for, in the cache's words. */
 export function scopeOf(
   { context, declaration }: EndpointRequest,
@@ -39,7 +51,7 @@ export function scopeOf(
 }
 
 /** The cache's list for these options, waiting for a revision that is asked for. */
-export async function readList(request: EndpointRequest, options: ListOptions): Promise<CacheList> {
+async function readList(request: EndpointRequest, options: ListOptions): Promise<CacheList> {
   const { store } = request;
   if (options.continueToken !== '' && !['', '0'].includes(options.resourceVersion))
     throw badRequest('specifying resource version is not allowed when using continue');

@@ -4,6 +4,7 @@ import { badRequest } from '../../apimachinery/errors.ts';
 import { meta, objs, str } from '../../apimachinery/json-access.ts';
 import type { ApiResponse } from '../http.ts';
 import { type DecodeTarget, readObject, targetOf } from '../registry/decode-body.ts';
+import { indexRecord } from '../registry/index-record.ts';
 import {
   isWholeResponse,
   type RestAnswer,
@@ -11,7 +12,6 @@ import {
   type RestRequest,
 } from '../registry/rest-storage.ts';
 import type { ResourceStore } from '../registry/store.ts';
-import { indexRecord } from '../registry/stored-resource.ts';
 import { admissionRequest } from '../registry/write-rules.ts';
 import { type EndpointRequest, isDryRun, writeOptions } from './endpoint.ts';
 import { readListOptions } from './list-options.ts';

@@ -36,7 +36,10 @@ export async function serveView(
   const { name, verb, subresource } = context.info;
   const target = subresourceTarget(request, declared, deps.scheme.typeOf(declared.kind));
   const respond = (object: JsonObject): ApiResponse => respondObject(context, 200, object, deps);
-  if (verb === 'get') return respond(view.get(store.served(store.cached(namespace, name).value)));
+  if (verb === 'get') {
+    const value = await store.servedBytes(store.cached(namespace, name).value);
+    return respond(view.get(decodeEntry(value)));
+  }
   const options = writeOptions(context);
   const applies = verb === 'patch' && mediaTypeOf(context) === applyYaml;
   const change =

@@ -5,7 +5,9 @@ import { CompactedError } from '../../storage/storage.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import { isWebSocketRequest } from '../../wire/websocket.ts';
 import type { ApiResponse, PullBody } from '../http.ts';
+import type { RemoteVersions } from '../registry/remote-versions.ts';
 import { watchByWebSocket } from '../streaming/websocket-stream.ts';
+import { ConvertingCursor } from './converting-cursor.ts';
 import type { EndpointRequest } from './endpoint.ts';
 import { scopeOf } from './list.ts';
 import { atLeast, type ListOptions, parseRevision, readListOptions } from './list-options.ts';
@@ -31,7 +33,8 @@ export async function watchObjects(request: EndpointRequest): Promise<ApiRespons
     declaration,
     includeObject: includeObjectFrom(context.query.get('includeObject')),
     protobuf: deps.protobuf,
-    convert: (value) => store.servedBytes(value),
+    // What only a webhook can tell comes converted.
+    convert: store.remote === undefined ? (value) => store.ownBytes(value) : (value) => value,
     now: deps.now,
   };
   const asked = parseRevision(options.resourceVersion);
@@ -41,7 +44,7 @@ export async function watchObjects(request: EndpointRequest): Promise<ApiRespons
     // Upstream, too, gives a watch from the future the benefit of the doubt and waits.
     if (asked === 0 || options.sendInitialEvents === true) throw error;
   }
-  const body = openBody(request, options, asked, format);
+  const body = await openBody(request, options, asked, format);
   if (isWebSocketRequest(context.request))
     return watchByWebSocket(context.request, body, negotiated.mediaType);
   const contentType =
@@ -55,29 +58,62 @@ export async function watchObjects(request: EndpointRequest): Promise<ApiRespons
   };
 }
 
-function openBody(
+interface Beginning {
+  readonly initial: readonly CachedObject[];
+  readonly from: number;
+  readonly cursor: WatchCursor;
+}
+
+/** Throws CompactedError. */
+function beginningOf(request: EndpointRequest, options: ListOptions, asked: number): Beginning {
+  const { cache, remote } = request.store;
+  const given = scopeOf(request, options);
+  // Selectors are of the version that is asked for, which is not known yet.
+  const scope = remote === undefined ? given : { ...given, matches: undefined, exactField: undefined };
+  const wantsInitial = options.sendInitialEvents ?? asked === 0;
+  if (wantsInitial) {
+    const { items, revision } = cache.list({ ...scope, limit: 0 });
+    return { initial: items, from: revision, cursor: cache.watch(revision, scope.namespace) };
+  }
+  const from = asked === 0 ? cache.currentRevision() : asked;
+  return { initial: [], from, cursor: cache.watch(from, scope.namespace) };
+}
+
+/** All of it in the version that is asked for. Throws StatusError. */
+async function converted(
+  { initial, from, cursor }: Beginning,
+  remote: RemoteVersions,
+  { matches }: ListOptions,
+): Promise<Beginning> {
+  try {
+    const items = await remote.items(initial);
+    return {
+      initial: matches === undefined ? items : items.filter(({ index }) => matches(index)),
+      from,
+      cursor: new ConvertingCursor(cursor, remote, matches !== undefined),
+    };
+  } catch (error) {
+    cursor.close();
+    throw error;
+  }
+}
+
+async function openBody(
   request: EndpointRequest,
   options: ListOptions,
   asked: number,
   format: FrameFormat,
-): PullBody {
+): Promise<PullBody> {
   const { store, deps } = request;
-  const scope = scopeOf(request, options);
-  const wantsInitial = options.sendInitialEvents ?? asked === 0;
-  let initial: readonly CachedObject[] = [];
-  let from = asked;
-  let cursor: WatchCursor;
+  let beginning: Beginning;
   try {
-    if (wantsInitial) {
-      const list = store.cache.list({ ...scope, limit: 0 });
-      initial = list.items;
-      from = list.revision;
-    } else if (asked === 0) from = store.cache.currentRevision();
-    cursor = store.cache.watch(from, scope.namespace);
+    beginning = beginningOf(request, options, asked);
   } catch (error) {
     if (error instanceof CompactedError) return new SingleFrame(errorFrame(format, error));
     throw error;
   }
+  if (store.remote !== undefined) beginning = await converted(beginning, store.remote, options);
+  const { initial, from, cursor } = beginning;
   const seconds =
     options.timeoutSeconds !== undefined && options.timeoutSeconds > 0
       ? options.timeoutSeconds

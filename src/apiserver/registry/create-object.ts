@@ -147,7 +147,8 @@ async function createOnce(
     });
     if (!written.ok) return 'exists';
     isStored = true;
-    return { value: store.servedBytes(written.entry.value), revision: written.entry.revision };
+    const { value, revision } = written.entry;
+    return { value: await store.servedBytes(value), revision };
   } finally {
     if (isStored === false) await undo?.();
     if (isStored !== undefined) admission?.end();

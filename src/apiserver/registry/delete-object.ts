@@ -185,7 +185,7 @@ async function deleteOnce(
   const { namespace, name, uid } = current.index;
   if (plan.action === 'nothing' && !(await store.isNewest(namespace, name, current))) return 'raced';
   if (plan.action === 'nothing')
-    return { value: store.servedBytes(current.value), revision: current.revision, uid, gone: false };
+    return { value: await store.servedBytes(current.value), revision: current.revision, uid, gone: false };
   const remove = plan.action === 'remove';
   if (options.dryRun) {
     const result = await dryRunResult(store, plan.object, current.revision, options);
@@ -198,7 +198,7 @@ async function deleteOnce(
   if (!written.ok) return 'raced';
   if (remove) await hooks?.afterDelete?.(plan.object);
   return {
-    value: store.servedBytes(written.entry.value),
+    value: await store.servedBytes(written.entry.value),
     revision: written.entry.revision,
     uid,
     gone: remove,

@@ -22,7 +22,7 @@ type MetaOf = Pick<ResourceDeclaration, 'namespaced' | 'custom' | 'group'>;
 
 export const metadataOf = (object: JsonObject): JsonObject => obj(object['metadata']);
 
-function labelErrors(labels: JsonObject, path: string): FieldError[] {
+export function labelErrors(labels: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(labels)) {
@@ -35,7 +35,7 @@ function labelErrors(labels: JsonObject, path: string): FieldError[] {
   return errors;
 }
 
-function annotationErrors(annotations: JsonObject, path: string): FieldError[] {
+export function annotationErrors(annotations: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {

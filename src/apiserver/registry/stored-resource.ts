@@ -1,7 +1,6 @@
 // What is stored of one resource, read from its cache in the served version; and the terms on which it is written.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { corruptObject, notFound, type StatusError } from '../../apimachinery/errors.ts';
-import { meta, obj, str } from '../../apimachinery/json-access.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Steps, Turns } from '../../base/turns.ts';
@@ -15,7 +14,11 @@ import type { AdmissionChain } from '../admission/chain.ts';
 import type { RequestContext } from '../request-context.ts';
 import { decodeEntry, decodeEntrySteps } from './encode.ts';
 import type { FieldTracker } from './field-manager.ts';
+import { indexRecord } from './index-record.ts';
+import type { KeptConversions } from './kept-conversions.ts';
 import { OneByOne } from './one-by-one.ts';
+import { RemoteVersions } from './remote-versions.ts';
+import { ServedForm } from './served-form.ts';
 import type { WriteHooks } from './write-hooks.ts';
 
 export interface StoreDependencies {
@@ -30,6 +33,7 @@ export interface StoreDependencies {
   readonly fields: FieldTracker | undefined;
   /** Where large objects wait between the steps of a write. */
   readonly turns: Turns;
+  readonly kept: KeptConversions;
 }
 
 export interface WriteOptions {
@@ -77,9 +81,15 @@ export class StoredResource {
   readonly deps: StoreDependencies;
   /** Changes of large objects. */
   readonly changes: OneByOne;
+  readonly #form: ServedForm;
+  /** Of a kind whose versions only a webhook can tell. */
+  readonly remote: RemoteVersions | undefined;
   constructor(deps: StoreDependencies) {
     this.deps = deps;
     this.changes = new OneByOne(deps.clock);
+    const { remoteConversion: conversion } = deps.declaration;
+    this.#form = new ServedForm(deps.declaration);
+    this.remote = conversion && new RemoteVersions({ ...deps, conversion, form: this.#form });
   }
   get declaration(): ResourceDeclaration {
     return this.deps.declaration;
@@ -109,7 +119,7 @@ export class StoredResource {
     const found = this.deps.cache.get(namespace, name);
     return found ? this.served(found.value) : undefined;
   }
-  /** Parses stored bytes and turns them into the served version. */
+  /** Parses stored bytes and turns them into the served version, if nobody else has to be asked for it. */
   served(value: Buffer): JsonObject {
     return this.#converted(decodeEntry(value));
   }
@@ -122,28 +132,15 @@ export class StoredResource {
     return conversion ? conversion.fromStorage(object) : object;
   }
   /** Bytes in the served version; the very same ones for almost every kind. */
-  servedBytes(value: Buffer): Buffer {
-    if (this.deps.declaration.conversion === undefined) return value;
+  servedBytes(value: Buffer): Buffer | Promise<Buffer> {
+    if (this.remote === undefined) return this.ownBytes(value);
+    return this.#form.isOf(value) ? value : this.remote.bytes(value);
+  }
+  /** The same, if nobody else has to be asked for them. */
+  ownBytes(value: Buffer): Buffer {
+    if (this.deps.declaration.conversion === undefined || this.#form.isOf(value)) return value;
     return Buffer.from(JSON.stringify(this.served(value)));
   }
-}
-
-/** What selectors may ask of an object of this kind. */
-export function indexRecord(declaration: ResourceDeclaration, object: JsonObject): IndexRecord {
-  const metadata = meta(object);
-  const name = str(metadata['name']);
-  const namespace = str(metadata['namespace']);
-  return {
-    namespace,
-    name,
-    uid: str(metadata['uid']),
-    labels: obj(metadata['labels']) as Readonly<Record<string, string>>,
-    fields: {
-      ...declaration.selectableFields(object),
-      'metadata.name': name,
-      'metadata.namespace': namespace,
-    },
-  };
 }
 
 /** One for each way to read fields: a cache that is given another makes its records anew. */

@@ -359,7 +359,7 @@ async function write(
     if (!deleted.ok) return 'raced';
     await hooks?.afterDelete?.(object);
     return {
-      value: store.servedBytes(deleted.entry.value),
+      value: await store.servedBytes(deleted.entry.value),
       revision: deleted.entry.revision,
       created: false,
     };
@@ -368,7 +368,7 @@ async function write(
   if (isStampOf(current.value, draft, current.revision) && !cache.isStale(request.namespace, request.name)) {
     // Nothing is written that could show how old the cached object is.
     if (!(await store.isNewest(request.namespace, request.name, current))) return 'raced';
-    return { value: store.servedBytes(current.value), revision: current.revision, created: false };
+    return { value: await store.servedBytes(current.value), revision: current.revision, created: false };
   }
   const written = await cache.update(
     request.namespace,
@@ -378,5 +378,6 @@ async function write(
     current.revision,
   );
   if (!written.ok) return 'raced';
-  return { value: store.servedBytes(written.entry.value), revision: written.entry.revision, created: false };
+  const { value, revision } = written.entry;
+  return { value: await store.servedBytes(value), revision, created: false };
 }

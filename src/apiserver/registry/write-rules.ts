@@ -1,8 +1,14 @@
 // Steps that create and update share: admission, validation, storing and reading back.
-import type { JsonObject, StrategyContext, WrittenRules } from '../../apimachinery/declaration.ts';
+import type {
+  JsonObject,
+  RemoteConversion,
+  StrategyContext,
+  WrittenRules,
+} from '../../apimachinery/declaration.ts';
 import { invalidObject, tooLargeBody } from '../../apimachinery/errors.ts';
 import type { FieldError } from '../../apimachinery/field-error.ts';
 import { rfc3339 } from '../../base/clock.ts';
+import { writeSteps } from '../../base/json-steps.ts';
 import { atOnce, eachInTurn, inSlices, Slice, type Steps } from '../../base/turns.ts';
 import { stampedCopy } from '../../storage/stamp.ts';
 import type { Draft } from '../../storage/storage.ts';
@@ -57,7 +63,11 @@ export const servedObject = (
   options: WriteOptions,
   value: Buffer,
 ): JsonObject | Promise<JsonObject> =>
-  isHeavy(options) ? eachInTurn(store.servedSteps(value), store.deps.turns) : store.served(value);
+  store.remote?.isServed(value) === false
+    ? store.remote.object(value)
+    : isHeavy(options)
+      ? eachInTurn(store.servedSteps(value), store.deps.turns)
+      : store.served(value);
 
 export interface AdmissionSubject {
   readonly operation: AdmissionRequest['operation'];
@@ -197,10 +207,34 @@ export function toDraft(
   object: JsonObject,
   options: WriteOptions,
 ): Drafted | Promise<Drafted> {
-  const conversion = store.declaration.conversion;
-  const stored = conversion ? conversion.toStorage(object) : object;
+  const { conversion, remoteConversion: remote, storage, version } = store.declaration;
+  if (remote !== undefined && version !== storage.version) return remoteDraft(store, remote, object, options);
+  return draftOf(store, conversion ? conversion.toStorage(object) : object, options);
+}
+
+function draftOf(
+  store: StoredResource,
+  stored: JsonObject,
+  options: WriteOptions,
+): Drafted | Promise<Drafted> {
   if (!isHeavy(options)) return drafted(encodeDraft(stored, store.cache.currentRevision()), stored);
   return eachInTurn(encodeDraftSteps(stored), store.deps.turns).then((draft) => drafted(draft, stored));
+}
+
+async function remoteDraft(
+  store: StoredResource,
+  remote: RemoteConversion,
+  object: JsonObject,
+  options: WriteOptions,
+): Promise<Drafted> {
+  const pieces: Buffer[] = [];
+  await stepped(
+    store,
+    options,
+    writeSteps(object, (piece) => void pieces.push(Buffer.from(piece))),
+  );
+  const [stored] = await remote.toStorage([{ object, bytes: Buffer.concat(pieces) }]);
+  return draftOf(store, stored!, options);
 }
 
 function drafted(draft: Draft, stored: JsonObject): Drafted {
@@ -216,5 +250,6 @@ export async function dryRunResult(
   options: WriteOptions,
 ): Promise<Stored> {
   const { draft } = await toDraft(store, object, options);
-  return { value: store.servedBytes(stampedCopy(draft, revision === 0 ? '' : String(revision))), revision };
+  const value = stampedCopy(draft, revision === 0 ? '' : String(revision));
+  return { value: await store.servedBytes(value), revision };
 }

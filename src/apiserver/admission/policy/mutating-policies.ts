@@ -131,13 +131,13 @@ export class MutatingPolicies {
     return isWritten;
   }
 
-  #subject(
+  async #subject(
     { seen }: Invocation,
     params: JsonObject | undefined,
     { variables }: CompiledMutations,
     { request, answers, namespace }: Asking,
-  ): Subject {
-    return { request, seen, objects: objectsFor(request, seen), namespace, params, answers, variables };
+  ): Promise<Subject> {
+    return { request, seen, objects: await objectsFor(request, seen), namespace, params, answers, variables };
   }
 
   async #holds(
@@ -147,7 +147,7 @@ export class MutatingPolicies {
     asking: Asking,
   ): Promise<boolean> {
     if (compiled.conditions.length === 0) return true;
-    const subject = { ...this.#subject(match, params, compiled, asking), namespace: undefined };
+    const subject = { ...(await this.#subject(match, params, compiled, asking)), namespace: undefined };
     const hold = await conditionsHold(compiled.conditions, subject).catch((error: unknown) => {
       if (error instanceof OutOfBudgetError) return [error.message];
       throw error;
@@ -166,7 +166,7 @@ export class MutatingPolicies {
   ): Promise<boolean> {
     const { clock, scheme } = this.#deps;
     const { request } = asking;
-    const subject = this.#subject(match, params, compiled, asking);
+    const subject = await this.#subject(match, params, compiled, asking);
     const { object } = subject.objects;
     if (object === undefined) return false;
     const from = clock.monotonic();
@@ -183,7 +183,7 @@ export class MutatingPolicies {
         { ...subject, objects: { ...subject.objects, object } },
         scheme,
       );
-      request.object = convert(made, match.seen.seen, request.declaration);
+      request.object = await convert(made, match.seen.seen, request.declaration);
       count();
       return true;
     } catch (error) {

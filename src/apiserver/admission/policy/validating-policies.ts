@@ -75,7 +75,7 @@ class Verdict {
   readonly answers: AuthzAnswers;
   #warnings = 0;
   readonly #annotations = new Map<PolicyHook, Annotations>();
-  readonly #objects = new Map<unknown, WebhookObjects>();
+  readonly #objects = new Map<unknown, Promise<WebhookObjects>>();
 
   constructor(request: AdmissionRequest, answers: AuthzAnswers) {
     this.request = request;
@@ -93,12 +93,9 @@ class Verdict {
     return found;
   }
   /** Converted once for all who see the same version. */
-  objectsFor({ seen: { seen } }: PolicyInvocation<Policy, Binding>): WebhookObjects {
-    let found = this.#objects.get(seen);
-    if (found === undefined) {
-      found = objectsFor(this.request, { seen });
-      this.#objects.set(seen, found);
-    }
+  objectsFor({ seen: { seen } }: PolicyInvocation<Policy, Binding>): Promise<WebhookObjects> {
+    const found = this.#objects.get(seen) ?? objectsFor(this.request, { seen });
+    this.#objects.set(seen, found);
     return found;
   }
   /** Throws StatusError. */
@@ -151,7 +148,7 @@ export class ValidatingPolicies {
     const { hook, seen, params } = match;
     let objects: WebhookObjects;
     try {
-      objects = verdict.objectsFor(match);
+      objects = await verdict.objectsFor(match);
     } catch (error) {
       const why = `failed to configure binding: failed to convert object version: ${(error as Error).message}`;
       if (!hook.failsOpen) verdict.denials.push({ match, message: why });

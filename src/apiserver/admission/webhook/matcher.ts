@@ -1,10 +1,16 @@
 // Which webhooks and policies a request is for, and as which version of its resource they see it.
 import { namespaces } from '../../../api/generated/resources.ts';
-import type { GroupVersionKind, ResourceDeclaration, Scheme } from '../../../apimachinery/declaration.ts';
+import type {
+  GroupVersionKind,
+  JsonObject,
+  ResourceDeclaration,
+  Scheme,
+} from '../../../apimachinery/declaration.ts';
 import { internalError, notFound } from '../../../apimachinery/errors.ts';
-import { meta, obj } from '../../../apimachinery/json-access.ts';
+import { copyJson, meta, obj } from '../../../apimachinery/json-access.ts';
 import { isEverything, matchesSelector, type Selector } from '../../../apimachinery/label-selector.ts';
 import type { Labels } from '../../../apimachinery/labels.ts';
+import { apiVersionOf } from '../../../apimachinery/resource-ref.ts';
 import type { LiveObjects } from '../../live-objects.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import type { Webhook } from './webhook.ts';
@@ -187,16 +193,26 @@ function isObjectSelected(selector: Selector, { object, oldObject }: AdmissionRe
   );
 }
 
-/** The object as another version has it. Throws 500 when nobody can tell. */
-export function convert(
-  object: Parameters<typeof meta>[0],
+/**
+ * The object as another version has it. Of a subresource that is a kind of its own there is but one. Throws 500 when
+ * nobody can tell.
+ */
+export async function convert(
+  object: JsonObject,
   from: ResourceDeclaration,
   to: ResourceDeclaration,
-): Parameters<typeof meta>[0] {
-  if (from === to) return object;
+): Promise<JsonObject> {
+  const isOther = from.custom === true && object['apiVersion'] !== apiVersionOf(from);
+  if (from === to || isOther) return object;
+  if (to.remoteConversion !== undefined) {
+    const bytes = Buffer.from(JSON.stringify(object));
+    const [remote] = await to.remoteConversion.toServed([{ object, bytes }]);
+    return remote!;
+  }
   const stored = from.conversion ? from.conversion.toStorage(object) : object;
-  const converted = to.conversion ? to.conversion.fromStorage(stored) : stored;
-  const apiVersion = to.group === '' ? to.version : `${to.group}/${to.version}`;
+  const own = stored === object ? copyJson(object) : stored;
+  const converted = to.conversion ? to.conversion.fromStorage(own) : own;
+  const apiVersion = apiVersionOf(to);
   if (converted['kind'] !== to.kind || converted['apiVersion'] !== apiVersion)
     throw internalError(new Error(`unable to convert to ${apiVersion}, Kind=${to.kind}: unknown kind`));
   return converted;

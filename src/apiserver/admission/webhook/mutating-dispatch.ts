@@ -35,7 +35,8 @@ export class MutatingDispatch {
     for (const [index, webhook] of webhooks.entries()) {
       const invocation = this.#deps.matcher.match(webhook, request);
       if (invocation === undefined || (reinvocation.again && !rounds.again.has(webhook.id))) continue;
-      if (!(await this.#deps.conditions.hold(request, invocation, objectsFor(request, invocation)))) continue;
+      const objects = await objectsFor(request, invocation);
+      if (!(await this.#deps.conditions.hold(request, invocation, objects))) continue;
       if (await this.#ask(request, invocation, index)) {
         askAgain(rounds);
         reinvocation.wanted = true;
@@ -67,13 +68,13 @@ export class MutatingDispatch {
   }
 
   async #mutate(request: AdmissionRequest, invocation: Invocation, patchKey: string): Promise<boolean> {
-    const objects = objectsFor(request, invocation);
+    const objects = await objectsFor(request, invocation);
     const answer = await this.#deps.caller.call(request, invocation, objects, true);
     const { subresource, declaration } = request;
     const patched = await patchedByWebhook(this.#scheme, invocation, subresource, objects.object, answer);
     if (patched === undefined) return false;
     request.annotateContent(patchKey, () => patchText(invocation, answer));
-    request.object = convert(patched, invocation.seen, declaration);
+    request.object = await convert(patched, invocation.seen, declaration);
     return !semanticEqual(objects.object, patched);
   }
 }

@@ -17,12 +17,15 @@ export interface DispatchDeps {
 }
 
 /** The request's objects as a webhook or a policy sees them. */
-export function objectsFor(request: AdmissionRequest, { seen }: Pick<Seen, 'seen'>): WebhookObjects {
-  const as = (object: JsonObject | undefined): JsonObject | undefined =>
-    object === undefined || request.declaration === seen
-      ? object
-      : convert(object, request.declaration, seen);
-  return { object: as(request.object), oldObject: as(request.oldObject) };
+export async function objectsFor(
+  request: AdmissionRequest,
+  { seen }: Pick<Seen, 'seen'>,
+): Promise<WebhookObjects> {
+  const { declaration, object, oldObject } = request;
+  if (declaration === seen) return { object, oldObject };
+  const as = async (one: JsonObject | undefined): Promise<JsonObject | undefined> =>
+    one === undefined ? undefined : convert(one, declaration, seen);
+  return { object: await as(object), oldObject: await as(oldObject) };
 }
 
 /** Throws StatusError. */
@@ -35,7 +38,7 @@ export async function dispatchValidating(
   for (const webhook of webhooks) {
     const invocation = matcher.match(webhook, request);
     if (invocation === undefined) continue;
-    const objects = objectsFor(request, invocation);
+    const objects = await objectsFor(request, invocation);
     if (await conditions.hold(request, invocation, objects)) calls.push({ invocation, objects });
   }
   if (calls.length === 0) return;

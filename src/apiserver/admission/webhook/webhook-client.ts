@@ -100,9 +100,10 @@ export function createWebhookClient(deps: {
   readonly clock: Clock;
   readonly resolve: ServiceResolver;
   readonly userAgent: string;
+  readonly maxAnswerBytes?: number;
 }): WebhookClient {
-  const { clock, resolve, userAgent } = deps;
-  const https = new HttpsClient({ maxAnswerBytes: maxBodyBytes, maxConnections, maxAllConnections });
+  const { clock, resolve, userAgent, maxAnswerBytes = maxBodyBytes } = deps;
+  const https = new HttpsClient({ maxAnswerBytes, maxConnections, maxAllConnections });
   return {
     async ask(address, { body, timeoutMs, signal }) {
       const place = placeOf(address, resolve);

@@ -34,11 +34,22 @@ const retryMs = 1000;
 /** A strategic merge keeps what is not named, so what must go is named as null. */
 const notNamed = { reason: null, message: null, containerStatuses: null, initContainerStatuses: null };
 
+/** Addresses are merged by themselves: those of a sandbox that is gone would stay. */
+const replaced = <T extends object>(list: readonly T[] | undefined): object[] | undefined =>
+  list && [...list, { $patch: 'replace' }];
+
 function statusPatch(pod: Pod, status: PodStatus): object {
   const conditions = status.conditions?.map((c) => ({ reason: null, message: null, ...c }));
+  const [podIPs, hostIPs] = [replaced(status.podIPs), replaced(status.hostIPs)];
   return {
     metadata: { uid: podUid(pod) },
-    status: { ...notNamed, ...status, ...(conditions ? { conditions } : {}) },
+    status: {
+      ...notNamed,
+      ...status,
+      ...(conditions ? { conditions } : {}),
+      ...(podIPs ? { podIPs } : {}),
+      ...(hostIPs ? { hostIPs } : {}),
+    },
   };
 }
 

@@ -13,6 +13,12 @@ import type {
 } from '../../generated/types/apps-v1.ts';
 import { ageCell, containerCells, labelsCell, nameCell, selectorCell } from '../../meta/row-cells.ts';
 import {
+  validateDaemonSetStatus,
+  validateDeploymentStatus,
+  validateReplicaSetStatus,
+  validateStatefulSetStatus,
+} from './validate-statuses.ts';
+import {
   selectorStays,
   validateControllerRevision,
   validateControllerRevisionUpdate,
@@ -35,7 +41,8 @@ const deployment: KindBehaviour<Deployment> = {
     applyDefaults: deploymentDefaults,
     warnings: namedWorkloadWarnings,
     validate: validateDeployment,
-    validateUpdate: selectorStays,
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === 'status' ? validateDeploymentStatus(o, old) : selectorStays(o, old),
   },
   row: (o, now) => [
     nameCell(o),
@@ -54,7 +61,8 @@ const replicaSet: KindBehaviour<ReplicaSet> = {
     applyDefaults: replicaSetDefaults,
     warnings: namedWorkloadWarnings,
     validate: validateReplicaSet,
-    validateUpdate: selectorStays,
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === 'status' ? validateReplicaSetStatus(o) : selectorStays(o, old),
   },
   selectableFields: (o) => ({ 'status.replicas': String(o.status?.replicas ?? 0) }),
   row: (o, now) => [
@@ -90,7 +98,8 @@ const statefulSet: KindBehaviour<StatefulSet> = {
     applyDefaults: statefulSetDefaults,
     warnings: statefulSetWarnings,
     validate: validateStatefulSet,
-    validateUpdate: validateStatefulSetUpdate,
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === 'status' ? validateStatefulSetStatus(o, old) : validateStatefulSetUpdate(o, old),
   },
   row: (o, now) => [
     nameCell(o),
@@ -106,7 +115,8 @@ const daemonSet: KindBehaviour<DaemonSet> = {
     applyDefaults: daemonSetDefaults,
     warnings: templateWarnings,
     validate: validateDaemonSet,
-    validateUpdate: selectorStays,
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === 'status' ? validateDaemonSetStatus(o, old) : selectorStays(o, old),
   },
   row: (o, now) => [
     nameCell(o),

@@ -4,6 +4,7 @@ import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { dnsLabel } from '../../../apimachinery/validation/names.ts';
 import type { Namespace } from '../../generated/types/core-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import { validateNamespaceStatus } from './validate-statuses.ts';
 
 const nameLabel = 'kubernetes.io/metadata.name';
 /** The finalizer that keeps a namespace until it is empty. */
@@ -45,5 +46,13 @@ export const namespace: KindBehaviour<Namespace> = {
   nameRule: dnsLabel,
   row: (o, now) => [nameCell(o), o.status?.phase ?? '', ageCell(o, now)],
   selectableFields: (o) => ({ 'status.phase': o.status?.phase ?? '' }),
-  strategy: { applyDefaults, prepareForCreate, prepareForUpdate, holdsDeletion, prepareForDelete },
+  strategy: {
+    applyDefaults,
+    prepareForCreate,
+    prepareForUpdate,
+    validateUpdate: (o, _old, { subresource }) =>
+      subresource === 'status' ? validateNamespaceStatus(o) : [],
+    holdsDeletion,
+    prepareForDelete,
+  },
 };

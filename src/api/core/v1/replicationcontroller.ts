@@ -6,6 +6,7 @@ import { ageCell, containerCells, labelsCell, nameCell } from '../../meta/row-ce
 import { podTemplateDefaults } from './pod-defaults.ts';
 import { namedWorkloadWarnings } from './pod-warnings.ts';
 import { validateReplicationController } from './validate-small.ts';
+import { validateReplicationControllerStatus } from './validate-statuses.ts';
 
 function applyDefaults(rc: Decoded<ReplicationController>): void {
   const s = ensured(rc, 'spec');
@@ -34,6 +35,8 @@ export const replicationController: KindBehaviour<ReplicationController> = {
     applyDefaults,
     validate: validateReplicationController,
     warnings: namedWorkloadWarnings,
+    validateUpdate: (o, _old, { subresource }) =>
+      subresource === 'status' ? validateReplicationControllerStatus(o) : [],
     defaultGarbageCollection: 'orphan',
   },
 };

@@ -4,6 +4,7 @@ import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { ResourceQuota } from '../../generated/types/core-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
 import { validateResourceQuota } from './validate-small.ts';
+import { validateQuotaStatus } from './validate-statuses.ts';
 
 function usage(quota: Decoded<ResourceQuota>, limits: boolean): string {
   const hard = quota.status?.hard ?? {};
@@ -16,6 +17,9 @@ function usage(quota: Decoded<ResourceQuota>, limits: boolean): string {
 }
 
 export const resourceQuota: KindBehaviour<ResourceQuota> = {
-  strategy: { validate: validateResourceQuota },
+  strategy: {
+    validate: validateResourceQuota,
+    validateUpdate: (o, _old, { subresource }) => (subresource === 'status' ? validateQuotaStatus(o) : []),
+  },
   row: (o, now) => [nameCell(o), usage(o, false), usage(o, true), ageCell(o, now)],
 };

@@ -7,6 +7,7 @@ import { dns1035Label } from '../../../apimachinery/validation/names.ts';
 import type { Service, ServicePort } from '../../generated/types/core-v1.ts';
 import { ageCell, labelsCell, nameCell, orNone } from '../../meta/row-cells.ts';
 import { validateService, validateServiceUpdate } from './validate-service.ts';
+import { validateServiceStatus } from './validate-statuses.ts';
 
 function externalIPs(service: Decoded<Service>): string {
   const own = service.spec?.externalIPs ?? [];
@@ -113,7 +114,8 @@ export const service: KindBehaviour<Service> = {
   strategy: {
     applyDefaults: serviceDefaults,
     validate: validateService,
-    validateUpdate: validateServiceUpdate,
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === 'status' ? validateServiceStatus(o, old) : validateServiceUpdate(o, old),
     warnings: serviceWarnings,
     allowCreateOnUpdate: true,
     allowUnconditionalUpdate: true,

@@ -17,6 +17,7 @@ import type { Quantity } from '../../generated/types/meta-v1.ts';
 import { podQosClass } from './pod-qos.ts';
 import { validatePodAnnotations, validatePodAnnotationUpdate } from './validate-pod-annotations.ts';
 import { validatePodSpec } from './validate-pod-spec.ts';
+import { validatePodStatus } from './validate-pod-status.ts';
 
 const validatePod = (pod: Decoded<Pod>): Errors => validatePodSpec(pod.spec ?? {}, 'spec');
 
@@ -34,7 +35,7 @@ export function validatePodUpdate(pod: Decoded<Pod>, old: Decoded<Pod>, subresou
   const errors = validatePodAnnotationUpdate(pod, old);
   switch (subresource) {
     case 'status':
-      return [...errors, ...statusUpdate(pod, old)];
+      return [...errors, ...validatePodStatus(pod, old)];
     case 'ephemeralcontainers':
       if (isStatic(old)) return [forbidden('', 'static pods do not support ephemeral containers')];
       return [
@@ -234,17 +235,4 @@ function onlyFixed(resources: Decoded<ResourceRequirements> = {}): Decoded<Resou
   const fixed = ({ cpu: _, memory: __, ...others }: Decoded<ResourceList> = {}): Decoded<ResourceList> =>
     others;
   return { ...resources, requests: fixed(resources.requests), limits: fixed(resources.limits) };
-}
-
-function statusUpdate(pod: Decoded<Pod>, old: Decoded<Pod>): Errors {
-  const [next, before] = [pod.status ?? {}, old.status ?? {}];
-  const errors: Errors = [];
-  const windows = pod.spec?.os?.name === 'windows';
-  (next.containerStatuses ?? []).forEach((s, i) => {
-    if (windows && s.user?.linux !== undefined)
-      errors.push(forbidden(`status.containerStatuses[${i}].user.linux`, 'cannot be set for a windows pod'));
-  });
-  if (before.qosClass && next.qosClass && next.qosClass !== before.qosClass)
-    errors.push(invalid('status.qosClass', next.qosClass, 'field is immutable'));
-  return errors;
 }

@@ -10,6 +10,7 @@ import {
   validateVolume,
   validateVolumeUpdate,
 } from './validate-claims.ts';
+import { validateClaimStatus } from './validate-statuses.ts';
 import { claimWarnings, volumeWarnings } from './volume-warnings.ts';
 
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class';
@@ -74,7 +75,8 @@ export const persistentVolumeClaim: KindBehaviour<PersistentVolumeClaim> = {
       claim.status = { phase: 'Pending' };
     },
     validate: validateClaim,
-    validateUpdate: validateClaimUpdate,
+    validateUpdate: (o, old, { subresource }) =>
+      subresource === 'status' ? validateClaimStatus(o) : validateClaimUpdate(o, old),
     warnings: claimWarnings,
   },
 };

@@ -3,6 +3,7 @@ import { type Decoded, ensured } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours, KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import { canonicalIpErrors } from '../../../apimachinery/validation/addresses.ts';
 import { newErrors } from '../../../apimachinery/validation/checks.ts';
+import { balancerEntryErrors } from '../../core/v1/validate-statuses.ts';
 import type {
   Ingress,
   IngressClass,
@@ -40,7 +41,9 @@ const ingress: KindBehaviour<Ingress> = {
     validate: validateIngress,
     warnings: ingressWarnings,
     validateUpdate: (o, old, { subresource }) =>
-      subresource === '' ? newErrors(validateIngressSpec(o), () => validateIngressSpec(old)) : [],
+      subresource === ''
+        ? newErrors(validateIngressSpec(o), () => validateIngressSpec(old))
+        : balancerEntryErrors(o.status?.loadBalancer?.ingress ?? [], old.status?.loadBalancer?.ingress ?? []),
   },
   ownUpdateRules: true,
   hasGeneration: true,

@@ -9,6 +9,15 @@ import type {
   ResourceSlice,
 } from '../../generated/types/resource-v1.ts';
 import { ageCell, nameCell } from '../../meta/row-cells.ts';
+import { validateResourceClaimStatus } from './validate-claim-status.ts';
+import {
+  claimStays,
+  templateStays,
+  validateDeviceClass,
+  validateResourceClaim,
+  validateResourceClaimTemplate,
+} from './validate-claims.ts';
+import { sliceStays, validateResourceSlice } from './validate-slices.ts';
 
 function claimState(claim: Decoded<ResourceClaim>): string {
   const words: string[] = [];
@@ -40,14 +49,28 @@ export const resourceV1: GroupBehaviours<{
   resourceclaimtemplates: ResourceClaimTemplate;
   resourceslices: ResourceSlice;
 }> = {
-  deviceclasses: { hasGeneration: true },
+  deviceclasses: { hasGeneration: true, strategy: { validate: validateDeviceClass } },
   resourceclaims: {
     row: (o, now) => [nameCell(o), claimState(o), ageCell(o, now)],
-    strategy: { applyDefaults: (o) => requestDefaults(o.spec ?? {}) },
+    ownUpdateRules: true,
+    strategy: {
+      applyDefaults: (o) => requestDefaults(o.spec ?? {}),
+      validate: validateResourceClaim,
+      validateUpdate: (o, old, { subresource }) =>
+        subresource === 'status' ? validateResourceClaimStatus(o, old) : claimStays(o, old),
+    },
   },
-  resourceclaimtemplates: { strategy: { applyDefaults: (o) => requestDefaults(o.spec?.spec ?? {}) } },
+  resourceclaimtemplates: {
+    ownUpdateRules: true,
+    strategy: {
+      applyDefaults: (o) => requestDefaults(o.spec?.spec ?? {}),
+      validate: validateResourceClaimTemplate,
+      validateUpdate: templateStays,
+    },
+  },
   resourceslices: {
     hasGeneration: true,
+    strategy: { validate: validateResourceSlice, validateUpdate: sliceStays },
     row: (o, now) => [
       nameCell(o),
       o.spec?.nodeName ?? '',

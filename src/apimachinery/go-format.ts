@@ -67,3 +67,7 @@ export function goTypeOf(value: Json): string {
   if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
   return typeof value === 'bigint' ? 'int64' : 'string';
 }
+
+/** `%q` of texts: `["a" "b"]`. */
+export const goQuoted = (texts: readonly string[]): string =>
+  `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;

@@ -1,10 +1,10 @@
-// Where a webhook is: an https URL without anything that a path does not need, or a port of a Service.
+// Where a webhook is: an https URL without anything that a path does not need, or a port of a Service; and which reviews it reads.
 import { invalid, required } from '../field-error.ts';
-import type { Errors } from './checks.ts';
-import { dnsSubdomain, isPort, portRange } from './names.ts';
+import { type Errors, each } from './checks.ts';
+import { dns1035Label, dnsSubdomain, isPort, portRange } from './names.ts';
 
 /** A ServiceReference as it may come: any part of it may be missing. */
-export interface SentService {
+interface SentService {
   readonly name?: string | undefined;
   readonly namespace?: string | undefined;
   readonly path?: string | undefined;
@@ -26,7 +26,7 @@ function unparsable(url: string, authority: string): string | undefined {
   return undefined;
 }
 
-export function urlErrors(field: string, url: string): Errors {
+function urlErrors(field: string, url: string): Errors {
   const { scheme = '', authority = '', query = '', fragment = '' } = parts.exec(url)?.groups ?? {};
   const fault = unparsable(url, authority);
   if (fault !== undefined) return [required(field, `url must be a valid URL: ${fault}${form}`)];
@@ -55,7 +55,7 @@ function pathErrors(field: string, path: string): Errors {
   return errors;
 }
 
-export function serviceErrors(field: string, service: SentService): Errors {
+function serviceErrors(field: string, service: SentService): Errors {
   const { name = '', namespace = '', path = '', port = 443 } = service;
   return [
     ...(name === '' ? [required(`${field}.name`)] : []),
@@ -63,4 +63,43 @@ export function serviceErrors(field: string, service: SentService): Errors {
     ...(isPort(port) ? [] : [invalid(`${field}.port`, port, `port is not valid: ${portRange}`)]),
     ...pathErrors(`${field}.path`, path),
   ];
+}
+
+/** `clientConfig` of whatever names a webhook. */
+export function clientConfigErrors(
+  field: string,
+  { url, service }: { readonly url?: string | undefined; readonly service?: SentService | undefined },
+): Errors {
+  if ((url === undefined) === (service === undefined))
+    return [required(field, 'exactly one of url or service is required')];
+  return url === undefined
+    ? serviceErrors(`${field}.service`, service ?? {})
+    : urlErrors(`${field}.url`, url);
+}
+
+const reviewVersions = ['v1', 'v1beta1'];
+
+/** None of them at all, or one that this server writes. */
+export const hasReviewVersion = (versions: readonly string[]): boolean =>
+  versions.length === 0 || versions.some((version) => reviewVersions.includes(version));
+
+/** `missing`: what is said when there are none. */
+export function reviewVersionErrors(
+  field: string,
+  versions: readonly string[],
+  mustBeKnown: boolean,
+  missing = '',
+): Errors {
+  if (versions.length === 0) return [required(field, missing)];
+  const seen = new Set<string>();
+  const errors = versions.flatMap((version, i) => {
+    const again = seen.has(version);
+    seen.add(version);
+    return again
+      ? [invalid(`${field}[${i}]`, version, 'duplicate version')]
+      : each(`${field}[${i}]`, version, dns1035Label);
+  });
+  if (mustBeKnown && !hasReviewVersion(versions))
+    errors.push(invalid(field, versions, `must include at least one of ${reviewVersions.join(', ')}`));
+  return errors;
 }

@@ -11,6 +11,7 @@ import { isInt64Value } from '../duration.ts';
 import { fixed } from '../estimate.ts';
 import { nominal, readingCosts } from '../library-costs.ts';
 import { CelError, Opaque, type Value } from '../value.ts';
+import { comparisonsOf } from './comparisons.ts';
 
 const quantityType = structType('kubernetes.Quantity');
 
@@ -61,24 +62,6 @@ const reader = (
   ],
   ...nominal,
 });
-const comparison = (
-  name: string,
-  id: string,
-  result: CelType,
-  call: (order: number) => Value,
-): FunctionDeclaration => ({
-  name,
-  overloads: [
-    {
-      id,
-      member: true,
-      params: [quantityType, quantityType],
-      result,
-      call: (a: QuantityValue, b: QuantityValue) => call(compareQuantities(a.quantity, b.quantity)),
-    },
-  ],
-  ...nominal,
-});
 const operation = (name: string, apply: (a: Quantity, b: Quantity) => Value): FunctionDeclaration => ({
   name,
   overloads: [
@@ -125,9 +108,9 @@ export const quantityLibrary: Library = {
     },
     // Upstream declares it as a function, not as a method.
     reader('sign', 'quantity_sign', intType, ({ nano }) => (nano > 0n ? 1n : nano < 0n ? -1n : 0n), false),
-    comparison('isGreaterThan', 'quantity_is_greater_than', boolType, (order) => order > 0),
-    comparison('isLessThan', 'quantity_is_less_than', boolType, (order) => order < 0),
-    comparison('compareTo', 'quantity_compare_to', intType, (order) => BigInt(order)),
+    ...comparisonsOf(quantityType, 'quantity', (a: QuantityValue, b: QuantityValue) =>
+      compareQuantities(a.quantity, b.quantity),
+    ),
     reader('asApproximateFloat', 'quantity_get_float', doubleType, ({ nano }) => Number(nano) / 1e9),
     reader(
       'asInteger',

@@ -4,6 +4,7 @@ import type { FunctionDeclaration, Library } from '../declarations.ts';
 import { fixed } from '../estimate.ts';
 import { nominal, readingCosts } from '../library-costs.ts';
 import { CelError, Opaque, type Value } from '../value.ts';
+import { comparisonsOf } from './comparisons.ts';
 
 const semverType = structType('kubernetes.Semver');
 
@@ -124,24 +125,6 @@ function semverValue(text: string, normalize: boolean = false): SemverValue | Ce
 const isSemver = (text: string, normalize: boolean = false): boolean =>
   semverValue(text, normalize) instanceof SemverValue;
 
-const comparison = (
-  name: string,
-  id: string,
-  result: CelType,
-  call: (order: number) => Value,
-): FunctionDeclaration => ({
-  name,
-  overloads: [
-    {
-      id,
-      member: true,
-      params: [semverType, semverType],
-      result,
-      call: (a: SemverValue, b: SemverValue) => call(compare(a, b)),
-    },
-  ],
-  ...nominal,
-});
 const part = (name: string, index: 0 | 1 | 2): FunctionDeclaration => ({
   name,
   overloads: [
@@ -175,9 +158,7 @@ export const semverLibrary: Library = {
   functions: [
     reading('semver', ['string_to_semver', 'string_bool_to_semver'], semverType, semverValue),
     reading('isSemver', ['is_semver_string', 'is_semver_string_bool'], boolType, isSemver),
-    comparison('isGreaterThan', 'semver_is_greater_than', boolType, (found) => found > 0),
-    comparison('isLessThan', 'semver_is_less_than', boolType, (found) => found < 0),
-    comparison('compareTo', 'semver_compare_to', intType, (found) => BigInt(found)),
+    ...comparisonsOf(semverType, 'semver', compare),
     part('major', 0),
     part('minor', 1),
     part('patch', 2),

@@ -1,5 +1,7 @@
 // ID tokens of OpenID providers, by AuthenticationConfiguration: signature, time, audience, then the user that claims name.
+
 import type { JwtAuthenticator } from '../../api/config/authentication-configuration.ts';
+import { goQuoted } from '../../apimachinery/go-format.ts';
 import type { TokenAuthenticator, TokenVerdict } from '../../apiserver/authentication/token-authenticator.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type JwtClaims, readJwt, unverifiedClaims } from '../../crypto/jwt.ts';
@@ -47,7 +49,7 @@ async function verifiedClaims(
   // Before the provider is asked for keys: no key of it could make such a signature good.
   if (!algorithms.includes(String(header.alg)))
     throw new Error(
-      `oidc: malformed jwt: go-jose/go-jose: unexpected signature algorithm ${JSON.stringify(String(header.alg))}; expected [${algorithms.map((name) => JSON.stringify(name)).join(' ')}]`,
+      `oidc: malformed jwt: go-jose/go-jose: unexpected signature algorithm ${JSON.stringify(String(header.alg))}; expected ${goQuoted(algorithms)}`,
     );
   const fault = timeFault(claims, clock.now());
   if (fault !== undefined) throw new Error(fault);
@@ -55,7 +57,7 @@ async function verifiedClaims(
   const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
   if (!named.some((audience) => audiences.includes(audience as string)))
     throw new Error(
-      `oidc: expected audience in [${audiences.map((one) => JSON.stringify(one)).join(' ')}] got [${named.map((one) => JSON.stringify(one)).join(' ')}]`,
+      `oidc: expected audience in ${goQuoted(audiences)} got ${goQuoted(named.filter((one) => one !== undefined).map(String))}`,
     );
   if (!(await keys.haveSigned(read)))
     throw new Error('failed to verify signature: failed to verify id token signature');

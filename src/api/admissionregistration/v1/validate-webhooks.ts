@@ -2,15 +2,13 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { duplicate, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
+import { type Errors, labelSelector, newErrors, oneOf } from '../../../apimachinery/validation/checks.ts';
+import { dnsSubdomain } from '../../../apimachinery/validation/names.ts';
 import {
-  type Errors,
-  each,
-  labelSelector,
-  newErrors,
-  oneOf,
-} from '../../../apimachinery/validation/checks.ts';
-import { dns1035Label, dnsSubdomain } from '../../../apimachinery/validation/names.ts';
-import { serviceErrors, urlErrors } from '../../../apimachinery/validation/webhook-clients.ts';
+  clientConfigErrors,
+  hasReviewVersion,
+  reviewVersionErrors,
+} from '../../../apimachinery/validation/webhook-clients.ts';
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
@@ -20,7 +18,6 @@ import { admissionRuleErrors, matchConditionErrors } from './validate-rules.ts';
 type Webhook = Decoded<MutatingWebhook>;
 type Configuration = Decoded<MutatingWebhookConfiguration>;
 
-const reviewVersions = ['v1', 'v1beta1'];
 const harmless = ['None', 'NoneOnDryRun'];
 const sideEffectClasses = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
 
@@ -41,8 +38,6 @@ const ofNew: Terms = {
   matchConditions: true,
 };
 
-const isKnownVersion = (version: string): boolean => reviewVersions.includes(version);
-
 function qualifiedDomain(field: string, name = ''): Errors {
   if (name === '') return [required(field)];
   const errors = dnsSubdomain(name);
@@ -55,14 +50,6 @@ function sideEffectErrors(field: string, sideEffects: string | undefined, terms:
   const allowed = terms.harmless ? harmless : sideEffectClasses;
   if (sideEffects === undefined) return [required(field, `must specify one of ${allowed.join(', ')}`)];
   return allowed.includes(sideEffects) ? [] : [notSupported(field, sideEffects, allowed)];
-}
-
-function clientErrors(at: string, { clientConfig = {} }: Webhook): Errors {
-  const { url, service } = clientConfig;
-  if ((url === undefined) === (service === undefined))
-    return [required(at, 'exactly one of url or service is required')];
-  if (url !== undefined) return urlErrors(`${at}.url`, url);
-  return serviceErrors(`${at}.service`, service ?? {});
 }
 
 function webhookErrors(at: string, webhook: Webhook, terms: Terms): Errors {
@@ -80,7 +67,7 @@ function webhookErrors(at: string, webhook: Webhook, terms: Terms): Errors {
       : []),
     ...(terms.selectors ? selectorErrors(at, webhook) : []),
     ...policy('reinvocationPolicy', reinvocationPolicy, ['IfNeeded', 'Never']),
-    ...clientErrors(`${at}.clientConfig`, webhook),
+    ...clientConfigErrors(`${at}.clientConfig`, webhook.clientConfig ?? {}),
     ...(terms.matchConditions
       ? matchConditionErrors(`${at}.matchConditions`, webhook.matchConditions ?? [])
       : []),
@@ -92,18 +79,6 @@ const selectorErrors = (at: string, { namespaceSelector, objectSelector }: Webho
   ...labelSelector(`${at}.objectSelector`, objectSelector),
 ];
 
-function reviewVersionErrors(at: string, versions: readonly string[], terms: Terms): Errors {
-  if (versions.length === 0) return [required(at, `must specify one of ${reviewVersions.join(', ')}`)];
-  const errors = versions.flatMap((version, i) =>
-    versions.indexOf(version) < i
-      ? [invalid(`${at}[${i}]`, version, 'duplicate version')]
-      : each(`${at}[${i}]`, version, dns1035Label),
-  );
-  if (terms.knownReviewVersion && !versions.some(isKnownVersion))
-    errors.push(invalid(at, versions, `must include at least one of ${reviewVersions.join(', ')}`));
-  return errors;
-}
-
 function configurationErrors({ webhooks = [] }: Configuration, terms: Terms): Errors {
   const names = new Set<string>();
   return webhooks.flatMap((webhook, i) => {
@@ -113,7 +88,12 @@ function configurationErrors({ webhooks = [] }: Configuration, terms: Terms): Er
     names.add(name);
     return [
       ...webhookErrors(at, webhook, terms),
-      ...reviewVersionErrors(`${at}.admissionReviewVersions`, versions, terms),
+      ...reviewVersionErrors(
+        `${at}.admissionReviewVersions`,
+        versions,
+        terms.knownReviewVersion,
+        'must specify one of v1, v1beta1',
+      ),
       ...(isTaken ? [duplicate(`${at}.name`, name)] : []),
     ];
   });
@@ -128,8 +108,8 @@ export function validateWebhooksUpdate(configuration: Configuration, old: Config
     webhooks.map(({ matchConditions = [] }) => matchConditions);
   const terms: Terms = {
     harmless: before.every(({ sideEffects = '' }) => harmless.includes(sideEffects)),
-    knownReviewVersion: before.every(
-      ({ admissionReviewVersions: versions = [] }) => versions.length === 0 || versions.some(isKnownVersion),
+    knownReviewVersion: before.every(({ admissionReviewVersions: versions = [] }) =>
+      hasReviewVersion(versions),
     ),
     uniqueNames: new Set(before.map(({ name }) => name)).size === before.length,
     selectors: before.every((webhook) => selectorErrors('', webhook).length === 0),

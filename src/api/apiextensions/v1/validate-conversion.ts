@@ -2,9 +2,11 @@
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { forbidden, invalid, notSupported, required } from '../../../apimachinery/field-error.ts';
 import type { Errors } from '../../../apimachinery/validation/checks.ts';
-import { each } from '../../../apimachinery/validation/checks.ts';
-import { dns1035Label } from '../../../apimachinery/validation/names.ts';
-import { serviceErrors, urlErrors } from '../../../apimachinery/validation/webhook-clients.ts';
+import {
+  clientConfigErrors,
+  hasReviewVersion,
+  reviewVersionErrors,
+} from '../../../apimachinery/validation/webhook-clients.ts';
 import type {
   CustomResourceConversion,
   CustomResourceDefinitionSpec,
@@ -13,11 +15,9 @@ import type {
 
 const at = 'spec.conversion';
 const strategies = ['None', 'Webhook'];
-const reviewVersions = ['v1', 'v1beta1'];
 
 export function hasKnownReviewVersion(conversion: Decoded<CustomResourceConversion> | undefined): boolean {
-  const versions = conversion?.webhook?.conversionReviewVersions ?? [];
-  return versions.length === 0 || versions.some((version) => reviewVersions.includes(version));
+  return hasReviewVersion(conversion?.webhook?.conversionReviewVersions ?? []);
 }
 
 export function conversionErrors(
@@ -45,25 +45,9 @@ function webhookErrors(webhook: Decoded<WebhookConversion>, requireKnownVersion:
   const { clientConfig, conversionReviewVersions = [] } = webhook;
   const errors: Errors = [];
   if (clientConfig === undefined) errors.push(required(config, 'required when strategy is set to Webhook'));
-  else {
-    const { url, service } = clientConfig;
-    if ((url === undefined) === (service === undefined))
-      errors.push(required(config, 'exactly one of url or service is required'));
-    else if (url !== undefined) errors.push(...urlErrors(`${config}.url`, url));
-    else if (service !== undefined) errors.push(...serviceErrors(`${config}.service`, service));
-  }
-  return [...errors, ...reviewVersionErrors(conversionReviewVersions, requireKnownVersion)];
-}
-
-function reviewVersionErrors(versions: readonly string[], requireKnownVersion: boolean): Errors {
-  const field = `${at}.conversionReviewVersions`;
-  if (versions.length === 0) return [required(field)];
-  const errors = versions.flatMap((version, i) =>
-    versions.indexOf(version) < i
-      ? [invalid(`${field}[${i}]`, version, 'duplicate version')]
-      : each(`${field}[${i}]`, version, dns1035Label),
-  );
-  if (requireKnownVersion && !versions.some((version) => reviewVersions.includes(version)))
-    errors.push(invalid(field, versions, `must include at least one of ${reviewVersions.join(', ')}`));
-  return errors;
+  else errors.push(...clientConfigErrors(config, clientConfig));
+  return [
+    ...errors,
+    ...reviewVersionErrors(`${at}.conversionReviewVersions`, conversionReviewVersions, requireKnownVersion),
+  ];
 }

@@ -9,6 +9,7 @@ import {
   tooMany,
   unfit,
 } from '../../../apimachinery/field-error.ts';
+import { goQuoted } from '../../../apimachinery/go-format.ts';
 import { qualifiedNameErrors } from '../../../apimachinery/labels.ts';
 import { type Errors, each, nonNegative } from '../../../apimachinery/validation/checks.ts';
 import type {
@@ -30,7 +31,7 @@ const statuses = ['False', 'True', 'Unknown'];
 
 /** Asks for one of a few words; an empty one is told which there are, as Go prints a list. */
 const wordErrors = (field: string, word: string, words: readonly string[]): Errors => {
-  if (word === '') return [required(field, `valid values: [${words.map((w) => `"${w}"`).join(' ')}]`)];
+  if (word === '') return [required(field, `valid values: ${goQuoted(words)}`)];
   return words.includes(word) ? [] : [notSupported(field, word, words)];
 };
 

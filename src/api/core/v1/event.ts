@@ -4,6 +4,7 @@ import type { Decoded } from '../../../apimachinery/decoded.ts';
 import { ageOf } from '../../../apimachinery/human-duration.ts';
 import type { KindBehaviour } from '../../../apimachinery/kind-behaviour.ts';
 import type { Event } from '../../generated/types/core-v1.ts';
+import { eventErrors } from './validate-events.ts';
 
 function source(event: Decoded<Event>): string {
   const from = event.source ?? {};
@@ -58,7 +59,11 @@ function selectableFields(event: Decoded<Event>): Record<string, string> {
 export const event: KindBehaviour<Event> = {
   row,
   selectableFields,
-  strategy: { allowCreateOnUpdate: true, allowUnconditionalUpdate: true },
+  strategy: {
+    validate: (o) => eventErrors(o),
+    allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: true,
+  },
 };
 
 const renamed: readonly (readonly [string, string])[] = [

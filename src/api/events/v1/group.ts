@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import type { Decoded } from '../../../apimachinery/decoded.ts';
 import type { GroupBehaviours } from '../../../apimachinery/kind-behaviour.ts';
 import { event, eventFromCore, eventToCore } from '../../core/v1/event.ts';
+import { modernEventErrors, modernEventUpdateErrors } from '../../core/v1/validate-events.ts';
 import type { Event as CoreEvent } from '../../generated/types/core-v1.ts';
 import type { Event } from '../../generated/types/events-v1.ts';
 
@@ -18,7 +19,13 @@ export const eventsV1: GroupBehaviours<{ events: Event }> = {
     row: (o, now) => event.row?.(asCore(o), now) ?? [],
     // Its own names only, as upstream; what is stored has those of core.
     storedFieldNames: new Map(coreNames.map((name) => [ownName(name), name] as const)),
-    strategy: { allowCreateOnUpdate: true, allowUnconditionalUpdate: true },
+    ownUpdateRules: true,
+    strategy: {
+      validate: (o) => modernEventErrors(asCore(o)),
+      validateUpdate: (o, old) => modernEventUpdateErrors(asCore(o), asCore(old)),
+      allowCreateOnUpdate: true,
+      allowUnconditionalUpdate: true,
+    },
     storage: { group: '', version: 'v1', resource: 'events' },
     conversion: { toStorage: eventToCore, fromStorage: eventFromCore },
   },

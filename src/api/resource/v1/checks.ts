@@ -20,7 +20,7 @@ import type {
 } from '../../generated/types/resource-v1.ts';
 
 /** Each item, then how many there are. */
-export function listErrors<T>(
+export function eachItemErrors<T>(
   at: string,
   list: readonly T[] | undefined,
   max: number,
@@ -41,7 +41,7 @@ export function setErrors<T>(
   key: (item: T) => unknown,
   keyField = '',
 ): Errors {
-  const errors = listErrors(at, list, max, item);
+  const errors = eachItemErrors(at, list, max, item);
   const seen = new Set<string>();
   for (const [i, one] of (list ?? []).entries()) {
     const value = key(one);
@@ -161,8 +161,8 @@ export function bindingErrors(
   const [wanted, failing] = [`${at}.bindingConditions`, `${at}.bindingFailureConditions`];
   const named = (name: string, field: string): Errors => each(field, name, qualifiedNameErrors);
   const errors = [
-    ...listErrors(wanted, bindingConditions, maxBinding, named),
-    ...listErrors(failing, bindingFailureConditions, maxBinding, named),
+    ...eachItemErrors(wanted, bindingConditions, maxBinding, named),
+    ...eachItemErrors(failing, bindingFailureConditions, maxBinding, named),
   ];
   const known = new Set<string>();
   for (const [i, name] of bindingConditions.entries()) {

@@ -25,7 +25,7 @@ import type {
 import {
   bindingErrors,
   configurationErrors,
-  listErrors,
+  eachItemErrors,
   poolNameErrors,
   rawErrors,
   setErrors,
@@ -93,10 +93,10 @@ function configErrors(
 function allocationErrors(allocation: Decoded<AllocationResult>, at: string, names: RequestNames): Errors {
   const { devices = {}, nodeSelector } = allocation;
   return [
-    ...listErrors(`${at}.devices.results`, devices.results, maxResults, (one, here) =>
+    ...eachItemErrors(`${at}.devices.results`, devices.results, maxResults, (one, here) =>
       resultErrors(one, here, names),
     ),
-    ...listErrors(`${at}.devices.config`, devices.config, maxConfig, (one, here) =>
+    ...eachItemErrors(`${at}.devices.config`, devices.config, maxConfig, (one, here) =>
       configErrors(one, here, names),
     ),
     ...validateNodeSelector(nodeSelector, `${at}.nodeSelector`),

@@ -14,8 +14,8 @@ import type {
 } from '../../generated/types/resource-v1.ts';
 import {
   configurationErrors,
+  eachItemErrors,
   fullyQualifiedErrors,
-  listErrors,
   setErrors,
   tolerationErrors,
 } from './checks.ts';
@@ -78,7 +78,7 @@ function countErrors(at: string, mode = '', count: number | bigint = 0): Errors 
 
 const exactErrors = (request: Decoded<ExactDeviceRequest>, at: string): Errors => [
   ...named(`${at}.deviceClassName`, request.deviceClassName, dnsSubdomain),
-  ...listErrors(`${at}.selectors`, request.selectors, maxItems, selectorErrors),
+  ...eachItemErrors(`${at}.selectors`, request.selectors, maxItems, selectorErrors),
   ...countErrors(at, request.allocationMode, request.count),
   ...(request.tolerations ?? []).flatMap((one, i) => tolerationErrors(one, `${at}.tolerations[${i}]`)),
 ];
@@ -107,7 +107,7 @@ function deviceErrors(claim: Decoded<DeviceClaim>, at: string): Errors {
   const names = requestNames(claim);
   return [
     ...setErrors(`${at}.requests`, claim.requests, maxItems, requestErrors, (one) => one.name ?? '', 'name'),
-    ...listErrors(`${at}.constraints`, claim.constraints, maxItems, (constraint, here) => {
+    ...eachItemErrors(`${at}.constraints`, claim.constraints, maxItems, (constraint, here) => {
       const { matchAttribute: match, distinctAttribute: distinct, requests } = constraint;
       const refs = requestRefs(`${here}.requests`, requests, names);
       if (match !== undefined) return [...refs, ...fullyQualifiedErrors(`${here}.matchAttribute`, match)];
@@ -121,7 +121,7 @@ function deviceErrors(claim: Decoded<DeviceClaim>, at: string): Errors {
         ),
       ];
     }),
-    ...listErrors(`${at}.config`, claim.config, maxItems, ({ requests, opaque }, here) => [
+    ...eachItemErrors(`${at}.config`, claim.config, maxItems, ({ requests, opaque }, here) => [
       ...requestRefs(`${here}.requests`, requests, names),
       ...configurationErrors(here, opaque),
     ]),
@@ -160,8 +160,10 @@ const isExtendedName = (name: string): boolean =>
 export function validateDeviceClass({ spec = {} }: Decoded<DeviceClass>): Errors {
   const { extendedResourceName: name } = spec;
   return [
-    ...listErrors('spec.selectors', spec.selectors, maxItems, selectorErrors),
-    ...listErrors('spec.config', spec.config, maxItems, ({ opaque }, at) => configurationErrors(at, opaque)),
+    ...eachItemErrors('spec.selectors', spec.selectors, maxItems, selectorErrors),
+    ...eachItemErrors('spec.config', spec.config, maxItems, ({ opaque }, at) =>
+      configurationErrors(at, opaque),
+    ),
     ...(name === undefined || isExtendedName(name)
       ? []
       : [invalid('spec.extendedResourceName', name, 'must be a valid extended resource name')]),

@@ -17,7 +17,7 @@ import type {
 } from '../../generated/types/resource-v1.ts';
 import {
   bindingErrors,
-  listErrors,
+  eachItemErrors,
   poolNameErrors,
   qualifiedErrors,
   setErrors,
@@ -128,7 +128,7 @@ function deviceErrors(device: Decoded<Device>, at: string, choosesNode: boolean)
       const here = `${at}.capacity[${shownKey(name)}]`;
       return [...qualifiedErrors(here, name), ...capacityErrors(one ?? {}, here, device)];
     }),
-    ...listErrors(`${at}.taints`, device.taints, maxTaints, taintErrors),
+    ...eachItemErrors(`${at}.taints`, device.taints, maxTaints, taintErrors),
     ...setErrors(
       `${at}.consumesCounters`,
       consumesCounters,

@@ -1,12 +1,14 @@
 // Nobody grants what they do not hold: the check of roles and bindings when they are written.
+
 import { isDeepStrictEqual } from 'node:util';
 import type { PolicyRule, RoleRef } from '../../../api/generated/types/rbac-v1.ts';
 import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { forbidden, internalError, notFound } from '../../../apimachinery/errors.ts';
+import { goQuoted } from '../../../apimachinery/go-format.ts';
 import type { AdmissionPlugin, AdmissionRequest } from '../../../apiserver/admission/admission.ts';
 import type { UserInfo } from '../../../apiserver/authentication/user-info.ts';
 import type { Authorizer } from '../../../apiserver/authorization/authorizer.ts';
-import { compactRules, quotedList, ruleText, uncoveredRules } from './policy-rules.ts';
+import { compactRules, ruleText, uncoveredRules } from './policy-rules.ts';
 import type { RuleResolver } from './rule-resolver.ts';
 
 const group = 'rbac.authorization.k8s.io';
@@ -30,7 +32,7 @@ export function escalationRefusal(
   if (missing.length === 0) return undefined;
   const texts = [...new Set(compactRules(missing).map(ruleText))].sort();
   const errors = held.errors.length === 0 ? '' : `; resolution errors: [${held.errors.join(' ')}]`;
-  return `user ${JSON.stringify(user.name)} (groups=${quotedList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${texts.join('\n')}${errors}`;
+  return `user ${JSON.stringify(user.name)} (groups=${goQuoted(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${texts.join('\n')}${errors}`;
 }
 
 /** What the garbage collector must be able to change without the rights of the role, and what each write changes. */

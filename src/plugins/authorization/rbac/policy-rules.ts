@@ -1,5 +1,7 @@
 // RBAC's policy rules: what one rule allows, whether rules cover others, and how upstream prints them.
+
 import type { PolicyRule } from '../../../api/generated/types/rbac-v1.ts';
+import { goQuoted } from '../../../apimachinery/go-format.ts';
 import { withoutTrailing } from '../../../base/without-trailing.ts';
 
 export interface RequestedAccess {
@@ -125,10 +127,6 @@ export function compactRules(rules: readonly PolicyRule[]): PolicyRule[] {
   return compacted;
 }
 
-/** Go's %q of a list of strings: `["a" "b"]`. */
-export const quotedList = (values: readonly string[]): string =>
-  `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
-
 /** `{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}`. */
 export function ruleText(rule: PolicyRule): string {
   const parts: [string, readonly string[] | undefined][] = [
@@ -139,5 +137,5 @@ export function ruleText(rule: PolicyRule): string {
     ['Verbs', rule.verbs],
   ];
   const shown = parts.filter(([, list]) => list !== undefined && list.length > 0);
-  return `{${shown.map(([name, list]) => `${name}:${quotedList(list ?? [])}`).join(', ')}}`;
+  return `{${shown.map(([name, list]) => `${name}:${goQuoted(list ?? [])}`).join(', ')}}`;
 }

@@ -265,10 +265,7 @@ function tokensAndHealth(options: ControlPlaneOptions, { issuers, apiAudiences }
   };
 }
 
-type RestParts = Pick<
-  Parameters<typeof restStorage>[0],
-  'scheme' | 'live' | 'authorizer' | 'rules' | 'tokens'
->;
+type RestParts = Pick<Parameters<typeof restStorage>[0], 'scheme' | 'live' | 'authorizer' | 'tokens'>;
 
 function restOf(
   options: ControlPlaneOptions,
@@ -486,7 +483,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const resolve = endpointsOf(options, live);
   const webhooks = webhooksOf(options, { live, scheme, authorizer, resolve });
   const aggregator = aggregationOf(options, { live, scheme, resolve, api: () => api });
-  const rest = restOf(options, { scheme, live, authorizer, rules: resolver, tokens, claims, identity });
+  const rest = restOf(options, { scheme, live, authorizer, tokens, claims, identity });
 
   const who = { live, scheme, authorizer, resolver, reservations, webhooks };
   const admission = await admissionOf(options, who, () => api);

@@ -16,7 +16,7 @@ import { bindingChecks, policyChecks } from './admissionregistration/policy-chec
 import { webhookConditions } from './admissionregistration/webhook-conditions.ts';
 import { definitionRules } from './apiextensions/definition-rules.ts';
 import { createTokenReview, selfSubjectReview } from './authentication/reviews.ts';
-import { createAccessReview, createRulesReview, type RulesSource } from './authorization/access-reviews.ts';
+import { createAccessReview, createRulesReview } from './authorization/access-reviews.ts';
 import { scaleView } from './autoscaling/scale.ts';
 import { type ComponentHealth, createComponentStatuses } from './core/component-status.ts';
 import { podBinding } from './core/pod-binding.ts';
@@ -29,7 +29,6 @@ export interface RegistryDependencies {
   readonly live: LiveObjects;
   readonly random: Random;
   readonly authorizer: Authorizer;
-  readonly rules: RulesSource;
   readonly tokens: readonly TokenAuthenticator[];
   readonly signer: TokenSigner;
   readonly services: ServiceAllocationDeps;
@@ -109,7 +108,7 @@ export function restStorage(deps: RegistryDependencies, more: RestStorage = new 
       restKey(authorization, 'selfsubjectaccessreviews'),
       createAccessReview('SelfSubjectAccessReview', authorizer),
     ],
-    [restKey(authorization, 'selfsubjectrulesreviews'), createRulesReview(deps.rules)],
+    [restKey(authorization, 'selfsubjectrulesreviews'), createRulesReview(deps.authorizer)],
     [restKey(authorization, 'subjectaccessreviews'), createAccessReview('SubjectAccessReview', authorizer)],
   ];
   return new Map([...entries, ...more]);

@@ -4,6 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { UserInfo } from '../../src/apiserver/authentication/user-info.ts';
 import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { startServer } from '../../src/cmd/compose/compose-server.ts';
 import { configuredAuthorization } from '../../src/cmd/compose/configured-authorization.ts';
@@ -368,4 +369,34 @@ test('a webhook is told what a request’s selectors ask for, and a review may s
     assert.equal(answer.status, 422, answer.text);
     assert.ok(answer.message.endsWith(why), answer.message);
   }
+});
+
+test('who asks for their rules is told of all authorizers, and that there may be more', async () => {
+  const rules = async (plane: TestControlPlane, who: UserInfo): Promise<Record<string, unknown>> => {
+    const url = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
+    const answer = await plane.ask('POST', url, { spec: { namespace: 'default' } }, { user: who });
+    assert.equal(answer.status, 201, answer.text);
+    return answer.body.status as Record<string, unknown>;
+  };
+  const allow = { type: 'AlwaysAllow', name: 'open' };
+  const both = await planeWith(webhook({ failurePolicy: 'NoOpinion' }), allow);
+  assert.deepEqual(await rules(both, user('jane')), {
+    resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
+    nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+    incomplete: true,
+    evaluationError: 'webhook authorizer does not support user rule resolution',
+  });
+  const own = await startTestControlPlane();
+  after(() => own.close());
+  const { incomplete, evaluationError, resourceRules } = await rules(own, user('jane'));
+  assert.deepEqual([incomplete, evaluationError], [false, undefined]);
+  const reviews = (resourceRules as { resources: string[] }[]).some(({ resources }) =>
+    resources.includes('selfsubjectrulesreviews'),
+  );
+  assert.ok(reviews);
+  const node = await rules(own, user('system:node:n1', 'system:nodes'));
+  assert.deepEqual(
+    [node.incomplete, node.evaluationError],
+    [true, 'node authorizer does not support user rule resolution'],
+  );
 });

@@ -27,6 +27,17 @@ export interface AuthorizationDecision {
   readonly reason: string;
 }
 
+/** What somebody may in a namespace, as far as it can be listed. */
+export interface UserRules {
+  /** As roles say them. */
+  readonly rules: readonly object[];
+  /** There may be more. */
+  readonly incomplete: boolean;
+  readonly errors: readonly string[];
+}
+
 export interface Authorizer {
   authorize(attributes: AuthorizationAttributes): AuthorizationDecision | Promise<AuthorizationDecision>;
+  /** Absent: it has no rules. */
+  rulesFor?(user: UserInfo, namespace: string): UserRules;
 }

@@ -141,7 +141,15 @@ async function webhookOf(
   return { authorizer, client };
 }
 
-const always = (decision: AuthorizationDecision): Authorizer => ({ authorize: () => decision });
+const always = (decision: AuthorizationDecision, rules: readonly object[] = []): Authorizer => ({
+  authorize: () => decision,
+  rulesFor: () => ({ rules, incomplete: false, errors: [] }),
+});
+
+const everything: readonly object[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
 
 async function build({ authorizers = [] }: AuthorizationConfiguration, deps: Dependencies): Promise<Built> {
   const webhooks = new Map<ConfiguredAuthorizer, Awaited<ReturnType<typeof webhookOf>>>();
@@ -157,7 +165,7 @@ async function build({ authorizers = [] }: AuthorizationConfiguration, deps: Dep
   const of = (one: ConfiguredAuthorizer, { node, rbac }: OwnAuthorizers): Authorizer => {
     if (one.type === 'Node') return node;
     if (one.type === 'RBAC') return rbac;
-    if (one.type === 'AlwaysAllow') return always({ decision: 'allow', reason: '' });
+    if (one.type === 'AlwaysAllow') return always({ decision: 'allow', reason: '' }, everything);
     if (one.type === 'AlwaysDeny')
       return always({ decision: 'no-opinion', reason: 'Everything is forbidden.' });
     return webhooks.get(one)!.authorizer;
@@ -220,15 +228,18 @@ function followFile(
 function followed(now: () => Built, own: OwnAuthorizers): Authorizer {
   let built: Built | undefined;
   let union: Authorizer | undefined;
+  const configured = (): Authorizer => {
+    const current = now();
+    if (union === undefined || built !== current) {
+      built = current;
+      union = unionAuthorizer(current.authorizers(own));
+    }
+    return union;
+  };
+  const noRules = { rules: [], incomplete: false, errors: [] };
   return {
-    authorize(attributes) {
-      const current = now();
-      if (union === undefined || built !== current) {
-        built = current;
-        union = unionAuthorizer(current.authorizers(own));
-      }
-      return union.authorize(attributes);
-    },
+    authorize: (attributes) => configured().authorize(attributes),
+    rulesFor: (user, namespace) => configured().rulesFor?.(user, namespace) ?? noRules,
   };
 }
 

@@ -28,5 +28,6 @@ export function countedAuthorizer(
       const answer = authorizer.authorize(attributes);
       return answer instanceof Promise ? answer.then(counted) : counted(answer);
     },
+    ...(authorizer.rulesFor === undefined ? {} : { rulesFor: authorizer.rulesFor }),
   };
 }

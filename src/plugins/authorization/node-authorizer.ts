@@ -180,5 +180,13 @@ export function createNodeAuthorizer(deps: {
       }
       return deps.nodeRules.some((rule) => ruleAllows(rule, a)) ? allow : noOpinion();
     },
+    rulesFor: (user) =>
+      nodeNameOf(user) === undefined
+        ? { rules: [], incomplete: false, errors: [] }
+        : {
+            rules: [],
+            incomplete: true,
+            errors: ['node authorizer does not support user rule resolution'],
+          },
   };
 }

@@ -55,5 +55,9 @@ export function createRbacAuthorizer(resolver: RuleResolver): Authorizer {
         reason: errors.length === 0 ? '' : `RBAC: ${aggregate(errors)}`,
       };
     },
+    rulesFor(user, namespace) {
+      const { rules, errors } = resolver.rulesFor(user, namespace);
+      return { rules: rules.map(({ rule }) => rule), incomplete: false, errors };
+    },
   };
 }

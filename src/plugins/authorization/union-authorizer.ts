@@ -13,5 +13,13 @@ export function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer 
       }
       return { decision: 'no-opinion', reason: reasons.join('\n') };
     },
+    rulesFor(user, namespace) {
+      const all = authorizers.flatMap((authorizer) => authorizer.rulesFor?.(user, namespace) ?? []);
+      return {
+        rules: all.flatMap(({ rules }) => rules),
+        incomplete: all.some(({ incomplete }) => incomplete),
+        errors: all.flatMap(({ errors }) => errors),
+      };
+    },
   };
 }

@@ -134,5 +134,10 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
         return failure;
       }
     },
+    rulesFor: () => ({
+      rules: [],
+      incomplete: true,
+      errors: ['webhook authorizer does not support user rule resolution'],
+    }),
   };
 }

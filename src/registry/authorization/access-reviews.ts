@@ -4,21 +4,14 @@ import { badRequest, invalidObject } from '../../apimachinery/errors.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { isObject, obj, spec, str, strs } from '../../apimachinery/json-access.ts';
 import type { UserInfo } from '../../apiserver/authentication/user-info.ts';
-import type { AuthorizationAttributes, Authorizer } from '../../apiserver/authorization/authorizer.ts';
+import type {
+  AuthorizationAttributes,
+  Authorizer,
+  UserRules,
+} from '../../apiserver/authorization/authorizer.ts';
 import { fieldRequirements } from '../../apiserver/authorization/selector-requirements.ts';
 import type { RestHandler, RestRequest } from '../../apiserver/registry/rest-storage.ts';
 import { readSelector, selectorErrors } from './review-selectors.ts';
-
-/** Rules of a user in a namespace, as SelfSubjectRulesReview lists them. */
-export interface RulesSource {
-  rulesFor(
-    user: UserInfo,
-    namespace: string,
-  ): {
-    readonly rules: readonly { readonly rule: object }[];
-    readonly errors: readonly string[];
-  };
-}
 
 type Kind = 'SubjectAccessReview' | 'SelfSubjectAccessReview' | 'LocalSubjectAccessReview';
 
@@ -129,14 +122,20 @@ export function createAccessReview(kind: Kind, authorizer: Authorizer): RestHand
   };
 }
 
-export function createRulesReview(source: RulesSource): RestHandler {
+const noRules: UserRules = { rules: [], incomplete: false, errors: [] };
+
+/** As upstream prints several errors. */
+const aggregate = (errors: readonly string[]): string =>
+  errors.length === 1 ? errors[0]! : `[${[...new Set(errors)].join(', ')}]`;
+
+export function createRulesReview({ rulesFor }: Authorizer): RestHandler {
   return {
     create(request) {
       const review = request.object ?? {};
       const namespace = str(spec(review).namespace);
       if (namespace === '') throw badRequest('no namespace on request');
-      const { rules, errors } = source.rulesFor(request.context.user, namespace);
-      const all = rules.map((applied) => applied.rule as unknown as JsonObject);
+      const { rules, incomplete, errors } = rulesFor?.(request.context.user, namespace) ?? noRules;
+      const all = rules as readonly JsonObject[];
       const resourceRules = all
         .filter((rule) => strs(rule.resources).length > 0)
         .map(({ verbs, apiGroups, resources, resourceNames }) => ({
@@ -158,8 +157,8 @@ export function createRulesReview(source: RulesSource): RestHandler {
           status: {
             resourceRules,
             nonResourceRules,
-            incomplete: errors.length > 0,
-            ...(errors.length > 0 ? { evaluationError: errors.join(', ') } : {}),
+            incomplete,
+            ...(errors.length > 0 ? { evaluationError: aggregate(errors) } : {}),
           },
         },
       };

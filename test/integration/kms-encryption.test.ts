@@ -1,12 +1,20 @@
 // Secrets sealed by the help of a KMS plugin: in upstream's bytes, through restarts, without the plugin and with it again.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { secrets } from '../../src/api/generated/resources.ts';
 import type { Secret } from '../../src/api/generated/types/core-v1.ts';
 import { readAll } from '../../src/client/transport.ts';
 import { inProcessTransport } from '../../src/client/transport-in-process.ts';
+import {
+  readBackup,
+  repairStore,
+  restoreBackup,
+  takeBackup,
+  writeBackup,
+} from '../../src/cmd/compose/backups.ts';
 import { type RunningServer, startServer } from '../../src/cmd/compose/compose-server.ts';
 import { silentLogger } from '../../src/component-base/logger.ts';
 import { administrator } from '../../src/controlplane/testing/test-control-plane.ts';
@@ -57,11 +65,16 @@ function keeper() {
   return { scratch, plugin, start, kms, stored, logged };
 }
 
-async function ask(server: RunningServer, path: string): Promise<readonly [number, string]> {
+async function ask(
+  server: RunningServer,
+  path: string,
+  more: { readonly method?: string; readonly headers?: Record<string, string>; readonly body?: Buffer } = {},
+): Promise<readonly [number, string]> {
   const { status, body } = await inProcessTransport(server.controlPlane.handle, administrator).request({
     method: 'GET',
     path,
     headers: {},
+    ...more,
   });
   return [status, (await readAll(body, 50_000_000)).toString('latin1')];
 }
@@ -201,6 +214,92 @@ test('Secrets move from plain to a plugin and back, and nothing plain is left in
   await server.stop();
   plugin.stop();
   server = await start('{identity: {}}');
+  assert.equal(await shown(server), base64);
+  await server.stop();
+});
+
+test('a sealed store is backed up, restored and put right after damage, without its keys', async (t) => {
+  const { scratch, plugin, start, kms } = keeper();
+  t.after(() => {
+    plugin.stop();
+    scratch.remove();
+  });
+  const [dataDir, restored, file] = ['data', 'restored', 'backup.gz'].map((name) =>
+    join(scratch.path, name),
+  ) as [string, string, string];
+  await plugin.listen();
+  let server = await start(kms);
+  await create(server);
+  const { backup, running } = await takeBackup(dataDir, { pki: true });
+  assert.equal(running, true);
+  writeBackup(file, backup);
+  await server.stop();
+  plugin.stop();
+  const bytes = gunzipSync(readFileSync(file)).toString('latin1');
+  assert.ok(bytes.includes(prefix) && !bytes.includes(base64) && !bytes.includes(password));
+  restoreBackup(restored, readBackup(file), { overStore: false, overKeys: false });
+  rmSync(join(dataDir, 'db', 'journal'));
+  const { damage, accepted } = repairStore(dataDir, { acceptLoss: true });
+  assert.ok(damage !== undefined && accepted !== undefined);
+
+  await plugin.listen();
+  for (const folder of [restored, dataDir]) {
+    server = await start(kms, { dataDir: folder });
+    const secret = await clientOf(server).get<Secret>(secrets, named);
+    assert.equal(secret.data?.['password'], base64);
+    const again = await clientOf(server).update(secrets, secret);
+    assert.equal(again.metadata?.resourceVersion, secret.metadata?.resourceVersion, 'it lies as it should');
+    await server.stop();
+  }
+});
+
+test('what nobody can open is not written over, and can be taken away by who may', async (t) => {
+  const { scratch, plugin, start, kms } = keeper();
+  t.after(() => {
+    plugin.stop();
+    scratch.remove();
+  });
+  await plugin.listen();
+  let server = await start(kms);
+  await create(server);
+  await server.stop();
+  plugin.lost.add('key-1');
+  server = await start(kms);
+  const path = '/api/v1/namespaces/default/secrets/s';
+  const object = Buffer.from(
+    JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: named, data: { password: '' } }),
+  );
+  const lost =
+    /is not transformable revision=0: failed to decrypt DEK, error: rpc error: code = Internal desc = no key key-1/;
+  for (const [method, query, type] of [
+    ['PATCH', '?fieldManager=me&force=true', 'application/apply-patch+yaml'],
+    ['PATCH', '', 'application/merge-patch+json'],
+    ['PUT', '', 'application/json'],
+    ['DELETE', '', 'application/json'],
+  ] as const) {
+    const body = method === 'DELETE' ? Buffer.alloc(0) : object;
+    const [status, text] = await ask(server, path + query, {
+      method,
+      headers: { 'content-type': type },
+      body,
+    });
+    assert.deepEqual([method, type, status], [method, type, 500], text);
+    assert.match(text, lost);
+  }
+  const option = {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    ignoreStoreReadErrorWithClusterBreakingPotential: true,
+  };
+  const [deleted, text] = await ask(server, path, {
+    method: 'DELETE',
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(option)),
+  });
+  assert.equal(deleted, 200, text);
+  assert.equal((await ask(server, path))[0], 404);
+  assert.equal((await ask(server, '/api/v1/secrets'))[0], 200);
+  await create(server);
   assert.equal(await shown(server), base64);
   await server.stop();
 });

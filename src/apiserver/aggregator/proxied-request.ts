@@ -8,7 +8,7 @@ export type ProxiedHeaders = Record<string, string | readonly string[]>;
 
 /** Credentials of the client, whom it impersonates, and what only a front proxy may say. */
 const withheld =
-  /^(?:authorization|proxy-.*|impersonate-.*|x-remote-.*|x-forwarded-.*|forwarded|host|content-length|audit-id)$/;
+  /^(?:authorization|proxy-.*|impersonate-.*|x-remote-.*|x-forwarded-.*|forwarded|host|content-length|expect|audit-id)$/;
 
 /** Bytes that a header's value loses on its way, so that its reader sees somebody else. */
 const unsendable = /[\u0000-\u001f\u007f]|^ | $/;

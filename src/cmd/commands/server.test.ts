@@ -16,6 +16,7 @@ test('N20: names that are none are refused with those there are', async () => {
     [['--log-level', 'x'], /Allowed choices are debug, info, warn, error, silent\./],
     [['--advertise-address', 'db'], /^--advertise-address "db" is no IP address$/],
     [['--advertise-address', 'fd00::7'], /^--advertise-address fd00::7 is of IPv6: nodes and pods/],
+    [['--enable-aggregator-routing', 'false'], /Allowed choices are true\./],
     [['--bind-address', 'nonsense'], /^--bind-address "nonsense" is no IP address; this machine has /],
   ];
   for (const [more, message] of rows)

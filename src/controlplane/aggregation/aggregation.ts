@@ -111,13 +111,16 @@ export class Aggregation implements Aggregator {
   }
 
   #look(): void {
-    const { live } = this.#deps;
+    const { live, log } = this.#deps;
     this.#table = remoteServices(live.list(apiservices), (group, version) =>
       this.#builtIn.has(groupVersionOf(group, version)),
     );
     this.#local?.look();
     if (this.#servers !== undefined) this.#tell(this.#servers);
-    else if (this.#table.size > 0) this.#loading ??= this.#load();
+    else if (this.#table.size > 0) {
+      this.#loading ??= this.#load();
+      this.#loading.catch((error: unknown) => log.error({ error }, 'other API servers can not be asked'));
+    }
   }
 
   async #load(): Promise<void> {

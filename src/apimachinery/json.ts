@@ -3,6 +3,10 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json | undefined };
 export type JsonObject = { [key: string]: Json | undefined };
 
+/** Go's zero value of a string, a number or a bool. */
+export const isZeroScalar = (value: Json | undefined): boolean =>
+  value === '' || value === 0 || value === false;
+
 /** One field of a type, in the form of `src/api/schema/types.json`. */
 export interface FieldSchema {
   readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
@@ -14,6 +18,8 @@ export interface FieldSchema {
   readonly values?: FieldSchema;
   readonly enum?: readonly string[];
   readonly default?: Json;
+  /** In Go a value and no pointer, and `omitempty`: nought, the empty text and false are left out. */
+  readonly omitsZero?: true;
   readonly listType?: 'atomic' | 'map' | 'set';
   readonly listMapKeys?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';

@@ -16,6 +16,7 @@ export interface FieldPlan {
   readonly node: PlanNode;
   readonly schema: FieldSchema;
   readonly required: boolean;
+  readonly omitsZero: boolean;
 }
 export interface StructPlan {
   readonly kind: 'struct';

@@ -1,6 +1,6 @@
 // Reads a JSON value as a type of the schema, in place: types are checked, nulls and unknown fields dropped, static defaults set.
 import { canonicalMicroTime, canonicalQuantity, canonicalTime } from './canonical-scalars.ts';
-import type { Json, JsonObject } from './declaration.ts';
+import { isZeroScalar, type Json, type JsonObject } from './json.ts';
 import type { PlanNode, PlanSource, ScalarType, StructPlan } from './plan.ts';
 import { cannotUnmarshal, DecodeError, goValueName } from './schema-errors.ts';
 import { goTypeName } from './schema-plan.ts';
@@ -63,7 +63,11 @@ function decodeStruct(plan: StructPlan, object: JsonObject, walk: Walk, defaults
       decodeStruct(node, value, walk, defaults);
     } else {
       const next = decodeValue(node, value, walk, defaults);
-      if (next === undefined || (!field.required && isEmptyCollection(node, next))) delete object[key];
+      if (
+        next === undefined ||
+        (field.omitsZero ? isZeroScalar(next) : !field.required && isEmptyCollection(node, next))
+      )
+        delete object[key];
       else if (next !== value) object[key] = next;
     }
     walk.path.pop();

@@ -1,6 +1,6 @@
 // Compiles types of the schema to plans, each once.
 import type { SchemaSource } from './declaration.ts';
-import type { FieldSchema, Json, TypeSchema } from './json.ts';
+import { type FieldSchema, isZeroScalar, type Json, type TypeSchema } from './json.ts';
 import type { FieldPlan, PlanNode, PlanSource, SpecialType, StructPlan } from './plan.ts';
 
 const specials: Readonly<Record<string, SpecialType>> = {
@@ -84,8 +84,10 @@ export function createPlans(source: SchemaSource): PlanSource {
     known.set(type, plan);
     for (const [name, field] of Object.entries(schema.fields ?? {})) {
       const node = nodeOf(field);
-      fields.set(name, { name, node, schema: field, required: required.includes(name) });
-      if (field.default !== undefined) defaults.push([name, field.default, node]);
+      const omitsZero = field.omitsZero === true;
+      fields.set(name, { name, node, schema: field, required: required.includes(name), omitsZero });
+      if (field.default !== undefined && !(omitsZero && isZeroScalar(field.default)))
+        defaults.push([name, field.default, node]);
     }
     return plan;
   };

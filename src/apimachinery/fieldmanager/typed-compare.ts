@@ -1,7 +1,7 @@
 // What changed between two states of an object, as sets of fields: upstream's Compare.
 import type { Steps } from '../../base/turns.ts';
-import type { Json } from '../declaration.ts';
 import { identicalJson } from '../equality.ts';
+import { isZeroScalar, type Json } from '../json.ts';
 import { isJsonObject } from '../patch/own-property.ts';
 import type { FieldSet } from './field-set.ts';
 import { emptySet, isEmptySet, leaf, node, union } from './field-set.ts';
@@ -75,8 +75,7 @@ export function* compareSteps(
 
 const emptyObject: Json = Object.freeze({});
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-export const isZero = (value: Json | undefined): boolean =>
-  value === '' || value === 0 || value === false || isEmptyContainer(value);
+export const isZero = (value: Json | undefined): boolean => isZeroScalar(value) || isEmptyContainer(value);
 
 export type MapSchema = Extract<TypedSchema, { kind: 'struct' | 'map' | 'deduced' }>;
 

@@ -17,6 +17,7 @@ import { openPki, type Pki } from '../pki.ts';
 export interface Answer {
   readonly status: number;
   readonly text: string;
+  readonly bytes: Buffer;
   readonly body: Record<string, unknown>;
   /** `status.message` of a failure. */
   readonly message: string;
@@ -111,11 +112,19 @@ export async function startTestControlPlane(
     metrics,
     async ask(method, url, body, how = {}) {
       const response = await controlPlane.handle(requestOf(method, url, body, how));
-      const text = (await wholeBody(response.body)).toString();
+      const bytes = await wholeBody(response.body);
+      const text = bytes.toString();
       const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
       const parsed = json as Record<string, unknown>;
       const warnings = [response.headers['warning'] ?? []].flat();
-      return { status: response.status, text, body: parsed, message: String(parsed.message ?? ''), warnings };
+      return {
+        status: response.status,
+        text,
+        bytes,
+        body: parsed,
+        message: String(parsed.message ?? ''),
+        warnings,
+      };
     },
     async close() {
       controlPlane.close();

@@ -46,6 +46,12 @@ const jobRow = (o: Decoded<Job>, now: number): Json[] => [
   selectorCell(o.spec?.selector),
 ];
 
+function labelAsTemplate(job: Decoded<Job>): void {
+  const labels = job.spec?.template?.metadata?.labels ?? {};
+  if (Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0)
+    ensured(job, 'metadata').labels = { ...labels };
+}
+
 /** Defaults of a Job's spec; templates of CronJobs get only those of their pods. */
 function jobDefaults(job: Decoded<Job>): void {
   const s = ensured(job, 'spec');
@@ -56,9 +62,7 @@ function jobDefaults(job: Decoded<Job>): void {
   s.parallelism ??= 1;
   // With an index, each index has its own limit and the whole has none.
   s.backoffLimit ??= s.backoffLimitPerIndex === undefined ? 6 : 2147483647;
-  const labels = s.template?.metadata?.labels ?? {};
-  if (Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0)
-    ensured(job, 'metadata').labels = { ...labels };
+  labelAsTemplate(job);
   s.completionMode ??= 'NonIndexed';
   s.suspend ??= false;
   s.podReplacementPolicy ??= s.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed';
@@ -94,7 +98,11 @@ const job: KindBehaviour<Job> = {
   selectableFields: (o) => ({ 'status.successful': String(o.status?.succeeded ?? 0) }),
   strategy: {
     applyDefaults: jobDefaults,
-    prepareForCreate: generateSelector,
+    prepareForCreate(job) {
+      generateSelector(job);
+      // Upstream sets defaults again when it reads what it has stored: a Job without labels has these, too.
+      labelAsTemplate(job);
+    },
     validate: validateJob,
     validateUpdate: (job, old, { subresource }) => validateJobUpdate(job, old, subresource),
     warnings: jobWarnings,

@@ -1,5 +1,5 @@
 // Protobuf messages to JSON objects, as the plan of their type says. Fields the type lacks are passed over.
-import type { Json, JsonObject } from '../../declaration.ts';
+import { isZeroScalar, type Json, type JsonObject } from '../../json.ts';
 import type { PlanNode, PlanSource, StructPlan } from '../../plan.ts';
 import { DecodeError } from '../../schema-errors.ts';
 import { readJson } from '../json-numbers.ts';
@@ -71,8 +71,8 @@ function readField(
     return;
   }
   const value = readValue(plans, node, reader, depth, wireType);
-  // Go writes empty strings of fields that JSON leaves out; an empty storage class is a choice.
-  if (value === undefined || (value === '' && name !== 'storageClassName')) delete into[name];
+  // Go writes what is nought also of fields that JSON leaves out then.
+  if (value === undefined || (field.omitsZero && isZeroScalar(value))) delete into[name];
   else into[name] = value;
 }
 

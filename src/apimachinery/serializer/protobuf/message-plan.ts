@@ -7,6 +7,7 @@ export interface MessageField {
   readonly name: string;
   readonly number: number;
   readonly node: PlanNode;
+  readonly omitsZero: boolean;
 }
 export interface MessagePlan {
   readonly fields: readonly MessageField[];
@@ -32,7 +33,8 @@ function build(struct: StructPlan): MessagePlan {
   for (const field of struct.fields.values()) {
     if (placed.has(field.name)) continue;
     const number = field.schema.proto?.[0];
-    if (number !== undefined) fields.push({ name: field.name, number, node: field.node });
+    if (number !== undefined)
+      fields.push({ name: field.name, number, node: field.node, omitsZero: field.omitsZero });
   }
   if (!extra) return planOf(fields);
   const inner = embeddedPlan(struct, extra);
@@ -43,7 +45,7 @@ function build(struct: StructPlan): MessagePlan {
 function embeddedPlan(struct: StructPlan, message: EmbeddedMessage): MessagePlan {
   const fields = Object.entries(message.fields).flatMap(([name, number]): MessageField[] => {
     const field: FieldPlan | undefined = struct.fields.get(name);
-    return field ? [{ name, number, node: field.node }] : [];
+    return field ? [{ name, number, node: field.node, omitsZero: field.omitsZero }] : [];
   });
   const nested = message.nested;
   return planOf(fields, nested ? new Map([[nested.number, embeddedPlan(struct, nested)]]) : new Map());

@@ -1,7 +1,7 @@
 // The revision in the bytes of an object: written in place where the draft has room for it, and into a copy elsewhere.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { isStampOf, stamp, stampedCopy, withRevision } from './stamp.ts';
+import { describe, it, test } from 'node:test';
+import { isStampOf, stamp, stampedCopy, unstamped, withRevision } from './stamp.ts';
 import type { Draft } from './storage.ts';
 
 const head = '{"metadata":{"resourceVersion":"';
@@ -11,6 +11,17 @@ const draft = (gap: number): Draft => ({
   gap,
 });
 const text = (revision: number): string => `${head}${revision}","é":1}}`;
+
+test('what is never stored has no revision', () => {
+  const of = (before: string, after: string): string =>
+    unstamped({ bytes: Buffer.from(before + after), revisionAt: before.length }).toString();
+  assert.equal(of(head, '","é":1}}'), '{"metadata":{"é":1}}');
+  assert.equal(of(head, '"}}'), '{"metadata":{}}');
+  assert.equal(
+    of('{"metadata":{"name":"a","resourceVersion":"', '"},"b":1}'),
+    '{"metadata":{"name":"a"},"b":1}',
+  );
+});
 
 describe('stamp', () => {
   it('keeps the bytes of a draft that has room for exactly this revision', () => {

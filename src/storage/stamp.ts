@@ -28,7 +28,18 @@ export function stampedCopy(draft: Draft, digits: string): Buffer {
 }
 
 const zero = 0x30;
+const comma = 0x2c;
 const marker = Buffer.from('"resourceVersion":"');
+
+/** The JSON of a draft that is never stored: it has no revision, and Go leaves out what is empty. */
+export function unstamped({ bytes, revisionAt, gap = 0 }: Draft): Buffer {
+  if (revisionAt < 0) return Buffer.from(bytes);
+  const before = bytes.subarray(0, revisionAt - marker.length);
+  const after = bytes.subarray(revisionAt + gap + 1);
+  // A comma stands on one side at least when anything else is there.
+  if (after[0] === comma) return Buffer.concat([before, after.subarray(1)]);
+  return Buffer.concat([before.at(-1) === comma ? before.subarray(0, -1) : before, after]);
+}
 
 /** The digits of the revision that is written in an encoded object: only plain identifiers precede the first such field. */
 function digitsIn(value: Buffer): [from: number, to: number] | undefined {

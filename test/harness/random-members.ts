@@ -28,12 +28,16 @@ export class RandomMembers {
         return pick(['', 'AAEC/w==', 'YQ==']);
       case 'special':
         return this.#special(node);
-      case 'array':
-        return this.#several(below(3), () => this.value(node.items, depth + 1));
-      case 'map':
-        return Object.fromEntries(
-          this.#several(below(3), () => this.value(node.values, depth + 1)).map((one, i) => [`k${i}`, one]),
-        );
+      case 'array': {
+        const items = this.#several(() => this.value(node.items, depth + 1));
+        return items.length === 0 ? undefined : items;
+      }
+      case 'map': {
+        const values = this.#several(() => this.value(node.values, depth + 1));
+        return values.length === 0
+          ? undefined
+          : Object.fromEntries(values.map((one, i) => [`k${i}`, one] as const));
+      }
       case 'struct':
         return depth > deepest ? undefined : this.struct(node, depth);
       default:
@@ -77,8 +81,9 @@ export class RandomMembers {
     if (member !== undefined) value[field.name] = member;
   }
 
-  #several(count: number, one: () => Json | undefined): Json[] {
-    return Array.from({ length: count }, one).filter((value) => value !== undefined);
+  /** Never none: protobuf can't tell an empty list from none. */
+  #several(one: () => Json | undefined): Json[] {
+    return Array.from({ length: 1 + this.#random.below(2) }, one).filter((value) => value !== undefined);
   }
 
   #special(node: PlanNode & { kind: 'special' }): Json | undefined {

@@ -80,7 +80,8 @@ describe('U3: the package', limit, () => {
       files.filter((file) => /[.](map|test[.][cm]?[jt]s)$|^(src|test|tools|bench)[/]/.test(file)),
       [],
     );
-    assert.ok(files.length < 200, `${files.length} files`);
+    // Most are parts of the server that are loaded when somebody asks for them.
+    assert.ok(files.length < 400, `${files.length} files`);
     const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
       exports: Record<string, string | Record<string, string>>;
     };

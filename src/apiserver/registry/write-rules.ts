@@ -10,7 +10,7 @@ import type { FieldError } from '../../apimachinery/field-error.ts';
 import { rfc3339 } from '../../base/clock.ts';
 import { writeSteps } from '../../base/json-steps.ts';
 import { atOnce, eachInTurn, inSlices, Slice, type Steps } from '../../base/turns.ts';
-import { stampedCopy } from '../../storage/stamp.ts';
+import { stampedCopy, unstamped } from '../../storage/stamp.ts';
 import type { Draft } from '../../storage/storage.ts';
 import type { AdmissionRequest } from '../admission/admission.ts';
 import { heavyBytes, type RequestContext } from '../request-context.ts';
@@ -250,6 +250,6 @@ export async function dryRunResult(
   options: WriteOptions,
 ): Promise<Stored> {
   const { draft } = await toDraft(store, object, options);
-  const value = stampedCopy(draft, revision === 0 ? '' : String(revision));
-  return { value: await store.servedBytes(value), revision };
+  const bytes = revision === 0 ? unstamped(draft) : stampedCopy(draft, String(revision));
+  return { value: await store.servedBytes(bytes), revision };
 }

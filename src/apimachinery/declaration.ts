@@ -133,7 +133,12 @@ export interface ResourceDeclaration {
   readonly hasGeneration: boolean;
   /** Where the bytes are kept when several versions share one store (events, HPA): the storage group/version. */
   readonly storage: { readonly group: string; readonly version: string; readonly resource: string };
-  /** Present when the stored version is another: turns objects into the stored form, and back in place. Pure; may reuse parts. */
+  /**
+   * Of a custom kind whose definition has changed: when that was, in revisions. What was stored until then may be another
+   * than its schema says now, and is served as that says.
+   */
+  readonly schemaSince?: number;
+  /** Present when the stored form may be another: turns objects into it, and back in place. Pure; may reuse parts. */
   readonly conversion?: {
     toStorage(object: JsonObject): JsonObject;
     fromStorage(object: JsonObject): JsonObject;

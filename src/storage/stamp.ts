@@ -47,6 +47,12 @@ function digitsIn(value: Buffer): [from: number, to: number] | undefined {
   return at < 0 ? undefined : [at + marker.length, value.indexOf(0x22, at + marker.length)];
 }
 
+/** Of an encoded object; NaN where there is none. */
+export function revisionIn(value: Buffer): Revision {
+  const [from, to] = digitsIn(value) ?? [];
+  return from === undefined ? Number.NaN : Number(value.toString('latin1', from, to));
+}
+
 /** The same object with another revision. */
 export function withRevision(value: Buffer, revision: Revision): Buffer {
   const [from, to] = digitsIn(value) ?? [];

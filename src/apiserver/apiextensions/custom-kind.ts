@@ -11,7 +11,7 @@ import type {
 import { compareVersions } from '../../apimachinery/discovery/groups.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
-import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { isObject, meta, nameOf, num, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { keptMetadata } from '../../apimachinery/kept-metadata.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
 import { Correlated } from '../../apimachinery/structural/correlated.ts';
@@ -163,6 +163,8 @@ function fieldNames(version: JsonObject, namespaced: boolean): ResourceDeclarati
 /** A definition without its schemas, which are most of it. */
 export interface CustomKindSource {
   readonly crd: JsonObject;
+  /** Of its last write. */
+  readonly revision: number;
   /** One of the definition's; it must be served. */
   readonly version: JsonObject;
   /** The definition, read anew: of a thousand kinds few are ever used, and schemas are large. */
@@ -198,7 +200,29 @@ function deprecationOf(spec: JsonObject, version: JsonObject): { readonly deprec
   };
 }
 
-export function customKind({ crd, version, read, convert }: CustomKindSource, scheme: Scheme): CustomKind {
+/** Objects may have been stored when another version was the storage version, or when schemas said something else. */
+function storedForm(
+  { crd, revision, version, read, convert }: CustomKindSource,
+  schema: () => StructuralSchema,
+): Pick<ResourceDeclaration, 'storage' | 'schemaSince' | 'conversion' | 'remoteConversion'> {
+  const spec = obj(crd['spec']);
+  const [group, name] = [str(spec['group']), str(version['name'])];
+  const versions = objs(spec['versions']);
+  const stored = str(versions.find((v) => v['storage'] === true)?.['name']) || name;
+  const storage = { group, version: stored, resource: str(obj(spec['names'])['plural']) };
+  const since = num(meta(crd)['generation']) > 1 ? revision : undefined;
+  const isAlone = versions.length === 1;
+  if (isAlone && since === undefined) return { storage };
+  const conversion = versionConversion(isAlone ? undefined : convert, {
+    served: { apiVersion: `${group}/${name}`, schema },
+    storage: { apiVersion: `${group}/${stored}`, schema: once(() => schemaIn(read(), stored)) },
+    since,
+  });
+  return { storage, ...conversion, ...(since === undefined ? {} : { schemaSince: since }) };
+}
+
+export function customKind(source: CustomKindSource, scheme: Scheme): CustomKind {
+  const { crd, version, read } = source;
   const spec = obj(crd['spec']);
   const names = obj(spec['names']);
   const group = str(spec['group']);
@@ -210,7 +234,6 @@ export function customKind({ crd, version, read, convert }: CustomKindSource, sc
   const selectable = selectableNames(version);
   const subresources = obj(version['subresources']);
   const versions = objs(spec['versions']);
-  const storageVersion = str(versions.find((v) => v['storage'] === true)?.['name']) || name;
   const deleting = obj(crd['metadata'])['deletionTimestamp'] !== undefined;
   const { columns, row } = printerColumns(version);
   const namespaced = spec['scope'] === 'Namespaced';
@@ -246,15 +269,7 @@ export function customKind({ crd, version, read, convert }: CustomKindSource, sc
     virtual: false,
     hasStatus: subresources['status'] !== undefined,
     hasGeneration: true,
-    storage: { group, version: storageVersion, resource: str(names['plural']) },
-    // Objects may have been stored when another version was the storage version.
-    ...(versions.length > 1
-      ? versionConversion(
-          convert,
-          { apiVersion: `${group}/${name}`, schema },
-          { apiVersion: `${group}/${storageVersion}`, schema: once(() => schemaIn(read(), storageVersion)) },
-        )
-      : {}),
+    ...storedForm(source, schema),
     row,
     selectableFields: selectableFieldsOf(versions),
     selectableFieldNames: fieldNames(version, namespaced),

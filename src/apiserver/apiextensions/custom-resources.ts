@@ -5,7 +5,7 @@ import { isStatusError } from '../../apimachinery/errors.ts';
 import { ensure, meta, nameOf, obj, objs, strs } from '../../apimachinery/json-access.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
 import type { Logger } from '../../component-base/logger.ts';
-import type { WatchCursor } from '../../storage/watch/resource-cache.ts';
+import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import { type RestHandler, restKey } from '../registry/rest-storage.ts';
 import type { ResourceStore } from '../registry/store.ts';
 import type { ApiServer } from '../server.ts';
@@ -128,7 +128,7 @@ export class CustomResources {
     let crd: JsonObject | undefined;
     if (stored !== undefined) {
       crd = this.#definitions.served(stored.value);
-      now = { revision: stored.revision, ...this.#declare(crd, stored.value) };
+      now = { revision: stored.revision, ...this.#declare(crd, stored) };
       this.#served.set(name, now);
     } else this.#served.delete(name);
     for (const key of before?.scales ?? []) if (!now?.scales.includes(key)) rest.delete(key);
@@ -138,7 +138,7 @@ export class CustomResources {
       this.#due.add(name);
   }
 
-  #declare(crd: JsonObject, stored: Buffer): Pick<Served, 'kinds' | 'scales'> {
+  #declare(crd: JsonObject, stored: CachedObject): Pick<Served, 'kinds' | 'scales'> {
     if (!isEstablished(crd) || this.#names.isBuiltIn(crd)) return { kinds: [], scales: [] };
     const { log, rest, scheme } = this.#config;
     const convert = converterOf(crd, this.#config.conversion);
@@ -146,8 +146,10 @@ export class CustomResources {
       .filter((version) => version['served'] === true)
       .flatMap((version) => {
         try {
-          const read = (): JsonObject => this.#definitions.served(stored);
-          return [{ kind: customKind({ crd, version, read, convert }, scheme), version }];
+          const read = (): JsonObject => this.#definitions.served(stored.value);
+          return [
+            { kind: customKind({ crd, revision: stored.revision, version, read, convert }, scheme), version },
+          ];
         } catch (error) {
           log.warn({ crd: nameOf(crd), error }, 'custom resource not served');
           return [];

@@ -6,7 +6,7 @@ import type {
   RemoteConversion,
   ResourceDeclaration,
 } from '../../apimachinery/declaration.ts';
-import { copyJson } from '../../apimachinery/json-access.ts';
+import { copyJson, meta } from '../../apimachinery/json-access.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
 import { prune } from '../../apimachinery/structural/prune.ts';
 import type { StructuralSchema } from '../../apimachinery/structural/structural-schema.ts';
@@ -50,18 +50,32 @@ const remoteConversion = (
     }),
 });
 
-/** `ask`: who tells between versions; undefined: they differ in nothing but their name. */
+/** In place: complete, and without what the schema does not know. */
+function asServed(object: JsonObject, served: VersionSchema, since: number | undefined): JsonObject {
+  if (isOf(object, served) && !(Number(meta(object)['resourceVersion']) <= (since ?? 0))) return object;
+  const made = asVersion(object, served);
+  setDefaults(made, served.schema());
+  return made;
+}
+
+export interface VersionsOfKind {
+  readonly served: VersionSchema;
+  readonly storage: VersionSchema;
+  /** As a declaration has it. */
+  readonly since: number | undefined;
+}
+
+/** `ask`: who tells between versions; undefined: they differ in nothing but their name and what schemas say. */
 export function versionConversion(
   ask: AskConverter | undefined,
-  served: VersionSchema,
-  storage: VersionSchema,
+  { served, storage, since }: VersionsOfKind,
 ): Pick<ResourceDeclaration, 'conversion' | 'remoteConversion'> {
   if (ask !== undefined) return { remoteConversion: remoteConversion(ask, served, storage) };
   return {
     conversion: {
       // The caller goes on with the object.
       toStorage: (object) => (isOf(object, storage) ? object : asVersion(copyJson(object), storage)),
-      fromStorage: (object) => (isOf(object, served) ? object : asVersion(object, served)),
+      fromStorage: (object) => asServed(object, served, since),
     },
   };
 }

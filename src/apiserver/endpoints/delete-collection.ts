@@ -26,12 +26,13 @@ export async function deleteCollectionEndpoint(request: EndpointRequest): Promis
       if (!isStatusError(error, 'NotFound')) throw error;
     }
   });
+  const values = list.items.map((item) => item.value);
   return respondList(
     context,
     {
       metadata: { resourceVersion: String(list.revision) },
-      values: list.items.map((item) => item.value),
-      ...(declaration.conversion ? { decode: (value) => store.served(value) } : {}),
+      values,
+      ...(store.convertsSome(values) ? { decode: (value) => store.served(value) } : {}),
     },
     declaration,
     deps,

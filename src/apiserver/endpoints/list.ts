@@ -22,7 +22,7 @@ export async function listObjects(request: EndpointRequest): Promise<ApiResponse
   const values = list.items.map((item) => item.value);
   return respondList(
     context,
-    { metadata, values, ...(declaration.conversion ? { decode: (value) => store.served(value) } : {}) },
+    { metadata, values, ...(store.convertsSome(values) ? { decode: (value) => store.served(value) } : {}) },
     declaration,
     deps,
   );

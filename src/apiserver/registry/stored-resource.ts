@@ -138,8 +138,18 @@ export class StoredResource {
   }
   /** The same, if nobody else has to be asked for them. */
   ownBytes(value: Buffer): Buffer {
-    if (this.deps.declaration.conversion === undefined || this.#form.isOf(value)) return value;
-    return Buffer.from(JSON.stringify(this.served(value)));
+    const { declaration, kept } = this.deps;
+    if (declaration.conversion === undefined || this.#form.isOf(value)) return value;
+    const known = declaration.custom === true ? kept.get(value, declaration) : undefined;
+    if (known !== undefined) return known;
+    const made = Buffer.from(JSON.stringify(this.served(value)));
+    if (declaration.custom === true) kept.put(value, declaration, made);
+    return made;
+  }
+  /** Whether some of them have to be made anew to be served, by nobody else. */
+  convertsSome(values: readonly Buffer[]): boolean {
+    if (this.deps.declaration.conversion === undefined) return false;
+    return values.some((value) => !this.#form.isOf(value));
   }
 }
 

@@ -1,0 +1,110 @@
+// What was stored before its definition changed is served as the definition says now, by every way of reading it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { JsonObject } from '../../src/apimachinery/declaration.ts';
+import { obj, objs, spec } from '../../src/apimachinery/json-access.ts';
+import { systemClock } from '../../src/component-base/system-clock.ts';
+import {
+  startTestControlPlane,
+  type TestControlPlane,
+} from '../../src/controlplane/testing/test-control-plane.ts';
+import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
+import { eventually } from '../harness/eventually.ts';
+
+let cluster: TestControlPlane;
+const storage = new MemoryStorage(systemClock);
+before(async () => {
+  cluster = await startTestControlPlane({ storage });
+});
+after(() => cluster.close());
+
+const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const url = `${crds}/things.defaults.example.com`;
+const things = (version = 'v1'): string => `/apis/defaults.example.com/${version}/namespaces/default/things`;
+const integer = { type: 'integer' };
+const version = (name: string, properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+  name,
+  served: true,
+  storage: name === 'v1',
+  schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } } },
+  ...more,
+});
+const definition = (...versions: JsonObject[]): JsonObject => ({
+  metadata: { name: 'things.defaults.example.com' },
+  spec: {
+    group: 'defaults.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'things', kind: 'Thing' },
+    versions,
+  },
+});
+const merge = { contentType: 'application/merge-patch+json' };
+const read = async (at: string): Promise<JsonObject> => (await cluster.ask('GET', at)).body as JsonObject;
+
+async function change(...versions: JsonObject[]): Promise<void> {
+  const { status, text } = await cluster.ask('PATCH', url, { spec: { versions } }, merge);
+  assert.equal(status, 200, text);
+}
+
+test('reads of old objects have the defaults of now, and nothing that the schema no longer knows', async () => {
+  await cluster.ask('POST', crds, definition(version('v1', { size: integer, gone: integer })));
+  await eventually(
+    async () => {
+      const made = await cluster.ask('POST', things(), { metadata: { name: 'old' }, spec: { gone: 1 } });
+      assert.equal(made.status, 201, made.text);
+    },
+    { everyMs: 5 },
+  );
+  const stored = await read(`${things()}/old`);
+  await change(version('v1', { size: { ...integer, default: 3 } }));
+  await eventually(async () => assert.deepEqual(spec(await read(`${things()}/old`)), { size: 3 }), {
+    everyMs: 5,
+  });
+  const found = await read(`${things()}/old`);
+  assert.deepEqual(found['metadata'], stored['metadata'], 'nothing was written');
+  await cluster.ask('POST', things(), { metadata: { name: 'new' }, spec: {} });
+  const list = await read(things());
+  assert.deepEqual(
+    objs(list['items']).map((item) => [obj(item['metadata'])['name'], item['spec']]),
+    [
+      ['new', { size: 3 }],
+      ['old', { size: 3 }],
+    ],
+  );
+  const watch = await cluster.ask(
+    'GET',
+    `${things()}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dold`,
+  );
+  assert.deepEqual(spec(watch.body['object'] as JsonObject), { size: 3 });
+});
+
+test('a write of an old object stores what is served, and generations count what changed', async () => {
+  const before = await read(`${things()}/old`);
+  const same = await cluster.ask('PUT', `${things()}/old`, before);
+  assert.equal(same.status, 200, same.text);
+  const written = obj((same.body as JsonObject)['metadata']);
+  assert.notEqual(written['resourceVersion'], obj(before['metadata'])['resourceVersion']);
+  assert.equal(written['generation'], 1);
+  const again = await cluster.ask('PUT', `${things()}/old`, same.body);
+  assert.deepEqual(again.body['metadata'], written, 'now it is as it is served');
+});
+
+test('another version has defaults of its own, and a server that starts anew tells the same', async () => {
+  await change(
+    version('v1', { size: { ...integer, default: 3 } }),
+    version('v2', { colour: { type: 'string', default: 'red' }, size: integer }),
+  );
+  await eventually(async () => assert.equal((await cluster.ask('GET', `${things('v2')}/old`)).status, 200), {
+    everyMs: 5,
+  });
+  const other = { colour: 'red', size: 3 };
+  assert.deepEqual(spec(await read(`${things('v2')}/old`)), other);
+  assert.deepEqual(objs((await read(things('v2')))['items']).map(spec), [other, other]);
+  assert.deepEqual(spec(await read(`${things()}/old`)), { size: 3 });
+  const second = await startTestControlPlane({ storage });
+  try {
+    assert.deepEqual(spec((await second.ask('GET', `${things('v2')}/old`)).body as JsonObject), other);
+  } finally {
+    await second.close();
+  }
+});

@@ -7,6 +7,7 @@ import { startAgent } from '../compose/compose-agent.ts';
 import type { AgentOptions } from '../compose/node-runtime-driver.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { measureProcess } from '../measure-process.ts';
 import { port } from '../port-option.ts';
 import { settleHeap } from '../settle-engine.ts';
 import { portholeCache, portholeHome, registryConfigOf } from '../setup/locations.ts';
@@ -74,7 +75,7 @@ export function agentCommand(): Command {
       lookAfterSupervisor(log);
       const agent = await startAgent(options, { log, metrics });
       settleHeap();
-      await metrics.begin();
+      measureProcess(metrics);
       await untilStopped();
       await agent.stop();
       process.exit(0);

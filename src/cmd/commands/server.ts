@@ -34,6 +34,7 @@ import { defaultQuotaBytes } from '../compose/store-quota.ts';
 import { durationOption } from '../duration-option.ts';
 import { type EvictionFlags, evictionRatesOf, withEvictions } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { measureProcess } from '../measure-process.ts';
 import { port } from '../port-option.ts';
 import { settleEngine } from '../settle-engine.ts';
 import { serverWorkers } from '../setup/package-root.ts';
@@ -364,15 +365,17 @@ async function serve(flags: Flags): Promise<void> {
     process.once('SIGTERM', () => resolve());
     process.once('SIGINT', () => resolve());
   });
+  let stopMeasuring = (): void => {};
   try {
     // A part that can't start ends the process: half a control plane helps nobody.
     await Promise.race([server.ready, asked]);
     settleEngine();
-    await metrics.begin();
+    stopMeasuring = measureProcess(metrics);
     const broken = await Promise.race([asked, server.broken]);
     // Whoever started this process starts it anew, which looks at the store again.
     if (broken !== undefined) throw broken;
   } finally {
+    stopMeasuring();
     await server.stop();
   }
 }

@@ -76,6 +76,7 @@ import {
 import { type BootstrapDeps, ensureBootstrap } from './ensure-bootstrap.ts';
 import { keepFlowSchemaConditions } from './flow-schema-conditions.ts';
 import { withOwnWatches } from './own-watches.ts';
+import { keepPolicyTypeChecks } from './policy-type-checks.ts';
 
 export interface ControlPlaneOptions {
   readonly scheme: Scheme;
@@ -519,7 +520,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const client = clientFor(loopbackUser);
   const repair = recordRepair(options, stored, { live, claims, client, reservations });
   await repair();
-  keepFlowSchemaConditions({ api, live, clock, log });
+  keepStatuses({ api, live, scheme, clock, log });
   const told = { ...scheme, setCustomKinds: telling(scheme, () => aggregator.kindsChanged()) };
   const customResources = await customResourcesOf(options, live, { api, scheme: told, rest });
   await aggregator.start();
@@ -539,6 +540,14 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       webhooks.close();
     },
   };
+}
+
+/** What the server itself says of objects that are for it. */
+function keepStatuses(
+  kept: Parameters<typeof keepFlowSchemaConditions>[0] & Parameters<typeof keepPolicyTypeChecks>[0],
+): void {
+  keepFlowSchemaConditions(kept);
+  keepPolicyTypeChecks(kept);
 }
 
 /** The address of the Service `kubernetes`. */

@@ -443,3 +443,71 @@ test('who names parameters must be allowed to read them', async () => {
   const selected = await ask('POST', bindings, binding({ selector: {} }), alice);
   assert.match(selected.message, /does not have "list" permission on the object referenced by paramRef$/);
 });
+
+test('what an expression gets wrong of the kinds that it is for is told in the status', async () => {
+  const statusOf = async (name: string): Promise<JsonObject> => {
+    for (;;) {
+      const { body } = await ask('GET', `${registration}/validatingadmissionpolicies/${name}`);
+      const { generation } = body['metadata'] as JsonObject;
+      const status = (body['status'] ?? {}) as JsonObject;
+      if (status['observedGeneration'] === generation) return status;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const url = `${registration}/validatingadmissionpolicies`;
+  const deployments = {
+    resourceRules: [
+      {
+        operations: ['*'],
+        apiGroups: ['apps'],
+        apiVersions: ['v1'],
+        resources: ['deployments', 'replicasets'],
+      },
+    ],
+  };
+  await make(url, {
+    metadata: { name: 'typed' },
+    spec: {
+      matchConstraints: deployments,
+      paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+      variables: [{ name: 'count', expression: 'object.spec.replicas' }],
+      validations: [
+        { expression: "object.spec.replicas > '1'" },
+        { expression: 'object.spec.strategy.type != ""', messageExpression: 'params.nothing' + ' + "x"' },
+        { expression: 'variables.count > 1 && object.spec.template.spec.containers.all(c, c.image != "")' },
+        {
+          expression:
+            "has(object.metadata.labels) && quantity(object.spec.template.spec.containers[0].resources.limits['cpu']).isGreaterThan(quantity('1'))",
+        },
+      ],
+    },
+  });
+  const mistyped = (kind: string): string =>
+    `apps/v1, Kind=${kind}: ERROR: <input>:1:22: found no matching overload for '_>_' applied to '(int, string)'\n | object.spec.replicas > '1'\n | .....................^\n`;
+  const warnings = ((await statusOf('typed'))['typeChecking'] as JsonObject)['expressionWarnings'];
+  const [first, second, third, ...more] = warnings as { fieldRef: string; warning: string }[];
+  assert.deepEqual(first, {
+    fieldRef: 'spec.validations[0].expression',
+    warning: `${mistyped('Deployment')}\n${mistyped('ReplicaSet')}`,
+  });
+  assert.equal(second!.fieldRef, 'spec.validations[1].expression');
+  assert.match(
+    second!.warning,
+    /^apps\/v1, Kind=ReplicaSet: ERROR: <input>:1:12: undefined field 'strategy'/,
+  );
+  assert.equal(third!.fieldRef, 'spec.validations[1].messageExpression');
+  assert.match(third!.warning, /undefined field 'nothing'/);
+  assert.deepEqual(more, []);
+  await ask('PATCH', `${url}/typed`, { spec: { validations: [{ expression: 'object.spec.replicas > 1' }] } });
+  assert.deepEqual(await statusOf('typed'), { observedGeneration: 2, typeChecking: {} });
+  await make(url, {
+    metadata: { name: 'any' },
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }],
+      },
+      validations: [{ expression: 'object.whatever == 1' }],
+    },
+  });
+  assert.deepEqual(await statusOf('any'), { observedGeneration: 1, typeChecking: {} });
+});

@@ -88,6 +88,17 @@ export interface Evaluated {
   readonly error: string | undefined;
 }
 
+/** Most who are asked about a request see the same version of it. */
+const requestValues = new WeakMap<AdmissionRequest, { readonly seen: Seen['seen']; readonly value: Value }>();
+
+function requestValue(request: AdmissionRequest, seen: Seen): Value {
+  const known = requestValues.get(request);
+  if (known?.seen === seen.seen) return known.value;
+  const value = schemaValue(reviewedRequest(request, seen), requestType);
+  requestValues.set(request, { seen: seen.seen, value });
+  return value;
+}
+
 const none: ReadonlyMap<string, CompiledExpression> = new Map();
 
 /** Expressions that share one budget and one set of variables. */
@@ -109,7 +120,7 @@ export class ExpressionRun {
     this.#activation = {
       object: jsonValue(objects.object),
       oldObject: jsonValue(objects.oldObject),
-      request: schemaValue(reviewedRequest(request, seen), requestType),
+      request: requestValue(request, seen),
       namespaceObject: jsonValue(namespace),
       params: jsonValue(params),
       variables: this.#variables,

@@ -375,6 +375,7 @@ const admissionOf = async (
       ...who,
       clock,
       random,
+      metrics,
       recordQuota: quotaRecorder(api, log),
       policies: {
         matcher: new PolicyMatcher({ ...who, matcher: who.webhooks.matcher }),

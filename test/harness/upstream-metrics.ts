@@ -179,6 +179,11 @@ export const upstreamMetrics: Readonly<Record<string, UpstreamMetric>> = {
   node_collector_zone_size: gauge('zone'),
   pod_gc_collector_force_delete_pod_errors_total: counter('namespace reason'),
   pod_gc_collector_force_delete_pods_total: counter('namespace reason'),
+  pod_security_errors_total: counter('fatal request_operation resource subresource'),
+  pod_security_evaluations_total: counter(
+    'decision mode policy_level policy_version request_operation resource subresource',
+  ),
+  pod_security_exemptions_total: counter('request_operation resource subresource'),
   prober_probe_duration_seconds: histogram(probe, standard),
   prober_probe_total: counter(`${probe} pod_uid result`),
   rest_client_request_duration_seconds: histogram('host verb', clientLatency),

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type AdmissionFlags, configuredAdmission } from '../../src/cmd/compose/configured-admission.ts';
+import { createMetrics } from '../../src/component-base/metrics.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import {
   startTestControlPlane,
@@ -80,7 +81,9 @@ const told: Readonly<Record<string, object>> = {
   ImagePolicyWebhook: { imagePolicy: { kubeConfigFile: '/none' } },
 };
 const madeBy = async (choice: AdmissionChoice): Promise<string[]> => {
-  const deps = { webhooks: {}, clock: systemClock } as Parameters<typeof admissionPlugins>[0];
+  const deps = { webhooks: {}, clock: systemClock, metrics: createMetrics() } as Parameters<
+    typeof admissionPlugins
+  >[0];
   const reviewerOf = async () => ({ review: async () => ({}) });
   const plugins = await admissionPlugins(deps, { configOf: (name) => told[name], reviewerOf, ...choice });
   return plugins.map(({ name }) => name);
@@ -477,6 +480,29 @@ test('PodSecurity as a file says: defaults, and who is exempt', async () => {
   const as = async (name: string) =>
     (await ask('POST', pods, pod(name, hostly), { user: user(name) })).status;
   assert.deepEqual([await as('builder'), await as('other')], [201, 403]);
+  const text = (await plane.metrics.text()).text;
+  const count = (name: string, labels: string): number =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name}{${labels}}`))
+        ?.split(' ')[1] ?? 0,
+    );
+  const of = 'request_operation="create",resource="pod",subresource=""';
+  const judged = (decision: string, mode: string, level: string, version: string): number =>
+    count(
+      'pod_security_evaluations_total',
+      `decision="${decision}",mode="${mode}",policy_level="${level}",policy_version="${version}",${of}`,
+    );
+  assert.deepEqual(
+    [
+      judged('deny', 'enforce', 'baseline', 'v1.33'),
+      judged('allow', 'enforce', 'baseline', 'v1.33'),
+      judged('deny', 'warn', 'restricted', 'latest'),
+      count('pod_security_exemptions_total', of),
+    ],
+    [2, 1, 1, 3],
+  );
 });
 
 test('ResourceQuota as a file says: what is limited needs a quota that covers it', async () => {

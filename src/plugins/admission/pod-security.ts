@@ -24,6 +24,7 @@ import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import { seccompOfContainer } from './pod-security/baseline-checks.ts';
 import { violationsOf, violationText } from './pod-security/evaluate.ts';
 import { warningsOfExistingPods } from './pod-security/existing-pods.ts';
+import type { PodSecurityCounts } from './pod-security/pod-security-metrics.ts';
 import type { JudgedPod } from './pod-security/pod-visitor.ts';
 import {
   hasLabel,
@@ -107,17 +108,26 @@ function isSignificant(now: JudgedPod, old: JudgedPod): boolean {
 
 const annotation = (name: string): string => `pod-security.kubernetes.io/${name}`;
 
-function judge(request: AdmissionRequest, policy: Policy, pod: JudgedPod, enforced: boolean): void {
-  const said = (level: LevelVersion): string => {
+function judge(
+  request: AdmissionRequest,
+  policy: Policy,
+  pod: JudgedPod,
+  { enforced, counts }: { readonly enforced: boolean; readonly counts: PodSecurityCounts | undefined },
+): void {
+  const said = (mode: keyof Policy): string => {
+    const level = policy[mode];
     const text = violationText(violationsOf(level, pod));
+    // As upstream: what is only told of counts when there is something to tell.
+    if (text !== '' || mode === 'enforce')
+      counts?.judged(request, mode, level, text === '' ? 'allow' : 'deny');
     return text === '' ? '' : `PodSecurity ${JSON.stringify(levelText(level))}: ${text}`;
   };
   if (enforced) request.annotate(annotation('enforce-policy'), levelText(policy.enforce));
-  const audited = said(policy.audit);
+  const audited = said('audit');
   if (audited !== '') request.annotate(annotation('audit-violations'), `would violate ${audited}`);
-  const refused = enforced ? said(policy.enforce) : '';
+  const refused = enforced ? said('enforce') : '';
   if (refused !== '') throw forbidden(request.declaration, request.name, `violates ${refused}`);
-  const warned = said(policy.warn);
+  const warned = said('warn');
   if (warned !== '') request.warn(`would violate ${warned}`);
 }
 
@@ -195,12 +205,15 @@ function subjectOf(request: AdmissionRequest): 'namespace' | 'pod' | 'template' 
 export function createPodSecurity(
   live: LiveObjects,
   configuration?: PodSecurityConfiguration,
+  counts?: PodSecurityCounts,
 ): AdmissionPlugin {
   const settings = settingsOf(configuration);
   const { defaults, isExempt } = settings;
   const checkNamespace = createNamespaceCheck(live, settings);
-  const exempt = (request: AdmissionRequest, reason: string): void =>
+  const exempt = (request: AdmissionRequest, reason: string): void => {
+    counts?.exempted(request);
     request.annotate(annotation('exempt'), reason);
+  };
 
   return {
     name: 'PodSecurity',
@@ -216,20 +229,21 @@ export function createPodSecurity(
       // What only enforces says nothing of templates.
       const asked = subject === 'pod' ? policy : { ...policy, enforce: policy.audit };
       if (errors.length === 0 && isPrivileged(asked)) {
-        if (subject === 'pod') request.annotate(annotation('enforce-policy'), 'privileged:latest');
-        return;
+        if (subject !== 'pod') return;
+        counts?.judged(request, 'enforce', policy.enforce, 'allow');
+        return request.annotate(annotation('enforce-policy'), 'privileged:latest');
       }
       const judged = subject === 'pod' ? judgedPod(object) : templatedPod(request, object);
       if (judged === undefined) return;
       if (subject === 'pod' && oldObject !== undefined && !isSignificant(judged, judgedPod(oldObject)))
         return;
       if (isExempt('runtimeClasses', judged.spec.runtimeClassName)) return exempt(request, 'runtimeClass');
-      if (errors.length > 0)
-        request.annotate(
-          annotation('error'),
-          `Failed to parse policy: ${listText(errors.map(fieldErrorText))}`,
-        );
-      judge(request, policy, judged, subject === 'pod');
+      if (errors.length > 0) {
+        counts?.misread(request);
+        const why = listText(errors.map(fieldErrorText));
+        request.annotate(annotation('error'), `Failed to parse policy: ${why}`);
+      }
+      judge(request, policy, judged, { enforced: subject === 'pod', counts });
     },
   };
 }

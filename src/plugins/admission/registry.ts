@@ -7,6 +7,7 @@ import type { Authorizer } from '../../apiserver/authorization/authorizer.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
+import type { MetricsRegistry } from '../../component-base/metrics.ts';
 import type { Reservations } from '../../component-helpers/quota-reservations.ts';
 import type { RemoteReviewer } from '../webhook/remote-reviewer.ts';
 import {
@@ -25,6 +26,7 @@ import { createNodeDeclaredFeatureValidator } from './node-declared-feature-vali
 import { createNodeRestriction } from './node-restriction.ts';
 import { createPersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import { createPodResizeValidator } from './pod-resize-validator.ts';
+import { podSecurityCounts } from './pod-security/pod-security-metrics.ts';
 import { createPodSecurity } from './pod-security.ts';
 import { createPodTopologyLabels } from './pod-topology-labels.ts';
 import { createPriority } from './priority.ts';
@@ -44,6 +46,7 @@ export interface AdmissionDependencies {
   readonly live: LiveObjects;
   readonly clock: Clock;
   readonly random: Random;
+  readonly metrics: MetricsRegistry;
   readonly authorizer: Authorizer;
   readonly recordQuota: QuotaRecorder;
   readonly reservations: Reservations;
@@ -116,10 +119,11 @@ const lazily: Readonly<Record<string, Entry['create']>> = {
   },
 };
 
-async function podSecurity({ live }: Deps, config: unknown): Promise<AdmissionPlugin> {
-  if (config === undefined) return createPodSecurity(live);
+async function podSecurity({ live, metrics }: Deps, config: unknown): Promise<AdmissionPlugin> {
+  const counts = podSecurityCounts(metrics);
+  if (config === undefined) return createPodSecurity(live, undefined, counts);
   const { readPodSecurityConfiguration } = await import('../../api/config/pod-security-configuration.ts');
-  return createPodSecurity(live, readPodSecurityConfiguration(config));
+  return createPodSecurity(live, readPodSecurityConfiguration(config), counts);
 }
 
 async function resourceQuota(deps: Deps, config: unknown): Promise<AdmissionPlugin> {

@@ -5,7 +5,7 @@ import type { LevelVersion } from './policy.ts';
 import { restrictedChecks } from './restricted-checks.ts';
 
 /** Kubernetes' minor whose rules are the latest. */
-const latestMinor = 36;
+export const latestMinor = 36;
 
 type Rule = PodSecurityCheck['versions'][number];
 

@@ -31,6 +31,8 @@ export interface ApiServer {
   handle(request: ApiRequest): Promise<ApiResponse>;
   /** The registry of a resource in the server's own hands: no filters, no admission. Throws when it is not served. */
   store(group: string, version: string, resource: string): ResourceStore;
+  /** Of a kind that need not be served. */
+  storeOf(declaration: ResourceDeclaration): ResourceStore;
   readonly scheme: Scheme;
   /** From now on /readyz says no and new requests of clients are refused; those under way may end. */
   beginShutdown(): void;
@@ -52,6 +54,7 @@ export function createApiServer(config: ApiServerConfig): ApiServer {
   const serve = handlerOf(config, stores, () => closing);
   return {
     scheme: config.scheme,
+    storeOf: stores,
     store: (group, version, resource) => {
       const declaration = config.scheme.resource(group, version, resource);
       if (!declaration) throw new Error(`${group}/${version}/${resource} is not served`);

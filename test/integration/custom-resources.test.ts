@@ -416,3 +416,76 @@ test('without a webhook a version has the fields of its schema only, read or sto
   assert.deepEqual([stored.status, stored.body['both'], stored.body['new']], [201, 'b', undefined]);
   assert.equal((await cluster.ask('GET', `${path('shapes')}/a`)).body['old'], 'o');
 });
+
+test('a definition is served by the names that it was given, not by those that it asks for in vain', async () => {
+  await define('owls', 'Owl');
+  await define('larks', 'Lark');
+  const url = `${crds}/larks.test.example.com`;
+  const names = { listKind: 'OwlList', shortNames: ['owl'], categories: ['birds'] };
+  const asked = await cluster.ask('PATCH', url, { spec: { names } }, merge);
+  assert.equal(asked.status, 200, asked.text);
+  const conditions = async (): Promise<unknown[]> => {
+    const { status } = (await cluster.ask('GET', url)).body as never as {
+      status: {
+        conditions: { type: string; status: string; reason: string }[];
+        acceptedNames: { listKind: string };
+      };
+    };
+    return [
+      ...status.conditions.map((c) => `${c.type}=${c.status} ${c.reason}`),
+      status.acceptedNames.listKind,
+    ];
+  };
+  await eventually(async () =>
+    assert.deepEqual(await conditions(), [
+      'NamesAccepted=False ListKindConflict',
+      'Established=True InitialNamesAccepted',
+      'LarkList',
+    ]),
+  );
+  assert.equal((await cluster.ask('GET', path('larks'))).body['kind'], 'LarkList');
+  assert.equal((await cluster.ask('GET', path('owls'))).body['kind'], 'OwlList');
+  const { body } = await cluster.ask('GET', '/apis/test.example.com/v1');
+  const found = (body['resources'] as { name: string; shortNames?: string[]; categories?: string[] }[]).find(
+    ({ name }) => name === 'larks',
+  );
+  // What is free of the new names is taken over.
+  assert.deepEqual([found?.shortNames, found?.categories], [undefined, ['birds']]);
+});
+
+test('a definition that serves no version any more goes with its objects, and says how far it is', async () => {
+  await define('moths', 'Moth');
+  const url = `${crds}/moths.test.example.com`;
+  const finalizers = ['hold.example.com/it'];
+  const held = await cluster.ask('POST', path('moths'), { metadata: { name: 'a', finalizers } });
+  await cluster.ask('POST', path('moths', 'v2'), { metadata: { name: 'b' } });
+  const { spec } = (await cluster.ask('GET', url)).body as never as { spec: { versions: object[] } };
+  const unserved = (served: boolean) => ({
+    spec: { versions: spec.versions.map((version) => ({ ...version, served })) },
+  });
+  assert.equal((await cluster.ask('PATCH', url, unserved(false), merge)).status, 200);
+  await eventually(async () => assert.equal((await cluster.ask('GET', path('moths'))).status, 404));
+  assert.equal((await cluster.ask('DELETE', url)).status, 200);
+  const terminating = async (): Promise<unknown> => {
+    const { status } = (await cluster.ask('GET', url)).body as never as {
+      status: { conditions: { type: string; status: string; reason: string; message: string }[] };
+    };
+    const { reason, message } = status.conditions.find(({ type }) => type === 'Terminating')!;
+    return [reason, message];
+  };
+  await eventually(async () =>
+    assert.deepEqual(await terminating(), [
+      'InstanceDeletionInProgress',
+      'CustomResource deletion is in progress',
+    ]),
+  );
+  // One is held: whoever holds it needs a version to let it go.
+  assert.equal((await cluster.ask('PATCH', url, unserved(true), merge)).status, 200);
+  await eventually(async () => {
+    const { items } = (await cluster.ask('GET', path('moths'))).body as { items?: object[] };
+    assert.equal(items?.length, 1);
+  });
+  const freed = await cluster.ask('PATCH', `${path('moths')}/a`, { metadata: { finalizers: null } }, merge);
+  assert.equal(freed.status, 200, `${held.text} ${freed.text}`);
+  await eventually(async () => assert.equal((await cluster.ask('GET', url)).status, 404));
+});

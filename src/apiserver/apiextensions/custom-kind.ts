@@ -221,10 +221,16 @@ function storedForm(
   return { storage, ...conversion, ...(since === undefined ? {} : { schemaSince: since }) };
 }
 
+/** As upstream: those that it was given, whatever it asks for by now. */
+function acceptedNames(crd: JsonObject): JsonObject {
+  const accepted = obj(obj(crd['status'])['acceptedNames']);
+  return str(accepted['plural']) === '' ? obj(obj(crd['spec'])['names']) : accepted;
+}
+
 export function customKind(source: CustomKindSource, scheme: Scheme): CustomKind {
   const { crd, version, read } = source;
   const spec = obj(crd['spec']);
-  const names = obj(spec['names']);
+  const names = acceptedNames(crd);
   const group = str(spec['group']);
   const name = str(version['name']);
   const kind = str(names['kind']);

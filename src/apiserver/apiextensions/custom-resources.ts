@@ -14,11 +14,11 @@ import { converterOf } from './conversion/converter-of.ts';
 import type { ConversionDeps } from './conversion/webhook-converter.ts';
 import { customKind } from './custom-kind.ts';
 import { customScale } from './custom-scale.ts';
-import { cleanupFinalizer, definitionStatus, isEstablished } from './definition-status.ts';
+import { cleanupFinalizer, definitionStatus, isEstablished, terminatingStatus } from './definition-status.ts';
 import type { CustomKind, ExtensibleScheme } from './extensible-scheme.ts';
 
 export interface CustomResourcesConfig {
-  readonly api: Pick<ApiServer, 'store'>;
+  readonly api: Pick<ApiServer, 'store' | 'storeOf'>;
   readonly scheme: ExtensibleScheme;
   /** Where scale subresources are put; the server's own map. */
   readonly rest: Map<string, RestHandler>;
@@ -199,14 +199,35 @@ export class CustomResources {
   }
 
   async #write(name: string): Promise<void> {
-    const { api } = this.#config;
     const crd = this.#definitions.find('', name);
     if (crd === undefined) return;
     if (!isBeingDeleted(crd)) await this.#writeStatus(crd);
-    else if (strs(meta(crd)['finalizers']).includes(cleanupFinalizer)) {
-      const first = this.#served.get(name)?.kinds[0]?.declaration;
-      await this.#clearAway(crd, first && api.store(first.group, first.version, first.resource));
-    }
+    else if (strs(meta(crd)['finalizers']).includes(cleanupFinalizer))
+      await this.#clearAway(crd, this.#storedObjects(crd));
+  }
+
+  /** Its objects as they are stored, whichever versions are served, and whoever would convert them. */
+  #storedObjects(crd: JsonObject): ResourceStore | undefined {
+    if (!isEstablished(crd) || this.#names.isBuiltIn(crd)) return undefined;
+    const version = objs(obj(crd['spec'])['versions']).find(({ storage }) => storage === true);
+    if (version === undefined) return undefined;
+    const { api, scheme } = this.#config;
+    const { conversion, remoteConversion, schemaSince, ...declaration } = customKind(
+      { crd, revision: 0, version, read: () => crd },
+      scheme,
+    ).declaration;
+    return api.storeOf(declaration);
+  }
+
+  async #writeTerminating(name: string, reason: string, message: string): Promise<void> {
+    const now = rfc3339(this.#config.clock.now());
+    const written = await this.#definitions.update(
+      '',
+      name,
+      (current) => ({ ...current!, status: terminatingStatus(current!, { reason, message, now }) }),
+      { subresource: 'status' },
+    );
+    if (written.revision !== this.#served.get(name)?.revision) this.#read(name);
   }
 
   async #writeStatus(crd: JsonObject): Promise<void> {
@@ -224,7 +245,18 @@ export class CustomResources {
   async #clearAway(crd: JsonObject, store: ResourceStore | undefined): Promise<void> {
     const name = nameOf(crd);
     if (store !== undefined) {
-      await deleteAll(store);
+      await this.#writeTerminating(
+        name,
+        'InstanceDeletionInProgress',
+        'CustomResource deletion is in progress',
+      );
+      try {
+        await deleteAll(store);
+      } catch (error) {
+        const why = `could not issue all deletes: ${(error as Error).message}`;
+        await this.#writeTerminating(name, 'InstanceDeletionFailed', why);
+        throw error;
+      }
       if (store.cache.count() > 0) {
         this.#lookAgain(name, store);
         return;

@@ -113,3 +113,19 @@ export function definitionStatus(crd: JsonObject, taken: TakenNames, now: string
   };
   return jsonEqual(next, crd['status']) ? status : next;
 }
+
+/** Of a definition that is being deleted: how far its objects are. */
+export function terminatingStatus(
+  crd: JsonObject,
+  { reason, message, now }: { readonly reason: string; readonly message: string; readonly now: string },
+): JsonObject {
+  const condition = {
+    type: 'Terminating',
+    status: 'True',
+    reason,
+    message,
+    lastTransitionTime: now,
+  } as const;
+  const conditions = withCondition(conditionsOf(crd), condition);
+  return { ...obj(crd['status']), conditions: conditions as unknown as JsonObject[] };
+}

@@ -97,6 +97,65 @@ test('a pod behind a Service changes and refuses objects', limit, async () => {
   );
 });
 
+const definition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'endpoints.conv.example.com' },
+  spec: {
+    group: 'conv.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'endpoints', kind: 'Endpoint' },
+    versions: ['v1', 'v2'].map((name) => ({
+      name,
+      served: true,
+      storage: name === 'v1',
+      schema: {
+        openAPIV3Schema: {
+          type: 'object',
+          properties: Object.fromEntries(
+            (name === 'v1' ? ['hostPort'] : ['host', 'port']).map((field) => [field, { type: 'string' }]),
+          ),
+        },
+      },
+    })),
+  },
+};
+
+test(
+  'a pod behind a Service converts custom resources, and kubectl reads and writes them in every version',
+  limit,
+  async () => {
+    const clientConfig = { caBundle, service: { namespace: 'default', name: 'webhook', path: '/convert' } };
+    const conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
+    await kubectl.apply(JSON.stringify({ ...definition, spec: { ...definition.spec, conversion } }));
+    const name = definition.metadata.name;
+    await kubectl.ok(['wait', '--for=condition=Established', `crd/${name}`, '--timeout=30s']);
+    const object = (version: string, fields: object): string =>
+      JSON.stringify({
+        apiVersion: `conv.example.com/${version}`,
+        kind: 'Endpoint',
+        metadata: { name: `from-${version}` },
+        ...fields,
+      });
+    await kubectl.apply(object('v1', { hostPort: 'one:80' }));
+    await kubectl.apply(object('v2', { host: 'two', port: '81' }));
+    const shown = (version: string, path: string): Promise<string> =>
+      kubectl.ok(['get', `endpoints.${version}.conv.example.com`, '-o', `jsonpath=${path}`]);
+    assert.equal(await shown('v2', '{range .items[*]}{.host}/{.port} {end}'), 'one/80 two/81 ');
+    assert.equal(await shown('v1', '{range .items[*]}{.hostPort} {end}'), 'one:80 two:81 ');
+    await kubectl.ok([
+      'patch',
+      'endpoints.v2.conv.example.com',
+      'from-v1',
+      '--type=merge',
+      '-p',
+      '{"port":"90"}',
+    ]);
+    assert.equal(await shown('v1', '{.items[0].hostPort}'), 'one:90');
+    await kubectl.ok(['delete', 'crd', name, '--timeout=60s']);
+  },
+);
+
 test(
   'a webhook that keeps its own pods from being made is cured by deleting its configuration',
   limit,

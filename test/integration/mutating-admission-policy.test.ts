@@ -266,7 +266,8 @@ test('custom resources, subresources and updates are mutated in the version that
       ],
     },
   });
-  await policy([applied('Object{spec: Object.spec{size: 3, names: ["b"]}}')], {
+  const unknown = patch('[JSONPatch{op: "add", path: "/spec/unknown", value: "x"}]');
+  await policy([applied('Object{spec: Object.spec{size: 3, names: ["b"]}}'), unknown], {
     matchConstraints: {
       resourceRules: [
         { operations: ['*'], apiGroups: ['example.com'], apiVersions: ['v1'], resources: ['widgets'] },

@@ -65,7 +65,8 @@ export async function mutatedObject(
   if (made === object) return object;
   try {
     assertBounded(made, boundsOf(gvk.kind));
-    const validation = kind === 'jsonPatch' ? 'Strict' : 'Ignore';
+    // As upstream: what is no field of a custom kind is dropped without a word.
+    const validation = kind === 'jsonPatch' && seen.custom !== true ? 'Strict' : 'Ignore';
     return decodeParsed(copyJson(made), scheme, target, { validation, warn: () => {} });
   } catch (cause) {
     throw internalError(cause instanceof UndecodableError ? new Error(cause.why) : cause);

@@ -200,6 +200,7 @@ function storesOf(
       fields: fieldTracker(config.scheme),
       turns,
       kept,
+      plans: config.scheme.plans,
     });
     known.set(declaration, store);
     return store;

@@ -187,9 +187,15 @@ export function requestBackend(target: BackendTarget, request: BackendRequest): 
     });
     outgoing.on('response', (response) => {
       answered();
+      const { statusCode: status = 0 } = response;
+      if (status < 200) {
+        response.destroy();
+        reject(new BackendError(`malformed HTTP status code ${JSON.stringify(String(status))}`));
+        return;
+      }
       const headers = endToEnd(response.headers);
       delete headers['content-length'];
-      resolve({ status: response.statusCode ?? 502, headers, body: new StreamBody(response) });
+      resolve({ status, headers, body: new StreamBody(response) });
     });
     outgoing.end(request.body);
   });

@@ -78,3 +78,13 @@ test('an answer that switches to a protocol nobody asked for ends a probe, and a
     { message: 'backend tried to switch protocol "x" when "" was requested' },
   );
 });
+
+for (const code of ['000', '099'])
+  test(`an answer with the status ${code} is none`, async (t) => {
+    const port = await answering(t, `HTTP/1.1 ${code} X\r\nContent-Length: 0\r\n\r\n`);
+    const asked = requestBackend(
+      { host: '127.0.0.1', port },
+      { method: 'GET', path: '/', headers: { host: 'x' } },
+    );
+    await assert.rejects(asked, /malformed HTTP status code/);
+  });

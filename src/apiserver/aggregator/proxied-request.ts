@@ -35,8 +35,12 @@ export function identityHeaders({ name, uid = '', groups, extra = {} }: UserInfo
   const headers: ProxiedHeaders = { 'x-remote-user': inHeader(name) };
   if (uid !== '') headers['x-remote-uid'] = inHeader(uid);
   if (groups.length > 0) headers['x-remote-group'] = groups.map(inHeader);
-  for (const [key, values] of Object.entries(extra))
-    if (values.length > 0) headers[`x-remote-extra-${escapedName(key).toLowerCase()}`] = values.map(inHeader);
+  for (const [key, values] of Object.entries(extra)) {
+    if (values.length === 0) continue;
+    const header = `x-remote-extra-${escapedName(key).toLowerCase()}`;
+    // Keys that differ in case only are one header: nothing of either is lost.
+    headers[header] = [...(headers[header] ?? []), ...values.map(inHeader)];
+  }
   return headers;
 }
 

@@ -31,18 +31,16 @@ interface Asked {
   readonly info: RequestInfo;
 }
 
-/** Of requests for many; the query is read when it says something. */
-export function selectorsOf(context: Asked): QuerySelectors {
-  if (!context.request.url.includes('Selector=')) return noSelectors;
-  const { query } = context;
-  return {
-    fields: query.get('fieldSelector') ?? '',
-    labels: many.includes(context.info.verb) ? (query.get('labelSelector') ?? '') : '',
-  };
-}
-
-/** Whose selectors upstream's authorizers are told. */
+/** The verbs whose selectors upstream's authorizers are told: others do not keep to what their query says. */
 const many: readonly string[] = ['list', 'watch', 'deletecollection'];
+const oldWatchPath = /^\/api(?:s\/[^/]+)?\/[^/]+\/watch\//;
+
+/** Of requests for many, unless they are so by an old path; the query is read when it says something. */
+export function selectorsOf({ request, info, query }: Asked): QuerySelectors {
+  if (!request.url.includes('Selector=') || !many.includes(info.verb)) return noSelectors;
+  if (oldWatchPath.test(info.path)) return noSelectors;
+  return { fields: query.get('fieldSelector') ?? '', labels: query.get('labelSelector') ?? '' };
+}
 
 export const attributesOf = (
   info: RequestInfo,

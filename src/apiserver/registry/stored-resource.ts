@@ -1,9 +1,12 @@
 // What is stored of one resource, read from its cache in the served version; and the terms on which it is written.
 import type { JsonObject, ResourceDeclaration } from '../../apimachinery/declaration.ts';
 import { corruptObject, notFound, type StatusError } from '../../apimachinery/errors.ts';
+import type { PlanSource } from '../../apimachinery/plan.ts';
+import { dropZeros } from '../../apimachinery/zero-values.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Steps, Turns } from '../../base/turns.ts';
+import { revisionIn } from '../../storage/stamp.ts';
 import type {
   CachedObject,
   CacheSource,
@@ -34,6 +37,7 @@ export interface StoreDependencies {
   /** Where large objects wait between the steps of a write. */
   readonly turns: Turns;
   readonly kept: KeptConversions;
+  readonly plans: PlanSource;
 }
 
 export interface WriteOptions {
@@ -82,6 +86,8 @@ export class StoredResource {
   /** Changes of large objects. */
   readonly changes: OneByOne;
   readonly #form: ServedForm;
+  /** What is not newer was perhaps written by an older server, which kept zeros. */
+  readonly #firstRevision: number;
   /** Of a kind whose versions only a webhook can tell. */
   readonly remote: RemoteVersions | undefined;
   constructor(deps: StoreDependencies) {
@@ -89,6 +95,7 @@ export class StoredResource {
     this.changes = new OneByOne(deps.clock);
     const { remoteConversion: conversion } = deps.declaration;
     this.#form = new ServedForm(deps.declaration);
+    this.#firstRevision = deps.cache.currentRevision();
     this.remote = conversion && new RemoteVersions({ ...deps, conversion, form: this.#form });
   }
   get declaration(): ResourceDeclaration {
@@ -121,13 +128,15 @@ export class StoredResource {
   }
   /** Parses stored bytes and turns them into the served version, if nobody else has to be asked for it. */
   served(value: Buffer): JsonObject {
-    return this.#converted(decodeEntry(value));
+    return this.#converted(decodeEntry(value), value);
   }
   /** The same in steps, for large objects. */
   *servedSteps(value: Buffer): Steps<JsonObject> {
-    return this.#converted(yield* decodeEntrySteps(value));
+    return this.#converted(yield* decodeEntrySteps(value), value);
   }
-  #converted(object: JsonObject): JsonObject {
+  #converted(object: JsonObject, value: Buffer): JsonObject {
+    const { storageDeclaration, plans } = this.deps;
+    if (revisionIn(value) <= this.#firstRevision) dropZeros(plans, storageDeclaration.type, object);
     const conversion = this.deps.declaration.conversion;
     return conversion ? conversion.fromStorage(object) : object;
   }

@@ -521,7 +521,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const client = clientFor(loopbackUser);
   const repair = recordRepair(options, stored, { live, claims, client, reservations });
   await repair();
-  keepStatuses({ api, live, scheme, clock, log });
+  const statuses = keepStatuses({ api, live, scheme, clock, log });
   const told = { ...scheme, setCustomKinds: telling(scheme, () => aggregator.kindsChanged()) };
   const customResources = await customResourcesOf(options, live, { api, scheme: told, rest });
   await aggregator.start();
@@ -536,19 +536,17 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     repair,
     publishAuthorities: async () => void (await ensureBootstrap(stored, [extensionMap(options)])),
     close: () => {
-      customResources.close();
-      aggregator.close();
-      webhooks.close();
+      for (const kept of [customResources, aggregator, webhooks, statuses]) kept.close();
     },
   };
 }
 
-/** What the server itself says of objects that are for it. */
+/** What the server itself says of objects that are for it. The result ends it. */
 function keepStatuses(
   kept: Parameters<typeof keepFlowSchemaConditions>[0] & Parameters<typeof keepPolicyTypeChecks>[0],
-): void {
+): { close(): void } {
   keepFlowSchemaConditions(kept);
-  keepPolicyTypeChecks(kept);
+  return { close: keepPolicyTypeChecks(kept) };
 }
 
 /** The address of the Service `kubernetes`. */

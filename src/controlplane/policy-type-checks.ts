@@ -5,15 +5,20 @@ import type { JsonObject, Scheme } from '../apimachinery/declaration.ts';
 import { isStatusError } from '../apimachinery/errors.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import type { ApiServer } from '../apiserver/server.ts';
+import { type Backoff, backoffMs } from '../base/backoff.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../component-base/logger.ts';
 import { followCache } from './follow-cache.ts';
 
 interface Dependencies {
-  readonly api: ApiServer;
+  readonly api: Pick<ApiServer, 'store'>;
   readonly live: LiveObjects;
   readonly scheme: Scheme;
+  readonly clock: Clock;
   readonly log: Logger;
 }
+
+const backoff: Backoff = { firstMs: 500, longestMs: 60_000 };
 
 const isObserved = ({ metadata, status }: ValidatingAdmissionPolicy): boolean =>
   BigInt(status?.observedGeneration ?? 0) >= BigInt(metadata.generation ?? 0);
@@ -21,8 +26,8 @@ const isObserved = ({ metadata, status }: ValidatingAdmissionPolicy): boolean =>
 const versionOf = ({ metadata: { uid, generation } }: ValidatingAdmissionPolicy): string =>
   `${uid}/${generation}`;
 
-/** One policy after the other. The language of policies is loaded with the first. */
-export function keepPolicyTypeChecks({ api, live, scheme, log }: Dependencies): void {
+/** One policy after the other. The language of policies is loaded with the first. The result ends it. */
+export function keepPolicyTypeChecks({ api, live, scheme, clock, log }: Dependencies): () => void {
   const { group, version, resource } = validatingadmissionpolicies;
   const store = api.store(group, version, resource);
   const check = async (policy: ValidatingAdmissionPolicy): Promise<void> => {
@@ -45,12 +50,17 @@ export function keepPolicyTypeChecks({ api, live, scheme, log }: Dependencies): 
     );
   };
   let isLooking = false;
+  let isClosed = false;
+  let failures = 0;
+  let cancel = (): void => {};
   const look = async (): Promise<void> => {
-    if (isLooking) return;
+    if (isLooking || isClosed) return;
     isLooking = true;
-    /** Whatever came of it: the next change is another occasion. */
+    cancel();
+    /** Whatever came of it: what failed waits for the next look. */
     const tried = new Set<string>();
-    for (;;) {
+    let failed = false;
+    while (!isClosed) {
       const policy = live
         .list(validatingadmissionpolicies)
         .find((one) => !isObserved(one) && !tried.has(versionOf(one)));
@@ -59,7 +69,10 @@ export function keepPolicyTypeChecks({ api, live, scheme, log }: Dependencies): 
       try {
         await check(policy);
       } catch (error) {
-        if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict'))
+        if (isClosed || isStatusError(error, 'NotFound')) continue;
+        // Nobody may ever write a policy again.
+        failed = true;
+        if (!isStatusError(error, 'Conflict'))
           log.warn(
             { error, name: policy.metadata.name },
             'status of a ValidatingAdmissionPolicy not written',
@@ -67,7 +80,14 @@ export function keepPolicyTypeChecks({ api, live, scheme, log }: Dependencies): 
       }
     }
     isLooking = false;
+    failures = failed ? failures + 1 : 0;
+    if (failed && !isClosed) cancel = clock.timer(backoffMs(backoff, failures), () => void look());
   };
-  followCache(store.cache, () => void look());
+  const stop = followCache(store.cache, () => void look());
   void look();
+  return () => {
+    isClosed = true;
+    cancel();
+    stop();
+  };
 }

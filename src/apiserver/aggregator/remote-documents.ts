@@ -3,6 +3,7 @@
 import { aggregatedMediaType } from '../../apimachinery/discovery/aggregated.ts';
 import type { RemoteVersion } from '../../apimachinery/discovery/remote-version.ts';
 import type { Json, JsonObject } from '../../apimachinery/json.ts';
+import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { parseLarge } from '../../client/parse-large.ts';
 import type { Logger } from '../../component-base/logger.ts';
@@ -14,7 +15,7 @@ import type { AskRemote, RemoteAnswer } from './remote-questions.ts';
 import { groupVersionOf, type RemoteService, serverKeyOf } from './remote-service.ts';
 
 const refreshMs = 60_000;
-const firstRetryMs = 500;
+const backoff: Backoff = { firstMs: 500, longestMs: refreshMs };
 const discoveryTimeoutMs = 5_000;
 const openApiTimeoutMs = 60_000;
 
@@ -141,7 +142,7 @@ export class RemoteDocuments {
       this.#refresh(server);
       return;
     }
-    const ms = worked ? refreshMs : Math.min(firstRetryMs * 2 ** (server.failures - 1), refreshMs);
+    const ms = worked ? refreshMs : backoffMs(backoff, server.failures);
     server.cancel = this.#config.clock.timer(ms, () => this.#refresh(server));
   }
 

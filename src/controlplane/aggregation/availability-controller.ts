@@ -5,6 +5,7 @@ import type { AskRemote } from '../../apiserver/aggregator/remote-questions.ts';
 import type { RemoteService } from '../../apiserver/aggregator/remote-service.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { ApiServer } from '../../apiserver/server.ts';
+import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
 import { Places } from '../../base/turns.ts';
 import type { Logger } from '../../component-base/logger.ts';
@@ -14,8 +15,7 @@ import { type Availability, writeAvailability } from './write-availability.ts';
 
 /** Nobody tells when a network breaks. */
 const resyncMs = 30_000;
-const firstRetryMs = 5;
-const longestRetryMs = 30_000;
+const backoff: Backoff = { firstMs: 5, longestMs: 30_000 };
 /** APIServices that are looked at together. */
 const workers = 5;
 
@@ -109,11 +109,11 @@ export class AvailabilityController {
     checked.running = false;
     if (this.#isClosed || this.#checked.get(name) !== checked) return;
     checked.failures = worked ? 0 : checked.failures + 1;
-    const retryMs = Math.min(firstRetryMs * 2 ** (checked.failures - 1), longestRetryMs);
+    const waitMs = worked ? resyncMs : backoffMs(backoff, checked.failures);
     if (checked.again) {
       checked.again = false;
       this.#check(name);
-    } else checked.cancel = this.#deps.clock.timer(worked ? resyncMs : retryMs, () => this.#check(name));
+    } else checked.cancel = this.#deps.clock.timer(waitMs, () => this.#check(name));
   }
 
   /** Whether there is nothing to be looked at again soon. */

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../apimachinery/declaration.ts';
-import { customService, type LocalService, localChanges } from './local-api-services.ts';
+import type { LiveObjects } from '../../apiserver/live-objects.ts';
+import type { ResourceStore } from '../../apiserver/registry/store.ts';
+import { FakeClock } from '../../base/testing/fake-clock.ts';
+import { silentLogger } from '../../component-base/logger.ts';
+import { customService, LocalApiServices, type LocalService, localChanges } from './local-api-services.ts';
 
 const custom = customService('example.com', 'v1');
 const builtIn: LocalService = { name: 'v1.apps', managed: 'onstart', spec: { group: 'apps', version: 'v1' } };
@@ -60,3 +64,81 @@ for (const [what, object, expected] of rows)
     const changes = localChanges([object], wanted).filter(({ kind }) => kind !== 'create');
     assert.deepEqual(changes, expected === undefined ? [] : [expected]);
   });
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Writes are told by name, when they are tried. */
+function kept({ isAway = () => false, current = [] as JsonObject[], names = ['v1.example.com'] }) {
+  const clock = new FakeClock(0);
+  const tried: [string, number][] = [];
+  const write = async (name: string): Promise<void> => {
+    tried.push([name, clock.monotonic()]);
+    if (isAway()) throw new Error('storage is away');
+  };
+  const store = {
+    create: (_: string, { metadata }: { metadata: { name: string } }) => write(metadata.name),
+    delete: (_: string, name: string) => write(name),
+  };
+  const services = new LocalApiServices({
+    store: store as unknown as ResourceStore,
+    live: { list: () => current } as unknown as LiveObjects,
+    wanted: () => new Map([custom].filter(({ name }) => names.includes(name)).map((one) => [one.name, one])),
+    clock,
+    log: silentLogger,
+  });
+  return { clock, tried, services };
+}
+
+async function pass(clock: FakeClock, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 100) {
+    clock.advance(Math.min(100, left));
+    await settled();
+  }
+}
+
+test('what could not be written is tried again, ever more seldom, until it can be', async () => {
+  let isAway = true;
+  const { clock, tried, services } = kept({ isAway: () => isAway });
+  services.look();
+  await settled();
+  await pass(clock, 8_000);
+  assert.deepEqual(
+    tried.map(([, at]) => at),
+    [0, 500, 1_500, 3_500, 7_500],
+  );
+  isAway = false;
+  await pass(clock, 8_000);
+  assert.equal(tried.at(-1)?.[1], 15_500);
+  assert.equal(clock.pending, 0);
+});
+
+test('what nobody wants stays for a while, whatever else is looked at, and goes then though storage was away', async () => {
+  let isAway = true;
+  const gone = stored('v1.gone', 'true', { spec: {} });
+  const { clock, tried, services } = kept({ isAway: () => isAway, current: [gone], names: [] });
+  services.look();
+  await settled();
+  await pass(clock, 1_500);
+  services.look();
+  await pass(clock, 400);
+  assert.deepEqual(tried, []);
+  await pass(clock, 700);
+  assert.deepEqual(tried, [
+    ['v1.gone', 2_000],
+    ['v1.gone', 2_500],
+  ]);
+  isAway = false;
+  await pass(clock, 1_000);
+  assert.deepEqual(tried.at(-1), ['v1.gone', 3_500]);
+});
+
+test('nothing is tried after the end', async () => {
+  const { clock, tried, services } = kept({ isAway: () => true });
+  services.look();
+  await settled();
+  services.close();
+  assert.equal(clock.pending, 0);
+  services.look();
+  await settled();
+  assert.equal(tried.length, 1);
+});

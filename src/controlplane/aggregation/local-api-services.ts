@@ -7,6 +7,7 @@ import { isObject, meta, nameOf, obj, spec, str } from '../../apimachinery/json-
 import { availableCondition } from '../../apiserver/aggregator/remote-service.ts';
 import type { LiveObjects } from '../../apiserver/live-objects.ts';
 import type { ResourceStore } from '../../apiserver/registry/store.ts';
+import { type Backoff, backoffMs } from '../../base/backoff.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import { locallyAvailable, writeAvailability } from './write-availability.ts';
@@ -68,8 +69,7 @@ export function localChanges(
 
 /** A definition that another server has seen may come here later than its APIService. */
 const graceMs = 2_000;
-const firstRetryMs = 500;
-const longestRetryMs = 60_000;
+const backoff: Backoff = { firstMs: 500, longestMs: 60_000 };
 
 export interface LocalApiServicesDeps {
   readonly store: ResourceStore;
@@ -81,8 +81,8 @@ export interface LocalApiServicesDeps {
 
 export class LocalApiServices {
   readonly #deps: LocalApiServicesDeps;
-  /** Nobody has wanted them for a while: those that are deleted at the next look. */
-  #unwanted = new Set<string>();
+  /** By uid, since when nobody wants them: those that are deleted after a while. */
+  #unwanted = new Map<string, number>();
   #running = false;
   #again = false;
   #isClosed = false;
@@ -112,34 +112,36 @@ export class LocalApiServices {
     let failed = false;
     while (this.#again && !this.#isClosed) {
       this.#again = false;
-      failed = await this.#pass(false);
+      failed = await this.#pass();
     }
     this.#running = false;
-    if (failed) this.#retry();
+    this.#failures = failed ? this.#failures + 1 : 0;
+    this.#lookLater();
   }
 
-  #retry(): void {
-    const ms = Math.min(firstRetryMs * 2 ** this.#failures, longestRetryMs);
-    this.#failures++;
-    this.#later(ms);
-  }
-
-  #later(ms: number): void {
+  /** For what failed, and for what is unwanted for too short a time. */
+  #lookLater(): void {
+    const { clock } = this.#deps;
     this.#cancel();
-    if (!this.#isClosed) this.#cancel = this.#deps.clock.timer(ms, () => void this.#pass(true));
+    if (this.#isClosed || (this.#failures === 0 && this.#unwanted.size === 0)) return;
+    const dueAt = Math.min(...this.#unwanted.values()) + graceMs;
+    const ms = this.#failures > 0 ? backoffMs(backoff, this.#failures) : dueAt - clock.monotonic();
+    this.#cancel = clock.timer(Math.max(0, ms), () => this.look());
   }
 
   /** Whether something could not be written. */
-  async #pass(isLater: boolean): Promise<boolean> {
-    const { live, wanted, log } = this.#deps;
+  async #pass(): Promise<boolean> {
+    const { live, wanted, clock, log } = this.#deps;
     const before = this.#unwanted;
-    this.#unwanted = new Set();
+    this.#unwanted = new Map();
+    const now = clock.monotonic();
     let failed = false;
     const changes = localChanges(live.list(apiservices) as unknown as JsonObject[], wanted());
     await Promise.all(
       changes.map(async (change) => {
-        if (change.kind === 'delete' && !(isLater && before.has(change.uid))) {
-          this.#unwanted.add(change.uid);
+        const since = change.kind === 'delete' ? (before.get(change.uid) ?? now) : now;
+        if (change.kind === 'delete' && now - since < graceMs) {
+          this.#unwanted.set(change.uid, since);
           return;
         }
         try {
@@ -148,13 +150,11 @@ export class LocalApiServices {
           if (this.#isClosed || isPassing(error)) return;
           log.warn({ error, change }, 'an APIService of this server was not written');
           failed = true;
+          if (change.kind === 'delete') this.#unwanted.set(change.uid, since);
         }
       }),
     );
-    if (failed) return true;
-    this.#failures = 0;
-    if (this.#unwanted.size > 0) this.#later(graceMs);
-    return false;
+    return failed;
   }
 
   async #write(change: LocalChange): Promise<void> {

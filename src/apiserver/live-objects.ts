@@ -1,11 +1,15 @@
 // Reads of current objects for authentication, authorization and admission: synchronous, from the server's own caches.
 import type { ResourceRef } from '../apimachinery/resource-ref.ts';
+import type { CachedObject, Predicate } from '../storage/watch/resource-cache.ts';
 
 export interface LiveObjects {
   /** Never to be modified: the same object is handed to everybody. */
   get<T>(resource: ResourceRef<T>, name: string, namespace?: string): T | undefined;
   /** Whether it is there. Nothing is parsed. */
   has(resource: ResourceRef, name: string, namespace: string): boolean;
+  /** As they are stored, for whoever reads them in another way. Nothing is parsed. */
+  stored(resource: ResourceRef, namespace: string, name: string): CachedObject | undefined;
+  storedMatching(resource: ResourceRef, namespace: string, matches: Predicate): readonly CachedObject[];
   /** All objects of a namespace, or of all; `field` narrows by a selectable field. Never to be modified. */
   list<T>(
     resource: ResourceRef<T>,

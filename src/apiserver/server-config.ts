@@ -15,6 +15,7 @@ import type { FlowObjects } from './flowcontrol/flow-control.ts';
 import type { UserLimits } from './flowcontrol/user-limits.ts';
 import type { HealthCheck } from './healthz.ts';
 import type { ApiResponse } from './http.ts';
+import type { KeptConversions } from './registry/kept-conversions.ts';
 import type { RestStorage } from './registry/rest-storage.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -66,6 +67,8 @@ export interface ApiServerConfig {
   readonly flowControl?: FlowControlConfig;
   /** A sentence on a resource that is served no more; the answer is 404 with it instead of a bare page. */
   readonly removedResource?: (group: string, version: string, resource: string) => string | undefined;
+  /** What conversion webhooks said, when others ask them, too. */
+  readonly conversions?: KeptConversions;
   /** Sentences on groups and versions (`extensions/v1beta1`) that are served no more, for who asks for their schema. */
   readonly removedGroupVersions?: ReadonlyMap<string, string>;
 }

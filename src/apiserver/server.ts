@@ -183,7 +183,7 @@ function storesOf(
 ): (declaration: ResourceDeclaration) => ResourceStore {
   const admission = admissionChain(config.admission);
   const known = new WeakMap<ResourceDeclaration, ResourceStore>();
-  const kept = new KeptConversions();
+  const kept = config.conversions ?? new KeptConversions();
   return (declaration) => {
     const found = known.get(declaration);
     if (found) return found;

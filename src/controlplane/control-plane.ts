@@ -19,6 +19,7 @@ import type { Authorizer } from '../apiserver/authorization/authorizer.ts';
 import type { HealthCheck } from '../apiserver/healthz.ts';
 import type { LiveObjects } from '../apiserver/live-objects.ts';
 import { createLiveObjects } from '../apiserver/registry/cached-live-objects.ts';
+import { KeptConversions } from '../apiserver/registry/kept-conversions.ts';
 import type { RestHandler, RestStorage } from '../apiserver/registry/rest-storage.ts';
 import { type ApiServer, createApiServer } from '../apiserver/server.ts';
 import type { AuditConfig, FlowControlConfig, PathHandler } from '../apiserver/server-config.ts';
@@ -367,6 +368,7 @@ const admissionOf = async (
     resolver: RuleResolver;
     reservations: StoredReservations;
     webhooks: ReturnType<typeof webhooksOf>;
+    conversions: KeptConversions;
   },
   api: () => ApiServer,
 ): Promise<AdmissionPlugin[]> => [
@@ -378,7 +380,7 @@ const admissionOf = async (
       metrics,
       recordQuota: quotaRecorder(api, log),
       policies: {
-        matcher: new PolicyMatcher({ ...who, matcher: who.webhooks.matcher }),
+        matcher: new PolicyMatcher({ ...who, matcher: who.webhooks.matcher, clock }),
         scheme: who.scheme,
         authorizer: who.authorizer,
         clock,
@@ -487,7 +489,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const aggregator = aggregationOf(options, { live, scheme, resolve, api: () => api });
   const rest = restOf(options, { scheme, live, authorizer, tokens, claims, identity });
 
-  const who = { live, scheme, authorizer, resolver, reservations, webhooks };
+  const conversions = new KeptConversions();
+  const who = { live, scheme, authorizer, resolver, reservations, webhooks, conversions };
   const admission = await admissionOf(options, who, () => api);
   const api: ApiServer = createApiServer({
     scheme,
@@ -512,6 +515,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     aggregator,
     removedResource,
     removedGroupVersions,
+    conversions,
     ...requestRules(options, live),
   });
 

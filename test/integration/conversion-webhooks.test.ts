@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
-import { answerConversions, type Converted, conversionAsked } from '../harness/conversion-webhook.ts';
+import {
+  answerConversions,
+  type Converted,
+  conversionAnswer,
+  conversionAsked,
+} from '../harness/conversion-webhook.ts';
 import { eventually } from '../harness/eventually.ts';
 import { patchOf, startWebhookServer } from '../harness/webhook-server.ts';
 
@@ -346,4 +351,70 @@ test('admission webhooks see an equivalent version as the conversion webhook tel
     ['Scale', 'autoscaling/v1', 'v2'],
   ]);
   assert.equal((await ask('DELETE', `${registration}/judge`)).status, 200);
+});
+
+test('parameters of policies come in the version that they ask for, or failurePolicy decides', async () => {
+  await define('limits', 'Limit');
+  for (const [name, hostPort] of Object.entries({ a: 'one:80', b: 'two:81' }))
+    await ask('POST', path('limits', 'v1'), { metadata: { name }, hostPort });
+  const registration = '/apis/admissionregistration.k8s.io/v1';
+  const policies = `${registration}/validatingadmissionpolicies`;
+  const bindings = `${registration}/validatingadmissionpolicybindings`;
+  await ask('POST', policies, {
+    metadata: { name: 'hosts' },
+    spec: {
+      paramKind: { apiVersion: `${group}/v2`, kind: 'Limit' },
+      matchConstraints: {
+        resourceRules: [
+          { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] },
+        ],
+      },
+      validations: [{ expression: "object.data.host != params.host && params.tier == 'basic'" }],
+    },
+  });
+  const bind = (paramRef: object): ReturnType<typeof ask> =>
+    ask('POST', bindings, {
+      metadata: { name: 'hosts' },
+      spec: {
+        policyName: 'hosts',
+        validationActions: ['Deny'],
+        paramRef: { ...paramRef, parameterNotFoundAction: 'Deny' },
+      },
+    });
+  const statusOf = async (host: string) => {
+    const body = { metadata: { generateName: 'c' }, data: { host } };
+    return ask('POST', '/api/v1/namespaces/default/configmaps', body);
+  };
+  for (const [ref, refused] of [
+    [{ name: 'a' }, ['one']],
+    // Only in v2 is there such a label.
+    [{ selector: { matchLabels: { told: 'yes' } } }, ['one', 'two']],
+  ] as const) {
+    answerConversions(server, '/convert', (object, apiVersion) => {
+      const made = converted(object, apiVersion);
+      return { ...made, metadata: { ...(made['metadata'] as object), labels: { told: 'yes' } } };
+    });
+    assert.equal((await bind(ref)).status, 201);
+    for (const host of ['one', 'two', 'three'])
+      assert.equal((await statusOf(host)).status, (refused as readonly string[]).includes(host) ? 422 : 201);
+    await ask('DELETE', `${bindings}/hosts`);
+  }
+  await ask('POST', path('limits', 'v1'), { metadata: { name: 'new' }, hostPort: 'x:1' });
+  server.answers.set('/convert', ({ apiVersion, request }) =>
+    conversionAnswer(apiVersion, {
+      uid: (request as { uid: string }).uid,
+      result: { status: 'Failed', message: 'cannot tell' },
+    }),
+  );
+  await bind({ name: 'new' });
+  const refused = await statusOf('three');
+  assert.equal(refused.status, 422, refused.text);
+  assert.match(
+    refused.message,
+    /'hosts' with binding 'hosts' denied request: failed to configure binding: conversion webhook for conv.example.com\/v1, Kind=Limit failed: cannot tell$/,
+  );
+  await ask('PATCH', `${policies}/hosts`, { spec: { failurePolicy: 'Ignore' } }, merge);
+  assert.equal((await statusOf('three')).status, 201);
+  await ask('DELETE', `${bindings}/hosts`);
+  await ask('DELETE', `${policies}/hosts`);
 });

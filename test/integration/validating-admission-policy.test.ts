@@ -241,6 +241,51 @@ test('parameters of a custom kind that is served after the policy was made', asy
   assert.equal((await create({ data: { a: 'c' } })).status, 201);
 });
 
+test('a parameter is read in the version of each policy, and stays as it is for others', async () => {
+  const served = (name: string, properties: JsonObject): JsonObject => ({
+    name,
+    served: true,
+    storage: name === 'v1',
+    schema: {
+      openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } },
+    },
+  });
+  await make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: 'allows.rules.example.com' },
+    spec: {
+      group: 'rules.example.com',
+      scope: 'Namespaced',
+      names: { plural: 'allows', kind: 'Allow' },
+      versions: [
+        served('v1', { denied: { type: 'array', items: { type: 'string' } } }),
+        served('v2', { level: { type: 'string', default: 'strict' } }),
+      ],
+    },
+  });
+  await make('/apis/rules.example.com/v1/namespaces/default/allows', {
+    apiVersion: 'rules.example.com/v1',
+    kind: 'Allow',
+    metadata: { name: 'p', labels: { team: 'a' } },
+    spec: { denied: ['bad'] },
+  });
+  const reading = (name: string, version: string, expression: string, paramRef: JsonObject) =>
+    policy(
+      {
+        paramKind: { apiVersion: `rules.example.com/${version}`, kind: 'Allow' },
+        validations: [{ expression, message: `said ${name}` }],
+      },
+      { binding: { paramRef: { ...paramRef, parameterNotFoundAction: 'Deny' } }, name },
+    );
+  const selector = { matchLabels: { team: 'a' } };
+  const inV2 = `has(params.spec.denied) || params.apiVersion != 'rules.example.com/v2' || params.spec.level != 'strict'`;
+  await reading('a', 'v2', `!(${inV2})`, { selector });
+  await reading('b', 'v1', '!(object.data.a in params.spec.denied)', { name: 'p' });
+  for (const _ of [1, 2]) {
+    assert.match((await create({ data: { a: 'bad' } })).message, /denied request: said b$/);
+    assert.equal((await create({ data: { a: 'good' } })).status, 201);
+  }
+});
+
 test('what a policy is for: selectors, excluded rules, names, conditions, and its binding', async () => {
   const denied = async (spec: JsonObject, binding: JsonObject, more: object = {}): Promise<boolean> => {
     const [rule] = everyConfigMap.resourceRules;

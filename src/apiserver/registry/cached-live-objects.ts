@@ -5,6 +5,7 @@ import { CompactedError } from '../../storage/storage.ts';
 import type {
   CachedObject,
   CacheSource,
+  Predicate,
   ResourceCache,
   WatchCursor,
 } from '../../storage/watch/resource-cache.ts';
@@ -67,6 +68,14 @@ class CachedLiveObjects implements LiveObjects {
 
   has(ref: ResourceRef, name: string, namespace: string): boolean {
     return this.#cacheOf(ref)?.get(namespace, name) !== undefined;
+  }
+
+  stored(ref: ResourceRef, namespace: string, name: string): CachedObject | undefined {
+    return this.#cacheOf(ref)?.get(namespace, name);
+  }
+
+  storedMatching(ref: ResourceRef, namespace: string, matches: Predicate): readonly CachedObject[] {
+    return this.#cacheOf(ref)?.list({ namespace, matches, limit: Number.MAX_SAFE_INTEGER }).items ?? [];
   }
 
   list<T>(ref: ResourceRef<T>, options: Parameters<LiveObjects['list']>[1] = {}): readonly T[] {

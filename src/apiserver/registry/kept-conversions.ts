@@ -1,25 +1,28 @@
 // What conversion webhooks made of stored objects: the next reader of the same bytes asks nobody. Bounded in bytes.
 import type { ResourceDeclaration } from '../../apimachinery/declaration.ts';
 
-type ByVersion = Map<ResourceDeclaration, Buffer>;
+type ByVersion<T> = Map<ResourceDeclaration, T>;
 
 const defaultBytes = 64 * 1024 * 1024;
 
-export class KeptConversions {
+/** What was made of stored bytes, for one version or several. */
+export class KeptByBytes<T> {
   /** By stored bytes, those least asked for first. */
-  readonly #kept = new Map<Buffer, ByVersion>();
+  readonly #kept = new Map<Buffer, ByVersion<T>>();
   readonly #most: number;
+  readonly #weigh: (made: T, value: Buffer) => number;
   #bytes = 0;
 
-  constructor(most: number = defaultBytes) {
+  constructor(most: number, weigh: (made: T, value: Buffer) => number) {
     this.#most = most;
+    this.#weigh = weigh;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  get(value: Buffer, declaration: ResourceDeclaration): Buffer | undefined {
+  get(value: Buffer, declaration: ResourceDeclaration): T | undefined {
     const versions = this.#kept.get(value);
     const found = versions?.get(declaration);
     if (versions === undefined || found === undefined) return undefined;
@@ -28,26 +31,32 @@ export class KeptConversions {
     return found;
   }
 
-  put(value: Buffer, declaration: ResourceDeclaration, converted: Buffer): void {
-    const versions: ByVersion = this.#kept.get(value) ?? new Map();
+  put(value: Buffer, declaration: ResourceDeclaration, made: T): void {
+    const versions: ByVersion<T> = this.#kept.get(value) ?? new Map();
     this.#forget(value, versions);
-    versions.set(declaration, converted);
+    versions.set(declaration, made);
     this.#kept.set(value, versions);
-    this.#bytes += sizeOf(value, versions);
+    this.#bytes += this.#sizeOf(value, versions);
     for (const [oldest, its] of this.#kept) {
       if (this.#bytes <= this.#most) return;
       this.#forget(oldest, its);
     }
   }
 
-  #forget(value: Buffer, versions: ByVersion): void {
-    if (this.#kept.delete(value)) this.#bytes -= sizeOf(value, versions);
+  #forget(value: Buffer, versions: ByVersion<T>): void {
+    if (this.#kept.delete(value)) this.#bytes -= this.#sizeOf(value, versions);
+  }
+
+  /** The stored bytes count, too: they would be gone with their object. */
+  #sizeOf(value: Buffer, versions: ByVersion<T>): number {
+    let size = value.length;
+    for (const made of versions.values()) size += this.#weigh(made, value);
+    return size;
   }
 }
 
-/** The stored bytes count, too: they would be gone with their object. */
-function sizeOf(value: Buffer, versions: ByVersion): number {
-  let size = value.length;
-  for (const converted of versions.values()) size += converted.length;
-  return size;
+export class KeptConversions extends KeptByBytes<Buffer> {
+  constructor(most: number = defaultBytes) {
+    super(most, ({ length }) => length);
+  }
 }

@@ -9,11 +9,9 @@ import type { LiveObjects } from '../../apiserver/live-objects.ts';
 export function createMutatingAdmissionPolicy(live: LiveObjects, deps: PolicyDeps): AdmissionPlugin {
   const inForce = policySource(live, mutatingadmissionpolicies, mutatingadmissionpolicybindings);
   let policies: MutatingPolicies | undefined;
-  const ask = async (
-    request: AdmissionRequest,
-    matches: Parameters<MutatingPolicies['admit']>[1],
-    hooks: ReturnType<typeof inForce>,
-  ): Promise<void> => {
+  const ask = async (request: AdmissionRequest, hooks: ReturnType<typeof inForce>): Promise<void> => {
+    const matches = await deps.matcher.matches(hooks, request);
+    if (matches.length === 0) return;
     if (policies === undefined) {
       const loaded = await import('../../apiserver/admission/policy/mutating-policies.ts');
       policies ??= new loaded.MutatingPolicies(deps);
@@ -27,8 +25,7 @@ export function createMutatingAdmissionPolicy(live: LiveObjects, deps: PolicyDep
     admit(request) {
       const hooks = inForce();
       if (hooks.length === 0 || isBeyondPolicies(request)) return undefined;
-      const matches = deps.matcher.matches(hooks, request);
-      return matches.length === 0 ? undefined : ask(request, matches, hooks);
+      return ask(request, hooks);
     },
   };
 }

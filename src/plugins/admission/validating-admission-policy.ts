@@ -12,11 +12,9 @@ import type { LiveObjects } from '../../apiserver/live-objects.ts';
 export function createValidatingAdmissionPolicy(live: LiveObjects, deps: PolicyDeps): AdmissionPlugin {
   const inForce = policySource(live, validatingadmissionpolicies, validatingadmissionpolicybindings);
   let policies: ValidatingPolicies | undefined;
-  const ask = async (
-    request: AdmissionRequest,
-    matches: Parameters<ValidatingPolicies['validate']>[1],
-    hooks: ReturnType<typeof inForce>,
-  ): Promise<void> => {
+  const ask = async (request: AdmissionRequest, hooks: ReturnType<typeof inForce>): Promise<void> => {
+    const matches = await deps.matcher.matches(hooks, request);
+    if (matches.length === 0) return;
     if (policies === undefined) {
       const loaded = await import('../../apiserver/admission/policy/validating-policies.ts');
       policies ??= new loaded.ValidatingPolicies(deps);
@@ -29,8 +27,7 @@ export function createValidatingAdmissionPolicy(live: LiveObjects, deps: PolicyD
     validate(request) {
       const hooks = inForce();
       if (hooks.length === 0 || isBeyondPolicies(request)) return undefined;
-      const matches = deps.matcher.matches(hooks, request);
-      return matches.length === 0 ? undefined : ask(request, matches, hooks);
+      return ask(request, hooks);
     },
   };
 }

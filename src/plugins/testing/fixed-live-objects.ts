@@ -50,6 +50,9 @@ export function fixedLiveObjects(): FixedLiveObjects {
     get: <T>(resource: ResourceRef<T>, name: string, namespace?: string): T | undefined =>
       objects.get(key(resource, name, namespace)) as T | undefined,
     has: (resource, name, namespace) => objects.has(key(resource, name, namespace)),
+    // Nothing is stored here.
+    stored: () => undefined,
+    storedMatching: () => [],
     list,
     summaries: (resource, namespace, make) => list(resource, { namespace }).map(make),
     count: ({ group, resource }, namespace) =>

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../../apimachinery/declaration.ts';
 import { semanticEqual } from '../../../apimachinery/equality.ts';
 import { forbidden, isStatusError, StatusError } from '../../../apimachinery/errors.ts';
 import { copyJson, meta, str } from '../../../apimachinery/json-access.ts';
+import type { Slice } from '../../../base/turns.ts';
 import type { AuthzAnswers } from '../../../cel/libraries/authz.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { answersAbout } from '../authorizer-answers.ts';
@@ -16,6 +17,7 @@ import { askAgain, type Rounds } from '../rounds.ts';
 import { convert } from '../webhook/matcher.ts';
 import { objectsFor } from '../webhook/validating-dispatch.ts';
 import { type CompiledMutations, compileMutations, MutationError, mutatedObject } from './mutation.ts';
+import { eachParam } from './params.ts';
 import { CompiledPolicies, type PolicyHook } from './policy.ts';
 import { type PolicyDeps, type PolicyInvocation, type PolicyMatch, refusedName } from './policy-match.ts';
 import { errorTypeOf, mutatingMetrics } from './policy-metrics.ts';
@@ -38,6 +40,7 @@ interface Asking {
   readonly answers: AuthzAnswers;
   readonly namespace: JsonObject | undefined;
   readonly faults: Fault[];
+  readonly slice: Slice;
 }
 
 /** One policy, one binding, one parameter. */
@@ -90,13 +93,14 @@ export class MutatingPolicies {
         ? this.#deps.matcher.namespaceObject(request)
         : undefined,
       faults: [],
+      slice: this.#deps.matcher.slice(),
     };
     let isWritten = false;
     for (const match of matches)
       if ('message' in match) asking.faults.push({ match, message: match.message });
       else {
         const compiled = this.#compiled.of(match.hook, hooks);
-        for (const param of match.params)
+        for await (const param of eachParam(match.params, asking.slice))
           if (await this.#ask(match, param, compiled, asking)) isWritten = true;
       }
     if (isWritten) {

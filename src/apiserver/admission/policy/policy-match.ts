@@ -1,15 +1,18 @@
 // Which policies are for a request, by which bindings and with which parameters. Expressions are not looked at here.
 import { namespaces } from '../../../api/generated/resources.ts';
-import type { JsonObject, Scheme } from '../../../apimachinery/declaration.ts';
+import type { JsonObject, ResourceDeclaration, Scheme } from '../../../apimachinery/declaration.ts';
 import { isStatusError, notFound } from '../../../apimachinery/errors.ts';
 import { meta, str } from '../../../apimachinery/json-access.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { Slice } from '../../../base/turns.ts';
 import type { MetricsRegistry } from '../../../component-base/metrics.ts';
+import { threadTurns } from '../../../component-base/thread-turns.ts';
 import type { Authorizer } from '../../authorization/authorizer.ts';
 import type { LiveObjects } from '../../live-objects.ts';
+import type { KeptConversions } from '../../registry/kept-conversions.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import type { Seen, WebhookMatcher } from '../webhook/matcher.ts';
-import { ConfigurationError, Params, paramResource } from './params.ts';
+import { ConfigurationError, type Param, Params, paramResource } from './params.ts';
 import type { AnyBinding, AnyPolicy, PolicyBinding, PolicyHook } from './policy.ts';
 
 /** A policy that is to be asked, for one of its bindings. */
@@ -17,7 +20,8 @@ export interface PolicyInvocation<P extends AnyPolicy, B extends AnyBinding> {
   readonly hook: PolicyHook<P, B>;
   readonly binding: PolicyBinding<B>;
   readonly seen: Seen;
-  readonly params: readonly (JsonObject | undefined)[];
+  /** undefined: it is evaluated once, without any. */
+  readonly params: readonly Param[] | undefined;
 }
 
 /** A policy that can't be asked. */
@@ -65,54 +69,76 @@ export class PolicyMatcher {
   readonly #scheme: Scheme;
   readonly #live: LiveObjects;
   readonly #params: Params;
+  readonly #clock: Clock;
 
   constructor(deps: {
     readonly matcher: WebhookMatcher;
     readonly scheme: Scheme;
     readonly live: LiveObjects;
+    readonly conversions: KeptConversions;
+    readonly clock: Clock;
   }) {
     this.#matcher = deps.matcher;
     this.#scheme = deps.scheme;
     this.#live = deps.live;
-    this.#params = new Params(deps.live);
+    this.#params = new Params(deps.live, deps.conversions);
+    this.#clock = deps.clock;
   }
 
-  matches<P extends AnyPolicy, B extends AnyBinding>(
+  /** Waits for nothing but parameters. */
+  async matches<P extends AnyPolicy, B extends AnyBinding>(
     hooks: readonly PolicyHook<P, B>[],
     request: AdmissionRequest,
-  ): readonly PolicyMatch<P, B>[] {
+  ): Promise<readonly PolicyMatch<P, B>[]> {
     const found: PolicyMatch<P, B>[] = [];
-    for (const hook of hooks) this.#match(hook, request, found);
+    const slice = this.slice();
+    for (const hook of hooks) {
+      const seen = this.#seenBy(hook, request, found);
+      if (seen !== undefined) await this.#bound(hook, seen, request, found, slice);
+    }
     return found;
   }
 
-  #match<P extends AnyPolicy, B extends AnyBinding>(
+  /** Of the time of one request: others have a turn between two pieces of it. */
+  slice(): Slice {
+    return new Slice(threadTurns, () => this.#clock.monotonic());
+  }
+
+  #seenBy<P extends AnyPolicy, B extends AnyBinding>(
     hook: PolicyHook<P, B>,
     request: AdmissionRequest,
     found: PolicyMatch<P, B>[],
-  ): void {
-    let binding: PolicyBinding<B> | undefined;
-    const faulty = (error: unknown): void => {
-      if (!(error instanceof ConfigurationError || isStatusError(error))) throw error;
-      const what = binding === undefined ? 'policy' : 'binding';
-      found.push({ hook, binding, message: `failed to configure ${what}: ${error.message}` });
-    };
+  ): (Seen & { readonly resource: ResourceDeclaration | undefined }) | undefined {
     try {
       const seen = this.#matcher.seenBy(hook.criteria, request);
-      if (seen === undefined) return;
-      const resource = hook.paramKind && paramResource(hook.paramKind, this.#scheme);
-      for (binding of hook.bindings)
-        try {
-          if (binding.criteria !== undefined && this.#matcher.seenBy(binding.criteria, request) === undefined)
-            continue;
-          const params = this.#params.of(resource, hook.paramKind, binding.paramRef, request);
-          if (params.length > 0) found.push({ hook, binding, seen, params });
-        } catch (error) {
-          faulty(error);
-        }
+      if (seen === undefined) return undefined;
+      return { ...seen, resource: hook.paramKind && paramResource(hook.paramKind, this.#scheme) };
     } catch (error) {
-      faulty(error);
+      found.push({ hook, binding: undefined, message: `failed to configure policy: ${whyOf(error)}` });
+      return undefined;
     }
+  }
+
+  async #bound<P extends AnyPolicy, B extends AnyBinding>(
+    hook: PolicyHook<P, B>,
+    { resource, ...seen }: Seen & { readonly resource: ResourceDeclaration | undefined },
+    request: AdmissionRequest,
+    found: PolicyMatch<P, B>[],
+    slice: Slice,
+  ): Promise<void> {
+    for (const binding of hook.bindings)
+      try {
+        const { criteria, paramRef } = binding;
+        if (criteria !== undefined && this.#matcher.seenBy(criteria, request) === undefined) continue;
+        let params: readonly Param[] | undefined;
+        if (resource !== undefined && paramRef !== undefined) {
+          if (slice.over) await slice.next();
+          params = await this.#params.of(resource, hook.paramKind!, paramRef, request);
+        }
+        if (params?.length !== 0) found.push({ hook, binding, seen, params });
+      } catch (error) {
+        found.push({ hook, binding, message: `failed to configure binding: ${whyOf(error)}` });
+      }
   }
 
   /** The namespace that a request is in, as expressions see it. Throws 404. */
@@ -123,6 +149,12 @@ export class PolicyMatcher {
     const { managedFields: _, ownerReferences: __, selfLink: ___, ...metadata } = meta(found);
     return { ...found, metadata };
   }
+}
+
+/** Of what `failurePolicy` decides on. Throws what is no such thing. */
+function whyOf(error: unknown): string {
+  if (error instanceof ConfigurationError || isStatusError(error)) return error.message;
+  throw error;
 }
 
 /** How a refusal calls what it refuses. */

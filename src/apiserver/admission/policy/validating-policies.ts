@@ -4,11 +4,13 @@ import type {
   ValidatingAdmissionPolicyBinding,
 } from '../../../api/generated/types/admissionregistration-v1.ts';
 import { forbidden, StatusError } from '../../../apimachinery/errors.ts';
+import type { Slice } from '../../../base/turns.ts';
 import type { AuthzAnswers } from '../../../cel/libraries/authz.ts';
 import type { AdmissionRequest } from '../admission.ts';
 import { answersAbout } from '../authorizer-answers.ts';
 import { objectsFor } from '../webhook/validating-dispatch.ts';
 import type { WebhookObjects } from '../webhook/webhook-caller.ts';
+import { eachParam } from './params.ts';
 import { CompiledPolicies, type PolicyHook } from './policy.ts';
 import { type PolicyDeps, type PolicyInvocation, type PolicyMatch, refusedName } from './policy-match.ts';
 import { type ErrorType, errorTypeOf, validatingMetrics } from './policy-metrics.ts';
@@ -57,14 +59,14 @@ const goJson = (value: unknown): string =>
 
 /** What the bindings of a policy have to say to the audit log: values of one key are told together. */
 class Annotations {
-  readonly #values = new Map<string, string[]>();
+  readonly #values = new Map<string, Set<string>>();
   add(key: string, value: string): void {
     const values = this.#values.get(key);
-    if (values === undefined) this.#values.set(key, [value]);
-    else if (!values.includes(value)) values.push(value);
+    if (values === undefined) this.#values.set(key, new Set([value]));
+    else values.add(value);
   }
   publish(policy: string, request: AdmissionRequest): void {
-    for (const [key, values] of this.#values) request.annotate(`${policy}/${key}`, values.join(', '));
+    for (const [key, values] of this.#values) request.annotate(`${policy}/${key}`, [...values].join(', '));
   }
 }
 
@@ -73,13 +75,15 @@ class Verdict {
   readonly denials: Denial[] = [];
   readonly request: AdmissionRequest;
   readonly answers: AuthzAnswers;
+  readonly slice: Slice;
   #warnings = 0;
   readonly #annotations = new Map<PolicyHook, Annotations>();
   readonly #objects = new Map<unknown, Promise<WebhookObjects>>();
 
-  constructor(request: AdmissionRequest, answers: AuthzAnswers) {
+  constructor(request: AdmissionRequest, answers: AuthzAnswers, slice: Slice) {
     this.request = request;
     this.answers = answers;
+    this.slice = slice;
   }
   warn(text: string): void {
     if (this.#warnings++ < maxWarnings) this.request.warn(text);
@@ -132,7 +136,8 @@ export class ValidatingPolicies {
     matches: readonly Match[],
     hooks: readonly PolicyHook<Policy, Binding>[],
   ): Promise<void> {
-    const verdict = new Verdict(request, answersAbout(request, this.#deps.authorizer));
+    const { authorizer, matcher } = this.#deps;
+    const verdict = new Verdict(request, answersAbout(request, authorizer), matcher.slice());
     for (const match of matches)
       if ('message' in match) {
         if (!match.hook.failsOpen) verdict.denials.push({ match, message: match.message });
@@ -154,9 +159,9 @@ export class ValidatingPolicies {
       if (!hook.failsOpen) verdict.denials.push({ match, message: why });
       return;
     }
-    const { request, answers } = verdict;
+    const { request, answers, slice } = verdict;
     const namespace = this.#deps.matcher.namespaceObject(request);
-    for (const param of params) {
+    for await (const param of eachParam(params, slice)) {
       const subject = { request, seen, objects, namespace, params: param, answers };
       const result = await evaluateValidation(compiled, subject, hook.failsOpen, this.#deps.clock);
       result.decisions.forEach((decision, index) => {

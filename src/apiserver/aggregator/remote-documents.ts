@@ -12,7 +12,7 @@ import type { UserInfo } from '../authentication/user-info.ts';
 import { discoveredList, discoveredVersions, openApiV3Hash } from './remote-answers.ts';
 import { type RemoteOpenApiV2, remoteOpenApiV2 } from './remote-openapi.ts';
 import type { AskRemote, RemoteAnswer } from './remote-questions.ts';
-import { groupVersionOf, type RemoteService, serverKeyOf } from './remote-service.ts';
+import { groupVersionOf, isSamePlace, type RemoteService, serverKeyOf } from './remote-service.ts';
 
 const refreshMs = 60_000;
 const backoff: Backoff = { firstMs: 500, longestMs: refreshMs };
@@ -30,12 +30,20 @@ interface Known {
 
 const nothing: Known = { resources: [], fresh: false };
 
+interface DescribedV2 {
+  readonly etag: string;
+  readonly body: string;
+  /** The paths that were looked for. */
+  readonly own: readonly string[];
+  readonly found: RemoteOpenApiV2;
+}
+
 /** One server; several APIServices may name it. */
 interface Server {
   members: readonly RemoteService[];
   readonly known: Map<string, Known>;
   readonly described: Map<string, string>;
-  openApiV2: { readonly etag: string; readonly body: string; readonly found: RemoteOpenApiV2 } | undefined;
+  openApiV2: DescribedV2 | undefined;
   etag: string;
   failures: number;
   running: boolean;
@@ -64,6 +72,7 @@ export class RemoteDocuments {
   /** Whoever is new or has changed is asked at once. `changed`: names of APIServices. */
   set(remotes: Iterable<RemoteService>, changed: ReadonlySet<string>): void {
     const byServer = Map.groupBy(remotes, serverKeyOf);
+    for (const [key, members] of byServer) if (!this.#servers.has(key)) this.#add(key, members);
     for (const [key, server] of this.#servers)
       if (!byServer.has(key)) {
         server.cancel();
@@ -71,14 +80,11 @@ export class RemoteDocuments {
         this.#servers.delete(key);
       }
     for (const [key, members] of byServer) {
-      const server = this.#servers.get(key) ?? this.#add(key);
+      const server = this.#servers.get(key)!;
+      const isLeft = !namesOf(server.members).isSubsetOf(namesOf(members));
       server.members = members;
-      const names = new Set(members.map(({ group, version }) => groupVersionOf(group, version)));
-      for (const known of server.known.keys()) if (!names.has(known)) server.known.delete(known);
-      if (!members.some(({ name }) => changed.has(name))) continue;
-      // What is known is of those that were there before.
-      server.openApiV2 = server.openApiV2 && { ...server.openApiV2, etag: '' };
-      this.#refresh(server);
+      forgetOthers(server);
+      if (isLeft || members.some(({ name }) => changed.has(name))) this.#refresh(server);
     }
   }
 
@@ -105,9 +111,9 @@ export class RemoteDocuments {
     for (const server of this.#servers.values()) server.cancel();
   }
 
-  #add(key: string): Server {
+  #add(key: string, members: readonly RemoteService[]): void {
     const server: Server = {
-      members: [],
+      members,
       known: new Map(),
       described: new Map(),
       openApiV2: undefined,
@@ -118,8 +124,15 @@ export class RemoteDocuments {
       again: false,
       cancel: () => {},
     };
+    // Who has but other credentials serves what it served, until it says something else.
+    for (const old of this.#servers.values())
+      if (old.members.some((one) => isSamePlace(one, members[0]!))) {
+        for (const [name, known] of old.known) server.known.set(name, known);
+        for (const [place, hash] of old.described) server.described.set(place, hash);
+        server.openApiV2 ??= old.openApiV2 && { ...old.openApiV2, etag: '', body: '' };
+      }
+    forgetOthers(server);
     this.#servers.set(key, server);
-    return server;
   }
 
   #refresh(server: Server): void {
@@ -163,6 +176,7 @@ export class RemoteDocuments {
   /** Who describes nothing, or slowly, serves all the same. */
   async #describeAll(server: Server): Promise<void> {
     server.describing = true;
+    const of = namesOf(server.members);
     for (const describe of [() => this.#describe(server), () => this.#describeV2(server)])
       await describe().catch((error: unknown) =>
         this.#config.log.debug(
@@ -171,6 +185,11 @@ export class RemoteDocuments {
         ),
       );
     server.describing = false;
+    const now = namesOf(server.members);
+    if (this.#isClosed || now.size === 0 || of.symmetricDifference(now).size === 0) return;
+    // What was read is of those that were there before.
+    forgetOthers(server);
+    await this.#describeAll(server);
   }
 
   async #discover(server: Server): Promise<void> {
@@ -246,10 +265,11 @@ export class RemoteDocuments {
   async #describeV2(server: Server): Promise<void> {
     const [first] = server.members;
     if (first === undefined) return;
-    const own = server.members.map(({ group, version }) => `/apis/${group}/${version}/`);
+    const own = ownPaths(server);
     const known = server.openApiV2;
-    const answer = await this.#askReader(first, '/openapi/v2', known?.etag);
-    if (answer.status === 304 && known !== undefined) return;
+    const isOfThese = isEqualList(known?.own, own);
+    const answer = await this.#askReader(first, '/openapi/v2', isOfThese ? known?.etag : '');
+    if (answer.status === 304 && isOfThese) return;
     if (answer.status !== 200) {
       server.openApiV2 = undefined;
       return;
@@ -257,10 +277,37 @@ export class RemoteDocuments {
     // It may tell nothing of what it said before.
     const body = sha256Hex(Buffer.concat([answer.body, Buffer.from(own.join())]));
     if (body === known?.body) return;
-    const isOwn = (path: string): boolean => own.some((one) => path.startsWith(one) || `${path}/` === one);
-    const found = await remoteOpenApiV2(await parsed(answer), isOwn);
-    server.openApiV2 = { etag: answer.etag.length < 1000 ? answer.etag : '', body, found };
+    const found = await remoteOpenApiV2(await parsed(answer), (path) => isBelow(own, path));
+    server.openApiV2 = { etag: answer.etag.length < 1000 ? answer.etag : '', body, own, found };
   }
+}
+
+const namesOf = (members: readonly RemoteService[]): Set<string> =>
+  new Set(members.map(({ group, version }) => groupVersionOf(group, version)));
+
+const ownPaths = ({ members }: Server): string[] =>
+  [...namesOf(members)].map((name) => `/apis/${name}/`).sort();
+
+const isEqualList = (a: readonly string[] | undefined, b: readonly string[]): boolean =>
+  a?.length === b.length && b.every((one, index) => a[index] === one);
+
+const isBelow = (own: readonly string[], path: string): boolean =>
+  own.some((one) => path.startsWith(one) || `${path}/` === one);
+
+/** What it said of groups and versions that are no longer asked of it. The types are left: the next answer clears them away. */
+function forgetOthers(server: Server): void {
+  const names = namesOf(server.members);
+  for (const name of server.known.keys()) if (!names.has(name)) server.known.delete(name);
+  for (const place of server.described.keys())
+    if (!names.has(place.slice('apis/'.length))) server.described.delete(place);
+  const { openApiV2 } = server;
+  const left = new Set(openApiV2?.own).intersection(new Set(ownPaths(server)));
+  if (openApiV2 === undefined || left.size === openApiV2.own.length) return;
+  const own = [...left];
+  const paths = new Map([...openApiV2.found.paths].filter(([path]) => isBelow(own, path)));
+  const { definitions } = openApiV2.found;
+  server.openApiV2 =
+    paths.size === 0 ? undefined : { etag: '', body: '', own, found: { paths, definitions } };
 }
 
 const parsed = async ({ body }: RemoteAnswer): Promise<Json> =>

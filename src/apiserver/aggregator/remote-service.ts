@@ -64,3 +64,7 @@ export function remoteServices(
 /** APIServices that are the same but for their names and priorities are one server. */
 export const serverKeyOf = ({ service, caBundle, insecure }: RemoteService): string =>
   JSON.stringify([service.namespace, service.name, service.port, caBundle, insecure]);
+
+/** Whether they are asked at the same place, whoever vouches for who answers there. */
+export const isSamePlace = ({ service: a }: RemoteService, { service: b }: RemoteService): boolean =>
+  a.namespace === b.namespace && a.name === b.name && a.port === b.port;

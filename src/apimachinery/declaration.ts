@@ -1,4 +1,5 @@
 // What the API server knows about a kind, as data: its schema, its verbs, its columns and its strategy.
+import type { Ending } from '../base/ending.ts';
 import type { Steps } from '../base/turns.ts';
 import type { FieldError } from './field-error.ts';
 import type { GroupVersionKind, Json, JsonObject, TypeSchema } from './json.ts';
@@ -123,6 +124,8 @@ export interface ResourceDeclaration {
   readonly custom?: boolean;
   /** Of a custom kind: names what its definition said when this was made, also after a restart. */
   readonly definedAs?: string;
+  /** Of a custom kind: over when its definition says something else or is gone. Watches end with it. */
+  readonly replaced?: Ending;
   /** What whoever asks for it is warned of: that its version is deprecated. */
   readonly deprecation?: string;
   /** True for reviews, bindings and the like: created for their answer and never stored. */

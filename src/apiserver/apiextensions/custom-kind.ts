@@ -27,6 +27,7 @@ import {
 import { repeatedItems } from '../../apimachinery/structural/unique-items.ts';
 import { validateStructural } from '../../apimachinery/structural/validate.ts';
 import { dnsSubdomain } from '../../apimachinery/validation/names.ts';
+import type { Ending } from '../../base/ending.ts';
 import { parseJsonPath } from '../../base/json-path.ts';
 import { once } from '../../base/once.ts';
 import { hasRules } from '../../cel/rules/validation-rule.ts';
@@ -169,6 +170,8 @@ export interface CustomKindSource {
   readonly version: JsonObject;
   /** The definition, read anew: of a thousand kinds few are ever used, and schemas are large. */
   readonly read: () => JsonObject;
+  /** Of what the definition says now. */
+  readonly replaced?: Ending | undefined;
   /** Who tells between versions. Default: they differ in nothing but their name. */
   readonly convert?: AskConverter | undefined;
 }
@@ -272,6 +275,7 @@ export function customKind(source: CustomKindSource, scheme: Scheme): CustomKind
     custom: true,
     ...deprecationOf(spec, version),
     definedAs: `${str(meta(crd)['uid'])}/${String(meta(crd)['generation'])}`,
+    ...(source.replaced === undefined ? {} : { replaced: source.replaced }),
     virtual: false,
     hasStatus: subresources['status'] !== undefined,
     hasGeneration: true,

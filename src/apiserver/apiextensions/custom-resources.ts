@@ -2,8 +2,9 @@
 // objects of one that is deleted.
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
-import { ensure, meta, nameOf, obj, objs, strs } from '../../apimachinery/json-access.ts';
+import { ensure, meta, nameOf, num, obj, objs, strs } from '../../apimachinery/json-access.ts';
 import { type Clock, rfc3339 } from '../../base/clock.ts';
+import { Ending } from '../../base/ending.ts';
 import type { Logger } from '../../component-base/logger.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
 import { type RestHandler, restKey } from '../registry/rest-storage.ts';
@@ -31,9 +32,20 @@ interface Served {
   readonly revision: number;
   readonly kinds: readonly CustomKind[];
   readonly scales: readonly string[];
+  /** What of the definition those who watch its objects depend on. */
+  readonly form: string;
+  readonly replaced: Ending;
 }
 
 const isBeingDeleted = (crd: JsonObject): boolean => meta(crd)['deletionTimestamp'] !== undefined;
+
+/** As upstream: of what is written to a definition only another spec, or other names that it was given, ends watches. */
+function formOf(crd: JsonObject): string {
+  const { uid, generation } = meta(crd);
+  // Its deletion counts as one, and those who watch are to see how the objects go.
+  const written = num(generation) - (isBeingDeleted(crd) ? 1 : 0);
+  return JSON.stringify([uid, written, isEstablished(crd), obj(crd['status'])['acceptedNames']]);
+}
 
 /** After the write of a definition failed; less and less often. */
 const firstRetryMs = 500;
@@ -128,17 +140,21 @@ export class CustomResources {
     let crd: JsonObject | undefined;
     if (stored !== undefined) {
       crd = this.#definitions.served(stored.value);
-      now = { revision: stored.revision, ...this.#declare(crd, stored) };
+      const form = formOf(crd);
+      const replaced = before?.form === form ? before.replaced : new Ending();
+      now = { revision: stored.revision, form, replaced, ...this.#declare(crd, stored, replaced) };
       this.#served.set(name, now);
     } else this.#served.delete(name);
     for (const key of before?.scales ?? []) if (!now?.scales.includes(key)) rest.delete(key);
     scheme.setCustomKinds(name, now?.kinds ?? []);
+    // Who lists anew finds the new kinds.
+    if (before !== undefined && before.replaced !== now?.replaced) before.replaced.end();
     for (const refused of this.#names.set(name, crd)) this.#due.add(refused);
     if (crd !== undefined && (isBeingDeleted(crd) || this.#statusOf(crd) !== crd['status']))
       this.#due.add(name);
   }
 
-  #declare(crd: JsonObject, stored: CachedObject): Pick<Served, 'kinds' | 'scales'> {
+  #declare(crd: JsonObject, stored: CachedObject, replaced: Ending): Pick<Served, 'kinds' | 'scales'> {
     if (!isEstablished(crd) || this.#names.isBuiltIn(crd)) return { kinds: [], scales: [] };
     const { log, rest, scheme } = this.#config;
     const convert = converterOf(crd, this.#config.conversion);
@@ -148,7 +164,10 @@ export class CustomResources {
         try {
           const read = (): JsonObject => this.#definitions.served(stored.value);
           return [
-            { kind: customKind({ crd, revision: stored.revision, version, read, convert }, scheme), version },
+            {
+              kind: customKind({ crd, revision: stored.revision, version, read, replaced, convert }, scheme),
+              version,
+            },
           ];
         } catch (error) {
           log.warn({ crd: nameOf(crd), error }, 'custom resource not served');

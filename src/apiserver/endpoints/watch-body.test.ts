@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import { Ending } from '../../base/ending.ts';
 import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { Turns } from '../../base/turns.ts';
 import type { CachedObject, WatchCursor } from '../../storage/watch/resource-cache.ts';
@@ -24,7 +25,7 @@ const format: FrameFormat = {
 const stored = (bytes: number): Buffer =>
   Buffer.from(JSON.stringify({ kind: 'ConfigMap', data: { x: 'x'.repeat(bytes) } }));
 
-function begin(values: readonly Buffer[]) {
+function begin(values: readonly Buffer[], ends?: Ending) {
   const due: (() => void)[] = [];
   const body = new WatchBody({
     clock: new FakeClock(),
@@ -36,6 +37,7 @@ function begin(values: readonly Buffer[]) {
     initialEnd: undefined,
     bookmarks: false,
     timeoutMs: 1_000,
+    ends,
   });
   let isInitialized = body.initialized === undefined;
   void body.initialized?.then(() => {
@@ -91,6 +93,25 @@ test('a watch that is closed before it has sent all has begun, too: who waits fo
   await settled();
   assert.equal(isInitialized(), false);
   body.close();
+  await settled();
+  assert.equal(isInitialized(), true);
+});
+
+test('what ends it while it sends its beginning lets it send that; what ended it before lets it send nothing', async () => {
+  const ends = new Ending();
+  const { body, due } = begin([stored(20), stored(30)], ends);
+  const woken = new Promise<void>((resolve) => body.onReady(resolve));
+  ends.end();
+  await woken;
+  let sent = '';
+  for (let piece = body.pull(most); piece !== null; piece = body.pull(most)) {
+    if (piece !== undefined) sent += piece.toString();
+    else body.onReady(() => {});
+    for (const run of due.splice(0)) run();
+  }
+  assert.equal(sent.split('"ADDED"').length, 3);
+  const { body: late, isInitialized } = begin([stored(20)], ends);
+  assert.equal(late.pull(most), null);
   await settled();
   assert.equal(isInitialized(), true);
 });

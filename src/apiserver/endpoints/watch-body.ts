@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../apimachinery/declaration.ts';
 import { StatusError } from '../../apimachinery/errors.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { Ending } from '../../base/ending.ts';
 import type { Turns } from '../../base/turns.ts';
 import { withRevision } from '../../storage/stamp.ts';
 import type { CachedObject, CacheEvent, Predicate, WatchCursor } from '../../storage/watch/resource-cache.ts';
@@ -30,6 +31,8 @@ export interface WatchBodyOptions {
   readonly initialEnd: number | undefined;
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
+  /** Ends it as its time does: what is watched is served otherwise from then on. */
+  readonly ends?: Pick<Ending, 'isOver' | 'onEnd'> | undefined;
 }
 
 /** As upstream's cacher: about once a minute. */
@@ -55,6 +58,7 @@ export class WatchBody implements PullBody {
   #bookmarked: number;
   #wake: (() => void) | undefined;
   #cancelTimeout: () => void;
+  readonly #forgetEnding: (() => void) | undefined;
   #cancelBookmark: () => void = () => {};
   /** What comes next and was not pulled yet, and what follows it. */
   #kept: Buffer | undefined;
@@ -79,6 +83,19 @@ export class WatchBody implements PullBody {
       this.#fire();
     });
     if (options.bookmarks) this.#armBookmark();
+    this.#forgetEnding = options.ends?.onEnd(() => this.#stop());
+    if (options.ends?.isOver === true) {
+      // What it would begin with was read before, and may already be stored as it is not to be served.
+      this.#initial = [];
+      this.#initialEnd = undefined;
+      this.#stop();
+    }
+  }
+
+  #stop(): void {
+    this.#bookmarkDue = false;
+    this.#over = true;
+    this.#fire();
   }
 
   #armBookmark(): void {
@@ -169,6 +186,7 @@ export class WatchBody implements PullBody {
     this.#over = true;
     this.#cancelTimeout();
     this.#cancelBookmark();
+    this.#forgetEnding?.();
     this.#options.cursor.close();
     this.#begin();
   }

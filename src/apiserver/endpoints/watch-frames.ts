@@ -27,13 +27,13 @@ const knownKeys = new WeakMap<ResourceDeclaration, Map<string, FrameKeys>>();
 /** Watchers with equal keys share the frames of an event, and the keys. */
 export function frameKeysOf(negotiated: Negotiated, declaration: ResourceDeclaration): FrameKeys {
   const { mediaType, form, formVersion } = negotiated;
-  const { group, version } = declaration;
+  const { group, version, definedAs = '' } = declaration;
   const ofKind = knownKeys.get(declaration) ?? new Map<string, FrameKeys>();
   knownKeys.set(declaration, ofKind);
   const format = `${mediaType} ${form} ${formVersion}`;
   const known = ofKind.get(format);
   if (known !== undefined) return known;
-  const key = (type: WatchType): string => `${type} ${format} ${group}/${version}`;
+  const key = (type: WatchType): string => `${type} ${format} ${group}/${version} ${definedAs}`;
   const keys: FrameKeys = {
     ADDED: key('ADDED'),
     MODIFIED: key('MODIFIED'),

@@ -104,7 +104,7 @@ async function openBody(
   asked: number,
   format: FrameFormat,
 ): Promise<PullBody> {
-  const { store, deps } = request;
+  const { declaration, store, deps } = request;
   let beginning: Beginning;
   try {
     beginning = beginningOf(request, options, asked);
@@ -128,5 +128,6 @@ async function openBody(
     initialEnd: options.sendInitialEvents === true && options.allowWatchBookmarks ? from : undefined,
     bookmarks: options.allowWatchBookmarks,
     timeoutMs: Math.min(seconds, 86_400) * 1000,
+    ends: declaration.replaced,
   });
 }

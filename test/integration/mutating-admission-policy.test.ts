@@ -4,6 +4,8 @@ import { after, afterEach, test } from 'node:test';
 import type { JsonObject } from '../../src/apimachinery/declaration.ts';
 import { meta, obj, objs, spec as specOf } from '../../src/apimachinery/json-access.ts';
 import { type Answer, startTestControlPlane } from '../../src/controlplane/testing/test-control-plane.ts';
+import { answerConversions, conversionAsked } from '../harness/conversion-webhook.ts';
+import { eventually } from '../harness/eventually.ts';
 import { patchOf, startWebhookServer } from '../harness/webhook-server.ts';
 
 const plane = await startTestControlPlane();
@@ -285,6 +287,101 @@ test('custom resources, subresources and updates are mutated in the version that
   assert.deepEqual(answer.body['spec'], { size: 3, names: ['a', 'b'] });
   const updated = await ask('PATCH', `${url}/w`, { spec: { size: 5 } });
   assert.deepEqual(updated.body['spec'], { size: 3, names: ['a', 'b'] });
+});
+
+/** Stored as v2; of v1 another server tells. */
+async function define(plural: string, kind: string): Promise<string> {
+  const properties = { spec: { type: 'object', additionalProperties: { type: 'string' } } };
+  const version = (name: string, storage: boolean): JsonObject => ({
+    name,
+    served: true,
+    storage,
+    schema: { openAPIV3Schema: { type: 'object', properties } },
+  });
+  await make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: `${plural}.example.com` },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural, kind },
+      versions: [version('v1', false), version('v2', true)],
+      conversion: {
+        strategy: 'Webhook',
+        webhook: {
+          clientConfig: { url: `${server.url}/convert`, caBundle: server.caBundle },
+          conversionReviewVersions: ['v1'],
+        },
+      },
+    },
+  });
+  const url = `/apis/example.com/v2/namespaces/default/${plural}`;
+  await eventually(async () => assert.equal((await ask('GET', url)).status, 200), { everyMs: 5 });
+  return url;
+}
+const gearsAsV1 = {
+  matchConstraints: {
+    resourceRules: [
+      { operations: ['*'], apiGroups: ['example.com'], apiVersions: ['v1'], resources: ['gears', 'cogs'] },
+    ],
+  },
+};
+const conversible = (kind: string, name: string): JsonObject => ({
+  apiVersion: 'example.com/v2',
+  kind,
+  metadata: { name },
+  spec: { size: 's' },
+});
+const conversions = (): string[] =>
+  server.asked
+    .splice(0)
+    .filter((asked) => asked.path.startsWith('/convert'))
+    .map((asked) => conversionAsked(asked).desiredAPIVersion);
+
+test('an object is converted once for all mutations that see it in another version, and once for what they made', async () => {
+  answerConversions(server, '/convert', (object, apiVersion) => ({ ...object, apiVersion }));
+  const url = await define('gears', 'Gear');
+  const add = (name: string): JsonObject =>
+    applied(`Object{spec: {"${name}": object.apiVersion + object.spec.size}}`);
+  await policy(
+    [add('a'), add('b'), applied('Object{spec: {"c": object.spec.a + object.spec.b}}')],
+    gearsAsV1,
+  );
+  await policy(
+    [add('d')],
+    { ...gearsAsV1, matchConditions: [{ name: 'all', expression: 'has(object.spec.c)' }] },
+    'n',
+  );
+  server.asked.splice(0);
+  const answer = await ask('POST', url, conversible('Gear', 'g'));
+  assert.equal(answer.status, 201, answer.text);
+  made.push(`${url}/g`);
+  const seen = 'example.com/v1s';
+  assert.deepEqual(answer.body['spec'], { size: 's', a: seen, b: seen, c: seen + seen, d: seen });
+  // The last is of the second round, for those who would be asked again.
+  assert.deepEqual(conversions(), ['example.com/v1', 'example.com/v2', 'example.com/v1']);
+});
+
+test('who can not be shown the object is asked nothing: failurePolicy says what becomes of the request', async () => {
+  server.answers.set('/convert', (asked) => (to) => {
+    to.setHeader('content-type', 'application/json');
+    const result = { status: 'Failure', message: 'out of gears' };
+    const response = { uid: conversionAsked(asked).uid, result };
+    to.end(JSON.stringify({ kind: 'ConversionReview', apiVersion: asked.apiVersion, response }));
+  });
+  const url = await define('cogs', 'Cog');
+  const mutation = applied('Object{spec: {"a": "b"}}');
+  await policy([mutation], { ...gearsAsV1, failurePolicy: 'Ignore' });
+  const ignored = await ask('POST', url, conversible('Cog', 'g'));
+  assert.equal(ignored.status, 201, ignored.text);
+  made.push(`${url}/g`);
+  assert.deepEqual(ignored.body['spec'], { size: 's' });
+  await policy([mutation], gearsAsV1, 'n');
+  const refused = await ask('POST', url, conversible('Cog', 'h'));
+  assert.equal(refused.status, 403, refused.text);
+  assert.match(
+    String(refused.body['message']),
+    /policy "n" denied request: failed to configure policy: .*out of gears/,
+  );
 });
 
 test('what a policy makes is validated as what a user sends, and counted', async () => {

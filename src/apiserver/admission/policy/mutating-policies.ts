@@ -14,13 +14,12 @@ import type { AdmissionRequest } from '../admission.ts';
 import { answersAbout } from '../authorizer-answers.ts';
 import { aggregated, conditionsHold, OutOfBudgetError, type Subject } from '../expression-run.ts';
 import { askAgain, type Rounds } from '../rounds.ts';
-import { convert } from '../webhook/matcher.ts';
-import { objectsFor } from '../webhook/validating-dispatch.ts';
 import { type CompiledMutations, compileMutations, MutationError, mutatedObject } from './mutation.ts';
 import { eachParam } from './params.ts';
 import { CompiledPolicies, type PolicyHook } from './policy.ts';
 import { type PolicyDeps, type PolicyInvocation, type PolicyMatch, refusedName } from './policy-match.ts';
 import { errorTypeOf, mutatingMetrics } from './policy-metrics.ts';
+import { SeenObjects } from './seen-objects.ts';
 
 type Policy = MutatingAdmissionPolicy;
 type Binding = MutatingAdmissionPolicyBinding;
@@ -37,6 +36,7 @@ interface Fault {
 interface Asking {
   readonly request: AdmissionRequest;
   readonly rounds: Rounds;
+  readonly objects: SeenObjects;
   readonly answers: AuthzAnswers;
   readonly namespace: JsonObject | undefined;
   readonly faults: Fault[];
@@ -88,6 +88,7 @@ export class MutatingPolicies {
     const asking: Asking = {
       request,
       rounds,
+      objects: new SeenObjects(request),
       answers: answersAbout(request, this.#deps.authorizer),
       namespace: matches.some((match) => !('message' in match))
         ? this.#deps.matcher.namespaceObject(request)
@@ -98,11 +99,12 @@ export class MutatingPolicies {
     let isWritten = false;
     for (const match of matches)
       if ('message' in match) asking.faults.push({ match, message: match.message });
-      else {
+      else if (await this.#sees(match, asking)) {
         const compiled = this.#compiled.of(match.hook, hooks);
         for await (const param of eachParam(match.params, asking.slice))
           if (await this.#ask(match, param, compiled, asking)) isWritten = true;
       }
+    await asking.objects.settle();
     if (isWritten) {
       askAgain(rounds);
       reinvocation.wanted = true;
@@ -112,6 +114,20 @@ export class MutatingPolicies {
     if (counted.length > 0) throw refusalOf(request, counted);
   }
 
+  /** Whether there is something that it can be asked about. */
+  async #sees({ hook, seen: { seen } }: Invocation, { objects, faults }: Asking): Promise<boolean> {
+    await objects.settle(seen);
+    try {
+      await objects.of(seen);
+      return true;
+    } catch (error) {
+      // As upstream, it is the policy that is at fault, not the binding.
+      const message = `failed to configure policy: ${(error as Error).message}`;
+      faults.push({ match: { hook, binding: undefined, message }, message });
+      return false;
+    }
+  }
+
   /** Whether one of its mutations was applied. */
   async #ask(
     match: Invocation,
@@ -119,15 +135,16 @@ export class MutatingPolicies {
     compiled: CompiledMutations,
     asking: Asking,
   ): Promise<boolean> {
-    const { request, rounds } = asking;
+    const { request, rounds, objects } = asking;
     if (!(await this.#holds(match, params, compiled, asking))) return false;
     const key = keyOf(match, params);
     if (request.reinvocation.again && !rounds.again.has(key)) return false;
-    const before = request.object;
+    const { seen } = match.seen;
+    const before = (await objects.of(seen)).object;
     let isWritten = false;
     for (const mutation of compiled.mutations)
       if (await this.#mutate(match, params, compiled, mutation, asking)) isWritten = true;
-    if (isWritten && !semanticEqual(before, request.object)) {
+    if (isWritten && !semanticEqual(before, (await objects.of(seen)).object)) {
       askAgain(rounds);
       request.reinvocation.wanted = true;
     }
@@ -139,9 +156,9 @@ export class MutatingPolicies {
     { seen }: Invocation,
     params: JsonObject | undefined,
     { variables }: CompiledMutations,
-    { request, answers, namespace }: Asking,
+    { request, objects, answers, namespace }: Asking,
   ): Promise<Subject> {
-    return { request, seen, objects: await objectsFor(request, seen), namespace, params, answers, variables };
+    return { request, seen, objects: await objects.of(seen.seen), namespace, params, answers, variables };
   }
 
   async #holds(
@@ -169,7 +186,6 @@ export class MutatingPolicies {
     asking: Asking,
   ): Promise<boolean> {
     const { clock, scheme } = this.#deps;
-    const { request } = asking;
     const subject = await this.#subject(match, params, compiled, asking);
     const { object } = subject.objects;
     if (object === undefined) return false;
@@ -187,7 +203,7 @@ export class MutatingPolicies {
         { ...subject, objects: { ...subject.objects, object } },
         scheme,
       );
-      request.object = await convert(made, match.seen.seen, request.declaration);
+      await asking.objects.write(match.seen.seen, made);
       count();
       return true;
     } catch (error) {

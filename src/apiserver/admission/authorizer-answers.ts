@@ -1,12 +1,13 @@
 // What expressions learn of the authorizer about the user of a request: each question is asked once.
-import { AuthzAnswers } from '../../cel/libraries/authz.ts';
+import { type AuthzAnswer, AuthzAnswers } from '../../cel/libraries/authz.ts';
+import { exactFields } from '../authorization/attributes.ts';
 import type { AuthorizationAttributes, Authorizer } from '../authorization/authorizer.ts';
 import type { AdmissionRequest } from './admission.ts';
 
 export const answersAbout = ({ user }: AdmissionRequest, authorizer: Authorizer): AuthzAnswers =>
   new AuthzAnswers(async (question) => {
     const { serviceAccount, verb, path = '', group = '', resource = '', subresource = '' } = question;
-    const { namespace = '', name = '' } = question;
+    const { namespace = '', name = '', fieldSelector = '', labelSelector = '' } = question;
     const account = serviceAccount && `system:serviceaccount:${serviceAccount.namespace}`;
     const attributes: AuthorizationAttributes = {
       user:
@@ -29,7 +30,18 @@ export const answersAbout = ({ user }: AdmissionRequest, authorizer: Authorizer)
       namespace,
       name,
       path,
+      ...(fieldSelector === '' ? {} : { fields: exactFields(fieldSelector), fieldSelector }),
+      ...(labelSelector === '' ? {} : { labelSelector }),
     };
+    return answerOf(authorizer, attributes);
+  });
+
+/** That nobody can tell is an answer, too: expressions may look at it. */
+async function answerOf(authorizer: Authorizer, attributes: AuthorizationAttributes): Promise<AuthzAnswer> {
+  try {
     const { decision, reason } = await authorizer.authorize(attributes);
     return { allowed: decision === 'allow', reason };
-  });
+  } catch (error) {
+    return { allowed: false, reason: '', error: error instanceof Error ? error.message : String(error) };
+  }
+}

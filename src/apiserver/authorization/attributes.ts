@@ -6,7 +6,7 @@ import type { RequestInfo } from '../request-info.ts';
 import type { AuthorizationAttributes } from './authorizer.ts';
 
 /** Exact requirements of a field selector; one that can't be read asks for nothing here and is refused later. */
-function exactFields(text: string): Record<string, string> {
+export function exactFields(text: string): Record<string, string> {
   try {
     return Object.fromEntries(
       parseFieldSelector(text)

@@ -89,7 +89,7 @@ test('a write of an old object stores what is served, and generations count what
   assert.deepEqual(again.body['metadata'], written, 'now it is as it is served');
 });
 
-test('another version has defaults of its own, and a server that starts anew tells the same', async () => {
+test('what is stored has the defaults of the stored version in every other', async () => {
   await change(
     version('v1', { size: { ...integer, default: 3 } }),
     version('v2', { colour: { type: 'string', default: 'red' }, size: integer }),
@@ -97,13 +97,48 @@ test('another version has defaults of its own, and a server that starts anew tel
   await eventually(async () => assert.equal((await cluster.ask('GET', `${things('v2')}/old`)).status, 200), {
     everyMs: 5,
   });
-  const other = { colour: 'red', size: 3 };
+  const other = { size: 3 };
   assert.deepEqual(spec(await read(`${things('v2')}/old`)), other);
   assert.deepEqual(objs((await read(things('v2')))['items']).map(spec), [other, other]);
   assert.deepEqual(spec(await read(`${things()}/old`)), { size: 3 });
+});
+
+test('what another version wrote has the defaults of the stored version, whoever reads it, and none that were not stored', async () => {
+  const made = await cluster.ask('POST', things('v2'), { metadata: { name: 'other' }, spec: {} });
+  assert.equal(made.status, 201, made.text);
+  assert.deepEqual(spec(made.body as JsonObject), { size: 3 });
+  assert.deepEqual(spec(await read(`${things()}/other`)), { size: 3 });
+  const again = await cluster.ask('PUT', `${things('v2')}/other`, { ...made.body, spec: { size: 4 } });
+  assert.deepEqual(spec(again.body as JsonObject), { size: 4 });
+  assert.deepEqual(spec(await read(`${things('v2')}/other`)), { size: 4 });
+});
+
+test('what an older definition stored is read by the schema of the version that it is stored in', async () => {
+  const inV1 = await cluster.ask('POST', things(), { metadata: { name: 'before' }, spec: {} });
+  assert.deepEqual(spec(inV1.body as JsonObject), { size: 3 });
+  const weight = { ...integer, default: 7 };
+  const versions = [
+    version('v1', { weight }, { storage: false }),
+    version('v2', { size: { ...integer, default: 9 }, weight: integer }, { storage: true }),
+    version('v3', { size: integer, weight: integer }),
+  ];
+  await change(...versions);
+  await eventually(
+    async () => assert.equal((await cluster.ask('GET', `${things('v3')}/before`)).status, 200),
+    {
+      everyMs: 5,
+    },
+  );
+  // v1 knows no size any more; that v2 is stored now says nothing of what was.
+  for (const name of ['v1', 'v2', 'v3'])
+    assert.deepEqual(spec(await read(`${things(name)}/before`)), { weight: 7 }, name);
+});
+
+test('a server that starts anew tells the same', async () => {
   const second = await startTestControlPlane({ storage });
   try {
-    assert.deepEqual(spec((await second.ask('GET', `${things('v2')}/old`)).body as JsonObject), other);
+    const found = await second.ask('GET', `${things('v3')}/before`);
+    assert.deepEqual(spec(found.body as JsonObject), { weight: 7 });
   } finally {
     await second.close();
   }

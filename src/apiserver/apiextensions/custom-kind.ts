@@ -216,9 +216,18 @@ function storedForm(
   const since = num(meta(crd)['generation']) > 1 ? revision : undefined;
   const isAlone = versions.length === 1;
   if (isAlone && since === undefined) return { storage };
+  const served = { apiVersion: `${group}/${name}`, schema };
+  const all = new Map(
+    versions.map((one) => {
+      const apiVersion = `${group}/${str(one['name'])}`;
+      const own = { apiVersion, schema: once(() => schemaIn(read(), str(one['name']))) };
+      return [apiVersion, apiVersion === served.apiVersion ? served : own] as const;
+    }),
+  );
   const conversion = versionConversion(isAlone ? undefined : convert, {
-    served: { apiVersion: `${group}/${name}`, schema },
-    storage: { apiVersion: `${group}/${stored}`, schema: once(() => schemaIn(read(), stored)) },
+    served,
+    storage: all.get(`${group}/${stored}`) ?? served,
+    all,
     since,
   });
   return { storage, ...conversion, ...(since === undefined ? {} : { schemaSince: since }) };

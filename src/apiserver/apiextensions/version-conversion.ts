@@ -27,6 +27,12 @@ function pruned(object: JsonObject, { schema }: VersionSchema): JsonObject {
   return object;
 }
 
+/** In place: nothing that the schema does not know, and all that it has defaults for. */
+function completed(object: JsonObject, version: VersionSchema): JsonObject {
+  setDefaults(pruned(object, version), version.schema());
+  return object;
+}
+
 const isOf = (object: JsonObject, { apiVersion }: VersionSchema): boolean =>
   object['apiVersion'] === apiVersion;
 
@@ -36,46 +42,66 @@ function asVersion(object: JsonObject, version: VersionSchema): JsonObject {
   return pruned(object, version);
 }
 
-const remoteConversion = (
-  ask: AskConverter,
-  served: VersionSchema,
-  storage: VersionSchema,
-): RemoteConversion => ({
-  toStorage: async (objects) =>
-    (await ask(objects, storage.apiVersion)).map((object) => pruned(object, storage)),
-  toServed: async (objects) =>
-    (await ask(objects, served.apiVersion)).map((object) => {
-      setDefaults(pruned(object, served), served.schema());
-      return object;
-    }),
-});
-
-/** In place: complete, and without what the schema does not know. */
-function asServed(object: JsonObject, served: VersionSchema, since: number | undefined): JsonObject {
-  if (isOf(object, served) && !(Number(meta(object)['resourceVersion']) <= (since ?? 0))) return object;
-  const made = asVersion(object, served);
-  setDefaults(made, served.schema());
-  return made;
-}
-
 export interface VersionsOfKind {
   readonly served: VersionSchema;
   readonly storage: VersionSchema;
+  /** All of the definition, by apiVersion. */
+  readonly all: ReadonlyMap<string, VersionSchema>;
   /** As a declaration has it. */
   readonly since: number | undefined;
+}
+
+/** Whose schema a stored object has to be read by; undefined: it was complete when it was written, and still is. */
+function outdatedOf(object: JsonObject, { all, since = 0 }: VersionsOfKind): VersionSchema | undefined {
+  if (!(Number(meta(object)['resourceVersion']) <= since)) return undefined;
+  return all.get(String(object['apiVersion']));
+}
+
+/** As upstream reads what is stored, before anybody makes another version of it. */
+function asRead(given: Convertible, versions: VersionsOfKind): Convertible {
+  const own = outdatedOf(given.object, versions);
+  if (own === undefined) return given;
+  const object = completed(copyJson(given.object), own);
+  // Nobody is asked for what is of the version already.
+  const bytes = own.apiVersion === versions.served.apiVersion ? given.bytes : undefined;
+  return { object, bytes: bytes ?? Buffer.from(JSON.stringify(object)) };
+}
+
+/** As upstream: a version that is only served sets no defaults in what was stored. */
+const remoteConversion = (ask: AskConverter, versions: VersionsOfKind): RemoteConversion => {
+  const { served, storage } = versions;
+  return {
+    toStorage: async (objects) =>
+      (await ask(objects, storage.apiVersion)).map((object) => completed(object, storage)),
+    toServed: async (objects) => {
+      const read = objects.map((one) => asRead(one, versions));
+      return (await ask(read, served.apiVersion)).map((object) => pruned(object, served));
+    },
+  };
+};
+
+/** In place. */
+function asServed(object: JsonObject, versions: VersionsOfKind): JsonObject {
+  const own = outdatedOf(object, versions);
+  if (own !== undefined) completed(object, own);
+  return isOf(object, versions.served) ? object : asVersion(object, versions.served);
 }
 
 /** `ask`: who tells between versions; undefined: they differ in nothing but their name and what schemas say. */
 export function versionConversion(
   ask: AskConverter | undefined,
-  { served, storage, since }: VersionsOfKind,
+  versions: VersionsOfKind,
 ): Pick<ResourceDeclaration, 'conversion' | 'remoteConversion'> {
-  if (ask !== undefined) return { remoteConversion: remoteConversion(ask, served, storage) };
+  if (ask !== undefined) return { remoteConversion: remoteConversion(ask, versions) };
+  const { storage } = versions;
   return {
     conversion: {
-      // The caller goes on with the object.
-      toStorage: (object) => (isOf(object, storage) ? object : asVersion(copyJson(object), storage)),
-      fromStorage: (object) => asServed(object, served, since),
+      // The caller goes on with the object. What is stored is complete, so that it can be read as it is.
+      toStorage: (object) =>
+        isOf(object, storage)
+          ? object
+          : completed({ ...copyJson(object), apiVersion: storage.apiVersion }, storage),
+      fromStorage: (object) => asServed(object, versions),
     },
   };
 }

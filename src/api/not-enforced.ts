@@ -62,13 +62,6 @@ const notEnforced: readonly NotEnforced[] = [
       'not enforced: a StatefulSet is updated one pod after the other; maxUnavailable does not change that yet',
   },
   {
-    group: '',
-    resources: ['secrets'],
-    when: (secret) => secret['type'] === 'kubernetes.io/service-account-token',
-    warning:
-      'not enforced: no controller makes tokens for Secrets yet; ask for one with TokenRequest (kubectl create token)',
-  },
-  {
     group: 'storage.k8s.io',
     resources: ['storageclasses'],
     when: (storageClass) => storageClass['allowVolumeExpansion'] === true,

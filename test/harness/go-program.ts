@@ -47,6 +47,7 @@ export async function clientGoProgram(): Promise<string> {
         GOROOT: goroot,
         GOPATH: join(toolchain(), 'usr/share/gocode'),
         GOCACHE: cache,
+        GOTMPDIR: scratch,
         GO111MODULE: 'off',
         GOTOOLCHAIN: 'local',
         CGO_ENABLED: '0',

@@ -67,7 +67,7 @@ const rows: readonly (readonly [url: string, body: JsonObject, said: RegExp | un
       metadata: { name: 'token', annotations: { 'kubernetes.io/service-account.name': 'default' } },
       type: 'kubernetes.io/service-account-token',
     },
-    /makes tokens for Secrets/,
+    undefined,
   ],
   ['/api/v1/namespaces/default/secrets', { metadata: { name: 'opaque' }, type: 'Opaque' }, undefined],
   [`${storage}/storageclasses`, { provisioner: 'x', allowVolumeExpansion: true }, /makes volumes larger/],

@@ -258,7 +258,7 @@ test('a parameter is read in the version of each policy, and stays as it is for 
       names: { plural: 'allows', kind: 'Allow' },
       versions: [
         served('v1', { denied: { type: 'array', items: { type: 'string' } } }),
-        served('v2', { level: { type: 'string', default: 'strict' } }),
+        served('v2', { level: { type: 'string' } }),
       ],
     },
   });
@@ -277,7 +277,7 @@ test('a parameter is read in the version of each policy, and stays as it is for 
       { binding: { paramRef: { ...paramRef, parameterNotFoundAction: 'Deny' } }, name },
     );
   const selector = { matchLabels: { team: 'a' } };
-  const inV2 = `has(params.spec.denied) || params.apiVersion != 'rules.example.com/v2' || params.spec.level != 'strict'`;
+  const inV2 = `has(params.spec.denied) || params.apiVersion != 'rules.example.com/v2'`;
   await reading('a', 'v2', `!(${inV2})`, { selector });
   await reading('b', 'v1', '!(object.data.a in params.spec.denied)', { name: 'p' });
   for (const _ of [1, 2]) {

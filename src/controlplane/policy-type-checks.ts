@@ -60,10 +60,19 @@ export function keepPolicyTypeChecks({ api, live, scheme, clock, log }: Dependen
     /** Whatever came of it: what failed waits for the next look. */
     const tried = new Set<string>();
     let failed = false;
+    const next = (): ValidatingAdmissionPolicy | undefined => {
+      try {
+        return live
+          .list(validatingadmissionpolicies)
+          .find((one) => !isObserved(one) && !tried.has(versionOf(one)));
+      } catch {
+        // One of them can't be read now: its key may come back.
+        failed = true;
+        return undefined;
+      }
+    };
     while (!isClosed) {
-      const policy = live
-        .list(validatingadmissionpolicies)
-        .find((one) => !isObserved(one) && !tried.has(versionOf(one)));
+      const policy = next();
       if (policy === undefined) break;
       tried.add(versionOf(policy));
       try {

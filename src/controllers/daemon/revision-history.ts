@@ -8,6 +8,7 @@ import { int64, int64Max } from '../../apimachinery/serializer/json-numbers.ts';
 import { type Access, may } from '../../controller-runtime/access.ts';
 import type { ControllerContext } from '../../controller-runtime/define-controller.ts';
 import { controllerReference, type Owned } from '../../controller-runtime/owner-reference.ts';
+import { plainTemplate } from '../workload/plain-template.ts';
 import { canonicalJson, templateHash } from '../workload/template-hash.ts';
 
 /** Whoever calls what is here declares this. */
@@ -54,16 +55,29 @@ export interface RevisionState {
   readonly collisionCount: number | undefined;
 }
 
+/** The newest that holds this template. */
+export function revisionOfTemplate(
+  sorted: readonly ControllerRevision[],
+  template: PodTemplateSpec,
+): ControllerRevision | undefined {
+  const data = canonicalJson(revisionData(template));
+  const found = sorted.findLast((revision) => canonicalJson(revision.data) === data);
+  if (found !== undefined || sorted.length === 0) return found;
+  const plain = canonicalJson(revisionData(plainTemplate(template)));
+  return sorted.findLast(({ data }) => {
+    const held = (data as { spec?: { template?: PodTemplateSpec } } | undefined)?.spec?.template;
+    return canonicalJson({ spec: { template: plainTemplate(held) } }) === plain;
+  });
+}
+
 /** Finds or makes the revision of the present template, and gives it the highest number. */
 export async function syncRevisions(
   context: ControllerContext,
   owner: RevisionOwner,
   known: readonly ControllerRevision[],
 ): Promise<RevisionState> {
-  const data = canonicalJson(revisionData(owner.template));
   const sorted = sortRevisions(known);
-  const equal = sorted.filter((revision) => canonicalJson(revision.data) === data);
-  const current = equal.at(-1);
+  const current = revisionOfTemplate(sorted, owner.template);
   const old = sorted.filter((revision) => revision !== current);
   const next = numberAfter(old);
   const { collisionCount } = owner;

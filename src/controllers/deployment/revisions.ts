@@ -4,6 +4,7 @@ import type { Deployment, ReplicaSet } from '../../api/generated/types/apps-v1.t
 import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../../apimachinery/equality.ts';
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
+import { plainTemplate } from '../workload/plain-template.ts';
 import { templateHash } from '../workload/template-hash.ts';
 import {
   byAge,
@@ -35,8 +36,13 @@ export const sameTemplate = (a: PodTemplateSpec | undefined, b: PodTemplateSpec 
   semanticEqual(withoutHash(a), withoutHash(b));
 
 /** The oldest one, should there be several: so that all who look agree. */
-export const findNewReplicaSet = (d: Deployment, all: readonly ReplicaSet[]): ReplicaSet | undefined =>
-  [...all].sort(byAge).find((rs) => sameTemplate(rs.spec?.template, d.spec.template));
+export function findNewReplicaSet(d: Deployment, all: readonly ReplicaSet[]): ReplicaSet | undefined {
+  const sorted = [...all].sort(byAge);
+  const found = sorted.find((rs) => sameTemplate(rs.spec?.template, d.spec.template));
+  if (found !== undefined || sorted.length === 0) return found;
+  const plain = plainTemplate(d.spec.template);
+  return sorted.find((rs) => sameTemplate(plainTemplate(rs.spec?.template), plain));
+}
 
 export function revisionOf(object: Deployment | ReplicaSet): number {
   const text = object.metadata.annotations?.[revisionAnnotation];

@@ -23,6 +23,18 @@ const backoff: Backoff = { firstMs: 500, longestMs: 60_000 };
 const isObserved = ({ metadata, status }: ValidatingAdmissionPolicy): boolean =>
   BigInt(status?.observedGeneration ?? 0) >= BigInt(metadata.generation ?? 0);
 
+/** One that can't be read now stands for all: its key may come back. */
+function firstOf(
+  live: LiveObjects,
+  wanted: (policy: ValidatingAdmissionPolicy) => boolean,
+): ValidatingAdmissionPolicy | 'unreadable' | undefined {
+  try {
+    return live.list(validatingadmissionpolicies).find(wanted);
+  } catch {
+    return 'unreadable';
+  }
+}
+
 const versionOf = ({ metadata: { uid, generation } }: ValidatingAdmissionPolicy): string =>
   `${uid}/${generation}`;
 
@@ -60,20 +72,10 @@ export function keepPolicyTypeChecks({ api, live, scheme, clock, log }: Dependen
     /** Whatever came of it: what failed waits for the next look. */
     const tried = new Set<string>();
     let failed = false;
-    const next = (): ValidatingAdmissionPolicy | undefined => {
-      try {
-        return live
-          .list(validatingadmissionpolicies)
-          .find((one) => !isObserved(one) && !tried.has(versionOf(one)));
-      } catch {
-        // One of them can't be read now: its key may come back.
-        failed = true;
-        return undefined;
-      }
-    };
     while (!isClosed) {
-      const policy = next();
-      if (policy === undefined) break;
+      const policy = firstOf(live, (one) => !isObserved(one) && !tried.has(versionOf(one)));
+      if (policy === 'unreadable') failed = true;
+      if (policy === undefined || policy === 'unreadable') break;
       tried.add(versionOf(policy));
       try {
         await check(policy);

@@ -101,3 +101,27 @@ test('a process tells what it is and what it takes', async () => {
       name,
     );
 });
+
+test('what was not measured since it was last asked for is not told', async () => {
+  const metrics = createMetrics({ processMetrics: true });
+  metrics.readGauge('no_number', 'h', ['x'], () => [
+    [{ x: 'a' }, Number.NaN],
+    [{ x: 'b' }, 2],
+  ]);
+  await metrics.text();
+  const lines = await linesOf(metrics);
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('no_number')),
+    ['no_number{x="b"} 2'],
+  );
+  // Asked for twice at once: nothing was measured between the two.
+  const lags = lines.filter((line) => line.startsWith('nodejs_eventloop_lag'));
+  assert.deepEqual(
+    lags.filter((line) => !(Number(line.split(' ')[1]) < 60)),
+    [],
+  );
+  assert.equal(
+    lags.some((line) => line.startsWith('nodejs_eventloop_lag_max_seconds ')),
+    true,
+  );
+});

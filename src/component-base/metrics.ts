@@ -223,6 +223,14 @@ class Shown {
   }
 }
 
+/**
+ * What was not measured since it was last asked for has no sample: Node's delay of the event loop, asked for twice
+ * within one of its measurements, has no mean (`Nan` in prom-client's spelling, which not every scraper reads) and the
+ * greatest possible number of nanoseconds as its least.
+ */
+const told = (text: string): string => text.replace(unmeasured, '');
+const unmeasured = /^(?:.* Nan|nodejs_eventloop_lag_min_seconds 9223372036\.\d+)\n/gm;
+
 const amountsOf = (series: Series<Amount>): Sample[] =>
   series.samples(({ value }, labels) => [{ labels, value }]);
 
@@ -296,7 +304,7 @@ export function createMetrics(options: { readonly processMetrics?: boolean } = {
     begin: async () => void (await shown.registry()),
     async text() {
       const registry = await shown.registry();
-      return { text: await registry.metrics(), contentType: registry.contentType };
+      return { text: told(await registry.metrics()), contentType: registry.contentType };
     },
   };
 }

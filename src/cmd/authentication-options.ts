@@ -5,9 +5,8 @@ import type { AuthenticationFlags } from './compose/authentication-flags.ts';
 import type { BroughtCredentials } from './compose/brought-credentials.ts';
 import type { AuthorizationFlags } from './compose/configured-authorization.ts';
 import { duration, durationOption } from './duration-option.ts';
+import { gathered, listed } from './list-option.ts';
 
-const listed = (text: string): string[] => text.split(',').filter((part) => part !== '');
-const gathered = (text: string, before: readonly string[] = []): string[] => [...before, ...listed(text)];
 const pair = (text: string, before: readonly string[] = []): string[] => {
   if (text.indexOf('=') < 1) throw new InvalidArgumentError('not key=value');
   return [...before, text];

@@ -34,6 +34,7 @@ import { defaultQuotaBytes } from '../compose/store-quota.ts';
 import { durationOption } from '../duration-option.ts';
 import { type EvictionFlags, evictionRatesOf, withEvictions } from '../eviction-options.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { listed } from '../list-option.ts';
 import { measureProcess } from '../measure-process.ts';
 import { port } from '../port-option.ts';
 import { settleEngine } from '../settle-engine.ts';
@@ -84,19 +85,17 @@ function count(text: string): number {
 
 const yearMs = 365 * 24 * 3_600_000;
 
-const list = (text: string): string[] => text.split(',').filter((part) => part !== '');
-
 /** What can be disabled, because it can run elsewhere. */
 const parts: readonly string[] = ['dns', 'scheduler', 'controllers'];
 
 /** Another name is a slip, and what it was meant for would go on. */
 function partsOf(text: string): string[] {
-  const unknown = list(text).filter((name) => !parts.includes(name));
+  const unknown = listed(text).filter((name) => !parts.includes(name));
   if (unknown.length > 0)
     throw new InvalidArgumentError(
       `${unknown.map((name) => JSON.stringify(name)).join(', ')}: there are ${parts.join(', ')}.`,
     );
-  return list(text);
+  return listed(text);
 }
 
 /** Where it keeps things, and where it is reached. */
@@ -116,7 +115,7 @@ const withPlace = (command: Command): Command =>
     .option('--advertise-address <address>', 'address at which nodes and pods reach this server')
     .addOption(
       new Option('--extra-san <names>', 'more names and addresses of the serving certificate')
-        .argParser(list)
+        .argParser(listed)
         .default([], 'none'),
     );
 

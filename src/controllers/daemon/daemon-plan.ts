@@ -3,7 +3,6 @@ import type { DaemonSet, DaemonSetStatus } from '../../api/generated/types/apps-
 import type { Node, Pod } from '../../api/generated/types/core-v1.ts';
 import { scaledValue } from '../../apimachinery/int-or-string.ts';
 import { isPodAvailable, isPodReady, isPodTerminating } from '../../component-helpers/pod-status.ts';
-import { omitZeros } from '../workload/omit-zeros.ts';
 import { daemonSystem, type NodeFit, nodeFit, targetNode } from './node-fit.ts';
 import { revisionHashLabel } from './revision-history.ts';
 
@@ -158,7 +157,7 @@ export function daemonStatus(view: DaemonView, collisionCount: number | undefine
     if (mine.some((pod) => isUpdated(view, pod))) counts.updated += 1;
   }
   const conditions = view.ds.status?.conditions;
-  const status: DaemonSetStatus = {
+  return {
     observedGeneration: view.ds.metadata.generation,
     desiredNumberScheduled: counts.desired,
     currentNumberScheduled: counts.current,
@@ -170,5 +169,4 @@ export function daemonStatus(view: DaemonView, collisionCount: number | undefine
     ...(collisionCount === undefined ? {} : { collisionCount }),
     ...(conditions === undefined ? {} : { conditions }),
   };
-  return omitZeros(status, 'updatedNumberScheduled', 'numberAvailable', 'numberUnavailable');
 }

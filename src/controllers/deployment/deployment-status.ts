@@ -7,7 +7,6 @@ import type {
 } from '../../api/generated/types/apps-v1.ts';
 import { findCondition, withConditionLast, withoutCondition } from '../../apimachinery/conditions.ts';
 import { rfc3339 } from '../../base/clock.ts';
-import { omitZeros } from '../workload/omit-zeros.ts';
 import { maxUnavailableOf, replicasOf, sumOfAvailable, sumOfReplicas } from './replica-counts.ts';
 
 const noDeadline = 2_147_483_647;
@@ -57,7 +56,7 @@ export function deploymentStatus({ deployment: d, all, newRS, now }: RolloutView
         ),
   );
   const { collisionCount } = d.status ?? {};
-  const status: DeploymentStatus = {
+  return {
     observedGeneration: d.metadata.generation,
     replicas: sum(all, (rs) => rs.status?.replicas),
     updatedReplicas: newRS?.status?.replicas ?? 0,
@@ -68,14 +67,6 @@ export function deploymentStatus({ deployment: d, all, newRS, now }: RolloutView
     ...(collisionCount === undefined ? {} : { collisionCount }),
     conditions,
   };
-  return omitZeros(
-    status,
-    'replicas',
-    'updatedReplicas',
-    'readyReplicas',
-    'availableReplicas',
-    'unavailableReplicas',
-  );
 }
 
 export const isComplete = (d: Deployment, status: DeploymentStatus): boolean =>

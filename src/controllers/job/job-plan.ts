@@ -9,7 +9,6 @@ import {
   isPodTerminal,
   isPodTerminating,
 } from '../../component-helpers/pod-status.ts';
-import { omitZeros } from '../workload/omit-zeros.ts';
 import { formatIndexes, parseIndexes } from './completed-indexes.ts';
 import { failedIndexes, hasIndexLimit, type IndexFailures, indexFailures } from './index-failures.ts';
 import { hasFailed, indexOf, isIndexed, isTracked } from './job-pod.ts';
@@ -280,7 +279,7 @@ export function jobCondition(
 /** The status that the counts and the outcome make, but for start and completion times and the uncounted. */
 export function statusCounts(job: Job, counts: JobCounts): JobStatus {
   const { uncountedTerminatedPods: _, ...kept } = job.status ?? {};
-  const status: JobStatus = {
+  return {
     ...kept,
     active: counts.active.length,
     ready: counts.ready,
@@ -291,5 +290,4 @@ export function statusCounts(job: Job, counts: JobCounts): JobStatus {
     ...(hasIndexLimit(job) ? { failedIndexes: formatIndexes(counts.failedIndexes) } : {}),
     uncountedTerminatedPods: {},
   };
-  return omitZeros(status, 'active', 'succeeded', 'failed');
 }

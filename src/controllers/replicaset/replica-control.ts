@@ -25,7 +25,6 @@ import { controllerIndex, controllerOf } from '../../controller-runtime/owner-re
 import { msUntilNextAvailable } from '../workload/availability.ts';
 import { claim } from '../workload/claim.ts';
 import { deletionOrder } from '../workload/deletion-order.ts';
-import { omitZeros } from '../workload/omit-zeros.ts';
 import { changePods, podFromTemplate } from '../workload/pod-control.ts';
 import { sameStatus } from '../workload/same-status.ts';
 
@@ -75,7 +74,7 @@ function replicaStatus(rs: ReplicaOwner, observed: ReplicaObservation): ReplicaS
           message: failure,
           lastTransitionTime: rfc3339(now),
         });
-  const status: ReplicaSetStatus = {
+  return {
     replicas: active.length,
     fullyLabeledReplicas: active.filter((pod) => matchesSelector(templateLabels, pod.metadata.labels)).length,
     readyReplicas: active.filter(isPodReady).length,
@@ -84,7 +83,6 @@ function replicaStatus(rs: ReplicaOwner, observed: ReplicaObservation): ReplicaS
     observedGeneration: rs.metadata.generation,
     ...(conditions.length === 0 ? {} : { conditions }),
   };
-  return omitZeros(status, 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas');
 }
 
 /** How many related pods are on each node: of two equal pods the one with more company goes first. */

@@ -8,7 +8,6 @@ import {
   isPodTerminating,
 } from '../../component-helpers/pod-status.ts';
 import { revisionHashLabel } from '../daemon/revision-history.ts';
-import { omitZeros } from '../workload/omit-zeros.ts';
 import { ordinalOf, startOf } from './stateful-pod.ts';
 
 export interface StatefulView {
@@ -94,7 +93,7 @@ export function statefulStatus(
   const updated = created.filter((pod) => hashOf(pod) === view.updateHash).length;
   const isDone =
     updated === replicasOf(set) && created.length === replicasOf(set) && created.every(isPodReady);
-  const status: StatefulSetStatus = {
+  return {
     observedGeneration: set.metadata.generation,
     replicas: alive.length,
     readyReplicas: alive.filter((pod) => isPodReady(pod) && !isPodTerminating(pod)).length,
@@ -105,5 +104,4 @@ export function statefulStatus(
     updateRevision: revisions.update,
     collisionCount: collisionCount ?? 0,
   };
-  return omitZeros(status, 'readyReplicas', 'currentReplicas', 'updatedReplicas');
 }

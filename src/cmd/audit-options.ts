@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AuditLogFormat } from '../apiserver/audit/backend-file.ts';
 import type { TruncateOptions } from '../apiserver/audit/backend-truncated.ts';
 import { formatGoDuration, parseGoDuration } from '../base/go-duration.ts';
+import { switchOption } from './switch-option.ts';
 
 const modes = ['batch', 'blocking', 'blocking-strict'] as const;
 type AuditMode = (typeof modes)[number];
@@ -72,16 +73,8 @@ function anyDuration(text: string): number {
   return ms;
 }
 
-/** `--flag`, `--flag=true` and `--flag=false`, as Go's flags. */
-function yesOrNo(text: string): boolean {
-  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('true or false');
-  return text === 'true';
-}
-
 const wholeOption = (flag: string, about: string, preset: number): Option =>
   new Option(`--${flag} <n>`, about).argParser(whole).default(preset);
-const switchOption = (flag: string, about: string, preset: boolean): Option =>
-  new Option(`--${flag} [bool]`, about).preset('true').argParser(yesOrNo).default(preset);
 const waitOption = (flag: string, about: string, presetMs: number): Option =>
   new Option(`--${flag} <duration>`, about)
     .argParser(anyDuration)

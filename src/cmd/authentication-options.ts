@@ -57,11 +57,18 @@ const withServiceAccounts = (command: Command): Command =>
       'public keys that are also believed; may be given again',
       gathered,
     )
-    .option('--service-account-signing-key-file <file>', "signs tokens in the place of the server's own key")
     .option(
       '--service-account-max-token-expiration <duration>',
       'longest that a token may be asked for',
       duration,
+    )
+    .addOption(
+      new Option(
+        '--service-account-extend-token-expiration <bool>',
+        'tokens of pods live for a year, for clients that never read them again',
+      )
+        .choices(['true', 'false'])
+        .default('true'),
     );
 
 const withFrontProxy = (command: Command): Command =>
@@ -75,7 +82,12 @@ const withFrontProxy = (command: Command): Command =>
     .option('--requestheader-username-headers <names>', 'where they name the user', listed)
     .option('--requestheader-uid-headers <names>', "where they name the user's UID", listed)
     .option('--requestheader-group-headers <names>', 'where they name groups', listed)
-    .option('--requestheader-extra-headers-prefix <prefixes>', 'where they tell more', listed)
+    .option('--requestheader-extra-headers-prefix <prefixes>', 'where they tell more', listed);
+
+/** As whom the server speaks, to others and in its tokens. Upstream has them among the rest. */
+export const withProof = (command: Command): Command =>
+  command
+    .option('--service-account-signing-key-file <file>', "signs tokens in the place of the server's own key")
     .option(
       '--proxy-client-cert-file <file>',
       "as whom the server asks other API servers, in the place of its own front proxy's certificate; read again when it changes",

@@ -28,3 +28,63 @@ test('N20: help shows durations and lists as people write them, and nothing that
   assert.match(help, /8760h0m0s/);
   assert.doesNotMatch(help, /etcd|\[\]|31536000000/);
 });
+
+test('help shows flags in the sections in which kube-apiserver and kube-controller-manager show theirs', () => {
+  const sections = new Map(
+    quiet()
+      .helpInformation()
+      .split(/\n(?=\S[^\n]* flags:\n)/)
+      .map((text) => [
+        text.slice(0, text.indexOf(' flags:\n')),
+        [...text.matchAll(/^ +(?:-h, )?--([a-z-]+)/gm)].map(([, flag]) => flag),
+      ]),
+  );
+  assert.ok(!sections.has('Options'));
+  assert.deepEqual([...sections.keys()].slice(1), [
+    'Porthole',
+    'Generic',
+    'Etcd',
+    'Secure serving',
+    'Auditing',
+    'Authentication',
+    'Authorization',
+    'Admission',
+    'Logs',
+    'Misc',
+    'Leader election',
+    'Certificatesigningrequest-signing-controller',
+    'Legacy-serviceaccount-token-cleaner-controller',
+    'Node-lifecycle-controller',
+    'Global',
+  ]);
+  const rows: [string, string[]][] = [
+    ['Generic', ['advertise-address', 'max-requests-inflight']],
+    ['Etcd', ['encryption-provider-config', 'encryption-provider-config-automatic-reload']],
+    ['Secure serving', ['bind-address', 'secure-port']],
+    ['Authentication', ['oidc-issuer-url', 'client-ca-file', 'service-account-extend-token-expiration']],
+    ['Misc', ['event-ttl', 'proxy-client-key-file', 'service-account-signing-key-file']],
+    ['Node-lifecycle-controller', ['node-eviction-rate', 'node-monitor-grace-period']],
+  ];
+  for (const [section, flags] of rows)
+    assert.deepEqual(
+      flags.filter((flag) => !sections.get(section)?.includes(flag)),
+      [],
+      section,
+    );
+  assert.ok(sections.get('Auditing')?.every((flag) => flag?.startsWith('audit-')));
+});
+
+test('switches are on by their name alone, and take a value, as flags of Go', async () => {
+  for (const flag of ['--approve-kubelet-serving', '--encryption-provider-config-automatic-reload'])
+    await assert.rejects(quiet().parseAsync([...flags, `${flag}=maybe`], { from: 'user' }), {
+      message: /argument 'maybe' is invalid\. true or false$/,
+    });
+  const read = (...more: string[]): unknown => {
+    const command = quiet().action(() => {});
+    return command.parse([...flags, ...more], { from: 'user' }).opts()['approveKubeletServing'];
+  };
+  assert.deepEqual(
+    [read(), read('--approve-kubelet-serving'), read('--approve-kubelet-serving=false')],
+    [false, true, false],
+  );
+});

@@ -12,7 +12,7 @@ const kind = 'Cluster';
 /** What `nodes` says for each. */
 const nodeSettings: readonly string[] = ['linux', 'windows', 'windowsBuild', 'windowsTaint'];
 /** Flags that may be given again: their values are a list here. */
-const repeated: readonly string[] = ['registryMirror'];
+const repeated: readonly string[] = ['registryMirror', 'extraConfig'];
 const nodeFields: readonly string[] = ['name', 'os', 'windowsBuild', 'windowsTaint'];
 
 /** For the help of `up`. */

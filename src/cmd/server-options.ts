@@ -242,6 +242,10 @@ const controllerManager: readonly Section[] = [
 
 const title = ([heading]: Section): string => `${heading} flags:`;
 
+/** Of whom upstream's a flag is, by the section that it stands in. */
+export const isOfControllerManager = ({ helpGroupHeading }: Option): boolean =>
+  controllerManager.some((section) => title(section) === helpGroupHeading);
+
 export function withServerOptions(command: Command): Command {
   for (const section of [['Porthole', withOwn] as const, ...apiserver, ...controllerManager])
     section[1](command.optionsGroup(title(section)));

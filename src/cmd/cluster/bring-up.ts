@@ -24,6 +24,7 @@ import {
   writeClusterState,
 } from './cluster-state.ts';
 import { crashCheck } from './crash-check.ts';
+import { type AskedFlag, mergeExtraFlags } from './extra-config.ts';
 import { type AddressChoice, type PlacedCluster, type PlacedNode, placeCluster } from './place-cluster.ts';
 import { prepareMachine } from './prepare-machine.ts';
 import { registerAgain } from './register-again.ts';
@@ -53,6 +54,8 @@ export interface Settings {
   readonly evictionHard?: string | undefined;
   /** How long a node may be silent. Undefined: as before, or the server's default. */
   readonly nodeMonitorGracePeriodMs?: number | undefined;
+  /** More flags of the server and of kubelets, which they have been asked of. One that is not named here is as before. */
+  readonly extraConfig?: readonly AskedFlag[] | undefined;
   readonly home: string;
   readonly cache: string;
 }
@@ -80,6 +83,7 @@ type Kept = Pick<
   | 'registryMirrors'
   | 'evictionHard'
   | 'nodeMonitorGracePeriodMs'
+  | 'extraConfig'
   | 'mergedInto'
   | 'madeWith'
   | 'kept'
@@ -95,6 +99,7 @@ const keptOf = ({ known, settings }: Wanted): Kept => ({
   registryMirrors: mergeMirrors(known?.registryMirrors, settings.registryMirror),
   evictionHard: settings.evictionHard ?? known?.evictionHard,
   nodeMonitorGracePeriodMs: settings.nodeMonitorGracePeriodMs ?? known?.nodeMonitorGracePeriodMs,
+  extraConfig: mergeExtraFlags(known?.extraConfig, settings.extraConfig),
   mergedInto: known?.mergedInto,
   madeWith: known?.madeWith,
   // Until something is started: an `up` that is refused before leaves what it found.
@@ -268,12 +273,13 @@ async function start(
   progress: Progress,
 ): Promise<void> {
   const { bindAddress, clusterCidr, dnsPort, evictionHard, quotaBackendBytes, runtime, topology } = state;
-  const { nodeMonitorGracePeriodMs } = state;
+  const { extraConfig, nodeMonitorGracePeriodMs } = state;
   const asked = {
     bindAddress,
     clusterCidr,
     dnsPort,
     evictionHard,
+    extraConfig,
     nodeMonitorGracePeriodMs,
     quotaBackendBytes,
     runtime,

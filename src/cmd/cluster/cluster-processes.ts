@@ -25,7 +25,13 @@ export function clusterProcesses(options: ClusterProcesses): SupervisedProcess[]
       role: 'server',
       command: selfCommand(serverArguments(options), undefined),
       logFile: logOf('server'),
-      liveness: { host: '127.0.0.1', port: options.port, path: '/livez', startSeconds: serverStartSeconds },
+      liveness: {
+        host: '127.0.0.1',
+        port: options.port,
+        path: '/livez',
+        mayRefuse: true,
+        startSeconds: serverStartSeconds,
+      },
     },
     // Agents start beside the server and wait for it: their containerd takes the same time as it does.
     ...options.nodes.map((node) => ({

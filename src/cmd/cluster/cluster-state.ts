@@ -5,6 +5,7 @@ import { makeFolderDurably, writeDurably } from '../../component-base/durable-fi
 import { clusterFiles, copyOf, isClusterFolder } from '../compose/cluster-folder.ts';
 import { type RunningProcess, supervisedProcesses } from '../supervisor/supervision.ts';
 import { endingCluster, noSuchCluster, parseClusterName, stoppedCluster } from './cluster-name.ts';
+import type { ExtraFlag } from './extra-config.ts';
 import type { Mirrors } from './registries/mirrors.ts';
 
 export interface NodeRecord {
@@ -45,6 +46,8 @@ export interface ClusterState {
   readonly evictionHard?: string | undefined;
   /** How long a node may be silent; undefined: the server's default. */
   readonly nodeMonitorGracePeriodMs?: number | undefined;
+  /** More flags of the server and of kubelets. */
+  readonly extraConfig?: readonly ExtraFlag[] | undefined;
   /** People's kubeconfigs that its context was merged into. */
   readonly mergedInto?: readonly string[] | undefined;
   /** The pods' addresses; no other cluster of this machine has them. */

@@ -4,6 +4,7 @@ import { localEvictionHard } from '../../kubelet/eviction/thresholds.ts';
 import { memoryFloors } from '../../kubelet/node-os/memory-floors.ts';
 import { clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
 import type { ClusterPaths, NodeRecord, RuntimeKind } from './cluster-state.ts';
+import { argumentsOf, type ExtraFlag } from './extra-config.ts';
 
 export interface ServerArguments {
   readonly paths: ClusterPaths;
@@ -20,6 +21,8 @@ export interface ServerArguments {
   readonly dnsPort: number | undefined;
   readonly topology: string;
   readonly clusterCidr: string;
+  /** Said by the user, and none of those that are here. */
+  readonly extraConfig: readonly ExtraFlag[] | undefined;
 }
 
 export function serverArguments({
@@ -33,6 +36,7 @@ export function serverArguments({
   dnsPort,
   topology,
   clusterCidr,
+  extraConfig,
 }: ServerArguments): string[] {
   return [
     'server',
@@ -60,6 +64,7 @@ export function serverArguments({
     '--keep-credentials',
     paths.credentials,
     ...(fabric === undefined ? [] : ['--pod-routes', topology, '--fabric', fabric]),
+    ...argumentsOf(extraConfig, 'server'),
   ];
 }
 
@@ -77,6 +82,8 @@ export interface AgentArguments {
   readonly registryConfig: string;
   /** Undefined: what suits somebody's own machine. */
   readonly evictionHard: string | undefined;
+  /** As the server's. */
+  readonly extraConfig: readonly ExtraFlag[] | undefined;
 }
 
 export function agentArguments({
@@ -90,6 +97,7 @@ export function agentArguments({
   clusterCidr,
   registryConfig,
   evictionHard,
+  extraConfig,
 }: AgentArguments): string[] {
   return [
     'agent',
@@ -127,5 +135,6 @@ export function agentArguments({
     // Simulated nodes share the loopback address, so each takes a port that is free.
     '--port',
     runtime === 'simulated' ? '0' : '10250',
+    ...argumentsOf(extraConfig, 'agent'),
   ];
 }

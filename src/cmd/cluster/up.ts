@@ -10,6 +10,7 @@ import { differenceOf } from './cluster-difference.ts';
 import { withClusterLock } from './cluster-lock.ts';
 import type { PlannedNode } from './cluster-plan.ts';
 import { type ClusterState, clusterPaths, type RuntimeKind, readClusterState } from './cluster-state.ts';
+import { mergeExtraFlags } from './extra-config.ts';
 import { interruptedUp, sayWhenInterrupted } from './interrupted.ts';
 import { checkMergeable, mergeCluster } from './user-kubeconfig.ts';
 
@@ -67,6 +68,25 @@ function checkRegistryConfig(dir: string | undefined): void {
   );
 }
 
+/** Throws what server or agents would say of them: they are asked before anything is made. */
+async function checkedExtraConfig(
+  { extraConfig, name }: UpOptions,
+  known: ClusterState | undefined,
+  progress: Progress,
+): Promise<UpOptions['extraConfig']> {
+  const isNew = known === undefined || known.kept === true;
+  // It is much to read, and seldom needed.
+  if (extraConfig === undefined && (!isNew || known?.extraConfig === undefined)) return undefined;
+  const { checkExtraConfig, resolvedExtraConfig } = await import('../check-extra-config.ts');
+  const asked = extraConfig && resolvedExtraConfig(extraConfig, process.cwd());
+  await checkExtraConfig(mergeExtraFlags(known?.extraConfig, asked) ?? []);
+  if (!isNew)
+    progress.say(
+      `  --extra-config counts from the next start on: porthole down --name ${name} --keep, then porthole up --name ${name}`,
+    );
+  return asked;
+}
+
 /** Starts what is not running; a cluster that is up already is left as it is. Waits for another `up` or `down` of it. */
 export async function up(options: UpOptions, progress: Progress): Promise<UpResult> {
   if (options.nodes.length === 0)
@@ -99,6 +119,7 @@ async function upAlone(options: UpOptions, progress: Progress): Promise<UpResult
   if (runtime === 'simulated' && options.registry !== undefined)
     throw new Error('nodes of the simulated runtime pull nothing: --registry is for real ones');
   const nodes = known?.nodes ?? options.nodes;
-  const state = await bringUp({ settings: options, known, runtime, nodes }, progress);
+  const extraConfig = await checkedExtraConfig(options, known, progress);
+  const state = await bringUp({ settings: { ...options, extraConfig }, known, runtime, nodes }, progress);
   return { server: state.server, kubeconfig: paths.kubeconfig, state };
 }

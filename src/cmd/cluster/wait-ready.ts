@@ -51,7 +51,7 @@ export async function waitForServer(
 /** The same for whoever has no credentials, or those of before: nobody's are needed to ask. */
 export function waitForAnyServer(url: string, check: () => void, log: string): Promise<void> {
   const { hostname, port } = new URL(url);
-  const asked = { host: hostname, port: Number(port), path: readyPath };
+  const asked = { host: hostname, port: Number(port), path: readyPath, mayRefuse: true };
   return waitUntil(() => askProcess(asked, AbortSignal.timeout(answerTimeoutMs)), check, log);
 }
 

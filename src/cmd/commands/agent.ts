@@ -1,5 +1,5 @@
 // porthole agent: a node agent alone, in the foreground: kubelet, kube-proxy and the pod network.
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { createLogger } from '../../component-base/logger.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { clusterCidr, clusterDnsAddress, clusterDomain, serviceCidr } from '../compose/cluster-addresses.ts';
@@ -7,6 +7,7 @@ import { startAgent } from '../compose/compose-agent.ts';
 import type { AgentOptions } from '../compose/node-runtime-driver.ts';
 import { evictionHardOption } from '../eviction-hard-option.ts';
 import { goOnAfterErrors } from '../go-on-after-errors.ts';
+import { withKubelet } from '../kubelet-options.ts';
 import { measureProcess } from '../measure-process.ts';
 import { port } from '../port-option.ts';
 import { settleHeap } from '../settle-engine.ts';
@@ -15,15 +16,8 @@ import { lookAfterSupervisor } from '../supervisor/look-after-supervisor.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { windowsBuildOption } from '../windows-options.ts';
 
-function pids(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < -1 || number === 0)
-    throw new InvalidArgumentError('a count, or -1 for no limit.');
-  return number;
-}
-
 export function agentCommand(): Command {
-  return new Command('agent')
+  return withKubelet(new Command('agent'))
     .description('run a node agent alone, in the foreground')
     .requiredOption('--kubeconfig <file>', "the node's credentials (user system:node:<name>)")
     .requiredOption('--node-name <name>', 'name of the node')
@@ -53,9 +47,6 @@ export function agentCommand(): Command {
     .option('--service-cluster-ip-range <cidr>', "the Services' addresses", serviceCidr)
     .option('--cluster-dns <address>', 'address of the cluster DNS Service', clusterDnsAddress)
     .option('--cluster-domain <domain>', 'DNS domain of the cluster', clusterDomain)
-    .option('--pod-max-pids <count>', 'processes and threads of one pod; -1 is no limit', pids, 4096)
-    .option('--kube-reserved <list>', 'kept from pods: cpu, memory, pid', 'cpu=100m,memory=256Mi')
-    .option('--system-reserved <list>', 'kept from pods, too: cpu, memory, pid', '')
     .option(
       '--registry-config <dir>',
       'folders named after registries, with hosts.toml or certificates as containerd takes them; of several, separated by colons, the first that knows a registry counts',

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { planNodes } from '../cluster/cluster-plan.ts';
+import { type AskedFlag, addExtraFlag } from '../cluster/extra-config.ts';
 import { type Mirrors, parseMirror } from '../cluster/registries/mirrors.ts';
 import { up } from '../cluster/up.ts';
 import { applyConfig, askedNodes, configExample } from '../config-file.ts';
@@ -26,13 +27,16 @@ function bytes(text: string): number {
   return number;
 }
 
-function mirror(text: string, before: Mirrors | undefined): Mirrors {
-  try {
-    return parseMirror(text, before);
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message);
-  }
-}
+/** What the other throws is wrong with what was given. */
+const given =
+  <T>(parse: (text: string, before: T | undefined) => T) =>
+  (text: string, before: T | undefined): T => {
+    try {
+      return parse(text, before);
+    } catch (error) {
+      throw new InvalidArgumentError((error as Error).message);
+    }
+  };
 
 interface Flags extends MergeFlags {
   config?: string;
@@ -40,6 +44,7 @@ interface Flags extends MergeFlags {
   registryMirror?: Mirrors;
   quotaBackendBytes?: number;
   evictionHard?: string;
+  extraConfig?: readonly AskedFlag[];
   nodeMonitorGracePeriod?: number;
   registryConfig?: string;
   bindAddress?: string;
@@ -126,13 +131,18 @@ export function upCommand(): Command {
     .option(
       '--registry-mirror <registry=url,…>',
       'ask these before the registry itself, as docker.io=http://localhost:5001; again for another registry; localhost is this machine; registry= forgets it',
-      mirror,
+      given<Mirrors>(parseMirror),
     )
     .addOption(evictionHardOption("amounts for a machine that is not the cluster's alone"))
     .option(
       '--node-monitor-grace-period <duration>',
       "how long a node may be silent before it is marked unhealthy (default: the server's, 50s)",
       duration,
+    )
+    .option(
+      '--extra-config <component.flag=value>',
+      "a flag of apiserver, controller-manager ('porthole server --help' shows them) or kubelet, as apiserver.audit-policy-file=audit.yaml; again for another; apiserver.<flag>- forgets it",
+      given<readonly AskedFlag[]>(addExtraFlag),
     )
     .addHelpText('after', `\nA file for --config:\n${configExample.replaceAll(/^/gm, '  ').trimEnd()}`)
     .action(run);

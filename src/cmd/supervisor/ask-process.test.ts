@@ -69,8 +69,11 @@ test('a server that says it does not live is not taken for one that does; of an 
       await ask(500),
       await ask(401),
       await ask(401, { anyAnswer: true }),
+      await ask(401, { mayRefuse: true }),
+      await ask(403, { mayRefuse: true }),
+      await ask(500, { mayRefuse: true }),
       await ask(200, { port: { file } }),
     ],
-    [true, false, false, true, true],
+    [true, false, false, true, true, true, false, true],
   );
 });

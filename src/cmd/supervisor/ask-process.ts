@@ -25,6 +25,11 @@ function portOf({ port }: PortCheck): number {
   return typeof port === 'number' ? port : Number(readFileSync(port.file, 'utf8'));
 }
 
+const refusals: readonly unknown[] = [401, 403];
+
+const isGood = ({ anyAnswer, mayRefuse }: PortCheck, status: number | undefined): boolean =>
+  anyAnswer === true || status === 200 || (mayRefuse === true && refusals.includes(status));
+
 async function askPort(check: PortCheck, signal: AbortSignal): Promise<boolean> {
   const port = portOf(check);
   return new Promise((resolve, reject) => {
@@ -43,7 +48,7 @@ async function askPort(check: PortCheck, signal: AbortSignal): Promise<boolean> 
       (response) => {
         response.on('error', () => undefined); // its head was the answer
         response.resume();
-        resolve(check.anyAnswer === true || response.statusCode === 200);
+        resolve(isGood(check, response.statusCode));
       },
     );
     asked.on('error', reject);

@@ -13,7 +13,9 @@ export interface PortCheck {
   readonly path: string;
   /** It speaks HTTP without TLS. */
   readonly plain?: boolean;
-  /** Any answer counts: also that whoever asks may not. Else it must be 200. */
+  /** That whoever asks may not counts, too: nobody has to be let in without a name. */
+  readonly mayRefuse?: boolean;
+  /** Any answer counts. Else it must be 200. */
   readonly anyAnswer?: boolean;
 }
 

@@ -1,0 +1,190 @@
+// `up --extra-config`: flags of the server and of kubelets through `up`, kept through `down --keep`, refused before anything is made.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { clusterPaths } from '../../src/cmd/cluster/cluster-state.ts';
+import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
+import { eventually } from '../harness/eventually.ts';
+import { scratchDirectory } from '../harness/scratch.ts';
+
+const limit = { timeout: 300_000 };
+const name = 'extra';
+const scratch = scratchDirectory('extra');
+const paths = clusterPaths(scratch.path, name);
+const auditLog = join(scratch.path, 'audit', 'audit.log');
+const file = (base: string, text: string): string => {
+  const path = join(scratch.path, base);
+  writeFileSync(path, text);
+  return path;
+};
+const policy = file(
+  'policy.yaml',
+  'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- {level: Metadata, resources: [{group: "", resources: [configmaps]}]}\n- {level: None}\n',
+);
+const keys = file(
+  'keys.yaml',
+  `apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - aescbc: {keys: [{name: one, secret: ${Buffer.alloc(32, 7).toString('base64')}}]}\n  - identity: {}\n`,
+);
+const extra = (...texts: string[]): string[] => texts.flatMap((text) => ['--extra-config', text]);
+const simulated = ['--runtime', 'simulated', '--linux', '1', '--windows', '0', '--no-merge'];
+let cluster: TestCluster;
+
+before(async () => {
+  cluster = await startTestCluster({
+    name,
+    home: scratch.path,
+    runtime: 'simulated',
+    arguments: [
+      '--no-merge',
+      ...extra(
+        `apiserver.audit-policy-file=${policy}`,
+        `apiserver.audit-log-path=${auditLog}`,
+        `apiserver.encryption-provider-config=${keys}`,
+        'apiserver.enable-admission-plugins=AlwaysPullImages',
+        'apiserver.anonymous-auth=false',
+        'controller-manager.node-eviction-rate=0.5',
+        'kubelet.kube-reserved=cpu=250m,memory=256Mi',
+      ),
+    ],
+  });
+}, limit);
+after(async () => {
+  await cluster?.porthole(['down', '--name', name]);
+  scratch.remove();
+}, limit);
+
+const audited = (map: string): boolean =>
+  readFileSync(auditLog, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { verb: string; objectRef: { name?: string } })
+    .some(({ verb, objectRef }) => verb === 'create' && objectRef.name === map);
+
+/** Whatever the store has on disk. */
+const stored = (): Buffer =>
+  Buffer.concat(
+    readdirSync(paths.server, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name))),
+  );
+
+async function flagsHold(map: string): Promise<void> {
+  await cluster.kubectl.ok(['create', 'configmap', map]);
+  await eventually(() => assert.ok(audited(map)), { timeoutMs: 20_000 });
+  await cluster.kubectl.ok([
+    'run',
+    map,
+    '--image=registry.example/some:1',
+    '--image-pull-policy=IfNotPresent',
+  ]);
+  assert.equal(
+    await cluster.kubectl.ok(['get', 'pod', map, '-o', 'jsonpath={.spec.containers[0].imagePullPolicy}']),
+    'Always',
+  );
+  await cluster.kubectl.ok(['create', 'secret', 'generic', map, `--from-literal=a=plain-${map}-text`]);
+  await cluster.kubectl.ok(['create', 'configmap', `${map}-told`, `--from-literal=a=told-${map}-text`]);
+  const text = stored();
+  assert.ok(text.includes(`told-${map}-text`), 'what is not sealed is found');
+  const value = Buffer.from(`plain-${map}-text`).toString('base64');
+  assert.ok(!text.includes(value.slice(0, -4)), 'a Secret lies sealed');
+  assert.ok(text.includes('k8s:enc:aescbc:v1:one:'));
+}
+
+test(
+  'audit log, sealed Secrets, an admission plugin and reserved CPU are as the flags say',
+  limit,
+  async () => {
+    await flagsHold('first');
+    const node = await cluster.kubectl.json<{
+      status: { capacity: { cpu: string }; allocatable: { cpu: string } };
+    }>(['get', 'node', 'linux-1']);
+    assert.equal(node.status.allocatable.cpu, `${Number(node.status.capacity.cpu) * 1000 - 250}m`);
+  },
+);
+
+test(
+  'the supervisor takes a server that lets nobody in without a name for one that lives',
+  limit,
+  async () => {
+    await eventually(
+      async () => {
+        const { stdout } = await cluster.porthole(['status', '--name', name]);
+        assert.doesNotMatch(stdout, /not answer|silent|restart/);
+      },
+      { timeoutMs: 30_000 },
+    );
+    const state = JSON.parse(readFileSync(join(paths.root, 'supervisor.json'), 'utf8')) as {
+      processes: { role: string; answered?: boolean; restarts: number }[];
+    };
+    const server = state.processes.find(({ role }) => role === 'server');
+    assert.deepEqual([server?.answered, server?.restarts], [true, 0]);
+  },
+);
+
+test('down --keep and up keep them; the next up changes one and forgets another', limit, async () => {
+  const kept = await cluster.porthole(['down', '--name', name, '--keep']);
+  assert.equal(kept.code, 0, kept.stderr);
+  const again = await cluster.porthole(['up', '--name', name, ...simulated]);
+  assert.equal(again.code, 0, again.stderr);
+  await flagsHold('second');
+  await cluster.kubectl.ok(['get', 'secret', 'first']);
+
+  const changed = await cluster.porthole([
+    ...['up', '--name', name, ...simulated],
+    ...extra('apiserver.enable-admission-plugins-', 'apiserver.audit-log-format=legacy'),
+  ]);
+  assert.equal(changed.code, 0, changed.stderr);
+  assert.match(
+    changed.stderr,
+    /--extra-config counts from the next start on: porthole down --name extra --keep/,
+  );
+  await cluster.porthole(['down', '--name', name, '--keep']);
+  const third = await cluster.porthole(['up', '--name', name, ...simulated]);
+  assert.equal(third.code, 0, third.stderr);
+  await cluster.kubectl.ok([
+    'run',
+    'third',
+    '--image=registry.example/some:1',
+    '--image-pull-policy=IfNotPresent',
+  ]);
+  assert.equal(
+    await cluster.kubectl.ok(['get', 'pod', 'third', '-o', 'jsonpath={.spec.containers[0].imagePullPolicy}']),
+    'IfNotPresent',
+  );
+});
+
+test('a flag or a file that is wrong is an error of up, and nothing is made', limit, async () => {
+  const rows: [string[], RegExp][] = [
+    [['apiserver.audit-polcy-file=x'], /unknown option '--audit-polcy-file/],
+    [['apiserver.audit-log-maxage=many'], /argument 'many' is invalid\. not a whole number/],
+    [[`apiserver.audit-policy-file=${keys}`], /loading audit policy file: /],
+    [['apiserver.audit-policy-file=missing.yaml'], /failed to read file path ".*\/missing\.yaml"/],
+    [['apiserver.enable-admission-plugins=Nobody'], /enable-admission-plugins plugin "Nobody" is unknown/],
+    [['apiserver.data-dir=/tmp'], /porthole up decides it itself/],
+    [['kubelet.kube-reserved=gpu=1'], /cannot reserve "gpu" resource/],
+    [['--'], /is not apiserver\.<flag>=<value>/],
+    [['apiserver.audit-log-path=a\nb'], /has a control character in it/],
+    [[`apiserver.audit-log-path=${'x'.repeat(100_000)}`], /is longer than 32768 characters/],
+    [['scheduler.leader-elect=false'], /there are apiserver, controller-manager, kubelet/],
+  ];
+  for (const [texts, message] of rows) {
+    const { code, stderr } = await cluster.porthole([
+      'up',
+      '--name',
+      'refused',
+      ...simulated,
+      ...extra(...texts),
+    ]);
+    assert.equal(code, 1, stderr);
+    assert.match(stderr, message);
+  }
+  assert.ok(!existsSync(clusterPaths(scratch.path, 'refused').root));
+  const config = file(
+    'cluster.yaml',
+    'apiVersion: cli.porthole.dev/v1\nkind: Cluster\nextraConfig: ["apiserver.audit-log-path=a\\0b"]\n',
+  );
+  const { code, stderr } = await cluster.porthole(['up', '--name', 'refused', '--config', config]);
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /cluster\.yaml: extraConfig: .*has a control character in it/);
+});

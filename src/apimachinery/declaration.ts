@@ -103,6 +103,15 @@ export interface RemoteConversion {
   toServed(objects: readonly Convertible[]): Promise<readonly JsonObject[]>;
 }
 
+/** How old what is stored of a custom kind may be. */
+export interface SchemaAge {
+  /**
+   * What was stored until then may be another than its schema says now, and is served as that says. It grows while
+   * writes end that the definition's last change overtook.
+   */
+  readonly revision: number;
+}
+
 /** Everything about one served resource of one version. */
 export interface ResourceDeclaration {
   readonly group: string;
@@ -136,11 +145,10 @@ export interface ResourceDeclaration {
   readonly hasGeneration: boolean;
   /** Where the bytes are kept when several versions share one store (events, HPA): the storage group/version. */
   readonly storage: { readonly group: string; readonly version: string; readonly resource: string };
-  /**
-   * Of a custom kind whose definition has changed: when that was, in revisions. What was stored until then may be another
-   * than its schema says now, and is served as that says.
-   */
-  readonly schemaSince?: number;
+  /** Of a custom kind that may have older objects than its definition. */
+  readonly schemaSince?: SchemaAge;
+  /** Of a custom kind: to be called as a write to the store begins, and the result with the revision as it has ended. */
+  readonly beginWrite?: () => (revision: number) => void;
   /** Present when the stored form may be another: turns objects into it, and back in place. Pure; may reuse parts. */
   readonly conversion?: {
     toStorage(object: JsonObject): JsonObject;

@@ -7,7 +7,7 @@ export interface LiveObjects {
   get<T>(resource: ResourceRef<T>, name: string, namespace?: string): T | undefined;
   /** Whether it is there. Nothing is parsed. */
   has(resource: ResourceRef, name: string, namespace: string): boolean;
-  /** As they are stored, for whoever reads them in another way. Nothing is parsed. */
+  /** As they are stored, for whoever reads them in another way. Nothing is parsed. Throws StatusError 500 where one is there and can't be read. */
   stored(resource: ResourceRef, namespace: string, name: string): CachedObject | undefined;
   storedMatching(resource: ResourceRef, namespace: string, matches: Predicate): readonly CachedObject[];
   /** All objects of a namespace, or of all; `field` narrows by a selectable field. Never to be modified. */

@@ -8,7 +8,7 @@ import { FakeClock } from '../base/testing/fake-clock.ts';
 import { silentLogger } from '../component-base/logger.ts';
 import { keepPolicyTypeChecks } from './policy-type-checks.ts';
 
-function kept(isAway: (tries: number) => boolean) {
+function kept(isAway: (tries: number) => boolean, list = (all: JsonObject[]): JsonObject[] => all) {
   const clock = new FakeClock(0);
   const policy = { metadata: { name: 'p', uid: 'u', generation: 2 }, spec: {} };
   const all: JsonObject[] = [policy];
@@ -26,7 +26,7 @@ function kept(isAway: (tries: number) => boolean) {
   };
   const end = keepPolicyTypeChecks({
     api: { store: () => store as unknown as ResourceStore },
-    live: { list: () => all } as unknown as LiveObjects,
+    live: { list: () => list(all) } as unknown as LiveObjects,
     scheme: {} as Scheme,
     clock,
     log: silentLogger,
@@ -38,13 +38,27 @@ function kept(isAway: (tries: number) => boolean) {
     await next;
     await settled();
   };
-  return { clock, all, tried, end, turn };
+  return { clock, all, tried, end, turn, settled };
 }
 
 test('a status that could not be written is written later, without anybody writing a policy', async () => {
   const { clock, all, tried, turn } = kept((tries) => tries < 4);
   for (let turns = 0; turns < 4; turns++) await turn();
   assert.equal(tried.length, 4);
+  assert.deepEqual(all[0]!['status'], { observedGeneration: 2, typeChecking: {} });
+  assert.equal(clock.pending, 0);
+});
+
+test('policies that can not be read for a while are looked at when they can be', async () => {
+  let looks = 0;
+  const list = (all: JsonObject[]): JsonObject[] => {
+    if (++looks <= 3) throw new Error('no key opens it');
+    return all;
+  };
+  const { clock, all, settled, turn } = kept(() => false, list);
+  await settled();
+  assert.deepEqual([looks, clock.pending, all[0]!['status']], [1, 1, undefined]);
+  await turn();
   assert.deepEqual(all[0]!['status'], { observedGeneration: 2, typeChecking: {} });
   assert.equal(clock.pending, 0);
 });

@@ -382,6 +382,49 @@ test('admission webhooks see an equivalent version as the conversion webhook tel
   assert.equal((await ask('DELETE', `${registration}/judge`)).status, 200);
 });
 
+test('what a webhook changed in another version is stored with the defaults of its own', async () => {
+  const tier = { ...text, default: 'basic' };
+  const [v1, v2] = versions as [object, object];
+  await define('mended', 'Mended', {
+    versions: [
+      { ...v1, schema: schemaOf({ hostPort: text, tier }) },
+      { ...v2, schema: schemaOf({ host: text, port: text }) },
+    ],
+  });
+  answerConversions(server, '/convert', ({ tier: _, ...object }, apiVersion) =>
+    converted(object, apiVersion),
+  );
+  const registration = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';
+  const made = await ask('POST', registration, {
+    metadata: { name: 'see' },
+    webhooks: [
+      {
+        name: 'see.example.com',
+        clientConfig: { url: `${server.url}/see`, caBundle: server.caBundle },
+        rules: [{ operations: ['*'], apiGroups: [group], apiVersions: ['v2'], resources: ['mended'] }],
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      },
+    ],
+  });
+  assert.equal(made.status, 201, made.text);
+  server.answers.set('/see', () => ({
+    allowed: true,
+    ...patchOf({ op: 'replace', path: '/port', value: '7' }),
+  }));
+  const created = await ask('POST', path('mended', 'v1'), { metadata: { name: 'a' }, hostPort: 'x:1' });
+  const told = ({ body }: typeof created): unknown[] => [body['hostPort'], body['tier']];
+  assert.deepEqual([created.status, ...told(created)], [201, 'x:7', 'basic'], created.text);
+  const found = await ask('GET', `${path('mended', 'v1')}/a`);
+  assert.deepEqual(told(found), ['x:7', 'basic']);
+  const dry = { ...found.body, hostPort: 'y:1', tier: 'gold' };
+  const answered = await ask('PUT', `${path('mended', 'v1')}/a?dryRun=All`, dry);
+  assert.deepEqual(told(answered), ['y:7', 'basic'], answered.text);
+  const put = await ask('PUT', `${path('mended', 'v1')}/a`, { ...found.body, tier: 'gold' });
+  assert.deepEqual([put.status, ...told(put)], [200, 'x:7', 'basic'], put.text);
+  assert.equal((await ask('DELETE', `${registration}/see`)).status, 200);
+});
+
 test('parameters of policies come in the version that they ask for, or failurePolicy decides', async () => {
   await define('limits', 'Limit');
   for (const [name, hostPort] of Object.entries({ a: 'one:80', b: 'two:81' }))

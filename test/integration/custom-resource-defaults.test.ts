@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { JsonObject } from '../../src/apimachinery/declaration.ts';
 import { obj, objs, spec } from '../../src/apimachinery/json-access.ts';
+import { decodeEntry, encodeDraft } from '../../src/apiserver/registry/encode.ts';
 import { systemClock } from '../../src/component-base/system-clock.ts';
 import {
   startTestControlPlane,
@@ -10,6 +11,7 @@ import {
 } from '../../src/controlplane/testing/test-control-plane.ts';
 import { MemoryStorage } from '../../src/storage/memory/memory-storage.ts';
 import { eventually } from '../harness/eventually.ts';
+import { startWebhookServer } from '../harness/webhook-server.ts';
 
 let cluster: TestControlPlane;
 const storage = new MemoryStorage(systemClock);
@@ -132,6 +134,78 @@ test('what an older definition stored is read by the schema of the version that 
   // v1 knows no size any more; that v2 is stored now says nothing of what was.
   for (const name of ['v1', 'v2', 'v3'])
     assert.deepEqual(spec(await read(`${things(name)}/before`)), { weight: 7 }, name);
+});
+
+test('a write that its definition overtook is read by what the definition says now', async (t) => {
+  const server = await startWebhookServer();
+  t.after(() => server.close());
+  const name = 'laters.defaults.example.com';
+  const laters = '/apis/defaults.example.com/v1/namespaces/default/laters';
+  const { spec: said } = definition(version('v1', { size: integer })) as { spec: JsonObject };
+  const names = { plural: 'laters', kind: 'Later' };
+  await cluster.ask('POST', crds, { metadata: { name }, spec: { ...said, names } });
+  await eventually(async () => assert.equal((await cluster.ask('GET', laters)).status, 200), { everyMs: 5 });
+  await cluster.ask('POST', laters, { metadata: { name: 'before' }, spec: {} });
+  const registration = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+  const registered = await cluster.ask('POST', registration, {
+    metadata: { name: 'slow' },
+    webhooks: [
+      {
+        name: 'slow.example.com',
+        clientConfig: { url: `${server.url}/slow`, caBundle: server.caBundle },
+        rules: [
+          {
+            operations: ['CREATE'],
+            apiGroups: ['defaults.example.com'],
+            apiVersions: ['*'],
+            resources: ['laters'],
+          },
+        ],
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      },
+    ],
+  });
+  assert.equal(registered.status, 201, registered.text);
+  server.answers.set('/slow', async () => {
+    const versions = [version('v1', { size: { ...integer, default: 3 } })];
+    await cluster.ask(
+      'PATCH',
+      `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`,
+      { spec: { versions } },
+      merge,
+    );
+    await eventually(async () => assert.deepEqual(spec(await read(`${laters}/before`)), { size: 3 }), {
+      everyMs: 5,
+    });
+    return { allowed: true };
+  });
+  const made = await cluster.ask('POST', laters, { metadata: { name: 'late' }, spec: {} });
+  assert.deepEqual([made.status, made.body['spec']], [201, {}], made.text);
+  assert.deepEqual(spec(await read(`${laters}/late`)), { size: 3 });
+  const listed = objs((await read(laters))['items']);
+  assert.deepEqual(listed.map(spec), [{ size: 3 }, { size: 3 }]);
+});
+
+test('what an older server stored by a definition that never changed has its defaults after a start', async (t) => {
+  const own = new MemoryStorage(systemClock);
+  const first = await startTestControlPlane({ storage: own });
+  t.after(() => first.close());
+  await first.ask('POST', crds, definition(version('v1', { size: { ...integer, default: 3 } })));
+  await eventually(
+    async () => {
+      const made = await first.ask('POST', things(), { metadata: { name: 'old' }, spec: {} });
+      assert.equal(made.status, 201, made.text);
+    },
+    { everyMs: 5 },
+  );
+  const { entries } = await own.list('');
+  const entry = entries.find(({ key }) => key.endsWith('things/default/old'))!;
+  await own.update(entry.key, encodeDraft({ ...decodeEntry(entry.value), spec: {} }), entry.revision);
+  const second = await startTestControlPlane({ storage: own, pki: first.pki });
+  t.after(() => second.close());
+  const found = await second.ask('GET', `${things()}/old`);
+  assert.deepEqual(spec(found.body as JsonObject), { size: 3 });
 });
 
 test('a server that starts anew tells the same', async () => {

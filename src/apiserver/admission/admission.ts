@@ -18,6 +18,8 @@ export interface AdmissionRequest {
   /** The object to be written; mutating plugins change it in place. Absent on DELETE. */
   object: JsonObject | undefined;
   readonly oldObject: JsonObject | undefined;
+  /** Somebody changed the object in another version than that of the request: it may lack what its own has defaults for. */
+  isConverted?: boolean;
   readonly user: UserInfo;
   readonly dryRun: boolean;
   /** CreateOptions, UpdateOptions or DeleteOptions; none on CONNECT. */

@@ -11,7 +11,7 @@ import type {
 import { compareVersions } from '../../apimachinery/discovery/groups.ts';
 import { type FieldError, invalid } from '../../apimachinery/field-error.ts';
 import { isKnownFinalizer } from '../../apimachinery/finalizers.ts';
-import { isObject, meta, nameOf, num, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
+import { isObject, meta, nameOf, obj, objs, str, strs } from '../../apimachinery/json-access.ts';
 import { keptMetadata } from '../../apimachinery/kept-metadata.ts';
 import { decodeObject } from '../../apimachinery/schema-decode.ts';
 import { Correlated } from '../../apimachinery/structural/correlated.ts';
@@ -34,6 +34,7 @@ import { hasRules } from '../../cel/rules/validation-rule.ts';
 import { decodeEmbedded, embeddedErrors } from './embedded-resources.ts';
 import type { CustomKind } from './extensible-scheme.ts';
 import { printerColumns } from './printer-columns.ts';
+import type { SchemaTimes } from './schema-times.ts';
 import { type AskConverter, versionConversion } from './version-conversion.ts';
 
 const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
@@ -164,8 +165,8 @@ function fieldNames(version: JsonObject, namespaced: boolean): ResourceDeclarati
 /** A definition without its schemas, which are most of it. */
 export interface CustomKindSource {
   readonly crd: JsonObject;
-  /** Of its last write. */
-  readonly revision: number;
+  /** Of all that is stored of it. Default: nobody asks. */
+  readonly times?: SchemaTimes | undefined;
   /** One of the definition's; it must be served. */
   readonly version: JsonObject;
   /** The definition, read anew: of a thousand kinds few are ever used, and schemas are large. */
@@ -205,17 +206,18 @@ function deprecationOf(spec: JsonObject, version: JsonObject): { readonly deprec
 
 /** Objects may have been stored when another version was the storage version, or when schemas said something else. */
 function storedForm(
-  { crd, revision, version, read, convert }: CustomKindSource,
+  { crd, times, version, read, convert }: CustomKindSource,
   schema: () => StructuralSchema,
-): Pick<ResourceDeclaration, 'storage' | 'schemaSince' | 'conversion' | 'remoteConversion'> {
+): Pick<ResourceDeclaration, 'storage' | 'schemaSince' | 'beginWrite' | 'conversion' | 'remoteConversion'> {
   const spec = obj(crd['spec']);
   const [group, name] = [str(spec['group']), str(version['name'])];
   const versions = objs(spec['versions']);
   const stored = str(versions.find((v) => v['storage'] === true)?.['name']) || name;
   const storage = { group, version: stored, resource: str(obj(spec['names'])['plural']) };
-  const since = num(meta(crd)['generation']) > 1 ? revision : undefined;
+  const since = times === undefined || times.revision === 0 ? undefined : times;
+  const writes = times && { beginWrite: times.writes() };
   const isAlone = versions.length === 1;
-  if (isAlone && since === undefined) return { storage };
+  if (isAlone && since === undefined) return { storage, ...writes };
   const served = { apiVersion: `${group}/${name}`, schema };
   const all = new Map(
     versions.map((one) => {
@@ -230,7 +232,7 @@ function storedForm(
     all,
     since,
   });
-  return { storage, ...conversion, ...(since === undefined ? {} : { schemaSince: since }) };
+  return { storage, ...conversion, ...writes, ...(since === undefined ? {} : { schemaSince: since }) };
 }
 
 /** As upstream: those that it was given, whatever it asks for by now. */

@@ -17,6 +17,7 @@ import { customKind } from './custom-kind.ts';
 import { customScale } from './custom-scale.ts';
 import { cleanupFinalizer, definitionStatus, isEstablished, terminatingStatus } from './definition-status.ts';
 import type { CustomKind, ExtensibleScheme } from './extensible-scheme.ts';
+import { SchemaTimes } from './schema-times.ts';
 
 export interface CustomResourcesConfig {
   readonly api: Pick<ApiServer, 'store' | 'storeOf'>;
@@ -35,16 +36,23 @@ interface Served {
   /** What of the definition those who watch its objects depend on. */
   readonly form: string;
   readonly replaced: Ending;
+  /** What of it the schemas of its objects depend on. */
+  readonly schemas: string;
+  readonly times: SchemaTimes;
 }
 
 const isBeingDeleted = (crd: JsonObject): boolean => meta(crd)['deletionTimestamp'] !== undefined;
 
 /** As upstream: of what is written to a definition only another spec, or other names that it was given, ends watches. */
 function formOf(crd: JsonObject): string {
+  return JSON.stringify([schemasOf(crd), isEstablished(crd), obj(crd['status'])['acceptedNames']]);
+}
+
+/** Which spec of which definition it is. */
+function schemasOf(crd: JsonObject): string {
   const { uid, generation } = meta(crd);
   // Its deletion counts as one, and those who watch are to see how the objects go.
-  const written = num(generation) - (isBeingDeleted(crd) ? 1 : 0);
-  return JSON.stringify([uid, written, isEstablished(crd), obj(crd['status'])['acceptedNames']]);
+  return `${String(uid)}/${num(generation) - (isBeingDeleted(crd) ? 1 : 0)}`;
 }
 
 /** After the write of a definition failed; less and less often. */
@@ -63,6 +71,7 @@ export class CustomResources {
   /** Ends of the watches of objects that finalizers hold, by definition. */
   readonly #waiting = new Map<string, () => void>();
   #cursor: WatchCursor;
+  readonly #startRevision: number;
   /** Passes in a row in which something could not be written. */
   #failures = 0;
   #cancelRetry: () => void = () => {};
@@ -72,6 +81,7 @@ export class CustomResources {
     this.#config = config;
     this.#names = new AcceptedNames(config.scheme.resources().filter(({ custom }) => custom !== true));
     this.#definitions = config.api.store('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+    this.#startRevision = this.#definitions.cache.currentRevision();
     this.#cursor = this.#watch();
     this.#changed(this.#all());
     this.#cursor.onEvent(() => this.#listen());
@@ -142,7 +152,11 @@ export class CustomResources {
       crd = this.#definitions.served(stored.value);
       const form = formOf(crd);
       const replaced = before?.form === form ? before.replaced : new Ending();
-      now = { revision: stored.revision, form, replaced, ...this.#declare(crd, stored, replaced) };
+      const schemas = schemasOf(crd);
+      const times = before?.times ?? this.#timesOf(crd, stored);
+      if (before !== undefined && before.schemas !== schemas) times.replace(stored.revision);
+      const said = { revision: stored.revision, form, replaced, schemas, times };
+      now = { ...said, ...this.#declare(crd, stored, said) };
       this.#served.set(name, now);
     } else this.#served.delete(name);
     for (const key of before?.scales ?? []) if (!now?.scales.includes(key)) rest.delete(key);
@@ -154,7 +168,17 @@ export class CustomResources {
       this.#due.add(name);
   }
 
-  #declare(crd: JsonObject, stored: CachedObject, replaced: Ending): Pick<Served, 'kinds' | 'scales'> {
+  /** Of one that is read for the first time. What was there before this server may be of one that wrote it in another way. */
+  #timesOf(crd: JsonObject, { revision }: CachedObject): SchemaTimes {
+    if (revision <= this.#startRevision) return new SchemaTimes(this.#startRevision);
+    return new SchemaTimes(num(meta(crd)['generation']) > 1 ? revision : 0);
+  }
+
+  #declare(
+    crd: JsonObject,
+    stored: CachedObject,
+    { replaced, times }: Pick<Served, 'replaced' | 'times'>,
+  ): Pick<Served, 'kinds' | 'scales'> {
     if (!isEstablished(crd) || this.#names.isBuiltIn(crd)) return { kinds: [], scales: [] };
     const { log, rest, scheme } = this.#config;
     const convert = converterOf(crd, this.#config.conversion);
@@ -165,7 +189,7 @@ export class CustomResources {
           const read = (): JsonObject => this.#definitions.served(stored.value);
           return [
             {
-              kind: customKind({ crd, revision: stored.revision, version, read, replaced, convert }, scheme),
+              kind: customKind({ crd, times, version, read, replaced, convert }, scheme),
               version,
             },
           ];
@@ -231,10 +255,8 @@ export class CustomResources {
     const version = objs(obj(crd['spec'])['versions']).find(({ storage }) => storage === true);
     if (version === undefined) return undefined;
     const { api, scheme } = this.#config;
-    const { conversion, remoteConversion, schemaSince, ...declaration } = customKind(
-      { crd, revision: 0, version, read: () => crd },
-      scheme,
-    ).declaration;
+    const source = { crd, version, read: () => crd };
+    const { conversion, remoteConversion, ...declaration } = customKind(source, scheme).declaration;
     return api.storeOf(declaration);
   }
 

@@ -18,9 +18,7 @@ function define(scheme: ExtensibleScheme, group: string, kind: string): void {
     metadata: { name: `${plural}.${group}`, uid: 'u', generation: 1 },
     spec: { group, scope: 'Namespaced', names: { plural, kind }, versions: [version] },
   };
-  scheme.setCustomKinds(`${plural}.${group}`, [
-    customKind({ crd, revision: 1, version, read: () => crd }, scheme),
-  ]);
+  scheme.setCustomKinds(`${plural}.${group}`, [customKind({ crd, version, read: () => crd }, scheme)]);
 }
 
 test('a definition whose type has the name of a built-in one changes nothing of it', () => {

@@ -5,6 +5,7 @@ import type {
   JsonObject,
   RemoteConversion,
   ResourceDeclaration,
+  SchemaAge,
 } from '../../apimachinery/declaration.ts';
 import { copyJson, meta } from '../../apimachinery/json-access.ts';
 import { setDefaults } from '../../apimachinery/structural/defaults.ts';
@@ -48,12 +49,12 @@ export interface VersionsOfKind {
   /** All of the definition, by apiVersion. */
   readonly all: ReadonlyMap<string, VersionSchema>;
   /** As a declaration has it. */
-  readonly since: number | undefined;
+  readonly since: SchemaAge | undefined;
 }
 
 /** Whose schema a stored object has to be read by; undefined: it was complete when it was written, and still is. */
-function outdatedOf(object: JsonObject, { all, since = 0 }: VersionsOfKind): VersionSchema | undefined {
-  if (!(Number(meta(object)['resourceVersion']) <= since)) return undefined;
+function outdatedOf(object: JsonObject, { all, since }: VersionsOfKind): VersionSchema | undefined {
+  if (since === undefined || !(Number(meta(object)['resourceVersion']) <= since.revision)) return undefined;
   return all.get(String(object['apiVersion']));
 }
 

@@ -1,5 +1,6 @@
 // Live objects out of the server's own caches; parsed once for each stored version, except for kinds that are many.
 import type { Scheme } from '../../apimachinery/declaration.ts';
+import { corruptObject } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import { CompactedError } from '../../storage/storage.ts';
 import type {
@@ -71,7 +72,10 @@ class CachedLiveObjects implements LiveObjects {
   }
 
   stored(ref: ResourceRef, namespace: string, name: string): CachedObject | undefined {
-    return this.#cacheOf(ref)?.get(namespace, name);
+    const cache = this.#cacheOf(ref);
+    const unreadable = cache?.unreadable(namespace, name);
+    if (unreadable !== undefined) throw corruptObject(unreadable);
+    return cache?.get(namespace, name);
   }
 
   storedMatching(ref: ResourceRef, namespace: string, matches: Predicate): readonly CachedObject[] {

@@ -138,13 +138,15 @@ async function createOnce(
     const finalName = str(ensureMeta(admitted)['name']);
     if (options.dryRun) {
       if (cache.get(namespace, finalName)) return 'exists';
-      return await dryRunResult(store, admitted, 0, options);
+      return await dryRunResult(store, admitted, 0, options, admission);
     }
-    const { draft, stored } = await toDraft(store, admitted, options);
-    const written = await cache.create(namespace, finalName, draft, stored).catch((error: unknown) => {
-      if (isUnknownOutcome(error)) isStored = undefined;
-      throw error;
-    });
+    const { draft, stored } = await toDraft(store, admitted, options, admission);
+    const written = await store
+      .written(() => cache.create(namespace, finalName, draft, stored))
+      .catch((error: unknown) => {
+        if (isUnknownOutcome(error)) isStored = undefined;
+        throw error;
+      });
     if (!written.ok) return 'exists';
     isStored = true;
     const { value, revision } = written.entry;

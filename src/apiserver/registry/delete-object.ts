@@ -192,9 +192,11 @@ async function deleteOnce(
     return { ...result, uid, gone: remove };
   }
   const { draft, stored } = await toDraft(store, plan.object, options);
-  const written = remove
-    ? await cache.delete(namespace, name, draft, stored, current.revision)
-    : await cache.update(namespace, name, { ...draft, urgency: 'deletion' }, stored, current.revision);
+  const written = await store.written(() =>
+    remove
+      ? cache.delete(namespace, name, draft, stored, current.revision)
+      : cache.update(namespace, name, { ...draft, urgency: 'deletion' }, stored, current.revision),
+  );
   if (!written.ok) return 'raced';
   if (remove) await hooks?.afterDelete?.(plan.object);
   return {

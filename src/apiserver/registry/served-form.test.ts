@@ -20,7 +20,7 @@ test('another version is not served as it is stored, nor what is older than the 
   const always = new ServedForm(declaration);
   assert.equal(always.isOf(stored(1)), true);
   assert.equal(always.isOf(stored(1, 'v2')), false);
-  const since = new ServedForm({ ...declaration, schemaSince: 7 });
+  const since = new ServedForm({ ...declaration, schemaSince: { revision: 7 } });
   assert.deepEqual(
     [6, 7, 8, 10].map((revision) => since.isOf(stored(revision))),
     [false, false, true, true],

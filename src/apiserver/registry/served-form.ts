@@ -1,11 +1,11 @@
 // Whether the stored bytes of an object are in the version of a declaration, and as its schema says now: it is served as it is.
-import type { ResourceDeclaration } from '../../apimachinery/declaration.ts';
+import type { ResourceDeclaration, SchemaAge } from '../../apimachinery/declaration.ts';
 import { apiVersionOf } from '../../apimachinery/resource-ref.ts';
 import { revisionIn } from '../../storage/stamp.ts';
 
 export class ServedForm {
   readonly #head: Buffer;
-  readonly #since: number | undefined;
+  readonly #since: SchemaAge | undefined;
 
   constructor(declaration: ResourceDeclaration) {
     const [kind, apiVersion] = [declaration.kind, apiVersionOf(declaration)].map((one) =>
@@ -19,6 +19,6 @@ export class ServedForm {
     const head = this.#head;
     if (value.length <= head.length || value.compare(head, 0, head.length, 0, head.length) !== 0)
       return false;
-    return this.#since === undefined || revisionIn(value) > this.#since;
+    return this.#since === undefined || revisionIn(value) > this.#since.revision;
   }
 }

@@ -7,6 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { Steps, Turns } from '../../base/turns.ts';
 import { revisionIn } from '../../storage/stamp.ts';
+import type { KeyExists, RevisionConflict, Written } from '../../storage/storage.ts';
 import type {
   CachedObject,
   CacheSource,
@@ -81,6 +82,8 @@ export interface Stored {
   readonly revision: number;
 }
 
+type Outcome = Written | KeyExists | RevisionConflict;
+
 export class StoredResource {
   readonly deps: StoreDependencies;
   /** Changes of large objects. */
@@ -115,6 +118,22 @@ export class StoredResource {
     const { cache } = this.deps;
     await cache.fresh();
     return cache.get(namespace, name)?.revision === revision;
+  }
+  /** A write of the cache: what a change of the kind's definition overtakes is to be read as older than that. */
+  written<T extends Outcome>(write: () => Promise<T>): Promise<T> {
+    const ended = this.declaration.beginWrite?.();
+    return ended === undefined ? write() : this.#told(write, ended);
+  }
+  async #told<T extends Outcome>(write: () => Promise<T>, ended: (revision: number) => void): Promise<T> {
+    let revision: number | undefined;
+    try {
+      const outcome = await write();
+      if (outcome.ok) revision = outcome.entry.revision;
+      return outcome;
+    } finally {
+      // Of what failed nobody may know whether it is stored.
+      ended(revision ?? this.cache.currentRevision());
+    }
   }
   /** Why the cache does not have it. */
   missing(namespace: string, name: string): StatusError {

@@ -140,10 +140,16 @@ async function updateOnce(
   try {
     await validate(store, request, admitted, old, context);
     if (dryRun) {
-      const result = await dryRunResult(store, admitted.object, current.revision, request);
+      const result = await dryRunResult(
+        store,
+        admitted.object,
+        current.revision,
+        request,
+        admitted.admission,
+      );
       return { ...result, created: false };
     }
-    const writing = write(store, request, current, admitted.object, oldMeta);
+    const writing = write(store, request, current, admitted, oldMeta);
     const outcome = await writing.catch((error: unknown) => {
       if (isUnknownOutcome(error)) isStored = undefined;
       throw error;
@@ -344,18 +350,20 @@ async function write(
   store: StoredResource,
   request: UpdateRequest,
   current: CachedObject,
-  object: JsonObject,
+  { object, admission }: Admitted,
   oldMeta: JsonObject,
 ): Promise<UpdateOutcome | 'raced'> {
   const { cache, hooks } = store.deps;
-  const { draft, stored } = await toDraft(store, object, request);
+  const { draft, stored } = await toDraft(store, object, request, admission);
   const last =
     oldMeta['deletionTimestamp'] !== undefined &&
     (oldMeta['deletionGracePeriodSeconds'] ?? 0) === 0 &&
     strs(metadataOf(object)['finalizers']).length === 0 &&
     store.declaration.strategy.holdsDeletion?.(object) !== true;
   if (last) {
-    const deleted = await cache.delete(request.namespace, request.name, draft, stored, current.revision);
+    const deleted = await store.written(() =>
+      cache.delete(request.namespace, request.name, draft, stored, current.revision),
+    );
     if (!deleted.ok) return 'raced';
     await hooks?.afterDelete?.(object);
     return {
@@ -370,12 +378,10 @@ async function write(
     if (!(await store.isNewest(request.namespace, request.name, current))) return 'raced';
     return { value: await store.servedBytes(current.value), revision: current.revision, created: false };
   }
-  const written = await cache.update(
-    request.namespace,
-    request.name,
-    oldMeta['deletionTimestamp'] === undefined ? draft : { ...draft, urgency: 'ending' },
-    stored,
-    current.revision,
+  const urgent =
+    oldMeta['deletionTimestamp'] === undefined ? draft : { ...draft, urgency: 'ending' as const };
+  const written = await store.written(() =>
+    cache.update(request.namespace, request.name, urgent, stored, current.revision),
   );
   if (!written.ok) return 'raced';
   const { value, revision } = written.entry;

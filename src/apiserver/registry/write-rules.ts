@@ -201,14 +201,19 @@ interface Drafted {
   readonly stored: JsonObject;
 }
 
-/** In the stored version, as bytes. */
+/**
+ * In the stored version, as bytes. `admission`: what was asked about it. As upstream, what it made of the object in another
+ * version is checked as it came out of the conversion, and has its own version's defaults only where it is read.
+ */
 export function toDraft(
   store: StoredResource,
   object: JsonObject,
   options: WriteOptions,
+  admission?: AdmissionRequest,
 ): Drafted | Promise<Drafted> {
   const { conversion, remoteConversion: remote, storage, version } = store.declaration;
-  if (remote !== undefined && version !== storage.version) return remoteDraft(store, remote, object, options);
+  if (remote !== undefined && (version !== storage.version || admission?.isConverted === true))
+    return remoteDraft(store, remote, object, options);
   return draftOf(store, conversion ? conversion.toStorage(object) : object, options);
 }
 
@@ -248,8 +253,9 @@ export async function dryRunResult(
   object: JsonObject,
   revision: number,
   options: WriteOptions,
+  admission?: AdmissionRequest,
 ): Promise<Stored> {
-  const { draft } = await toDraft(store, object, options);
+  const { draft } = await toDraft(store, object, options, admission);
   const bytes = revision === 0 ? unstamped(draft) : stampedCopy(draft, String(revision));
   return { value: await store.servedBytes(bytes), revision };
 }

@@ -68,7 +68,12 @@ for (const [what, object, expected] of rows)
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Writes are told by name, when they are tried. */
-function kept({ isAway = () => false, current = [] as JsonObject[], names = ['v1.example.com'] }) {
+function kept({
+  isAway = () => false,
+  isUnreadable = () => false,
+  current = [] as JsonObject[],
+  names = ['v1.example.com'],
+}) {
   const clock = new FakeClock(0);
   const tried: [string, number][] = [];
   const write = async (name: string): Promise<void> => {
@@ -79,9 +84,13 @@ function kept({ isAway = () => false, current = [] as JsonObject[], names = ['v1
     create: (_: string, { metadata }: { metadata: { name: string } }) => write(metadata.name),
     delete: (_: string, name: string) => write(name),
   };
+  const list = (): JsonObject[] => {
+    if (isUnreadable()) throw new Error('no key opens it');
+    return current;
+  };
   const services = new LocalApiServices({
     store: store as unknown as ResourceStore,
-    live: { list: () => current } as unknown as LiveObjects,
+    live: { list } as unknown as LiveObjects,
     wanted: () => new Map([custom].filter(({ name }) => names.includes(name)).map((one) => [one.name, one])),
     clock,
     log: silentLogger,
@@ -109,6 +118,19 @@ test('what could not be written is tried again, ever more seldom, until it can b
   isAway = false;
   await pass(clock, 8_000);
   assert.equal(tried.at(-1)?.[1], 15_500);
+  assert.equal(clock.pending, 0);
+});
+
+test('while one of them can not be read nothing is written, and it is looked again', async () => {
+  let isUnreadable = true;
+  const { clock, tried, services } = kept({ isUnreadable: () => isUnreadable });
+  services.look();
+  await settled();
+  await pass(clock, 3_000);
+  assert.deepEqual([tried.length, clock.pending], [0, 1]);
+  isUnreadable = false;
+  await pass(clock, 4_000);
+  assert.deepEqual(tried, [[custom.name, 3_500]]);
   assert.equal(clock.pending, 0);
 });
 

@@ -75,6 +75,7 @@ export class MutatingDispatch {
     if (patched === undefined) return false;
     request.annotateContent(patchKey, () => patchText(invocation, answer));
     request.object = await convert(patched, invocation.seen, declaration);
+    if (invocation.seen !== declaration) request.isConverted = true;
     return !semanticEqual(objects.object, patched);
   }
 }

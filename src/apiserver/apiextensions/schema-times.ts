@@ -1,0 +1,50 @@
+// Until when, in revisions, objects of a definition may have been stored by what it does not say any more. A write that a
+// change of the definition overtakes was decoded and checked by what it said before, as upstream's is: until the last of
+// them has ended all that is stored counts as older.
+import type { SchemaAge } from '../../apimachinery/declaration.ts';
+
+export class SchemaTimes implements SchemaAge {
+  #revision: number;
+  /** Counts what the definition has said. */
+  #turn = 0;
+  /** Writes that are under way by what it says now, and by what it said before. */
+  #current = 0;
+  #overtaken = 0;
+
+  /** `revision`: 0 when nothing older can be stored. */
+  constructor(revision: number) {
+    this.#revision = revision;
+  }
+
+  get revision(): number {
+    return this.#overtaken > 0 ? Number.POSITIVE_INFINITY : this.#revision;
+  }
+
+  /** Since this write of it the definition says something else. */
+  replace(revision: number): void {
+    this.#turn++;
+    this.#overtaken += this.#current;
+    this.#current = 0;
+    this.#raise(revision);
+  }
+
+  /** For those who write by what the definition says now: says that a write begins, and the result where it ended. */
+  writes(): () => (revision: number) => void {
+    const turn = this.#turn;
+    return () => {
+      if (turn === this.#turn) this.#current++;
+      else this.#overtaken++;
+      return (revision) => {
+        if (turn === this.#turn) this.#current--;
+        else {
+          this.#overtaken--;
+          this.#raise(revision);
+        }
+      };
+    };
+  }
+
+  #raise(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision);
+  }
+}

@@ -48,7 +48,7 @@ test('every object that a new cluster holds is valid, and reading it changes not
   assert.ok(count > 50, String(count));
 });
 
-test('X3: the claim of an ephemeral volume is one that could be made', () => {
+test('the claim of an ephemeral volume is one that could be made', () => {
   const errors = (ephemeral: JsonObject): string[] => errorsOf(pod({ volumes: [{ name: 'v', ephemeral }] }));
   const at = 'spec.volumes[0].ephemeral.volumeClaimTemplate';
   const requests = { storage: '1Gi' };
@@ -194,7 +194,7 @@ test('a pod is warned of variables that hide others', () => {
   ]);
 });
 
-test('N14: a pod that names limits asks for what its containers ask for, else for its limits', () => {
+test('a pod that names limits asks for what its containers ask for, else for its limits', () => {
   const decoded = (more: JsonObject, container: JsonObject = {}): JsonObject => {
     const object = pod(more, container);
     decodeResource(scheme, scheme.kind({ group: '', version: 'v1', kind: 'Pod' })!, object);
@@ -210,7 +210,7 @@ test('N14: a pod that names limits asks for what its containers ask for, else fo
   assert.deepEqual(decoded({}), {});
 });
 
-test('N15: /proc is shown whole only to a user namespace of its own', () => {
+test('/proc is shown whole only to a user namespace of its own', () => {
   const container = { securityContext: { procMount: 'Unmasked' } };
   assert.deepEqual(errorsOf(pod({}, container)), [
     'spec.containers[0].securityContext.procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`',
@@ -218,7 +218,7 @@ test('N15: /proc is shown whole only to a user namespace of its own', () => {
   assert.deepEqual(errorsOf(pod({ hostUsers: false }, container)), []);
 });
 
-test('N14: what a pod has as a whole covers its containers, and is of what can be shared', () => {
+test('what a pod has as a whole covers its containers, and is of what can be shared', () => {
   const asking = { resources: { requests: { cpu: '2' }, limits: { cpu: '2' } } };
   assert.deepEqual(errorsOf(pod({ resources: { limits: { cpu: '1' }, requests: { cpu: '1' } } }, asking)), [
     'spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2',

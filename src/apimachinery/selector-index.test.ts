@@ -1,4 +1,4 @@
-// S15: a selector of many terms means the same by key as term by term, and an object costs what its own labels cost.
+// A selector of many terms means the same by key as term by term, and an object costs what its own labels cost.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, assert as check, constantFrom, dictionary, property, record } from 'fast-check';
@@ -12,7 +12,7 @@ const value = constantFrom('', '1', '2', '10', 'x');
 const operator = constantFrom<Operator[]>('=', '==', '!=', 'in', 'notin', 'exists', '!', 'gt', 'lt');
 const labels = dictionary(key, value);
 
-test('S15: many terms are tried by key with the same answer', () => {
+test('many terms are tried by key with the same answer', () => {
   const term = record({ key, operator, values: array(value, { minLength: 1, maxLength: 3 }) }).map((t) =>
     newRequirement(
       t.key,
@@ -40,7 +40,7 @@ test('S15: many terms are tried by key with the same answer', () => {
   );
 });
 
-test('S15: hundreds of terms look at the labels that an object has, once each', () => {
+test('hundreds of terms look at the labels that an object has, once each', () => {
   const text = Array.from({ length: 160 }, (_, i) => `!absent${i},k notin (v${i})`).join(',');
   const selector = parseLabelSelector(text);
   let reads = 0;
@@ -57,7 +57,7 @@ test('S15: hundreds of terms look at the labels that an object has, once each', 
   assert.ok(reads <= 3, `${reads} reads`);
 });
 
-test('S15: many terms on fields mean the same as one after the other', () => {
+test('many terms on fields mean the same as one after the other', () => {
   const term = record({ field: key, operator: constantFrom('=', '!='), value });
   check(
     property(array(term, { maxLength: 5 }), labels, (terms, of) => {
@@ -74,7 +74,7 @@ test('S15: many terms on fields mean the same as one after the other', () => {
   );
 });
 
-test('S15: a selector has at most 500 requirements and values', () => {
+test('a selector has at most 500 requirements and values', () => {
   const terms = (count: number): string => Array.from({ length: count }, (_, i) => `!a${i}`).join(',');
   assert.equal(parseLabelSelector(terms(500)).requirements.length, 500);
   const tooMany = /the limit is 500 requirements and values in one selector/;

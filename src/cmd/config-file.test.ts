@@ -22,7 +22,7 @@ function told(text: string, ...flags: string[]): { nodes: unknown; flags: Record
   return { nodes, flags: command.opts() };
 }
 
-test('U10: settings are the flags, and a flag that is given goes before', () => {
+test('settings are the flags, and a flag that is given goes before', () => {
   const text = `${head}name: big\nlinux: 2\nruntime: simulated\nallowMachineAccess: true\nmerge: false\nnodeMonitorGracePeriod: 20s\nregistryMirror: [docker.io=http://localhost:1, quay.io=http://localhost:2]\nregistry: true\n`;
   const { nodes, flags } = told(text, '--linux', '3');
   assert.equal(nodes, undefined);
@@ -46,7 +46,7 @@ test('the file in the help of up is one', () => {
   assert.ok(help.endsWith(`${configExample.replaceAll(/^(?=.)/gm, '  ')}`), help);
 });
 
-test('U10: nodes have names, systems and builds of their own', () => {
+test('nodes have names, systems and builds of their own', () => {
   const text = `${head}nodes:\n- os: linux\n- {name: web, os: windows, windowsBuild: ltsc2019, windowsTaint: true}\n- {os: windows}\n- {os: linux}\n`;
   assert.deepEqual(told(text).nodes, [
     { name: 'linux-1', os: 'linux' },
@@ -56,7 +56,7 @@ test('U10: nodes have names, systems and builds of their own', () => {
   ]);
 });
 
-test('U10: what can not be is named with its setting', () => {
+test('what can not be is named with its setting', () => {
   const rows: [string, RegExp, ...string[]][] = [
     ['linux: 1\n', /does not begin with apiVersion: cli\.porthole\.dev\/v1 and kind: Cluster$/],
     [`${head}linus: 1\n`, /there is no "linus"; there are nodes, .*linux, windows/],
@@ -99,11 +99,11 @@ test('a number where a text belongs is its text', () => {
   assert.deepEqual([name, bindAddress], ['2024', '0']);
 });
 
-test('L3: no registry is none', () => {
+test('no registry is none', () => {
   assert.equal(told(`${head}registry: false\n`).flags['registry'], undefined);
 });
 
-test('U10: a file that is not there is named, and what it is for; a document without text is none', () => {
+test('a file that is not there is named, and what it is for; a document without text is none', () => {
   const command: Command = upCommand().action(() => {});
   const gone = join(folder, 'gone.yaml');
   assert.throws(() => applyConfig(command, gone), { message: `--config ${gone}: there is no such file` });

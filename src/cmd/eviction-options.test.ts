@@ -11,7 +11,7 @@ const parse = (...words: string[]): ReturnType<typeof evictionRatesOf> => {
   return evictionRatesOf(command.parse(words, { from: 'user' }).opts<EvictionFlags>());
 };
 
-test("N7: evictions go as fast as upstream's, or as kube-controller-manager's options say", () => {
+test("evictions go as fast as upstream's, or as kube-controller-manager's options say", () => {
   assert.deepEqual(parse(), {
     monitorPeriodMs: 5000,
     perSecond: 0.1,

@@ -18,7 +18,7 @@ import { test } from 'node:test';
 import { writeDurably } from './durable-file.ts';
 import { readNamed } from './read-named.ts';
 
-test('B9: what there is no room for leaves nothing behind, and what was there stays', (t) => {
+test('what there is no room for leaves nothing behind, and what was there stays', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-durable-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'backup');
@@ -46,7 +46,7 @@ test('B9: what there is no room for leaves nothing behind, and what was there st
   assert.equal(readFileSync(file, 'utf8'), 'an older one');
 });
 
-test('B9: nor does what can not be put in its place', (t) => {
+test('nor does what can not be put in its place', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-durable-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'taken');
@@ -57,7 +57,7 @@ test('B9: nor does what can not be put in its place', (t) => {
   assert.throws(() => writeDurably(join(folder, 'free'), 'x'), { code: 'EISDIR' });
 });
 
-test('H1: a link where the half is written goes; what it leads to is not touched', (t) => {
+test('a link where the half is written goes; what it leads to is not touched', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-durable-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const [file, other, secret] = ['file', 'other', 'secret'].map((name) => join(folder, name)) as [
@@ -77,7 +77,7 @@ test('H1: a link where the half is written goes; what it leads to is not touched
   assert.equal(readFileSync(secret, 'utf8'), 'of another');
 });
 
-test('B8: a folder in the place of a file is named', (t) => {
+test('a folder in the place of a file is named', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-durable-'));
   t.after(() => rmSync(folder, { recursive: true }));
   assert.throws(() => readNamed(folder), { code: 'EISDIR', path: folder, message: `${folder} is a folder` });

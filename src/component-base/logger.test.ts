@@ -16,7 +16,7 @@ function run(script: string, stderr: number | 'pipe'): SpawnSyncReturns<string> 
   });
 }
 
-test('B1: a process whose log is on a full disk goes on, also when nobody caught an error', () => {
+test('a process whose log is on a full disk goes on, also when nobody caught an error', () => {
   const full = openSync('/dev/full', 'w');
   try {
     const { status, stdout } = run(

@@ -49,7 +49,7 @@ test('tolerations and node affinity match as upstream', () => {
   assert.ok(!matchesRequiredNodeAffinity(pod({ nodeSelector: { constructor: 'x' } }), node));
 });
 
-test('N14: a pod that has resources as a whole counts so, and is no BestEffort one for a quota', () => {
+test('a pod that has resources as a whole counts so, and is no BestEffort one for a quota', () => {
   const shared = pod({ resources: { limits: { memory: '1Gi' } }, containers: [{ name: 'a' }] });
   const quota = { spec: { scopes: ['BestEffort'] } } as ResourceQuota;
   assert.equal(isUnderQuota(quota, quotaShape(shared)), false);

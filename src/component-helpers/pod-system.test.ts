@@ -1,4 +1,4 @@
-// X3: the pod's own words before its images, its images before the default.
+// The pod's own words before its images, its images before the default.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodSpec } from '../api/generated/types/core-v1.ts';
@@ -60,10 +60,10 @@ const rows: readonly [string, PodSpec, string | undefined][] = [
   ],
 ];
 for (const [what, spec, expected] of rows) {
-  test(`X3: ${what} decides: ${expected ?? 'any'}`, () => assert.equal(podSystem(spec, nodes), expected));
+  test(`${what} decides: ${expected ?? 'any'}`, () => assert.equal(podSystem(spec, nodes), expected));
 }
 
-test('X3: in a cluster of one system, or of nodes that do not say theirs, only spec.os counts', () => {
+test('in a cluster of one system, or of nodes that do not say theirs, only spec.os counts', () => {
   for (const own of [[node('windows')], [node('linux')], [node(undefined), node('windows')], []])
     assert.equal(podSystem(pod('x'), own), undefined);
   assert.equal(podSystem(pod('x', { os: { name: 'windows' } }), [node('linux')]), 'windows');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pace } from './pace.ts';
 
-test('S15: a namespace has its burst, then what time gives; another is not touched', () => {
+test('a namespace has its burst, then what time gives; another is not touched', () => {
   let now = 0;
   const pace = new Pace({ monotonic: () => now }, { burst: 10, perSecond: 2 });
   assert.equal(pace.take('a', 4), 4);

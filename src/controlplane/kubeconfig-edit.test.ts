@@ -44,7 +44,7 @@ x-tool:
   seen: 0x10
 `;
 
-test('U10: a cluster is merged in and chosen; taken out again, the file is what it was, comments and unknown fields too', () => {
+test('a cluster is merged in and chosen; taken out again, the file is what it was, comments and unknown fields too', () => {
   const merged = mergedKubeconfig(theirs, facts);
   for (const line of theirs.split('\n'))
     if (line !== 'current-context: prod' && !line.includes('args:'))
@@ -57,7 +57,7 @@ test('U10: a cluster is merged in and chosen; taken out again, the file is what 
   assert.ok(without.includes('# never the default') && without.includes('# mine'), without);
 });
 
-test('U10: an entry of our name is made anew, and what its owner put beside it stays', () => {
+test('an entry of our name is made anew, and what its owner put beside it stays', () => {
   const before = mergedKubeconfig('', facts)
     .replace('      server:', '      proxy-url: http://localhost:1\n      server:')
     .replace('      cluster: porthole-x', '      cluster: porthole-x\n      namespace: mine');
@@ -79,7 +79,7 @@ test('U10: an entry of our name is made anew, and what its owner put beside it s
   ]);
 });
 
-test("U10: a context that was given another name is chosen by it, and goes with its cluster; somebody else's choice stays", () => {
+test("a context that was given another name is chosen by it, and goes with its cluster; somebody else's choice stays", () => {
   const config = parseYaml(mergedKubeconfig(theirs, facts)) as { contexts: { name: string }[] };
   config.contexts.find(({ name }) => name === 'porthole-x')!.name = 'work';
   const text = JSON.stringify({ ...config, 'current-context': 'prod' });
@@ -94,7 +94,7 @@ test("U10: a context that was given another name is chosen by it, and goes with 
   assert.deepEqual([without.contexts.length, without['current-context']], [1, 'prod']);
 });
 
-test('U10: another cluster of that name is not taken out; what is no kubeconfig is not written to', () => {
+test('another cluster of that name is not taken out; what is no kubeconfig is not written to', () => {
   const merged = mergedKubeconfig(theirs, facts);
   assert.equal(withoutCluster(merged, { ...facts, caCertificatePem: 'OTHER' }), undefined);
   assert.equal(withoutCluster(theirs, facts), undefined);
@@ -109,7 +109,7 @@ test('U10: another cluster of that name is not taken out; what is no kubeconfig 
     assert.throws(() => mergedKubeconfig(text, facts), Error, text);
 });
 
-test('U10: lists that are empty, missing or null take our entries', () => {
+test('lists that are empty, missing or null take our entries', () => {
   for (const text of ['', '# nothing yet\n', 'clusters: null\nusers: []\ncontexts:\n', '{}']) {
     const config = parseYaml(mergedKubeconfig(text, facts)) as Record<string, unknown[]>;
     assert.deepEqual(

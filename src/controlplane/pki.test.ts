@@ -85,7 +85,7 @@ test('a node gets its own name, and what kube-proxy reads by another user', asyn
   });
 });
 
-test('R13: a key file in which one bit is another is refused, also where it can still be read', async () => {
+test('a key file in which one bit is another is refused, also where it can still be read', async () => {
   const files = memory();
   await openPki(files, at(start));
   for (const name of ['sa.key', 'ca.key', 'kubelet-serving-ca.key', 'front-proxy-ca.key']) {
@@ -102,7 +102,7 @@ test('R13: a key file in which one bit is another is refused, also where it can 
 
 const authorities = ['ca', 'kubelet-serving-ca', 'front-proxy-ca'];
 
-test('R13: an authority of which one bit is another is refused, in its signature too', async (t) => {
+test('an authority of which one bit is another is refused, in its signature too', async (t) => {
   const files = memory();
   await openPki(files, at(start));
   let strikes = 0;
@@ -129,7 +129,7 @@ test('R13: an authority of which one bit is another is refused, in its signature
   await openPki(files, at(start));
 });
 
-test('R13: a bundle may hold authorities that sign themselves and those of another one in it, not strangers', async () => {
+test('a bundle may hold authorities that sign themselves and those of another one in it, not strangers', async () => {
   const files = memory();
   await openPki(files, at(start));
   const others = memory();
@@ -145,7 +145,7 @@ test('R13: a bundle may hold authorities that sign themselves and those of anoth
   );
 });
 
-test('R13: sa.pub is the other half of sa.key, or the start is refused; it is made from that when it is missing', async () => {
+test('sa.pub is the other half of sa.key, or the start is refused; it is made from that when it is missing', async () => {
   const files = memory();
   await openPki(files, at(start));
   const whole = files.read('sa.pub')!;

@@ -69,7 +69,7 @@ test('a certificate whose signature is not the one of its authority is told apar
   assert.equal(isIssuedBy(der, ca.certificatePem), false);
 });
 
-test('S3: what was signed is compared with what was approved, fact by fact', async () => {
+test('what was signed is compared with what was approved, fact by fact', async () => {
   const key = createPublicKey(generatePrivateKey());
   const names = { dnsNames: ['a'], ips: ['10.0.0.1'], emails: ['a@b.example'], uris: ['spiffe://a/b'] };
   const subject = subjectOf('alice', ['dev', 'ops']);
@@ -137,7 +137,7 @@ test('a signing request goes round: made, parsed, signed', async () => {
   assert.equal(new X509Certificate(pem).checkPrivateKey(createPrivateKey(made.privateKeyPem)), true);
 });
 
-test('X11: a key may do what was asked for, and no more', async () => {
+test('a key may do what was asked for, and no more', async () => {
   const made = await createCertificateRequest({ commonName: 'a' });
   const request = await parseCertificateRequest(made.requestPem);
   for (const [uses, bits] of [

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { checkArchiveFile } from './archive-file.ts';
 
-test('N15: a missing file, a folder, an empty file, and junk are said; a tar file, a packed one and an OCI layout are not', async (t) => {
+test('a missing file, a folder, an empty file, and junk are said; a tar file, a packed one and an OCI layout are not', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'archive-file-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const write = (name: string, bytes: Buffer): string => {

@@ -60,7 +60,7 @@ const throws = (): never => {
   throw refused();
 };
 
-test('R20: a refusal to list an object reaches who asks for it, and nobody else', async (t) => {
+test('a refusal to list an object reaches who asks for it, and nobody else', async (t) => {
   const { cache, unhandled, after } = cacheOver(t, [throws], throws);
   cache.uses(pod);
   await after(2);

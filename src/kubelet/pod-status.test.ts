@@ -44,7 +44,7 @@ test('a running pod is Ready when its containers are', () => {
   assert.equal(condition(unready, 'ContainersReady')?.reason, 'ContainersNotReady');
 });
 
-test('R15: a kubelet that starts again leaves ready and started as they were told, of this very container', () => {
+test('a kubelet that starts again leaves ready and started as they were told, of this very container', () => {
   const probe = { tcpSocket: { port: 1 } };
   const spec = { containers: [aContainer('main', { readinessProbe: probe, startupProbe: probe })] };
   const told = (containerID: string, value: boolean): Pod => {
@@ -95,7 +95,7 @@ test('the phase after the end follows policy and exit codes', () => {
   );
 });
 
-test('N15: a container that its rules start again keeps the pod Running, whatever the policy of the pod', () => {
+test('a container that its rules start again keeps the pod Running, whatever the policy of the pod', () => {
   const restartPolicyRules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
   const ruled = { restartPolicy: 'Never', restartPolicyRules };
   const never = aPod({ restartPolicy: 'Never', containers: [aContainer('main', ruled)] });

@@ -39,7 +39,7 @@ async function written(announced: Announced, heard?: Heard, rule?: string): Prom
   return text;
 }
 
-test('F5: a node is heard as an address only where the machine routes it to the bridge: never as its own, others, the world', () => {
+test('a node is heard as an address only where the machine routes it to the bridge: never as its own, others, the world', () => {
   const heard = heardOn('phb-us', look, ['10.244.0.0/16', '10.96.0.0/12']);
   const asked = (...addresses: string[]) => addresses.filter((address) => heard(parseIp(address)!));
   const yes = ['172.30.0.200', '203.0.113.7', '198.51.100.7'];
@@ -59,7 +59,7 @@ test('addresses of Services of both kinds, each once, and nothing that is no add
   assert.deepEqual(lines(announced), ['flush set s', 'add element s { 203.0.113.7, 203.0.113.8 }']);
 });
 
-test('F5: a change is written as its difference; the whole when nobody knows what is there', async () => {
+test('a change is written as its difference; the whole when nobody knows what is there', async () => {
   const announced = new Announced();
   const [one, two] = [service('a', { externalIPs: ['1.0.0.1'] }), service('a', { externalIPs: ['1.0.0.2'] })];
   const other = service('b', { externalIPs: ['1.0.0.2'] }, [], 'other');
@@ -92,7 +92,7 @@ test('routes that change are a difference, too', async () => {
   ]);
 });
 
-test('F5: a small change is not paid for by what others announce; a namespace has its share', async () => {
+test('a small change is not paid for by what others announce; a namespace has its share', async () => {
   const announced = new Announced();
   const counted = countReads(20_000);
   const large = Array.from({ length: 20_000 }, (_, i) => `5.0.${i >> 8}.${i & 255}`);

@@ -158,7 +158,7 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
   assert.deepEqual(warned, []);
   await clock.fire();
   assert.deepEqual(warned, ['a setting of the network was changed; set again']);
-  assert.deepEqual(kernel, { 'net/ipv4/ip_forward': '1' }, 'B1: forwarding is put back');
+  assert.deepEqual(kernel, { 'net/ipv4/ip_forward': '1' }, 'forwarding is put back');
 
   packetFilter.lose();
   syncs.advance(30_000);
@@ -168,7 +168,7 @@ test('the agent waits for its podCIDR, repairs what others break, and retries wh
   await agent.stop();
 });
 
-test('B2: what `ip route flush table main` takes is there again: subnet, way out, other nodes, pods', async () => {
+test('what `ip route flush table main` takes is there again: subnet, way out, other nodes, pods', async () => {
   const pod = [
     { do: 'addBridge', name: 'ph0af40203' },
     { do: 'setLink', name: 'ph0af40203', up: true },
@@ -189,7 +189,7 @@ test('B2: what `ip route flush table main` takes is there again: subnet, way out
   await agent.stop();
 });
 
-test('B2: an interface of the node that was set down, or lost its address, is as it was, with all routes', async () => {
+test('an interface of the node that was set down, or lost its address, is as it was, with all routes', async () => {
   const lo = { do: 'setLink', name: 'lo', up: true } as const;
   const { agent, clock, links, put, warned } = await agentOn([lo, ...eth0, ...wayOut], {}, { uplink });
   const state = async () => [
@@ -220,7 +220,7 @@ test('B2: an interface of the node that was set down, or lost its address, is as
   await agent.stop();
 });
 
-test('B2: what cannot be done keeps nothing else from being done', async () => {
+test('what cannot be done keeps nothing else from being done', async () => {
   const kernel: Record<string, string> = { 'net/ipv4/ip_forward': '0' };
   const said: string[] = [];
   const changes: LinkChange[] = [
@@ -245,7 +245,7 @@ test('B2: what cannot be done keeps nothing else from being done', async () => {
   await agent.stop();
 });
 
-test('R1: on a machine that clusters share, each keeps and removes the routes on its own bridge alone', async () => {
+test('on a machine that clusters share, each keeps and removes the routes on its own bridge alone', async () => {
   const links = createFakeLinks();
   const cluster = (bridge: string, net: string, pods: string) => {
     const clock = manualClock();

@@ -16,7 +16,7 @@ const node = (
   registered,
 });
 
-test('S6: a pod prefix is believed inside the cluster, once, and of the node that is there longer', () => {
+test('a pod prefix is believed inside the cluster, once, and of the node that is there longer', () => {
   const table: readonly (readonly [string, readonly NetworkNode[], readonly string[]])[] = [
     ['a cluster as it should be', [node('a', '10.244.0.0/24'), node('b', '10.244.1.0/24')], []],
     ['a node that still waits', [node('a', undefined)], []],

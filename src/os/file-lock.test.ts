@@ -47,7 +47,7 @@ test('who does not want to wait is told that a lock is taken, until it is given 
   second.release();
 });
 
-test('F10: nobody else can open a lock, also one that was there with another mode', async (t) => {
+test('nobody else can open a lock, also one that was there with another mode', async (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'porthole-lock-'));
   t.after(() => rmSync(scratch, { recursive: true, force: true }));
   const [fresh, old] = [join(scratch, 'fresh'), join(scratch, 'old')];

@@ -177,7 +177,7 @@ test("a Service of millions of elements has as many as a node holds, its own add
   assert.ok(!rules.frontends.some(({ isClusterIP, port }) => !isClusterIP && port === 10_250));
 });
 
-test('F1: thousands of ports times thousands of addresses that nobody may have are not tried one by one', () => {
+test('thousands of ports times thousands of addresses that nobody may have are not tried one by one', () => {
   const externalIPs = Array.from({ length: 20_000 }, (_, i) => `10.96.${i >> 8}.${i & 255}`);
   const { of, reads } = countReads(200_000);
   const ports = Array.from({ length: 4000 }, (_, i) => of({ name: `p${i}`, port: i + 9000 }));
@@ -197,7 +197,7 @@ test('F1: thousands of ports times thousands of addresses that nobody may have a
   assert.equal(rulesNow(again, [slice([near])], node).frontends.length, 2);
 });
 
-test('F1: nor are thousands of ports times thousands of endpoints that nobody is sent to', () => {
+test('nor are thousands of ports times thousands of endpoints that nobody is sent to', () => {
   const { of } = countReads(50_000);
   const idle = Array.from({ length: 1000 }, (_, i) =>
     of(endpoint(`10.244.${(i >> 8) + 1}.${i & 255}`, 'n2', { ready: false, serving: false })),

@@ -79,7 +79,7 @@ describe('a pod goes', () => {
     );
   });
 
-  test('X3: to a node of its system, without selector or toleration', () => {
+  test('to a node of its system, without selector or toleration', () => {
     const windows = makeNode('w', { labels: { 'kubernetes.io/os': 'windows' } });
     const withImage = {
       ...windows,

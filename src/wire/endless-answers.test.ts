@@ -73,7 +73,7 @@ const zeros = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
 
 for (const scheme of ['HTTP', 'HTTPS'] as const) {
   for (const [what, first, again, said] of [...floods, ['zeros', zeros, '0', long] as const]) {
-    test(`X2: a probe by ${scheme} ends at ${what} without end, and hangs up`, async (t) => {
+    test(`a probe by ${scheme} ends at ${what} without end, and hangs up`, async (t) => {
       const { port, left } = await serve(t, scheme, endless(first, again));
       const { error = '' } = await probe(scheme, port);
       const get = `Get "${scheme.toLowerCase()}://127.0.0.1:${port}/x": `;
@@ -98,7 +98,7 @@ for (const scheme of ['HTTP', 'HTTPS'] as const) {
     assert.equal(named, scheme === 'HTTPS' ? 'pod.example' : undefined);
   });
 
-  test(`X2: a probe by ${scheme} that nobody wants any more hangs up`, async (t) => {
+  test(`a probe by ${scheme} that nobody wants any more hangs up`, async (t) => {
     const stop = new AbortController();
     const { port, left } = await serve(t, scheme, (socket) => socket.once('data', () => stop.abort()));
     assert.match((await probe(scheme, port, stop.signal)).error ?? '', /: context canceled$/);
@@ -125,7 +125,7 @@ test('a gRPC probe hears that a server serves, or does not, and hangs up', async
   }
 });
 
-test('X2: a server of HTTP/2 that never answers but goes on with pings is left by a gRPC probe', async (t) => {
+test('a server of HTTP/2 that never answers but goes on with pings is left by a gRPC probe', async (t) => {
   const frame = (type: number, payload: Buffer): Buffer =>
     Buffer.concat([Buffer.from([0, 0, payload.length, type, 0, 0, 0, 0, 0]), payload]);
   const { port, left } = await serve(
@@ -138,7 +138,7 @@ test('X2: a server of HTTP/2 that never answers but goes on with pings is left b
   await left;
 });
 
-test('X2: a gRPC or TCP probe that nobody wants any more ends', async (t) => {
+test('a gRPC or TCP probe that nobody wants any more ends', async (t) => {
   const stop = new AbortController();
   const { port, left } = await serve(t, 'HTTP', (socket) => socket.once('data', () => stop.abort()));
   const asked = { address: `127.0.0.1:${port}`, service: '', timeoutMs };
@@ -152,7 +152,7 @@ test('X2: a gRPC or TCP probe that nobody wants any more ends', async (t) => {
 });
 
 for (const [what, first, again, said] of floods) {
-  test(`X2: what is passed on to a pod or an aggregated API ends at ${what} without end`, async (t) => {
+  test(`what is passed on to a pod or an aggregated API ends at ${what} without end`, async (t) => {
     for (const ask of [requestBackend, upgradeBackend]) {
       const { port, left } = await serve(t, 'HTTP', endless(first, again));
       const request = { method: 'GET', path: '/', headers: { host: 'x' } };

@@ -65,7 +65,7 @@ async function greeter(port: number, answered: () => void): Promise<Socket> {
   return socket;
 }
 
-test('S15: of two hundred hellos of one address a few are answered before the request of another', async () => {
+test('of two hundred hellos of one address a few are answered before the request of another', async () => {
   let answered = 0;
   const { server, port } = await listening({
     handler: async () => ({ status: 200, headers: {}, body: Buffer.from('x') }),
@@ -170,7 +170,7 @@ async function longChain(): Promise<{ key: string; cert: string }> {
   return { key: pair.privateKeyPem, cert: pair.certificatePem + authority.certificatePem.repeat(60) };
 }
 
-test('W4: a chain of dozens of client certificates is cut before a signature of it is looked at', async () => {
+test('a chain of dozens of client certificates is cut before a signature of it is looked at', async () => {
   const { server, port } = await listening();
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ...(await longChain()) });
   socket.on('error', () => {});

@@ -10,7 +10,7 @@ import { createHttpServer } from './http-server.ts';
 import { knownTo, listening, openHttp2 } from './testing/listening-server.ts';
 import { TurnedSocket } from './turned-socket.ts';
 
-test('S15: two hundred requests of one connection let that of another pass', async () => {
+test('two hundred requests of one connection let that of another pass', async () => {
   const order: string[] = [];
   const waited: (boolean | undefined)[] = [];
   const { server, port } = await listening({
@@ -73,7 +73,7 @@ test('a connection on which twenty large answers wait to be read is still served
   await server.close(0);
 });
 
-test('W2: beyond what may be open the oldest connection of the largest crowd goes, a new one is served', async () => {
+test('beyond what may be open the oldest connection of the largest crowd goes, a new one is served', async () => {
   const { server, port } = await listening({
     mostConnections: 20,
     handler: async ({ remoteAddress }) => ({ status: 200, headers: {}, body: Buffer.from(remoteAddress) }),
@@ -104,7 +104,7 @@ function frame(type: number, flags: number, stream: number, body: readonly numbe
   return Buffer.concat([head, Buffer.from(body)]);
 }
 
-test('W7: an HTTP/2 connection without streams whose client takes nothing at all is let go', async () => {
+test('an HTTP/2 connection without streams whose client takes nothing at all is let go', async () => {
   const asked = Promise.withResolvers<void>();
   const { server, port } = await listening({
     idleMs: 40,

@@ -54,7 +54,7 @@ async function client(port: number, localAddress = '127.0.0.1'): Promise<Client>
   return new Client(socket);
 }
 
-test('S15: pipelined requests begin one after the other, each when the one before it is answered', async () => {
+test('pipelined requests begin one after the other, each when the one before it is answered', async () => {
   let underWay = 0;
   let most = 0;
   const { server, port } = await serving(async ({ url }) => {
@@ -91,7 +91,7 @@ async function busyServer() {
   return { order, waited, ...serve };
 }
 
-test('S15: a thousand requests in one write let that of another connection pass', async () => {
+test('a thousand requests in one write let that of another connection pass', async () => {
   const { server, port, order, waited } = await busyServer();
   const [tenant, other] = [await client(port), await client(port)];
   tenant.socket.write(get('/flood').repeat(1000));
@@ -104,7 +104,7 @@ test('S15: a thousand requests in one write let that of another connection pass'
   await server.close(0);
 });
 
-test('S15: two hundred connections of one address let the first request of another address pass', async () => {
+test('two hundred connections of one address let the first request of another address pass', async () => {
   const { server, port, order } = await busyServer();
   const tenant = await Promise.all(Array.from({ length: 200 }, () => client(port)));
   const other = await client(port, '127.0.0.2');
@@ -122,7 +122,7 @@ test('S15: two hundred connections of one address let the first request of anoth
   await server.close(0);
 });
 
-test('S15: what follows a request that is under way is not read: the client keeps it', async () => {
+test('what follows a request that is under way is not read: the client keeps it', async () => {
   let asked = 0;
   let go = (): void => {};
   const { server, port } = await serving(async ({ url }) => {
@@ -381,7 +381,7 @@ test('what comes in pieces of a byte behind a request is put together once, not 
   door.close();
 });
 
-test('S15: however a chunked body ends, the request behind it waits for its answer', async () => {
+test('however a chunked body ends, the request behind it waits for its answer', async () => {
   let [underWay, most] = [0, 0];
   const { server, port } = await serving(async (request) => {
     most = Math.max(most, ++underWay);

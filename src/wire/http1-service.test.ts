@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { listening, silent } from './testing/listening-server.ts';
 
-test('F14: HTTP/1.0 with Transfer-Encoding has no body, as in Go, and nothing after it is a request', async () => {
+test('HTTP/1.0 with Transfer-Encoding has no body, as in Go, and nothing after it is a request', async () => {
   const seen: string[] = [];
   const { server, port } = await listening({
     tls: undefined,

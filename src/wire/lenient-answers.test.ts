@@ -45,7 +45,7 @@ const rows: readonly (readonly [what: string, answer: string])[] = [
 ];
 
 for (const [what, answer] of rows) {
-  test(`R7: a probe and the proxy accept an answer with ${what}`, async (t) => {
+  test(`a probe and the proxy accept an answer with ${what}`, async (t) => {
     const port = await answering(t, answer);
     const probed = await probe(port);
     assert.deepEqual(probed, { status: 200, body: 'hello', location: '' });
@@ -61,7 +61,7 @@ for (const [what, answer] of rows) {
   });
 }
 
-test('R7: an answer that breaks off is a failed probe, as upstream', async (t) => {
+test('an answer that breaks off is a failed probe, as upstream', async (t) => {
   const port = await answering(t, 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello');
   const probed = await probe(port);
   assert.deepEqual(probed, { status: 0, body: '', location: '', error: 'unexpected EOF' });

@@ -18,7 +18,7 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-test('W2: beyond the bound the address with the most connections loses its oldest, others none', async () => {
+test('beyond the bound the address with the most connections loses its oldest, others none', async () => {
   const open = new OpenConnections(10);
   const add = (address: string): FakeSocket => {
     const socket = new FakeSocket(address);

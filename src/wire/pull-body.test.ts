@@ -38,7 +38,7 @@ test('R19 (C1): a reader that leaves ends the source, wherever it was', async ()
   }
 });
 
-test('R19: a reader that leaves while a piece is being made ends the source after it', async () => {
+test('a reader that leaves while a piece is being made ends the source after it', async () => {
   const piece = Promise.withResolvers<void>();
   let closed = false;
   async function* slow(): AsyncGenerator<Buffer> {

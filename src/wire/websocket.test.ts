@@ -83,7 +83,7 @@ test('frames that are not masked, too long or unknown end the connection', async
   }
 });
 
-test('S15: thousands of tiny messages are handed over one a round of the event loop', async () => {
+test('thousands of tiny messages are handed over one a round of the event loop', async () => {
   const socket = await open();
   const count = 500;
   const frame = Buffer.from([0x82, 0x81, 0, 0, 0, 0, 7]);

@@ -107,7 +107,7 @@ spec: {policyName: labels.policies.example.com}
 const deploy = (name: string, image: string): Promise<{ code: number; stderr: string }> =>
   kubectl.run(['create', 'deployment', name, `--image=${image}`]);
 
-test('C8: a published policy holds for what kubectl creates, sets and scales', limit, async () => {
+test('a published policy holds for what kubectl creates, sets and scales', limit, async () => {
   await kubectl.apply(rules);
   await kubectl.ok([
     'wait',
@@ -137,7 +137,7 @@ test('C8: a published policy holds for what kubectl creates, sets and scales', l
   );
 });
 
-test('C8: what a policy gets wrong of a kind is told in its status', limit, async () => {
+test('what a policy gets wrong of a kind is told in its status', limit, async () => {
   await kubectl.apply(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -164,7 +164,7 @@ spec:
   });
 });
 
-test('C8: one that refuses everything is taken away by deleting its binding', limit, async () => {
+test('one that refuses everything is taken away by deleting its binding', limit, async () => {
   await kubectl.apply(`
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy

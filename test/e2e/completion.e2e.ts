@@ -1,4 +1,4 @@
-// U10: TAB in the real shells, typed on a terminal: commands, flags, files, and names of clusters and nodes.
+// TAB in the real shells, typed on a terminal: commands, flags, files, and names of clusters and nodes.
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,15 +60,15 @@ async function typeAll(shell: readonly string[], source: string): Promise<void> 
   await onTerminal(shell, steps, { env, timeoutMs: 60_000 });
 }
 
-test('U10: bash', limit, () =>
+test('bash', limit, () =>
   typeAll(['bash', '--norc', '--noprofile', '-i'], 'source <(porthole completion bash)'),
 );
 
-test('U10: zsh', limit, () =>
+test('zsh', limit, () =>
   typeAll(['zsh', '-f', '-i'], 'autoload -Uz compinit && compinit -u && source <(porthole completion zsh)'),
 );
 
-test('U10: fish', limit, async () => {
+test('fish', limit, async () => {
   for (const [typed, completed] of rows) {
     const program = `porthole completion fish | source; complete -C '${typed}'`;
     const { stdout, stderr } = await linuxProcesses.run('fish', ['--no-config', '-c', program], {

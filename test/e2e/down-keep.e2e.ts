@@ -1,4 +1,4 @@
-// U10: `down --keep` ends all that a cluster has on the machine and keeps what it has stored; `up` goes on from there.
+// `down --keep` ends all that a cluster has on the machine and keeps what it has stored; `up` goes on from there.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -108,7 +108,7 @@ const pods = async (): Promise<string[]> =>
     .sort();
 
 test(
-  'U10: down --keep leaves nothing that runs, mounted, bound or ruled; up brings the same cluster back',
+  'down --keep leaves nothing that runs, mounted, bound or ruled; up brings the same cluster back',
   limit,
   async () => {
     const [nodesBefore, podsBefore, kubeconfig] = [
@@ -169,7 +169,7 @@ test(
   },
 );
 
-test('U10: down of a cluster that is stopped removes it', limit, async () => {
+test('down of a cluster that is stopped removes it', limit, async () => {
   assert.equal((await cluster.porthole(['down', '--name', name, '--keep'])).code, 0);
   const down = await cluster.porthole(['down', '--name', name]);
   assert.equal(down.code, 0, down.stderr);

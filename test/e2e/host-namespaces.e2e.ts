@@ -58,7 +58,7 @@ const namespaceOf = (pod: string, kind: string): Promise<string> =>
   exec(pod, 'readlink', `/proc/self/ns/${kind}`);
 
 test(
-  "C7: a hostNetwork pod is Ready with the node's address, host name, hosts file and resolver",
+  "a hostNetwork pod is Ready with the node's address, host name, hosts file and resolver",
   limit,
   async () => {
     const { status, spec } = await kubectl.json<{
@@ -81,7 +81,7 @@ test(
   },
 );
 
-test('C7: ClusterFirstWithHostNet resolves Services in the node’s network', limit, async () => {
+test('ClusterFirstWithHostNet resolves Services in the node’s network', limit, async () => {
   const resolver = parseResolvConf(await exec('cluster-dns', 'cat', '/etc/resolv.conf'));
   assert.deepEqual(resolver.searches.slice(0, 2), ['default.svc.cluster.local', 'svc.cluster.local']);
   assert.match(
@@ -91,7 +91,7 @@ test('C7: ClusterFirstWithHostNet resolves Services in the node’s network', li
 });
 
 test(
-  'C7: hostPID and hostIPC are the namespaces of the node, and of no pod that did not ask',
+  'hostPID and hostIPC are the namespaces of the node, and of no pod that did not ask',
   limit,
   async () => {
     for (const kind of ['pid', 'ipc']) {
@@ -107,7 +107,7 @@ test(
   },
 );
 
-test('C7: a hostNetwork pod goes, and its port is free for the next one', limit, async () => {
+test('a hostNetwork pod goes, and its port is free for the next one', limit, async () => {
   const manifest = JSON.parse(await kubectl.ok(['get', 'pod', 'on-host', '-o', 'json'])) as {
     spec: { containers: object[] };
   };

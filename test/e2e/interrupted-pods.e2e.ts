@@ -1,4 +1,4 @@
-// R8: with real containerd, a deletion interrupts what is done for its pod: a pull that stalls, hooks that hang, a longer grace.
+// With real containerd, a deletion interrupts what is done for its pod: a pull that stalls, hooks that hang, a longer grace.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -71,7 +71,7 @@ const untilGone = (name: string): Promise<void> =>
   }, soon);
 
 test(
-  'R8: a pod whose registry stalls goes when it is deleted, and containerd leaves the registry',
+  'a pod whose registry stalls goes when it is deleted, and containerd leaves the registry',
   limit,
   async () => {
     registry.stall('team/slow');
@@ -83,7 +83,7 @@ test(
   },
 );
 
-test('R8: a pull that a deleted pod shared goes on for the other one', limit, async () => {
+test('a pull that a deleted pod shared goes on for the other one', limit, async () => {
   registry.stall('team/shared');
   for (const name of ['first', 'second']) await create(name, { image: `${registry.host}/team/shared:1` });
   await eventually(() => assert.ok(registry.waited.has('team/shared')));
@@ -97,7 +97,7 @@ test('R8: a pull that a deleted pod shared goes on for the other one', limit, as
   await eventually(() => assert.ok(!registry.waited.has('team/shared')), soon);
 });
 
-test('R8: a pod whose postStart hangs goes when it is deleted', limit, async () => {
+test('a pod whose postStart hangs goes when it is deleted', limit, async () => {
   await create('hook', { lifecycle: { postStart: hangs } });
   await untilRunning('hook');
   await remove('hook', 1);
@@ -105,7 +105,7 @@ test('R8: a pod whose postStart hangs goes when it is deleted', limit, async () 
 });
 
 test(
-  'R8: a container that is replaced ends with the grace of the deletion that comes meanwhile',
+  'a container that is replaced ends with the grace of the deletion that comes meanwhile',
   limit,
   async () => {
     await create('replaced', {});
@@ -123,7 +123,7 @@ test(
 );
 
 test(
-  'R8: a second deletion with a shorter grace is what counts, for a program that does not listen and a preStop that hangs',
+  'a second deletion with a shorter grace is what counts, for a program that does not listen and a preStop that hangs',
   limit,
   async () => {
     await create('deaf', {});
@@ -138,7 +138,7 @@ test(
   },
 );
 
-test('R8: what is deleted by force ends, although the API does not know it any more', limit, async () => {
+test('what is deleted by force ends, although the API does not know it any more', limit, async () => {
   await create('forced', {});
   await untilRunning('forced');
   await remove('forced');

@@ -1,4 +1,4 @@
-// U10: after `up` plain kubectl talks to the cluster, as after kind's; after `down` somebody's kubeconfig is as it was.
+// After `up` plain kubectl talks to the cluster, as after kind's; after `down` somebody's kubeconfig is as it was.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,38 +73,34 @@ after(async () => {
   scratch.remove();
 }, limit);
 
-test(
-  "U10: up makes its cluster kubectl's, beside those that were there; a second one too",
-  limit,
-  async () => {
-    await up('a');
-    assert.equal(await current(), 'porthole-a');
-    assert.match(await ok(kubectlPath, ['get', 'nodes']), /^linux-1 +Ready/m);
-    assert.match(readFileSync(theirs, 'utf8'), /# the one that matters/);
-    assert.equal(statSync(theirs).mode & 0o777, 0o600);
-    writeFileSync(file, config);
-    for (const flags of [
-      ['--config', file],
-      ['--config', file, '--no-merge'],
-    ])
-      await ok(launcher, ['up', ...flags]);
-    // Without a word about nodes, a cluster goes on with those it has.
-    await ok(launcher, ['up', '--name', 'b', '--no-merge']);
-    const other_ = await run(launcher, ['up', '--name', 'b', '--no-merge', '--linux', '2']);
-    assert.match(other_.stderr.toString(), /with other nodes .*deletes it with all that it has stored/);
-    const again = await run(launcher, ['node', 'add', 'linux-1', '--name', 'b']);
-    assert.deepEqual([again.code, again.stdout.toString()], [0, 'linux-1\n']);
-    assert.match(again.stderr.toString(), /node linux-1 is in cluster b already/);
-    assert.equal(await current(), 'porthole-a', 'merge: false and --no-merge leave it alone');
-    assert.match(await ok(launcher, ['node', 'list', '--name', 'b']), /^old +windows 17763 \(emulated\)/m);
-    await ok(launcher, ['kubeconfig', '--name', 'b', '--merge', '--kubeconfig', other]);
-    assert.equal(await current({ KUBECONFIG: other }), 'porthole-b');
-    assert.match(await ok(kubectlPath, ['get', 'nodes'], { KUBECONFIG: other }), /^linux-1 +Ready/m);
-    await ok(launcher, ['kubeconfig', '--name', 'b', '--merge']);
-    const contexts = await ok(kubectlPath, ['config', 'get-contexts', '-o', 'name']);
-    assert.deepEqual(contexts.trim().split('\n').sort(), ['porthole-a', 'porthole-b', 'prod']);
-  },
-);
+test("up makes its cluster kubectl's, beside those that were there; a second one too", limit, async () => {
+  await up('a');
+  assert.equal(await current(), 'porthole-a');
+  assert.match(await ok(kubectlPath, ['get', 'nodes']), /^linux-1 +Ready/m);
+  assert.match(readFileSync(theirs, 'utf8'), /# the one that matters/);
+  assert.equal(statSync(theirs).mode & 0o777, 0o600);
+  writeFileSync(file, config);
+  for (const flags of [
+    ['--config', file],
+    ['--config', file, '--no-merge'],
+  ])
+    await ok(launcher, ['up', ...flags]);
+  // Without a word about nodes, a cluster goes on with those it has.
+  await ok(launcher, ['up', '--name', 'b', '--no-merge']);
+  const other_ = await run(launcher, ['up', '--name', 'b', '--no-merge', '--linux', '2']);
+  assert.match(other_.stderr.toString(), /with other nodes .*deletes it with all that it has stored/);
+  const again = await run(launcher, ['node', 'add', 'linux-1', '--name', 'b']);
+  assert.deepEqual([again.code, again.stdout.toString()], [0, 'linux-1\n']);
+  assert.match(again.stderr.toString(), /node linux-1 is in cluster b already/);
+  assert.equal(await current(), 'porthole-a', 'merge: false and --no-merge leave it alone');
+  assert.match(await ok(launcher, ['node', 'list', '--name', 'b']), /^old +windows 17763 \(emulated\)/m);
+  await ok(launcher, ['kubeconfig', '--name', 'b', '--merge', '--kubeconfig', other]);
+  assert.equal(await current({ KUBECONFIG: other }), 'porthole-b');
+  assert.match(await ok(kubectlPath, ['get', 'nodes'], { KUBECONFIG: other }), /^linux-1 +Ready/m);
+  await ok(launcher, ['kubeconfig', '--name', 'b', '--merge']);
+  const contexts = await ok(kubectlPath, ['config', 'get-contexts', '-o', 'name']);
+  assert.deepEqual(contexts.trim().split('\n').sort(), ['porthole-a', 'porthole-b', 'prod']);
+});
 
 test('a kubeconfig that is broken is noticed before anything is made', limit, async () => {
   const broken = join(scratch.path, 'broken');
@@ -115,7 +111,7 @@ test('a kubeconfig that is broken is noticed before anything is made', limit, as
   assert.equal(existsSync(join(scratch.path, 'home/clusters/c')), false);
 });
 
-test('U10: status says the same in JSON and YAML, in the shape of docs/OUTPUT.md', limit, async () => {
+test('status says the same in JSON and YAML, in the shape of docs/OUTPUT.md', limit, async () => {
   const json = await ok(launcher, ['status', '--name', 'a', '-o', 'json']);
   const yaml = await ok(launcher, ['status', '--name', 'a', '-o', 'yaml']);
   assert.deepEqual(parseYaml(yaml), JSON.parse(json));
@@ -165,7 +161,7 @@ test('U10: status says the same in JSON and YAML, in the shape of docs/OUTPUT.md
     assert.ok(document.includes(`\`${field}\``), field);
 });
 
-test("U10: a cluster's own kubeconfig in $KUBECONFIG is left to the cluster", limit, async () => {
+test("a cluster's own kubeconfig in $KUBECONFIG is left to the cluster", limit, async () => {
   const own = (await ok(launcher, ['kubeconfig', '--name', 'a', '--path'])).trim();
   const before_ = readFileSync(own, 'utf8');
   await ok(launcher, ['up', '--name', 'a', '--linux', '1', '--windows', '0', '--runtime', 'simulated'], {
@@ -174,7 +170,7 @@ test("U10: a cluster's own kubeconfig in $KUBECONFIG is left to the cluster", li
   assert.equal(readFileSync(own, 'utf8'), before_);
 });
 
-test('U10: down takes its entries out of every file, and all else is as it was', limit, async () => {
+test('down takes its entries out of every file, and all else is as it was', limit, async () => {
   assert.equal(await current(), 'porthole-b');
   await ok(launcher, ['down', '--name', 'b']);
   assert.equal(await current(), '', 'none is chosen by us');

@@ -147,7 +147,7 @@ describe('kubectl', () => {
     assert.match(pruned, /configmap\/only created/);
   });
 
-  it('W4: goes from client-side to server-side apply and compares on the server, without conflicts with itself', async () => {
+  it('goes from client-side to server-side apply and compares on the server, without conflicts with itself', async () => {
     const map = (value: string): string =>
       `{apiVersion: v1, kind: ConfigMap, metadata: {name: moved}, data: {a: "${value}"}}`;
     assert.match(await k.apply(map('1')), /created/);
@@ -171,7 +171,7 @@ describe('kubectl', () => {
     await k.ok(['delete', 'cm/moved']);
   });
 
-  it('W2: a definition whose bounds have nineteen digits is created and kept', async () => {
+  it('a definition whose bounds have nineteen digits is created and kept', async () => {
     const manifest = crd
       .replaceAll('foos', 'longs')
       .replace('kind: Foo, shortNames: [fo]', 'kind: Long')

@@ -419,22 +419,18 @@ describe('a pod', () => {
     assert.equal(seen.status.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
   });
 
-  test(
-    'N14: is OOMKilled past the memory of its pod as a whole, and is of the class it says',
-    limit,
-    async () => {
-      const resources = { limits: { memory: '32Mi', cpu: '100m' } };
-      const eats = { command: ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=100M', 'count=1'] };
-      await kubectl.apply(pod('shared-hog', eats, { restartPolicy: 'Never', resources }));
-      await kubectl.apply(pod('shared', { command: ['sleep', '600'] }, { resources }));
-      const ended = await phase('shared-hog', 'Failed');
-      assert.equal(ended.status.containerStatuses?.[0]?.state?.terminated?.reason, 'OOMKilled');
-      const runs = await phase('shared', 'Running');
-      assert.equal(runs.status.qosClass, 'Guaranteed');
-      const group = await kubectl.ok(['exec', 'shared', '--', 'cat', '/proc/1/cgroup']);
-      assert.match(group, new RegExp(`/kubepods/pod${runs.metadata.uid}/`));
-    },
-  );
+  test('is OOMKilled past the memory of its pod as a whole, and is of the class it says', limit, async () => {
+    const resources = { limits: { memory: '32Mi', cpu: '100m' } };
+    const eats = { command: ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=100M', 'count=1'] };
+    await kubectl.apply(pod('shared-hog', eats, { restartPolicy: 'Never', resources }));
+    await kubectl.apply(pod('shared', { command: ['sleep', '600'] }, { resources }));
+    const ended = await phase('shared-hog', 'Failed');
+    assert.equal(ended.status.containerStatuses?.[0]?.state?.terminated?.reason, 'OOMKilled');
+    const runs = await phase('shared', 'Running');
+    assert.equal(runs.status.qosClass, 'Guaranteed');
+    const group = await kubectl.ok(['exec', 'shared', '--', 'cat', '/proc/1/cgroup']);
+    assert.match(group, new RegExp(`/kubepods/pod${runs.metadata.uid}/`));
+  });
 
   test('is restarted by its liveness probe, and is Ready by its readiness probe', limit, async () => {
     await kubectl.apply(

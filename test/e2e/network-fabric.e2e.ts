@@ -58,7 +58,7 @@ test('a cluster is made, made again, repaired and removed without a trace', asyn
   await textOf(inside(0), 'ip', 'route', 'flush', 'table', 'main');
   assert.ok(!(await pings(inside(0), first.gateway)));
   assert.deepEqual(await createFabric(ports, a), first);
-  assert.deepEqual(await routes(), whole, 'B2: routes that the kernel made once are made again');
+  assert.deepEqual(await routes(), whole, 'routes that the kernel made once are made again');
   assert.ok(await pings(inside(0), first.gateway));
 
   await destroyFabric(ports, a);

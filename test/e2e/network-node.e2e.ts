@@ -108,7 +108,7 @@ test('after a restart the agent knows its pods: no address is given twice, rules
   for (const pod of [again, ...more.slice(1)]) await cluster.deletePod(pod);
 });
 
-test('B2: a link that somebody set down, or took the address from, is up again with all routes: of a node, and of the machine', async () => {
+test('a link that somebody set down, or took the address from, is up again with all routes: of a node, and of the machine', async () => {
   const node = cluster.nodes[0]!;
   const state = async (processes: Processes): Promise<string> =>
     (await textOf(processes, 'ip', '-4', '-o', '-br', 'address')) +

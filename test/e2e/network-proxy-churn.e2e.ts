@@ -166,7 +166,7 @@ test('when something else wrote to the table, the next change is refused; then i
   assert.deepEqual(await table(), good);
 });
 
-test('B6: a single rule that somebody deleted is missed, and so is an element', async () => {
+test('a single rule that somebody deleted is missed, and so is an element', async () => {
   const backend = startBackend();
   const uint = generator(11);
   for (let i = 0; i < 12; i++) {
@@ -196,7 +196,7 @@ test('B6: a single rule that somebody deleted is missed, and so is an element', 
   }
 });
 
-test('B6: the proxy has what was taken from its table again at the next look, and writes nothing otherwise', async (t) => {
+test('the proxy has what was taken from its table again at the next look, and writes nothing otherwise', async (t) => {
   const [service, slice] = randomService(generator(3), 1);
   const informers: Record<string, unknown> = {
     nodes: createMemoryInformer<Node>(nodes, [{ metadata: { name: 'n1' }, spec: {} }]),

@@ -1,4 +1,4 @@
-// U10: nodes come to a cluster that is up and leave it; `up`, `status` and `down` know them.
+// Nodes come to a cluster that is up and leave it; `up`, `status` and `down` know them.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ const listed = async (): Promise<Listed['items']> =>
 const addresses = async (): Promise<Record<string, string>> =>
   Object.fromEntries((await listed()).map((one) => [one.name, one.address]));
 
-test('U10: a Windows and a Linux node come, and their pods talk to those of the first', limit, async () => {
+test('a Windows and a Linux node come, and their pods talk to those of the first', limit, async () => {
   assert.equal(await node('add', '--os', 'windows', '--build', 'ltsc2019'), 'windows-1');
   const loaded = await cluster.porthole(['image', 'build-samples', '--name', name], { timeoutMs: 300_000 });
   assert.equal(loaded.code, 0, loaded.stderr);
@@ -91,7 +91,7 @@ test('U10: a Windows and a Linux node come, and their pods talk to those of the 
   await eventually(async () => assert.match(await cluster.kubectl.ok(ask), /"release": "10\.0\.17763"/));
 });
 
-test('U10: two that come at once wait for each other and get names of their own', limit, async () => {
+test('two that come at once wait for each other and get names of their own', limit, async () => {
   const both = await Promise.all([node('add'), node('add')]);
   assert.deepEqual(both.sort(), ['linux-2', 'linux-3']);
   const all = await listed();
@@ -102,7 +102,7 @@ test('U10: two that come at once wait for each other and get names of their own'
   assert.equal(new Set(all.map((one) => one.address)).size, 4);
 });
 
-test('U10: one that is there is waited for; what can not be is refused with a sentence', limit, async () => {
+test('one that is there is waited for; what can not be is refused with a sentence', limit, async () => {
   const pids = (): unknown => readClusterState(paths)!.processes;
   const before_ = pids();
   const again = await cluster.porthole(['node', 'add', 'linux-2', '--name', name]);
@@ -127,7 +127,7 @@ test('U10: one that is there is waited for; what can not be is refused with a se
   assert.equal(existsSync(`${scratch.path}/locks/nope`), false);
 });
 
-test('U10: up as it was first said leaves the nodes that came since', limit, async () => {
+test('up as it was first said leaves the nodes that came since', limit, async () => {
   const before_ = await addresses();
   await cluster.up();
   assert.deepEqual(await addresses(), before_);
@@ -147,7 +147,7 @@ test('U10: up as it was first said leaves the nodes that came since', limit, asy
   );
 });
 
-test('U10: a node goes when its pods have gone, which a budget may hold up', limit, async () => {
+test('a node goes when its pods have gone, which a budget may hold up', limit, async () => {
   await cluster.kubectl.apply(
     listManifest(
       {
@@ -235,7 +235,7 @@ test('what a removal that was killed has left of a node is removed by the same c
   await refused(['remove', 'linux-2', '--name', name], /there is no node "linux-2" in cluster "nodes"/);
 });
 
-test('B2: ^C in node add and node remove says what is left and how to go on', limit, async () => {
+test('^C in node add and node remove says what is left and how to go on', limit, async () => {
   const interrupted = async (verb: string, isBegun: () => boolean): Promise<string> => {
     const env = { PORTHOLE_HOME: scratch.path, PORTHOLE_CACHE: portholeCache() };
     const args = [bundle, 'node', verb, 'cut', '--name', name];
@@ -264,7 +264,7 @@ test('B2: ^C in node add and node remove says what is left and how to go on', li
   assert.equal(isListed(), false);
 });
 
-test('U10: nodes keep their addresses over down --keep, also beside one that is gone', limit, async () => {
+test('nodes keep their addresses over down --keep, also beside one that is gone', limit, async () => {
   const before_ = await addresses();
   assert.equal((await cluster.porthole(['down', '--keep', '--name', name])).code, 0);
   await refused(['add', '--name', name], /cluster "nodes" is stopped; porthole up --name nodes/);
@@ -273,7 +273,7 @@ test('U10: nodes keep their addresses over down --keep, also beside one that is 
   assert.equal(await node('add', 'extra'), 'extra');
 });
 
-test('U10: the last node goes with its cluster only; down leaves nothing of any', limit, async () => {
+test('the last node goes with its cluster only; down leaves nothing of any', limit, async () => {
   for (const one of ['windows-1', 'extra']) await node('remove', one, '--force');
   await refused(
     ['remove', 'linux-3', '--name', name],

@@ -67,7 +67,7 @@ async function pod(id: string, auths: Auths, old = false): Promise<void> {
   });
 }
 
-describe('U1: a pull secret whose key is', () => {
+describe('a pull secret whose key is', () => {
   const forms: readonly (readonly [what: string, (host: string) => Auths, old?: boolean])[] = [
     ['host and port', (host) => ({ [host]: plain })],
     ['a URL', (host) => ({ [`https://${host}`]: joined })],

@@ -300,7 +300,7 @@ describe('a Windows pod', () => {
     assert.notEqual(terminated?.exitCode, 0);
   });
 
-  test('X3: finds its node by selector, by spec.os or by its image alone, and never lands on Linux', async () => {
+  test('finds its node by selector, by spec.os or by its image alone, and never lands on Linux', async () => {
     const anywhere = { nodeSelector: {}, terminationGracePeriodSeconds: 2 };
     await kubectl.apply(pod('by-selector', {}, { ...anywhere, nodeSelector: onWindows.nodeSelector }));
     await kubectl.apply(pod('by-os', {}, { ...anywhere, os: { name: 'windows' } }));

@@ -1,4 +1,4 @@
-// X3: --windows-taint gives the Windows nodes of a cluster the taint that upstream recommends.
+// --windows-taint gives the Windows nodes of a cluster the taint that upstream recommends.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestCluster, type TestCluster } from '../harness/cluster.ts';
@@ -22,7 +22,7 @@ const pod = (name: string, tolerations: object[]): string =>
     },
   });
 
-test('X3: with --windows-taint the Windows node takes pods that tolerate it only, and the event says which taint', async () => {
+test('with --windows-taint the Windows node takes pods that tolerate it only, and the event says which taint', async () => {
   const { kubectl } = cluster;
   const taints = (node: string): Promise<string> =>
     kubectl.ok([

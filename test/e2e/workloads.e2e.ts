@@ -165,7 +165,7 @@ describe('other workloads', () => {
     await noPodsOf('db');
   });
 
-  test('W1: a StatefulSet mounts its claims, and a new pod finds what the old one wrote', limit, async () => {
+  test('a StatefulSet mounts its claims, and a new pod finds what the old one wrote', limit, async () => {
     const template = podSpec({ command: untilTerm }) as { containers: object[] };
     const containers = template.containers.map((container) => ({
       ...container,

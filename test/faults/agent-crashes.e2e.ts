@@ -249,7 +249,7 @@ async function liveWith(machine: Machine, mortal: MortalAgent, life: string): Pr
   }
 }
 
-test('B4: what was forced out of the API while no agent was there is removed by the next one, its cgroups too', async (t) => {
+test('what was forced out of the API while no agent was there is removed by the next one, its cgroups too', async (t) => {
   const machine = await startMachine(t);
   const { client, cgroupRoot, cri, host } = machine;
   const first = new MortalAgent();

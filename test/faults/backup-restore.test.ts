@@ -199,7 +199,7 @@ test('a backup of which any byte was changed or cut is refused', async (context)
   context.diagnostic(`150 strikes, ${harmless} without meaning`);
 });
 
-test('R3: a damaged store ends the start with the next step; what can be read goes on far ahead of old revisions', async (context) => {
+test('a damaged store ends the start with the next step; what can be read goes on far ahead of old revisions', async (context) => {
   const dataDir = newFolder();
   const last = await withServer(dataDir, async (client) => {
     let revision = '';
@@ -242,7 +242,7 @@ for (const [what, remove] of [
   ['pki/sa.key', 'pki/sa.key'],
   ['pki/ca.crt', 'pki/ca.crt'],
 ] as const)
-  test(`R13: a server whose ${what} is gone does not start with a new one`, async () => {
+  test(`a server whose ${what} is gone does not start with a new one`, async () => {
     const dataDir = newFolder();
     await withServer(dataDir, (client) => client.create(configmaps, map('a', '1')));
     const kept = join(scratch.path, `kept-${count}`);
@@ -261,7 +261,7 @@ for (const [what, remove] of [
     await withServer(dataDir, async (client) => assert.deepEqual(await maps(client), { a: '1' }));
   });
 
-test('R13: keys that were in use, without the store and the list of what was there, do not begin an empty cluster', async () => {
+test('keys that were in use, without the store and the list of what was there, do not begin an empty cluster', async () => {
   const dataDir = newFolder();
   await withServer(dataDir, (client) => client.create(configmaps, map('a', '1')));
   const { backup } = await takeBackup(dataDir, { pki: true });
@@ -278,7 +278,7 @@ test('R13: keys that were in use, without the store and the list of what was the
   await withServer(dataDir, async (client) => assert.deepEqual(await maps(client), { a: '1' }));
 });
 
-test('R13: what is missing comes back from a backup, and what is there stays', async () => {
+test('what is missing comes back from a backup, and what is there stays', async () => {
   const dataDir = newFolder();
   await withServer(dataDir, (client) => client.create(configmaps, map('a', '1')));
   const { backup } = await takeBackup(dataDir, { pki: true });

@@ -134,7 +134,7 @@ describe('three clusters on one machine', limit, () => {
     otherHome.remove();
   });
 
-  test('R2: nothing of two clusters has one name or one address', async () => {
+  test('nothing of two clusters has one name or one address', async () => {
     const states = residents.map(
       ({ cluster }) => readClusterState(clusterPaths(cluster.home, cluster.name))!,
     );
@@ -148,7 +148,7 @@ describe('three clusters on one machine', limit, () => {
     distinct(nodeRoots.flatMap((root) => [nodeLayout(root).cgroupRoot, nodeLayout(root).containerdSocket]));
   });
 
-  test('R2: pods of one cluster do not reach those of another', async () => {
+  test('pods of one cluster do not reach those of another', async () => {
     const [one, , other] = residents;
     const address = await other!.cluster.kubectl.ok([
       'get',
@@ -203,7 +203,7 @@ describe('three clusters on one machine', limit, () => {
     assert.equal((await counts(residents[2]!)).lost, 0);
   });
 
-  test('R2: one that is there twice goes once: its twin is untouched; at the end nothing is left', async () => {
+  test('one that is there twice goes once: its twin is untouched; at the end nothing is left', async () => {
     const [one, third, twin] = residents as [Resident, Resident, Resident];
     await twin.cluster.down({ keepHome: true });
     const { ok } = await counts(one);

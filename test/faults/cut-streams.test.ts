@@ -419,7 +419,7 @@ function relay(): Promise<{ readonly port: number; cut(): number; close(): void 
   );
 }
 
-test('R20: an informer whose connection is cut again and again has every object in the end', {
+test('an informer whose connection is cut again and again has every object in the end', {
   timeout: 300_000,
 }, async (t) => {
   const between = await relay();

@@ -59,7 +59,7 @@ test('a damaged store is moved aside, also of a containerd that runs; the last o
   }
 });
 
-test('B5: one that hangs is killed by an agent that starts, which would wait for its answer else', async () => {
+test('one that hangs is killed by an agent that starts, which would wait for its answer else', async () => {
   const { pid, adopted } = await ensureCri(deps, options);
   assert.equal(adopted, true);
   process.kill(pid, 'SIGSTOP');

@@ -209,7 +209,7 @@ const rows: readonly Row[] = [
 ];
 
 for (const { what, args, says } of rows) {
-  test(`R4: ${what} says so and ends`, async () => {
+  test(`${what} says so and ends`, async () => {
     const ended = await run(args());
     assert.equal(ended.signal, null, `it did not end by itself:\n${ended.said}`);
     assert.equal(ended.code, 1, ended.said);

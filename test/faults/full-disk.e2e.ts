@@ -39,7 +39,7 @@ async function readyz({ controlPlane }: RunningServer): Promise<string> {
   return (await readAll(body, 10_000)).toString();
 }
 
-test('R11: on a full disk writes fail as 500, readyz says so, DELETE works, and with space all goes on', async (context) => {
+test('on a full disk writes fail as 500, readyz says so, DELETE works, and with space all goes on', async (context) => {
   const scratch = scratchDirectory('full-disk');
   const disk = join(scratch.path, 'disk');
   mkdirSync(disk);

@@ -67,7 +67,7 @@ function checkRound(acked: readonly Acked[], found: StoreState, log: Map<number,
   }
 }
 
-test('R3: after each of many kills all that was acknowledged is there, and no revision was given out twice', async (context) => {
+test('after each of many kills all that was acknowledged is there, and no revision was given out twice', async (context) => {
   const directory = join(root, 'store');
   const random = seeded(11);
   const log = new Map<number, string>();

@@ -20,7 +20,7 @@ const deps = { host, clock: systemClock, log: silentLogger };
 const options = containerdIn(directory, 'pause:none');
 mkdirSync(options.cniConfDir, { recursive: true });
 
-test('R6: a containerd that nobody wrote down is ended before its folder is removed', async () => {
+test('a containerd that nobody wrote down is ended before its folder is removed', async () => {
   for (let lost = 0; lost < 3; lost++) {
     const { pid } = await ensureContainerd(deps, options);
     rmSync(join(options.dir, 'containerd.pid'));
@@ -30,7 +30,7 @@ test('R6: a containerd that nobody wrote down is ended before its folder is remo
   }
 });
 
-test('R6: an agent that comes back ends the containerd that nobody wrote down, and has one of its own', async () => {
+test('an agent that comes back ends the containerd that nobody wrote down, and has one of its own', async () => {
   const first = await ensureContainerd(deps, options);
   rmSync(join(options.dir, 'containerd.pid'));
   const second = await ensureContainerd(deps, options);

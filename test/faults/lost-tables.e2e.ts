@@ -103,7 +103,7 @@ const nft = (processes: Processes, ...command: string[]): Promise<unknown> =>
 const backTo = (processes: Processes, whole: Record<string, string[]>): Promise<void> =>
   eventually(async () => assert.deepEqual(await words(processes), whole), patience);
 
-test('B6: the rules of a node, flushed, are there again, and a Service answers', long, async () => {
+test('the rules of a node, flushed, are there again, and a Service answers', long, async () => {
   const whole = await words(node);
   const names = Object.keys(whole);
   assert.deepEqual(names, tablesOfNode);
@@ -115,7 +115,7 @@ test('B6: the rules of a node, flushed, are there again, and a Service answers',
     assert.equal(stdout.split(`the table ${name} was gone; written anew`).length, 2, `${name}: ${stdout}`);
 });
 
-test('B6: so are those of a table or a chain that was emptied, and of the machine', long, async () => {
+test('so are those of a table or a chain that was emptied, and of the machine', long, async () => {
   const [ofNode, ofMachine] = [await words(node), await words(linuxProcesses)];
   assert.deepEqual(Object.keys(ofMachine), [`ip porthole-${id}`, `netdev porthole-${id}`]);
   await nft(node, 'flush', 'table', 'ip', 'porthole-proxy');
@@ -128,7 +128,7 @@ test('B6: so are those of a table or a chain that was emptied, and of the machin
   await answers();
 });
 
-test('B6: so are a single rule of the Services, and what a map of them held', long, async () => {
+test('so are a single rule of the Services, and what a map of them held', long, async () => {
   const whole = await words(node);
   const proxy = ['ip', 'porthole-proxy'];
   const chain = await runOrThrow(node, 'nft', ['-a', 'list', 'chain', ...proxy, 'check-endpoints']);
@@ -146,30 +146,26 @@ test('B6: so are a single rule of the Services, and what a map of them held', lo
 const routes = async (processes: Processes): Promise<string[]> =>
   (await runOrThrow(processes, 'ip', ['-4', 'route', 'show'])).toString().trim().split('\n').sort();
 
-test(
-  "B1, B2, B3: so are the routes of a node, its pods' and its way out among them, and forwarding",
-  long,
-  async () => {
-    const whole = await routes(node);
-    assert.ok(
-      whole.some((route) => / dev ph[\da-f]{8} /.test(route)),
-      whole.join('\n'),
-    );
-    await runOrThrow(node, 'sysctl', ['-q', '-w', 'net.ipv4.ip_forward=0']);
-    await runOrThrow(node, 'ip', ['route', 'flush', 'table', 'main']);
-    await eventually(async () => assert.deepEqual(await routes(node), whole), patience);
-    await answers();
-    const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
-    for (const said of [
-      'a setting of the network was changed; set again',
-      'routes of this machine to its cluster were gone; made anew',
-      'routes to pods of this node were gone; made anew',
-    ])
-      assert.ok(stdout.includes(said), said);
-  },
-);
+test("so are the routes of a node, its pods' and its way out among them, and forwarding", long, async () => {
+  const whole = await routes(node);
+  assert.ok(
+    whole.some((route) => / dev ph[\da-f]{8} /.test(route)),
+    whole.join('\n'),
+  );
+  await runOrThrow(node, 'sysctl', ['-q', '-w', 'net.ipv4.ip_forward=0']);
+  await runOrThrow(node, 'ip', ['route', 'flush', 'table', 'main']);
+  await eventually(async () => assert.deepEqual(await routes(node), whole), patience);
+  await answers();
+  const { stdout } = await cluster.porthole(['logs', 'linux-1', '--name', cluster.name]);
+  for (const said of [
+    'a setting of the network was changed; set again',
+    'routes of this machine to its cluster were gone; made anew',
+    'routes to pods of this node were gone; made anew',
+  ])
+    assert.ok(stdout.includes(said), said);
+});
 
-test("B3: so are its pods' cables, with the pods left running", long, async () => {
+test("so are its pods' cables, with the pods left running", long, async () => {
   const cables = async (): Promise<string[]> =>
     [...(await runOrThrow(node, 'ip', ['-o', 'link'])).toString().matchAll(/ (ph[\da-f]{8})@/g)]
       .map(([, name]) => name!)
@@ -193,7 +189,7 @@ const ctr = (): string[] => ['--address', layout.containerdSocket, '--namespace'
 const agentLog = async (): Promise<string> =>
   (await cluster.porthole(['logs', 'linux-1', '--name', cluster.name])).stdout;
 
-test("B6: a node's sandbox image, removed, is there again before a pod needs it", long, async () => {
+test("a node's sandbox image, removed, is there again before a pod needs it", long, async () => {
   const pause = 'porthole.local/pause:1';
   await runOrThrow(linuxProcesses, 'ctr', [...ctr(), 'images', 'rm', '--sync', pause]);
   await eventually(async () => assert.ok((await images()).includes(pause)), patience);
@@ -218,7 +214,7 @@ const namespaces = (): string[] => {
 };
 
 test(
-  'B8: pods of a containerd that has lost all it stored run once, and have one address each',
+  'pods of a containerd that has lost all it stored run once, and have one address each',
   long,
   async () => {
     const before = { sandboxes: await sandboxes(), namespaces: namespaces() };

@@ -100,7 +100,7 @@ async function supervise(root: string, processes: readonly SupervisedProcess[]):
   await eventually(() => assert.deepEqual(rolesOf(readSupervisorState(root)!.processes), rolesOf(processes)));
 }
 
-describe('R21: the DNS of a node', () => {
+describe('the DNS of a node', () => {
   test('loses no question of 3,200 pairs from one socket each, on a busy machine', long, async (t) => {
     const result = await underLoad(() => askPairs(podNetns, 3200));
     t.diagnostic(`${result.pairs} pairs, ${result.lost} questions lost`);

@@ -95,7 +95,7 @@ const reachable = (): Promise<void> =>
   }, patience);
 
 test(
-  'P39: nodes that were silent until they were NotReady are Ready again with their pods, reached by Service',
+  'nodes that were silent until they were NotReady are Ready again with their pods, reached by Service',
   limit,
   async (t) => {
     const born = await lives();
@@ -132,7 +132,7 @@ test(
 );
 
 test(
-  'P38: Nodes that were deleted are registered again by up, and their containers never stopped',
+  'Nodes that were deleted are registered again by up, and their containers never stopped',
   limit,
   async () => {
     const born = await lives();

@@ -171,7 +171,7 @@ function cutEverywhere(seed: number, count: number, ignoredSync?: string): Outco
   return outcome;
 }
 
-test('R3: a power cut at any boundary loses nothing that was acknowledged, and the store opens', (context) => {
+test('a power cut at any boundary loses nothing that was acknowledged, and the store opens', (context) => {
   const total: Outcome = { cuts: 0, lost: 0, refused: 0 };
   for (const seed of [1, 2]) {
     const { code, stdout } = runRecorded(seed);

@@ -1,4 +1,4 @@
-// R13: `porthole restore` and `repair` of a cluster that is up: its server stands aside for them and comes back, whatever is killed.
+// `porthole restore` and `repair` of a cluster that is up: its server stands aside for them and comes back, whatever is killed.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,33 +50,29 @@ const startRestore = (): Child => {
   return child;
 };
 
-test(
-  'R13: restore --name stops the server, puts the backup in place and starts it again',
-  limit,
-  async () => {
-    await make('b');
-    const [server, agent, supervisor] = [
-      pidOf('server'),
-      pidOf('agent linux-1'),
-      readSupervisorState(paths.root)?.pid,
-    ];
-    const { code, stdout, stderr } = await cluster.porthole(['restore', '--name', name, file]);
-    assert.equal(code, 0, stderr);
-    assert.match(stderr, /the server stops/);
-    assert.match(stdout, /keys: kept; it goes on at revision 1\d{9}\nput aside: .*\/db\.before-/);
-    assert.deepEqual(await maps(), ['a']);
-    assert.notEqual(pidOf('server'), server);
-    assert.equal(pidOf('agent linux-1'), agent);
-    assert.equal(readSupervisorState(paths.root)?.pid, supervisor);
-    assert.equal(supervisedState(paths.root, 'server')?.restarts, 0, 'nobody counts it as an accident');
-    // Informers of agents and controllers begin anew: what is made now is seen.
-    await cluster.kubectl.ok(['create', 'deployment', 'web', '--image', 'x']);
-    await cluster.kubectl.ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
-  },
-);
+test('restore --name stops the server, puts the backup in place and starts it again', limit, async () => {
+  await make('b');
+  const [server, agent, supervisor] = [
+    pidOf('server'),
+    pidOf('agent linux-1'),
+    readSupervisorState(paths.root)?.pid,
+  ];
+  const { code, stdout, stderr } = await cluster.porthole(['restore', '--name', name, file]);
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /the server stops/);
+  assert.match(stdout, /keys: kept; it goes on at revision 1\d{9}\nput aside: .*\/db\.before-/);
+  assert.deepEqual(await maps(), ['a']);
+  assert.notEqual(pidOf('server'), server);
+  assert.equal(pidOf('agent linux-1'), agent);
+  assert.equal(readSupervisorState(paths.root)?.pid, supervisor);
+  assert.equal(supervisedState(paths.root, 'server')?.restarts, 0, 'nobody counts it as an accident');
+  // Informers of agents and controllers begin anew: what is made now is seen.
+  await cluster.kubectl.ok(['create', 'deployment', 'web', '--image', 'x']);
+  await cluster.kubectl.ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
+});
 
 test(
-  'R13: what is no backup, and a store that nobody named, stop nothing; --data-dir says what to do',
+  'what is no backup, and a store that nobody named, stop nothing; --data-dir says what to do',
   limit,
   async () => {
     const server = pidOf('server');
@@ -102,7 +98,7 @@ test(
   },
 );
 
-test('R13: repair --name looks at the store of a cluster that is up', limit, async () => {
+test('repair --name looks at the store of a cluster that is up', limit, async () => {
   const server = pidOf('server');
   const { code, stdout, stderr } = await cluster.porthole(['repair', '--name', name]);
   assert.equal(code, 0, stderr);
@@ -112,7 +108,7 @@ test('R13: repair --name looks at the store of a cluster that is up', limit, asy
 });
 
 test(
-  'R13: while it lasts nothing starts the server, and status says why; when it is killed the server comes back',
+  'while it lasts nothing starts the server, and status says why; when it is killed the server comes back',
   limit,
   async (t) => {
     const restore = startRestore();
@@ -137,7 +133,7 @@ test(
 );
 
 test(
-  'R13: a restore that is killed anywhere has done all or nothing, and the server is back',
+  'a restore that is killed anywhere has done all or nothing, and the server is back',
   limit,
   async (t) => {
     let done = 0;
@@ -172,7 +168,7 @@ test(
 );
 
 test(
-  'B5: after an up that was refused for a missing key, restore puts it back and waits for no server',
+  'after an up that was refused for a missing key, restore puts it back and waits for no server',
   limit,
   async () => {
     const ended = await cluster.porthole(['down', '--keep', '--name', name]);

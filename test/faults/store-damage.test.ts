@@ -141,7 +141,7 @@ function answerOf(killed: Killed, damage: (directory: string) => void, what: str
 }
 
 for (const file of ['wal', 'journal'] as const)
-  test(`R3: a flipped bit or a cut in ${files[file]} loses nothing: the other copy has it`, (context) => {
+  test(`a flipped bit or a cut in ${files[file]} loses nothing: the other copy has it`, (context) => {
     const answers = { whole: 0, refused: 0 };
     for (let i = 0; i < 120 * rounds; i++) {
       const random = seeded(1_000 + i);
@@ -158,7 +158,7 @@ for (const file of ['wal', 'journal'] as const)
   });
 let kept: Killed | undefined;
 
-test('R3: damage to both copies is refused, never served short', (context) => {
+test('damage to both copies is refused, never served short', (context) => {
   const killed = killedStore(7, { rested: true, checkpoint: true });
   const answers = { whole: 0, refused: 0 };
   for (let i = 0; i < 120 * rounds; i++) {
@@ -172,7 +172,7 @@ test('R3: damage to both copies is refused, never served short', (context) => {
   assert.ok(answers.refused > 0);
 });
 
-test('R3: the tail missing from both copies is said with both revisions', () => {
+test('the tail missing from both copies is said with both revisions', () => {
   const killed = killedStore(8, { rested: true, checkpoint: true });
   const directory = newDirectory();
   cpSync(killed.directory, directory, { recursive: true });

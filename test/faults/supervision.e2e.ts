@@ -179,7 +179,7 @@ async function ready(node: string): Promise<string | undefined> {
   return status.conditions.find(({ type }) => type === 'Ready')?.status;
 }
 
-describe('R6: what is killed comes back', () => {
+describe('what is killed comes back', () => {
   let born: Life[];
   before(async () => {
     born = await lives();
@@ -275,8 +275,8 @@ describe('R6: what is killed comes back', () => {
 
   test(
     'a server and an agent that stand still for a while are left alone, those that hang are killed; ' +
-      'B3: a node that is cut off meanwhile keeps its agent, and is Ready when it is back; ' +
-      'B5: its containerd, which hangs, is killed and started again',
+      'a node that is cut off meanwhile keeps its agent, and is Ready when it is back; ' +
+      'its containerd, which hangs, is killed and started again',
     longer,
     async (t) => {
       const [hanging, cutOff] = nodes as [string, string];
@@ -361,7 +361,7 @@ describe('R6: what is killed comes back', () => {
   });
 });
 
-test('R6: down wins: whatever is killed before it, nothing comes back after it', limit, async (t) => {
+test('down wins: whatever is killed before it, nothing comes back after it', limit, async (t) => {
   const home = scratchDirectory('ending');
   t.after(() => home.remove());
   const killings = [['supervisor'], ['supervisor', 'server'], ['server', 'supervisor', 'agent linux-1']];
@@ -388,7 +388,7 @@ test('R6: down wins: whatever is killed before it, nothing comes back after it',
 });
 
 test(
-  'R6: with nothing of a cluster left alive, status starts its supervisor again, and that the rest',
+  'with nothing of a cluster left alive, status starts its supervisor again, and that the rest',
   limit,
   async (t) => {
     const home = scratchDirectory('asleep');

@@ -33,27 +33,23 @@ async function refused(args: readonly string[], says: RegExp): Promise<void> {
   assert.match(stderr, says);
 }
 
-test(
-  'N4: a Node that was deleted is registered again by up, and nothing else is touched',
-  limit,
-  async () => {
-    const server = supervisedState(paths.root, 'server')?.pid;
-    await cluster.kubectl.ok(['delete', 'node', 'linux-1']);
-    assert.match(
-      (await cluster.porthole(['status', '--name', name])).stdout,
-      /^linux-1 .*, not registered: porthole up --name again registers it again$/m,
-    );
-    const { code, stderr } = await cluster.porthole(upOf(name));
-    assert.equal(code, 0, stderr);
-    assert.match(stderr, /linux-1: its Node is gone; its agent starts again and registers it/);
-    assert.match(await cluster.kubectl.ok(['get', 'node', 'linux-1']), / Ready /);
-    assert.equal(supervisedState(paths.root, 'server')?.pid, server);
-    assert.equal(supervisedState(paths.root, 'agent linux-1')?.restarts, 0, 'no accident');
-  },
-);
+test('a Node that was deleted is registered again by up, and nothing else is touched', limit, async () => {
+  const server = supervisedState(paths.root, 'server')?.pid;
+  await cluster.kubectl.ok(['delete', 'node', 'linux-1']);
+  assert.match(
+    (await cluster.porthole(['status', '--name', name])).stdout,
+    /^linux-1 .*, not registered: porthole up --name again registers it again$/m,
+  );
+  const { code, stderr } = await cluster.porthole(upOf(name));
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /linux-1: its Node is gone; its agent starts again and registers it/);
+  assert.match(await cluster.kubectl.ok(['get', 'node', 'linux-1']), / Ready /);
+  assert.equal(supervisedState(paths.root, 'server')?.pid, server);
+  assert.equal(supervisedState(paths.root, 'agent linux-1')?.restarts, 0, 'no accident');
+});
 
 test(
-  "F8: the quota that up was given last is the server's from its next start on, and stays",
+  "the quota that up was given last is the server's from its next start on, and stays",
   limit,
   async () => {
     const startedAnew = async (): Promise<void> => {
@@ -86,7 +82,7 @@ test(
   },
 );
 
-test('N11: up on an address that this machine does not have makes nothing', limit, async () => {
+test('up on an address that this machine does not have makes nothing', limit, async () => {
   for (const address of ['nonsense', '192.0.2.77'])
     await refused(
       [...upOf('other'), '--bind-address', address],
@@ -95,7 +91,7 @@ test('N11: up on an address that this machine does not have makes nothing', limi
   assert.equal(existsSync(clusterPaths(cluster.home, 'other').root), false);
 });
 
-test('N22: ^C in up says what is left and how to go on', limit, async () => {
+test('^C in up says what is left and how to go on', limit, async () => {
   const other = clusterPaths(cluster.home, 'cut');
   const env = { PORTHOLE_HOME: cluster.home, PORTHOLE_CACHE: portholeCache() };
   const child = linuxProcesses.spawn(process.execPath, [bundle, ...upOf('cut')], { env });
@@ -113,7 +109,7 @@ test('N22: ^C in up says what is left and how to go on', limit, async () => {
 });
 
 test(
-  'N18: a kubeconfig that is gone: the commands say so, restore needs none, up writes it again',
+  'a kubeconfig that is gone: the commands say so, restore needs none, up writes it again',
   limit,
   async () => {
     const file = join(cluster.home, 'kept.backup');
@@ -132,7 +128,7 @@ test(
   },
 );
 
-test('N19: backup to a folder that is not there is refused', limit, () =>
+test('backup to a folder that is not there is refused', limit, () =>
   refused(
     ['backup', '--name', name, join(cluster.home, 'none/x.backup')],
     /there is no folder .*\/none to write/,
@@ -140,7 +136,7 @@ test('N19: backup to a folder that is not there is refused', limit, () =>
 );
 
 test(
-  'N8, N9: up stops waiting for a server whose store is damaged; the command that it names works',
+  'up stops waiting for a server whose store is damaged; the command that it names works',
   limit,
   async () => {
     const file = join(cluster.home, 'kept.backup');
@@ -168,7 +164,7 @@ test(
   },
 );
 
-test('N24: the folder of a known server that is gone is not begun anew in silence', limit, async () => {
+test('the folder of a known server that is gone is not begun anew in silence', limit, async () => {
   const gone = join(cluster.home, 'gone');
   renameSync(paths.server, gone);
   const says =

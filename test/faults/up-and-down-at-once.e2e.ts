@@ -1,4 +1,4 @@
-// R17: commands that meet: two `up` at once, `up` during `down`, and an `up` or `down` that is killed anywhere. One cluster comes
+// Commands that meet: two `up` at once, `up` during `down`, and an `up` or `down` that is killed anywhere. One cluster comes
 // of it, with one process for each of its parts, or none.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
@@ -47,7 +47,7 @@ const partsOf = async (home: string): Promise<string[]> =>
     .sort();
 const parts = (name: string): string[] => [`/clusters/${name}/nodes/linux-1`, `/clusters/${name}/server`];
 
-describe('R17: commands at once', limit, () => {
+describe('commands at once', limit, () => {
   const home = scratchDirectory('once');
   after(async () => {
     // What a test that failed has left would be found by the next.
@@ -57,7 +57,7 @@ describe('R17: commands at once', limit, () => {
     home.remove();
   });
 
-  test('R17: two up of one cluster: both find it up, and each part runs once', limit, async () => {
+  test('two up of one cluster: both find it up, and each part runs once', limit, async () => {
     const results = await Promise.all(
       [1, 2, 3].map(() => porthole(home.path, ...upArguments('one', 'containerd'))),
     );
@@ -66,7 +66,7 @@ describe('R17: commands at once', limit, () => {
     assert.deepEqual(await partsOf(home.path), parts('one'));
   });
 
-  test('R17: clusters of different names at once get different addresses', limit, async () => {
+  test('clusters of different names at once get different addresses', limit, async () => {
     const names = ['two', 'three', 'four'];
     const results = await Promise.all(
       names.map((name) => porthole(home.path, ...upArguments(name, 'simulated'))),
@@ -77,7 +77,7 @@ describe('R17: commands at once', limit, () => {
     for (const name of names) assert.equal((await porthole(home.path, 'down', '--name', name)).code, 0);
   });
 
-  test('R17: up during down, and down during up, take turns', limit, async () => {
+  test('up during down, and down during up, take turns', limit, async () => {
     const [down, up] = await Promise.all([
       porthole(home.path, 'down', '--name', 'one'),
       porthole(home.path, ...upArguments('one', 'containerd')),
@@ -92,7 +92,7 @@ describe('R17: commands at once', limit, () => {
     assert.deepEqual(await partsOf(home.path), []);
   });
 
-  test('U10: down and status of a cluster that is not there fail with a sentence', limit, async () => {
+  test('down and status of a cluster that is not there fail with a sentence', limit, async () => {
     for (const command of ['down', 'status']) {
       const result = await porthole(home.path, command, '--name', 'nope');
       assert.equal(result.code, 1);
@@ -100,7 +100,7 @@ describe('R17: commands at once', limit, () => {
     }
   });
 
-  test('U10: npm stop of another cluster than was started says how to stop that one', limit, async () => {
+  test('npm stop of another cluster than was started says how to stop that one', limit, async () => {
     assert.equal((await porthole(home.path, ...upArguments('other', 'simulated'))).code, 0);
     const stopped = await porthole(home.path, 'stop');
     assert.equal(stopped.code, 1);
@@ -113,7 +113,7 @@ describe('R17: commands at once', limit, () => {
   });
 });
 
-describe('R17: killed commands', limit, () => {
+describe('killed commands', limit, () => {
   const home = scratchDirectory('killed');
   after(() => home.remove());
   const group = nodeLayout(clusterPaths(home.path, 'one').node('linux-1')).cgroupRoot;
@@ -135,7 +135,7 @@ describe('R17: killed commands', limit, () => {
     return struck;
   }
 
-  test('R17: an up or down that is killed anywhere is finished by the next', limit, async (t) => {
+  test('an up or down that is killed anywhere is finished by the next', limit, async (t) => {
     const found = await machineTraces([group]);
     const times = [150, 400, 700, 1000, 1400, 1900];
     let kills = 0;

@@ -35,7 +35,7 @@ after(async () => {
 }, limit);
 
 test(
-  "R1: README's What next: a second cluster comes and goes beside the first, and both answer by name",
+  "README's What next: a second cluster comes and goes beside the first, and both answer by name",
   limit,
   async () => {
     const started = await porthole('start');

@@ -7,7 +7,7 @@ import { silentLogger } from '../../src/component-base/logger.ts';
 import { administrator } from '../../src/controlplane/testing/test-control-plane.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 
-test('X2: a server whose writer thread has ended is broken at once, and not ready', async (t) => {
+test('a server whose writer thread has ended is broken at once, and not ready', async (t) => {
   const opened = new AsyncDisposableStack();
   t.after(() => opened.disposeAsync());
   const scratch = scratchDirectory('writer-thread');

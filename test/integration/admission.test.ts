@@ -396,7 +396,7 @@ test('a restricted namespace says all that is wrong with a pod', async () => {
   );
 });
 
-test('R9: a quota counts every kind by the name that the controller knows it by, and says at once what is used', async () => {
+test('a quota counts every kind by the name that the controller knows it by, and says at once what is used', async () => {
   const namespace = 'counted';
   await ask('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
   const api = `/api/v1/namespaces/${namespace}`;
@@ -448,7 +448,7 @@ test('R9: a quota counts every kind by the name that the controller knows it by,
   }
 });
 
-test('N13: a bound claim asks for more only where its class lets volumes grow, and is told that none does yet', async () => {
+test('a bound claim asks for more only where its class lets volumes grow, and is told that none does yet', async () => {
   const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
   const classes = '/apis/storage.k8s.io/v1/storageclasses';
   const asks = (storage: string): object => ({ resources: { requests: { storage } } });

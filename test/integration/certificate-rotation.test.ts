@@ -1,4 +1,4 @@
-// S18: certificates that live for seconds, in a real server and a real agent: all of them rotate, and no request fails.
+// Certificates that live for seconds, in a real server and a real agent: all of them rotate, and no request fails.
 import assert from 'node:assert/strict';
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ const nodeIp = '127.0.0.2';
 /** So many certificates of each kind must have been in use. */
 const generations = 3;
 
-test('S18: server, kubelet and client certificates rotate under load without one failed request', async (t) => {
+test('server, kubelet and client certificates rotate under load without one failed request', async (t) => {
   const opened = new AsyncDisposableStack();
   t.after(() => opened.disposeAsync());
   const scratch = scratchDirectory('rotation');

@@ -1,4 +1,4 @@
-// S18: who vouches may change while the server runs: all who must know of it are told, and kubeconfigs are renewed before they end.
+// Who vouches may change while the server runs: all who must know of it are told, and kubeconfigs are renewed before they end.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ async function startAll(t: TestContext) {
   return { server, credentials, client: server.controlPlane.clientFor(administrator) };
 }
 
-test('S18: a second authority in ca.crt reaches pods, extension servers, nodes and kubeconfigs without a restart', async (t) => {
+test('a second authority in ca.crt reaches pods, extension servers, nodes and kubeconfigs without a restart', async (t) => {
   const { client, credentials } = await startAll(t);
   const published = (namespace: string, name: string) => client.get(configmaps, { namespace, name });
   await eventually(() => published('default', 'kube-root-ca.crt'), patience);
@@ -91,7 +91,7 @@ test('S18: a second authority in ca.crt reaches pods, extension servers, nodes a
   await eventually(() => published('kube-system', 'extension-apiserver-authentication'), patience);
 });
 
-test('S18: kubeconfigs of users and of kube-proxy are renewed while the server runs, and else left as they are', async (t) => {
+test('kubeconfigs of users and of kube-proxy are renewed while the server runs, and else left as they are', async (t) => {
   const { credentials } = await startAll(t);
   const files = [credentials.kubeconfig, join(credentials.nodes[0]!.dir, 'kube-proxy.kubeconfig')];
   const serialIn = (file: string): string => {

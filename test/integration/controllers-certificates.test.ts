@@ -102,7 +102,7 @@ describe('the controllers of certificate signing requests', () => {
     assert.equal(approved.message, 'Auto approving kubelet client certificate after SubjectAccessReview.');
   });
 
-  it('X3: sign a serving certificate for a node itself, not for what it says to be', async (t) => {
+  it('sign a serving certificate for a node itself, not for what it says to be', async (t) => {
     const { server, until } = await startCluster(t, { approveKubeletServing: true });
     const merge = { contentType: 'application/merge-patch+json' };
     for (const [name, ...ips] of [

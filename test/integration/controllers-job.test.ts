@@ -116,7 +116,7 @@ describe('job-controller', () => {
     assert.equal((await client.get(jobs, { name: 'later', namespace })).status?.failed, undefined);
   });
 
-  it('C14, W9: the pods of a deleted job go, and its namespace too, without any kubelet', async (t) => {
+  it('the pods of a deleted job go, and its namespace too, without any kubelet', async (t) => {
     const cluster = await startCluster(t);
     const { client, until } = cluster;
     await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
@@ -130,7 +130,7 @@ describe('job-controller', () => {
     await until(namespaces, (l) => l.get(namespace) === undefined, 'no namespace');
   });
 
-  it('C14: pods that a job left behind are let go: of a job gone long ago, of another of its name, and without an owner', async (t) => {
+  it('pods that a job left behind are let go: of a job gone long ago, of another of its name, and without an owner', async (t) => {
     const cluster = await startCluster(t);
     const { client, until } = cluster;
     await client.create(namespaces, { metadata: { name: namespace }, spec: {} });

@@ -109,7 +109,7 @@ test('most nodes fall silent: none is evicted from; then two, one after the othe
   assert.equal(sampleOf(families, 'node_collector_evictions_total'), 2);
 });
 
-test('R18: a node that joins costs the controllers two writes: its block, and its taint that goes when it is ready', async (t) => {
+test('a node that joins costs the controllers two writes: its block, and its taint that goes when it is ready', async (t) => {
   const cluster = await startCluster(t);
   const { client, until } = cluster;
   const name = 'joins';

@@ -45,7 +45,7 @@ async function makeReady({ client }: ControllersCluster, pod: Pod): Promise<void
 const isNew = (pod: Pod): boolean => pod.status?.phase !== 'Running';
 
 describe('statefulset-controller', () => {
-  it('W1: a container mounts a claim of volumeClaimTemplates, and its pods have that volume', async (t) => {
+  it('a container mounts a claim of volumeClaimTemplates, and its pods have that volume', async (t) => {
     const { client, until, server } = await startCluster(t);
     await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
     const set = structuredClone(db);

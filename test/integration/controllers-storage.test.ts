@@ -127,7 +127,7 @@ describe('ephemeral-volume-controller', () => {
     return cluster;
   };
 
-  it('X3: makes the claim of each volume for its pod, once more when it was deleted; it goes with the pod', async (t) => {
+  it('makes the claim of each volume for its pod, once more when it was deleted; it goes with the pod', async (t) => {
     const { client, until } = await prepare(t);
     const pod = await client.create(pods, podWith('p', ['a', 'b']));
     const made = await until(
@@ -165,7 +165,7 @@ describe('ephemeral-volume-controller', () => {
     await until(persistentvolumeclaims, (l) => l.list().length === 0, 'the claims are gone');
   });
 
-  it("X3: takes nobody else's claim of that name, says so, and makes its own once it is gone", async (t) => {
+  it("takes nobody else's claim of that name, says so, and makes its own once it is gone", async (t) => {
     const { client, until } = await prepare(t);
     const foreign = await client.create(persistentvolumeclaims, {
       metadata: { name: 'q-a', namespace },

@@ -11,7 +11,7 @@ const ownedBy = (kind: string): object => ({
   ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'one', uid: 'u', controller: true }],
 });
 
-test('U10: pods without a controller stop it before any pod is told to go, unless it is forced', async (t) => {
+test('pods without a controller stop it before any pod is told to go, unless it is forced', async (t) => {
   const { close, controlPlane } = await startTestControlPlane();
   t.after(close);
   const client = controlPlane.clientFor(administrator);

@@ -153,7 +153,7 @@ before(async () => {
 }, limit);
 after(() => scratch.remove());
 
-describe('U4: a folder for KUBEBUILDER_ASSETS', limit, () => {
+describe('a folder for KUBEBUILDER_ASSETS', limit, () => {
   test('has programs of the names, which say their flags as CheckFlag looks for them', () => {
     const { stdout, stderr, status } = spawnSync(launcher, ['envtest', '--dir', assets], {
       encoding: 'utf8',

@@ -167,7 +167,7 @@ test('an agent that leaves deletes no pod whose end the API does not show yet', 
   await eventually(() => assert.rejects(get(client, 'web'), /not found/));
 });
 
-test('R15: pods that died with the machine are told as dead before they are started again', async (t) => {
+test('pods that died with the machine are told as dead before they are started again', async (t) => {
   const client = await simulatedServer(t);
   const cri = simulatedCri();
   const end = await startSimulatedKubelet({ client, cri, nodeOs: linux });
@@ -209,7 +209,7 @@ test('att1 F8: a mirror pod is the picture of a pod that this node does not have
   assert.deepEqual(said, []);
 });
 
-test('N15: rules of a container that start it again keep a pod of restartPolicy Never going', async (t) => {
+test('rules of a container that start it again keep a pod of restartPolicy Never going', async (t) => {
   const client = await simulatedNode(t, linux);
   const rules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
   const main = { name: 'main', image: 'example.com/x:1', restartPolicy: 'Never', restartPolicyRules: rules };

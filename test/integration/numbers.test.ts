@@ -1,4 +1,4 @@
-// W2: numbers keep what their field's type holds, in every body, patch and media type.
+// Numbers keep what their field's type holds, in every body, patch and media type.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -20,7 +20,7 @@ const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefin
 "share":{"type":"number"},
 "filled":{"type":"integer","default":${most}}}}}}}}]}}`;
 
-describe('W2: numbers as the schema says', () => {
+describe('numbers as the schema says', () => {
   let server: TestControlPlane;
   /** Bodies as text: a number in JavaScript would have lost its digits before it is sent. */
   async function send(
@@ -62,7 +62,7 @@ describe('W2: numbers as the schema says', () => {
   const thing = (name: string, spec: string): string =>
     `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"${name}"},"spec":${spec}}`;
 
-  it('W2: a custom resource keeps int64s, floats and what no schema names', async () => {
+  it('a custom resource keeps int64s, floats and what no schema names', async () => {
     const spec = `{"whole":${most},"share":1e21,"free":{"a":[${least},1.50,${most}]}}`;
     const created = await send('POST', things, thing('kept', spec));
     assert.equal(created.status, 201, created.text);
@@ -76,7 +76,7 @@ describe('W2: numbers as the schema says', () => {
     assert.ok(yaml.text.includes(`whole: ${most}`), yaml.text);
   });
 
-  it('W2: bounds are those of the schema', async () => {
+  it('bounds are those of the schema', async () => {
     const over = await send('POST', things, thing('over', `{"count":${most}}`));
     // As Go: the bound is compared as a float64, and both are the same one there.
     assert.equal(over.status, 422, over.text);
@@ -91,7 +91,7 @@ describe('W2: numbers as the schema says', () => {
     assert.match(huge.text, /cannot unmarshal number 1e400 into Go value of type float64/);
   });
 
-  it('W2: patches of each kind and apply keep the digits', async () => {
+  it('patches of each kind and apply keep the digits', async () => {
     await send('POST', things, thing('patched', `{"whole":${most}}`));
     const url = `${things}/patched`;
     const steps: readonly (readonly [string, string, string])[] = [
@@ -125,7 +125,7 @@ describe('W2: numbers as the schema says', () => {
     }
   });
 
-  it('W2: built-in kinds: int64 fields keep all digits, also by protobuf and strategic merge, and no more than that', async () => {
+  it('built-in kinds: int64 fields keep all digits, also by protobuf and strategic merge, and no more than that', async () => {
     const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
     const body = `{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"r"},"revision":${most},"data":{"n":${least}}}`;
     const created = await send('POST', revisions, body);

@@ -68,7 +68,7 @@ before(async () => {
   write('program.mjs', program);
 }, limit);
 
-describe('U3: the package', limit, () => {
+describe('the package', limit, () => {
   test('brings its Node and nothing else; no sources, tests or maps; every door and its types', () => {
     assert.deepEqual(
       readdirSync(join(consumer, 'node_modules')).filter((name) => !name.startsWith('.')),

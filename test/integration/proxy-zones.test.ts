@@ -16,7 +16,7 @@ const near = (ip: string, zone: string) => ({
   hints: { forZones: [{ name: zone }] },
 });
 
-test("R12: hints to zones are followed by the node's label, also when it is set or changed later", async (t) => {
+test("hints to zones are followed by the node's label, also when it is set or changed later", async (t) => {
   const { nodes, packetFilter, written } = await startMemoryProxy(t, {
     nodes: [node('n1'), node('other', 'b')],
     services: [

@@ -56,7 +56,7 @@ const createPod = ({ client }: { readonly client: Client }, metadata: Pod['metad
     spec: { containers: [{ name: 'c', image: 'i' }] },
   });
 
-describe('R20: a plugin that throws', () => {
+describe('a plugin that throws', () => {
   it('fails its pod at every extension point: an event says so, and the pod is scheduled at another try', async (t) => {
     const cluster = await startSchedulerCluster(t, {
       namespace,

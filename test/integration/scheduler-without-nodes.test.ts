@@ -9,7 +9,7 @@ const namespace = 'work';
 const names = Array.from({ length: 20 }, (_, i) => `p${i}`);
 const message = 'no nodes available to schedule pods';
 
-it('R5: pods without any node wait for one: nothing is due but the flush, which writes no condition again', async (t) => {
+it('pods without any node wait for one: nothing is due but the flush, which writes no condition again', async (t) => {
   const clock = new FakeClock();
   const { client, until } = await startSchedulerCluster(t, { namespace, clock });
   for (const name of names)

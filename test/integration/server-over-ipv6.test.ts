@@ -1,4 +1,4 @@
-// U10: a server that listens at an address of IPv6, beside the loopback at which nodes reach it.
+// A server that listens at an address of IPv6, beside the loopback at which nodes reach it.
 import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { eventually } from '../harness/eventually.ts';
 import { scratchDirectory } from '../harness/scratch.ts';
 import { startServerChild } from '../harness/server-child.ts';
 
-test('U10: a server at ::1 is reached there by its certificate, and its DNS answers', async (t) => {
+test('a server at ::1 is reached there by its certificate, and its DNS answers', async (t) => {
   const scratch = scratchDirectory('over-ipv6');
   t.after(() => scratch.remove());
   const dnsPort = await freePort('127.0.0.1', 20_053);

@@ -61,7 +61,7 @@ const pids = async (root: string): Promise<number[]> =>
   (await runningSupervisors(linuxFiles, root)).map(({ pid }) => pid);
 
 test(
-  'B4: a state file that is empty, gone or another’s is written again by the supervisor, and no other one is started',
+  'a state file that is empty, gone or another’s is written again by the supervisor, and no other one is started',
   limit,
   async (t) => {
     const { root } = await supervised(t);
@@ -81,7 +81,7 @@ test(
 );
 
 test(
-  'B7: with what it was told cut it supervises on and says so once; its next work repairs it at once',
+  'with what it was told cut it supervises on and says so once; its next work repairs it at once',
   limit,
   async (t) => {
     const { root, work } = await supervised(t);
@@ -107,7 +107,7 @@ test(
 );
 
 test(
-  'B4: what it was told, removed by somebody, is written again; removed by a `down`, or with its folder, it ends',
+  'what it was told, removed by somebody, is written again; removed by a `down`, or with its folder, it ends',
   limit,
   async (t) => {
     const { root } = await supervised(t);
@@ -132,7 +132,7 @@ test(
   },
 );
 
-test('B4: without its folder a supervisor ends, and makes none', limit, async (t) => {
+test('without its folder a supervisor ends, and makes none', limit, async (t) => {
   const { root } = await supervised(t);
   const work = supervisedProcesses(root)!;
   rmSync(root, { recursive: true, maxRetries: 5 });
@@ -157,7 +157,7 @@ test(
 );
 
 test(
-  'B6: a supervisor that cannot write its state supervises all the same, and down finds it',
+  'a supervisor that cannot write its state supervises all the same, and down finds it',
   limit,
   async (t) => {
     const { root } = await supervised(t);

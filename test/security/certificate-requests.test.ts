@@ -1,4 +1,4 @@
-// S3: what a request for a certificate says is what is signed, or nothing is: names with syntax in them stay names.
+// What a request for a certificate says is what is signed, or nothing is: names with syntax in them stay names.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
@@ -274,7 +274,7 @@ function byOpenssl(pem: string): { readonly CN: string; readonly O: readonly str
   return { CN: list(subject['CN']).join('|'), O: list(subject['O']) };
 }
 
-test('S3: what is asked for is what is signed, whatever syntax is in it', async (t) => {
+test('what is asked for is what is signed, whatever syntax is in it', async (t) => {
   const cluster = await startCluster(t);
   for (const [index, row] of rows.entries()) {
     await t.test(row.attack, async () => {
@@ -324,7 +324,7 @@ test('S3: what is asked for is what is signed, whatever syntax is in it', async 
   }
 });
 
-test("S3: the PKI's own certificates are read back too: a name that can't be written is not handed out", async (t) => {
+test("the PKI's own certificates are read back too: a name that can't be written is not handed out", async (t) => {
   const { server } = await startCluster(t, { disabled: [] });
   const dates = { notBefore: Date.UTC(2026, 0, 1), notAfter: Date.UTC(2027, 0, 1) };
   const issue = (more: object) =>

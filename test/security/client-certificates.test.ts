@@ -1,4 +1,4 @@
-// S11, S18: certificates are looked at with each request, and each authority vouches for its own kind of client alone.
+// Certificates are looked at with each request, and each authority vouches for its own kind of client alone.
 import assert from 'node:assert/strict';
 import { connect as http2Connect } from 'node:http2';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
@@ -106,7 +106,7 @@ function ask(at: Front, options: RequestOptions, headers: readonly string[] = []
   });
 }
 
-test('S11: a certificate that ended is refused on a connection that is kept', async (t) => {
+test('a certificate that ended is refused on a connection that is kept', async (t) => {
   const at = await startFront(t);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
@@ -121,7 +121,7 @@ test('S11: a certificate that ended is refused on a connection that is kept', as
   assert.equal(Object.values(agent.freeSockets).flat().length, 1, 'it was one connection');
 });
 
-test('S11: a certificate that ended is refused on an HTTP/2 session', async (t) => {
+test('a certificate that ended is refused on an HTTP/2 session', async (t) => {
   const at = await startFront(t);
   const session = http2Connect(`https://127.0.0.1:${at.port}`, {
     ca: at.ca.certificatePem,
@@ -142,7 +142,7 @@ test('S11: a certificate that ended is refused on an HTTP/2 session', async (t) 
 });
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
-  test(`S11: a certificate that ended is refused on a session that is resumed (${version})`, async (t) => {
+  test(`a certificate that ended is refused on a session that is resumed (${version})`, async (t) => {
     const at = await startFront(t);
     const alice = await at.certificate({ name: 'alice' });
     const open = (session?: Buffer): Promise<{ socket: TLSSocket; ticket: Promise<Buffer> }> =>
@@ -187,7 +187,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
     late.socket.destroy();
   });
 
-test('S18: an authority that is taken out of the bundle lets nobody in, on old connections too', async (t) => {
+test('an authority that is taken out of the bundle lets nobody in, on old connections too', async (t) => {
   const at = await startFront(t);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
@@ -200,7 +200,7 @@ test('S18: an authority that is taken out of the bundle lets nobody in, on old c
   assert.equal((await ask(at, alice)).status, 401);
 });
 
-test('S18: who a certificate lets in depends on its authority and its purpose', async (t) => {
+test('who a certificate lets in depends on its authority and its purpose', async (t) => {
   const at = await startFront(t);
   const remote = ['X-Remote-User', 'bob', 'X-Remote-Group', 'dev'];
   const proxy: Caller = { name: 'front-proxy-client', issuer: front };
@@ -234,7 +234,7 @@ test('S18: who a certificate lets in depends on its authority and its purpose', 
     });
 });
 
-test('S18: what a front proxy says is taken word by word', async (t) => {
+test('what a front proxy says is taken word by word', async (t) => {
   const at = await startFront(t);
   const proxy = await at.certificate({ name: 'front-proxy-client', issuer: front });
   const told = await ask(at, proxy, [

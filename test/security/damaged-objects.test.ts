@@ -74,8 +74,8 @@ async function servesAll(server: TestControlPlane): Promise<void> {
     }
 }
 
-describe('S15: what is stored wrong breaks no request', () => {
-  it('S15: damaged objects of all that is read at each request, while the server runs and after a restart', async () => {
+describe('what is stored wrong breaks no request', () => {
+  it('damaged objects of all that is read at each request, while the server runs and after a restart', async () => {
     const server = await startTestControlPlane();
     for (const [i, { path, more }] of damaged.entries()) {
       await plant(server, path, { metadata: { name: `damaged-${i}`, uid: `u${i}` }, ...more });
@@ -134,7 +134,7 @@ describe('S15: what is stored wrong breaks no request', () => {
       /nominalConcurrencyShares: Invalid value: -5: must be a non-negative integer/,
     ],
   ];
-  it('S15: flow schemas and priority levels that say not enough are refused with 422', async () => {
+  it('flow schemas and priority levels that say not enough are refused with 422', async () => {
     const server = await startTestControlPlane();
     for (const [resource, body, says] of refused) {
       const { status, message } = await server.ask('POST', `${flow}/${resource}`, body);
@@ -145,7 +145,7 @@ describe('S15: what is stored wrong breaks no request', () => {
     await server.close();
   });
 
-  it('S15: nobody changes the schemas and levels that all depend on', async () => {
+  it('nobody changes the schemas and levels that all depend on', async () => {
     const server = await startTestControlPlane();
     for (const [path, patch, says] of [
       ['flowschemas/exempt', { spec: { matchingPrecedence: 5 } }, "spec of 'exempt' must equal the fixed"],

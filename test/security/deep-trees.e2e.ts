@@ -22,7 +22,7 @@ const deep = (folder: string): string =>
   `cd ${folder}; n=$(printf %200s | tr ' ' d); mkdir deep; i=0;
    while [ $i -lt 60 ]; do mkdir next; mv deep next/$n; mv next deep; i=$((i+1)); done`;
 
-test('S1: pods with bottomless folders go, and so does their cluster', { timeout: 180_000 }, async () => {
+test('pods with bottomless folders go, and so does their cluster', { timeout: 180_000 }, async () => {
   const command = [
     'sh',
     '-c',

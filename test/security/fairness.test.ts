@@ -70,8 +70,8 @@ async function gated(total: number) {
   };
 }
 
-describe('S15: priority and fairness', () => {
-  it('S15: one user’s flood waits in queues; another’s request runs when the next seat is free', async () => {
+describe('priority and fairness', () => {
+  it('one user’s flood waits in queues; another’s request runs when the next seat is free', async () => {
     const { server, held, settled, next, close } = await gated(40);
     const ask = (name: string) => server.request('GET', '/api/v1/pods', undefined, { user: user(name) });
     const flood = Array.from({ length: 60 }, () => ask('tenant'));
@@ -95,7 +95,7 @@ describe('S15: priority and fairness', () => {
     await close();
   });
 
-  it('S15: what is too much for one user is refused with 429, Retry-After and the level’s uid; others are not', async () => {
+  it('what is too much for one user is refused with 429, Retry-After and the level’s uid; others are not', async () => {
     const { server, held, next, close } = await gated(40);
     const flood = Array.from({ length: 61 }, () =>
       server.request('GET', '/api/v1/pods', undefined, { user: user('tenant') }),
@@ -123,7 +123,7 @@ describe('S15: priority and fairness', () => {
     await close();
   });
 
-  it('S15: leases and node status have seats while tenants, service accounts and controllers fill theirs', async () => {
+  it('leases and node status have seats while tenants, service accounts and controllers fill theirs', async () => {
     const { server, held, settled, next, close } = await gated(40);
     const crowd = [
       'tenant',
@@ -163,7 +163,7 @@ describe('S15: priority and fairness', () => {
     await close();
   });
 
-  it('S15: sixty service accounts of one namespace leave seats, and have no more requests than a few users', async () => {
+  it('sixty service accounts of one namespace leave seats, and have no more requests than a few users', async () => {
     const { server, held, settled, next, close } = await gated(200);
     const answers: Promise<{ readonly status: number }>[] = [];
     const ask = (name: string) => {
@@ -199,7 +199,7 @@ describe('S15: priority and fairness', () => {
     await close();
   });
 
-  it('S15: what is answered from memory begins in rounds: a flood of it lets another user pass', async () => {
+  it('what is answered from memory begins in rounds: a flood of it lets another user pass', async () => {
     const server = await startTestServer({
       authorizer: { authorize: () => ({ decision: 'allow', reason: '' }) },
     });
@@ -219,7 +219,7 @@ describe('S15: priority and fairness', () => {
     await server.close();
   });
 
-  it('S15: thousands of requests without credentials, sent in one go on twenty connections, let another’s pass', async () => {
+  it('thousands of requests without credentials, sent in one go on twenty connections, let another’s pass', async () => {
     const order: string[] = [];
     const server = await startTestServer({
       listen: 'plain',
@@ -254,7 +254,7 @@ describe('S15: priority and fairness', () => {
     await server.close();
   });
 
-  it('S15: requests for logs and the like begin in their user’s turn, too', async () => {
+  it('requests for logs and the like begin in their user’s turn, too', async () => {
     const server = await startTestServer({
       authorizer: {
         authorize: () => {
@@ -276,7 +276,7 @@ describe('S15: priority and fairness', () => {
     await server.close();
   });
 
-  it('S15: a user has so many watches and no more, and a place is free when one has ended', async () => {
+  it('a user has so many watches and no more, and a place is free when one has ended', async () => {
     const { server, held, close } = await gated(40);
     const ended = new AbortController();
     const watch = async () => {

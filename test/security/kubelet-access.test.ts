@@ -1,4 +1,4 @@
-// S3, S17: who may speak to a kubelet. Issuer, purpose, name and right are all checked; a CN alone opens nothing.
+// Who may speak to a kubelet. Issuer, purpose, name and right are all checked; a CN alone opens nothing.
 import assert from 'node:assert/strict';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { PassThrough } from 'node:stream';
@@ -93,7 +93,7 @@ async function startNode(t: TestContext): Promise<Kubelet> {
 
 const apiServer = 'kube-apiserver-kubelet-client';
 
-test('S3: a kubelet believes an issuer, a purpose and a right, never a common name alone', async (t) => {
+test('a kubelet believes an issuer, a purpose and a right, never a common name alone', async (t) => {
   const { ca, ask } = await startNode(t);
   const stranger = await createCertificateAuthority({ commonName: 'kubernetes', ...dates });
   const rows: readonly (readonly [string, Caller, number])[] = [
@@ -136,7 +136,7 @@ async function grant(plane: TestControlPlane, user: string, verbs: string[], sub
 
 const upgrade = { headers: { connection: 'Upgrade', upgrade: 'websocket' } };
 
-test('S17: reading nodes/proxy runs nothing, and each part of a kubelet has a right of its own', async (t) => {
+test('reading nodes/proxy runs nothing, and each part of a kubelet has a right of its own', async (t) => {
   const { plane, ca, ask } = await startNode(t);
   await grant(plane, 'reader', ['get'], ['proxy']);
   await grant(plane, 'runner', ['create'], ['proxy']);
@@ -207,7 +207,7 @@ test('S (low): a kubelet takes the bearer tokens that the API server knows, and 
   assert.equal(await ask('/metrics/resource', { headers: { authorization: `Basic ${token}` } }), 401);
 });
 
-test('S17: the API server wants create for every upgrade to a node, a pod or a Service', async (t) => {
+test('the API server wants create for every upgrade to a node, a pod or a Service', async (t) => {
   const plane = await startTestControlPlane();
   t.after(() => plane.close());
   const rbac = '/apis/rbac.authorization.k8s.io/v1';

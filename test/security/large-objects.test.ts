@@ -116,7 +116,7 @@ const attacks: readonly Attack[] = [
   },
 ];
 
-describe('S10: one request of a tenant does not stall the server', () => {
+describe('one request of a tenant does not stall the server', () => {
   let server: TestControlPlane;
   before(async () => {
     server = await startTestControlPlane();
@@ -124,14 +124,14 @@ describe('S10: one request of a tenant does not stall the server', () => {
   after(() => server.close());
 
   for (const { what, body, status, says } of attacks)
-    it(`S10: ${what}: ${status}, and the answer is short`, async () => {
+    it(`${what}: ${status}, and the answer is short`, async () => {
       const answer = await server.ask('POST', path, body);
       assert.equal(answer.status, status);
       if (says !== undefined) assert.match(answer.message, says);
       assert.ok(answer.text.length < mebibyte, `${answer.text.length} bytes`);
     });
 
-  it('S10: another user is served between the steps of a create, a patch and an apply of 9,000 keys', async () => {
+  it('another user is served between the steps of a create, a patch and an apply of 9,000 keys', async () => {
     const keys = { data: Object.fromEntries(many(9_000, (i) => [`key-${i}`, `value ${i}`])) };
     const big = configMap('keys', {}, keys);
     const small = await server.ask('POST', path, configMap('small', {}));
@@ -166,7 +166,7 @@ describe('S10: one request of a tenant does not stall the server', () => {
     }
   });
 
-  it('S10: a JSON patch of 10,000 operations is carried out in steps, and is refused when its result is too much', async () => {
+  it('a JSON patch of 10,000 operations is carried out in steps, and is refused when its result is too much', async () => {
     const body = configMap('patched', {}, { data: { a: 'b' } });
     assert.equal((await server.ask('POST', path, body)).status, 201);
     const patch = (operations: object[]) =>
@@ -200,7 +200,7 @@ describe('S10: one request of a tenant does not stall the server', () => {
     assert.match(copied.message, tooManyValues);
   });
 
-  it('S10: two large bodies are worked on at a time, small ones do not wait for them', async () => {
+  it('two large bodies are worked on at a time, small ones do not wait for them', async () => {
     const keys = { data: Object.fromEntries(many(9_000, (i) => [`key-${i}`, `value ${i}`])) };
     const ended: number[] = [];
     const working = many(6, (i) =>
@@ -218,7 +218,7 @@ describe('S10: one request of a tenant does not stall the server', () => {
     assert.deepEqual(ended, [0, 1, 2, 3, 4, 5]);
   });
 
-  it('S10: what was stored is taken again, with the ownership of its fields', async () => {
+  it('what was stored is taken again, with the ownership of its fields', async () => {
     const containers = [{ name: 'c', image: 'i', env: many(9_900, (i) => ({ name: `e${i}`, value: 'v' })) }];
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'env' }, spec: { containers } };
     const pods = '/api/v1/namespaces/default/pods';
@@ -238,7 +238,7 @@ describe('S10: one request of a tenant does not stall the server', () => {
     assert.equal(patched.status, 200, patched.message);
   });
 
-  it('S10: protobuf that is small and says much is refused', async () => {
+  it('protobuf that is small and says much is refused', async () => {
     /** ObjectMeta of a ConfigMap with labels of no name and no value: two bytes each. */
     const labels = Buffer.alloc(2 * 500_000, Buffer.of(0x5a, 0));
     const field = (tag: number, bytes: Buffer): Buffer => {

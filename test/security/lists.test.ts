@@ -1,4 +1,4 @@
-// S15: lists in every media type are made while they are read, and others are served between two pieces.
+// Lists in every media type are made while they are read, and others are served between two pieces.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'yaml';
@@ -39,7 +39,7 @@ const kinds: readonly Kind[] = [
   { accept: `application/yaml;${partial}`, key: 'items', kind: 'PartialObjectMetadataList', read: yaml },
 ];
 
-describe('S15: a list does not stall others', () => {
+describe('a list does not stall others', () => {
   let server: TestServer;
   const list = async ({ accept, agent = 'test/1' }: Kind, query = ''): Promise<PullBody | Buffer> => {
     const headers = { accept, 'user-agent': agent };
@@ -63,7 +63,7 @@ describe('S15: a list does not stall others', () => {
   after(() => server.close());
 
   for (const kind of kinds)
-    it(`S15: ${kind.accept}${kind.agent === undefined ? '' : ', indented'}: the whole list, in pieces`, async () => {
+    it(`${kind.accept}${kind.agent === undefined ? '' : ', indented'}: the whole list, in pieces`, async () => {
       const whole = kind.read(await wholeBody(await list(kind)));
       assert.equal((whole as { kind: string }).kind, kind.kind);
       const all = named(whole, kind.key);
@@ -74,7 +74,7 @@ describe('S15: a list does not stall others', () => {
     });
 
   for (const kind of kinds.filter(({ key, kind: name }) => key === 'items' && name === 'ConfigMapList'))
-    it(`S15: ${kind.accept}${kind.agent === undefined ? '' : ', indented'}: six at once, and another user is served between the pieces`, async () => {
+    it(`${kind.accept}${kind.agent === undefined ? '' : ', indented'}: six at once, and another user is served between the pieces`, async () => {
       let under = 6;
       let largest = 0;
       const readers = Array.from({ length: under }, async () => {
@@ -98,7 +98,7 @@ describe('S15: a list does not stall others', () => {
       assert.ok(largest < 256 * 1024, `${largest} bytes at once`);
     });
 
-  it('S15: one large object in another media type: others are served between the steps', async () => {
+  it('one large object in another media type: others are served between the steps', async () => {
     const data = Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`key-${i}`, `value ${i}`]));
     assert.equal(
       (await server.request('POST', `/api/v1/namespaces/large/configmaps`, { metadata: { name: 'a' }, data }))
@@ -127,7 +127,7 @@ describe('S15: a list does not stall others', () => {
     }
   });
 
-  it('S15: a client that goes away ends the conversion', async () => {
+  it('a client that goes away ends the conversion', async () => {
     const body = (await list(kinds[0]!)) as PullBody;
     await new Promise<void>((resolve) => body.onReady(resolve));
     body.close();

@@ -1,4 +1,4 @@
-// S20: what pods and nodes reach of the machine, what others reach of the cluster, and what a pod may say it is.
+// What pods and nodes reach of the machine, what others reach of the cluster, and what a pod may say it is.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -142,15 +142,15 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, limit);
 
-describe('S20: the machine', limit, () => {
-  test('S20: up listens on loopback and on its own bridge, and nowhere else', async () => {
+describe('the machine', limit, () => {
+  test('up listens on loopback and on its own bridge, and nowhere else', async () => {
     const opened = (await listeners(linuxProcesses)).filter((one) => !listenersBefore.includes(one));
     const allowed = [`127.0.0.1:${serverPort()}`, `${gateway()}:${serverPort()}`];
     assert.deepEqual(opened.filter((one) => one.endsWith(`:${serverPort()}`)).sort(), allowed.sort());
     for (const one of opened) assert.match(one, new RegExp(`^(127\\.0\\.0\\.1|${gateway()}):`), one);
   });
 
-  test('S20: a node listens on its own address and on loopback', async () => {
+  test('a node listens on its own address and on loopback', async () => {
     const opened = await listeners(inNode('linux-1'));
     assert.ok(opened.includes(`${node('linux-1').ip}:10250`), opened.join(' '));
     // and the cluster's DNS on the address of its Service
@@ -161,7 +161,7 @@ describe('S20: the machine', limit, () => {
     assert.doesNotMatch(await text(linuxProcesses, 'ip', '-6', '-br', 'address'), /^phb-.*fe80/m);
   });
 
-  test('S20: of the machine, pods and nodes reach the API server and DNS, and the outside', async () => {
+  test('of the machine, pods and nodes reach the API server and DNS, and the outside', async () => {
     const rows: readonly (readonly [what: string, address: string, port: number, reached: boolean])[] = [
       ['the API server', gateway(), serverPort(), true],
       ['the outside', outsideAddress, servicePort, true],
@@ -181,7 +181,7 @@ describe('S20: the machine', limit, () => {
     assert.match(names.said, /10\.96\.0\.1/);
   });
 
-  test('S20: nobody outside of the machine reaches nodes, pods and the API server through it', async () => {
+  test('nobody outside of the machine reaches nodes, pods and the API server through it', async () => {
     const victim = await pod('victim');
     assert.ok(await connects(linuxProcesses, victim, 8080), 'the machine does');
     for (const [address, port] of [
@@ -193,7 +193,7 @@ describe('S20: the machine', limit, () => {
       assert.equal(await connects(outside, address, port), false, `${address}:${port}`);
   });
 
-  test("S20: what a pod reaches of its node is the kubelet's port, which asks who it is", async () => {
+  test("what a pod reaches of its node is the kubelet's port, which asks who it is", async () => {
     const { ip } = node('linux-1');
     const asked = await connects(inNode('linux-1'), ip, 10250);
     assert.ok(asked);
@@ -210,7 +210,7 @@ describe('S20: the machine', limit, () => {
   });
 });
 
-describe("S20: the kubelet's port", limit, () => {
+describe("the kubelet's port", limit, () => {
   test('is nobody else’s, by a host port or a Service of that address', async () => {
     const ports = [{ containerPort: 8080, hostPort: 10_250 }];
     await cluster.kubectl.apply(
@@ -237,8 +237,8 @@ describe("S20: the kubelet's port", limit, () => {
   });
 });
 
-describe('S20: a pod with NET_RAW', limit, () => {
-  test('S20: is heard as itself, and as nobody else, whatever it writes into its packets', async () => {
+describe('a pod with NET_RAW', limit, () => {
+  test('is heard as itself, and as nobody else, whatever it writes into its packets', async () => {
     const near = sink(inNode('linux-1'));
     const far = sink(inNode('linux-2'));
     await eventually(() => assert.deepEqual([near, far], [['ready'], ['ready']]));
@@ -269,7 +269,7 @@ describe('S20: a pod with NET_RAW', limit, () => {
     await eventually(() => assert.deepEqual([near, far], [honest, honest]));
   });
 
-  test("S20: neither ARP nor IPv6 gives it another's place", async () => {
+  test("neither ARP nor IPv6 gives it another's place", async () => {
     const victim = await pod('victim');
     const dropped = async (): Promise<number> => {
       const rules = await text(inNode('linux-1'), 'nft', 'list', 'table', 'arp', 'porthole-pods');
@@ -285,8 +285,8 @@ describe('S20: a pod with NET_RAW', limit, () => {
   });
 });
 
-describe('S20: when asked', limit, () => {
-  test('S20: --allow-machine-access opens the machine, --bind-address a further address with a certificate for it', async () => {
+describe('when asked', limit, () => {
+  test('--allow-machine-access opens the machine, --bind-address a further address with a certificate for it', async () => {
     const args = ['up', '--name', cluster.name, '--linux', '2', '--windows', '0'];
     const opened = await cluster.porthole([...args, '--allow-machine-access']);
     assert.equal(opened.code, 0, opened.stderr);

@@ -20,7 +20,7 @@ const build = (name: string): Promise<string> =>
     source: join(nativeDir, `${name}.c`),
   });
 
-test('X15: a wall that the kernel has and that can not be built ends the start', async (t) => {
+test('a wall that the kernel has and that can not be built ends the start', async (t) => {
   const confine = await build('confine');
   const fewFiles = await buildNative(linuxProcesses, portholeCache(), {
     name: 'few-files',
@@ -44,7 +44,7 @@ test('X15: a wall that the kernel has and that can not be built ends the start',
   return undefined;
 });
 
-test('X16: a plan with a line that is not understood, or that can not be read, mounts and starts nothing', async () => {
+test('a plan with a line that is not understood, or that can not be read, mounts and starts nothing', async () => {
   const mounts = await build('windows-mounts');
   for (const [plan, why] of [
     ['stag\t/x\n', /understand stag/],
@@ -60,7 +60,7 @@ test('X16: a plan with a line that is not understood, or that can not be read, m
   assert.match(String(folder.stderr), /read .*directory/i);
 });
 
-test('S2: of a folder that is exchanged with a link while mounts are made on it, the mount lies in the volume or nowhere', async () => {
+test('of a folder that is exchanged with a link while mounts are made on it, the mount lies in the volume or nowhere', async () => {
   const mounts = await build('windows-mounts');
   const swap = await buildNative(linuxProcesses, portholeCache(), {
     name: 'swap',

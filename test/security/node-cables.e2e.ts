@@ -1,4 +1,4 @@
-// S20: root on a node, or a hostNetwork pod with NET_RAW there, is heard on the cluster's network as that node and its pods only.
+// Root on a node, or a hostNetwork pod with NET_RAW there, is heard on the cluster's network as that node and its pods only.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -86,8 +86,8 @@ async function clusterWorks(): Promise<void> {
   assert.equal(await fetches('victim', `http://${await podIP('near')}:8080/`), 'near');
 }
 
-describe('S20: root on a node', limit, () => {
-  test('S20: is heard as its node and its pods, whatever it writes into its packets', async () => {
+describe('root on a node', limit, () => {
+  test('is heard as its node and its pods, whatever it writes into its packets', async () => {
     await clusterWorks();
     const far = await sink(inNode('linux-3'));
     const machine = await sink(linuxProcesses);
@@ -119,7 +119,7 @@ describe('S20: root on a node', limit, () => {
     assert.deepEqual(machine, ['ready']);
   });
 
-  test("S20: neither ARP nor IPv6 gives it another's place, on other nodes and on the machine", async () => {
+  test("neither ARP nor IPv6 gives it another's place, on other nodes and on the machine", async () => {
     const [own, other, third] = [node('linux-1').ip, node('linux-2').ip, node('linux-3').ip];
     const mine = hardwareAddressOf(own);
     const knownBy = [inNode('linux-2'), inNode('linux-3'), linuxProcesses] as const;
@@ -137,7 +137,7 @@ describe('S20: root on a node', limit, () => {
     assert.doesNotMatch(ports, /^phn-/m, "the machine has no address on a node's cable");
   });
 
-  test('S20: frames to the group of bridges neither move another node in the bridge nor pass by the rules of the machine', async () => {
+  test('frames to the group of bridges neither move another node in the bridge nor pass by the rules of the machine', async () => {
     const [own, other] = [node('linux-1').ip, node('linux-2').ip];
     await clusterWorks();
     const placeOf = async (): Promise<string[]> =>
@@ -166,7 +166,7 @@ describe('S20: root on a node', limit, () => {
     assert.deepEqual(machine, ['ready']);
   });
 
-  test('S20: a load balancer on a node may speak as the address that its Service has, but as no node and not as the world', async () => {
+  test('a load balancer on a node may speak as the address that its Service has, but as no node and not as the world', async () => {
     const [own, other, to] = [node('linux-1').ip, node('linux-2').ip, node('linux-3').ip];
     const announced = own.replace(/\d+$/, '200');
     const world = '198.51.100.9';
@@ -183,7 +183,7 @@ describe('S20: root on a node', limit, () => {
     assert.deepEqual(new Set(far), new Set(['ready', `announced from ${announced}`]));
   });
 
-  test('S20: up again, a killed server and a killed agent change nothing; down leaves no table', async () => {
+  test('up again, a killed server and a killed agent change nothing; down leaves no table', async () => {
     await cluster.up();
     await clusterWorks();
     await cluster.crashAndRepair('server');

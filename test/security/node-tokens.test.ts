@@ -1,4 +1,4 @@
-// S12: what a node gets in its pods' names: tokens for the audiences that the pods ask for, and certificates of its own.
+// What a node gets in its pods' names: tokens for the audiences that the pods ask for, and certificates of its own.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestControlPlane, user } from '../../src/controlplane/testing/test-control-plane.ts';
@@ -13,7 +13,7 @@ const token = (audience?: string): object => ({
   },
 });
 
-test('S12: a node gets tokens only for audiences that its pod asks for', async (t) => {
+test('a node gets tokens only for audiences that its pod asks for', async (t) => {
   const plane = await startTestControlPlane();
   t.after(() => plane.close());
   const must = async (url: string, body: object): Promise<Record<string, unknown>> => {
@@ -95,7 +95,7 @@ test('S12: a node gets tokens only for audiences that its pod asks for', async (
     });
 });
 
-test("S12: a node asks for its own certificates, not for another node's", async (t) => {
+test("a node asks for its own certificates, not for another node's", async (t) => {
   const plane = await startTestControlPlane();
   t.after(() => plane.close());
   const ask = async (commonName: string, signerName: string, usage: string) => {

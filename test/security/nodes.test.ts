@@ -36,7 +36,7 @@ async function expectRows(
   }
 }
 
-test("S6: nobody changes a node's pod prefixes or provider ID once they are set", async () => {
+test("nobody changes a node's pod prefixes or provider ID once they are set", async () => {
   const stays = 'node updates may not change podCIDR except from "" to valid';
   await expectRows(asAdmin, 'PATCH', own, [
     ['a wider prefix', { spec: { podCIDR: '10.0.0.0/8' } }, 422, stays],
@@ -57,7 +57,7 @@ test("S6: nobody changes a node's pod prefixes or provider ID once they are set"
   assert.deepEqual([podCIDR, podCIDRs, providerID], ['10.244.1.0/24', ['10.244.1.0/24'], 'kind://a']);
 });
 
-test('S6, W7: what is no prefix is refused when it is first set', async () => {
+test('what is no prefix is refused when it is first set', async () => {
   const name = 'fresh';
   await asAdmin('POST', '/api/v1/nodes', { metadata: { name } });
   await expectRows(asAdmin, 'PATCH', `/api/v1/nodes/${name}`, [
@@ -82,7 +82,7 @@ test('S6, W7: what is no prefix is refused when it is first set', async () => {
   assert.equal(created.status, 422);
 });
 
-test('S6: what a node writes of its own Node is a closed list', async () => {
+test('what a node writes of its own Node is a closed list', async () => {
   const denied = (what: string): string => `node "thief" is not allowed to modify ${what}`;
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'gone', uid: 'gone' };
   for (const url of [own, `${own}/status`])
@@ -114,7 +114,7 @@ test('S6: what a node writes of its own Node is a closed list', async () => {
   assert.equal((body['spec'] as Record<string, unknown>)['configSource'], undefined, 'dropped, as upstream');
 });
 
-test('S6: a node that registers brings neither prefix, owner, finalizer nor configuration', async () => {
+test('a node that registers brings neither prefix, owner, finalizer nor configuration', async () => {
   const config = { configMap: { name: 'a', namespace: 'b', kubeletConfigKey: 'c' } };
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'gone', uid: 'gone' };
   const register = (metadata: object, spec: object): Promise<Answer> =>
@@ -140,7 +140,7 @@ test('S6: a node that registers brings neither prefix, owner, finalizer nor conf
   assert.equal((await register({}, { taints, providerID: 'x://y' })).status, 201);
 });
 
-test('S6: a node writes no claim, slice, lease or CSINode but its own', async () => {
+test('a node writes no claim, slice, lease or CSINode but its own', async () => {
   const api = '/api/v1/namespaces/default';
   const claim = {
     metadata: { name: 'mine' },
@@ -192,7 +192,7 @@ test('S6: a node writes no claim, slice, lease or CSINode but its own', async ()
   assert.equal((await asAdmin('GET', `${slices}/theirs`)).status, 200);
 });
 
-test('S6: of pods, a node reaches its own status, deletion and eviction only', async () => {
+test('of pods, a node reaches its own status, deletion and eviction only', async () => {
   const pods = '/api/v1/namespaces/default/pods';
   const pod = {
     metadata: { name: 'theirs' },
@@ -217,7 +217,7 @@ test('S6: of pods, a node reaches its own status, deletion and eviction only', a
   assert.equal(evicted.status, 201, evicted.text);
 });
 
-test('S6: what a role lets a node do besides, it does to its own things only', async () => {
+test('what a role lets a node do besides, it does to its own things only', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const role = { metadata: { name: 'all' }, rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] };
   const binding = {
@@ -380,7 +380,7 @@ test('S6: what a role lets a node do besides, it does to its own things only', a
   assert.equal((await ask('DELETE', '/api/v1/nodes/trusted')).status, 200);
 });
 
-test('X9: a request for a certificate without its parts, and its deletion, are answered as others', async () => {
+test('a request for a certificate without its parts, and its deletion, are answered as others', async () => {
   const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
   const serving = { signerName: 'kubernetes.io/kubelet-serving', usages: ['server auth'] };
   const noBlock = 'unable to parse csr: PEM block type must be CERTIFICATE REQUEST';
@@ -422,7 +422,7 @@ test('X9: a request for a certificate without its parts, and its deletion, are a
   }
 });
 
-test("X3: a node does not say that another's address is its own", async () => {
+test("a node does not say that another's address is its own", async () => {
   const status = (address: string, type = 'InternalIP'): object => ({
     status: { addresses: [{ type, address }] },
   });

@@ -118,7 +118,7 @@ function typeOf(url: string): JsonObject {
   return { apiVersion, kind: declaration!.kind };
 }
 
-test('S7, X6: what is not enforced yet is said at each create, apply and update', async () => {
+test('what is not enforced yet is said at each create, apply and update', async () => {
   // No controller makes it here, and no pod is let in without.
   await plane.ask('POST', '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
   for (const [url, given, said] of rows) {

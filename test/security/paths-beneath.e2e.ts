@@ -62,7 +62,7 @@ const refused = (errno: number) => (error: unknown) => error instanceof BeneathE
 const [ENOENT, EBUSY, EXDEV, ENOTDIR, ELOOP] = [2, 16, 18, 20, 40];
 const directory: WalkOptions = { make: { kind: 'directory' } };
 
-describe('S1: a walk beneath a folder', () => {
+describe('a walk beneath a folder', () => {
   const attacks: readonly (readonly [path: string, errno: number, options?: WalkOptions])[] = [
     ['..', EXDEV],
     ['in/../..', EXDEV],
@@ -181,7 +181,7 @@ describe('S1: a walk beneath a folder', () => {
   });
 });
 
-describe('S1: the removal of a tree', () => {
+describe('the removal of a tree', () => {
   test('does not follow links, and ends at mounts', async () => {
     mkdirSync(at('tree/sub'), { recursive: true });
     symlinkSync(base, at('tree/link'));
@@ -199,7 +199,7 @@ describe('S1: the removal of a tree', () => {
     assert.equal(readlinkSync(join(base, 'inside')), 'in');
   });
 
-  test('X17: is not kept from it by files that have the names which it gives', async () => {
+  test('is not kept from it by files that have the names which it gives', async () => {
     mkdirSync(at('planted'));
     // The shell's process becomes the one that removes. Which names are met first is the file system's: there are many.
     const plant =

@@ -39,7 +39,7 @@ function forksUntilRefused(log: string): number {
   return Math.max(...(log.match(/^\d+$/gm) ?? []).map(Number));
 }
 
-test('S19: a fork bomb ends in EAGAIN within its pod, and another pod starts and forks', limit, async () => {
+test('a fork bomb ends in EAGAIN within its pod, and another pod starts and forks', limit, async () => {
   const container = (script: string): object => ({
     name: 'main',
     image: node.image,
@@ -71,7 +71,7 @@ test('S19: a fork bomb ends in EAGAIN within its pod, and another pod starts and
 });
 
 test(
-  'S19: what is reserved is neither allocatable nor within the limits of all pods together',
+  'what is reserved is neither allocatable nor within the limits of all pods together',
   limit,
   async () => {
     const { capacity = {}, allocatable = {} } = (await node.client.get(nodes, { name: 'node-1' })).status!;
@@ -91,7 +91,7 @@ test(
   },
 );
 
-test("S19: --pod-max-pids of `porthole agent` is the limit of a pod's own control group", {
+test("--pod-max-pids of `porthole agent` is the limit of a pod's own control group", {
   timeout: 400_000,
 }, async (t) => {
   const cluster = await startLinuxCluster();

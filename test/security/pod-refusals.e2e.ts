@@ -24,28 +24,24 @@ const said = async (name: string): Promise<string[]> =>
     .filter((event) => event.involvedObject.name === name)
     .map((event) => `${event.type} ${event.reason}: ${event.message}`);
 
-test(
-  'S8: hostUsers: false is refused where there are no user namespaces, and nothing runs',
-  limit,
-  async () => {
-    await node.create('userns', spec({}, { hostUsers: false }));
-    const refusal =
-      "Warning FailedCreatePodSandBox: Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces";
-    await eventually(async () =>
-      assert.ok((await said('userns')).includes(refusal), JSON.stringify(await said('userns'))),
-    );
-    assert.equal((await node.get('userns')).status?.phase, 'Pending');
-    const { uid = '' } = (await node.get('userns')).metadata;
-    assert.deepEqual(
-      await node.cri.runtime.listPodSandbox({ labelSelector: { 'io.kubernetes.pod.uid': uid } }),
-      [],
-    );
-    await node.remove('userns');
-  },
-);
+test('hostUsers: false is refused where there are no user namespaces, and nothing runs', limit, async () => {
+  await node.create('userns', spec({}, { hostUsers: false }));
+  const refusal =
+    "Warning FailedCreatePodSandBox: Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+  await eventually(async () =>
+    assert.ok((await said('userns')).includes(refusal), JSON.stringify(await said('userns'))),
+  );
+  assert.equal((await node.get('userns')).status?.phase, 'Pending');
+  const { uid = '' } = (await node.get('userns')).metadata;
+  assert.deepEqual(
+    await node.cri.runtime.listPodSandbox({ labelSelector: { 'io.kubernetes.pod.uid': uid } }),
+    [],
+  );
+  await node.remove('userns');
+});
 
 test(
-  'S8: an AppArmor profile by field or annotation is refused where the kernel has none; Unconfined runs',
+  'an AppArmor profile by field or annotation is refused where the kernel has none; Unconfined runs',
   limit,
   async () => {
     const profile = (type: string): object => ({
@@ -69,7 +65,7 @@ test(
 );
 
 test(
-  'N15: strict groups and mounts read-only throughout are refused where the runtime has neither',
+  'strict groups and mounts read-only throughout are refused where the runtime has neither',
   limit,
   async () => {
     const strict = { securityContext: { supplementalGroupsPolicy: 'Strict' } };
@@ -99,7 +95,7 @@ test(
   },
 );
 
-test("S8: a seccomp profile is read below the node's own folder of profiles", limit, async () => {
+test("a seccomp profile is read below the node's own folder of profiles", limit, async () => {
   const folder = join(node.directory, 'kubelet/seccomp/team');
   mkdirSync(folder, { recursive: true });
   const filter = {

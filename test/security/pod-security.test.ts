@@ -41,7 +41,7 @@ const pod = (name: string, spec: JsonObject, annotations: Record<string, string>
   spec,
 });
 
-test('S16: an AppArmor annotation and the host of a probe do not pass baseline', async () => {
+test('an AppArmor annotation and the host of a probe do not pass baseline', async () => {
   const url = `${await namespace('base', { enforce: 'baseline' })}/pods`;
   const annotated = { 'container.apparmor.security.beta.kubernetes.io/c': 'unconfined' };
   const armor = await send('POST', url, pod('armor', podSpec(), annotated));
@@ -63,7 +63,7 @@ test('S16: an AppArmor annotation and the host of a probe do not pass baseline',
   assert.equal((await send('POST', url, pod('fine', podSpec()))).status, 201);
 });
 
-test('S16: a pinned version keeps the rules of its day', async () => {
+test('a pinned version keeps the rules of its day', async () => {
   const old = await namespace('pinned', { enforce: 'baseline', 'enforce-version': 'v1.33' });
   const probed = podSpec({
     containers: [{ name: 'c', image: 'i', livenessProbe: { tcpSocket: { host: 'h', port: 80 } } }],
@@ -73,7 +73,7 @@ test('S16: a pinned version keeps the rules of its day', async () => {
   assert.match(refused.message, /violates PodSecurity "baseline:v1\.33": host namespaces \(hostPID=true\)$/);
 });
 
-test('S16: an ephemeral container and a new image are judged, a label is not', async () => {
+test('an ephemeral container and a new image are judged, a label is not', async () => {
   const base = await namespace('later', {});
   const made = await send('POST', `${base}/pods`, pod('p', podSpec({ hostNetwork: true })));
   assert.equal(made.status, 201, made.message);
@@ -96,7 +96,7 @@ test('S16: an ephemeral container and a new image are judged, a label is not', a
   );
 });
 
-test('S16: templates are warned about, not refused; of every kind that holds one', async () => {
+test('templates are warned about, not refused; of every kind that holds one', async () => {
   await namespace('warned', { enforce: 'baseline', warn: 'restricted', 'warn-version': 'v1.18' });
   const template = { metadata: { labels: { a: 'b' } }, spec: podSpec({ hostNetwork: true }) };
   const selector = { matchLabels: { a: 'b' } };
@@ -124,7 +124,7 @@ test('S16: templates are warned about, not refused; of every kind that holds one
   }
 });
 
-test('S16: a namespace with a stricter level is told of the pods that it has; wrong labels are refused', async () => {
+test('a namespace with a stricter level is told of the pods that it has; wrong labels are refused', async () => {
   const base = await namespace('grown', {});
   for (const name of ['b', 'a', 'c'])
     await send('POST', `${base}/pods`, pod(name, podSpec({ hostPID: true })));
@@ -153,7 +153,7 @@ test('S16: a namespace with a stricter level is told of the pods that it has; wr
   );
 });
 
-test('S16: what is audited goes to the audit annotations of the request, and nowhere else', async () => {
+test('what is audited goes to the audit annotations of the request, and nowhere else', async () => {
   await namespace('audited', { audit: 'restricted', 'audit-version': 'v1.18' });
   const declaration = plane.controlPlane.api.scheme.resource('', 'v1', 'pods')!;
   const said = new Map<string, string>();
@@ -185,7 +185,7 @@ test('S16: what is audited goes to the audit annotations of the request, and now
 const appArmor = 'container.apparmor.security.beta.kubernetes.io/c';
 const mirror = 'kubernetes.io/config.mirror';
 
-test('X1: annotations that the kubelet obeys neither come, change nor go after the pod was judged', async () => {
+test('annotations that the kubelet obeys neither come, change nor go after the pod was judged', async () => {
   const url = `${await namespace('kept', { enforce: 'baseline' })}/pods`;
   await send('POST', url, pod('plain', podSpec()));
   await send('POST', url, pod('armored', podSpec(), { [appArmor]: 'runtime/default' }));
@@ -215,7 +215,7 @@ test('X1: annotations that the kubelet obeys neither come, change nor go after t
   assert.ok(mirrored.message.includes(`${field(mirror)}may not add mirror pod annotation`), mirrored.message);
 });
 
-test('X1: annotations of a new pod and of a template say what can be obeyed', async () => {
+test('annotations of a new pod and of a template say what can be obeyed', async () => {
   const url = await namespace('said', {});
   const at = (key: string): string => `metadata.annotations[${key}]: Invalid value: `;
   const seccomp = 'seccomp.security.alpha.kubernetes.io/pod';
@@ -250,7 +250,7 @@ test('X1: annotations of a new pod and of a template say what can be obeyed', as
   );
 });
 
-test('X1: a seccomp annotation that changes is judged by the version of its day', async () => {
+test('a seccomp annotation that changes is judged by the version of its day', async () => {
   const url = `${await namespace('day', { enforce: 'baseline', 'enforce-version': 'v1.18' })}/pods`;
   await send('POST', url, pod('p', podSpec()));
   const annotations = { 'container.seccomp.security.alpha.kubernetes.io/c': 'unconfined' };

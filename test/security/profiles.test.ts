@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => server.close());
 
-describe('S8: a profile of the node', () => {
+describe('a profile of the node', () => {
   const local = (kind: string, localhostProfile: string | undefined): object => ({
     [`${kind}Profile`]: { type: 'Localhost', localhostProfile },
   });

@@ -1,4 +1,4 @@
-// S15: whoever asks for two billion pods gets some at a time, and others get theirs meanwhile.
+// Whoever asks for two billion pods gets some at a time, and others get theirs meanwhile.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deployments, namespaces, pods, statefulsets } from '../../src/api/generated/resources.ts';
@@ -18,7 +18,7 @@ const workload = (namespace: string, name: string, replicas: number) => ({
   },
 });
 
-test('S15: two billion replicas grow slowly, and another’s three are made at once', async (t) => {
+test('two billion replicas grow slowly, and another’s three are made at once', async (t) => {
   const { client, until } = await startCluster(t, { pace });
   for (const name of ['greedy', 'modest']) await client.create(namespaces, { metadata: { name }, spec: {} });
   const begun = performance.now();

@@ -201,13 +201,13 @@ async function readEverything(who: UserInfo, mayShow: (place: string) => boolean
   return seen;
 }
 
-test('S4: whoever may read by name is shown that object alone, by every route', async (t) => {
+test('whoever may read by name is shown that object alone, by every route', async (t) => {
   const seen = await readEverything(byName, (place) => place.endsWith('/mine'));
   t.diagnostic(`${kinds.length} kinds, ${seen} objects shown`);
   assert.ok(seen > 1000, String(seen));
 });
 
-test('S4: whoever may read in one namespace is shown that namespace alone, by every route', async (t) => {
+test('whoever may read in one namespace is shown that namespace alone, by every route', async (t) => {
   const seen = await readEverything(byNamespace, (place) => place.startsWith('a/'));
   t.diagnostic(`${seen} objects shown`);
   assert.ok(seen > 1000, String(seen));
@@ -263,7 +263,7 @@ const writable = (): ResourceDeclaration[] =>
     ),
   );
 
-test('S4: whoever may write by name or in one namespace changes nothing else, by every route', async () => {
+test('whoever may write by name or in one namespace changes nothing else, by every route', async () => {
   let count = 0;
   const allowed =
     (mine: (place: string) => boolean) =>
@@ -328,7 +328,7 @@ async function defineThings(): Promise<void> {
   assert.equal(made.status, 201, made.text);
 }
 
-test('S5: nothing is created by a user who may do everything but create', async () => {
+test('nothing is created by a user who may do everything but create', async () => {
   await defineThings();
   const verbs = ['get', 'list', 'watch', 'update', 'patch', 'delete', 'deletecollection', 'escalate', 'bind'];
   const editor = user('editor');
@@ -359,7 +359,7 @@ test('S5: nothing is created by a user who may do everything but create', async 
   assert.equal(refused, 2 * acceptable.length + 4);
 });
 
-test("S5: the refusal names the object in upstream's words, and create with the name alone is enough", async () => {
+test("the refusal names the object in upstream's words, and create with the name alone is enough", async () => {
   const applier = user('applier');
   const namespace = '/api/v1/namespaces/a/configmaps';
   const rule = { apiGroups: [''], resources: ['configmaps'] };
@@ -378,7 +378,7 @@ test("S5: the refusal names the object in upstream's words, and create with the 
   assert.equal((await apply()).status, 200);
 });
 
-test('S5: an apply of a role or a binding grants nothing that the user does not hold', async () => {
+test('an apply of a role or a binding grants nothing that the user does not hold', async () => {
   const granter = user('granter');
   const verbs = ['create', 'get', 'patch', 'update'];
   await grant('write-rbac', { apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'], verbs }, granter);

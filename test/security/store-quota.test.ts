@@ -1,4 +1,4 @@
-// F8: objects without end: the store says no as etcd does, lets go what is deleted, and goes on when there is room.
+// Objects without end: the store says no as etcd does, lets go what is deleted, and goes on when there is room.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAll } from '../../src/client/transport.ts';
@@ -11,7 +11,7 @@ import { scratchDirectory } from '../harness/scratch.ts';
 const maps = '/api/v1/namespaces/default/configmaps';
 const quotaBytes = 8 << 20;
 
-test('F8: a store that is full refuses what grows, and deleting, leases and node status go on', async () => {
+test('a store that is full refuses what grows, and deleting, leases and node status go on', async () => {
   const scratch = scratchDirectory('store-quota');
   const server = await startServer({
     dataDir: scratch.path,

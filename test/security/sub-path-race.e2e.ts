@@ -49,7 +49,7 @@ const pins = async (): Promise<readonly string[]> =>
     .filter((target) => target.includes('/volume-subpaths/'));
 
 test(
-  'S1: of many containers with a subPath that is swapped with a link to /, none sees the machine',
+  'of many containers with a subPath that is swapped with a link to /, none sees the machine',
   limit,
   async () => {
     await node.create('race', {
@@ -104,7 +104,7 @@ test(
 );
 
 test(
-  'S1: a subPath file of a ConfigMap, a folder that is missing and a restarted agent leave no mounts',
+  'a subPath file of a ConfigMap, a folder that is missing and a restarted agent leave no mounts',
   limit,
   async () => {
     await node.create('plain', {

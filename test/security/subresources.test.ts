@@ -64,7 +64,7 @@ const greedy = (object: JsonObject, more: JsonObject): JsonObject => {
   return { ...copy, ...more };
 };
 
-test('S5: ephemeralcontainers and resize write their own part of a pod, not its node, account, image or labels', async () => {
+test('ephemeralcontainers and resize write their own part of a pod, not its node, account, image or labels', async () => {
   const rows: readonly (readonly [string, JsonObject])[] = [
     ['ephemeralcontainers', { ephemeralContainers: [{ name: 'd', image: 'debug' }] }],
     [
@@ -101,7 +101,7 @@ test('S5: ephemeralcontainers and resize write their own part of a pod, not its 
   }
 });
 
-test('S5: what is applied or patched through a subresource is held to the same', async () => {
+test('what is applied or patched through a subresource is held to the same', async () => {
   await newPod('patched');
   const body = {
     metadata: { labels: { app: 'stolen' } },
@@ -119,7 +119,7 @@ test('S5: what is applied or patched through a subresource is held to the same',
   assert.deepEqual(meta(now)['labels'], { app: 'a' });
 });
 
-test('S5: the status of a pod brings no owner, the status of a custom resource no metadata at all', async () => {
+test('the status of a pod brings no owner, the status of a custom resource no metadata at all', async () => {
   const pod = await newPod('reported');
   const sent = greedy(pod, { status: { phase: 'Running' }, spec: { ...spec(pod), nodeName: 'n' } });
   assert.equal((await plane.ask('PUT', `${pods}/reported/status`, sent)).status, 200);
@@ -142,7 +142,7 @@ test('S5: the status of a pod brings no owner, the status of a custom resource n
     assert.equal(meta(after)[key], undefined, key);
 });
 
-test('S5: a certificate request is decided by approval alone, and signed by status alone, once', async () => {
+test('a certificate request is decided by approval alone, and signed by status alone, once', async () => {
   const request = Buffer.from('-----BEGIN CERTIFICATE REQUEST-----').toString('base64');
   const csr = { metadata: { name: 'r' }, spec: { signerName: 'example.com/s', usages: ['any'], request } };
   await make(csrs, csr);
@@ -182,7 +182,7 @@ test('S5: a certificate request is decided by approval alone, and signed by stat
   assert.match(again.message, /updates may not modify existing certificate content$/);
 });
 
-test('F13: a signer has a domain and a path, and writes certificates, in upstream’s words', async () => {
+test('a signer has a domain and a path, and writes certificates, in upstream’s words', async () => {
   const request = Buffer.from('-----BEGIN CERTIFICATE REQUEST-----').toString('base64');
   const csrOf = (name: string, signerName: string): JsonObject => ({
     metadata: { name },
@@ -254,7 +254,7 @@ test('F13: a signer has a domain and a path, and writes certificates, in upstrea
   assert.equal((await write(`a comment\n${pem}${block(Buffer.concat([der, der]))}`)).status, 200);
 });
 
-test('C5: a pod is bound in its first generation; each change of its spec is one more', async () => {
+test('a pod is bound in its first generation; each change of its spec is one more', async () => {
   const generation = async (): Promise<unknown> =>
     meta((await plane.ask('GET', `${pods}/counted`)).body as JsonObject)['generation'];
   const made = await newPod('counted');

@@ -54,7 +54,7 @@ after(async () => {
 const locate = (path: string, type = ''): Promise<VolumeLocation> =>
   hostLocation({ files: linuxFiles, beneath, nodeOs }, path, { type, mode: 0o755 });
 
-describe('S9: a host path of an emulated Windows node', () => {
+describe('a host path of an emulated Windows node', () => {
   const attacks: readonly (readonly [path: string, type: string, answer: RegExp])[] = [
     ['C:\\shared\\root', '', /can't be mounted: open: Symbolic link loop|Too many/],
     ['C:\\shared\\root\\etc', 'Directory', /can't be mounted/],

@@ -1,4 +1,4 @@
-// S2: links in drive C:, of an image or made by a pod, move no mount and nothing that root makes for a Windows container.
+// Links in drive C:, of an image or made by a pod, move no mount and nothing that root makes for a Windows container.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -106,10 +106,10 @@ const attacks: readonly (readonly [string, () => Partial<ContainerOptions>, stri
   ["Wine's folder as a link", () => ({ image: reference('system-link') }), ' C:\\windows'],
 ];
 for (const [what, options, reason] of attacks) {
-  test(`S2: ${what} of the image ends the start, with the reason`, () => refused(options(), reason));
+  test(`${what} of the image ends the start, with the reason`, () => refused(options(), reason));
 }
 
-test('S2: a link that one container makes in a volume moves no mount of the next', async () => {
+test('a link that one container makes in a volume moves no mount of the next', async () => {
   const [first, second] = [volume('first'), volume('second')];
   const plant = await container({
     command: ['C:\\programs\\planter.exe', 'link', '/.porthole', '/wp/drive_c/d/p'],
@@ -144,7 +144,7 @@ test("what is missing on the way to a volume and to the working folder is made, 
   assert.deepEqual(readdirSync(at('volumes/inner')), ['in.txt']);
 });
 
-test('S2: a container whose program stops all others is killed when its grace is over', async () => {
+test('a container whose program stops all others is killed when its grace is over', async () => {
   const stopper = await container({
     command: ['C:\\programs\\planter.exe', 'stop-all', '/wp/drive_c/d/stopped'],
     mounts: [program(), { hostPath: volume('stopped'), containerPath: 'C:\\d' }],

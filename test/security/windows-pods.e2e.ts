@@ -1,4 +1,4 @@
-// S2: what a program in an emulated Windows pod tries against the machine that it runs on, by Wine's ways and past Wine.
+// What a program in an emulated Windows pod tries against the machine that it runs on, by Wine's ways and past Wine.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -216,7 +216,7 @@ async function attack(namespace: string): Promise<Answers> {
 }
 
 for (const level of ['privileged', 'restricted']) {
-  describe(`S2: a Windows pod in a namespace that enforces ${level}`, () => {
+  describe(`a Windows pod in a namespace that enforces ${level}`, () => {
     let seen: Answers;
     before(async () => {
       await cluster.kubectl.ok(['create', 'namespace', level]);
@@ -224,19 +224,19 @@ for (const level of ['privileged', 'restricted']) {
       await cluster.kubectl.ok(['label', 'namespace', level, label]);
       seen = await attack(level);
     });
-    test(`S2: the machine's folders, the agent's and the cluster's own are not there (${level})`, () => {
+    test(`the machine's folders, the agent's and the cluster's own are not there (${level})`, () => {
       const places = [...seen.of].filter(([name]) => name.startsWith('host '));
       assert.equal(places.length, 2 * hostPaths.length);
       for (const place of places) assert.equal(place[1], `denied ${enoent}`, place[0]);
     });
-    test(`S2: no process but the container's own is seen (${level})`, () => {
+    test(`no process but the container's own is seen (${level})`, () => {
       const names = (seen.of.get('processes') ?? '').split(' ');
       assert.ok(names.includes('attacks.exe'), seen.text);
       const others = names.filter((name) => !/^(.*[.]exe|catatonit|wine.*|DelayedTaskSche)$/.test(name));
       assert.deepEqual(others, []);
     });
     for (const [way, , works] of ways) {
-      test(`S2: node.exe reaches nothing of the machine by ${way} (${level})`, () => {
+      test(`node.exe reaches nothing of the machine by ${way} (${level})`, () => {
         const [own, ...others] = seen.byNode[way] ?? [];
         assert.equal(own?.open, works ? 'done' : 'ENOENT');
         assert.equal(others.length, hostPaths.length);
@@ -247,14 +247,14 @@ for (const level of ['privileged', 'restricted']) {
         }
       });
     }
-    test(`S2: no file on a volume has set-ID bits on the machine's disk (${level})`, () => {
+    test(`no file on a volume has set-ID bits on the machine's disk (${level})`, () => {
       assert.equal(seen.of.get('volume file'), 'done');
       assert.equal(seen.of.get('set-id none'), 'done', 'other modes can be set');
       const modes = readdirSync(seen.volume).map((name) => [name, statSync(join(seen.volume, name)).mode]);
       assert.deepEqual(modes, [['file', 0o100755]]);
     });
     for (const [name, ...errors] of answers) {
-      test(`S2: ${name} is denied (${level})`, () => {
+      test(`${name} is denied (${level})`, () => {
         const denied = errors.map((error) => `denied ${error}`);
         assert.ok(denied.includes(seen.of.get(name) ?? ''), `${name}: ${seen.of.get(name)}, not ${denied}`);
       });
@@ -262,7 +262,7 @@ for (const level of ['privileged', 'restricted']) {
   });
 }
 
-test('S2: on the machine the programs of each pod are a user of their own, who is nobody else', () => {
+test('on the machine the programs of each pod are a user of their own, who is nobody else', () => {
   const owners = readdirSync('/proc')
     .filter((name) => /^[0-9]+$/.test(name))
     .flatMap((pid) => {
@@ -278,7 +278,7 @@ test('S2: on the machine the programs of each pod are a user of their own, who i
   for (const id of ids) assert.ok(id >= 0x7000_0000, String(id));
 });
 
-test('S2: no mount of a Windows pod brings rights or devices with its files', () => {
+test('no mount of a Windows pod brings rights or devices with its files', () => {
   const first = readdirSync('/proc').filter(
     (name) => /^[0-9]+$/.test(name) && readIfThere(`/proc/${name}/comm`).trim() === 'catatonit',
   );
@@ -296,7 +296,7 @@ test('S2: no mount of a Windows pod brings rights or devices with its files', ()
   }
 });
 
-test('S2: a Windows pod has a limit of processes, as Linux pods have', () => {
+test('a Windows pod has a limit of processes, as Linux pods have', () => {
   const limits = readdirSync('/proc')
     .filter((name) => /^[0-9]+$/.test(name) && readIfThere(`/proc/${name}/comm`).trim() === 'wineserver64')
     .map((pid) => {
@@ -309,7 +309,7 @@ test('S2: a Windows pod has a limit of processes, as Linux pods have', () => {
   for (const limit of limits) assert.match(limit, /^[1-9][0-9]*$/);
 });
 
-test('S2: the node says how its pods are kept apart', async () => {
+test('the node says how its pods are kept apart', async () => {
   const node = [
     'get',
     'node',
@@ -320,7 +320,7 @@ test('S2: the node says how its pods are kept apart', async () => {
   assert.match(await cluster.kubectl.ok(node), /^(user namespaces|unprivileged users.*)$/);
 });
 
-test('X4: a HostProcess pod is ended with the reason, in no state that hangs', async () => {
+test('a HostProcess pod is ended with the reason, in no state that hangs', async () => {
   const { kubectl } = cluster;
   await kubectl.apply(
     JSON.stringify({

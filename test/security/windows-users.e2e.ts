@@ -1,4 +1,4 @@
-// S2: emulated Windows pods as users of their own, in each of the ways that a kernel may allow.
+// Emulated Windows pods as users of their own, in each of the ways that a kernel may allow.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const kernels = [
 ];
 
 for (const { what, kernel } of kernels) {
-  describe(`S2: Windows pods ${what}`, () => {
+  describe(`Windows pods ${what}`, () => {
     let runtime: WindowsRuntime;
     const pods: TestSandbox[] = [];
     const shells: TestContainer[] = [];
@@ -52,7 +52,7 @@ for (const { what, kernel } of kernels) {
     const run = (pod: number, command: string): Promise<{ stdout: string; code: number }> =>
       shells[pod]!.exec('cmd', '/c', command);
 
-    test(`S2: a file that one pod wrote is read, changed and deleted by the next (${what})`, async () => {
+    test(`a file that one pod wrote is read, changed and deleted by the next (${what})`, async () => {
       assert.equal((await run(0, 'echo one> C:\\shared\\a.txt')).code, 0);
       assert.equal((await run(1, 'echo two>> C:\\shared\\a.txt')).code, 0);
       assert.match((await run(0, 'type C:\\shared\\a.txt')).stdout, /one\s+two/);
@@ -64,7 +64,7 @@ for (const { what, kernel } of kernels) {
       }
     });
 
-    test(`S2: home, temporary folder and registry are the pod's (${what})`, async () => {
+    test(`home, temporary folder and registry are the pod's (${what})`, async () => {
       assert.equal((await run(0, 'echo x> %TEMP%\\x.txt && type %TEMP%\\x.txt')).code, 0);
       assert.equal((await run(0, 'reg add HKCU\\Software\\Test /v a /d 1 /f')).code, 0);
       assert.match((await run(0, 'reg query HKCU\\Software\\Test')).stdout, /a\s+REG_SZ\s+1/);
@@ -72,13 +72,13 @@ for (const { what, kernel } of kernels) {
 
     // Without an owner that can be shown, what the image brought is as its modes say.
     if (kernel.ownsFiles) {
-      test(`S2: an image's files can be changed, as on Windows (${what})`, async () => {
+      test(`an image's files can be changed, as on Windows (${what})`, async () => {
         await run(0, 'echo more>> C:\\Windows\\acme.ini');
         assert.match((await run(0, 'type C:\\Windows\\acme.ini')).stdout, /acme\]\s*more/);
       });
     }
 
-    test(`S2: a program reports all 32 bits of its end (${what})`, async () => {
+    test(`a program reports all 32 bits of its end (${what})`, async () => {
       const container = await pods[1]!.container('code', {
         image: 'porthole.local/test/empty-windows:1',
         command: ['cmd', '/c', 'exit', '-1073741510'],
@@ -88,7 +88,7 @@ for (const { what, kernel } of kernels) {
       await container.remove();
     });
 
-    test(`S2: containers of a pod are one user, pods are two (${what})`, () => {
+    test(`containers of a pod are one user, pods are two (${what})`, () => {
       const state = join(runtime.directory, 'handler');
       const users = pods.map((pod) => readFileSync(join(state, 'pods', pod.id), 'utf8').trim());
       assert.deepEqual(users, ['0', '1']);

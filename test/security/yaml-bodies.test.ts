@@ -82,7 +82,7 @@ const bodies: Readonly<Record<string, readonly [body: string, says: RegExp]>> = 
   'binary that is none': [`${head}binaryData: {k: !!binary "${'é'.repeat(1_000_000)}"}`, /invalid base64/],
 };
 
-describe('S10: hostile YAML', () => {
+describe('hostile YAML', () => {
   for (const [name, [body, says]] of Object.entries(bodies))
     it(`${name}: refused, and this thread is held for less than ${longestMs} ms`, async (t) => {
       for (const request of [() => create(body), () => apply('a', body)]) {

@@ -1,4 +1,4 @@
-// W4: what kubectl applied by the client is not held against its first server-side apply.
+// What kubectl applied by the client is not held against its first server-side apply.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -46,7 +46,7 @@ const apply = (live: JsonObject, data: JsonObject, manager = 'kubectl'): JsonObj
 const annotationOf = (object: JsonObject): unknown =>
   ((object['metadata'] as JsonObject)['annotations'] as JsonObject)[annotation];
 
-test('W4: a field that the annotation names is changed without a conflict, and the annotation follows', () => {
+test('a field that the annotation names is changed without a conflict, and the annotation follows', () => {
   const result = apply(appliedByClient({ a: '1', b: '1' }), { a: '2', b: '1' });
   assert.deepEqual(result['data'], { a: '2', b: '1' });
   assert.equal(
@@ -55,7 +55,7 @@ test('W4: a field that the annotation names is changed without a conflict, and t
   );
 });
 
-test('W4: a field that somebody else changed since stays a conflict, and only that one', () => {
+test('a field that somebody else changed since stays a conflict, and only that one', () => {
   const live = edited(appliedByClient({ a: '1', b: '1' }), { a: '1', b: 'edited' });
   assert.throws(
     () => apply(live, { a: '2', b: '2' }),
@@ -65,13 +65,13 @@ test('W4: a field that somebody else changed since stays a conflict, and only th
   );
 });
 
-test('W4: another manager has the conflict, and leaves the annotation as it is', () => {
+test('another manager has the conflict, and leaves the annotation as it is', () => {
   const live = appliedByClient({ a: '1' });
   assert.throws(() => apply(live, { a: '2' }, 'somebody'), /conflict with "kubectl-client-side-apply"/);
   assert.equal(annotationOf(apply(live, { a: '1', b: '1' }, 'somebody')), annotationOf(live));
 });
 
-test('W4: an annotation that can not be read allows nothing', () => {
+test('an annotation that can not be read allows nothing', () => {
   const live = appliedByClient({ a: '1' });
   const metadata = live['metadata'] as JsonObject;
   for (const text of ['{', '[]', '{"apiVersion":"v2","data":{"a":"1"}}']) {

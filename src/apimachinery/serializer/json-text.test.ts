@@ -14,7 +14,7 @@ test('duplicate keys are named with their path, the last one counts', () => {
   assert.deepEqual(parseJsonText('{"a":{"b":1},"c":{"b":1}}').duplicateFields, []);
 });
 
-test('W2: an int64 keeps its digits, what is larger is a float64 as Go writes it, and what no double holds is refused', () => {
+test('an int64 keeps its digits, what is larger is a float64 as Go writes it, and what no double holds is refused', () => {
   const rows: readonly (readonly [string, string])[] = [
     ['9007199254740991', '9007199254740991'],
     ['9007199254740993', '9007199254740993'],

@@ -8,7 +8,7 @@ import { ConvertedBody } from './converted-body.ts';
 
 const piece = (text: string): Buffer => Buffer.from(text);
 
-test('X12: what a piece can not be made for cuts the answer', async () => {
+test('what a piece can not be made for cuts the answer', async () => {
   const body = new ConvertedBody({
     values: [piece('{}'), piece('{"bad":true}')],
     shape: (value) => {

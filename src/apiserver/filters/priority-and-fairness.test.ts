@@ -36,7 +36,7 @@ function streaming(
     } as unknown as RequestContext);
 }
 
-test('S15: a user has so many streams and no more; a place is free when a connection, a body or an answer has ended', async () => {
+test('a user has so many streams and no more; a place is free when a connection, a body or an answer has ended', async () => {
   const hijack = streaming(() => ({ status: 101, headers: {}, body: undefined, hijacked: true }));
   const upgrade = () => ({ upgrade: { socket: new PassThrough(), head: Buffer.alloc(0) } });
   const first = upgrade();
@@ -93,7 +93,7 @@ function seated(clock: FakeClock, limits: FairnessDependencies['limits']) {
   return { filter, seats: () => seats };
 }
 
-test('S15: a large answer has its place among its user’s requests until it is taken or given up, a small one does not', async () => {
+test('a large answer has its place among its user’s requests until it is taken or given up, a small one does not', async () => {
   const { filter, seats } = seated(new FakeClock(), { requests: 1, watches: 1, streams: 1 });
   const ask = (bytes: number, request: Partial<ApiRequest>): Promise<ApiResponse> => {
     const body = Buffer.alloc(bytes);
@@ -137,7 +137,7 @@ async function slowAnswer(clock: FakeClock, onReady: PullBody['onReady'] = (read
   return { body, seats, closed: () => closed, again: () => serve(context) };
 }
 
-test('S15: who reads an answer a little at a time keeps its seats for a minute, then it is cut', async () => {
+test('who reads an answer a little at a time keeps its seats for a minute, then it is cut', async () => {
   const clock = new FakeClock();
   const { body, seats, again } = await slowAnswer(clock);
   for (let second = 0; second < 59; second++) {
@@ -152,7 +152,7 @@ test('S15: who reads an answer a little at a time keeps its seats for a minute, 
   assert.equal((await again()).status, 200, 'the user may ask again');
 });
 
-test('X12: an answer whose piece does not come is cut after its time, and its source is told', async () => {
+test('an answer whose piece does not come is cut after its time, and its source is told', async () => {
   const clock = new FakeClock();
   const { body, closed } = await slowAnswer(clock, () => {});
   let woken = 0;
@@ -164,7 +164,7 @@ test('X12: an answer whose piece does not come is cut after its time, and its so
   assert.throws(() => body.pull(1), /the answer was not read within 60 s/);
 });
 
-test('S15: an answer that is given up gives its seats back once, and leaves no timer', async () => {
+test('an answer that is given up gives its seats back once, and leaves no timer', async () => {
   const clock = new FakeClock();
   const { body, seats, closed } = await slowAnswer(clock);
   body.close();
@@ -194,7 +194,7 @@ function beginning() {
 }
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('S15: a watch has its seats until what it begins with is sent, and its place among watches until its end', async () => {
+test('a watch has its seats until what it begins with is sent, and its place among watches until its end', async () => {
   const { clock, begun, watch, seats } = beginning();
   const first = await watch();
   await watch();
@@ -213,7 +213,7 @@ test('S15: a watch has its seats until what it begins with is sent, and its plac
   assert.equal((await watch()).status, 200);
 });
 
-test('S15: who reads what a watch begins with slowly has its seats for a minute; the watch goes on', async () => {
+test('who reads what a watch begins with slowly has its seats for a minute; the watch goes on', async () => {
   const { clock, watch, seats } = beginning();
   const { body } = await watch();
   clock.advance(59_999);

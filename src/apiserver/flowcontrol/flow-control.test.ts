@@ -28,12 +28,12 @@ async function orderOf(waited: boolean, ...names: string[]): Promise<string> {
   return order.join(' ');
 }
 
-test('S15: requests that waited for their connections wait for their users, who take turns', async () => {
+test('requests that waited for their connections wait for their users, who take turns', async () => {
   assert.equal(await orderOf(false, 'a', 'a', 'a', 'b', 'b'), 'a a a b b');
   assert.equal(await orderOf(true, 'a', 'a', 'a', 'b', 'b'), 'a b a b a');
 });
 
-test('S15: the accounts of a namespace wait as one user, and take turns among themselves', async () => {
+test('the accounts of a namespace wait as one user, and take turns among themselves', async () => {
   const [one, two] = ['system:serviceaccount:t:one', 'system:serviceaccount:t:two'];
   assert.equal(
     await orderOf(true, one, one, one, two, 'b', 'b', 'b'),

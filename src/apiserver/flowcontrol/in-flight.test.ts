@@ -5,7 +5,7 @@ import { FakeClock } from '../../base/testing/fake-clock.ts';
 import { createMetrics } from '../../component-base/metrics.ts';
 import { inFlight } from './in-flight.ts';
 
-test('X14: the most requests of the last second are told by kind', async () => {
+test('the most requests of the last second are told by kind', async () => {
   const clock = new FakeClock();
   const metrics = createMetrics();
   const running = inFlight(metrics, clock);

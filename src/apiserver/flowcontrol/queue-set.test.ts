@@ -62,7 +62,7 @@ test('one who asks for a hundred at a time gets no more than one who asks for ei
   assert.ok(ratio > 0.8 && ratio < 1.3, String(ratio));
 });
 
-test('S15: whoever comes first of a flow finds a seat, however many seats others ask for', () => {
+test('whoever comes first of a flow finds a seat, however many seats others ask for', () => {
   const set = queuesOf(16);
   const flood = (flow: string, width: number): number => {
     let begun = 0;
@@ -88,7 +88,7 @@ test('S15: whoever comes first of a flow finds a seat, however many seats others
   assert.equal(newcomer('d'), true);
 });
 
-test('S15: many flows of one party leave a quarter of the seats; each of them and whoever comes finds one', () => {
+test('many flows of one party leave a quarter of the seats; each of them and whoever comes finds one', () => {
   const set = queuesOf(40);
   const arrive = (flow: Flow): boolean => {
     const ticket = set.arrive(flow, 1, 0) as Ticket;

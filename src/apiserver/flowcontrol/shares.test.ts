@@ -9,7 +9,7 @@ import { UserPlaces } from './user-limits.ts';
 const account = (namespace: string, i: number): string => `system:serviceaccount:${namespace}:robot-${i}`;
 const sixty = (namespace: string): string[] => Array.from({ length: 60 }, (_, i) => account(namespace, i));
 
-test('S15: sixty accounts of a namespace have the places of four users; others, and those of kube-system, have their own', () => {
+test('sixty accounts of a namespace have the places of four users; others, and those of kube-system, have their own', () => {
   const places = new UserPlaces(3);
   const taken = sixty('team').flatMap((name) => places.take(name) ?? []);
   assert.equal(taken.length, 12);
@@ -23,13 +23,13 @@ test('S15: sixty accounts of a namespace have the places of four users; others, 
   assert.equal(places.take(account('team', 58)), undefined);
 });
 
-test('S15: an account has the places of any user, whatever its fellows have within their bound', () => {
+test('an account has the places of any user, whatever its fellows have within their bound', () => {
   const places = new UserPlaces(3);
   assert.equal([1, 2, 3, 4].filter(() => places.take(account('team', 0))).length, 3);
   assert.equal([1, 2, 3, 4].filter(() => places.take(account('team', 1))).length, 3);
 });
 
-test('S15: flows are upstream’s; accounts of a namespace stand in the queues of four, and are one party', () => {
+test('flows are upstream’s; accounts of a namespace stand in the queues of four, and are one party', () => {
   const schema = (type: string): FlowSchema =>
     ({ metadata: { name: 's' }, spec: { distinguisherMethod: { type } } }) as FlowSchema;
   const flow = (name: string, type = 'ByUser') =>

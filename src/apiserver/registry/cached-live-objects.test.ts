@@ -10,7 +10,7 @@ import { createCacheSource } from '../../storage/watch/cache-source.ts';
 import { startTestServer } from '../testing/test-server.ts';
 import { createLiveObjects } from './cached-live-objects.ts';
 
-test('S15: a summary of pods is made once for each version, and only for those of the namespace', async () => {
+test('a summary of pods is made once for each version, and only for those of the namespace', async () => {
   const storage = new MemoryStorage(systemClock);
   const caches = await createCacheSource(storage, systemClock);
   const server = await startTestServer({ storage, caches });

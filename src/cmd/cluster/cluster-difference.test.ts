@@ -14,7 +14,7 @@ const has = {
   nodes: asked.nodes.map((node) => ({ ...node, ip: '' })),
 };
 
-test('N16: up names what differs, not the nodes when they are the same', () => {
+test('up names what differs, not the nodes when they are the same', () => {
   const rows: [Partial<AskedFor>, string | undefined][] = [
     [{}, undefined],
     [{ runtime: 'containerd' }, undefined],
@@ -31,7 +31,7 @@ test('N16: up names what differs, not the nodes when they are the same', () => {
   for (const [change, says] of rows) assert.equal(differenceOf(has, { ...asked, ...change }), says);
 });
 
-test('U10: who says again what a cluster was made with, or what it has become, finds it', () => {
+test('who says again what a cluster was made with, or what it has become, finds it', () => {
   const [linux, windows] = has.nodes as [(typeof has.nodes)[0], (typeof has.nodes)[0]];
   const grown = { ...has, madeWith: has.nodes, nodes: [linux, windows, { ...linux, name: 'linux-2' }] };
   assert.equal(differenceOf(grown, asked), undefined);

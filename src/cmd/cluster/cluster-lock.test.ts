@@ -11,7 +11,7 @@ import { clusterPaths } from './cluster-state.ts';
 
 const progress: Progress = { say: () => {}, step: (_, body) => body(() => {}) };
 
-test('B8: an up that is refused before it made anything leaves no lock; that of a cluster stays', async (t) => {
+test('an up that is refused before it made anything leaves no lock; that of a cluster stays', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'cluster-lock-'));
   t.after(() => rmSync(home, { recursive: true }));
   const locked = (body: () => Promise<void>): Promise<void> =>

@@ -13,7 +13,7 @@ import { clusterPaths, writeClusterState } from './cluster-state.ts';
 import { recordOf } from './own-processes.ts';
 import { simulatedState } from './testing/simulated-state.ts';
 
-test('B7: a server that the supervisor could not write down is found among the processes', async (t) => {
+test('a server that the supervisor could not write down is found among the processes', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'status-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const paths = clusterPaths(home, 'x');
@@ -48,7 +48,7 @@ test('B7: a server that the supervisor could not write down is found among the p
   });
 });
 
-test('B7: a disk without a byte, or without a file, is named', () => {
+test('a disk without a byte, or without a file, is named', () => {
   assert.equal(fullDiskText('/c', { bavail: 1, ffree: 1, files: 9 }), undefined);
   assert.equal(fullDiskText('/c', { bavail: 1, ffree: 0, files: 0 }), undefined, 'it counts no files');
   for (const space of [
@@ -58,7 +58,7 @@ test('B7: a disk without a byte, or without a file, is named', () => {
     assert.equal(fullDiskText('/c', space), 'the disk of /c is full: free some space');
 });
 
-test('B2: a node that is not Ready, or not there, is told with what to do', () => {
+test('a node that is not Ready, or not there, is told with what to do', () => {
   const of = (ready: boolean | undefined, registered: boolean | undefined, reason = '', cordoned = false) =>
     nodeText({ name: 'linux-1', cordoned, ready, registered, reason }, 'x');
   assert.equal(of(true, true), ', Ready');

@@ -12,7 +12,7 @@ import { simulatedState as state } from './testing/simulated-state.ts';
 
 const damage: readonly string[] = ['', '{"name": "x"', 'null', '{}', '[]', '\0\0\0\0'];
 
-test('R13: a damaged record of a cluster, or of its supervisor, is made good from what is left', async (t) => {
+test('a damaged record of a cluster, or of its supervisor, is made good from what is left', async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'state-'));
   t.after(() => rm(home, { recursive: true }));
   const paths = clusterPaths(home, 'x');
@@ -30,11 +30,11 @@ test('R13: a damaged record of a cluster, or of its supervisor, is made good fro
     assert.deepEqual(readClusterState(paths)?.processes, [], JSON.stringify(text));
   }
   rmSync(paths.state);
-  assert.deepEqual(readClusterState(paths)?.name, 'x', 'B2: the copy of one that is gone');
+  assert.deepEqual(readClusterState(paths)?.name, 'x', 'the copy of one that is gone');
   rmSync(`${paths.state}.copy`);
   const unreadable =
     /cluster\.json cannot be read, nor can its copy; nothing was touched\. .*end the processes .* holds .*supervisor\.json/;
-  assert.throws(() => readClusterState(paths), unreadable, 'B2: both are gone, and a cluster is there');
+  assert.throws(() => readClusterState(paths), unreadable, 'both are gone, and a cluster is there');
   writeFileSync(paths.state, '{');
   assert.throws(() => readClusterState(paths), unreadable);
 });

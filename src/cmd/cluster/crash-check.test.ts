@@ -6,7 +6,7 @@ import { lastWords } from './log-tail.ts';
 
 const now = 1_000_000;
 
-test('N8: nobody waits for a process that ended again and is started later', () => {
+test('nobody waits for a process that ended again and is started later', () => {
   const role = 'server';
   const rows: [before: number, restarts: number, nextStartMs: number | undefined, gone: boolean][] = [
     [0, 0, undefined, false],
@@ -25,7 +25,7 @@ test('N8: nobody waits for a process that ended again and is started later', () 
   assert.equal(doesNotStay(undefined, undefined, now), false);
 });
 
-test('N8: the last error is shown without what was logged before it', () => {
+test('the last error is shown without what was logged before it', () => {
   const log =
     '{"level":30}\nporthole: old\n{"level":30}\nporthole: the store is damaged\n  next: restore it\n';
   assert.equal(lastWords(log), 'porthole: the store is damaged\n  next: restore it');

@@ -45,7 +45,7 @@ async function runningCluster(t: TestContext, prepare: (home: string) => void = 
 const runs = ({ role, pid, startTicks }: SupervisedState): boolean =>
   isAlive({ role, pid: pid!, startTicks: startTicks! });
 
-test('B2: down of a cluster whose record is gone goes by the copy, and ends what runs', async (t) => {
+test('down of a cluster whose record is gone goes by the copy, and ends what runs', async (t) => {
   const { home, paths, supervisor } = await runningCluster(t);
   rmSync(paths.state);
   assert.equal(await down({ home, name: 'x' }, progress), true);
@@ -53,7 +53,7 @@ test('B2: down of a cluster whose record is gone goes by the copy, and ends what
   assert.equal(existsSync(paths.root), false);
 });
 
-test('B2: without record and copy, down says what is there, and ends and removes nothing', async (t) => {
+test('without record and copy, down says what is there, and ends and removes nothing', async (t) => {
   const { home, paths, supervisor } = await runningCluster(t);
   for (const file of [paths.state, `${paths.state}.copy`]) rmSync(file);
   await assert.rejects(
@@ -65,7 +65,7 @@ test('B2: without record and copy, down says what is there, and ends and removes
   assert.ok(existsSync(join(paths.root, 'supervision.json')), 'it is supervised on');
 });
 
-test('B2: data without a cluster, as of a restore before the first up, stays; what a killed up left goes', async (t) => {
+test('data without a cluster, as of a restore before the first up, stays; what a killed up left goes', async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'down-'));
   t.after(() => rm(home, { recursive: true, force: true }));
   const paths = clusterPaths(home, 'x');
@@ -78,7 +78,7 @@ test('B2: data without a cluster, as of a restore before the first up, stays; wh
   assert.equal(existsSync(paths.root), false);
 });
 
-test('B5: what somebody has mounted beneath the cluster stays, and is named with the next step', {
+test('what somebody has mounted beneath the cluster stays, and is named with the next step', {
   skip: process.getuid?.() !== 0 && 'only root mounts',
 }, async (t) => {
   const { home, paths } = await runningCluster(t);
@@ -96,7 +96,7 @@ test('B5: what somebody has mounted beneath the cluster stays, and is named with
   assert.equal(existsSync(paths.root), false);
 });
 
-test('B7: a cluster on a disk that is full ends, and gives its space back', {
+test('a cluster on a disk that is full ends, and gives its space back', {
   skip: process.getuid?.() !== 0 && 'only root mounts',
 }, async (t) => {
   const { home, paths, supervisor } = await runningCluster(t, (folder) => {

@@ -84,7 +84,7 @@ async function removed({ home }: Scene, file: string): Promise<string[]> {
 }
 
 test(
-  "H1: the file is its folder owner's, also where the folder is made; it goes with the cluster",
+  "the file is its folder owner's, also where the folder is made; it goes with the cluster",
   options,
   async (t) => {
     const there = scene(t);
@@ -103,7 +103,7 @@ test(
   },
 );
 
-test('H1: a link in the place of the half is not followed', options, async (t) => {
+test('a link in the place of the half is not followed', options, async (t) => {
   const there = scene(t);
   symlinkSync(there.secret, `${there.file}.new`);
   await mergeCluster(simulatedState, there.home, there.file);
@@ -111,7 +111,7 @@ test('H1: a link in the place of the half is not followed', options, async (t) =
   assertWhole(there);
 });
 
-test('H1: a link to what only root reads, or writes, is refused', options, async (t) => {
+test('a link to what only root reads, or writes, is refused', options, async (t) => {
   const there = scene(t);
   const open = join(there.home, '../open');
   writeFileSync(open, secretText);
@@ -126,14 +126,14 @@ test('H1: a link to what only root reads, or writes, is refused', options, async
   assertWhole(there);
 });
 
-test('H1: nor does a folder that is a link lead into one of root', options, async (t) => {
+test('nor does a folder that is a link lead into one of root', options, async (t) => {
   const there = scene(t);
   symlinkSync(there.home, join(there.folder, '.kube'));
   await refused({ ...there, file: join(there.folder, '.kube/config') }, /EACCES/, /chown/);
   assertWhole(there);
 });
 
-test("H1: root's link into a folder of another user counts as that folder", options, async (t) => {
+test("root's link into a folder of another user counts as that folder", options, async (t) => {
   const there = scene(t);
   symlinkSync(there.secret, `${there.file}.new`);
   const link = join(there.home, '../link');
@@ -143,7 +143,7 @@ test("H1: root's link into a folder of another user counts as that folder", opti
   assertWhole(there);
 });
 
-test("H1: a way that belongs to two users is nobody's", options, async (t) => {
+test("a way that belongs to two users is nobody's", options, async (t) => {
   const there = scene(t);
   chownSync(there.folder, 1234, 1234);
   const inner = join(there.folder, 'inner');
@@ -154,7 +154,7 @@ test("H1: a way that belongs to two users is nobody's", options, async (t) => {
   assert.deepEqual(readdirSync(inner), []);
 });
 
-test('H1: an end of a cluster that finds a link does not empty what it leads to', options, async (t) => {
+test('an end of a cluster that finds a link does not empty what it leads to', options, async (t) => {
   const there = scene(t);
   await mergeCluster(simulatedState, there.home, there.file);
   const mine = join(there.home, '../mine');
@@ -166,7 +166,7 @@ test('H1: an end of a cluster that finds a link does not empty what it leads to'
   assert.deepEqual([lstatSync(mine).uid, readFileSync(mine, 'utf8')], [0, text]);
 });
 
-test('H1: a pipe is refused and not waited for', options, async (t) => {
+test('a pipe is refused and not waited for', options, async (t) => {
   const there = scene(t);
   execFileSync('mkfifo', [there.file]);
   await refused(there, /no regular file/, /repair/);
@@ -175,7 +175,7 @@ test('H1: a pipe is refused and not waited for', options, async (t) => {
 });
 
 test(
-  "H1: a file of another user in a folder of root's stays that user's, whatever his other names of it",
+  "a file of another user in a folder of root's stays that user's, whatever his other names of it",
   options,
   async (t) => {
     const there = scene(t);

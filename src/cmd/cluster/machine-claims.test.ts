@@ -19,13 +19,13 @@ import { clusterId } from './cluster-id.ts';
 import { clusterPaths } from './cluster-state.ts';
 import { type Claim, withMachineClaims } from './machine-claims.ts';
 
-test('R2: clusters of one name in two homes have different ids, and one home has one whichever way it is reached', () => {
+test('clusters of one name in two homes have different ids, and one home has one whichever way it is reached', () => {
   assert.notEqual(clusterId('/a', 'default'), clusterId('/b', 'default'));
   assert.notEqual(clusterId('/a', 'b-c'), clusterId('/a-b', 'c'));
   assert.match(clusterId('/a', 'default'), /^default-[0-9a-f]{8}$/);
 });
 
-test('R2: addresses are claimed for all homes; claims of vanished homes, other starts and broken files are taken back', async (t) => {
+test('addresses are claimed for all homes; claims of vanished homes, other starts and broken files are taken back', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'claims-'));
   t.after(() => rm(folder, { recursive: true }));
   const claim = (home: string, port: number): Claim => ({
@@ -69,10 +69,10 @@ test('R2: addresses are claimed for all homes; claims of vanished homes, other s
   const { root, state } = clusterPaths(second.home, second.name);
   rmSync(state);
   writeFileSync(`${state}.copy`, '{}');
-  assert.deepEqual(await seen(), [7000], 'B2: so does one that has only the copy of its record');
+  assert.deepEqual(await seen(), [7000], 'so does one that has only the copy of its record');
   rmSync(`${state}.copy`);
   mkdirSync(join(root, 'nodes'));
-  assert.deepEqual(await seen(), [7000], 'B2: or nothing but its nodes');
+  assert.deepEqual(await seen(), [7000], 'or nothing but its nodes');
   byTheDead(second, 'another start of the machine');
   assert.deepEqual(await seen(), []);
 
@@ -81,7 +81,7 @@ test('R2: addresses are claimed for all homes; claims of vanished homes, other s
   assert.deepEqual(readdirSync(join(folder, 'clusters')), []);
 });
 
-test('R2: twenty that choose at once choose twenty different ports', async (t) => {
+test('twenty that choose at once choose twenty different ports', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'claims-'));
   t.after(() => rm(folder, { recursive: true }));
   await Promise.all(
@@ -100,7 +100,7 @@ test('R2: twenty that choose at once choose twenty different ports', async (t) =
   });
 });
 
-test('R2: a folder of claims that somebody else made, may write to, or led elsewhere is not used', async (t) => {
+test('a folder of claims that somebody else made, may write to, or led elsewhere is not used', async (t) => {
   const scratch = await mkdtemp(join(tmpdir(), 'claims-'));
   t.after(() => rm(scratch, { recursive: true }));
   const folder = (name: string): string => {

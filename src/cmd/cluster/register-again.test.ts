@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agentsWithoutNode } from './register-again.ts';
 
-test('N4: only an agent whose Node is gone is started again', () => {
+test('only an agent whose Node is gone is started again', () => {
   const running = ['server', 'agent linux-1', 'agent windows-1'].map((role, i) => ({
     role,
     pid: i + 1,

@@ -9,7 +9,7 @@ import { issueClusterCredentials } from '../compose/cluster-credentials.ts';
 import { failedChecks, reasonText, whyNotReady } from './server-health.ts';
 import { knownNodes } from './wait-ready.ts';
 
-test('N17: a full disk is said in status, with what to do', () => {
+test('a full disk is said in status, with what to do', () => {
   assert.deepEqual(failedChecks('[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n'), [
     'etcd',
   ]);
@@ -25,7 +25,7 @@ test('N17: a full disk is said in status, with what to do', () => {
   assert.equal(reasonText('etcd', ''), 'etcd failed');
 });
 
-test('N17: a server that hangs keeps nobody who asks it for long', { timeout: 8_000 }, async (t) => {
+test('a server that hangs keeps nobody who asks it for long', { timeout: 8_000 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'server-health-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const open = new Set<Socket>();

@@ -43,7 +43,7 @@ function clusterIn(home: string, ca = 'CA'): ReturnType<typeof clusterPaths> {
   return paths;
 }
 
-test("U10: $KUBECONFIG's first file that is there, else its last; without it ~/.kube/config", (t) => {
+test("$KUBECONFIG's first file that is there, else its last; without it ~/.kube/config", (t) => {
   const folder = scratch(t);
   const [a, b, c] = ['a', 'b', 'c'].map((name) => join(folder, name)) as [string, string, string];
   const files = kubeconfigFiles({ KUBECONFIG: `${a}::${b}:${c}:${b}` });
@@ -55,7 +55,7 @@ test("U10: $KUBECONFIG's first file that is there, else its last; without it ~/.
     assert.deepEqual(kubeconfigFiles(env), [join(homedir(), '.kube/config')]);
 });
 
-test('U10: merged into a file that is made for its owner only, again, and removed by the record', async (t) => {
+test('merged into a file that is made for its owner only, again, and removed by the record', async (t) => {
   const home = scratch(t);
   const paths = clusterIn(home);
   const file = join(home, 'not/there/config');
@@ -73,7 +73,7 @@ test('U10: merged into a file that is made for its owner only, again, and remove
   assert.deepEqual(said, []);
 });
 
-test('U10: a file that holds anything else, or is a link, stays without the cluster', async (t) => {
+test('a file that holds anything else, or is a link, stays without the cluster', async (t) => {
   const home = scratch(t);
   const paths = clusterIn(home);
   const [mine, link] = [join(home, 'mine'), join(home, 'link')];
@@ -88,7 +88,7 @@ test('U10: a file that holds anything else, or is a link, stays without the clus
   assert.match(readFileSync(mine, 'utf8'), /^# mine\n/);
 });
 
-test('U10: a link stays a link, and its file is made private', async (t) => {
+test('a link stays a link, and its file is made private', async (t) => {
   const home = scratch(t);
   clusterIn(home);
   mkdirSync(join(home, 'dotfiles'));
@@ -103,7 +103,7 @@ test('U10: a link stays a link, and its file is made private', async (t) => {
   assert.equal(statSync(target).mode & 0o777, 0o600);
 });
 
-test('U10: a context that its owner named otherwise is the one that is chosen, and told', async (t) => {
+test('a context that its owner named otherwise is the one that is chosen, and told', async (t) => {
   const home = scratch(t);
   clusterIn(home);
   const file = join(home, 'config');
@@ -116,7 +116,7 @@ test('U10: a context that its owner named otherwise is the one that is chosen, a
   assert.match(readFileSync(file, 'utf8'), /^current-context: mine$/m);
 });
 
-test('U10: a file that another program has locked is waited for', async (t) => {
+test('a file that another program has locked is waited for', async (t) => {
   const home = scratch(t);
   clusterIn(home);
   const file = join(home, 'config');
@@ -129,7 +129,7 @@ test('U10: a file that another program has locked is waited for', async (t) => {
   assert.match(readFileSync(file, 'utf8'), /porthole-x/);
 });
 
-test('B1: the lock of one of ours that was killed keeps nobody waiting; one of a process of elsewhere does', async (t) => {
+test('the lock of one of ours that was killed keeps nobody waiting; one of a process of elsewhere does', async (t) => {
   const home = scratch(t);
   clusterIn(home);
   const file = join(home, 'config');
@@ -153,7 +153,7 @@ test('B1: the lock of one of ours that was killed keeps nobody waiting; one of a
   }
 });
 
-test('U10: what is no kubeconfig is left as it is, and named; at the end of a cluster it is a warning', async (t) => {
+test('what is no kubeconfig is left as it is, and named; at the end of a cluster it is a warning', async (t) => {
   const home = scratch(t);
   const paths = clusterIn(home);
   const file = join(home, 'config');
@@ -170,7 +170,7 @@ test('U10: what is no kubeconfig is left as it is, and named; at the end of a cl
   assert.equal(readFileSync(file, 'utf8'), broken);
 });
 
-test('U10: the end of a cluster of another home with this name leaves the entry', async (t) => {
+test('the end of a cluster of another home with this name leaves the entry', async (t) => {
   const [one, other] = [scratch(t), scratch(t)];
   clusterIn(one);
   const otherPaths = clusterIn(other, 'OTHER');

@@ -10,7 +10,7 @@ const node = (ready: boolean): Node =>
     status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', message: 'starting' }] },
   }) as unknown as Node;
 
-test('B3: a Node that is still Ready of an agent that ended is not believed before the agent answers', async () => {
+test('a Node that is still Ready of an agent that ended is not believed before the agent answers', async () => {
   const asked: string[] = [];
   const answers = async (): Promise<boolean> => {
     asked.push('agent');
@@ -26,7 +26,7 @@ test('B3: a Node that is still Ready of an agent that ended is not believed befo
   assert.equal(asked.length, 3, 'it is asked once its Node is Ready, until it answers');
 });
 
-test('B3: an agent that does not stay ends the wait, whatever its Node says', async () => {
+test('an agent that does not stay ends the wait, whatever its Node says', async () => {
   let looks = 0;
   const check = (): void => {
     if (++looks === 3) throw new Error('agent linux-1 does not stay');

@@ -32,11 +32,11 @@ async function rolesWhile(before: readonly string[], uid?: number): Promise<stri
   }
 }
 
-test('R17: what runs with the words of the cluster’s server is found, also when nobody wrote it down', async () => {
+test('what runs with the words of the cluster’s server is found, also when nobody wrote it down', async () => {
   assert.deepEqual(await rolesWhile([]), ['server']);
 });
 
-test('R17: another user’s program, or one in namespaces of its own, is not taken for the server', {
+test('another user’s program, or one in namespaces of its own, is not taken for the server', {
   skip: isRoot ? false : 'needs root to be somebody else',
 }, async () => {
   assert.deepEqual(await rolesWhile([], 65534), []);

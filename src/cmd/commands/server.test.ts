@@ -10,7 +10,7 @@ const quiet = (): Command =>
     .configureOutput({ writeErr: () => {} });
 const flags = ['--data-dir', '/nonexistent/porthole', '--secure-port', '0'];
 
-test('N20: names that are none are refused with those there are', async () => {
+test('names that are none are refused with those there are', async () => {
   const rows: [string[], RegExp][] = [
     [['--disable', 'dns,foo'], /'dns,foo' is invalid\. "foo": there are dns, scheduler, controllers\./],
     [['--log-level', 'x'], /Allowed choices are debug, info, warn, error, silent\./],
@@ -23,7 +23,7 @@ test('N20: names that are none are refused with those there are', async () => {
     await assert.rejects(quiet().parseAsync([...flags, ...more], { from: 'user' }), { message });
 });
 
-test('N20: help shows durations and lists as people write them, and nothing that is refused', () => {
+test('help shows durations and lists as people write them, and nothing that is refused', () => {
   const help = quiet().helpInformation();
   assert.match(help, /8760h0m0s/);
   assert.doesNotMatch(help, /etcd|\[\]|31536000000/);

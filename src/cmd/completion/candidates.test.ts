@@ -15,20 +15,20 @@ const offered = (...words: string[]): readonly string[] | 'files' => {
   return found === 'files' ? found : found.map(({ value }) => value);
 };
 
-test('U10: commands, and of them those that begin as typed', () => {
+test('commands, and of them those that begin as typed', () => {
   assert.ok(offered('').includes('up') && offered('').includes('completion'));
   assert.deepEqual(offered('ku'), ['kubeconfig']);
   assert.deepEqual(offered('node', ''), ['add', 'remove', 'list', 'help']);
   assert.ok(!offered('envtest', '').includes('etcd'), 'hidden ones stay hidden');
 });
 
-test('U10: flags of the command that is typed, with what they are', () => {
+test('flags of the command that is typed, with what they are', () => {
   assert.deepEqual(offered('down', '--'), ['--name', '--keep', '--help']);
   assert.deepEqual(offered('up', '--windows-b'), ['--windows-build']);
   assert.ok(candidatesAt(program, ['down', '--keep'], there)[0] !== undefined);
 });
 
-test('U10: values of flags: choices, clusters, nodes of the cluster that is typed, files', () => {
+test('values of flags: choices, clusters, nodes of the cluster that is typed, files', () => {
   assert.deepEqual(offered('up', '--runtime', ''), ['auto', 'containerd', 'simulated']);
   assert.deepEqual(offered('up', '--runtime', 's'), ['simulated']);
   assert.deepEqual(offered('down', '--name', ''), ['default', 'big']);
@@ -47,7 +47,7 @@ test('U10: values of flags: choices, clusters, nodes of the cluster that is type
   ]);
 });
 
-test('U10: arguments: nodes of the cluster that is typed, parts of a cluster, choices', () => {
+test('arguments: nodes of the cluster that is typed, parts of a cluster, choices', () => {
   assert.deepEqual(offered('node', 'remove', ''), ['linux-9']);
   assert.deepEqual(offered('node', 'remove', '--name', 'big', 'w'), ['windows-1']);
   assert.deepEqual(offered('node', 'add', ''), [], 'its name is new');

@@ -8,7 +8,7 @@ import { decodeBackup } from '../../storage/backup/backup-format.ts';
 import { MemoryStorage } from '../../storage/memory/memory-storage.ts';
 import { backupHandler, pulled } from './backup-endpoint.ts';
 
-test('X18: a backup comes in pieces of what was asked for, whole, and does not wait for ever', () => {
+test('a backup comes in pieces of what was asked for, whole, and does not wait for ever', () => {
   const chunks = [Buffer.from('a'), Buffer.alloc(1000, 'b'), Buffer.alloc(0), Buffer.from('c')];
   let ended = 0;
   function* source(): Generator<Buffer, void, void> {

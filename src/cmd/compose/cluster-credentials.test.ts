@@ -17,7 +17,7 @@ interface Config {
   readonly 'current-context': string;
 }
 
-test('N10: namespace, other entries and the chosen context stay, also when the certificates are made anew', async (t) => {
+test('namespace, other entries and the chosen context stay, also when the certificates are made anew', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'credentials-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const kubeconfig = join(folder, 'kubeconfig');

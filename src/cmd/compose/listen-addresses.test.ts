@@ -5,7 +5,7 @@ import { checkBindAddress, listenAddresses } from './listen-addresses.ts';
 
 const machine = ['192.0.2.2', '172.30.0.1'];
 
-test('S20: a server listens on loopback and where it is advertised; everywhere only when asked', () => {
+test('a server listens on loopback and where it is advertised; everywhere only when asked', () => {
   const rows: [bind: string | undefined, advertise: string | undefined, listen: string[], more: string[]][] =
     [
       [undefined, undefined, ['127.0.0.1'], []],
@@ -24,7 +24,7 @@ test('S20: a server listens on loopback and where it is advertised; everywhere o
   }
 });
 
-test('U10: who listens at an address of IPv6 is reached by nodes at one of IPv4', () => {
+test('who listens at an address of IPv6 is reached by nodes at one of IPv4', () => {
   for (const [bindAddress, advertise] of [
     ['::1', '127.0.0.1'],
     ['2001:db8::7', '127.0.0.1'],
@@ -33,7 +33,7 @@ test('U10: who listens at an address of IPv6 is reached by nodes at one of IPv4'
     assert.equal(listenAddresses({ bindAddress, advertiseAddress: undefined, machine }).advertise, advertise);
 });
 
-test('N11: a --bind-address that no server could have is refused in one sentence', () => {
+test('a --bind-address that no server could have is refused in one sentence', () => {
   for (const good of ['0.0.0.0', '::', '127.0.0.1', '127.8.0.1', ...machine]) checkBindAddress(good, machine);
   const rows: [string, RegExp][] = [
     [

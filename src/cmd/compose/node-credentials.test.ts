@@ -11,7 +11,7 @@ import { clientFrom } from './node-credentials.ts';
 const folder = mkdtempSync(join(tmpdir(), 'porthole-credentials-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('B2: a damaged kubeconfig of a node is named, with what to do', async () => {
+test('a damaged kubeconfig of a node is named, with what to do', async () => {
   const file = join(folder, 'agent.kubeconfig');
   for (const text of ['', '{}', 'x: [', '\0\0']) {
     writeFileSync(file, text);

@@ -17,7 +17,7 @@ import { endExchange, exchange } from './replace-data.ts';
 
 const names = ['db', 'pki'];
 
-test('R13: an exchange that was begun is ended from each of its steps; one that was only prepared is forgotten', (t) => {
+test('an exchange that was begun is ended from each of its steps; one that was only prepared is forgotten', (t) => {
   const scratch = mkdtempSync(join(tmpdir(), 'porthole-exchange-'));
   t.after(() => rmSync(scratch, { recursive: true, force: true }));
   const plan = names.map((name) => ({ name, aside: `${name}.before` }));

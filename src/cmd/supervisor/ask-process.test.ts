@@ -14,7 +14,7 @@ import { askProcess } from './ask-process.ts';
 
 const never = (): AbortSignal => new AbortController().signal;
 
-test('B3: who lives answers on its socket, whatever network it is in, and nobody else may ask', async (t) => {
+test('who lives answers on its socket, whatever network it is in, and nobody else may ask', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-alive-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const socket = join(folder, 'agent.sock');
@@ -27,7 +27,7 @@ test('B3: who lives answers on its socket, whatever network it is in, and nobody
   await assert.rejects(askProcess({ socket }, never()));
 });
 
-test('B3: a process that stands still takes the connection and says nothing: it does not answer', async (t) => {
+test('a process that stands still takes the connection and says nothing: it does not answer', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-alive-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const socket = join(folder, 'agent.sock');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { rotateServerLog } from './rotate-log.ts';
 
-test('R6: a log is bounded in size and in the number of its old files', (t) => {
+test('a log is bounded in size and in the number of its old files', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-rotate-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'server.log');
@@ -22,7 +22,7 @@ test('R6: a log is bounded in size and in the number of its old files', (t) => {
   assert.match(readFileSync(`${file}.1`, 'utf8'), /line 0302\n$/);
 });
 
-test('R6: a log that can not be copied is emptied all the same', (t) => {
+test('a log that can not be copied is emptied all the same', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-rotate-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'server.log');

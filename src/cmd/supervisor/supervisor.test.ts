@@ -63,7 +63,7 @@ const spec = (...roles: string[]): Supervision => ({
   environment: {},
 });
 
-test('R6: a process that ends is started again at once, and after a growing while when it keeps ending', async () => {
+test('a process that ends is started again at once, and after a growing while when it keeps ending', async () => {
   const { clock, supervisor, started, end, told } = machine();
   supervisor.apply(spec('server'), []);
   const delays: number[] = [];
@@ -87,7 +87,7 @@ test('R6: a process that ends is started again at once, and after a growing whil
   assert.equal(restartDelayMs(1), 0);
 });
 
-test('B10: a process that can not be started at all waits longer each time, and says why', async () => {
+test('a process that can not be started at all waits longer each time, and says why', async () => {
   const { clock, supervisor, end, told, refuse, said } = machine();
   supervisor.apply(spec('server'), []);
   refuse(new Error('EISDIR: server.log is a folder'));
@@ -107,7 +107,7 @@ test('B10: a process that can not be started at all waits longer each time, and 
   );
 });
 
-test('R6: a new supervisor takes over what runs, and starts what ended while there was none', async () => {
+test('a new supervisor takes over what runs, and starts what ended while there was none', async () => {
   const before: SupervisedState[] = [
     { role: 'server', pid: 7, startTicks: '70', restarts: 2 },
     { role: 'agent a', pid: 8, startTicks: '80', restarts: 0 },
@@ -127,7 +127,7 @@ test('R6: a new supervisor takes over what runs, and starts what ended while the
   assert.deepEqual(started, ['agent a', 'server']);
 });
 
-test('R6: who asks again does not wait for a pause to end; what is no longer named is left alone', async () => {
+test('who asks again does not wait for a pause to end; what is no longer named is left alone', async () => {
   const { clock, supervisor, started, end } = machine();
   supervisor.apply(spec('server', 'agent a'), []);
   await end({ code: 1 });
@@ -140,7 +140,7 @@ test('R6: who asks again does not wait for a pause to end; what is no longer nam
   assert.equal(started.length, before + 1);
 });
 
-test('R6: a supervisor that ends starts nothing any more', async () => {
+test('a supervisor that ends starts nothing any more', async () => {
   const { clock, supervisor, started, end } = machine();
   supervisor.apply(spec('server'), []);
   supervisor.stop();
@@ -149,7 +149,7 @@ test('R6: a supervisor that ends starts nothing any more', async () => {
   assert.deepEqual(started, ['server']);
 });
 
-test('R13: a process that a command keeps stopped is not started until that command says so, or is gone', async () => {
+test('a process that a command keeps stopped is not started until that command says so, or is gone', async () => {
   const { clock, supervisor, started, end, told, paused } = machine();
   supervisor.apply(spec('server', 'agent a'), []);
   paused.set('server', 'porthole restore (pid 9)');
@@ -169,7 +169,7 @@ test('R13: a process that a command keeps stopped is not started until that comm
   assert.equal(told()[0]!.pausedBy, undefined);
 });
 
-test('R13: a new supervisor does not start what is kept stopped', () => {
+test('a new supervisor does not start what is kept stopped', () => {
   const { supervisor, started, paused, told } = machine();
   paused.set('server', 'porthole restore (pid 9)');
   supervisor.apply(spec('server'), [{ role: 'server', pid: 7, startTicks: '70', restarts: 2 }]);
@@ -194,7 +194,7 @@ async function live({ supervisor, clock }: ReturnType<typeof machine>, seconds: 
   }
 }
 
-test('R6: who does not answer three times in a row is killed and started again; one answer is a new beginning', async () => {
+test('who does not answer three times in a row is killed and started again; one answer is a new beginning', async () => {
   const m = machine();
   const never = (): Promise<boolean> => new Promise(() => {});
   const waiting: (() => void)[] = [];
@@ -225,7 +225,7 @@ test('R6: who does not answer three times in a row is killed and started again; 
   );
 });
 
-test('R6: a wrong answer counts as none; a refused connection of a process that starts does not', async () => {
+test('a wrong answer counts as none; a refused connection of a process that starts does not', async () => {
   const m = machine();
   m.asked.set('server', () => Promise.reject(new Error('ECONNREFUSED')));
   m.supervisor.apply(answering('server'), []);
@@ -239,7 +239,7 @@ test('R6: a wrong answer counts as none; a refused connection of a process that 
   assert.deepEqual(m.killed, [101]);
 });
 
-test('R6: a start that never ends is ended, where that has a limit', async () => {
+test('a start that never ends is ended, where that has a limit', async () => {
   const m = machine();
   m.asked.set('server', () => Promise.resolve(false));
   m.supervisor.apply(answering('server', { startSeconds: 600 }), []);
@@ -249,7 +249,7 @@ test('R6: a start that never ends is ended, where that has a limit', async () =>
   assert.deepEqual(m.killed, [101]);
 });
 
-test('R6: a machine that slept for a night has aged nobody', async () => {
+test('a machine that slept for a night has aged nobody', async () => {
   const m = machine();
   m.asked.set('server', () => Promise.resolve(true));
   m.supervisor.apply(answering('server'), []);
@@ -267,7 +267,7 @@ test('R6: a machine that slept for a night has aged nobody', async () => {
   assert.deepEqual(m.killed, []);
 });
 
-test('R6: a process that is taken over is known to have answered', async () => {
+test('a process that is taken over is known to have answered', async () => {
   const m = machine([7]);
   m.asked.set('server', () => new Promise(() => {}));
   m.supervisor.apply(answering('server'), [
@@ -277,7 +277,7 @@ test('R6: a process that is taken over is known to have answered', async () => {
   assert.deepEqual(m.killed, [7]);
 });
 
-test('R6: status tells of restarts and of the last end', () => {
+test('status tells of restarts and of the last end', () => {
   const rows: readonly (readonly [SupervisedState | undefined, boolean, string])[] = [
     [undefined, false, 'not running'],
     [{ role: 's', pid: 5, startTicks: '1', restarts: 0 }, true, 'pid 5'],
@@ -306,7 +306,7 @@ test('R6: status tells of restarts and of the last end', () => {
   for (const [state, alive, text] of rows) assert.equal(processText(state, alive, 100_000), text);
 });
 
-test('R6: one process after the other misses its supervisor, those that live in the order of their names', () => {
+test('one process after the other misses its supervisor, those that live in the order of their names', () => {
   const processes = [1, 2, 3].map((pid) => ({ role: `agent ${pid}`, pid, startTicks: '0' }));
   const turns = (dead: readonly number[]): number[] =>
     [1, 2, 3, 4].map((pid) => supervisorTurn(processes, pid, (one) => !dead.includes(one.pid)));

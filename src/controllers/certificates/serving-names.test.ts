@@ -20,7 +20,7 @@ const good = node('good', '10.244.1.0/24', '172.30.0.2');
 const own = '172.30.0.3';
 const evil = (...claimed: string[]): Node => node('evil', '10.244.2.0/24', own, ...claimed);
 
-test("X3: a serving certificate has the node's own name and an address that is nobody else's", () => {
+test("a serving certificate has the node's own name and an address that is nobody else's", () => {
   const ask = (dnsNames: string[], ips: string[], of = evil(...ips)): string | undefined =>
     notItsOwn({ dnsNames, ips }, 'evil', { nodes: [good, of], servers, services });
   assert.equal(ask(['evil'], [own]), undefined);

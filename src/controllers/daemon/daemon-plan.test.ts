@@ -42,7 +42,7 @@ const view = (set: DaemonSet, nodes: readonly Node[], pods: readonly Pod[]): Dae
 });
 const named = (plan: DaemonPlan): unknown => [plan.create, plan.remove.map((p) => p.metadata.name)];
 
-describe('X3: a DaemonSet without a selector', () => {
+describe('a DaemonSet without a selector', () => {
   const of = (os: string): Node => node(os, [], { 'kubernetes.io/os': os });
   it('is for the Linux nodes of a cluster that has both, and lets a pod be that runs elsewhere', () => {
     const both = [of('linux'), of('windows')];

@@ -64,7 +64,7 @@ describe('desiredSlices', () => {
     );
   });
 
-  it('R12: hints ready endpoints to their zone or node where the Service asks for that, and no others', () => {
+  it('hints ready endpoints to their zone or node where the Service asks for that, and no others', () => {
     const hints = (trafficDistribution?: string, zoneOf: () => string | undefined = zone) =>
       desiredSlices(service({ trafficDistribution }), [pod(1), pod(2, { ready: false })], [], zoneOf)
         .create.flatMap((slice) => slice.endpoints ?? [])
@@ -161,7 +161,7 @@ describe('desiredSlices', () => {
   });
 });
 
-describe('F1: thousands of ports', () => {
+describe('thousands of ports', () => {
   const named = Array.from({ length: 2000 }, (_, i) => ({ name: `p${i}`, port: i + 1, targetPort: `t${i}` }));
   const podOf = (n: number, of: <T extends object>(object: T) => T, first: number): Pod => {
     const ports = named.map(({ targetPort }, i) => of({ name: targetPort, containerPort: first + i }));

@@ -22,7 +22,7 @@ const metadata = {
   })),
 };
 
-test('S10: thousands of absent owners are asked for one after the other and in turns, then the object goes', async () => {
+test('thousands of absent owners are asked for one after the other and in turns, then the object goes', async () => {
   let now = 0;
   let turnsTaken = 0;
   let asking = 0;

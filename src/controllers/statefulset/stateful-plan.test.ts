@@ -32,7 +32,7 @@ test('pods are made one after the other, or all at once where the set says Paral
   assert.deepEqual(created({ podManagementPolicy: 'Parallel', ordinals: { start: 5 } }, [6]), [5, 7]);
 });
 
-test('S10: two thousand million replicas are no longer a list than five hundred', () => {
+test('two thousand million replicas are no longer a list than five hundred', () => {
   const huge = { replicas: 2 ** 31 - 1, podManagementPolicy: 'Parallel' };
   assert.equal(created(huge).length, 500);
   const there = Array.from({ length: 500 }, (_, i) => i);

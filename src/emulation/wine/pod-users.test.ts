@@ -1,4 +1,4 @@
-// S2: which user a pod's programs are, and which range of users a node has.
+// Which user a pod's programs are, and which range of users a node has.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,11 +23,11 @@ const user = (sandbox: string): number => {
   return firstIdOfPod(state, range, sandbox, bundles);
 };
 
-test('S2: each pod has ids of its own, and all its containers the same', () => {
+test('each pod has ids of its own, and all its containers the same', () => {
   assert.deepEqual(['a', 'b', 'a', 'c', 'b'].map(user), [5000, 5100, 5000, 5200, 5100]);
 });
 
-test('S2: ids of a pod that vanished without a word are given away again, those of a living one never', () => {
+test('ids of a pod that vanished without a word are given away again, those of a living one never', () => {
   for (const sandbox of ['a', 'b', 'c']) user(sandbox);
   assert.throws(() => user('d'), /all 3 users of this node are taken/);
   rmSync(join(bundles, 'b'), { recursive: true });
@@ -36,7 +36,7 @@ test('S2: ids of a pod that vanished without a word are given away again, those 
   assert.deepEqual(readdirSync(join(state, 'pods')).sort(), ['a', 'c', 'e']);
 });
 
-test('S2: a file that is damaged costs no pod its ids, and the node no slot', () => {
+test('a file that is damaged costs no pod its ids, and the node no slot', () => {
   assert.deepEqual(['a', 'b', 'c'].map(user), [5000, 5100, 5200]);
   for (const damage of ['', 'x', '7', '-1', 'NaN']) {
     writeFileSync(join(state, 'pods/b'), damage);
@@ -55,7 +55,7 @@ test('S2: a file that is damaged costs no pod its ids, and the node no slot', ()
   assert.equal(user('c'), 5200);
 });
 
-test('S2: nodes of one machine have ranges that do not meet, whoever asks first, and keep theirs', async () => {
+test('nodes of one machine have ranges that do not meet, whoever asks first, and keep theirs', async () => {
   const claims = join(folder, 'claims');
   const nodes = ['one', 'two', 'three'].map((name) => join(folder, name));
   for (const node of nodes) mkdirSync(node);

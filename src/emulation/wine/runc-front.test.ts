@@ -168,7 +168,7 @@ test('other signals and other containers get what was asked', async () => {
   assert.deepEqual((await call(['kill', 'c2', '15'])).notes, ['runc|kill|c2|15']);
 });
 
-test('S2: the user of a pod is free again when its sandbox is deleted', async () => {
+test('the user of a pod is free again when its sandbox is deleted', async () => {
   for (const folder of ['pods', 'users', 'entries']) mkdirSync(path(`state/${folder}`), { recursive: true });
   writeFileSync(path('state/pods/c1'), '7\n');
   for (const slot of [7, 8]) writeFileSync(path(`state/users/${slot}`), 'c1');

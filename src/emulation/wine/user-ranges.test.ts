@@ -28,7 +28,7 @@ test('nodes have ranges of their own; a claim goes with its node, and the folder
   await claim(nodes[0]!);
 });
 
-test('F17: a cluster that goes takes its claims along, before its folder; the last one leaves nothing', async (t) => {
+test('a cluster that goes takes its claims along, before its folder; the last one leaves nothing', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'porthole-users-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const claims = join(folder, 'going');

@@ -229,7 +229,7 @@ test('every spelling of a mount path lands below C:, parents before children, re
   assert.equal(mountAt(plan, '/sys/fs/cgroup'), undefined);
 });
 
-test('S2: runc mounts and makes nothing where an image or a pod may have a link, and the walls after it', () => {
+test('runc mounts and makes nothing where an image or a pod may have a link, and the walls after it', () => {
   const plan = planBundle(input());
   const places = (plan.spec.mounts ?? []).map(({ destination }) => destination);
   assert.deepEqual(
@@ -263,7 +263,7 @@ test('the network is the pod’s, the process tree its own', () => {
   assert.equal(plan.spec.linux?.rootfsPropagation, undefined);
 });
 
-test('S2: whatever a bundle asks for, its program has no capability, no device and what Linux pods have hidden', () => {
+test('whatever a bundle asks for, its program has no capability, no device and what Linux pods have hidden', () => {
   for (const user of ['ContainerAdministrator', 'ContainerUser', 'NT AUTHORITY\\System']) {
     const annotations = { 'porthole.dev/run-as-username': user };
     const { process, linux } = planBundle(input({}, { annotations })).spec;
@@ -294,7 +294,7 @@ test('S2: whatever a bundle asks for, its program has no capability, no device a
   }
 });
 
-test('F16: of sockets only the families that Wine makes are allowed, and no door to them without arguments', () => {
+test('of sockets only the families that Wine makes are allowed, and no door to them without arguments', () => {
   const allow = { action: 'SCMP_ACT_ALLOW' };
   const notVsock = [{ index: 0, value: 40, valueTwo: 0, op: 'SCMP_CMP_NE' }];
   for (const given of [
@@ -319,7 +319,7 @@ test('F16: of sockets only the families that Wine makes are allowed, and no door
   }
 });
 
-test("X5: a call that the runtime's filter does not know is not allowed because it takes a mode", () => {
+test("a call that the runtime's filter does not know is not allowed because it takes a mode", () => {
   const older = { names: ['read', 'chmod', 'open', 'fchmodat'], action: 'SCMP_ACT_ALLOW' };
   const seccomp = { defaultAction: 'SCMP_ACT_ERRNO', syscalls: [older] };
   const { linux } = planBundle(input({}, { linux: { ...spec.linux, seccomp } })).spec;
@@ -345,7 +345,7 @@ test("a hosts file that knows the pod's name is used as it is; another is comple
   assert.deepEqual(stagedAt(managed, '/etc/hosts'), ['rw', '/k/hosts']);
 });
 
-test('S2: a volume in place of the hosts file is as read-only as it was asked for, under both names', () => {
+test('a volume in place of the hosts file is as read-only as it was asked for, under both names', () => {
   for (const destination of ['C:\\Windows\\System32\\drivers\\etc\\hosts', '/etc/hosts']) {
     const plan = planBundle(
       input({ readText: () => '1.2.3.4 web-0\n' }, withMounts(bindOf(destination, '/k/hosts', 'ro'))),
@@ -390,7 +390,7 @@ test('without a known overlay the mounted root file system is the only layer', (
 
 const asUser = (users: Partial<HandlerConfig['users']>): BundlePlan => planBundle(input({}, {}, users));
 
-test("S2: a pod's programs are a user of its own, and root of nothing", () => {
+test("a pod's programs are a user of its own, and root of nothing", () => {
   const { spec, owned } = asUser({});
   assert.deepEqual(spec.process?.user, { uid: 0, gid: 0 });
   const mapping = [{ containerID: 0, hostID: 5100, size: 100 }];
@@ -398,14 +398,14 @@ test("S2: a pod's programs are a user of its own, and root of nothing", () => {
   assert.deepEqual(owned, ['/s/4/fs/Prefix', '/s/4/fs/Files', '/s/4/fs/Windows', '/s/4/fs/System32']);
 });
 
-test('S2: where the kernel has no user namespaces for containers it is an unprivileged user', () => {
+test('where the kernel has no user namespaces for containers it is an unprivileged user', () => {
   const { spec } = asUser({ namespace: false });
   assert.deepEqual(spec.process?.user, { uid: 5100, gid: 5100 });
   assert.equal(spec.linux?.uidMappings, undefined);
   assert.deepEqual(spec.linux?.namespaces, [{ type: 'pid' }, { type: 'mount' }]);
 });
 
-test('S2: where nobody can be shown as an owner either, what it writes is open and home and work folder are its own', () => {
+test('where nobody can be shown as an owner either, what it writes is open and home and work folder are its own', () => {
   const plan = asUser({ namespace: false, ownsFiles: false });
   assert.deepEqual(plan.spec.process?.user, { uid: 5100, gid: 5100, umask: 0 });
   assert.doesNotMatch(plan.files.get('/b/porthole-mounts') ?? '', /owners/);
@@ -428,16 +428,16 @@ const hostile: readonly [string, Partial<OciSpec>, RegExp][] = [
   ['a network share', withMounts(bindOf('\\\\host\\share', '/v')), /network shares/],
   ['a device name', withMounts(bindOf('C:\\NUL', '/v')), /device/],
   ['a working directory on another drive', withProcess({ cwd: 'E:\\' }), /no drive E:/],
-  ['S2: a bundle without a filter of calls', without({ seccomp: undefined }), /RuntimeDefault/],
-  ['S2: a filter that allows', without({ seccomp: { defaultAction: 'SCMP_ACT_ALLOW' } }), /RuntimeDefault/],
-  ["S2: a bundle in the machine's network", without({ namespaces: [] }), /network namespace of a pod/],
+  ['a bundle without a filter of calls', without({ seccomp: undefined }), /RuntimeDefault/],
+  ['a filter that allows', without({ seccomp: { defaultAction: 'SCMP_ACT_ALLOW' } }), /RuntimeDefault/],
+  ["a bundle in the machine's network", without({ namespaces: [] }), /network namespace of a pod/],
   [
-    'S2: a bundle with a network of its own',
+    'a bundle with a network of its own',
     without({ namespaces: [{ type: 'network' }] }),
     /network namespace of a pod/,
   ],
   [
-    'S2: a volume whose path adds a mount',
+    'a volume whose path adds a mount',
     withMounts(bindOf('C:\\x', '/v\nbind\t9\trw\t/')),
     /no path for a mount/,
   ],

@@ -14,7 +14,7 @@ const options = {
 };
 
 for (const version of ['1.6.20', 'v2.0.1']) {
-  test(`S2: of annotations the handlers of containerd ${version} get the kubelet's of a container, and none of a pod`, () => {
+  test(`of annotations the handlers of containerd ${version} get the kubelet's of a container, and none of a pod`, () => {
     const lines = containerdConfig(options, version).split('\n');
     const passed = new Set(lines.map((line) => line.trim()).filter((line) => /_annotations\b/.test(line)));
     assert.deepEqual([...passed], ['container_annotations = ["porthole.dev/*"]']);

@@ -53,7 +53,7 @@ test('it is asked every ten seconds, and each answer is the moment to see to wha
   assert.deepEqual(await seconds(21), ['ask', 'answered', 'ask', 'answered', 'ask', 'answered']);
 });
 
-test('B5: one that does not answer three times in a row is killed and started anew', async () => {
+test('one that does not answer three times in a row is killed and started anew', async () => {
   const { state, seconds, said } = machine();
   await seconds(1);
   state.fails = failure('DeadlineExceeded');
@@ -63,7 +63,7 @@ test('B5: one that does not answer three times in a row is killed and started an
   assert.deepEqual(await seconds(1), ['ask', 'answered'], 'what it needs does not wait');
 });
 
-test('B5: an error is an answer, and so is one between two silences', async () => {
+test('an error is an answer, and so is one between two silences', async () => {
   const { state, seconds } = machine();
   state.fails = failure('Unavailable');
   await seconds(20);

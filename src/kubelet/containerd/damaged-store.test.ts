@@ -6,7 +6,7 @@ import { noCriText, saysDamaged } from './damaged-store.ts';
 const line = (plugin: string, error: string): string =>
   `time="t" level=warning msg="failed to load plugin io.containerd.${plugin}" error="${error}"`;
 
-test('B4: only a database that is none is damaged, as each release of containerd writes it; a full disk is not', () => {
+test('only a database that is none is damaged, as each release of containerd writes it; a full disk is not', () => {
   const rows: readonly (readonly [said: string, damaged: boolean])[] = [
     [line('metadata.v1.bolt', 'invalid database'), true],
     [
@@ -22,7 +22,7 @@ test('B4: only a database that is none is damaged, as each release of containerd
   for (const [said, damaged] of rows) assert.equal(saysDamaged(`first\n${said}\nlast`), damaged, said);
 });
 
-test('B4: a containerd without CRI is named with its own words and the next step', () => {
+test('a containerd without CRI is named with its own words and the next step', () => {
   const cri = line('grpc.v1.cri', 'no snapshotter');
   assert.equal(
     noCriText(`${line('metadata.v1.bolt', 'x')}\n${cri}\n`, '/n/containerd.log', '/n/root'),

@@ -77,7 +77,7 @@ function machine() {
   return { deps, processes, did };
 }
 
-test('B8: only what CRI made by this very socket is looked at: no other cluster, no other namespace, no `ctr run`', async () => {
+test('only what CRI made by this very socket is looked at: no other cluster, no other namespace, no `ctr run`', async () => {
   const there = await sandboxesThere(machine().deps, places);
   assert.deepEqual(Object.fromEntries(there), {
     lost: {
@@ -95,7 +95,7 @@ test('B8: only what CRI made by this very socket is looked at: no other cluster,
   });
 });
 
-test('B8: what containerd does not know is ended with all that it runs, containers before their sandbox', async () => {
+test('what containerd does not know is ended with all that it runs, containers before their sandbox', async () => {
   const { deps, processes, did } = machine();
   const there = await sandboxesThere(deps, places);
   processes.set(70, { args: ['somebody-else'], parent: 1, started: 999 });

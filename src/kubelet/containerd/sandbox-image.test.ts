@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { silentLogger } from '../../component-base/logger.ts';
 import { keepSandboxImage } from './sandbox-image.ts';
 
-test('B6: a sandbox image that is gone is loaded again; while it can not be, the node has a sentence for it', async () => {
+test('a sandbox image that is gone is loaded again; while it can not be, the node has a sentence for it', async () => {
   let [there, loads] = [true, 0];
   let failure: Error | undefined = new Error('no archive');
   const said: (string | undefined)[] = [];

@@ -298,7 +298,7 @@ test('one pod is evicted a look, critical ones never; the condition and the refu
   assert.deepEqual([manager.conditions(), manager.admit(named('c')), changes], [[], undefined, 2]);
 });
 
-test('N10: short of memory alone, a node takes the BestEffort pods that tolerate it, as those of a DaemonSet', async (t) => {
+test('short of memory alone, a node takes the BestEffort pods that tolerate it, as those of a DaemonSet', async (t) => {
   const clock = new FakeClock();
   const manager = startEvictionManager({
     clock,

@@ -91,7 +91,7 @@ test('pods of the other system are refused as upstream does', () => {
   assert.equal(windows.admit(aPod()), undefined);
 });
 
-test('X4: an emulated node refuses a HostProcess pod with the reason', () => {
+test('an emulated node refuses a HostProcess pod with the reason', () => {
   const hostProcess = { windowsOptions: { hostProcess: true } };
   const whole = aPod({ hostNetwork: true, securityContext: hostProcess });
   const one = aPod({ containers: [aContainer('main', { securityContext: hostProcess })] });
@@ -101,7 +101,7 @@ test('X4: an emulated node refuses a HostProcess pod with the reason', () => {
   }
 });
 
-test('X3: a Windows node has no taint of its own accord', () => {
+test('a Windows node has no taint of its own accord', () => {
   assert.deepEqual(windows.taints, []);
 });
 
@@ -133,7 +133,7 @@ test('Linux-only fields of a security context do nothing on Windows', () => {
   assert.equal(windows.hostNetwork(aPod({ hostNetwork: true })), false);
 });
 
-test('S2: an emulated Windows container asks for what a restricted Linux one has, and its sandbox as well', () => {
+test('an emulated Windows container asks for what a restricted Linux one has, and its sandbox as well', () => {
   const container = aContainer('main', { securityContext: { privileged: true } });
   const asked = windows.containerSettings({ pod: aPod(), container, ...node }).linux?.securityContext;
   assert.equal(asked?.seccomp?.profileType, 'RuntimeDefault');
@@ -200,7 +200,7 @@ test('there is no OOMKilled on Windows', () => {
   assert.equal(linux.terminatedReason('OOMKilled', 137), 'OOMKilled');
 });
 
-test('S8: what a Linux node can not enforce it refuses: user namespaces, AppArmor, profiles from elsewhere', () => {
+test('what a Linux node can not enforce it refuses: user namespaces, AppArmor, profiles from elsewhere', () => {
   const pod = aPod({ hostUsers: false });
   assert.throws(() => linux.runtimeHandler(pod, ''), {
     message: "can't set `spec.hostUsers: false`, runtime does not support user namespaces",

@@ -55,7 +55,7 @@ test('a lease is made, and renewed every 10 s', async (t) => {
   }
 });
 
-test('B3: an agent that starts renews the lease that is there at once', async (t) => {
+test('an agent that starts renews the lease that is there at once', async (t) => {
   const { clock, server, pass, start, age } = nodeLease();
   server.lease = {
     metadata: { name: 'n' },
@@ -66,7 +66,7 @@ test('B3: an agent that starts renews the lease that is there at once', async (t
   assert.equal(age(), 0);
 });
 
-test('B3: a request whose answer stays out is given up after 10 s: the lease is renewed a second after', async (t) => {
+test('a request whose answer stays out is given up after 10 s: the lease is renewed a second after', async (t) => {
   const { server, pass, start, age } = nodeLease();
   t.after(start());
   await pass(0);
@@ -81,7 +81,7 @@ test('B3: a request whose answer stays out is given up after 10 s: the lease is 
   assert.equal(age(), 0);
 });
 
-test('B3: each try has its own 10 s for as long as the server is silent', async (t) => {
+test('each try has its own 10 s for as long as the server is silent', async (t) => {
   const { server, pass, start, age } = nodeLease();
   t.after(start());
   await pass(0);

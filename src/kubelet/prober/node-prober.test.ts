@@ -86,7 +86,7 @@ test('a probe of a month is one of a month', async (t) => {
   assert.equal(seen.runs, 1);
 });
 
-test('X2: a probe that waits for its answer ends with its container', async (t) => {
+test('a probe that waits for its answer ends with its container', async (t) => {
   const asked = Promise.withResolvers<Socket>();
   const server = createServer((socket) => asked.resolve(socket.on('error', () => undefined)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -6,7 +6,7 @@ import { allPodsLimits, nothingReserved, parseReservation, sumOfReservations } f
 
 const machine = { cpuCount: 4, memoryBytes: 8 * 2 ** 30, maxPids: 32_768 } as MachineInfo;
 
-test('S19: reservations are read as upstream writes them, and anything else is refused', () => {
+test('reservations are read as upstream writes them, and anything else is refused', () => {
   assert.deepEqual(parseReservation(''), nothingReserved);
   assert.deepEqual(parseReservation('cpu=100m,memory=256Mi,pid=1k'), {
     milliCpu: 100,
@@ -17,7 +17,7 @@ test('S19: reservations are read as upstream writes them, and anything else is r
     assert.throws(() => parseReservation(bad), bad);
 });
 
-test('S19: all pods together get what is not reserved; without a word about pids half of them', () => {
+test('all pods together get what is not reserved; without a word about pids half of them', () => {
   const both = sumOfReservations(parseReservation('cpu=1,memory=1Gi'), parseReservation('cpu=500m,pid=768'));
   assert.deepEqual(allPodsLimits(machine, both), {
     cpuShares: 2560,

@@ -13,7 +13,7 @@ const pod = (own: ResourceRequirements, ...containers: readonly ResourceRequirem
   });
 const mi = 2 ** 20;
 
-test('N14: resources of the pod as a whole are those of its cgroup and of its class', () => {
+test('resources of the pod as a whole are those of its cgroup and of its class', () => {
   const both = { cpu: '100m', memory: '32Mi' };
   const guaranteed = pod({ limits: both, requests: both }, {}, { limits: { memory: '8Mi' } });
   assert.equal(qos.podCgroup(guaranteed, ''), `/kubepods/pod${guaranteed.metadata.uid}`);
@@ -32,14 +32,14 @@ test('N14: resources of the pod as a whole are those of its cgroup and of its cl
   assert.deepEqual(qos.podDemand(guaranteed), { milliCpu: 100, memoryBytes: 32 * mi });
 });
 
-test('N14: a container without a limit has that of its pod', () => {
+test('a container without a limit has that of its pod', () => {
   const shared = pod({ limits: { memory: '32Mi', cpu: '1' } }, {}, { limits: { memory: '8Mi' } });
   const [free, own] = shared.spec.containers;
   assert.deepEqual(qos.containerLimits(shared, free!), { milliCpu: 1000, memoryBytes: 32 * mi });
   assert.deepEqual(qos.containerLimits(shared, own!), { milliCpu: 1000, memoryBytes: 8 * mi });
 });
 
-test('N14: memory that the pod asks for beyond its containers saves each of them a part', () => {
+test('memory that the pod asks for beyond its containers saves each of them a part', () => {
   const requests = { memory: '512Mi' };
   const shared = pod({ requests }, {}, { requests: { memory: '256Mi' } });
   const [without, asking] = shared.spec.containers;
@@ -57,7 +57,7 @@ test('limits of containers make one of the pod when each has one', () => {
   assert.equal(qos.podCgroupLimits(pod({}, { limits }, {})).memoryLimitBytes, undefined);
 });
 
-test('N14: a Windows node, which has no group for a pod, refuses one with resources of its own', () => {
+test('a Windows node, which has no group for a pod, refuses one with resources of its own', () => {
   const node = createWindowsNodeOs({
     build: 26100,
     osImage: 'w',

@@ -48,7 +48,7 @@ function runtimeByHand() {
   };
 }
 
-test('X4: four probes and sixteen hooks of a pod are under way; those of others do not wait for them', async () => {
+test('four probes and sixteen hooks of a pod are under way; those of others do not wait for them', async () => {
   const { probe, hook, count, endAll } = runtimeByHand();
   const probes = Array.from({ length: 10 }, () => probe('a'));
   assert.equal(await count(), 4);
@@ -63,7 +63,7 @@ test('X4: four probes and sixteen hooks of a pod are under way; those of others 
   assert.equal((await Promise.all([...probes, ...hooks, ...others])).length, 32);
 });
 
-test('X4: who waits for a turn that nobody wants any more does not take it', async () => {
+test('who waits for a turn that nobody wants any more does not take it', async () => {
   const { probe, count, endAll } = runtimeByHand();
   const first = Array.from({ length: 4 }, () => probe('a'));
   const stop = new AbortController();
@@ -75,7 +75,7 @@ test('X4: who waits for a turn that nobody wants any more does not take it', asy
   assert.equal(await count(), 0);
 });
 
-test('X4: of pods whose commands answer at length four are under way on the node, until they were short for ten minutes', async () => {
+test('of pods whose commands answer at length four are under way on the node, until they were short for ten minutes', async () => {
   const { clock, probe, count, endAll, answers } = runtimeByHand();
   const uids = ['a', 'b', 'c'];
   answers(300 * 1024);

@@ -13,7 +13,7 @@ const nodeOs = createWindowsNodeOs({
   hostDrive: '/drive-c',
 });
 
-test("S2: a pod's annotations are not those of its containers: what the handler reads is the kubelet's", () => {
+test("a pod's annotations are not those of its containers: what the handler reads is the kubelet's", () => {
   const container = aContainer('main', {
     securityContext: { windowsOptions: { runAsUserName: 'ContainerUser' } },
   });

@@ -61,7 +61,7 @@ function watched(service: Service, seen: () => void): Service {
   return { ...service, spec: { ...service.spec, ports } };
 }
 
-test('R3: variables of Services that no program can be started with are counted, and not made', async () => {
+test('variables of Services that no program can be started with are counted, and not made', async () => {
   let made = 0;
   const services = Array.from({ length: 30 }, (_, i) => watched(aService(`e${i}`, 4000), () => made++));
   await assert.rejects(environment({ services }), {
@@ -75,7 +75,7 @@ test('R3: variables of Services that no program can be started with are counted,
   assert.equal(without.get('KUBERNETES_SERVICE_HOST'), '10.96.0.7');
 });
 
-test('R3: as many Services as fit are told of; what they are counted as is what is made', async () => {
+test('as many Services as fit are told of; what they are counted as is what is made', async () => {
   const services = Array.from({ length: 1000 }, (_, i) => aService(`web-${i}`, 1));
   const all = await environment({ services: [...services, aService('no-ports', 0), aService('two', 2)] });
   assert.equal(all.size, 8 + 1000 * 8 + 2 + 13);
@@ -83,7 +83,7 @@ test('R3: as many Services as fit are told of; what they are counted as is what 
   assert.equal(all.get('TWO_SERVICE_PORT_P1'), '1001');
 });
 
-test('R3: variables of Services with long names are bounded in bytes, and making them stops there', async () => {
+test('variables of Services with long names are bounded in bytes, and making them stops there', async () => {
   let made = 0;
   const long = Array.from({ length: 2000 }, (_, i) =>
     watched(aService(`${'x'.repeat(58)}${i}`, 1), () => made++),
@@ -94,7 +94,7 @@ test('R3: variables of Services with long names are bounded in bytes, and making
   assert.ok(made > 0 && made < 2000 * 4.5, `making went on: ${made}`);
 });
 
-test('R3: ConfigMaps and Secrets by envFrom have the same bounds', async () => {
+test('ConfigMaps and Secrets by envFrom have the same bounds', async () => {
   const from = (times: number, kind: 'configMapRef' | 'secretRef'): Partial<Container> => ({
     envFrom: Array.from({ length: times }, (_, i) => ({ prefix: `P${i}_`, [kind]: { name: 'o' } })),
   });
@@ -114,7 +114,7 @@ test('R3: ConfigMaps and Secrets by envFrom have the same bounds', async () => {
   await assert.rejects(environment({ data: long, container: from(1, 'configMapRef') }), one);
 });
 
-test('R3: a key of a Secret is decoded where it is asked for, not with all others for each variable', async () => {
+test('a key of a Secret is decoded where it is asked for, not with all others for each variable', async () => {
   let read = 0;
   const secret = {
     asked: Buffer.from('v').toString('base64'),
@@ -140,7 +140,7 @@ test('R3: a key of a Secret is decoded where it is asked for, not with all other
   assert.equal(read, 0);
 });
 
-test('R3: commands and arguments have the same bounds, together', () => {
+test('commands and arguments have the same bounds, together', () => {
   const value = 'x'.repeat(100_000);
   const config = (more: Partial<Container>): unknown => {
     const container = aContainer('main', more);
@@ -171,7 +171,7 @@ test('R3: commands and arguments have the same bounds, together', () => {
   });
 });
 
-test('R3: a text of references that are never closed is read once, not once for each', () => {
+test('a text of references that are never closed is read once, not once for each', () => {
   const text = `)${'$('.repeat(700_000)}`;
   const started = performance.now();
   assert.equal(

@@ -331,7 +331,7 @@ test('an image whose user is megabytes long is removed again: lists of images wi
   assert.equal(removed.length, 1);
 });
 
-test('R8: a pull goes on while anyone waits for it; once nobody does it is cancelled, and is no failure', async () => {
+test('a pull goes on while anyone waits for it; once nobody does it is cancelled, and is no failure', async () => {
   const cancelled: number[] = [];
   let begun = 0;
   const p = puller({

@@ -46,7 +46,7 @@ async function stopping({ cgroups, answered, spec }: Stopping) {
   return { clock, end, pod, asked, kill, interrupted };
 }
 
-test('R4: a stop that has no answer ten seconds after the grace period kills all of the cgroup; one that has, nothing', async () => {
+test('a stop that has no answer ten seconds after the grace period kills all of the cgroup; one that has, nothing', async () => {
   for (const answers of [false, true]) {
     const stopped = Promise.withResolvers<void>();
     if (answers) stopped.resolve();
@@ -91,7 +91,7 @@ test('the longest grace period is granted; a preStop that sleeps as long ends wi
   assert.deepEqual(sleeping.asked, [1]);
 });
 
-test('R8: whoever comes with a shorter grace waits for the hook that is under way, and does not begin it anew', async () => {
+test('whoever comes with a shorter grace waits for the hook that is under way, and does not begin it anew', async () => {
   const preStop = { sleep: { seconds: 60 } };
   const containers = [aContainer('main', { lifecycle: { preStop } })];
   const spec = { containers, terminationGracePeriodSeconds: 100 };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { entriesFor } from './registry-keyring.ts';
 
-test('U1: every usual form of a key finds its images, and no others', () => {
+test('every usual form of a key finds its images, and no others', () => {
   const rows: readonly (readonly [key: string, image: string, fits: boolean])[] = [
     ['reg.example.com', 'reg.example.com/a', true],
     ['https://reg.example.com', 'reg.example.com/a/b', true],
@@ -46,7 +46,7 @@ test('U1: every usual form of a key finds its images, and no others', () => {
   }
 });
 
-test('U1: the more specific key comes first, and entries of one key keep their order', () => {
+test('the more specific key comes first, and entries of one key keep their order', () => {
   const entries = [
     ['*.example.com', 'any'],
     ['reg.example.com', 'first'],

@@ -9,7 +9,7 @@ const old = featuresOf({});
 const handlers = [{ name: '', features: { recursiveReadOnlyMounts: true } }, { name: 'other' }];
 const modern = featuresOf({ features: { supplementalGroupsPolicy: true }, runtimeHandlers: handlers });
 
-test('N15: groups that are to be strict are refused by a runtime that can only merge them', () => {
+test('groups that are to be strict are refused by a runtime that can only merge them', () => {
   const strict = aPod({ securityContext: { supplementalGroupsPolicy: 'Strict' } });
   assert.deepEqual(beyondRuntime(strict, old), {
     reason: 'SupplementalGroupsPolicyNotSupported',
@@ -22,7 +22,7 @@ test('N15: groups that are to be strict are refused by a runtime that can only m
   );
 });
 
-test('N15: a mount that is to be read-only throughout is so, or the container does not start', () => {
+test('a mount that is to be read-only throughout is so, or the container does not start', () => {
   const mountsOf = (more: object, supported: boolean) =>
     withRecursiveReadOnly(
       { name: 'c', volumeMounts: [{ name: 'v', mountPath: '/v', readOnly: true, ...more }] } as Container,

@@ -39,7 +39,7 @@ const doubling = (lines: number): { name: string; value: string }[] => [
   ...Array.from({ length: lines }, (_, i) => ({ name: `A${i + 1}`, value: `$(A${i})$(A${i})` })),
 ];
 
-test('S10: variables that name each other grow no further than a program can be given', async () => {
+test('variables that name each other grow no further than a program can be given', async () => {
   const attempt = (env: { name: string; value: string }[]): Promise<unknown> => {
     const container = aContainer('main', { env });
     return containerEnvironment({

@@ -111,7 +111,7 @@ function recordingBeneath(): { readonly beneath: Beneath; readonly asked: string
   };
 }
 
-test('S1: a subPath never leads out of its volume, by dots or by links, and its links are gone before the walk', async (t) => {
+test('a subPath never leads out of its volume, by dots or by links, and its links are gone before the walk', async (t) => {
   const dir = folder(t);
   const base = join(dir, 'volume');
   mkdirSync(join(base, 'in'), { recursive: true });

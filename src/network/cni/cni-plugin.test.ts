@@ -132,7 +132,7 @@ test('host ports become elements of maps and go with their pod; a bad mapping is
   assert.doesNotMatch(w.packetFilter.applied.join(''), /\} drop/);
 });
 
-test('B9: a DEL whose rules got no answer fails and is repeated: what redirects to a pod that is gone does not stay', async () => {
+test('a DEL whose rules got no answer fails and is repeated: what redirects to a pod that is gone does not stay', async () => {
   const w = await world(new Map(), '10.244.1.0/24');
   await w.ask('ADD', 'a', { runtimeConfig: { portMappings: [{ hostPort: 80, containerPort: 8080 }] } });
   w.packetFilter.hangNext();
@@ -143,7 +143,7 @@ test('B9: a DEL whose rules got no answer fails and is repeated: what redirects 
   assert.equal(w.records.size, 0);
 });
 
-test("S20: a pod's cable lets its own addresses through, from before it is there until after it is gone, and after a restart", async () => {
+test("a pod's cable lets its own addresses through, from before it is there until after it is gone, and after a restart", async () => {
   const records = new Map<string, Attachment>();
   const w = await world(records, '10.244.1.0/24');
   const own = '"ph0af40102" . 0a:58:0a:f4:01:02 . 10.244.1.2';
@@ -212,7 +212,7 @@ test('hostile questions get an error of the specification', async () => {
   assert.equal(w.records.size, 0);
 });
 
-test('B3: a pod whose cable was taken away gets it back with its address, once, and only as long as it is there', async () => {
+test('a pod whose cable was taken away gets it back with its address, once, and only as long as it is there', async () => {
   const w = await world(new Map(), '10.244.1.0/24');
   assert.equal(addressOf(await w.ask('ADD', 'a')), '10.244.1.2/32');
   assert.equal(addressOf(await w.ask('ADD', 'b')), '10.244.1.3/32');

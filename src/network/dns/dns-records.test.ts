@@ -148,7 +148,7 @@ test('resolvers of the machine are taken from resolv.conf, without our own', () 
   assert.deepEqual(upstreamsOf(text, ['172.30.0.1']), [{ address: '192.0.2.1', port: 53 }]);
 });
 
-test('S10: of thousands of records no more are written than the transport could carry', () => {
+test('of thousands of records no more are written than the transport could carry', () => {
   const written = new Set<number>();
   const answers = Array.from({ length: 20_000 }, (_, i) => ({
     type: 'SRV' as const,
@@ -225,7 +225,7 @@ test('of a Service with thousands of endpoints and ports no more is read than an
   assert.equal(names.kind, 'answers');
 });
 
-test('F1: thousands of ports of one number are one, whoever asks; and are read once, not for each question', () => {
+test('thousands of ports of one number are one, whoever asks; and are read once, not for each question', () => {
   const { of } = countReads(50_000);
   const ports = Array.from({ length: 4000 }, (_, i) => of({ name: `p${i}`, port: 8080, protocol: 'TCP' }));
   const endpoints = Array.from({ length: 1000 }, (_, i) => ({ addresses: [`10.244.${i >> 8}.${i & 255}`] }));
@@ -241,7 +241,7 @@ test('F1: thousands of ports of one number are one, whoever asks; and are read o
   }
 });
 
-test('F1: hosts of one name and thousands of ports are tried so often as an answer is worth', () => {
+test('hosts of one name and thousands of ports are tried so often as an answer is worth', () => {
   const { of } = countReads(100_000);
   const ports = Array.from({ length: 1000 }, (_, i) => ({ name: `p${i}`, port: i + 1, protocol: 'TCP' }));
   const endpoints = Array.from({ length: 1000 }, (_, i) =>

@@ -180,7 +180,7 @@ function member(t: TestContext, file: string, command: readonly string[]): Promi
   );
 }
 
-test('B4: what is left of a control group in one hierarchy of version 1 is found, and removed', async (t) => {
+test('what is left of a control group in one hierarchy of version 1 is found, and removed', async (t) => {
   const root = kernel(t, { 'memory/cgroup.procs': '', 'memory/pods/a/x': '', 'pids/pods/cgroup.procs': '' });
   rmSync(join(root, 'memory/pods/a/x'));
   mkdirSync(join(root, 'pids/pods/a'));
@@ -192,7 +192,7 @@ test('B4: what is left of a control group in one hierarchy of version 1 is found
   assert.deepEqual(await cgroups.children('/none'), []);
 });
 
-test('R4: all of a control group is killed with its children, in whichever hierarchy of version 1 it is', async (t) => {
+test('all of a control group is killed with its children, in whichever hierarchy of version 1 it is', async (t) => {
   const root = kernel(t, {
     'cpuset/cgroup.procs': '',
     'memory/cgroup.procs': '',
@@ -207,7 +207,7 @@ test('R4: all of a control group is killed with its children, in whichever hiera
   await createLinuxCgroups(root).kill('/pod/none');
 });
 
-test('R4: on version 2 the kernel kills all of a group at once', async (t) => {
+test('on version 2 the kernel kills all of a group at once', async (t) => {
   const root = kernel(t, {
     'cgroup.controllers': 'pids\n',
     'pod/id/cgroup.procs': '',
@@ -223,7 +223,7 @@ test('R4: on version 2 the kernel kills all of a group at once', async (t) => {
   assert.equal(await end, null);
 });
 
-test('S19: limits of a control group are written in the words of version 1 and of version 2', async (t) => {
+test('limits of a control group are written in the words of version 1 and of version 2', async (t) => {
   const limits = { pidsLimit: 4096, memoryLimitBytes: 1 << 20, cpuShares: 1024 };
   const one = kernel(t, {
     'pids/cgroup.procs': '',

@@ -50,7 +50,7 @@ function machine(...hangs: boolean[]) {
 }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('B9: an nft that hangs is killed after 30 s, whoever waits is told, and a new one does what comes next', async (t) => {
+test('an nft that hangs is killed after 30 s, whoever waits is told, and a new one does what comes next', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { packetFilter, started } = machine(true, false);
   const first = packetFilter.apply('add table ip a\n');
@@ -70,7 +70,7 @@ test('B9: an nft that hangs is killed after 30 s, whoever waits is told, and a n
   await packetFilter.close();
 });
 
-test('B9: what lists tables is given 30 s', async () => {
+test('what lists tables is given 30 s', async () => {
   const { packetFilter, limits } = machine();
   await packetFilter.outlines();
   await packetFilter.table('ip a');

@@ -117,9 +117,9 @@ const rows: readonly (readonly [string, Parameters<typeof who>, string])[] = [
   ['a certificate without a name, to ask whether it lives', ['nameless', {}, '/livez'], '401'],
 ];
 for (const [what, args, expected] of rows)
-  test(`S18: ${what}: ${expected}`, async () => assert.equal(await who(...args), expected));
+  test(`${what}: ${expected}`, async () => assert.equal(await who(...args), expected));
 
-test('S18: an authenticator that fails does not keep the next one from being asked, and is told when nobody knows', async () => {
+test('an authenticator that fails does not keep the next one from being asked, and is told when nobody knows', async () => {
   const failing: Authenticator = {
     authenticate: () => {
       throw new TypeError('a bug');

@@ -20,7 +20,7 @@ test('a port of every address is taken by any, and one of an address by that and
   assert.ok(!used.has(at(80)) && !used.has(at(81)));
 });
 
-test('F1: thousands that a pod asks for are not compared with the thousands that a node has', () => {
+test('thousands that a pod asks for are not compared with the thousands that a node has', () => {
   const { of } = countReads(20 * 5000);
   const list = (first: number): HostPort[] => Array.from({ length: 5000 }, (_, i) => of(at(first + i)));
   const used = new UsedHostPorts();

@@ -35,7 +35,7 @@ const rows: readonly [PersistentVolumeClaim | undefined, said: string | undefine
   [claim([], { deletionTimestamp: 'now' }), 'persistentvolumeclaim "p-eph" is being deleted'],
 ];
 
-test('X3: a generic ephemeral volume waits for the claim that was made for its pod', () => {
+test('a generic ephemeral volume waits for the claim that was made for its pod', () => {
   for (const [there, said] of rows) {
     const view = { claim: () => there } as unknown as StorageView;
     const result = volumeBinding(undefined as never, view).preFilter?.(

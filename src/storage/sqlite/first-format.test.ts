@@ -80,7 +80,7 @@ test('a store of format 1 is read with its history, written as one of today, and
   }
 });
 
-test('X8: a store of format 1 is read, and stays as it is', () => {
+test('a store of format 1 is read, and stays as it is', () => {
   const directory = join(root, 'only-read');
   firstFormat(directory);
   const files = (): Record<string, string> =>
@@ -101,7 +101,7 @@ test('X8: a store of format 1 is read, and stays as it is', () => {
   assert.deepEqual(files(), before);
 });
 
-test('X8: a value of format 1 that is not what was written is damage, whoever looks at it', async () => {
+test('a value of format 1 that is not what was written is damage, whoever looks at it', async () => {
   const directory = join(root, 'damaged');
   firstFormat(directory);
   const db = new DatabaseSync(join(directory, 'state.db'));

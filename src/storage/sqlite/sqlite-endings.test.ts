@@ -23,7 +23,7 @@ async function open() {
 }
 const isBroken = { name: 'StorageError', code: 'Broken' };
 
-test('X2: a writer thread that ends while nobody writes is said at once, and stays said', async () => {
+test('a writer thread that ends while nobody writes is said at once, and stays said', async () => {
   const { storage, trouble } = await open();
   written(await storage.create('/registry/kept', draftOf('x')));
   // Whether its acknowledgement still comes is the machine's: nothing else is asked for until the end is said.
@@ -38,14 +38,14 @@ test('X2: a writer thread that ends while nobody writes is said at once, and sta
   await assert.rejects(storage.close());
 });
 
-test('X2: a writer thread that ends under a write fails that write, and is said', async () => {
+test('a writer thread that ends under a write fails that write, and is said', async () => {
   const { storage, trouble } = await open();
   await assert.rejects(storage.create('/registry/exit', draftOf('x')), isBroken);
   assert.equal((await trouble).code, 'Broken');
   await assert.rejects(storage.close());
 });
 
-test('X4: a watcher that throws stops no write and no other watcher, and is said as what it is', async () => {
+test('a watcher that throws stops no write and no other watcher, and is said as what it is', async () => {
   const { storage, trouble } = await open();
   const seen: string[] = [];
   const thrown = new Error('a watcher failed once');

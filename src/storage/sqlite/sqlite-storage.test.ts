@@ -276,7 +276,7 @@ test('a write that rests on one that is not yet durable is decided by it', async
   await storage.close();
 });
 
-test('R14: what was deleted is given back to the disk, while the store is open', async () => {
+test('what was deleted is given back to the disk, while the store is open', async () => {
   const directory = newDirectory();
   const storage = await open(directory);
   const size = (name: string): number => statSync(join(directory, name)).size;
@@ -299,7 +299,7 @@ test('R14: what was deleted is given back to the disk, while the store is open',
   await storage.close();
 });
 
-test('F8: a full store refuses what grows, takes what shrinks, ends or is the system’s, and has room again', async () => {
+test('a full store refuses what grows, takes what shrinks, ends or is the system’s, and has room again', async () => {
   const directory = newDirectory();
   let storage = await open(directory);
   const full: boolean[] = [];

@@ -80,7 +80,7 @@ const sized = (revision: number, bytes: number): RingEvent =>
     undefined,
   );
 
-test('R16: history is bounded in bytes, over all rings; who holds most forgets first, and its slow watcher is told', () => {
+test('history is bounded in bytes, over all rings; who holds most forgets first, and its slow watcher is told', () => {
   const budget = new HistoryBudget(1_000_000);
   const [busy, quiet] = [new EventRing(clockAt(), 0, budget), new EventRing(clockAt(), 0, budget)];
   for (let i = 1; i <= 10; i++) quiet.push(sized(i, 1_000));
@@ -95,7 +95,7 @@ test('R16: history is bounded in bytes, over all rings; who holds most forgets f
   assert.equal(cursorAt(busy, busy.floor).next()?.revision, busy.floor + 1);
 });
 
-test('R16: the newest event stays, however large it is', () => {
+test('the newest event stays, however large it is', () => {
   const ring = new EventRing(clockAt(), 0, new HistoryBudget(1_000));
   for (let i = 1; i <= 3; i++) {
     const reader = cursorAt(ring, i - 1);
@@ -105,7 +105,7 @@ test('R16: the newest event stays, however large it is', () => {
   assert.equal(ring.next - ring.first, 1);
 });
 
-test('X10: rings that hold one large event each do not hold more than all may together', () => {
+test('rings that hold one large event each do not hold more than all may together', () => {
   const budget = new HistoryBudget(100_000);
   const rings = Array.from({ length: 50 }, () => new EventRing(clockAt(), 0, budget));
   const [small] = rings;

@@ -12,7 +12,7 @@ const pod = (spec: JsonObject, annotations: JsonObject = {}): JsonObject => ({
 const ported = (...ports: JsonObject[]): string[] =>
   podWarnings(pod({ containers: [{ name: 'c', ports }] }), undefined);
 
-test('N1: old labels of nodes are named wherever a pod chooses by them', () => {
+test('old labels of nodes are named wherever a pod chooses by them', () => {
   const key = 'beta.kubernetes.io/os';
   const preference = { matchExpressions: [{ key: 'a' }, { key }] };
   const spec = {
@@ -57,7 +57,7 @@ test('names that say nothing or say it twice, and affinity to no pods, are named
   ]);
 });
 
-test('N1: annotations and volumes without effect are named, of a pod and of a template', () => {
+test('annotations and volumes without effect are named, of a pod and of a template', () => {
   const annotations = { 'scheduler.alpha.kubernetes.io/critical-pod': '' };
   const volumes = [
     { name: 'a', rbd: {} },
@@ -75,7 +75,7 @@ test('N1: annotations and volumes without effect are named, of a pod and of a te
   assert.deepEqual(podWarnings({ metadata, spec }, { metadata, spec }), []);
 });
 
-test('N1: a port that is defined twice is named, and thousands of them do not fill the answer', () => {
+test('a port that is defined twice is named, and thousands of them do not fill the answer', () => {
   const with0 = 'port definition with spec.containers[0].ports[0]';
   assert.deepEqual(ported(port(), port()), [`spec.containers[0].ports[1]: duplicate ${with0}`]);
   assert.deepEqual(ported(port({ hostPort: 8080 }), port()), [

@@ -224,12 +224,12 @@ const restricted: readonly (readonly [level: string, faults: Faults, text: strin
   ],
 ];
 
-test('S16: each check says what upstream says, at each version where it changes', () => {
+test('each check says what upstream says, at each version where it changes', () => {
   for (const [level, faults, text] of [...baseline, ...restricted])
     assert.equal(said(level, faults), text, `${level} ${JSON.stringify(faults)}`);
 });
 
-test('S16: init and ephemeral containers are judged as the others', () => {
+test('init and ephemeral containers are judged as the others', () => {
   const bad = { name: 'e', image: 'i', securityContext: { privileged: true } };
   for (const list of ['initContainers', 'ephemeralContainers'])
     assert.equal(
@@ -239,7 +239,7 @@ test('S16: init and ephemeral containers are judged as the others', () => {
     );
 });
 
-test('S16: labels that cannot be read are the strictest where they are enforced, and open where they are told', () => {
+test('labels that cannot be read are the strictest where they are enforced, and open where they are told', () => {
   const label = (name: string, value: string): Record<string, string> => ({
     [`pod-security.kubernetes.io/${name}`]: value,
   });

@@ -1,6 +1,6 @@
 // One pod of a DaemonSet on each node that it fits.
 import { controllerrevisions, daemonsets, nodes, pods } from '../api/generated/resources.ts';
-import type { DaemonSet } from '../api/generated/types/apps-v1.ts';
+import type { ControllerRevision, DaemonSet } from '../api/generated/types/apps-v1.ts';
 import type { Pod } from '../api/generated/types/core-v1.ts';
 import { semanticEqual } from '../apimachinery/equality.ts';
 import { isEverything, selectorFrom } from '../apimachinery/label-selector.ts';
@@ -23,7 +23,6 @@ import {
 import { FailedPods, holdFailedPods } from './daemon/failed-pods.ts';
 import { podSpecFor } from './daemon/node-fit.ts';
 import {
-  hashOf,
   mayKeepRevisions,
   type RevisionOwner,
   revisionHashLabel,
@@ -66,6 +65,8 @@ async function carryOut(
 }
 
 const isNothing = (plan: DaemonPlan): boolean => plan.create.length === 0 && plan.remove.length === 0;
+
+const hashOf = ({ metadata }: ControllerRevision): string => metadata.labels?.[revisionHashLabel] ?? '';
 
 /** Pods where there must be some, and none where there must not; else what a new template replaces. */
 async function makeAndRemove(
@@ -137,6 +138,7 @@ export function daemonSetController(): Controller {
         template: ds.spec.template,
         collisionCount: ds.status?.collisionCount,
         historyLimit: ds.spec.revisionHistoryLimit ?? 10,
+        hashLabel: revisionHashLabel,
       };
       const history = await syncRevisions(context, owner, revisions);
       const mayChange = context.expectations.satisfied(key);
@@ -156,7 +158,7 @@ export function daemonSetController(): Controller {
           failure = error;
         }
       const inUse = new Set(claimed.map((pod) => pod.metadata.labels?.[revisionHashLabel] ?? ''));
-      await trimRevisions(context, owner, history.old, inUse);
+      await trimRevisions(context, owner, history.old, (revision) => inUse.has(hashOf(revision)));
       const status = daemonStatus(view, history.collisionCount);
       if (!sameStatus(status, ds.status))
         await context.write.update(daemonsets, { ...ds, status }, { subresource: 'status' });

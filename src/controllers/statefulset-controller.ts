@@ -17,20 +17,21 @@ import {
   defineController,
 } from '../controller-runtime/define-controller.ts';
 import {
-  hashOf,
   mayKeepRevisions,
   type RevisionOwner,
   sortRevisions,
   syncRevisions,
+  templateOf,
   trimRevisions,
 } from './daemon/revision-history.ts';
 import {
+  type StatefulCreation,
   type StatefulPlan,
   type StatefulView,
   statefulPlan,
   statefulStatus,
 } from './statefulset/stateful-plan.ts';
-import { claimsOfSet, ordinalOf, statefulPod } from './statefulset/stateful-pod.ts';
+import { claimsOfSet, isOfRevision, ordinalOf, statefulPod } from './statefulset/stateful-pod.ts';
 import { msUntilNextAvailable } from './workload/availability.ts';
 import { claim } from './workload/claim.ts';
 import { podsAllowed } from './workload/pod-control.ts';
@@ -39,10 +40,9 @@ import { sameStatus } from './workload/same-status.ts';
 async function createOne(
   context: ControllerContext,
   set: StatefulSet,
-  ordinal: number,
-  hash: string,
+  { ordinal, revision }: StatefulCreation,
 ): Promise<void> {
-  const pod = statefulPod(set, ordinal, hash);
+  const pod = statefulPod(set, ordinal, revision);
   const { name } = pod.metadata;
   const about = referenceTo(statefulsets, set);
   const { namespace } = set.metadata;
@@ -83,7 +83,7 @@ async function carryOut(context: ControllerContext, set: StatefulSet, plan: Stat
     context.events.event(about, 'Normal', 'SuccessfulDelete', text);
   }
   const allowed = podsAllowed(context, { resource: statefulsets, object: set }, plan.create.length);
-  for (const { ordinal, hash } of plan.create.slice(0, allowed)) await createOne(context, set, ordinal, hash);
+  for (const wanted of plan.create.slice(0, allowed)) await createOne(context, set, wanted);
 }
 
 export const statefulSetController: Controller = defineController({
@@ -112,6 +112,7 @@ export const statefulSetController: Controller = defineController({
       template: set.spec.template,
       collisionCount: set.status?.collisionCount === 0 ? undefined : set.status?.collisionCount,
       historyLimit: set.spec.revisionHistoryLimit ?? 10,
+      hashLabel: 'controller.kubernetes.io/hash',
     };
     const known = await claim(context, { ...request, resource: controllerrevisions });
     const history = await syncRevisions(context, owner, known);
@@ -127,8 +128,8 @@ export const statefulSetController: Controller = defineController({
     const view: StatefulView = {
       set,
       pods: claimed.filter((pod) => ordinalOf(set, pod) >= 0),
-      currentHash: hashOf(current),
-      updateHash: hashOf(update),
+      current: { name: current.metadata.name, template: templateOf(current) ?? set.spec.template },
+      update: { name: update.metadata.name, template: set.spec.template },
       now: context.clock.now(),
     };
     let failure: unknown;
@@ -137,17 +138,18 @@ export const statefulSetController: Controller = defineController({
     } catch (error) {
       failure = error;
     }
-    const names = { current: current.metadata.name, update: update.metadata.name };
     const { conditions } = set.status ?? {};
-    const counts = statefulStatus(view, names, history.collisionCount);
+    const counts = statefulStatus(view, history.collisionCount);
     const status = conditions === undefined ? counts : { ...counts, conditions };
     if (!sameStatus(status, set.status))
       await context.write.update(statefulsets, { ...set, status }, { subresource: 'status' });
-    const inUse = new Set([
-      hashOf(current),
-      ...claimed.map((pod) => pod.metadata.labels?.['controller-revision-hash'] ?? ''),
-    ]);
-    await trimRevisions(context, owner, history.old, inUse);
+    await trimRevisions(
+      context,
+      owner,
+      history.old,
+      (revision) =>
+        revision === current || claimed.some((pod) => isOfRevision(set, pod, revision.metadata.name)),
+    );
     if (failure !== undefined) throw new Error(`StatefulSet ${keyOf(name, namespace)}`, { cause: failure });
     return { requeueAfterMs: msUntilNextAvailable(claimed, set.spec.minReadySeconds ?? 0, view.now) };
   },

@@ -45,7 +45,9 @@ describe('daemonset-controller and the controllers of nodes', () => {
     const os = 'kubernetes.io/os';
     for (const [name, value] of Object.entries({ l1: 'linux', w1: 'windows', w2: 'windows' }))
       await addNode(cluster, name, value);
-    await client.create(daemonsets, agent('agent:1', { [os]: 'windows' }));
+    const made = agent('agent:1', { [os]: 'windows' });
+    made.metadata.annotations = { 'kubernetes.io/change-cause': 'first' };
+    await client.create(daemonsets, made);
     const two = await until(
       pods,
       (l) => l.list(namespace).length === 2 && l.list(namespace),
@@ -71,6 +73,7 @@ describe('daemonset-controller and the controllers of nodes', () => {
       'history',
     );
     assert.equal(history[0]!.revision, 1);
+    assert.deepEqual(history[0]!.metadata.annotations, { 'kubernetes.io/change-cause': 'first' });
 
     const all = await until(
       nodes,

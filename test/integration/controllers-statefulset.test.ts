@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   clusterroles,
+  controllerrevisions,
   namespaces,
   persistentvolumeclaims,
   pods,
@@ -110,6 +111,52 @@ describe('statefulset-controller', () => {
       },
       'the end of the update',
     );
+  });
+
+  it('labels pods with the name of their revision, which holds the annotations of the set', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    const annotations = { 'kubernetes.io/change-cause': 'first' };
+    await client.create(statefulsets, { ...db, metadata: { ...db.metadata, annotations } });
+    const pod = await until(pods, (l) => l.get('db-0', namespace), 'the first pod');
+    const [revision] = (await client.list(controllerrevisions, { namespace })).items;
+    assert.equal(pod.metadata.labels?.['controller-revision-hash'], revision?.metadata.name);
+    assert.deepEqual(revision?.metadata.annotations, annotations);
+    assert.equal(
+      `db-${revision?.metadata.labels?.['controller.kubernetes.io/hash']}`,
+      revision?.metadata.name,
+    );
+    await until(
+      statefulsets,
+      (l) => l.get('db', namespace)?.status?.currentRevision === revision?.metadata.name,
+      'the status names it',
+    );
+  });
+
+  it('makes a pod below the partition anew as it was before the update', async (t) => {
+    const cluster = await startCluster(t);
+    const { client, until } = cluster;
+    await client.create(namespaces, { metadata: { name: namespace }, spec: {} });
+    const set = structuredClone(db);
+    set.spec!.updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1 } };
+    await client.create(statefulsets, set);
+    for (const name of ['db-0', 'db-1'])
+      await makeReady(cluster, await until(pods, (l) => l.get(name, namespace), name));
+    await until(statefulsets, (l) => l.get('db', namespace)?.status?.readyReplicas === 2, 'both ready');
+    const body = { spec: { template: { spec: { containers: [{ name: 'db', image: 'db:2' }] } } } };
+    await client.patch(statefulsets, { name: 'db', namespace }, { type: 'strategic', body });
+    const isOf = (pod: Pod | undefined, image: string): Pod | undefined =>
+      pod !== undefined && isNew(pod) && pod.spec.containers[0]?.image === image ? pod : undefined;
+    await makeReady(
+      cluster,
+      await until(pods, (l) => isOf(l.get('db-1', namespace), 'db:2'), 'the updated pod'),
+    );
+    await client.delete(pods, { name: 'db-0', namespace });
+    const again = await until(pods, (l) => isOf(l.get('db-0', namespace), 'db:1'), 'the old image');
+    const { status } = await client.get(statefulsets, { name: 'db', namespace });
+    assert.equal(again.metadata.labels?.['controller-revision-hash'], status?.currentRevision);
+    assert.notEqual(status?.currentRevision, status?.updateRevision);
   });
 });
 

@@ -2,6 +2,7 @@
 import { controllerrevisions } from '../../api/generated/resources.ts';
 import type { ControllerRevision } from '../../api/generated/types/apps-v1.ts';
 import type { PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
+import type { ObjectMeta } from '../../api/generated/types/meta-v1.ts';
 import { isStatusError } from '../../apimachinery/errors.ts';
 import type { ResourceRef } from '../../apimachinery/resource-ref.ts';
 import { int64, int64Max } from '../../apimachinery/serializer/json-numbers.ts';
@@ -19,13 +20,15 @@ export const mayKeepRevisions: Access = may(
 
 export interface RevisionOwner {
   readonly resource: ResourceRef;
-  readonly object: Owned;
+  readonly object: Owned & { readonly metadata: Pick<ObjectMeta, 'annotations'> };
   readonly template: PodTemplateSpec;
   readonly collisionCount: number | undefined;
-  /** The label that carries the hash. Equal in upstream for both kinds. */
   readonly historyLimit: number;
+  /** The label of a revision that carries its hash. */
+  readonly hashLabel: string;
 }
 
+/** Of pods: what revision they have. Of the revisions of a DaemonSet, too. */
 export const revisionHashLabel = 'controller-revision-hash';
 
 /** What kubectl rollout undo applies as a patch. */
@@ -33,8 +36,14 @@ const revisionData = (template: PodTemplateSpec): Record<string, unknown> => ({
   spec: { template: { ...template, $patch: 'replace' } },
 });
 
-export const hashOf = (revision: ControllerRevision): string =>
-  revision.metadata.labels?.[revisionHashLabel] ?? '';
+/** The template that a revision holds. */
+export function templateOf(revision: ControllerRevision): PodTemplateSpec | undefined {
+  const held = revision.data as { readonly spec?: { readonly template?: PodTemplateSpec } } | undefined;
+  if (held?.spec?.template === undefined) return undefined;
+  const { $patch: _, ...template } = held.spec.template as PodTemplateSpec & { readonly $patch?: string };
+  return template;
+}
+
 export const sortRevisions = (list: readonly ControllerRevision[]): ControllerRevision[] =>
   [...list].sort(
     (a, b) =>
@@ -94,7 +103,7 @@ async function createRevision(
   revision: number | bigint,
 ): Promise<RevisionState> {
   const { object, resource, template } = owner;
-  const { name, namespace } = object.metadata;
+  const { name, namespace, annotations } = object.metadata;
   let { collisionCount } = owner;
   for (;;) {
     const hash = templateHash(template, collisionCount);
@@ -102,7 +111,9 @@ async function createRevision(
       metadata: {
         name: `${name}-${hash}`,
         namespace,
-        labels: { ...template.metadata?.labels, [revisionHashLabel]: hash },
+        labels: { ...template.metadata?.labels, [owner.hashLabel]: hash },
+        // `rollout history` reads the cause of a change there.
+        ...(annotations === undefined ? {} : { annotations }),
         ownerReferences: [controllerReference(resource, object)],
       },
       data: revisionData(template),
@@ -128,9 +139,9 @@ export async function trimRevisions(
   context: ControllerContext,
   owner: RevisionOwner,
   old: readonly ControllerRevision[],
-  hashesInUse: ReadonlySet<string>,
+  isInUse: (revision: ControllerRevision) => boolean,
 ): Promise<void> {
-  const unused = sortRevisions(old).filter((revision) => !hashesInUse.has(hashOf(revision)));
+  const unused = sortRevisions(old).filter((revision) => !isInUse(revision));
   for (const { metadata } of unused.slice(0, Math.max(0, unused.length - owner.historyLimit)))
     await context.write
       .delete(controllerrevisions, { name: metadata.name, namespace: metadata.namespace })

@@ -1,7 +1,7 @@
 // The pods and claims of a StatefulSet: each has its number, its name and its storage.
 import { statefulsets } from '../../api/generated/resources.ts';
 import type { StatefulSet } from '../../api/generated/types/apps-v1.ts';
-import type { PersistentVolumeClaim, Pod } from '../../api/generated/types/core-v1.ts';
+import type { PersistentVolumeClaim, Pod, PodTemplateSpec } from '../../api/generated/types/core-v1.ts';
 import { controllerReference } from '../../controller-runtime/owner-reference.ts';
 import { revisionHashLabel } from '../daemon/revision-history.ts';
 
@@ -18,10 +18,22 @@ export function ordinalOf(set: StatefulSet, pod: Pod): number {
 export const startOf = (set: StatefulSet): number => set.spec?.ordinals?.start ?? 0;
 const claimName = (template: string, podName: string): string => `${template}-${podName}`;
 
-export function statefulPod(set: StatefulSet, ordinal: number, hash: string): Pod {
+/** A revision of the set's template. Its pods are labelled with its name. */
+export interface StatefulRevision {
+  readonly name: string;
+  readonly template: PodTemplateSpec;
+}
+
+/** Whether a pod is of a revision: earlier versions of this controller wrote its hash alone. */
+export function isOfRevision(set: StatefulSet, pod: Pod, revision: string): boolean {
+  const label = pod.metadata.labels?.[revisionHashLabel];
+  return label === revision || `${set.metadata.name}-${label}` === revision;
+}
+
+export function statefulPod(set: StatefulSet, ordinal: number, revision: StatefulRevision): Pod {
   const { name, namespace } = set.metadata;
   const podName = `${name}-${ordinal}`;
-  const { metadata, spec } = set.spec!.template;
+  const { metadata, spec } = revision.template;
   const templates = set.spec?.volumeClaimTemplates ?? [];
   const own = new Set(templates.map((template) => template.metadata.name));
   const volumes = [
@@ -38,7 +50,7 @@ export function statefulPod(set: StatefulSet, ordinal: number, hash: string): Po
       namespace,
       labels: {
         ...metadata?.labels,
-        [revisionHashLabel]: hash,
+        [revisionHashLabel]: revision.name,
         [podNameLabel]: podName,
         [podIndexLabel]: String(ordinal),
       },
